@@ -1,0 +1,1 @@
+//! Ids, codecs, the synchronisation facade, assertions, errors of the lower layers.

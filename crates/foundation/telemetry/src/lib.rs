@@ -1,0 +1,1 @@
+//! Per-worker counters, wait events, histograms, statement digests.

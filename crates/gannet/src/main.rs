@@ -1,0 +1,2 @@
+//! The `gannet` binary.
+fn main() {}

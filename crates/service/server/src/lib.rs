@@ -1,0 +1,1 @@
+//! Listeners, sessions, authentication, variables, SHOW, information_schema.

@@ -1,0 +1,1 @@
+//! MySQL client/server protocol as pure state machines over bytes.

@@ -1,0 +1,1 @@
+//! Data dictionary, kept in the engine's own trees.

@@ -1,0 +1,1 @@
+//! Lexer, digest, AST, parser, printer.

@@ -1,0 +1,1 @@
+//! Binder, statistics, optimizer, plan cache; pure.

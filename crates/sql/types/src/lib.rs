@@ -1,0 +1,1 @@
+//! Values, conversions, collations, decimal, temporal, key and row encoding.

@@ -1,0 +1,1 @@
+//! B+trees over buffer and log.

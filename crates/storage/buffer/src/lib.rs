@@ -1,0 +1,1 @@
+//! Buffer pool: frames and latches.

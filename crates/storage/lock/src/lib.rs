@@ -1,0 +1,1 @@
+//! Row, gap and metadata locks over opaque keys.

@@ -1,0 +1,1 @@
+//! The one write-ahead log.

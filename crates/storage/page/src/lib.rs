@@ -1,0 +1,1 @@
+//! Page formats as pure functions on bytes.

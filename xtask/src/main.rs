@@ -1,0 +1,2 @@
+//! One verb a job.
+fn main() {}
