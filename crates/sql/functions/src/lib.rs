@@ -1,0 +1,1 @@
+//! Scalar functions and operators, one declaration each: signature, result type, evaluation.
