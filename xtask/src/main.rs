@@ -1,2 +1,31 @@
-//! One verb a job.
-fn main() {}
+//! One verb a job: `cargo xtask VERB`.
+
+use std::process::ExitCode;
+
+use xtask::{clients, tidy};
+
+const USAGE: &str = "\
+cargo xtask VERB
+
+  tidy [--bless]     house rules: layering, unsafe, file sizes, left-over markers (also run by cargo test)
+  clients [FILTER]   installs real clients and runs them against a running Gannet (tests/clients/*.sh)
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match args.first().map(String::as_str) {
+        Some("tidy") => tidy::run(&xtask::root(), args.iter().any(|a| a == "--bless")),
+        Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),
+        _ => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(message) => {
+            println!("{message}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

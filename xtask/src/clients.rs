@@ -1,0 +1,125 @@
+//! `cargo xtask clients`: real clients, installed from the distribution and the language registries, against a running server.
+//!
+//! Each client is one script in `tests/clients/`. A script installs what it needs, finds the server through
+//! `GANNET_SOCKET`, `GANNET_PORT` and `GANNET_BIN`, and fails by its exit status. Its last line says what it did.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Builds the release binary, starts a server on a fresh directory and runs every script whose name contains `filter`.
+pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
+    let scripts = scripts(&root.join("tests/clients"), filter)?;
+    let built = Command::new("cargo").args(["build", "--release", "--package", "gannet"]).current_dir(root).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err("the release build failed".to_owned());
+    }
+    let bin = root.join("target/release/gannet");
+    let (mut passed, mut failed) = (0, Vec::new());
+    for script in &scripts {
+        let name = script.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let server = Server::start(&bin, &name)?;
+        let begin = Instant::now();
+        let status = Command::new("bash")
+            .arg(script)
+            .env("GANNET_SOCKET", server.dir.join("gannet.sock"))
+            .env("GANNET_PORT", server.port.to_string())
+            .env("GANNET_DATADIR", server.dir.join("data"))
+            .env("GANNET_BIN", &bin)
+            .current_dir(root)
+            .status()
+            .map_err(|e| format!("{}: {e}", script.display()))?;
+        let alive = server.stop();
+        let seconds = begin.elapsed().as_secs_f64();
+        if status.success() && alive {
+            passed += 1;
+            println!("ok      {name} ({seconds:.1} s)");
+        } else {
+            println!("FAILED  {name} ({seconds:.1} s){}", if alive { "" } else { ": the server did not stop cleanly" });
+            failed.push(name);
+        }
+    }
+    let line = format!("clients: {passed} passed, {} failed", failed.len());
+    if failed.is_empty() { Ok(line) } else { Err(format!("{line}: {}", failed.join(", "))) }
+}
+
+fn scripts(dir: &Path, filter: Option<&str>) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let mut scripts: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "sh"))
+        .filter(|path| filter.is_none_or(|f| path.to_string_lossy().contains(f)))
+        .collect();
+    scripts.sort();
+    if scripts.is_empty() { Err(format!("no client matches {filter:?}")) } else { Ok(scripts) }
+}
+
+struct Server {
+    child: Child,
+    dir: PathBuf,
+    port: u16,
+}
+
+impl Server {
+    fn start(bin: &Path, name: &str) -> Result<Server, String> {
+        let dir = std::env::temp_dir().join(format!("gannet-clients-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+        let port = free_port()?;
+        let log = fs::File::create(dir.join("server.log")).map_err(|e| e.to_string())?;
+        let socket = dir.join("gannet.sock");
+        let mut child = Command::new(bin)
+            .arg("serve")
+            .arg(format!("--datadir={}", dir.join("data").display()))
+            .arg(format!("--socket={}", socket.display()))
+            .arg(format!("--port={port}"))
+            .arg("--max-connections=2000")
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|e| format!("{}: {e}", bin.display()))?;
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+            if Instant::now() > deadline || child.try_wait().is_ok_and(|status| status.is_some()) {
+                let _ = child.kill();
+                let log = fs::read_to_string(dir.join("server.log")).unwrap_or_default();
+                return Err(format!("the server did not start:\n{log}"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Server { child, dir, port })
+    }
+
+    /// Ends the server with SIGTERM; true when it ended by itself with status 0 and had not ended before.
+    fn stop(mut self) -> bool {
+        if self.child.try_wait().is_ok_and(|status| status.is_some()) {
+            return false;
+        }
+        let _ = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    let _ = fs::remove_dir_all(&self.dir);
+                    return status.success();
+                }
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(20)),
+                _ => {
+                    let _ = self.child.kill();
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+fn free_port() -> Result<u16, String> {
+    std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|e| e.to_string())
+}

@@ -1,0 +1,11 @@
+//! The project's own jobs, as a library so that `cargo test` can run the house rules.
+
+use std::path::PathBuf;
+
+pub mod clients;
+pub mod tidy;
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().map(PathBuf::from).unwrap_or_default()
+}

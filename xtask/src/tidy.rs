@@ -1,0 +1,160 @@
+//! House rules as a test: what the compiler and clippy cannot see.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A file longer than this (tests apart) is listed in `xtask/ratchet.txt` with its size, which may only shrink.
+const MAX_LINES: usize = 800;
+
+/// Crates that may hold `unsafe`.
+const UNSAFE_CRATES: &[&str] = &["foundation/base", "foundation/runtime", "storage/buffer", "storage/log"];
+
+/// Which crates a crate may name. An edge that is missing here needs a decision record.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("telemetry", &["base"]),
+    ("runtime", &["base", "telemetry"]),
+    ("page", &["base"]),
+    ("log", &["base", "telemetry", "runtime"]),
+    ("buffer", &["base", "telemetry", "runtime", "page", "log"]),
+    ("btree", &["base", "telemetry", "runtime", "page", "log", "buffer"]),
+    ("lock", &["base", "telemetry", "runtime"]),
+    ("engine", &["base", "telemetry", "runtime", "page", "log", "buffer", "btree", "lock"]),
+    ("types", &["base"]),
+    ("parser", &["base"]),
+    ("functions", &["base", "types"]),
+    ("catalog", &["base", "telemetry", "runtime", "types", "engine"]),
+    ("plan", &["base", "telemetry", "types", "parser", "functions", "catalog"]),
+    ("exec", &["base", "telemetry", "runtime", "types", "parser", "functions", "catalog", "plan", "engine"]),
+    ("wire", &["base", "types"]),
+    (
+        "server",
+        &["base", "telemetry", "runtime", "types", "parser", "functions", "catalog", "plan", "exec", "engine", "wire"],
+    ),
+];
+
+/// Runs every rule. With `bless`, writes the ratchet of file sizes anew.
+pub fn run(root: &Path, bless: bool) -> Result<String, String> {
+    let mut faults = Vec::new();
+    layering(root, &mut faults);
+    let sources = sources(root);
+    for (path, text) in &sources {
+        markers(path, text, &mut faults);
+        unsafe_code(path, text, &mut faults);
+    }
+    sizes(root, &sources, bless, &mut faults)?;
+    if faults.is_empty() {
+        Ok(format!("tidy: {} files", sources.len()))
+    } else {
+        Err(format!("tidy: {} faults\n{}", faults.len(), faults.join("\n")))
+    }
+}
+
+/// Compares each crate's dependencies with [`ALLOWED`].
+fn layering(root: &Path, faults: &mut Vec<String>) {
+    for layer in ["foundation", "storage", "sql", "service"] {
+        for dir in dirs(&root.join("crates").join(layer)) {
+            let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
+            let Some((_, allowed)) = ALLOWED.iter().find(|(krate, _)| *krate == name) else {
+                faults.push(format!("crate {name}: not in the table of layers"));
+                continue;
+            };
+            let mut dev = false;
+            for line in manifest.lines() {
+                if line.starts_with('[') {
+                    dev = line.contains("dev-dependencies");
+                }
+                let Some(dep) = line.strip_prefix("gannet-").and_then(|rest| rest.split(['.', ' ', '=']).next()) else {
+                    continue;
+                };
+                if !dev && !allowed.contains(&dep) {
+                    faults.push(format!("crate {name} names {dep}: the layers do not allow it"));
+                }
+            }
+        }
+    }
+}
+
+fn markers(path: &str, text: &str, faults: &mut Vec<String>) {
+    if path.starts_with("xtask/") {
+        return;
+    }
+    for (number, line) in text.lines().enumerate() {
+        for marker in ["todo!(", "unimplemented!(", "FIXME", "XXX", "dbg!("] {
+            if line.contains(marker) && !line.contains("tidy: allow") {
+                faults.push(format!("{path}:{}: {marker}", number + 1));
+            }
+        }
+    }
+}
+
+fn unsafe_code(path: &str, text: &str, faults: &mut Vec<String>) {
+    let allowed = UNSAFE_CRATES.iter().any(|krate| path.starts_with(&format!("crates/{krate}/")));
+    if allowed || path.starts_with("xtask/") {
+        return;
+    }
+    for (number, line) in text.lines().enumerate() {
+        let code = line.split("//").next().unwrap_or_default();
+        if code.contains("unsafe {") || code.contains("unsafe fn") || code.contains("unsafe impl") {
+            faults.push(format!("{path}:{}: unsafe outside the named crates", number + 1));
+        }
+    }
+}
+
+fn sizes(root: &Path, sources: &[(String, String)], bless: bool, faults: &mut Vec<String>) -> Result<(), String> {
+    let ratchet = root.join("xtask/ratchet.txt");
+    let mut now = BTreeMap::new();
+    for (path, text) in sources {
+        let lines = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().lines().count();
+        if lines > MAX_LINES && !path.contains("/tests/") {
+            now.insert(path.clone(), lines);
+        }
+    }
+    if bless {
+        let text: String = now.iter().map(|(path, lines)| format!("{lines} {path}\n")).collect();
+        return fs::write(&ratchet, text).map_err(|e| format!("{}: {e}", ratchet.display()));
+    }
+    let text = fs::read_to_string(&ratchet).unwrap_or_default();
+    let known: BTreeMap<&str, usize> =
+        text.lines().filter_map(|l| l.split_once(' ')).filter_map(|(n, path)| Some((path, n.parse().ok()?))).collect();
+    for (path, lines) in now {
+        match known.get(path.as_str()) {
+            Some(limit) if lines <= *limit => {}
+            Some(limit) => faults.push(format!("{path}: {lines} lines, was {limit}: a listed file may only shrink")),
+            None => faults.push(format!("{path}: {lines} lines, more than {MAX_LINES}")),
+        }
+    }
+    Ok(())
+}
+
+/// Every Rust source of the project as (path relative to the root, text).
+fn sources(root: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![root.join("crates"), root.join("xtask"), root.join("fuzz")];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.ends_with("target") {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs")
+                && let Ok(text) = fs::read_to_string(&path)
+            {
+                let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+                found.push((name, text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn dirs(dir: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect();
+    found.sort();
+    found
+}
