@@ -1,0 +1,1 @@
+//! Shape and digest of a statement's text.

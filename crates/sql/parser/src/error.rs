@@ -1,0 +1,58 @@
+//! Errors of the parser.
+
+/// Why a text was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Error 1064 (ER_PARSE_ERROR).
+    Syntax,
+    /// Nested too deeply: error 1436 (ER_STACK_OVERRUN_NEED_MORE).
+    TooDeep,
+    /// Nothing but white space and comments: error 1065 (ER_EMPTY_QUERY).
+    Empty,
+    /// An identifier is not valid UTF-8: error 1300 (ER_INVALID_CHARACTER_STRING).
+    InvalidUtf8,
+    /// An identifier has more than 64 characters: error 1059 (ER_TOO_LONG_IDENT).
+    TooLongIdent,
+    /// More than 65535 parameters: error 1390 (ER_PS_MANY_PARAM).
+    TooManyParams,
+    /// The text has more than 4 GiB.
+    TooLong,
+}
+
+/// A refused text. The server formats it: for [`ErrorKind::Syntax`] MySQL's message is
+/// `You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right
+/// syntax to use near '{near}' at line {line}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// Why.
+    pub kind: ErrorKind,
+    /// Byte offset of the offending token.
+    pub offset: u32,
+    /// The text from the offending token, 80 characters at most; the identifier for those kinds that blame one.
+    pub near: Box<str>,
+    /// Line of the offending token, from 1.
+    pub line: u32,
+}
+
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kind {
+            ErrorKind::Syntax => write!(
+                f,
+                "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version \
+                 for the right syntax to use near '{}' at line {}",
+                self.near, self.line
+            ),
+            ErrorKind::TooDeep => {
+                write!(f, "the statement is nested too deeply near '{}' at line {}", self.near, self.line)
+            }
+            ErrorKind::Empty => f.write_str("Query was empty"),
+            ErrorKind::InvalidUtf8 => write!(f, "Invalid utf8mb4 character string: '{}'", self.near),
+            ErrorKind::TooLongIdent => write!(f, "Identifier name '{}' is too long", self.near),
+            ErrorKind::TooManyParams => f.write_str("Prepared statement contains too many placeholders"),
+            ErrorKind::TooLong => f.write_str("the statement is too long"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
