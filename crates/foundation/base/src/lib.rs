@@ -1,1 +1,19 @@
 //! Ids, codecs, the synchronisation facade, assertions, errors of the lower layers.
+//!
+//! This crate knows nothing of pages, logs or SQL. Everything here is usable from any thread, any fiber, and inside
+//! the simulation.
+
+mod assert;
+#[doc(hidden)]
+pub use assert::invariant_failed;
+mod codec;
+mod crc;
+mod ids;
+mod pad;
+pub mod slot;
+pub mod sync;
+
+pub use codec::{DecodeError, Reader, Writer, varint_len};
+pub use crc::crc32c;
+pub use ids::{Lsn, PAGE_SIZE, PAGE_SIZE_BITS, PageNo, TreeId, TrxId};
+pub use pad::{CachePadded, PerSlot};

@@ -1,1 +1,19 @@
 //! Per-worker counters, wait events, histograms, statement digests.
+//!
+//! Counting costs a plain load and store on memory that only the counting thread writes; reading sums over the threads
+//! ('slots'), never over sessions. What exists is declared once, in [`Counter`] and [`Wait`]; everything that shows
+//! them walks those tables.
+
+mod blocks;
+mod counters;
+mod digest;
+mod histogram;
+mod waits;
+
+pub use blocks::{
+    WaitTotals, add, count, max_connections_seen, note_connections, sub, total, totals, wait_totals, waited,
+};
+pub use counters::{Counter, Kind, Scope, SessionCounters};
+pub use digest::{Digest, DigestHandle, DigestSnapshot, Execution, StatementStats};
+pub use histogram::{BUCKETS, Histogram};
+pub use waits::Wait;

@@ -1,0 +1,159 @@
+//! Where the counters live: one block a slot, written by its own thread only.
+
+use std::cell::Cell;
+
+use gannet_base::CachePadded;
+use gannet_base::slot::{self, MAX_SLOTS};
+use gannet_base::sync::OnceLock;
+use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::{Counter, Wait};
+
+struct Block {
+    counters: [AtomicU64; Counter::COUNT],
+    wait_count: [AtomicU64; Wait::COUNT],
+    wait_ns: [AtomicU64; Wait::COUNT],
+}
+
+// A slot's block outlives its threads: totals never fall.
+static BLOCKS: [OnceLock<Box<CachePadded<Block>>>; MAX_SLOTS] = [const { OnceLock::new() }; MAX_SLOTS];
+
+thread_local! {
+    static MINE: Cell<Option<&'static Block>> = const { Cell::new(None) };
+}
+
+#[inline(always)]
+fn mine() -> &'static Block {
+    match MINE.get() {
+        Some(block) => block,
+        None => attach(),
+    }
+}
+
+#[cold]
+fn attach() -> &'static Block {
+    let zeros = || std::array::from_fn(|_| AtomicU64::new(0));
+    let block = BLOCKS[slot::current()].get_or_init(|| {
+        Box::new(CachePadded::new(Block {
+            counters: std::array::from_fn(|_| AtomicU64::new(0)),
+            wait_count: zeros(),
+            wait_ns: zeros(),
+        }))
+    });
+    MINE.set(Some(block));
+    block
+}
+
+// Not a read-modify-write: the calling thread is the only writer.
+#[inline(always)]
+fn bump(cell: &AtomicU64, n: u64) {
+    cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+}
+
+/// Counts one.
+#[inline(always)]
+pub fn count(c: Counter) {
+    bump(&mine().counters[c as usize], 1);
+}
+
+/// Adds `n`.
+#[inline(always)]
+pub fn add(c: Counter, n: u64) {
+    bump(&mine().counters[c as usize], n);
+}
+
+/// Subtracts `n` from a gauge. Another thread may have added it: the sum is right.
+#[inline(always)]
+pub fn sub(c: Counter, n: u64) {
+    bump(&mine().counters[c as usize], n.wrapping_neg());
+}
+
+/// Records a wait of `ns` nanoseconds for `why`. The runtime's park does this.
+#[inline]
+pub fn waited(why: Wait, ns: u64) {
+    let block = mine();
+    bump(&block.wait_count[why as usize], 1);
+    bump(&block.wait_ns[why as usize], ns);
+}
+
+fn blocks() -> impl Iterator<Item = &'static CachePadded<Block>> {
+    BLOCKS[..slot::high_water()].iter().filter_map(|b| b.get().map(|b| &**b))
+}
+
+/// The counter's sum over all slots. Gauges are two's complement: show them as `i64`.
+pub fn total(c: Counter) -> u64 {
+    blocks().fold(0, |sum, b| sum.wrapping_add(b.counters[c as usize].load(Relaxed)))
+}
+
+/// All counters' sums, in the order of [`Counter::ALL`]. Costs O(slots × counters), no locks.
+pub fn totals() -> Vec<(Counter, u64)> {
+    let mut sums = vec![0u64; Counter::COUNT];
+    for b in blocks() {
+        for (sum, cell) in sums.iter_mut().zip(&b.counters) {
+            *sum = sum.wrapping_add(cell.load(Relaxed));
+        }
+    }
+    Counter::ALL.iter().copied().zip(sums).collect()
+}
+
+/// How often and how long was waited for one event, over all slots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitTotals {
+    /// The event.
+    pub wait: Wait,
+    /// Waits that ended.
+    pub count: u64,
+    /// Their total time in nanoseconds.
+    pub ns: u64,
+}
+
+/// All wait events' totals, in the order of [`Wait::ALL`].
+pub fn wait_totals() -> Vec<WaitTotals> {
+    let mut sums: Vec<_> = Wait::ALL.iter().map(|&wait| WaitTotals { wait, count: 0, ns: 0 }).collect();
+    for b in blocks() {
+        for (i, sum) in sums.iter_mut().enumerate() {
+            sum.count = sum.count.wrapping_add(b.wait_count[i].load(Relaxed));
+            sum.ns = sum.ns.wrapping_add(b.wait_ns[i].load(Relaxed));
+        }
+    }
+    sums
+}
+
+static MAX_CONNECTED: AtomicU64 = AtomicU64::new(0);
+
+/// Notes a number of open connections, for Max_used_connections. Called at connect only.
+pub fn note_connections(connections: u64) {
+    MAX_CONNECTED.fetch_max(connections, Relaxed);
+}
+
+/// The greatest number of connections noted since the start.
+pub fn max_connections_seen() -> u64 {
+    MAX_CONNECTED.load(Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_over_threads_and_keeps_them() {
+        let before = total(Counter::PageMerges);
+        let threads: Vec<_> =
+            (0..8).map(|_| std::thread::spawn(|| (0..1000).for_each(|_| count(Counter::PageMerges)))).collect();
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        assert_eq!(total(Counter::PageMerges) - before, 8000);
+        // A gauge raised on one thread and lowered on another.
+        add(Counter::OpenFiles, 3);
+        std::thread::spawn(|| sub(Counter::OpenFiles, 5)).join().unwrap();
+        assert_eq!(total(Counter::OpenFiles) as i64, -2);
+        assert!(totals().contains(&(Counter::OpenFiles, -2i64 as u64)));
+    }
+
+    #[test]
+    fn waits() {
+        waited(Wait::Purge, 5);
+        waited(Wait::Purge, 7);
+        let w = wait_totals().into_iter().find(|w| w.wait == Wait::Purge).unwrap();
+        assert_eq!((w.count, w.ns), (2, 12));
+    }
+}

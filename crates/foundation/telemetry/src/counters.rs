@@ -1,0 +1,332 @@
+//! Status counters, declared once. A new counter is one line in the table below.
+
+use std::cell::{Cell, OnceCell};
+
+/// How a counter behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Only grows.
+    Counter,
+    /// Goes up and down; shown as signed.
+    Gauge,
+}
+
+/// Where MySQL shows a counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// SHOW GLOBAL STATUS only.
+    Global,
+    /// Also per session, in SHOW SESSION STATUS.
+    Both,
+}
+
+macro_rules! counters {
+    ($($id:ident = $name:literal, $kind:ident, $scope:ident;)*) => {
+        /// A status counter. The declaration order is the storage order; those of the hot path come first.
+        #[allow(missing_docs)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u16)]
+        pub enum Counter {
+            $($id,)*
+        }
+
+        impl Counter {
+            /// All counters in order of declaration.
+            pub const ALL: &[Counter] = &[$(Counter::$id),*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// The name MySQL shows for it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Counter::$id => $name,)* }
+            }
+
+            /// Counter or gauge.
+            pub const fn kind(self) -> Kind {
+                match self { $(Counter::$id => Kind::$kind,)* }
+            }
+
+            /// Where it is shown.
+            pub const fn scope(self) -> Scope {
+                match self { $(Counter::$id => Scope::$scope,)* }
+            }
+        }
+    };
+}
+
+counters! {
+    // The hot ones: these lie together (SessionCounters keeps the first 32 inline).
+    Questions = "Questions", Counter, Both;
+    Queries = "Queries", Counter, Both;
+    BytesReceived = "Bytes_received", Counter, Both;
+    BytesSent = "Bytes_sent", Counter, Both;
+    ComSelect = "Com_select", Counter, Both;
+    ComInsert = "Com_insert", Counter, Both;
+    ComUpdate = "Com_update", Counter, Both;
+    ComDelete = "Com_delete", Counter, Both;
+    ComBegin = "Com_begin", Counter, Both;
+    ComCommit = "Com_commit", Counter, Both;
+    ComRollback = "Com_rollback", Counter, Both;
+    ComSetOption = "Com_set_option", Counter, Both;
+    ComStmtExecute = "Com_stmt_execute", Counter, Both;
+    ComStmtPrepare = "Com_stmt_prepare", Counter, Both;
+    ComStmtClose = "Com_stmt_close", Counter, Both;
+    HandlerCommit = "Handler_commit", Counter, Both;
+    HandlerReadKey = "Handler_read_key", Counter, Both;
+    HandlerReadNext = "Handler_read_next", Counter, Both;
+    HandlerReadFirst = "Handler_read_first", Counter, Both;
+    HandlerReadRndNext = "Handler_read_rnd_next", Counter, Both;
+    HandlerWrite = "Handler_write", Counter, Both;
+    HandlerUpdate = "Handler_update", Counter, Both;
+    HandlerDelete = "Handler_delete", Counter, Both;
+    PlanCacheHits = "Gannet_plan_cache_hits", Counter, Both;
+    PlanCacheMisses = "Gannet_plan_cache_misses", Counter, Both;
+    InnodbRowsRead = "Innodb_rows_read", Counter, Global;
+    InnodbRowsInserted = "Innodb_rows_inserted", Counter, Global;
+    InnodbRowsUpdated = "Innodb_rows_updated", Counter, Global;
+    InnodbRowsDeleted = "Innodb_rows_deleted", Counter, Global;
+    InnodbBufferPoolReadRequests = "Innodb_buffer_pool_read_requests", Counter, Global;
+    SortRows = "Sort_rows", Counter, Both;
+    SelectScan = "Select_scan", Counter, Both;
+
+    // Handler, sort, select, temporary tables.
+    HandlerReadLast = "Handler_read_last", Counter, Both;
+    HandlerReadPrev = "Handler_read_prev", Counter, Both;
+    HandlerReadRnd = "Handler_read_rnd", Counter, Both;
+    HandlerRollback = "Handler_rollback", Counter, Both;
+    HandlerPrepare = "Handler_prepare", Counter, Both;
+    HandlerSavepoint = "Handler_savepoint", Counter, Both;
+    HandlerSavepointRollback = "Handler_savepoint_rollback", Counter, Both;
+    HandlerExternalLock = "Handler_external_lock", Counter, Both;
+    SelectFullJoin = "Select_full_join", Counter, Both;
+    SelectFullRangeJoin = "Select_full_range_join", Counter, Both;
+    SelectRange = "Select_range", Counter, Both;
+    SelectRangeCheck = "Select_range_check", Counter, Both;
+    SortMergePasses = "Sort_merge_passes", Counter, Both;
+    SortRange = "Sort_range", Counter, Both;
+    SortScan = "Sort_scan", Counter, Both;
+    CreatedTmpTables = "Created_tmp_tables", Counter, Both;
+    CreatedTmpDiskTables = "Created_tmp_disk_tables", Counter, Both;
+    CreatedTmpFiles = "Created_tmp_files", Counter, Global;
+    SlowQueries = "Slow_queries", Counter, Both;
+
+    // Statements.
+    ComAdminCommands = "Com_admin_commands", Counter, Both;
+    ComAlterDb = "Com_alter_db", Counter, Both;
+    ComAlterTable = "Com_alter_table", Counter, Both;
+    ComAlterUser = "Com_alter_user", Counter, Both;
+    ComAnalyze = "Com_analyze", Counter, Both;
+    ComCallProcedure = "Com_call_procedure", Counter, Both;
+    ComChangeDb = "Com_change_db", Counter, Both;
+    ComCheck = "Com_check", Counter, Both;
+    ComChecksum = "Com_checksum", Counter, Both;
+    ComCreateDb = "Com_create_db", Counter, Both;
+    ComCreateIndex = "Com_create_index", Counter, Both;
+    ComCreateTable = "Com_create_table", Counter, Both;
+    ComCreateUser = "Com_create_user", Counter, Both;
+    ComCreateView = "Com_create_view", Counter, Both;
+    ComDeallocSql = "Com_dealloc_sql", Counter, Both;
+    ComDeleteMulti = "Com_delete_multi", Counter, Both;
+    ComDo = "Com_do", Counter, Both;
+    ComDropDb = "Com_drop_db", Counter, Both;
+    ComDropIndex = "Com_drop_index", Counter, Both;
+    ComDropTable = "Com_drop_table", Counter, Both;
+    ComDropUser = "Com_drop_user", Counter, Both;
+    ComDropView = "Com_drop_view", Counter, Both;
+    ComExecuteSql = "Com_execute_sql", Counter, Both;
+    ComExplainOther = "Com_explain_other", Counter, Both;
+    ComFlush = "Com_flush", Counter, Both;
+    ComGrant = "Com_grant", Counter, Both;
+    ComInsertSelect = "Com_insert_select", Counter, Both;
+    ComKill = "Com_kill", Counter, Both;
+    ComLoad = "Com_load", Counter, Both;
+    ComLockTables = "Com_lock_tables", Counter, Both;
+    ComOptimize = "Com_optimize", Counter, Both;
+    ComPrepareSql = "Com_prepare_sql", Counter, Both;
+    ComReleaseSavepoint = "Com_release_savepoint", Counter, Both;
+    ComRenameTable = "Com_rename_table", Counter, Both;
+    ComRenameUser = "Com_rename_user", Counter, Both;
+    ComRepair = "Com_repair", Counter, Both;
+    ComReplace = "Com_replace", Counter, Both;
+    ComReplaceSelect = "Com_replace_select", Counter, Both;
+    ComRevoke = "Com_revoke", Counter, Both;
+    ComRollbackToSavepoint = "Com_rollback_to_savepoint", Counter, Both;
+    ComSavepoint = "Com_savepoint", Counter, Both;
+    ComShowBinlogs = "Com_show_binlogs", Counter, Both;
+    ComShowCharsets = "Com_show_charsets", Counter, Both;
+    ComShowCollations = "Com_show_collations", Counter, Both;
+    ComShowCreateDb = "Com_show_create_db", Counter, Both;
+    ComShowCreateTable = "Com_show_create_table", Counter, Both;
+    ComShowDatabases = "Com_show_databases", Counter, Both;
+    ComShowEngineStatus = "Com_show_engine_status", Counter, Both;
+    ComShowErrors = "Com_show_errors", Counter, Both;
+    ComShowFields = "Com_show_fields", Counter, Both;
+    ComShowGrants = "Com_show_grants", Counter, Both;
+    ComShowKeys = "Com_show_keys", Counter, Both;
+    ComShowPrivileges = "Com_show_privileges", Counter, Both;
+    ComShowProcesslist = "Com_show_processlist", Counter, Both;
+    ComShowStatus = "Com_show_status", Counter, Both;
+    ComShowStorageEngines = "Com_show_storage_engines", Counter, Both;
+    ComShowTableStatus = "Com_show_table_status", Counter, Both;
+    ComShowTables = "Com_show_tables", Counter, Both;
+    ComShowVariables = "Com_show_variables", Counter, Both;
+    ComShowWarnings = "Com_show_warnings", Counter, Both;
+    ComShutdown = "Com_shutdown", Counter, Both;
+    ComStmtFetch = "Com_stmt_fetch", Counter, Both;
+    ComStmtReprepare = "Com_stmt_reprepare", Counter, Both;
+    ComStmtReset = "Com_stmt_reset", Counter, Both;
+    ComStmtSendLongData = "Com_stmt_send_long_data", Counter, Both;
+    ComTruncate = "Com_truncate", Counter, Both;
+    ComUnlockTables = "Com_unlock_tables", Counter, Both;
+    ComUpdateMulti = "Com_update_multi", Counter, Both;
+    ComXaCommit = "Com_xa_commit", Counter, Both;
+    ComXaEnd = "Com_xa_end", Counter, Both;
+    ComXaPrepare = "Com_xa_prepare", Counter, Both;
+    ComXaRecover = "Com_xa_recover", Counter, Both;
+    ComXaRollback = "Com_xa_rollback", Counter, Both;
+    ComXaStart = "Com_xa_start", Counter, Both;
+
+    // Connections and workers.
+    Connections = "Connections", Counter, Global;
+    ThreadsConnected = "Threads_connected", Gauge, Global;
+    ThreadsRunning = "Threads_running", Gauge, Global;
+    ThreadsCreated = "Threads_created", Counter, Global;
+    AbortedClients = "Aborted_clients", Counter, Global;
+    AbortedConnects = "Aborted_connects", Counter, Global;
+    ConnectionErrorsAccept = "Connection_errors_accept", Counter, Global;
+    ConnectionErrorsInternal = "Connection_errors_internal", Counter, Global;
+    ConnectionErrorsMaxConnections = "Connection_errors_max_connections", Counter, Global;
+    PreparedStmtCount = "Prepared_stmt_count", Gauge, Global;
+    TableLocksImmediate = "Table_locks_immediate", Counter, Global;
+    TableLocksWaited = "Table_locks_waited", Counter, Global;
+    OpenedTables = "Opened_tables", Counter, Both;
+    OpenTables = "Open_tables", Gauge, Both;
+    OpenedFiles = "Opened_files", Counter, Global;
+    OpenFiles = "Open_files", Gauge, Global;
+
+    // Storage.
+    InnodbBufferPoolReads = "Innodb_buffer_pool_reads", Counter, Global;
+    InnodbBufferPoolWaitFree = "Innodb_buffer_pool_wait_free", Counter, Global;
+    InnodbBufferPoolWriteRequests = "Innodb_buffer_pool_write_requests", Counter, Global;
+    InnodbBufferPoolPagesFlushed = "Innodb_buffer_pool_pages_flushed", Counter, Global;
+    InnodbBufferPoolReadAhead = "Innodb_buffer_pool_read_ahead", Counter, Global;
+    InnodbDataFsyncs = "Innodb_data_fsyncs", Counter, Global;
+    InnodbDataPendingReads = "Innodb_data_pending_reads", Gauge, Global;
+    InnodbDataPendingWrites = "Innodb_data_pending_writes", Gauge, Global;
+    InnodbDataRead = "Innodb_data_read", Counter, Global;
+    InnodbDataReads = "Innodb_data_reads", Counter, Global;
+    InnodbDataWrites = "Innodb_data_writes", Counter, Global;
+    InnodbDataWritten = "Innodb_data_written", Counter, Global;
+    InnodbDblwrPagesWritten = "Innodb_dblwr_pages_written", Counter, Global;
+    InnodbDblwrWrites = "Innodb_dblwr_writes", Counter, Global;
+    InnodbLogWaits = "Innodb_log_waits", Counter, Global;
+    InnodbLogWriteRequests = "Innodb_log_write_requests", Counter, Global;
+    InnodbLogWrites = "Innodb_log_writes", Counter, Global;
+    InnodbOsLogFsyncs = "Innodb_os_log_fsyncs", Counter, Global;
+    InnodbOsLogWritten = "Innodb_os_log_written", Counter, Global;
+    InnodbPagesCreated = "Innodb_pages_created", Counter, Global;
+    InnodbPagesRead = "Innodb_pages_read", Counter, Global;
+    InnodbPagesWritten = "Innodb_pages_written", Counter, Global;
+    InnodbRowLockCurrentWaits = "Innodb_row_lock_current_waits", Gauge, Global;
+    InnodbRowLockTimeMicros = "Gannet_row_lock_time_us", Counter, Global;
+    InnodbRowLockWaits = "Innodb_row_lock_waits", Counter, Global;
+    InnodbDeadlocks = "Innodb_deadlocks", Counter, Global;
+    LockTimeouts = "Gannet_lock_timeouts", Counter, Global;
+    TransactionsStarted = "Gannet_transactions_started", Counter, Global;
+    TransactionsCommitted = "Gannet_transactions_committed", Counter, Global;
+    TransactionsRolledBack = "Gannet_transactions_rolled_back", Counter, Global;
+    OptimisticRestarts = "Gannet_optimistic_restarts", Counter, Global;
+    PageSplits = "Gannet_page_splits", Counter, Global;
+    PageMerges = "Gannet_page_merges", Counter, Global;
+    PagesEvicted = "Gannet_pages_evicted", Counter, Global;
+    VersionsRead = "Gannet_versions_read", Counter, Global;
+    RowsPurged = "Gannet_rows_purged", Counter, Global;
+    PageFaultsRepaired = "Gannet_torn_pages_repaired", Counter, Global;
+    FibersCreated = "Gannet_fibers_created", Counter, Global;
+    FiberPanics = "Gannet_fiber_panics", Counter, Global;
+    WorkerWakes = "Gannet_worker_wakes", Counter, Global;
+    WorkerSleeps = "Gannet_worker_sleeps", Counter, Global;
+}
+
+/// Counters kept inline in a session; the others are allocated when first touched.
+const INLINE: usize = 32;
+
+/// One session's own counters, written by the task that runs the session. Only what [`Scope::Both`] shows is
+/// meaningful, but any counter may be kept.
+#[derive(Default)]
+pub struct SessionCounters {
+    hot: [Cell<u64>; INLINE],
+    rest: OnceCell<Box<[Cell<u64>]>>,
+}
+
+impl SessionCounters {
+    /// All zero.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[inline]
+    fn cell(&self, c: Counter) -> &Cell<u64> {
+        let i = c as usize;
+        match self.hot.get(i) {
+            Some(cell) => cell,
+            None => &self.rest.get_or_init(|| (INLINE..Counter::COUNT).map(|_| Cell::new(0)).collect())[i - INLINE],
+        }
+    }
+
+    /// Adds `n`.
+    #[inline]
+    pub fn add(&self, c: Counter, n: u64) {
+        let cell = self.cell(c);
+        cell.set(cell.get().wrapping_add(n));
+    }
+
+    /// Subtracts `n`: gauges.
+    #[inline]
+    pub fn sub(&self, c: Counter, n: u64) {
+        self.add(c, n.wrapping_neg());
+    }
+
+    /// The present value.
+    pub fn get(&self, c: Counter) -> u64 {
+        match (self.hot.get(c as usize), self.rest.get()) {
+            (Some(cell), _) => cell.get(),
+            (None, Some(rest)) => rest[c as usize - INLINE].get(),
+            (None, None) => 0,
+        }
+    }
+
+    /// Sets all to zero (FLUSH STATUS, COM_RESET_CONNECTION).
+    pub fn reset(&self) {
+        for cell in self.hot.iter().chain(self.rest.get().into_iter().flat_map(|r| r.iter())) {
+            cell.set(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_indexes_match() {
+        let mut seen = std::collections::HashSet::new();
+        for (i, &c) in Counter::ALL.iter().enumerate() {
+            assert_eq!(c as usize, i);
+            assert!(seen.insert(c.name().to_ascii_lowercase()), "{}", c.name());
+        }
+    }
+
+    #[test]
+    fn session_counters_keep_both_halves() {
+        let s = SessionCounters::new();
+        let last = *Counter::ALL.last().unwrap();
+        assert_eq!(s.get(last), 0);
+        s.add(Counter::Questions, 2);
+        s.add(last, 3);
+        s.sub(last, 1);
+        assert_eq!((s.get(Counter::Questions), s.get(last)), (2, 2));
+        s.reset();
+        assert_eq!((s.get(Counter::Questions), s.get(last)), (0, 0));
+    }
+}

@@ -1,0 +1,389 @@
+//! Statistics per statement digest, in fixed memory.
+//!
+//! A digest is a 128-bit hash of a statement's normalised text. The plan cache holds a [`DigestHandle`] with the plan,
+//! so a hit costs no look-up here: the executing thread adds to a block that only it writes. Threads with a slot number
+//! beyond the first 32 (one thread a connection) share one block per digest and pay for atomic additions.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use gannet_base::CachePadded;
+use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use gannet_base::sync::{Arc, OnceLock, RwLock};
+
+use crate::Histogram;
+use crate::histogram::SharedHistogram;
+
+/// A 128-bit statement digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Digest(pub u128);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// What one execution of a statement adds.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Execution {
+    /// From the arrival of the statement to its last byte in the send buffer, in nanoseconds.
+    pub latency_ns: u64,
+    /// It ended with an error.
+    pub error: bool,
+    /// Warnings raised.
+    pub warnings: u64,
+    /// Rows in result sets.
+    pub rows_sent: u64,
+    /// Rows read to find them.
+    pub rows_examined: u64,
+    /// Rows changed.
+    pub rows_affected: u64,
+    /// No index was used where one could have been.
+    pub no_index: bool,
+    /// Wall clock at the end, microseconds since 1970.
+    pub end_unix_us: u64,
+}
+
+macro_rules! fields {
+    ($($field:ident),*) => {
+        struct Block { $($field: AtomicU64,)* min_ns: AtomicU64, max_ns: AtomicU64, last_seen_us: AtomicU64, latency: SharedHistogram }
+
+        impl Block {
+            fn new() -> Self {
+                Block {
+                    $($field: AtomicU64::new(0),)*
+                    min_ns: AtomicU64::new(u64::MAX), max_ns: AtomicU64::new(0), last_seen_us: AtomicU64::new(0),
+                    latency: SharedHistogram::new(),
+                }
+            }
+
+            fn add_to(&self, s: &mut DigestSnapshot) {
+                $(s.$field += self.$field.load(Relaxed);)*
+                s.min_ns = s.min_ns.min(self.min_ns.load(Relaxed));
+                s.max_ns = s.max_ns.max(self.max_ns.load(Relaxed));
+                s.last_seen_us = s.last_seen_us.max(self.last_seen_us.load(Relaxed));
+                self.latency.add_to(&mut s.latency);
+            }
+
+            fn reset(&self) {
+                $(self.$field.store(0, Relaxed);)*
+                self.min_ns.store(u64::MAX, Relaxed);
+                self.max_ns.store(0, Relaxed);
+                self.last_seen_us.store(0, Relaxed);
+                self.latency.reset();
+            }
+
+            // The calling thread is the only writer.
+            #[inline]
+            fn record_owned(&self, add: Added, e: &Execution) {
+                $(if add.$field != 0 { self.$field.store(self.$field.load(Relaxed).wrapping_add(add.$field), Relaxed); })*
+                if e.latency_ns < self.min_ns.load(Relaxed) { self.min_ns.store(e.latency_ns, Relaxed); }
+                if e.latency_ns > self.max_ns.load(Relaxed) { self.max_ns.store(e.latency_ns, Relaxed); }
+                if e.end_unix_us > self.last_seen_us.load(Relaxed) {
+                    self.last_seen_us.store(e.end_unix_us, Relaxed);
+                }
+                self.latency.record_owned(e.latency_ns);
+            }
+
+            fn record_shared(&self, add: Added, e: &Execution) {
+                $(if add.$field != 0 { self.$field.fetch_add(add.$field, Relaxed); })*
+                self.min_ns.fetch_min(e.latency_ns, Relaxed);
+                self.max_ns.fetch_max(e.latency_ns, Relaxed);
+                self.last_seen_us.fetch_max(e.end_unix_us, Relaxed);
+                self.latency.record_shared(e.latency_ns);
+            }
+        }
+
+        #[derive(Clone, Copy)]
+        struct Added { $($field: u64,)* }
+    };
+}
+
+fields!(count, errors, warnings, rows_sent, rows_examined, rows_affected, no_index, total_ns);
+
+impl Added {
+    #[inline]
+    fn of(e: &Execution) -> Added {
+        Added {
+            count: 1,
+            errors: e.error as u64,
+            warnings: e.warnings,
+            rows_sent: e.rows_sent,
+            rows_examined: e.rows_examined,
+            rows_affected: e.rows_affected,
+            no_index: e.no_index as u64,
+            total_ns: e.latency_ns,
+        }
+    }
+}
+
+/// One digest's statistics, summed at one moment.
+#[derive(Clone, Debug)]
+pub struct DigestSnapshot {
+    /// `None` for the row that stands for all statements beyond the memory bound.
+    pub digest: Option<Digest>,
+    /// Default database of the statement.
+    pub schema: String,
+    /// Normalised text.
+    pub text: String,
+    /// One statement of this digest as it was written (cut to the store's bound).
+    pub sample: String,
+    /// First execution, microseconds since 1970.
+    pub first_seen_us: u64,
+    /// Last execution, microseconds since 1970.
+    pub last_seen_us: u64,
+    /// Executions.
+    pub count: u64,
+    /// Of these, with an error.
+    pub errors: u64,
+    /// Warnings raised.
+    pub warnings: u64,
+    /// Rows in result sets.
+    pub rows_sent: u64,
+    /// Rows read.
+    pub rows_examined: u64,
+    /// Rows changed.
+    pub rows_affected: u64,
+    /// Executions that used no index.
+    pub no_index: u64,
+    /// Total latency in nanoseconds.
+    pub total_ns: u64,
+    /// Least latency in nanoseconds; `u64::MAX` when never executed.
+    pub min_ns: u64,
+    /// Greatest latency in nanoseconds.
+    pub max_ns: u64,
+    /// Distribution of latencies.
+    pub latency: Histogram,
+}
+
+/// Slots with a block of their own.
+const OWN_BLOCKS: usize = 32;
+
+struct Entry {
+    digest: Option<Digest>,
+    schema: String,
+    text: String,
+    sample: String,
+    first_seen_us: AtomicU64,
+    own: [OnceLock<Box<CachePadded<Block>>>; OWN_BLOCKS],
+    shared: OnceLock<Box<Block>>,
+}
+
+impl Entry {
+    fn new(digest: Option<Digest>, schema: String, text: String, sample: String, now_us: u64) -> Self {
+        Entry {
+            digest,
+            schema,
+            text,
+            sample,
+            first_seen_us: AtomicU64::new(now_us),
+            own: [const { OnceLock::new() }; OWN_BLOCKS],
+            shared: OnceLock::new(),
+        }
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.own.iter().filter_map(|b| b.get().map(|b| &b.0)).chain(self.shared.get().map(|b| &**b))
+    }
+
+    fn snapshot(&self) -> DigestSnapshot {
+        let mut s = DigestSnapshot {
+            digest: self.digest,
+            schema: self.schema.clone(),
+            text: self.text.clone(),
+            sample: self.sample.clone(),
+            first_seen_us: self.first_seen_us.load(Relaxed),
+            last_seen_us: 0,
+            count: 0,
+            errors: 0,
+            warnings: 0,
+            rows_sent: 0,
+            rows_examined: 0,
+            rows_affected: 0,
+            no_index: 0,
+            total_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            latency: Histogram::new(),
+        };
+        self.blocks().for_each(|b| b.add_to(&mut s));
+        s
+    }
+}
+
+/// The way to one digest's counters. Cheap to clone; kept with the plan.
+#[derive(Clone)]
+pub struct DigestHandle(Arc<Entry>);
+
+impl DigestHandle {
+    /// Adds one execution, made by the calling thread.
+    #[inline]
+    pub fn record(&self, e: &Execution) {
+        let add = Added::of(e);
+        match self.0.own.get(gannet_base::slot::current()) {
+            Some(own) => {
+                own.get_or_init(|| Box::new(CachePadded::new(Block::new()))).record_owned(add, e);
+            }
+            None => self.0.shared.get_or_init(|| Box::new(Block::new())).record_shared(add, e),
+        }
+    }
+
+    /// The digest; `None` for the row of all others.
+    pub fn digest(&self) -> Option<Digest> {
+        self.0.digest
+    }
+
+    /// The sums at this moment.
+    pub fn snapshot(&self) -> DigestSnapshot {
+        self.0.snapshot()
+    }
+}
+
+/// All digests of the server. Memory is bounded: `max_digests` entries, each with at most one block per worker; the
+/// statements of further digests are counted in one entry without a digest, as MySQL does.
+pub struct StatementStats {
+    max_digests: AtomicUsize,
+    max_text: usize,
+    shards: [CachePadded<RwLock<HashMap<(Digest, String), DigestHandle>>>; SHARDS],
+    size: AtomicUsize,
+    others: DigestHandle,
+}
+
+const SHARDS: usize = 16;
+
+impl StatementStats {
+    /// An empty store for at most `max_digests` digests whose texts are cut to `max_text` bytes.
+    pub fn new(max_digests: usize, max_text: usize) -> Self {
+        StatementStats {
+            max_digests: AtomicUsize::new(max_digests),
+            max_text,
+            shards: std::array::from_fn(|_| CachePadded::new(RwLock::new(HashMap::new()))),
+            size: AtomicUsize::new(0),
+            others: DigestHandle(Arc::new(Entry::new(None, String::new(), String::new(), String::new(), 0))),
+        }
+    }
+
+    /// The handle of a digest in a schema, made if it is new. `texts` gives the normalised text and a sample; it is
+    /// called only when the digest is new. For plan cache misses, not for every execution.
+    pub fn handle(
+        &self,
+        digest: Digest,
+        schema: &str,
+        now_unix_us: u64,
+        texts: impl FnOnce() -> (String, String),
+    ) -> DigestHandle {
+        let shard = &self.shards[(digest.0 >> 64) as usize % SHARDS];
+        let key = (digest, schema.to_owned());
+        if let Some(found) = shard.read().get(&key) {
+            return found.clone();
+        }
+        let (text, sample) = texts();
+        let mut map = shard.write();
+        if let Some(found) = map.get(&key) {
+            return found.clone();
+        }
+        if self.size.fetch_add(1, Relaxed) >= self.max_digests.load(Relaxed) {
+            self.size.fetch_sub(1, Relaxed);
+            let _ = self.others.0.first_seen_us.compare_exchange(0, now_unix_us, Relaxed, Relaxed);
+            return self.others.clone();
+        }
+        let (text, sample) = (cut(text, self.max_text), cut(sample, self.max_text));
+        let made = DigestHandle(Arc::new(Entry::new(Some(digest), key.1.clone(), text, sample, now_unix_us)));
+        map.insert(key, made.clone());
+        made
+    }
+
+    /// Digests kept.
+    pub fn len(&self) -> usize {
+        self.size.load(Relaxed)
+    }
+
+    /// True when no digest is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All digests' sums at this moment, in no order; the row of the others, if it was used, last.
+    pub fn snapshot(&self) -> Vec<DigestSnapshot> {
+        let mut handles = Vec::new();
+        for shard in &self.shards {
+            handles.extend(shard.read().values().cloned());
+        }
+        let mut all: Vec<_> = handles.iter().map(DigestHandle::snapshot).collect();
+        let others = self.others.snapshot();
+        if others.count > 0 {
+            all.push(others);
+        }
+        all
+    }
+
+    /// Forgets all digests (TRUNCATE of the summary table). Handles held by plans go on counting unseen until the plan
+    /// is made anew: the plan cache is to be emptied with it. Executions running meanwhile may be lost or kept.
+    pub fn clear(&self) {
+        for shard in &self.shards {
+            let mut map = shard.write();
+            self.size.fetch_sub(map.len(), Relaxed);
+            map.clear();
+        }
+        self.others.0.blocks().for_each(Block::reset);
+        self.others.0.first_seen_us.store(0, Relaxed);
+    }
+}
+
+fn cut(mut s: String, max: usize) -> String {
+    if s.len() > max {
+        s.truncate(s.floor_char_boundary(max));
+    }
+    s.shrink_to_fit();
+    s
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_merges() {
+        let stats = StatementStats::new(2, 5);
+        let h = stats.handle(Digest(1), "test", 10, || ("SELECT ?".into(), "SELECT 1".into()));
+        let threads: Vec<_> = (0..4)
+            .map(|i| {
+                let h = h.clone();
+                std::thread::spawn(move || {
+                    for _ in 0..100 {
+                        h.record(&Execution {
+                            latency_ns: 1000 * (i + 1),
+                            rows_sent: 2,
+                            end_unix_us: i,
+                            ..Default::default()
+                        });
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        let s = &stats.snapshot()[0];
+        assert_eq!((s.count, s.rows_sent, s.min_ns, s.max_ns, s.total_ns), (400, 800, 1000, 4000, 1_000_000));
+        assert_eq!((s.text.as_str(), s.latency.count(), s.first_seen_us, s.last_seen_us), ("SELEC", 400, 10, 3));
+        let again = stats.handle(Digest(1), "test", 11, || unreachable!());
+        assert!(Arc::ptr_eq(&h.0, &again.0));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let stats = StatementStats::new(2, 100);
+        for i in 0..10u128 {
+            stats
+                .handle(Digest(i << 60), "", 1, || (i.to_string(), String::new()))
+                .record(&Execution { error: true, ..Default::default() });
+        }
+        assert_eq!(stats.len(), 2);
+        let all = stats.snapshot();
+        assert_eq!(all.len(), 3);
+        let others = all.iter().find(|s| s.digest.is_none()).unwrap();
+        assert_eq!((others.count, others.errors), (8, 8));
+        stats.clear();
+        assert!(stats.is_empty() && stats.snapshot().is_empty());
+    }
+}

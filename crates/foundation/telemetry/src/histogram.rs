@@ -1,0 +1,152 @@
+//! Log-linear histograms of durations: fixed memory, mergeable, 12.5 % resolution.
+
+use gannet_base::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Sub-buckets per power of two: 8, so a bucket is at most 12.5 % wide.
+const SUB_BITS: u32 = 3;
+/// Durations below 256 ns share the first linear buckets of 32 ns.
+const UNIT_BITS: u32 = 5;
+/// Powers of two covered: up to about 39 hours; longer ones land in the last bucket.
+const OCTAVES: usize = 40;
+/// Number of buckets.
+pub const BUCKETS: usize = (OCTAVES + 1) << SUB_BITS;
+
+/// The bucket of a duration in nanoseconds.
+#[inline]
+fn bucket(ns: u64) -> usize {
+    let v = ns >> UNIT_BITS;
+    if v < 1 << SUB_BITS {
+        return v as usize;
+    }
+    let exp = 63 - v.leading_zeros();
+    let sub = (v >> (exp - SUB_BITS)) as usize & ((1 << SUB_BITS) - 1);
+    ((((exp - SUB_BITS + 1) as usize) << SUB_BITS) + sub).min(BUCKETS - 1)
+}
+
+/// The least duration in nanoseconds that lies above bucket `i`.
+fn upper_bound(i: usize) -> u64 {
+    let (octave, sub) = (i >> SUB_BITS, (i & ((1 << SUB_BITS) - 1)) as u64);
+    if octave == 0 {
+        return (sub + 1) << UNIT_BITS;
+    }
+    ((1u64 << SUB_BITS) + sub + 1) << (octave as u32 - 1 + UNIT_BITS)
+}
+
+/// A histogram of durations that can be added up and asked for quantiles.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Histogram {
+    counts: Vec<u64>,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new() -> Self {
+        Histogram { counts: vec![0; BUCKETS] }
+    }
+
+    /// Counts one duration.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        self.counts[bucket(ns)] += 1;
+    }
+
+    /// Adds another histogram's counts.
+    pub fn merge(&mut self, other: &Histogram) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+    }
+
+    /// Durations recorded.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// An upper bound of the `q` quantile (0 to 1) in nanoseconds; 0 when empty.
+    pub fn quantile(&self, q: f64) -> u64 {
+        let total = self.count();
+        if total == 0 {
+            return 0;
+        }
+        let rank = ((total as f64 * q).ceil() as u64).clamp(1, total);
+        let mut seen = 0;
+        for (i, n) in self.counts.iter().enumerate() {
+            seen += n;
+            if seen >= rank {
+                return upper_bound(i);
+            }
+        }
+        upper_bound(BUCKETS - 1)
+    }
+
+    /// The buckets that are not empty: upper bound in nanoseconds (exclusive) and count.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, n)| (upper_bound(i), *n))
+    }
+}
+
+/// The same, shared: one writer (or several, with [`Self::record_shared`]), any readers.
+pub(crate) struct SharedHistogram {
+    counts: [AtomicU32; BUCKETS],
+}
+
+impl SharedHistogram {
+    pub(crate) fn new() -> Self {
+        SharedHistogram { counts: std::array::from_fn(|_| AtomicU32::new(0)) }
+    }
+
+    /// For the only writer. A bucket that is full stays full.
+    #[inline]
+    pub(crate) fn record_owned(&self, ns: u64) {
+        let cell = &self.counts[bucket(ns)];
+        cell.store(cell.load(Relaxed).saturating_add(1), Relaxed);
+    }
+
+    /// For several writers.
+    pub(crate) fn record_shared(&self, ns: u64) {
+        self.counts[bucket(ns)].fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn add_to(&self, sum: &mut Histogram) {
+        sum.counts.iter_mut().zip(&self.counts).for_each(|(a, b)| *a += b.load(Relaxed) as u64);
+    }
+
+    pub(crate) fn reset(&self) {
+        self.counts.iter().for_each(|c| c.store(0, Relaxed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_ordered_and_tight() {
+        let mut last = 0;
+        for i in 0..BUCKETS {
+            let up = upper_bound(i);
+            assert!(up > last);
+            assert_eq!(bucket(up - 1), i);
+            assert_eq!(bucket(last), i);
+            assert!(up - last <= 32.max(last / 8 + 1), "bucket {i} is {last}..{up}");
+            last = up;
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn quantiles_and_merge() {
+        let (mut a, mut b) = (Histogram::new(), Histogram::new());
+        (0..500u64).for_each(|i| a.record(i * 1000));
+        (500..1000u64).for_each(|i| b.record(i * 1000));
+        a.merge(&b);
+        assert_eq!(a.count(), 1000);
+        let p99 = a.quantile(0.99);
+        assert!((985_000..1_150_000).contains(&p99), "{p99}");
+        assert_eq!(Histogram::new().quantile(0.5), 0);
+    }
+}

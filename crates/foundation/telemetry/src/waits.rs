@@ -1,0 +1,95 @@
+//! Wait events: every reason for which a task may wait, declared once.
+
+macro_rules! waits {
+    ($($(#[$doc:meta])* $id:ident = $name:literal;)*) => {
+        /// Why a task waits. What SHOW PROCESSLIST and the wait tables show comes from here.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Wait {
+            $($(#[$doc])* $id,)*
+        }
+
+        impl Wait {
+            /// All wait events in order of declaration.
+            pub const ALL: &[Wait] = &[$(Wait::$id),*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// Its name as shown to people: `wait/class/what`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Wait::$id => $name,)* }
+            }
+        }
+    };
+}
+
+waits! {
+    /// For the client's next bytes in the middle of a statement or handshake.
+    ClientRead = "wait/net/client_read";
+    /// For a slow client to take the reply.
+    ClientWrite = "wait/net/client_write";
+    /// For a row lock of another transaction.
+    RowLock = "wait/lock/row";
+    /// For a metadata lock.
+    MetadataLock = "wait/lock/metadata";
+    /// For a lock taken by GET_LOCK.
+    UserLock = "wait/lock/user";
+    /// For a table lock of LOCK TABLES or a global read lock.
+    TableLock = "wait/lock/table";
+    /// For an AUTO_INCREMENT value that must be made durable.
+    AutoIncrement = "wait/lock/auto_increment";
+    /// For the log to be durable up to a commit.
+    LogFlush = "wait/log/flush";
+    /// For room in the log buffer.
+    LogBuffer = "wait/log/buffer_full";
+    /// For room in the log: the checkpoint has to advance.
+    LogSpace = "wait/log/capacity";
+    /// The log writer: for something to write.
+    LogIdle = "wait/idle/log_writer";
+    /// For a page being read by another task.
+    PageRead = "wait/buffer/page_read";
+    /// For a page latch.
+    PageLatch = "wait/buffer/page_latch";
+    /// For a free frame: pages have to be evicted first.
+    BufferFree = "wait/buffer/free_frame";
+    /// For a page to be written back.
+    PageWrite = "wait/buffer/page_write";
+    /// For a read from a file.
+    FileRead = "wait/io/file_read";
+    /// For a write to a file.
+    FileWrite = "wait/io/file_write";
+    /// For a file's data to be durable.
+    FileSync = "wait/io/file_sync";
+    /// Other file operations: allocate, truncate, rename.
+    FileMeta = "wait/io/file_meta";
+    /// For recovery to have brought a page or transaction to its state.
+    Recovery = "wait/storage/recovery";
+    /// For older versions to be purged.
+    Purge = "wait/storage/purge";
+    /// For a checkpoint.
+    Checkpoint = "wait/storage/checkpoint";
+    /// For a snapshot to include a commit that was seen before.
+    Snapshot = "wait/storage/snapshot";
+    /// Held back because a bound is near (dirty pages, undo, log age).
+    Throttle = "wait/storage/throttle";
+    /// For another session's DDL to publish the dictionary.
+    Dictionary = "wait/sql/dictionary";
+    /// For another session that builds the same plan or statistics.
+    PlanBuild = "wait/sql/plan_build";
+    /// For parallel parts of the same statement.
+    Parallel = "wait/sql/parallel";
+    /// SLEEP() and the like.
+    UserSleep = "wait/user/sleep";
+    /// For a replica, or for the source.
+    Replication = "wait/replication";
+    /// For a background task to end.
+    Join = "wait/sync/join";
+    /// For a message of another task.
+    Queue = "wait/sync/queue";
+    /// Any other condition.
+    Condition = "wait/sync/condition";
+    /// A background task between two rounds of work.
+    Background = "wait/idle/background";
+    /// A worker with nothing to run.
+    WorkerIdle = "wait/idle/worker";
+}
