@@ -1,0 +1,89 @@
+//! What can go wrong. SQL error numbers are mapped above.
+
+use gannet_base::{Lsn, PageNo};
+
+/// Result of the engine's calls.
+pub type Result<T> = std::result::Result<T, EngineError>;
+
+/// An error of the engine. After [`Deadlock`](EngineError::Deadlock) the whole transaction **has been rolled back** and
+/// the [`Txn`](crate::Txn) is idle; after all others the transaction is as it was before the call (a statement rolls
+/// itself back with [`Txn::rollback_to`](crate::Txn::rollback_to)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EngineError {
+    /// This transaction was chosen as the victim of a deadlock and is rolled back (MySQL 1213).
+    Deadlock,
+    /// A row lock was not granted within the transaction's timeout (1205).
+    LockWaitTimeout,
+    /// A row lock would have to be waited for, under `NOWAIT` (3572).
+    NoWait,
+    /// The statement was interrupted by [`InterruptHandle::interrupt`](crate::InterruptHandle::interrupt) (1317).
+    Interrupted,
+    /// A write in a transaction begun with `read_only` (1792).
+    ReadOnly,
+    /// Damage found: which page, its LSN, what was seen. Reads of other pages go on.
+    Corrupt {
+        /// The page, 0 when the damage is not in a page (log, control file).
+        page: PageNo,
+        /// LSN in the page's header, or the place in the log.
+        lsn: Lsn,
+        /// What was seen.
+        what: String,
+    },
+    /// The log could not be written or synced once; nothing can be committed until a restart. Reads go on.
+    LogPoisoned,
+    /// No room on disk, or `max_data_bytes` reached (1114 / 3).
+    DiskFull,
+    /// A key longer than [`MAX_KEY_BYTES`](crate::TreeHandle::MAX_KEY_BYTES) (1071).
+    KeyTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// A row longer than 4 GiB - 1 KiB.
+    RowTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// More undo, or more concurrent writers, than there is room for.
+    TooManyTransactions,
+    /// The tree does not exist (dropped, or an id never given out).
+    NoSuchTree(gannet_base::TreeId),
+    /// Another server has the data directory open.
+    DataDirInUse(String),
+    /// The store was written by a later version of the format.
+    NewerFormat {
+        /// Version found.
+        found: u32,
+        /// Latest version this build knows.
+        known: u32,
+    },
+    /// The engine was shut down.
+    ShutDown,
+    /// Another error of the operating system.
+    Io(String),
+}
+
+impl std::fmt::Display for EngineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        use EngineError::*;
+        match self {
+            Deadlock => f.write_str("deadlock found; transaction rolled back"),
+            LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
+            NoWait => f.write_str("row lock not granted immediately and NOWAIT is set"),
+            Interrupted => f.write_str("interrupted"),
+            ReadOnly => f.write_str("transaction is read only"),
+            Corrupt { page, lsn, what } => write!(f, "page {page} (LSN {lsn}) is damaged: {what}"),
+            LogPoisoned => f.write_str("the log could not be written; writes are refused until a restart"),
+            DiskFull => f.write_str("no space left for data"),
+            KeyTooLong { bytes } => write!(f, "key of {bytes} bytes is too long"),
+            RowTooLong { bytes } => write!(f, "row of {bytes} bytes is too long"),
+            TooManyTransactions => f.write_str("too many concurrent writing transactions"),
+            NoSuchTree(id) => write!(f, "tree {id} does not exist"),
+            DataDirInUse(dir) => write!(f, "data directory {dir} is in use by another server"),
+            NewerFormat { found, known } => write!(f, "store has format {found}; this build knows up to {known}"),
+            ShutDown => f.write_str("the engine is shut down"),
+            Io(e) => f.write_str(e),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}

@@ -1,0 +1,193 @@
+//! Options and modes of the public calls.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Whether a store is expected in the directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OpenMode {
+    /// Open the store; create one when the directory is empty or missing.
+    #[default]
+    OpenOrCreate,
+    /// The store must exist.
+    Existing,
+    /// There must be none.
+    Fresh,
+}
+
+/// When a commit's bytes reach the disk: `innodb_flush_log_at_trx_commit`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FlushPolicy {
+    /// 0: written and synced about once a second.
+    EverySecond,
+    /// 1: synced before the commit returns.
+    #[default]
+    AtCommit,
+    /// 2: written at commit, synced about once a second.
+    WriteAtCommit,
+}
+
+/// How to open an [`Engine`](crate::Engine).
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Directory of the store; created with mode 0700.
+    pub datadir: PathBuf,
+    /// Memory for pages. At least 4 MiB.
+    pub buffer_pool_bytes: u64,
+    /// Size the log may take on disk; bounds the age of the checkpoint and thus recovery time. At least 8 MiB.
+    pub redo_capacity_bytes: u64,
+    /// Durability of commits; may be changed later.
+    pub flush_policy: FlushPolicy,
+    /// The data file grows no further than this.
+    pub max_data_bytes: u64,
+    /// Expectation about the directory.
+    pub mode: OpenMode,
+    /// Background tasks that purge old versions; 0 = purge only when [`Engine::purge_now`](crate::Engine::purge_now) is called.
+    pub purge_tasks: usize,
+}
+
+impl EngineOptions {
+    /// Defaults (128 MiB pool, 100 MiB redo, durable commits) in `datadir`.
+    pub fn new(datadir: impl Into<PathBuf>) -> Self {
+        EngineOptions {
+            datadir: datadir.into(),
+            buffer_pool_bytes: 128 << 20,
+            redo_capacity_bytes: 100 << 20,
+            flush_policy: FlushPolicy::AtCommit,
+            max_data_bytes: 16 << 40,
+            mode: OpenMode::OpenOrCreate,
+            purge_tasks: 2,
+        }
+    }
+}
+
+/// Isolation level of a transaction, with InnoDB's meaning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
+pub enum Isolation {
+    /// Plain reads return the newest version, committed or not.
+    ReadUncommitted,
+    /// Plain reads see what was committed when the statement began; no gap locks.
+    ReadCommitted,
+    /// Plain reads see what was committed at the first plain read; locking reads take next-key locks.
+    #[default]
+    RepeatableRead,
+    /// As repeatable read; plain reads of a transaction (not autocommit) lock shared.
+    Serializable,
+}
+
+/// How to begin a [`Txn`](crate::Txn).
+#[derive(Clone, Copy, Debug)]
+pub struct TxnOptions {
+    /// Isolation level.
+    pub isolation: Isolation,
+    /// Writes are refused.
+    pub read_only: bool,
+    /// The transaction is one statement: under SERIALIZABLE its plain reads stay snapshot reads.
+    pub autocommit: bool,
+    /// Shown as the owner in [`Engine::transactions`](crate::Engine::transactions).
+    pub owner_thread_id: u64,
+    /// `innodb_lock_wait_timeout`.
+    pub lock_wait_timeout: Duration,
+}
+
+impl Default for TxnOptions {
+    fn default() -> Self {
+        TxnOptions {
+            isolation: Isolation::RepeatableRead,
+            read_only: false,
+            autocommit: false,
+            owner_thread_id: 0,
+            lock_wait_timeout: Duration::from_secs(50),
+        }
+    }
+}
+
+/// Strength of a row lock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum LockMode {
+    /// `FOR SHARE`.
+    Shared,
+    /// `FOR UPDATE`, and what UPDATE and DELETE read with.
+    Exclusive,
+}
+
+/// What a locking read does when the row is locked by another transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WaitPolicy {
+    /// Wait, up to the transaction's timeout.
+    #[default]
+    Wait,
+    /// Fail with [`EngineError::NoWait`](crate::EngineError::NoWait).
+    NoWait,
+    /// Leave the row out.
+    SkipLocked,
+}
+
+/// Which version a read returns, and what it locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadMode {
+    /// Plain read: the version the isolation level prescribes. Locks nothing, except under SERIALIZABLE inside a
+    /// transaction, where it is a shared locking read.
+    Snapshot,
+    /// The newest committed (or own) version, locked as the isolation level prescribes.
+    Locking {
+        /// Strength.
+        mode: LockMode,
+        /// What to do about others' locks.
+        wait: WaitPolicy,
+    },
+    /// The newest version as it stands, committed or not, without locks. With [`RowStamp`](crate::RowStamp) and
+    /// [`Txn::update_if`](crate::Txn::update_if) this makes an UPDATE of one row that never enters the lock table.
+    Newest,
+}
+
+impl ReadMode {
+    /// `FOR UPDATE`, waiting.
+    pub const FOR_UPDATE: ReadMode = ReadMode::Locking { mode: LockMode::Exclusive, wait: WaitPolicy::Wait };
+    /// `FOR SHARE`, waiting.
+    pub const FOR_SHARE: ReadMode = ReadMode::Locking { mode: LockMode::Shared, wait: WaitPolicy::Wait };
+}
+
+/// Direction of a scan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Direction {
+    /// Ascending keys.
+    #[default]
+    Forward,
+    /// Descending keys.
+    Backward,
+}
+
+/// How to scan.
+#[derive(Clone, Copy, Debug)]
+pub struct ScanOptions {
+    /// Order of the entries.
+    pub direction: Direction,
+    /// Versions and locks.
+    pub mode: ReadMode,
+    /// The range is equality on all columns of a unique key: a hit locks the record without the gap before it, and the
+    /// scan ends there.
+    pub unique_equality: bool,
+    /// The caller expects to read much of the tree: pages are read ahead and do not displace hot ones.
+    pub sequential: bool,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        ScanOptions {
+            direction: Direction::Forward,
+            mode: ReadMode::Snapshot,
+            unique_equality: false,
+            sequential: false,
+        }
+    }
+}
+
+/// What a tree holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum TreeKind {
+    /// Clustered: key → row, one entry per key, older versions in undo.
+    Row,
+    /// Secondary: (index columns + primary key columns) → carried bytes; versions are entries of their own.
+    Index,
+}

@@ -1,0 +1,51 @@
+//! The caller's buffer for one row.
+
+use gannet_base::TrxId;
+
+/// Bytes before the row in an entry of a row tree: writer, undo pointer, flags.
+pub(crate) const ROW_HEADER: usize = 17;
+
+/// Names the version of a row that a read returned; see [`Txn::update_if`](crate::Txn::update_if).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RowStamp {
+    /// Who wrote the version.
+    pub writer: TrxId,
+    /// Its undo record: makes the stamp unique among versions of one writer.
+    pub(crate) undo: u64,
+}
+
+/// Buffer for one row, reused between reads: the row's bytes land in it once.
+#[derive(Default, Debug)]
+pub struct RowBuf {
+    /// The entry as it lies in the leaf: header, then the row.
+    pub(crate) entry: Vec<u8>,
+}
+
+impl RowBuf {
+    /// Empty.
+    pub const fn new() -> Self {
+        RowBuf { entry: Vec::new() }
+    }
+
+    /// With room for rows of `bytes` bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        RowBuf { entry: Vec::with_capacity(bytes + ROW_HEADER) }
+    }
+
+    /// The row of the last successful read; empty otherwise.
+    #[inline]
+    pub fn row(&self) -> &[u8] {
+        self.entry.get(ROW_HEADER..).unwrap_or(&[])
+    }
+
+    /// The version that was read.
+    pub fn stamp(&self) -> RowStamp {
+        match self.entry.first_chunk::<16>() {
+            None => RowStamp::default(),
+            Some(h) => RowStamp {
+                writer: TrxId(u64::from_le_bytes([h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7]])),
+                undo: u64::from_le_bytes([h[8], h[9], h[10], h[11], h[12], h[13], h[14], h[15]]),
+            },
+        }
+    }
+}
