@@ -1,0 +1,445 @@
+//! A small blocking client for MySQL and MariaDB servers: load tools, tests and the bench command use it.
+//!
+//! Text and binary protocol, native and `caching_sha2_password` authentication, TCP and UNIX sockets.
+
+mod result;
+
+pub use result::{Cell, ColumnInfo, OkInfo, ResultSet};
+
+use crate::auth::{self, Plugin};
+use crate::codec::{Malformed, Reader, put_lenenc_bytes};
+use crate::command::ParamType;
+use crate::flags::{cap, com, ty};
+use crate::frame::{self, Writer};
+use crate::handshake::{Greeting, Login};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// Host and port.
+    Tcp(String, u16),
+    /// A UNIX socket.
+    Unix(PathBuf),
+}
+
+/// Who logs in, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// User name.
+    pub user: String,
+    /// Password; empty for none.
+    pub password: String,
+    /// Database to start in.
+    pub database: Option<String>,
+    /// Capabilities beyond the usual ones.
+    pub capabilities: u32,
+    /// Usual capabilities to do without.
+    pub without: u32,
+    /// Longest wait for a packet.
+    pub timeout: Option<Duration>,
+    /// Plugin to answer the greeting with, whatever it proposes.
+    pub plugin: Option<Plugin>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            user: "root".into(),
+            password: String::new(),
+            database: None,
+            capabilities: 0,
+            without: 0,
+            timeout: None,
+            plugin: None,
+        }
+    }
+}
+
+/// What goes wrong at the client.
+#[derive(Debug)]
+pub enum Error {
+    /// The connection failed.
+    Io(io::Error),
+    /// The server's answer is not MySQL protocol.
+    Protocol(&'static str),
+    /// The server refused.
+    Server {
+        /// Error number.
+        code: u16,
+        /// SQLSTATE; `HY000` where the server sent none.
+        sqlstate: [u8; 5],
+        /// Its text.
+        message: String,
+    },
+}
+
+impl Error {
+    /// The server's error number, when it is one.
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Error::Server { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Io(e) => write!(f, "connection: {e}"),
+            Error::Protocol(what) => write!(f, "protocol: {what}"),
+            Error::Server { code, sqlstate, message } => {
+                write!(f, "ERROR {code} ({}): {message}", String::from_utf8_lossy(sqlstate))
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(e: io::Error) -> Self {
+        Error::Io(e)
+    }
+}
+
+impl From<Malformed> for Error {
+    fn from(_: Malformed) -> Self {
+        Error::Protocol("malformed packet")
+    }
+}
+
+/// Result of a client call.
+pub type Result<T> = std::result::Result<T, Error>;
+
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+/// A statement that was prepared on one connection.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    /// Its id on the connection.
+    pub id: u32,
+    /// Number of parameters.
+    pub params: u16,
+    /// Columns of its result; empty for statements without one.
+    pub columns: Vec<ColumnInfo>,
+}
+
+/// A parameter of an execution.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arg<'a> {
+    /// NULL.
+    Null,
+    /// BIGINT.
+    Int(i64),
+    /// BIGINT UNSIGNED.
+    UInt(u64),
+    /// DOUBLE.
+    Double(f64),
+    /// VARCHAR.
+    Text(&'a str),
+    /// BLOB.
+    Bytes(&'a [u8]),
+}
+
+impl Arg<'_> {
+    fn ty(&self) -> ParamType {
+        let (ty, unsigned) = match self {
+            Arg::Null => (ty::NULL, false),
+            Arg::Int(_) => (ty::LONGLONG, false),
+            Arg::UInt(_) => (ty::LONGLONG, true),
+            Arg::Double(_) => (ty::DOUBLE, false),
+            Arg::Text(_) => (ty::VAR_STRING, false),
+            Arg::Bytes(_) => (ty::BLOB, false),
+        };
+        ParamType { ty, unsigned }
+    }
+}
+
+/// A connection.
+pub struct Connection {
+    stream: Box<dyn Stream>,
+    input: Vec<u8>,
+    taken: usize,
+    out: Vec<u8>,
+    sequence: u8,
+    /// Capabilities agreed on.
+    pub capabilities: u32,
+    /// What the server said of itself.
+    pub greeting: Greeting,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Connection({})", self.greeting.connection_id)
+    }
+}
+
+/// Capabilities this client asks for when the server has them.
+const WANTED: u32 = cap::LONG_PASSWORD
+    | cap::LONG_FLAG
+    | cap::PROTOCOL_41
+    | cap::TRANSACTIONS
+    | cap::SECURE_CONNECTION
+    | cap::MULTI_RESULTS
+    | cap::PS_MULTI_RESULTS
+    | cap::PLUGIN_AUTH
+    | cap::DEPRECATE_EOF;
+
+impl Connection {
+    /// Connects and logs in.
+    pub fn connect(address: &Address, options: &Options) -> Result<Self> {
+        let secure = matches!(address, Address::Unix(_));
+        let stream: Box<dyn Stream> = match address {
+            Address::Tcp(host, port) => {
+                let s = TcpStream::connect((host.as_str(), *port))?;
+                s.set_nodelay(true)?;
+                s.set_read_timeout(options.timeout)?;
+                Box::new(s)
+            }
+            Address::Unix(path) => {
+                let s = UnixStream::connect(path)?;
+                s.set_read_timeout(options.timeout)?;
+                Box::new(s)
+            }
+        };
+        let greeting = Greeting {
+            version: String::new(),
+            connection_id: 0,
+            nonce: [0; auth::NONCE],
+            capabilities: 0,
+            collation: 0,
+            status: 0,
+            plugin: String::new(),
+        };
+        let (input, out) = (Vec::with_capacity(16 << 10), Vec::new());
+        let mut it = Self { stream, input, taken: 0, out, sequence: 0, capabilities: 0, greeting };
+        it.login(options, secure)?;
+        Ok(it)
+    }
+
+    fn login(&mut self, options: &Options, secure: bool) -> Result<()> {
+        let first = self.receive()?;
+        self.greeting = Greeting::read(&first)?;
+        let mut wanted = (WANTED | options.capabilities) & !options.without;
+        if options.database.is_some() {
+            wanted |= cap::CONNECT_WITH_DB;
+        }
+        self.capabilities = wanted & self.greeting.capabilities;
+        let plugin = options.plugin.or(Plugin::by_name(self.greeting.plugin.as_bytes())).unwrap_or(Plugin::Native);
+        let password = options.password.as_bytes();
+        let login = Login {
+            capabilities: self.capabilities,
+            max_packet: 1 << 30,
+            collation: 45,
+            user: options.user.as_bytes().to_vec(),
+            response: respond(plugin, password, &self.greeting.nonce),
+            database: options.database.as_ref().map(|d| d.as_bytes().to_vec()),
+            plugin: Some(plugin.name().as_bytes().to_vec()),
+            attributes: Vec::new(),
+        };
+        login.write(&mut Writer::new(&mut self.out, &mut self.sequence));
+        self.flush()?;
+        self.authenticate(password, secure)
+    }
+
+    /// Answers the server's authentication packets until OK.
+    fn authenticate(&mut self, password: &[u8], secure: bool) -> Result<()> {
+        let mut nonce = self.greeting.nonce;
+        loop {
+            let packet = self.receive()?;
+            let answer = match packet.as_slice() {
+                [0x00, ..] => return Ok(()),
+                [0xFE, rest @ ..] => {
+                    let mut r = Reader::new(rest);
+                    let name = r.nul_bytes()?;
+                    let plugin = Plugin::by_name(name).ok_or(Error::Protocol("unknown authentication plugin"))?;
+                    if let Some(n) = r.rest().first_chunk() {
+                        nonce = *n;
+                    }
+                    respond(plugin, password, &nonce)
+                }
+                [auth::MORE_DATA, auth::FAST_OK] => continue,
+                [auth::MORE_DATA, auth::FULL] if secure => [password, &[0]].concat(),
+                [auth::MORE_DATA, auth::FULL] => vec![auth::REQUEST_KEY],
+                [auth::MORE_DATA, pem @ ..] => {
+                    let pem = std::str::from_utf8(pem).map_err(|_| Error::Protocol("RSA key"))?;
+                    auth::encrypt_password(pem, password, &nonce).ok_or(Error::Protocol("RSA key"))?
+                }
+                _ => return Err(Error::Protocol("unexpected packet in authentication")),
+            };
+            self.send(&answer)?;
+        }
+    }
+
+    /// Runs SQL; returns the first result, and reads past further ones.
+    pub fn query(&mut self, sql: &str) -> Result<ResultSet> {
+        let mut all = self.query_multi(sql)?;
+        Ok(all.swap_remove(0))
+    }
+
+    /// Runs SQL; returns all results.
+    pub fn query_multi(&mut self, sql: &str) -> Result<Vec<ResultSet>> {
+        self.query_bytes(sql.as_bytes())
+    }
+
+    /// Runs SQL of any bytes; returns all results.
+    pub fn query_bytes(&mut self, sql: &[u8]) -> Result<Vec<ResultSet>> {
+        self.command(com::QUERY, sql)?;
+        self.results(false)
+    }
+
+    /// Prepares a statement.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
+        self.command(com::STMT_PREPARE, sql.as_bytes())?;
+        let head = self.receive()?;
+        let mut r = Reader::new(&head);
+        r.u8()?;
+        let (id, columns, params) = (r.u32()?, r.u16()?, r.u16()?);
+        self.columns(params.into())?;
+        let columns = self.columns(columns.into())?;
+        Ok(Statement { id, params, columns })
+    }
+
+    /// Executes a prepared statement.
+    pub fn execute(&mut self, statement: &Statement, args: &[Arg<'_>]) -> Result<ResultSet> {
+        if args.len() != usize::from(statement.params) {
+            return Err(Error::Protocol("wrong number of arguments"));
+        }
+        self.sequence = 0;
+        let mut w = Writer::new(&mut self.out, &mut self.sequence);
+        let mark = w.begin();
+        let b = w.buf();
+        b.push(com::STMT_EXECUTE);
+        b.extend_from_slice(&statement.id.to_le_bytes());
+        b.extend_from_slice(&[0, 1, 0, 0, 0]);
+        if !args.is_empty() {
+            let nulls = b.len();
+            b.resize(nulls + args.len().div_ceil(8), 0);
+            b.push(1);
+            for (i, a) in args.iter().enumerate() {
+                if *a == Arg::Null {
+                    b[nulls + i / 8] |= 1 << (i % 8);
+                }
+                let t = a.ty();
+                b.extend_from_slice(&[t.ty, u8::from(t.unsigned) << 7]);
+            }
+            for a in args {
+                match a {
+                    Arg::Null => {}
+                    Arg::Int(v) => b.extend_from_slice(&v.to_le_bytes()),
+                    Arg::UInt(v) => b.extend_from_slice(&v.to_le_bytes()),
+                    Arg::Double(v) => b.extend_from_slice(&v.to_le_bytes()),
+                    Arg::Text(s) => put_lenenc_bytes(b, s.as_bytes()),
+                    Arg::Bytes(s) => put_lenenc_bytes(b, s),
+                }
+            }
+        }
+        w.end(mark);
+        self.flush()?;
+        Ok(self.results(true)?.swap_remove(0))
+    }
+
+    /// Forgets a prepared statement; there is no reply.
+    pub fn close(&mut self, statement: &Statement) -> Result<()> {
+        self.command(com::STMT_CLOSE, &statement.id.to_le_bytes())
+    }
+
+    /// COM_PING.
+    pub fn ping(&mut self) -> Result<()> {
+        self.command(com::PING, &[])?;
+        self.receive().map(drop)
+    }
+
+    /// COM_QUIT.
+    pub fn quit(mut self) -> Result<()> {
+        self.command(com::QUIT, &[])
+    }
+
+    /// Sends a command packet as it is; the reply is the caller's to read.
+    pub fn command(&mut self, byte: u8, body: &[u8]) -> Result<()> {
+        self.sequence = 0;
+        let mut w = Writer::new(&mut self.out, &mut self.sequence);
+        let mark = w.begin();
+        w.buf().push(byte);
+        w.buf().extend_from_slice(body);
+        w.end(mark);
+        self.flush()
+    }
+
+    /// Sends one packet that continues an exchange.
+    pub fn send(&mut self, payload: &[u8]) -> Result<()> {
+        Writer::new(&mut self.out, &mut self.sequence).packet(payload);
+        self.flush()
+    }
+
+    /// Sends bytes as they are, framed or not: for tests of bad input.
+    pub fn send_raw(&mut self, bytes: &[u8]) -> Result<()> {
+        self.stream.write_all(bytes)?;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let sent = self.stream.write_all(&self.out);
+        self.out.clear();
+        if self.out.capacity() > 1 << 20 {
+            self.out = Vec::new();
+        }
+        Ok(sent?)
+    }
+
+    /// Reads one payload; an ERR packet becomes [`Error::Server`].
+    pub fn receive(&mut self) -> Result<Vec<u8>> {
+        let mut payload = Vec::new();
+        loop {
+            self.fill(frame::HEADER)?;
+            let (len, sequence) = frame::header(&self.input[self.taken..])?;
+            self.taken += frame::HEADER;
+            self.sequence = sequence.wrapping_add(1);
+            self.fill(len)?;
+            payload.extend_from_slice(&self.input[self.taken..self.taken + len]);
+            self.taken += len;
+            if len < frame::MAX_PAYLOAD {
+                break;
+            }
+        }
+        if payload.first() == Some(&crate::reply::ERR) {
+            return Err(result::read_error(&payload)?);
+        }
+        Ok(payload)
+    }
+
+    /// Waits until `n` bytes are unread in the buffer.
+    fn fill(&mut self, n: usize) -> Result<()> {
+        if self.input.len() - self.taken >= n {
+            return Ok(());
+        }
+        self.input.drain(..self.taken);
+        self.taken = 0;
+        while self.input.len() < n {
+            let have = self.input.len();
+            self.input.resize((have + (16 << 10)).max(n.min(have + (1 << 20))), 0);
+            let got = self.stream.read(&mut self.input[have..]);
+            self.input.truncate(have + got.as_ref().map_or(0, |g| *g));
+            match got {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Err(e) if e.kind() != io::ErrorKind::Interrupted => return Err(e.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn respond(plugin: Plugin, password: &[u8], nonce: &[u8; auth::NONCE]) -> Vec<u8> {
+    match plugin {
+        Plugin::Native => auth::native_response(password, nonce),
+        Plugin::Sha2 => auth::sha2_response(password, nonce),
+    }
+}
