@@ -456,7 +456,7 @@ mod tests {
         for _ in 0..50_000 {
             let n = (random() % 40) as usize;
             let mut p: Vec<u8> =
-                (0..n).map(|_| (random() % 33) as u8 * if random() % 4 == 0 { 8 } else { 1 }).collect();
+                (0..n).map(|_| ((random() % 33) as u8).wrapping_mul(if random() % 4 == 0 { 8 } else { 1 })).collect();
             if let Some(first) = p.first_mut() {
                 *first %= 34;
             }

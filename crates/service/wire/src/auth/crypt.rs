@@ -85,7 +85,7 @@ fn print(d: &[u8; 32]) -> [u8; CHARS] {
     let (mut x, mut y, mut z) = (0usize, 10usize, 20usize);
     for _ in 0..10 {
         put(u32::from(d[x]) << 16 | u32::from(d[y]) << 8 | u32::from(d[z]), 4);
-        (x, y, z) = (y + 1, z + 1, x + 1);
+        (x, y, z) = (z + 1, x + 1, y + 1);
     }
     put(u32::from(d[31]) << 8 | u32::from(d[30]), 3);
     out
