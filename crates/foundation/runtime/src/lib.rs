@@ -1,1 +1,33 @@
 //! Workers, fibers, parking, timers, file and socket I/O, and the simulated twin of all of it.
+//!
+//! All waiting, time, randomness, disk and network of the server go through the free functions and types of this crate.
+//! They act on the *current task*: a plain thread, a fiber on a worker thread, or a fiber of the simulation, so code
+//! above is plain synchronous Rust that runs in all three. `README.md` beside this crate tells how it waits and what a
+//! task may not hold while it does.
+
+#![warn(missing_docs)]
+
+mod buf;
+mod cx;
+mod file;
+pub mod fs;
+mod os;
+mod serve;
+mod spawn;
+mod stack;
+mod task;
+mod time;
+
+pub use buf::{ALIGN, AlignedBuf};
+pub use file::{File, OpenOptions};
+pub use gannet_base::slot::MAX_SLOTS;
+pub use gannet_telemetry::Wait;
+pub use os::run_blocking;
+pub use serve::{Addr, Conn, Factory, Listener, ListenerOptions, Next, Peer, Ready, Service, ThreadHandling};
+pub use spawn::{JoinHandle, spawn, spawn_local};
+pub use stack::remaining_stack;
+pub use task::{
+    Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, interrupted, interruption, mask_interrupts, park,
+    slot, slot_count, waker, yield_if_due, yield_now,
+};
+pub use time::{now_ns, random_u64, sleep, unix_micros};

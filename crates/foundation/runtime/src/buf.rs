@@ -1,0 +1,87 @@
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Alignment of [`AlignedBuf`] in memory: what O_DIRECT asks for on every device in use.
+pub const ALIGN: usize = 4096;
+
+/// Bytes at an address that is a multiple of [`ALIGN`], for O_DIRECT.
+pub struct AlignedBuf {
+    ptr: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the buffer is plain bytes owned by this value alone, as in a Box<[u8]>.
+unsafe impl Send for AlignedBuf {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for AlignedBuf {}
+
+impl AlignedBuf {
+    /// `len` zero bytes.
+    pub fn zeroed(len: usize) -> Self {
+        let layout = Self::layout(len);
+        // SAFETY: the layout's size is not zero.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        AlignedBuf { ptr: NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout)), len }
+    }
+
+    fn layout(len: usize) -> Layout {
+        match Layout::from_size_align(len.max(1), ALIGN) {
+            Ok(layout) => layout,
+            Err(_) => panic!("a buffer of {len} bytes is too large"),
+        }
+    }
+}
+
+impl Drop for AlignedBuf {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `zeroed` with the same layout.
+        unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) }
+    }
+}
+
+impl Deref for AlignedBuf {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `len` initialised bytes were allocated at `ptr` and are owned by self.
+        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for AlignedBuf {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and self is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl Clone for AlignedBuf {
+    fn clone(&self) -> Self {
+        let mut copy = AlignedBuf::zeroed(self.len);
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+impl std::fmt::Debug for AlignedBuf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "AlignedBuf({} bytes)", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligned_and_zero() {
+        let mut b = AlignedBuf::zeroed(5000);
+        assert_eq!(b.as_ptr() as usize % ALIGN, 0);
+        assert!(b.len() == 5000 && b.iter().all(|&x| x == 0));
+        b[4999] = 1;
+        assert_eq!(b.clone()[4999], 1);
+        assert!(AlignedBuf::zeroed(0).is_empty());
+    }
+}

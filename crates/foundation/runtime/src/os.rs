@@ -1,0 +1,75 @@
+//! System calls on files, as values: what a plain thread executes itself and a worker gives to its ring or to a helper
+//! thread.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use crate::cx::{Kind, kind};
+
+/// One operation on a file. Pointers must stay valid until the operation has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    Read { fd: RawFd, ptr: *mut u8, len: usize, offset: u64 },
+    Write { fd: RawFd, ptr: *const u8, len: usize, offset: u64 },
+    Writev { fd: RawFd, iov: *const libc::iovec, count: usize, offset: u64 },
+    Sync { fd: RawFd, data_only: bool },
+    Allocate { fd: RawFd, mode: i32, offset: u64, len: u64 },
+}
+
+impl Op {
+    /// Executes the operation on this thread: the result of the system call, or the negated error number.
+    pub(crate) fn execute(&self) -> i32 {
+        loop {
+            // SAFETY: whoever made the operation vouches for its pointers; the file descriptor is only used, not owned.
+            let n = unsafe {
+                match *self {
+                    Op::Read { fd, ptr, len, offset } => libc::pread(fd, ptr.cast(), len, offset as libc::off_t),
+                    Op::Write { fd, ptr, len, offset } => libc::pwrite(fd, ptr.cast(), len, offset as libc::off_t),
+                    Op::Writev { fd, iov, count, offset } => {
+                        libc::pwritev(fd, iov, count as i32, offset as libc::off_t)
+                    }
+                    Op::Sync { fd, data_only: true } => libc::fdatasync(fd) as isize,
+                    Op::Sync { fd, data_only: false } => libc::fsync(fd) as isize,
+                    Op::Allocate { fd, mode, offset, len } => {
+                        libc::fallocate(fd, mode, offset as libc::off_t, len as libc::off_t) as isize
+                    }
+                }
+            };
+            if n >= 0 {
+                return n as i32;
+            }
+            let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            if errno != libc::EINTR {
+                return -errno;
+            }
+        }
+    }
+
+    /// The longest transfer one operation makes; longer ones are split.
+    pub(crate) const MAX_LEN: usize = 1 << 30;
+}
+
+/// Executes an operation, waiting without blocking other tasks: the count of bytes, or the error.
+pub(crate) fn perform(op: Op) -> io::Result<usize> {
+    let n = match kind() {
+        Kind::Thread | Kind::Unset => op.execute(),
+    };
+    if n < 0 { Err(io::Error::from_raw_os_error(-n)) } else { Ok(n as usize) }
+}
+
+/// Executes several operations, many in flight at once where that is possible; `results` gets one entry each, a byte
+/// count or a negated error number.
+pub(crate) fn perform_many(ops: &[Op], results: &mut Vec<i32>) {
+    results.clear();
+    match kind() {
+        Kind::Thread | Kind::Unset => results.extend(ops.iter().map(Op::execute)),
+    }
+}
+
+/// Runs a closure that may block the thread for long (name look-ups, metadata of files, slow hashing) without holding
+/// up the worker: on a fiber it runs on a helper thread and parks the fiber, elsewhere it just runs.
+pub fn run_blocking<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    match kind() {
+        Kind::Thread | Kind::Unset => f(),
+    }
+}

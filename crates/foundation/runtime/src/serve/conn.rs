@@ -1,0 +1,152 @@
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::socket;
+use crate::{TaskContext, now_ns};
+
+/// Who is at the other end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Peer {
+    /// A TCP client.
+    Tcp {
+        /// Its address.
+        peer: SocketAddr,
+        /// The address it connected to.
+        local: SocketAddr,
+    },
+    /// A client on a UNIX socket, as the kernel knows it.
+    Unix {
+        /// User id; `u32::MAX` when unknown.
+        uid: u32,
+        /// Process id; 0 when unknown.
+        pid: i32,
+    },
+}
+
+/// Bytes received at once.
+pub(super) const RECV_CHUNK: usize = 16 << 10;
+/// Buffers that grew beyond this are given back when they are empty.
+const KEEP_CAPACITY: usize = 64 << 10;
+
+/// What connects a [`Conn`] to its socket.
+pub(super) enum Link {
+    Thread { fd: Arc<OwnedFd>, recv_timeout: Option<Duration>, send_timeout: Option<Duration> },
+}
+
+/// A connection as the service sees it while it serves: received bytes, an output buffer, the peer.
+pub struct Conn {
+    pub(super) input: Vec<u8>,
+    pub(super) pos: usize,
+    pub(super) out: Vec<u8>,
+    pub(super) deadline: Option<u64>,
+    pub(super) peer: Peer,
+    pub(super) context: TaskContext,
+    pub(super) link: Link,
+}
+
+impl Conn {
+    /// Bytes received and not consumed. They stay where they are until [`Conn::consume`] or [`Conn::fill`]: a request
+    /// may be read in place while it is served, across parks.
+    #[inline]
+    pub fn buffered(&self) -> &[u8] {
+        &self.input[self.pos..]
+    }
+
+    /// Forgets the first `n` buffered bytes (at most what is buffered).
+    #[inline]
+    pub fn consume(&mut self, n: usize) {
+        self.pos = (self.pos + n).min(self.input.len());
+        if self.pos == self.input.len() {
+            self.input.clear();
+            self.pos = 0;
+            if self.input.capacity() > KEEP_CAPACITY {
+                self.input = Vec::new();
+            }
+        }
+    }
+
+    /// Parks until more bytes have arrived and gives how many; 0 when the peer has closed.
+    ///
+    /// # Errors
+    /// `TimedOut` after the deadline, `Interrupted` when the task is killed, else the socket's error.
+    pub fn fill(&mut self) -> io::Result<usize> {
+        if self.pos > 0 {
+            self.input.drain(..self.pos);
+            self.pos = 0;
+        }
+        match &mut self.link {
+            Link::Thread { fd, recv_timeout, .. } => {
+                let timeout = self.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now_ns())));
+                if timeout == Some(Duration::ZERO) {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                if timeout != *recv_timeout {
+                    socket::set_timeout(fd, libc::SO_RCVTIMEO, timeout)?;
+                    *recv_timeout = timeout;
+                }
+                match socket::recv(fd, &mut self.input, RECV_CHUNK, 0) {
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
+                    other => other,
+                }
+            }
+        }
+    }
+
+    /// The output buffer: append replies here. It leaves with [`Conn::flush`], and when [`super::Service::serve`]
+    /// returns.
+    #[inline]
+    pub fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// Sends the output buffer and empties it. Parks this task only, while the client is slow.
+    ///
+    /// # Errors
+    /// `TimedOut` after the deadline, `Interrupted` when killed, `BrokenPipe` and the like when the peer is gone.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let outcome = match &mut self.link {
+            Link::Thread { fd, send_timeout, .. } => {
+                let mut rest = &self.out[..];
+                let timeout = self.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now_ns()).max(1000)));
+                if timeout != *send_timeout {
+                    socket::set_timeout(fd, libc::SO_SNDTIMEO, timeout)?;
+                    *send_timeout = timeout;
+                }
+                loop {
+                    if rest.is_empty() {
+                        break Ok(());
+                    }
+                    match socket::send(fd, rest, 0) {
+                        Ok(n) => rest = &rest[n..],
+                        Err(e) if e.kind() == io::ErrorKind::WouldBlock => break Err(io::ErrorKind::TimedOut.into()),
+                        Err(e) => break Err(e),
+                    }
+                }
+            }
+        };
+        self.out.clear();
+        if self.out.capacity() > KEEP_CAPACITY {
+            self.out = Vec::new();
+        }
+        outcome
+    }
+
+    /// Until when ([`now_ns`]) reads and writes of this connection may wait; `None` for ever. It stays until changed.
+    pub fn set_deadline(&mut self, deadline: Option<u64>) {
+        self.deadline = deadline;
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The connection's context: what KILL uses, what the process list reads. When the peer disconnects while a request
+    /// is served, it is interrupted with [`crate::Interrupt::PeerGone`].
+    pub fn context(&self) -> &TaskContext {
+        &self.context
+    }
+}

@@ -1,0 +1,85 @@
+//! Serving connections: what a service is, what it sees of a connection, listeners.
+
+mod conn;
+mod listener;
+mod socket;
+mod thread;
+
+pub use conn::{Conn, Peer};
+pub use listener::{Addr, Listener, ListenerOptions, ThreadHandling};
+
+pub(crate) use socket::shutdown_read;
+
+use crate::TaskContext;
+
+/// What [`Service::ready`] makes of the bytes that have arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ready {
+    /// Not yet a whole request.
+    NeedMore,
+    /// There is something to do: give it a fiber.
+    Serve,
+    /// Close the connection.
+    Close,
+}
+
+/// What becomes of the connection when [`Service::serve`] returns. What is in [`Conn::out`] is sent in both cases.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Wait for the client.
+    Idle,
+    /// Close.
+    Close,
+}
+
+/// One connection's session: a state machine over bytes between requests, plain blocking code during one.
+pub trait Service: Send {
+    /// Looks at the bytes not yet consumed and decides, quickly and without waiting: it runs on the worker itself, not
+    /// on a fiber. Called when bytes arrive, once after the connection is accepted (with no bytes: a protocol in which
+    /// the server speaks first returns [`Ready::Serve`] then), and after [`Service::serve`] if bytes are left.
+    fn ready(&mut self, buffered: &[u8]) -> Ready;
+
+    /// Serves what has arrived, on a fiber (or the connection's own thread): may wait, and should serve all whole
+    /// requests that are buffered before it returns, so that their replies leave in one send. A panic closes this
+    /// connection only.
+    fn serve(&mut self, conn: &mut Conn) -> Next;
+
+    /// The connection ends: peer gone, idle too long, killed, closed by `serve`, shutdown, or a panic in `serve`. Runs
+    /// on a fiber, so it can roll back and give up locks; called exactly once.
+    fn closed(&mut self, conn: &mut Conn) {
+        let _ = conn;
+    }
+
+    /// Seconds this connection may be idle before it is closed (`wait_timeout`). Asked about once a second while it is
+    /// idle, not at each request. `u32::MAX` means for ever.
+    fn idle_timeout_s(&self) -> u32 {
+        u32::MAX
+    }
+}
+
+/// Makes the service of each new connection.
+pub trait Factory: Send + Sync + 'static {
+    /// Called once per accepted connection, before any byte is read; must not wait. `context` is what kills it. `None`
+    /// closes the connection at once.
+    fn connect(&self, peer: &Peer, context: &TaskContext) -> Option<Box<dyn Service>>;
+}
+
+impl<F> Factory for F
+where
+    F: Fn(&Peer, &TaskContext) -> Option<Box<dyn Service>> + Send + Sync + 'static,
+{
+    fn connect(&self, peer: &Peer, context: &TaskContext) -> Option<Box<dyn Service>> {
+        self(peer, context)
+    }
+}
+
+/// Reports a caught panic, once, where it was caught. The panic hook has printed where it happened.
+pub(crate) fn log_panic(doing: &str, panic: &(dyn std::any::Any + Send)) {
+    gannet_telemetry::count(gannet_telemetry::Counter::FiberPanics);
+    let what = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("of an unknown kind");
+    eprintln!("gannet: a panic while {doing}, the connection is closed: {what}");
+}

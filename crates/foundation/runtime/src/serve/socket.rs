@@ -1,0 +1,82 @@
+//! Thin calls on sockets.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+/// Sends without raising SIGPIPE; may send less.
+pub(super) fn send(fd: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
+    loop {
+        // SAFETY: the slice is valid for the length given, the descriptor is open while borrowed.
+        let n = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags | libc::MSG_NOSIGNAL) };
+        if n >= 0 {
+            return Ok(n as usize);
+        }
+        let e = io::Error::last_os_error();
+        if e.kind() != io::ErrorKind::Interrupted {
+            return Err(e);
+        }
+    }
+}
+
+/// Appends what has arrived to `to`, at most `max` bytes; 0 when the peer has closed.
+pub(super) fn recv(fd: &OwnedFd, to: &mut Vec<u8>, max: usize, flags: i32) -> io::Result<usize> {
+    to.reserve(max);
+    loop {
+        // SAFETY: `max` spare bytes were reserved behind `len`; the kernel initialises the `n` that are added to it.
+        let n = unsafe {
+            let n = libc::recv(fd.as_raw_fd(), to.as_mut_ptr().add(to.len()).cast(), max, flags);
+            if n > 0 {
+                to.set_len(to.len() + n as usize);
+            }
+            n
+        };
+        if n >= 0 {
+            return Ok(n as usize);
+        }
+        let e = io::Error::last_os_error();
+        if e.kind() != io::ErrorKind::Interrupted {
+            return Err(e);
+        }
+    }
+}
+
+/// Sets SO_RCVTIMEO or SO_SNDTIMEO; `None` waits for ever.
+pub(super) fn set_timeout(fd: &OwnedFd, option: i32, timeout: Option<Duration>) -> io::Result<()> {
+    let d = timeout.unwrap_or_default();
+    let mut tv = libc::timeval { tv_sec: d.as_secs() as libc::time_t, tv_usec: d.subsec_micros() as libc::suseconds_t };
+    if timeout.is_some() && tv.tv_sec == 0 && tv.tv_usec == 0 {
+        tv.tv_usec = 1;
+    }
+    set_option(fd, libc::SOL_SOCKET, option, &tv)
+}
+
+/// Sends small packets at once.
+pub(super) fn set_nodelay(fd: &OwnedFd) -> io::Result<()> {
+    set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32)
+}
+
+fn set_option<T>(fd: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+    // SAFETY: `value` is valid for its size for the duration of the call.
+    let n = unsafe {
+        libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const *value).cast(), size_of::<T>() as libc::socklen_t)
+    };
+    if n == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Ends reception: a blocked or later recv returns 0. Sending still works.
+pub(crate) fn shutdown_read(fd: i32) {
+    // SAFETY: a plain system call; the caller keeps the descriptor open.
+    unsafe { libc::shutdown(fd, libc::SHUT_RD) };
+}
+
+/// User and process at the other end of a UNIX socket.
+pub(super) fn peer_credentials(fd: &OwnedFd) -> Option<libc::ucred> {
+    let mut cred = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: `cred` and `len` are valid places of the sizes given.
+    let n = unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut cred).cast(), &mut len)
+    };
+    (n == 0).then_some(cred)
+}

@@ -1,0 +1,66 @@
+//! One thread a connection.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::conn::{Conn, Link, Peer, RECV_CHUNK};
+use super::{Next, Ready, Service, socket};
+use crate::cx;
+use crate::task::TaskContext;
+
+/// Serves one accepted connection to its end on the calling thread.
+pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, mut service: Box<dyn Service>) {
+    cx::adopt(Some(context.0.clone()));
+    let fd = Arc::new(fd);
+    // From now on a kill ends the thread's wait for the client too.
+    context.0.route.set_socket(Some(fd.clone()));
+    let link = Link::Thread { fd, recv_timeout: None, send_timeout: None };
+    let mut conn = Conn { input: Vec::new(), pos: 0, out: Vec::new(), deadline: None, peer, context, link };
+    let served = catch_unwind(AssertUnwindSafe(|| serve(&mut *service, &mut conn)));
+    if let Err(panic) = served {
+        super::log_panic("serving a connection", &*panic);
+    }
+    let closed = catch_unwind(AssertUnwindSafe(|| {
+        let _mask = crate::mask_interrupts();
+        service.closed(&mut conn)
+    }));
+    if let Err(panic) = closed {
+        super::log_panic("closing a connection", &*panic);
+    }
+    conn.context.0.route.set_socket(None);
+}
+
+fn serve(service: &mut dyn Service, conn: &mut Conn) {
+    loop {
+        match service.ready(conn.buffered()) {
+            Ready::Close => return,
+            Ready::NeedMore => match wait(service, conn) {
+                Ok(n) if n > 0 => {}
+                _ => return,
+            },
+            Ready::Serve => {
+                let next = service.serve(conn);
+                if conn.flush().is_err() || next == Next::Close {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Waits for bytes between requests, at most as long as the service lets a connection idle.
+fn wait(service: &mut dyn Service, conn: &mut Conn) -> io::Result<usize> {
+    let timeout = match service.idle_timeout_s() {
+        u32::MAX => None,
+        s => Some(Duration::from_secs(s.max(1) as u64)),
+    };
+    let Link::Thread { fd, recv_timeout, .. } = &mut conn.link;
+    if timeout != *recv_timeout {
+        socket::set_timeout(fd, libc::SO_RCVTIMEO, timeout)?;
+        *recv_timeout = timeout;
+    }
+    socket::recv(fd, &mut conn.input, RECV_CHUNK, 0)
+}

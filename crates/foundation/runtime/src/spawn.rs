@@ -1,0 +1,113 @@
+use std::any::Any;
+use std::sync::Arc;
+
+use gannet_base::sync::Mutex;
+use gannet_telemetry::Wait;
+
+use crate::task::{ContextInner, Route};
+use crate::{TaskContext, Waker, cx, mask_interrupts, park, waker};
+
+type Outcome<T> = Result<T, Box<dyn Any + Send>>;
+
+enum State<T> {
+    Running(Vec<Waker>),
+    Done(Outcome<T>),
+    Taken,
+}
+
+/// The way to a background task: wait for its end, interrupt it. Dropping it lets the task run on.
+pub struct JoinHandle<T> {
+    state: Arc<Mutex<State<T>>>,
+    context: TaskContext,
+    // Joined last so that the thread's own end (its slot, its thread-locals) is behind the join too.
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the task's end and gives what its closure returned, or what it panicked with. Not interruptible.
+    pub fn join(mut self) -> Outcome<T> {
+        let _mask = mask_interrupts();
+        loop {
+            {
+                let mut state = self.state.lock();
+                match &mut *state {
+                    State::Running(waiting) => waiting.push(waker()),
+                    _ => {
+                        let State::Done(outcome) = std::mem::replace(&mut *state, State::Taken) else {
+                            unreachable!("the outcome is taken by join only, and join takes the handle")
+                        };
+                        drop(state);
+                        if let Some(thread) = self.thread.take() {
+                            let _ = thread.join();
+                        }
+                        return outcome;
+                    }
+                }
+            }
+            let _ = park(Wait::Join, None);
+        }
+    }
+
+    /// True when the task has ended.
+    pub fn is_finished(&self) -> bool {
+        !matches!(*self.state.lock(), State::Running(_))
+    }
+
+    /// The task's context, to interrupt it.
+    pub fn context(&self) -> &TaskContext {
+        &self.context
+    }
+}
+
+/// Runs the closure and hands its outcome to whoever joins.
+fn run_and_publish<T>(state: &Mutex<State<T>>, f: impl FnOnce() -> T) {
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+    let before = std::mem::replace(&mut *state.lock(), State::Done(outcome));
+    if let State::Running(waiting) = before {
+        waiting.iter().for_each(Waker::wake);
+    }
+}
+
+/// Starts a background task: a thread of its own in reality, a fiber in the simulation.
+///
+/// # Panics
+/// When the system refuses another thread.
+pub fn spawn<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let state = Arc::new(Mutex::new(State::Running(Vec::new())));
+    let context = TaskContext(ContextInner::new(Route::none()));
+    let (s, c) = (state.clone(), context.clone());
+    let thread = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || {
+            cx::adopt(Some(c.0));
+            run_and_publish(&s, f);
+        })
+        .unwrap_or_else(|e| panic!("cannot start the thread {name}: {e}"));
+    JoinHandle { state, context, thread: Some(thread) }
+}
+
+/// Starts a task beside the current one: a fiber on the same worker, when the current task is a fiber; otherwise the
+/// same as [`spawn`].
+pub fn spawn_local<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    spawn(name, f)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interrupt, Unpark};
+
+    #[test]
+    fn joins_results_and_panics() {
+        assert_eq!(spawn("a", || 7).join().unwrap(), 7);
+        let outcome = spawn("b", || panic!("boom")).join();
+        assert_eq!(*outcome.unwrap_err().downcast::<&str>().unwrap(), "boom");
+    }
+
+    #[test]
+    fn interrupts_before_and_after_start() {
+        let t = spawn("c", || park(Wait::Background, None));
+        t.context().interrupt(Interrupt::Shutdown);
+        assert_eq!(t.join().unwrap(), Unpark::Interrupted);
+    }
+}

@@ -1,0 +1,66 @@
+use std::cell::Cell;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use gannet_telemetry::Wait;
+
+use crate::{Unpark, park};
+
+/// Monotonic time in nanoseconds from an arbitrary start. About 20 ns a call; virtual in the simulation.
+#[inline]
+pub fn now_ns() -> u64 {
+    real_now_ns()
+}
+
+#[inline]
+pub(crate) fn real_now_ns() -> u64 {
+    let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `ts` is a valid place for the result; CLOCK_MONOTONIC exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut ts) };
+    ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
+}
+
+/// Wall clock in microseconds since 1970-01-01 UTC; virtual in the simulation.
+pub fn unix_micros() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
+}
+
+thread_local! {
+    static RANDOM: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A random number for back-off, sampling, placement: fast, not for secrets. From the seed in the simulation.
+pub fn random_u64() -> u64 {
+    let mut state = RANDOM.get();
+    if state == 0 {
+        // The standard library's per-process random keys, hashed with this thread's address of the variable.
+        use std::hash::{BuildHasher, RandomState};
+        state = RandomState::new().hash_one(RANDOM.with(|r| r as *const _ as usize)) | 1;
+    }
+    let value = splitmix(&mut state);
+    RANDOM.set(state);
+    value
+}
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): advances `state` and gives the next number.
+pub(crate) fn splitmix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Parks the current task for `d`. Ends early only when the task is interrupted.
+pub fn sleep(d: Duration) -> Unpark {
+    sleep_until(Wait::UserSleep, now_ns().saturating_add(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)))
+}
+
+/// Parks until the deadline, whatever wakes come in between.
+pub(crate) fn sleep_until(why: Wait, deadline: u64) -> Unpark {
+    loop {
+        match park(why, Some(deadline)) {
+            Unpark::Woken => continue,
+            other => return other,
+        }
+    }
+}
