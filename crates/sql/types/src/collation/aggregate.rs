@@ -1,0 +1,149 @@
+//! Which collation an operation on several texts uses (manual, "Collation Coercibility in Expressions").
+
+use super::{Collation, CollationId};
+use crate::charset::Charset;
+use crate::error::Result;
+use crate::sql_err;
+
+/// How firmly a text holds on to its collation; lower is firmer. The numbers are those of `COERCIBILITY()`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Coercibility {
+    Explicit = 0,
+    None = 1,
+    Implicit = 2,
+    SysConst = 3,
+    Coercible = 4,
+    Numeric = 5,
+    Ignorable = 6,
+}
+
+impl Coercibility {
+    /// As error 1267 prints it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Coercibility::Explicit => "EXPLICIT",
+            Coercibility::None => "NONE",
+            Coercibility::Implicit => "IMPLICIT",
+            Coercibility::SysConst => "SYSCONST",
+            Coercibility::Coercible => "COERCIBLE",
+            Coercibility::Numeric => "NUMERIC",
+            Coercibility::Ignorable => "IGNORABLE",
+        }
+    }
+}
+
+/// Collation of an expression and where it came from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CollationSource {
+    pub collation: CollationId,
+    pub coercibility: Coercibility,
+    /// All characters are ASCII (literals, numbers), so any character set can hold the text.
+    pub ascii_only: bool,
+}
+
+impl CollationSource {
+    pub fn new(collation: CollationId, coercibility: Coercibility) -> CollationSource {
+        CollationSource { collation, coercibility, ascii_only: false }
+    }
+}
+
+/// The collation of an operation on two texts; error 1267 if there is none. `operation` is what the error names (`=`, `concat`).
+pub fn aggregate(a: CollationSource, b: CollationSource, operation: &str) -> Result<CollationSource> {
+    let mixed = || {
+        sql_err!(
+            CantAggregate2Collations,
+            a.collation.get().name,
+            a.coercibility.as_str(),
+            b.collation.get().name,
+            b.coercibility.as_str(),
+            operation
+        )
+    };
+    let merged = pair(a, b).ok_or_else(mixed)?;
+    if merged.coercibility == Coercibility::None && !matches!(operation, "concat" | "union") { Err(mixed()) } else { Ok(merged) }
+}
+
+/// As [`aggregate`] over any number of texts; error 1267 for two, 1270 for three, 1271 for more.
+pub fn aggregate_all(sources: &[CollationSource], operation: &str) -> Result<CollationSource> {
+    let Some((first, rest)) = sources.split_first() else {
+        return Ok(CollationSource::new(CollationId::BINARY, Coercibility::Ignorable));
+    };
+    let merged = rest.iter().try_fold(*first, |a, b| pair(a, *b)).filter(|m| m.coercibility != Coercibility::None);
+    merged.map_or_else(
+        || match sources {
+            [a, b] => aggregate(*a, *b, operation),
+            [a, b, c] => {
+                let name = |s: &CollationSource| s.collation.get().name;
+                Err(sql_err!(
+                    CantAggregate3Collations,
+                    name(a),
+                    a.coercibility.as_str(),
+                    name(b),
+                    b.coercibility.as_str(),
+                    name(c),
+                    c.coercibility.as_str(),
+                    operation
+                ))
+            }
+            _ => Err(sql_err!(CantAggregateNcollations, operation)),
+        },
+        Ok,
+    )
+}
+
+/// `None`: no collation. Coercibility `None` in the result: two implicit collations that a firmer third may still settle.
+fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
+    let ascii_only = a.ascii_only && b.ascii_only;
+    if a.collation == b.collation {
+        let coercibility = a.coercibility.min(b.coercibility);
+        return Some(CollationSource { collation: a.collation, coercibility, ascii_only });
+    }
+    let (ca, cb) = (a.collation.charset(), b.collation.charset());
+    let win = |s: CollationSource| Some(CollationSource { ascii_only, ..s });
+    if ca != cb {
+        // Binary wins, unless the other side is firmer.
+        if ca == Charset::Binary || cb == Charset::Binary {
+            let (bin, other) = if ca == Charset::Binary { (a, b) } else { (b, a) };
+            return win(if bin.coercibility <= other.coercibility { bin } else { other });
+        }
+        let (firm, loose) = if a.coercibility <= b.coercibility { (a, b) } else { (b, a) };
+        let equal = a.coercibility == b.coercibility;
+        let (cf, cl) = (firm.collation.charset(), loose.collation.charset());
+        let unicode = |c| matches!(c, Charset::Utf8mb3 | Charset::Utf8mb4);
+        if equal {
+            // Unicode takes the other in; utf8mb4 takes utf8mb3 in.
+            return match (cf, cl) {
+                (Charset::Utf8mb4, Charset::Utf8mb3) => win(firm),
+                (Charset::Utf8mb3, Charset::Utf8mb4) => win(loose),
+                _ if unicode(cf) && !unicode(cl) => win(firm),
+                _ if unicode(cl) && !unicode(cf) => win(loose),
+                _ if loose.ascii_only || cl == Charset::Ascii => win(firm),
+                _ if firm.ascii_only || cf == Charset::Ascii => win(loose),
+                _ => None,
+            };
+        }
+        if unicode(cf) || loose.ascii_only || cl.is_subset_of(cf) || loose.coercibility >= Coercibility::SysConst {
+            return win(firm);
+        }
+        if unicode(cl) && firm.coercibility > Coercibility::Explicit {
+            return win(loose);
+        }
+        return None;
+    }
+    if a.coercibility != b.coercibility {
+        return win(if a.coercibility < b.coercibility { a } else { b });
+    }
+    if a.coercibility == Coercibility::Explicit {
+        return None;
+    }
+    // Of two collations of one character set, equally firm, the `_bin` wins; else none does.
+    if a.collation.get().is_bytes() {
+        return win(a);
+    }
+    if b.collation.get().is_bytes() {
+        return win(b);
+    }
+    let bin = Collation::binary_of(ca).id;
+    Some(CollationSource { collation: bin, coercibility: Coercibility::None, ascii_only })
+}

@@ -1,0 +1,3 @@
+//! Conversions between types.
+
+pub mod float;

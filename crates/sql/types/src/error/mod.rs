@@ -1,0 +1,266 @@
+//! MySQL's errors: numbers, SQLSTATEs, message formats, and the error value that SQL code passes around.
+//!
+//! [`codes`] holds the one table. `sql_err!(NoSuchTable, db, table)` builds an error from it.
+
+mod codes;
+
+pub use codes::ErrorCode;
+use std::fmt::{self, Display, Write};
+
+/// Result of SQL-level code.
+pub type Result<T, E = SqlError> = std::result::Result<T, E>;
+
+/// An error as a client sees it: number, SQLSTATE and text. One pointer wide, so that `Result`s stay small.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SqlError(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    code: ErrorCode,
+    number: u16,
+    sqlstate: [u8; 5],
+    message: Box<str>,
+}
+
+impl SqlError {
+    /// Fills the message format of `code` with `args`, in order. Missing arguments print as nothing; extra ones are dropped.
+    #[cold]
+    pub fn new(code: ErrorCode, args: &[&dyn Display]) -> SqlError {
+        SqlError::with_message(code, fill(code.format(), args))
+    }
+
+    /// An error of `code` whose text is not the table's (texts that a client sends, texts of sub-cases).
+    #[cold]
+    pub fn with_message(code: ErrorCode, message: impl Into<Box<str>>) -> SqlError {
+        SqlError(Box::new(Inner { code, number: code.number(), sqlstate: code.sqlstate(), message: message.into() }))
+    }
+
+    /// An error of `SIGNAL`/`RESIGNAL`: any number, any SQLSTATE.
+    #[cold]
+    pub fn signal(number: u16, sqlstate: [u8; 5], message: impl Into<Box<str>>) -> SqlError {
+        let code = ErrorCode::from_number(number).unwrap_or(ErrorCode::SignalException);
+        SqlError(Box::new(Inner { code, number, sqlstate, message: message.into() }))
+    }
+
+    /// Error 1235 naming what is not there yet.
+    #[cold]
+    pub fn unsupported(what: impl Display) -> SqlError {
+        SqlError::new(ErrorCode::NotSupportedYet, &[&what])
+    }
+
+    /// Error 1815, for states that should not be reachable; the text says which.
+    #[cold]
+    pub fn internal(what: impl Display) -> SqlError {
+        SqlError::new(ErrorCode::InternalError, &[&what])
+    }
+
+    pub fn code(&self) -> ErrorCode {
+        self.0.code
+    }
+
+    pub fn number(&self) -> u16 {
+        self.0.number
+    }
+
+    pub fn sqlstate(&self) -> [u8; 5] {
+        self.0.sqlstate
+    }
+
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The same condition as a diagnostics-area entry.
+    pub fn to_warning(&self, level: Level) -> Warning {
+        Warning { level, code: self.0.code, message: self.0.message.clone() }
+    }
+}
+
+impl Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = String::from_utf8_lossy(&self.0.sqlstate);
+        write!(f, "ERROR {} ({state}): {}", self.number(), self.message())
+    }
+}
+
+impl fmt::Debug for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+/// Replaces each `{}` of `format` by the next argument.
+fn fill(format: &str, args: &[&dyn Display]) -> String {
+    let mut out = String::with_capacity(format.len() + 32);
+    let mut args = args.iter();
+    let mut rest = format;
+    while let Some(at) = rest.find("{}") {
+        out.push_str(&rest[..at]);
+        if let Some(arg) = args.next() {
+            let _ = write!(out, "{arg}");
+        }
+        rest = &rest[at + 2..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `sql_err!(BadField, column, place)`: a [`SqlError`] of the named code with its arguments.
+#[macro_export]
+macro_rules! sql_err {
+    ($code:ident $(, $arg:expr)* $(,)?) => {
+        $crate::error::SqlError::new($crate::error::ErrorCode::$code, &[$(&$arg as &dyn ::std::fmt::Display),*])
+    };
+}
+
+/// Level of a diagnostics-area entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    Note,
+    Warning,
+    Error,
+}
+
+impl Level {
+    /// The text of `SHOW WARNINGS`, column Level.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Note => "Note",
+            Level::Warning => "Warning",
+            Level::Error => "Error",
+        }
+    }
+}
+
+/// One row of `SHOW WARNINGS`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    pub level: Level,
+    pub code: ErrorCode,
+    pub message: Box<str>,
+}
+
+impl Warning {
+    pub fn new(level: Level, code: ErrorCode, args: &[&dyn Display]) -> Warning {
+        Warning { level, code, message: fill(code.format(), args).into() }
+    }
+}
+
+/// A statement's diagnostics area: all conditions are counted, the first `limit` are kept (`max_error_count`).
+#[derive(Clone, Debug)]
+pub struct Warnings {
+    list: Vec<Warning>,
+    total: u64,
+    errors: u64,
+    limit: usize,
+}
+
+impl Default for Warnings {
+    fn default() -> Self {
+        Warnings::with_limit(1024)
+    }
+}
+
+impl Warnings {
+    pub fn with_limit(limit: usize) -> Warnings {
+        Warnings { list: Vec::new(), total: 0, errors: 0, limit }
+    }
+
+    pub fn push(&mut self, warning: Warning) {
+        self.total += 1;
+        self.errors += u64::from(warning.level == Level::Error);
+        if self.list.len() < self.limit {
+            self.list.push(warning);
+        }
+    }
+
+    /// Adds a condition of level Warning. The text is built only if it is kept.
+    pub fn warn(&mut self, code: ErrorCode, args: &[&dyn Display]) {
+        if self.list.len() < self.limit {
+            self.push(Warning::new(Level::Warning, code, args));
+        } else {
+            self.total += 1;
+        }
+    }
+
+    pub fn note(&mut self, code: ErrorCode, args: &[&dyn Display]) {
+        if self.list.len() < self.limit {
+            self.push(Warning::new(Level::Note, code, args));
+        } else {
+            self.total += 1;
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.total = 0;
+        self.errors = 0;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// All conditions since the last `clear`, kept or not (`@@warning_count`).
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Conditions of level Error (`@@error_count`).
+    pub fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Warning> {
+        self.list.iter()
+    }
+
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// Takes the kept conditions and forgets the counts.
+    pub fn take(&mut self) -> Vec<Warning> {
+        self.total = 0;
+        self.errors = 0;
+        std::mem::take(&mut self.list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_fill_in_order() {
+        let e = sql_err!(NoSuchTable, "db", "t");
+        assert_eq!(e.number(), 1146);
+        assert_eq!(&e.sqlstate(), b"42S02");
+        assert_eq!(e.message(), "Table 'db.t' doesn't exist");
+        assert_eq!(std::mem::size_of::<SqlError>(), 8);
+        assert_eq!(sql_err!(NoSuchTable, "db").message(), "Table 'db.' doesn't exist");
+    }
+
+    #[test]
+    fn table_is_sorted_and_well_formed() {
+        let mut last = 0;
+        for code in ErrorCode::ALL {
+            assert!(code.number() > last, "{code:?} out of order");
+            last = code.number();
+            assert!(code.sqlstate().iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()));
+            assert_eq!(ErrorCode::from_number(code.number()), Some(*code));
+        }
+        assert_eq!(ErrorCode::from_number(1), None);
+    }
+
+    #[test]
+    fn warnings_are_bounded() {
+        let mut w = Warnings::with_limit(2);
+        for _ in 0..5 {
+            w.warn(ErrorCode::DivisionByZero, &[]);
+        }
+        assert_eq!((w.iter().count(), w.total(), w.errors()), (2, 5, 0));
+    }
+}

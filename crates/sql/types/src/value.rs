@@ -1,0 +1,278 @@
+//! Values: owned ([`Value`]) and borrowed from a row or a packet ([`ValueRef`]), and their text.
+
+use crate::collation::CollationId;
+use crate::decimal::Decimal;
+use crate::sqltype::Members;
+use crate::temporal::{Date, DateTime, Time, Timestamp};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Bytes that are cheap to clone: up to 30 in place, more behind a shared pointer.
+#[derive(Clone)]
+pub struct Text(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Inline(u8, [u8; Text::INLINE]),
+    Shared(Arc<[u8]>),
+}
+
+impl Text {
+    const INLINE: usize = 30;
+    pub const EMPTY: Text = Text(Repr::Inline(0, [0; Text::INLINE]));
+
+    #[inline]
+    pub fn new(bytes: &[u8]) -> Text {
+        if bytes.len() <= Text::INLINE {
+            let mut inline = [0; Text::INLINE];
+            inline[..bytes.len()].copy_from_slice(bytes);
+            Text(Repr::Inline(bytes.len() as u8, inline))
+        } else {
+            Text(Repr::Shared(bytes.into()))
+        }
+    }
+
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Repr::Inline(len, bytes) => bytes.get(..usize::from(*len)).unwrap_or(&[]),
+            Repr::Shared(bytes) => bytes,
+        }
+    }
+}
+
+impl Deref for Text {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl From<&[u8]> for Text {
+    fn from(bytes: &[u8]) -> Text {
+        Text::new(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Text {
+    fn from(bytes: Vec<u8>) -> Text {
+        if bytes.len() <= Text::INLINE { Text::new(&bytes) } else { Text(Repr::Shared(bytes.into())) }
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text::new(text.as_bytes())
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Text {}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&String::from_utf8_lossy(self), f)
+    }
+}
+
+/// An owned value. The `u8` beside temporal values is their fractional digits, 0..=6. Equality is of representation, not SQL's `=`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Null,
+    Int(i64),
+    UInt(u64),
+    Decimal(Decimal),
+    /// Kept apart from `Double` because it prints with six digits.
+    Float(f32),
+    Double(f64),
+    /// Text in the collation's character set; bytes, when the collation is `binary`.
+    Str(Text, CollationId),
+    Date(Date),
+    Time(Time, u8),
+    DateTime(DateTime, u8),
+    /// An instant in UTC, as stored. Localise it ([`ValueRef::localize`]) before it is computed with or printed.
+    Timestamp(Timestamp, u8),
+    Year(u16),
+    /// Bits and the declared width.
+    Bit(u64, u8),
+    /// One-based index (0 is the error value) and the list.
+    Enum(u16, Arc<Members>),
+    Set(u64, Arc<Members>),
+    /// The document's normalised text.
+    Json(Text),
+}
+
+/// A borrowed value: see [`Value`]. Copying it copies no text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueRef<'a> {
+    Null,
+    Int(i64),
+    UInt(u64),
+    Decimal(Decimal),
+    Float(f32),
+    Double(f64),
+    Str(&'a [u8], CollationId),
+    Date(Date),
+    Time(Time, u8),
+    DateTime(DateTime, u8),
+    Timestamp(Timestamp, u8),
+    Year(u16),
+    Bit(u64, u8),
+    Enum(u16, &'a Arc<Members>),
+    Set(u64, &'a Arc<Members>),
+    Json(&'a [u8]),
+}
+
+impl Value {
+    pub const TRUE: Value = Value::Int(1);
+    pub const FALSE: Value = Value::Int(0);
+
+    /// Text in `utf8mb4_0900_ai_ci`.
+    pub fn text(text: &str) -> Value {
+        Value::Str(text.into(), CollationId::DEFAULT)
+    }
+
+    pub fn bytes(bytes: &[u8]) -> Value {
+        Value::Str(bytes.into(), CollationId::BINARY)
+    }
+
+    #[inline]
+    pub fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Value::Null => ValueRef::Null,
+            Value::Int(v) => ValueRef::Int(*v),
+            Value::UInt(v) => ValueRef::UInt(*v),
+            Value::Decimal(v) => ValueRef::Decimal(*v),
+            Value::Float(v) => ValueRef::Float(*v),
+            Value::Double(v) => ValueRef::Double(*v),
+            Value::Str(v, c) => ValueRef::Str(v, *c),
+            Value::Date(v) => ValueRef::Date(*v),
+            Value::Time(v, fsp) => ValueRef::Time(*v, *fsp),
+            Value::DateTime(v, fsp) => ValueRef::DateTime(*v, *fsp),
+            Value::Timestamp(v, fsp) => ValueRef::Timestamp(*v, *fsp),
+            Value::Year(v) => ValueRef::Year(*v),
+            Value::Bit(v, n) => ValueRef::Bit(*v, *n),
+            Value::Enum(v, m) => ValueRef::Enum(*v, m),
+            Value::Set(v, m) => ValueRef::Set(*v, m),
+            Value::Json(v) => ValueRef::Json(v),
+        }
+    }
+
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// Appends the text that MySQL prints; nothing for NULL.
+    pub fn write_text(&self, out: &mut Vec<u8>) {
+        self.as_ref().write_text(out);
+    }
+}
+
+impl From<bool> for Value {
+    fn from(v: bool) -> Value {
+        Value::Int(i64::from(v))
+    }
+}
+
+impl From<i64> for Value {
+    fn from(v: i64) -> Value {
+        Value::Int(v)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(v: u64) -> Value {
+        Value::UInt(v)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(v: f64) -> Value {
+        Value::Double(v)
+    }
+}
+
+impl From<Decimal> for Value {
+    fn from(v: Decimal) -> Value {
+        Value::Decimal(v)
+    }
+}
+
+impl ValueRef<'_> {
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        matches!(self, ValueRef::Null)
+    }
+
+    pub fn to_owned(&self) -> Value {
+        match *self {
+            ValueRef::Null => Value::Null,
+            ValueRef::Int(v) => Value::Int(v),
+            ValueRef::UInt(v) => Value::UInt(v),
+            ValueRef::Decimal(v) => Value::Decimal(v),
+            ValueRef::Float(v) => Value::Float(v),
+            ValueRef::Double(v) => Value::Double(v),
+            ValueRef::Str(v, c) => Value::Str(v.into(), c),
+            ValueRef::Date(v) => Value::Date(v),
+            ValueRef::Time(v, fsp) => Value::Time(v, fsp),
+            ValueRef::DateTime(v, fsp) => Value::DateTime(v, fsp),
+            ValueRef::Timestamp(v, fsp) => Value::Timestamp(v, fsp),
+            ValueRef::Year(v) => Value::Year(v),
+            ValueRef::Bit(v, n) => Value::Bit(v, n),
+            ValueRef::Enum(v, m) => Value::Enum(v, m.clone()),
+            ValueRef::Set(v, m) => Value::Set(v, m.clone()),
+            ValueRef::Json(v) => Value::Json(v.into()),
+        }
+    }
+
+    /// Turns a stored TIMESTAMP into the local DATETIME of a time zone; leaves everything else as it is.
+    #[inline]
+    pub fn localize(self, zone: &crate::temporal::TimeZone) -> Self {
+        match self {
+            ValueRef::Timestamp(t, fsp) => ValueRef::DateTime(t.to_local(zone), fsp),
+            other => other,
+        }
+    }
+
+    /// Appends the text that MySQL prints; nothing for NULL. A TIMESTAMP prints in UTC.
+    pub fn write_text(&self, out: &mut Vec<u8>) {
+        match self {
+            ValueRef::Null => {}
+            ValueRef::Int(v) => out.extend_from_slice(itoa::Buffer::new().format(*v).as_bytes()),
+            ValueRef::UInt(v) => out.extend_from_slice(itoa::Buffer::new().format(*v).as_bytes()),
+            ValueRef::Decimal(v) => v.write(out),
+            ValueRef::Float(v) => crate::convert::float::write_float(*v, out),
+            ValueRef::Double(v) => crate::convert::float::write_double(*v, out),
+            ValueRef::Str(v, _) | ValueRef::Json(v) => out.extend_from_slice(v),
+            ValueRef::Date(v) => v.write(out),
+            ValueRef::Time(v, fsp) => v.write(*fsp, out),
+            ValueRef::DateTime(v, fsp) => v.write(*fsp, out),
+            ValueRef::Timestamp(v, fsp) => v.to_local(&crate::temporal::TimeZone::UTC).write(*fsp, out),
+            ValueRef::Year(v) => crate::temporal::write_digits(u32::from(*v), 4, out),
+            ValueRef::Bit(v, n) => out.extend_from_slice(&v.to_be_bytes()[8 - usize::from((*n).clamp(1, 64)).div_ceil(8)..]),
+            ValueRef::Enum(v, m) => {
+                if let Some(name) = usize::from(*v).checked_sub(1).and_then(|i| m.names.get(i)) {
+                    out.extend_from_slice(name.as_bytes());
+                }
+            }
+            ValueRef::Set(v, m) => {
+                let mut first = true;
+                for (_, name) in m.names.iter().enumerate().filter(|(i, _)| *i < 64 && v >> i & 1 == 1) {
+                    if !first {
+                        out.push(b',');
+                    }
+                    out.extend_from_slice(name.as_bytes());
+                    first = false;
+                }
+            }
+        }
+    }
+}
