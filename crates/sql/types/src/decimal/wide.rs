@@ -42,11 +42,6 @@ const fn pow10_128_table() -> [u128; 39] {
     table
 }
 
-#[inline]
-pub(super) fn from_u128(v: u128) -> U256 {
-    [v as u64, (v >> 64) as u64, 0, 0]
-}
-
 pub(super) fn is_zero(a: &[u64]) -> bool {
     a.iter().all(|l| *l == 0)
 }

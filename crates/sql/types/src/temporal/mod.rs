@@ -11,7 +11,7 @@
 mod calendar;
 mod zone;
 
-pub use calendar::{DAYS_AT_EPOCH, Weekday, days_in_month, from_days, is_leap, to_days, week, yearweek};
+pub use calendar::{DAYS_AT_EPOCH, Weekday, days_in_month, from_days, is_leap, to_days, week, weekday, yearweek};
 pub use zone::TimeZone;
 
 /// Largest fsp.
