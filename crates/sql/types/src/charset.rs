@@ -30,18 +30,49 @@ pub struct CharsetInfo {
 
 /// All character sets, in the order of `SHOW CHARACTER SET`.
 pub const CHARSETS: &[CharsetInfo] = &[
-    CharsetInfo { charset: Charset::Ascii, name: "ascii", description: "US ASCII", default_collation: "ascii_general_ci", max_len: 1 },
-    CharsetInfo { charset: Charset::Binary, name: "binary", description: "Binary pseudo charset", default_collation: "binary", max_len: 1 },
-    CharsetInfo { charset: Charset::Latin1, name: "latin1", description: "cp1252 West European", default_collation: "latin1_swedish_ci", max_len: 1 },
-    CharsetInfo { charset: Charset::Utf8mb3, name: "utf8mb3", description: "UTF-8 Unicode", default_collation: "utf8mb3_general_ci", max_len: 3 },
-    CharsetInfo { charset: Charset::Utf8mb4, name: "utf8mb4", description: "UTF-8 Unicode", default_collation: "utf8mb4_0900_ai_ci", max_len: 4 },
+    CharsetInfo {
+        charset: Charset::Ascii,
+        name: "ascii",
+        description: "US ASCII",
+        default_collation: "ascii_general_ci",
+        max_len: 1,
+    },
+    CharsetInfo {
+        charset: Charset::Binary,
+        name: "binary",
+        description: "Binary pseudo charset",
+        default_collation: "binary",
+        max_len: 1,
+    },
+    CharsetInfo {
+        charset: Charset::Latin1,
+        name: "latin1",
+        description: "cp1252 West European",
+        default_collation: "latin1_swedish_ci",
+        max_len: 1,
+    },
+    CharsetInfo {
+        charset: Charset::Utf8mb3,
+        name: "utf8mb3",
+        description: "UTF-8 Unicode",
+        default_collation: "utf8mb3_general_ci",
+        max_len: 3,
+    },
+    CharsetInfo {
+        charset: Charset::Utf8mb4,
+        name: "utf8mb4",
+        description: "UTF-8 Unicode",
+        default_collation: "utf8mb4_0900_ai_ci",
+        max_len: 4,
+    },
 ];
 
 /// cp1252's characters for the bytes 0x80..=0x9F.
 const CP1252: [char; 32] = [
-    '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2C6}', '\u{2030}', '\u{160}',
-    '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}', '\u{8F}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}', '\u{2022}',
-    '\u{2013}', '\u{2014}', '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}', '\u{17E}', '\u{178}',
+    '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2C6}', '\u{2030}',
+    '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}', '\u{8F}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}',
+    '\u{201D}', '\u{2022}', '\u{2013}', '\u{2014}', '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}',
+    '\u{17E}', '\u{178}',
 ];
 
 /// Text after a conversion, and whether characters had no counterpart (they became `?`).

@@ -114,8 +114,12 @@ pub fn encode(part: &KeyPart, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<
 fn encode_value(part: &KeyPart, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<()> {
     let ty = &part.ty;
     match (ty.id, value) {
-        (TypeId::Int, ValueRef::Int(v)) if !ty.unsigned => out.extend_from_slice(&((v as i32 as u32) ^ 0x8000_0000).to_be_bytes()),
-        (TypeId::BigInt, ValueRef::Int(v)) if !ty.unsigned => out.extend_from_slice(&((v as u64) ^ 1 << 63).to_be_bytes()),
+        (TypeId::Int, ValueRef::Int(v)) if !ty.unsigned => {
+            out.extend_from_slice(&((v as i32 as u32) ^ 0x8000_0000).to_be_bytes())
+        }
+        (TypeId::BigInt, ValueRef::Int(v)) if !ty.unsigned => {
+            out.extend_from_slice(&((v as u64) ^ 1 << 63).to_be_bytes())
+        }
         (id, ValueRef::Int(v)) if id.is_integer() => put_int(id.int_width(), ty.unsigned, v as u64, out),
         (id, ValueRef::UInt(v)) if id.is_integer() => put_int(id.int_width(), ty.unsigned, v, out),
         (TypeId::Decimal, ValueRef::Decimal(v)) => v.encode(ty.length as u8, ty.scale, out),
@@ -134,7 +138,9 @@ fn encode_value(part: &KeyPart, value: ValueRef<'_>, out: &mut Vec<u8>) -> Resul
         (TypeId::Timestamp, ValueRef::Timestamp(v, _)) => out.extend_from_slice(&v.unix_micros().to_be_bytes()),
         (TypeId::Time, ValueRef::Time(v, _)) => out.extend_from_slice(&(v.packed() as u64 ^ 1 << 63).to_be_bytes()),
         (TypeId::Year, ValueRef::Year(v)) => out.extend_from_slice(&v.to_be_bytes()),
-        (TypeId::Bit, ValueRef::Bit(v, _)) | (TypeId::Set, ValueRef::Set(v, _)) => out.extend_from_slice(&v.to_be_bytes()),
+        (TypeId::Bit, ValueRef::Bit(v, _)) | (TypeId::Set, ValueRef::Set(v, _)) => {
+            out.extend_from_slice(&v.to_be_bytes())
+        }
         (TypeId::Enum, ValueRef::Enum(v, _)) => out.extend_from_slice(&v.to_be_bytes()),
         (id, ValueRef::Str(v, _)) if id.is_string() => {
             let collation = ty.collation.get();
@@ -202,9 +208,10 @@ pub fn decode(part: &KeyPart, key: &mut &[u8]) -> Result<Value> {
         TypeId::DateTime => {
             Value::DateTime(DateTime::from_packed(i64::from_be_bytes(take(key, flip)?)).ok_or_else(corrupt)?, ty.scale)
         }
-        TypeId::Timestamp => {
-            Value::Timestamp(Timestamp::from_unix_micros(i64::from_be_bytes(take(key, flip)?)).ok_or_else(corrupt)?, ty.scale)
-        }
+        TypeId::Timestamp => Value::Timestamp(
+            Timestamp::from_unix_micros(i64::from_be_bytes(take(key, flip)?)).ok_or_else(corrupt)?,
+            ty.scale,
+        ),
         TypeId::Time => {
             let packed = (u64::from_be_bytes(take(key, flip)?) ^ 1 << 63) as i64;
             Value::Time(Time::from_packed(packed).ok_or_else(corrupt)?, ty.scale)

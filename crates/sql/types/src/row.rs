@@ -130,7 +130,8 @@ impl Shape {
             })
             .collect();
         let variable = |long: bool| {
-            (0..types.len()).filter(move |i| Kind::of(&types[*i]).1 == 0 && (types[*i].max_bytes() > SHORT_BYTES) == long)
+            (0..types.len())
+                .filter(move |i| Kind::of(&types[*i]).1 == 0 && (types[*i].max_bytes() > SHORT_BYTES) == long)
         };
         let short = variable(false).count();
         let order: Vec<u16> = variable(false).chain(variable(true)).map(|i| i as u16).collect();
@@ -352,7 +353,11 @@ impl RowLayout {
         let mut end = 0usize;
         for i in &shape.order {
             end += text(*i)?.len();
-            if wide { out.extend_from_slice(&(end as u32).to_le_bytes()) } else { out.extend_from_slice(&(end as u16).to_le_bytes()) }
+            if wide {
+                out.extend_from_slice(&(end as u32).to_le_bytes())
+            } else {
+                out.extend_from_slice(&(end as u16).to_le_bytes())
+            }
         }
         for i in &shape.order {
             out.extend_from_slice(text(*i)?);

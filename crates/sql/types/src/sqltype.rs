@@ -331,9 +331,12 @@ impl SqlType {
             TypeId::Date => 10,
             TypeId::Time => 10 + fraction,
             TypeId::DateTime | TypeId::Timestamp => 19 + fraction,
-            TypeId::Enum => self.members.iter().flat_map(|m| m.names.iter()).map(|n| n.chars().count() as u32).max().unwrap_or(0),
+            TypeId::Enum => {
+                self.members.iter().flat_map(|m| m.names.iter()).map(|n| n.chars().count() as u32).max().unwrap_or(0)
+            }
             TypeId::Set => {
-                let sum: u32 = self.members.iter().flat_map(|m| m.names.iter()).map(|n| n.chars().count() as u32 + 1).sum();
+                let sum: u32 =
+                    self.members.iter().flat_map(|m| m.names.iter()).map(|n| n.chars().count() as u32 + 1).sum();
                 sum.saturating_sub(1)
             }
             _ => self.length,
@@ -460,8 +463,12 @@ impl fmt::Display for SqlType {
                 }
             }
             TypeId::Decimal => write!(f, "({},{})", self.length, self.scale)?,
-            TypeId::Float | TypeId::Double if self.scale != Self::NOT_FIXED => write!(f, "({},{})", self.length, self.scale)?,
-            TypeId::Bit | TypeId::Char | TypeId::VarChar | TypeId::Binary | TypeId::VarBinary => write!(f, "({})", self.length)?,
+            TypeId::Float | TypeId::Double if self.scale != Self::NOT_FIXED => {
+                write!(f, "({},{})", self.length, self.scale)?
+            }
+            TypeId::Bit | TypeId::Char | TypeId::VarChar | TypeId::Binary | TypeId::VarBinary => {
+                write!(f, "({})", self.length)?
+            }
             TypeId::Time | TypeId::DateTime | TypeId::Timestamp if self.scale > 0 => write!(f, "({})", self.scale)?,
             TypeId::Enum | TypeId::Set => {
                 f.write_char('(')?;

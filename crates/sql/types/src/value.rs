@@ -257,7 +257,9 @@ impl ValueRef<'_> {
             ValueRef::DateTime(v, fsp) => v.write(*fsp, out),
             ValueRef::Timestamp(v, fsp) => v.to_local(&crate::temporal::TimeZone::UTC).write(*fsp, out),
             ValueRef::Year(v) => crate::temporal::write_digits(u32::from(*v), 4, out),
-            ValueRef::Bit(v, n) => out.extend_from_slice(&v.to_be_bytes()[8 - usize::from((*n).clamp(1, 64)).div_ceil(8)..]),
+            ValueRef::Bit(v, n) => {
+                out.extend_from_slice(&v.to_be_bytes()[8 - usize::from((*n).clamp(1, 64)).div_ceil(8)..])
+            }
             ValueRef::Enum(v, m) => {
                 if let Some(name) = usize::from(*v).checked_sub(1).and_then(|i| m.names.get(i)) {
                     out.extend_from_slice(name.as_bytes());

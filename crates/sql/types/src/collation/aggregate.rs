@@ -61,7 +61,11 @@ pub fn aggregate(a: CollationSource, b: CollationSource, operation: &str) -> Res
         )
     };
     let merged = pair(a, b).ok_or_else(mixed)?;
-    if merged.coercibility == Coercibility::None && !matches!(operation, "concat" | "union") { Err(mixed()) } else { Ok(merged) }
+    if merged.coercibility == Coercibility::None && !matches!(operation, "concat" | "union") {
+        Err(mixed())
+    } else {
+        Ok(merged)
+    }
 }
 
 /// As [`aggregate`] over any number of texts; error 1267 for two, 1270 for three, 1271 for more.

@@ -59,7 +59,8 @@ impl Collation {
                 let space = self.space_weight();
                 let width = if algorithm == Algorithm::Bytes { 1 } else { 2 };
                 loop {
-                    let unit = if width == 1 { u16::from(at(i)?) } else { u16::from(at(i)?) << 8 | u16::from(at(i + 1)?) };
+                    let unit =
+                        if width == 1 { u16::from(at(i)?) } else { u16::from(at(i)?) << 8 | u16::from(at(i + 1)?) };
                     i += width;
                     if unit == space {
                         i += match at(i)? {

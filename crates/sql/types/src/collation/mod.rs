@@ -114,7 +114,8 @@ impl Collation {
 
     /// The `_bin` of a character set.
     pub fn binary_of(charset: Charset) -> &'static Collation {
-        let found = COLLATIONS.iter().find(|c| c.charset == charset && c.algorithm == Algorithm::Bytes && c.sortlen == 1);
+        let found =
+            COLLATIONS.iter().find(|c| c.charset == charset && c.algorithm == Algorithm::Bytes && c.sortlen == 1);
         found.unwrap_or(&COLLATIONS[0])
     }
 
@@ -144,8 +145,20 @@ impl Collation {
                 (Some(p), Some(q)) => return p.cmp(&q),
                 (None, None) => return Ordering::Equal,
                 (p, q) if self.pad == Pad::NoPad => return p.is_some().cmp(&q.is_some()),
-                (Some(p), None) => return std::iter::once(p).chain(x).map(|w| w.cmp(&SPACE)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal),
-                (None, Some(q)) => return std::iter::once(q).chain(y).map(|w| SPACE.cmp(&w)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal),
+                (Some(p), None) => {
+                    return std::iter::once(p)
+                        .chain(x)
+                        .map(|w| w.cmp(&SPACE))
+                        .find(|o| o.is_ne())
+                        .unwrap_or(Ordering::Equal);
+                }
+                (None, Some(q)) => {
+                    return std::iter::once(q)
+                        .chain(y)
+                        .map(|w| SPACE.cmp(&w))
+                        .find(|o| o.is_ne())
+                        .unwrap_or(Ordering::Equal);
+                }
             }
         }
     }
@@ -226,7 +239,13 @@ fn single(mut mapped: impl Iterator<Item = char>, c: char) -> char {
     }
 }
 
-fn change_case(charset: Charset, text: &[u8], out: &mut Vec<u8>, map: impl Fn(char) -> char, ascii: impl Fn(&mut [u8])) {
+fn change_case(
+    charset: Charset,
+    text: &[u8],
+    out: &mut Vec<u8>,
+    map: impl Fn(char) -> char,
+    ascii: impl Fn(&mut [u8]),
+) {
     if charset == Charset::Binary {
         out.extend_from_slice(text);
         return;

@@ -62,7 +62,9 @@ impl Decimal {
         loop {
             if wide::is_zero(&v[4..]) {
                 let low = [v[0], v[1], v[2], v[3]];
-                let n = wide::digits(&low).saturating_sub(u32::from(MAX_PRECISION)).max(scale.saturating_sub(u32::from(u8::MAX)));
+                let n = wide::digits(&low)
+                    .saturating_sub(u32::from(MAX_PRECISION))
+                    .max(scale.saturating_sub(u32::from(u8::MAX)));
                 if n == 0 && drop == 0 {
                     return Some(Decimal::from_wide(negative, low, scale as u8));
                 }
@@ -420,7 +422,8 @@ impl Decimal {
     /// [`encoded_len`](Self::encoded_len) bytes with the sign bit flipped, so that bytes compare as values do.
     /// A value of another type is brought to the column's first, clamped.
     pub fn encode(&self, precision: u8, scale: u8, out: &mut Vec<u8>) {
-        let v = if self.scale == scale { *self } else { self.to_column(precision, scale).unwrap_or_else(|limit| limit) };
+        let v =
+            if self.scale == scale { *self } else { self.to_column(precision, scale).unwrap_or_else(|limit| limit) };
         let start = out.len();
         out.resize(start + Self::encoded_len(precision), 0);
         v.encode_into(scale, &mut out[start..]);

@@ -246,7 +246,8 @@ impl Time {
     /// Minute, second and microsecond must be in their ranges.
     #[inline]
     pub fn new(negative: bool, hour: u32, minute: u32, second: u32, micros: u32) -> Time {
-        let v = (i64::from(hour) << 12 | i64::from(minute & 63) << 6 | i64::from(second & 63)) << 24 | i64::from(micros.min(999_999));
+        let v = (i64::from(hour) << 12 | i64::from(minute & 63) << 6 | i64::from(second & 63)) << 24
+            | i64::from(micros.min(999_999));
         Time(if negative { -v } else { v })
     }
 

@@ -34,7 +34,9 @@ impl TimeZone {
         }
         if let Some(sign) = text.bytes().next().filter(|b| matches!(b, b'+' | b'-')) {
             let (hours, minutes) = text[1..].split_once(':').ok_or_else(unknown)?;
-            let digits = |t: &str, n: std::ops::RangeInclusive<usize>| n.contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit());
+            let digits = |t: &str, n: std::ops::RangeInclusive<usize>| {
+                n.contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit())
+            };
             if !digits(hours, 1..=2) || !digits(minutes, 2..=2) {
                 return Err(unknown());
             }
