@@ -1,0 +1,462 @@
+//! Physical operators: what the executor runs.
+//!
+//! A tree of [`Physical`] nodes. Each produces rows of `types.len()` columns; expressions inside a node read the row
+//! named in its documentation. Operators hold no state and no values but pinned literals, so a plan is shared by all
+//! sessions.
+
+use crate::expr::{Aggregate, Bind, Comparison, Expr, SortKey};
+use gannet_types::SqlType;
+
+/// An operator with its row type and estimates.
+#[derive(Clone, Debug)]
+pub struct Physical {
+    /// The operator.
+    pub op: Op,
+    /// Types of the columns it delivers.
+    pub types: Box<[SqlType]>,
+    /// Estimated rows delivered by one run.
+    pub rows: f64,
+    /// Estimated cost of one run (1.0 = evaluating ten rows, as in MySQL's cost model).
+    pub cost: f64,
+}
+
+/// The operators.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Rows of one table.
+    TableScan(Box<TableScan>),
+    /// Constant rows: `SELECT 1`, `VALUES ROW(...)`. No rows at all: an impossible condition; `reason` is EXPLAIN's
+    /// wording of it.
+    Values {
+        /// Each row's expressions (they see an empty row).
+        rows: Box<[Box<[Expr]>]>,
+        /// Why there are none, for EXPLAIN.
+        reason: Option<&'static str>,
+    },
+    /// For each row of `outer`: store `binds` (over the outer row), run `inner`, join.
+    NestedLoop {
+        /// Left input.
+        outer: Box<Physical>,
+        /// Right input, run once for each outer row.
+        inner: Box<Physical>,
+        /// Kind of join.
+        kind: JoinKind,
+        /// Registers the inner side reads.
+        binds: Box<[Bind]>,
+        /// Join condition beyond what the inner side's access and filters ensure; over the joined row (for
+        /// semi- and anti-joins too: left columns, then right columns).
+        on: Option<Expr>,
+    },
+    /// Hash join; `right` is the build side. Without keys it is a block nested loop (one bucket).
+    HashJoin {
+        /// Probe side.
+        left: Box<Physical>,
+        /// Build side, run once.
+        right: Box<Physical>,
+        /// Kind of join; `left` is the preserved side of Left, Semi and Anti.
+        kind: JoinKind,
+        /// Equal pairs: expression over the left row, over the right row, and the domain. NULL matches nothing,
+        /// unless `null_safe`.
+        keys: Box<[HashKey]>,
+        /// Residual condition, over the joined row.
+        on: Option<Expr>,
+        /// NOT IN semantics for Anti: a NULL on either side makes the row neither in nor not in, hence it goes.
+        null_aware: bool,
+    },
+    /// Rows for which the predicate is true.
+    Filter {
+        /// Input.
+        input: Box<Physical>,
+        /// Over the input row.
+        predicate: Expr,
+    },
+    /// One expression a column, over the input row.
+    Project {
+        /// Input.
+        input: Box<Physical>,
+        /// Output columns.
+        exprs: Box<[Expr]>,
+    },
+    /// Sorted rows. Stable order is not promised.
+    Sort {
+        /// Input.
+        input: Box<Physical>,
+        /// Keys, most significant first, over the input row.
+        keys: Box<[SortKey]>,
+        /// Keep only that many first rows (a heap); an expression over parameters: LIMIT + OFFSET.
+        limit: Option<TopN>,
+    },
+    /// `LIMIT limit OFFSET offset`; both over parameters only.
+    Limit {
+        /// Input.
+        input: Box<Physical>,
+        /// Rows at most.
+        limit: Option<Expr>,
+        /// Rows skipped first.
+        offset: Option<Expr>,
+        /// SQL_CALC_FOUND_ROWS: go on counting after the limit.
+        count_all: bool,
+    },
+    /// Grouping. Delivers group expressions, then carried expressions, then aggregates.
+    Aggregate {
+        /// Input.
+        input: Box<Physical>,
+        /// Group expressions over the input row; none: one group, one row even without input.
+        groups: Box<[Expr]>,
+        /// Expressions over the input row that are the same in all rows of a group, or of which any will do; taken from
+        /// the group's first row, NULL without one.
+        carried: Box<[Expr]>,
+        /// Aggregates.
+        aggregates: Box<[Aggregate]>,
+        /// The input arrives grouped (equal groups are neighbours): no hash table.
+        streaming: bool,
+        /// WITH ROLLUP: super-aggregate rows too (input arrives sorted by the groups).
+        rollup: bool,
+    },
+    /// Each distinct row once, in order of first appearance.
+    Distinct {
+        /// Input.
+        input: Box<Physical>,
+        /// Equal rows arrive as neighbours.
+        streaming: bool,
+    },
+    /// UNION, INTERSECT, EXCEPT. Inputs have the same types (casts are inside them).
+    SetOperation {
+        /// Inputs, in order.
+        inputs: Box<[Physical]>,
+        /// Which.
+        kind: SetOperation,
+        /// DISTINCT; otherwise ALL.
+        distinct: bool,
+    },
+    /// The input's rows kept for several runs: run once while the registers in `depends` do not change.
+    Materialize {
+        /// Input.
+        input: Box<Physical>,
+        /// Registers which the input reads; when one is bound anew the rows are computed anew.
+        depends: Box<[u32]>,
+        /// A derived table's name, for EXPLAIN.
+        name: Option<Box<str>>,
+    },
+    /// Rows of common table expression `cte` of [`crate::plan::Plan::ctes`]: materialised at first use in an execution. Inside the recursive
+    /// part of that expression: the rows of the previous round.
+    CteScan {
+        /// Index into the plan's list.
+        cte: u32,
+    },
+    /// Window functions: input sorted by (partition, order); delivers the input row, then one column a function.
+    Window {
+        /// Input.
+        input: Box<Physical>,
+        /// Functions over one window definition.
+        window: Box<Window>,
+    },
+}
+
+/// A top-N limit.
+#[derive(Clone, Debug)]
+pub struct TopN {
+    /// LIMIT.
+    pub limit: Expr,
+    /// OFFSET; its rows are kept too (a Limit operator above skips them).
+    pub offset: Option<Expr>,
+}
+
+/// A pair of hash join keys.
+#[derive(Clone, Debug)]
+pub struct HashKey {
+    /// Over the left row.
+    pub left: Expr,
+    /// Over the right row.
+    pub right: Expr,
+    /// Domain of the comparison.
+    pub by: Comparison,
+    /// `<=>`.
+    pub null_safe: bool,
+}
+
+/// Kinds of join. Semi and anti joins deliver the left row only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinKind {
+    /// Matching pairs.
+    Inner,
+    /// Matching pairs, and left rows without a match with NULLs.
+    Left,
+    /// Left rows with a match, once.
+    Semi,
+    /// Left rows without a match.
+    Anti,
+}
+
+/// Set operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SetOperation {
+    /// UNION
+    Union,
+    /// INTERSECT
+    Intersect,
+    /// EXCEPT
+    Except,
+}
+
+/// Pseudo column ordinal of the hidden row id of a table without a primary key (BIGINT UNSIGNED).
+pub const ROW_ID: u32 = u32::MAX;
+
+/// A scan of one table through one index.
+#[derive(Clone, Debug)]
+pub struct TableScan {
+    /// Index into [`crate::plan::Plan::tables`].
+    pub table: u32,
+    /// The index walked: position in `Table::indexes`, or `None` for the clustered tree of a table without a clustered
+    /// index of its own (hidden row id). The clustered index when `Table::clustered == Some(position)`.
+    pub index: Option<u32>,
+    /// A secondary index holds all of `columns`: the row tree is not visited.
+    pub covering: bool,
+    /// Which entries.
+    pub access: Access,
+    /// Descending index order.
+    pub reverse: bool,
+    /// The delivered row: column ordinals of the table (or [`ROW_ID`]), ascending.
+    pub columns: Box<[u32]>,
+    /// Over the delivered row; may be evaluated as soon as the row is there. For a locking scan, rows which fail it are
+    /// unlocked at READ COMMITTED and stay locked at REPEATABLE READ.
+    pub filter: Option<Expr>,
+    /// The part of the filter which needs only columns of a (non-covering) secondary index: evaluated before the row is
+    /// fetched. Over the delivered row, of which only index columns are filled then. Not repeated in `filter`.
+    pub index_filter: Option<Expr>,
+    /// Row locks taken.
+    pub lock: RowLock,
+    /// Rows wanted at most when known (LIMIT above without anything between that drops rows): read-ahead hint only.
+    pub expects_few: bool,
+    /// For EXPLAIN.
+    pub explain: Box<ScanExplain>,
+}
+
+/// What EXPLAIN tells beyond the operator itself.
+#[derive(Clone, Debug, Default)]
+pub struct ScanExplain {
+    /// Number of the SELECT.
+    pub select: u32,
+    /// Name or alias of the table in the statement.
+    pub name: Box<str>,
+    /// Indexes considered, by position.
+    pub possible: Box<[u32]>,
+    /// `ref` column: per key part "const", "func" or "db.table.column".
+    pub refs: Box<[Box<str>]>,
+    /// Rows read (before filters).
+    pub examined: f64,
+    /// Percent that pass.
+    pub filtered: f64,
+    /// Bytes of the key prefix used, in MySQL's arithmetic.
+    pub key_len: u32,
+    /// Parts of `Extra` that no operator shows.
+    pub extra: Box<[&'static str]>,
+}
+
+/// How a scan finds its entries. Key expressions read parameters and registers only. Conversion of their values into the
+/// columns' types is [`crate::range`]'s.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// All entries of the index.
+    Full,
+    /// At most one row: all parts of a unique index by equality. A NULL value finds nothing.
+    Point {
+        /// One for each key part.
+        key: Box<[KeyValue]>,
+    },
+    /// Entries that begin with the given parts.
+    Ref {
+        /// A prefix of the index's parts.
+        key: Box<[KeyValue]>,
+    },
+    /// The union of ranges; they are encoded, sorted and merged when the scan opens. Entries are delivered in index order and once each.
+    Ranges {
+        /// The ranges.
+        ranges: Ranges,
+    },
+    /// Rows made by the server for a virtual table; `equals` are equalities it may use to make fewer rows (they are
+    /// also in the filter).
+    Virtual {
+        /// (column ordinal, value).
+        equals: Box<[(u32, Expr)]>,
+    },
+}
+
+/// One value of a key.
+#[derive(Clone, Debug)]
+pub struct KeyValue {
+    /// Over parameters and registers.
+    pub value: Expr,
+    /// Domain of the original comparison.
+    pub by: Comparison,
+    /// `<=>` or IS NULL: a NULL value finds NULL entries. Otherwise a NULL value finds nothing.
+    pub null_safe: bool,
+}
+
+/// A multi-range condition on an index, still symbolic.
+#[derive(Clone, Debug)]
+pub enum Ranges {
+    /// Per index part a list of alternatives (equalities from `=`, IN, IS NULL): all combinations. Then optionally an interval on
+    /// the part that follows, applied to each combination.
+    Product {
+        /// Alternatives for each leading part.
+        parts: Box<[Box<[KeyValue]>]>,
+        /// Interval on the next part.
+        last: Option<Interval>,
+    },
+    /// A union, from OR. Nested at most a few levels.
+    Union(Box<[Ranges]>),
+}
+
+/// An interval on one key part. An inclusive bound on neither side means IS NOT NULL.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Lower bound; absent: the first value that is not NULL.
+    pub low: Option<IntervalBound>,
+    /// Upper bound; absent: the last value.
+    pub high: Option<IntervalBound>,
+    /// `LIKE 'abc%'`: `low` is the pattern (at run time it may turn out to have no constant prefix); the bounds are
+    /// computed from it. The condition itself stays in the filter.
+    pub like: Option<Box<LikeRange>>,
+}
+
+/// A pattern whose constant prefix bounds a range.
+#[derive(Clone, Debug)]
+pub struct LikeRange {
+    /// The pattern, over parameters and registers.
+    pub pattern: Expr,
+    /// ESCAPE character.
+    pub escape: char,
+}
+
+/// One end of an interval.
+#[derive(Clone, Debug)]
+pub struct IntervalBound {
+    /// The value. NULL makes the interval empty.
+    pub value: Expr,
+    /// Domain of the original comparison.
+    pub by: Comparison,
+    /// The bound itself belongs to the interval.
+    pub inclusive: bool,
+}
+
+/// Row locks of a scan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub struct RowLock {
+    /// Strength.
+    pub strength: LockStrength,
+    /// What to do when another holds the lock.
+    pub wait: LockWait,
+}
+
+/// Strength of row locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum LockStrength {
+    /// Snapshot read.
+    #[default]
+    None,
+    /// FOR SHARE, LOCK IN SHARE MODE; any read at SERIALIZABLE inside a transaction.
+    Shared,
+    /// FOR UPDATE, UPDATE, DELETE.
+    Exclusive,
+}
+
+/// What a locking read does when it meets a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum LockWait {
+    /// Waits, up to innodb_lock_wait_timeout.
+    #[default]
+    Wait,
+    /// Error 3572.
+    NoWait,
+    /// Leaves the row out.
+    SkipLocked,
+}
+
+/// Window functions that share a definition.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// PARTITION BY, over the input row.
+    pub partition: Box<[Expr]>,
+    /// ORDER BY, over the input row.
+    pub order: Box<[SortKey]>,
+    /// Frame.
+    pub frame: Frame,
+    /// The functions.
+    pub functions: Box<[WindowFunction]>,
+}
+
+/// A window function.
+#[derive(Clone, Debug)]
+pub struct WindowFunction {
+    /// Which.
+    pub kind: WindowKind,
+    /// Arguments over the input row.
+    pub args: Box<[Expr]>,
+    /// Result type.
+    pub ty: SqlType,
+}
+
+/// The window functions.
+#[derive(Clone, Debug)]
+pub enum WindowKind {
+    /// ROW_NUMBER()
+    RowNumber,
+    /// RANK()
+    Rank,
+    /// DENSE_RANK()
+    DenseRank,
+    /// PERCENT_RANK()
+    PercentRank,
+    /// CUME_DIST()
+    CumeDist,
+    /// NTILE(n)
+    Ntile,
+    /// LAG(expr, n, default)
+    Lag,
+    /// LEAD(expr, n, default)
+    Lead,
+    /// FIRST_VALUE(expr)
+    FirstValue,
+    /// LAST_VALUE(expr)
+    LastValue,
+    /// NTH_VALUE(expr, n)
+    NthValue,
+    /// An aggregate over the frame.
+    Aggregate(&'static gannet_functions::AggregateDef),
+}
+
+/// A window frame.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// ROWS or RANGE.
+    pub unit: FrameUnit,
+    /// Start.
+    pub start: FrameBound,
+    /// End.
+    pub end: FrameBound,
+}
+
+/// Unit of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameUnit {
+    /// ROWS
+    Rows,
+    /// RANGE
+    Range,
+}
+
+/// A frame's end.
+#[derive(Clone, Debug)]
+pub enum FrameBound {
+    /// UNBOUNDED PRECEDING
+    UnboundedPreceding,
+    /// n PRECEDING (for RANGE: the bound's value computed over the current row)
+    Preceding(Expr),
+    /// CURRENT ROW
+    CurrentRow,
+    /// n FOLLOWING
+    Following(Expr),
+    /// UNBOUNDED FOLLOWING
+    UnboundedFollowing,
+}

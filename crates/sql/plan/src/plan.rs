@@ -1,0 +1,297 @@
+//! A finished plan.
+
+use crate::expr::Expr;
+use crate::physical::{Physical, RowLock};
+use gannet_catalog::Table;
+use gannet_types::{SqlType, Value};
+use std::sync::Arc;
+
+/// An immutable plan, shared by sessions.
+#[derive(Debug)]
+pub struct Plan {
+    /// What to run.
+    pub kind: PlanKind,
+    /// Result set metadata; empty for statements without a result set.
+    pub columns: Box<[ResultColumn]>,
+    /// Every base table used, in order of appearance; operators name them by position.
+    pub tables: Box<[PlanTable]>,
+    /// Subplans named by subquery expressions.
+    pub subplans: Box<[Subplan]>,
+    /// Common table expressions (and derived tables used more than once).
+    pub ctes: Box<[Cte]>,
+    /// Where each parameter's value comes from.
+    pub params: Box<[Param]>,
+    /// Literals which the plan depends on: the statement's literal of that ordinal must equal the value, or
+    /// the plan does not fit.
+    pub pins: Box<[(u32, Value)]>,
+    /// Size of the register file.
+    pub registers: u32,
+    /// What the statement uses beyond its tables.
+    pub uses: Uses,
+}
+
+/// The statement kinds that are planned.
+#[derive(Debug)]
+pub enum PlanKind {
+    /// Rows for the client.
+    Query(Box<Physical>),
+    /// At most one row by a fully bound primary or unique key; plain columns.
+    PointSelect(PointSelect),
+    /// INSERT and REPLACE.
+    Insert(Box<Insert>),
+    /// UPDATE.
+    Update(Box<Update>),
+    /// DELETE.
+    Delete(Box<Delete>),
+}
+
+/// The direct path: `SELECT columns FROM table WHERE key = ...`. No filter remains.
+#[derive(Debug)]
+pub struct PointSelect {
+    /// Position in `Table::indexes`.
+    pub index: u32,
+    /// It is the clustered index (else: a unique secondary index).
+    pub clustered: bool,
+    /// One literal or parameter for each key part.
+    pub key: Box<[crate::physical::KeyValue]>,
+    /// Column ordinals of the table, in result order (repetitions possible).
+    pub columns: Box<[u32]>,
+    /// Locking read.
+    pub lock: RowLock,
+    /// The same as an operator tree (with EXPLAIN's facts), for executors without the direct path.
+    pub query: Box<Physical>,
+}
+
+/// A base table of a plan.
+#[derive(Clone, Debug)]
+pub struct PlanTable {
+    /// The table as of the plan's catalog version.
+    pub table: Arc<Table>,
+    /// Its name in the statement.
+    pub alias: Box<str>,
+    /// What the statement does with it.
+    pub intent: Intent,
+    /// Columns read or written, as a sorted list of ordinals; for privileges.
+    pub columns_used: Box<[u32]>,
+}
+
+/// What a statement does with a table; also says which metadata lock and privilege it needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Intent {
+    /// SELECT
+    Read,
+    /// SELECT with row locks.
+    LockingRead,
+    /// INSERT target.
+    Insert,
+    /// REPLACE target (insert and delete).
+    Replace,
+    /// UPDATE target.
+    Update,
+    /// DELETE target.
+    Delete,
+}
+
+/// A subquery's plan.
+#[derive(Debug)]
+pub struct Subplan {
+    /// Operators. They may read the registers of the subquery expression's binds, and of those around it.
+    pub root: Physical,
+    /// The rows depend on registers (its own binds or outer ones): run for each evaluation. Otherwise run once for each execution and kept.
+    pub correlated: bool,
+    /// Registers its result depends on, its own binds and those of enclosing drivers: a result may be reused while they are unchanged.
+    pub depends: Box<[u32]>,
+}
+
+/// A common table expression.
+#[derive(Debug)]
+pub struct Cte {
+    /// Name.
+    pub name: Box<str>,
+    /// Non-recursive part, or the whole.
+    pub base: Physical,
+    /// Recursive part: reads `CteScan` of itself (the rows of the previous round).
+    pub recursive: Option<Physical>,
+    /// UNION DISTINCT between rounds.
+    pub distinct: bool,
+    /// LIMIT / OFFSET on the recursive union: stops the rounds.
+    pub limit: Option<(Option<Expr>, Option<Expr>)>,
+}
+
+/// Where a parameter's value comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Param {
+    /// Literal `ordinal` of the statement's text (see the parser's shape).
+    Literal {
+        /// The literal's ordinal.
+        ordinal: u32,
+        /// The type the plan was made for; it is part of the shape.
+        ty: SqlType,
+    },
+    /// `?` number `n`.
+    Marker {
+        /// Its position, from 0.
+        index: u32,
+        /// Type inferred from its context.
+        ty: SqlType,
+    },
+}
+
+/// A column of a result set as the protocol describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultColumn {
+    /// Name or alias.
+    pub name: Box<str>,
+    /// Column name in its base table; empty for expressions.
+    pub org_name: Box<str>,
+    /// Alias of its table.
+    pub table: Box<str>,
+    /// Name of its base table.
+    pub org_table: Box<str>,
+    /// Schema of its base table.
+    pub schema: Box<str>,
+    /// Type with length, decimals, collation.
+    pub ty: SqlType,
+    /// Flags that do not follow from the type.
+    pub flags: ColumnFlags,
+}
+
+/// Protocol column flags (manual: column definition packet).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ColumnFlags(pub u16);
+
+impl ColumnFlags {
+    /// NOT NULL
+    pub const NOT_NULL: u16 = 1;
+    /// Part of the primary key.
+    pub const PRIMARY_KEY: u16 = 2;
+    /// Part of a unique key (the first part of a single-column unique key).
+    pub const UNIQUE_KEY: u16 = 4;
+    /// First part of a non-unique key, or of a unique key with several parts.
+    pub const MULTIPLE_KEY: u16 = 8;
+    /// Any TEXT or BLOB.
+    pub const BLOB: u16 = 16;
+    /// UNSIGNED
+    pub const UNSIGNED: u16 = 32;
+    /// ZEROFILL
+    pub const ZEROFILL: u16 = 64;
+    /// Binary collation.
+    pub const BINARY: u16 = 128;
+    /// ENUM
+    pub const ENUM: u16 = 256;
+    /// AUTO_INCREMENT
+    pub const AUTO_INCREMENT: u16 = 512;
+    /// TIMESTAMP
+    pub const TIMESTAMP: u16 = 1024;
+    /// SET
+    pub const SET: u16 = 2048;
+    /// No default and NOT NULL.
+    pub const NO_DEFAULT_VALUE: u16 = 4096;
+    /// ON UPDATE CURRENT_TIMESTAMP
+    pub const ON_UPDATE_NOW: u16 = 8192;
+    /// Part of some key.
+    pub const PART_KEY: u16 = 16384;
+    /// Numeric.
+    pub const NUM: u16 = 32768;
+}
+
+/// INSERT and REPLACE.
+#[derive(Debug)]
+pub struct Insert {
+    /// Target: position in the plan's tables.
+    pub table: u32,
+    /// Target column of each source value; columns not named get their defaults.
+    pub columns: Box<[u32]>,
+    /// The rows.
+    pub source: InsertSource,
+    /// REPLACE: conflicting rows are deleted first.
+    pub replace: bool,
+    /// IGNORE: errors become warnings, rows that collide are skipped.
+    pub ignore: bool,
+    /// ON DUPLICATE KEY UPDATE assignments. Their row: all columns of the existing row (ordinals 0..n), then all
+    /// columns of the row that could not be inserted (n..2n), then the source row's values (2n..).
+    pub on_duplicate: Box<[Assignment]>,
+    /// INSERT ... SET / VALUES rows may refer to columns already assigned in the same row; such expressions read
+    /// column slots of the row under construction (ordinals 0..n).
+    pub self_reference: bool,
+}
+
+/// Where inserted rows come from.
+#[derive(Debug)]
+pub enum InsertSource {
+    /// VALUES lists; `None` is DEFAULT. Expressions see the row under construction.
+    Values(Box<[Box<[Option<Expr>]>]>),
+    /// A query with one column for each target column.
+    Query(Box<Physical>),
+}
+
+/// UPDATE. The input delivers, for each target, all columns of its table (and [`crate::physical::ROW_ID`] last, when the
+/// table has no clustered index) starting at the target's `offset`.
+#[derive(Debug)]
+pub struct Update {
+    /// Rows to change (locking scans), after ORDER BY and LIMIT.
+    pub input: Physical,
+    /// Target tables with their assignments.
+    pub targets: Box<[UpdateTarget]>,
+    /// IGNORE.
+    pub ignore: bool,
+    /// The scan walks an index (or the clustered tree) whose key columns are assigned: keys have to be collected before
+    /// the first change.
+    pub collect_first: bool,
+}
+
+/// One table changed by UPDATE.
+#[derive(Debug)]
+pub struct UpdateTarget {
+    /// Position in the plan's tables.
+    pub table: u32,
+    /// First column of the table's row within the input row.
+    pub offset: u32,
+    /// Assignments in the statement's order; each sees the effects of those before it.
+    pub assignments: Box<[Assignment]>,
+    /// Indexes (positions) that contain an assigned column; others need no maintenance.
+    pub indexes: Box<[u32]>,
+    /// The primary key (or the clustered unique key) is assigned: the row moves.
+    pub moves: bool,
+}
+
+/// `column = value`.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    /// Column ordinal in the target table.
+    pub column: u32,
+    /// Value over the operator's row; `None` = DEFAULT.
+    pub value: Option<Expr>,
+}
+
+/// DELETE. Input as for [`Update`].
+#[derive(Debug)]
+pub struct Delete {
+    /// Rows to delete.
+    pub input: Physical,
+    /// (table, offset) of each target.
+    pub targets: Box<[(u32, u32)]>,
+    /// IGNORE.
+    pub ignore: bool,
+    /// Several tables: rows are collected first, each deleted once.
+    pub collect_first: bool,
+}
+
+/// What a statement uses beyond its tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Uses {
+    /// User variables (evaluation order matters).
+    pub user_variables: bool,
+    /// System variables.
+    pub system_variables: bool,
+    /// Functions that are not deterministic: RAND, UUID, SLEEP, GET_LOCK ...
+    pub non_deterministic: bool,
+    /// The statement's time.
+    pub now: bool,
+    /// SQL_CALC_FOUND_ROWS
+    pub calc_found_rows: bool,
+    /// Virtual tables of the server.
+    pub virtual_tables: bool,
+    /// Must not be put into the plan cache (SQL_NO_CACHE does not matter): e.g. temporary tables.
+    pub uncacheable: bool,
+}
