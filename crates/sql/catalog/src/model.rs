@@ -1,16 +1,16 @@
 //! What the dictionary describes: schemas, tables, columns, indexes.
 //!
-//! All of it is immutable once published; a change makes a new [`Table`] and shares what did not change. Two things
-//! live longer than one version of a table and are shared by all its versions: the AUTO_INCREMENT counter and the
-//! statistics.
+//! All of it is immutable once published; a change makes a new [`Table`] and shares what did not change. The
+//! statistics live longer than one version of a table and are shared by all its versions. The AUTO_INCREMENT counter is
+//! the engine's, beside the tree (see [`Table::auto_counter`]).
 
+use crate::codec::Codecs;
+use crate::names::{eq_name, fold_name};
 use crate::stats::TableStatistics;
-use gannet_types::{CollationId, RowLayout, SqlType, Value};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Number of a tree in the engine (its root page).
-pub type TreeId = u64;
+use gannet_base::TreeId;
+use gannet_types::{CollationId, SqlType, Value};
+use gannet_engine::{Engine, TreeHandle};
+use std::sync::{Arc, OnceLock};
 
 /// Number of a table; never used again after a drop. Metadata locks name it. TRUNCATE keeps it (the trees change).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -34,7 +34,6 @@ pub struct Schema {
 }
 
 /// A table.
-#[derive(Debug)]
 pub struct Table {
     /// Number.
     pub id: TableId,
@@ -53,12 +52,8 @@ pub struct Table {
     pub clustered: Option<usize>,
     /// The clustered tree.
     pub row_tree: TreeId,
-    /// Encoding of the row payload. It holds all stored columns, those of the clustered key too.
-    pub layout: RowLayout,
     /// The AUTO_INCREMENT column.
     pub auto_column: Option<u32>,
-    /// The AUTO_INCREMENT counter and the hidden row id counter, shared by all versions of the table.
-    pub counters: Arc<Counters>,
     /// Statistics, shared by all versions of the table.
     pub statistics: Arc<TableStatistics>,
     /// Character set, comment and other table options.
@@ -69,38 +64,21 @@ pub struct Table {
     pub constraints: Constraints,
     /// Time of creation, seconds since 1970.
     pub created: u64,
-    /// Position of each column by lower-case name is found by [`Table::column`]; names are sorted here.
+    /// Folded column names, sorted, with their ordinals; filled for wide tables only.
     pub(crate) by_name: Box<[(Box<str>, u32)]>,
     /// See [`crate::codec`].
-    pub(crate) codecs: crate::codec::Codecs,
+    pub(crate) codecs: Codecs,
+    /// Handles, opened at first use.
+    pub(crate) trees: OnceLock<Trees>,
 }
 
-/// Counters that outlive one version of a table.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// Next AUTO_INCREMENT value; 0 = not known yet, to be found from the largest key when the table is first written.
-    pub auto_increment: AtomicU64,
-    /// Next hidden row id; 0 = not known yet.
-    pub row_id: AtomicU64,
-    /// Rows changed since statistics were taken; written in steps by workers, read by the refresher.
-    pub changes: AtomicU64,
-}
-
-impl Counters {
-    /// The next AUTO_INCREMENT value without taking it, or `None` when it is not known yet.
-    pub fn peek_auto_increment(&self) -> Option<u64> {
-        match self.auto_increment.load(Ordering::Acquire) {
-            0 => None,
-            n => Some(n),
-        }
-    }
-
-    /// Raises the counter so that the next value is at least `next`.
-    pub fn raise_auto_increment(&self, next: u64) {
-        if self.auto_increment.load(Ordering::Relaxed) < next {
-            self.auto_increment.fetch_max(next, Ordering::AcqRel);
-        }
-    }
+/// The engine's handles of a table's trees.
+#[derive(Clone)]
+pub struct Trees {
+    /// The row tree.
+    pub row: TreeHandle,
+    /// One for each index; the row tree again for the clustered one.
+    pub indexes: Box<[TreeHandle]>,
 }
 
 /// Where rows come from.
@@ -133,9 +111,8 @@ pub struct Column {
     pub comment: Box<str>,
     /// INVISIBLE
     pub invisible: bool,
-    /// The character set was written in the column's definition and differs from the table's, or the collation did: SHOW
-    /// CREATE TABLE prints it by comparing with the table's; nothing to keep here. Explicit NULL on TIMESTAMP is printed always.
-    pub position: u32,
+    /// COLLATE was written: SHOW CREATE TABLE repeats it even when it is the default.
+    pub explicit_collation: bool,
 }
 
 /// A column's default.
@@ -267,22 +244,42 @@ impl Table {
         self.indexes.first().filter(|i| i.kind == IndexKind::Primary)
     }
 
-    /// Rows have a hidden id as key.
+    /// The trees' handles; opened at first use.
+    #[inline]
+    pub fn trees(&self, engine: &Engine) -> Result<&Trees, gannet_engine::EngineError> {
+        match self.trees.get() {
+            Some(trees) => Ok(trees),
+            None => self.open_trees(engine),
+        }
+    }
+
+    #[cold]
+    fn open_trees(&self, engine: &Engine) -> Result<&Trees, gannet_engine::EngineError> {
+        let row = engine.tree(self.row_tree)?;
+        let open = |i: &Index| if i.tree == self.row_tree { Ok(row.clone()) } else { engine.tree(i.tree) };
+        let indexes = self.indexes.iter().map(open).collect::<Result<_, _>>()?;
+        Ok(self.trees.get_or_init(|| Trees { row, indexes }))
+    }
+
+    /// The tree whose counter numbers the AUTO_INCREMENT column. It is the row tree's, unless that one numbers hidden row
+    /// ids: then it is the first index which begins with the column.
+    pub fn auto_counter<'a>(&self, trees: &'a Trees) -> Option<&'a TreeHandle> {
+        let column = self.auto_column?;
+        if self.clustered.is_some() {
+            return Some(&trees.row);
+        }
+        let position = self.indexes.iter().position(|i| i.parts.first().is_some_and(|p| p.column == column))?;
+        trees.indexes.get(position)
+    }
+
+    /// Rows have a hidden id as key. The row tree's counter numbers it.
     pub fn has_hidden_key(&self) -> bool {
         self.clustered.is_none()
     }
 }
 
-/// Folds an identifier for comparison: column, index and alias names ignore case.
-pub fn fold_name(name: &str) -> std::borrow::Cow<'_, str> {
-    if name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
-        std::borrow::Cow::Borrowed(name)
-    } else {
-        std::borrow::Cow::Owned(name.to_lowercase())
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Table({}.{} #{})", self.schema, self.name, self.id.0)
     }
-}
-
-/// Names are equal whatever their case.
-pub fn eq_name(a: &str, b: &str) -> bool {
-    if a.is_ascii() && b.is_ascii() { a.eq_ignore_ascii_case(b) } else { fold_name(a) == fold_name(b) }
 }

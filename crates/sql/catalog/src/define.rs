@@ -1,0 +1,324 @@
+//! From a definition as a statement gives it to a [`Table`], with MySQL's checks and naming rules.
+
+use crate::model::*;
+use crate::names::{check_column_name, check_index_name, eq_name};
+use gannet_base::TreeId;
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+use std::sync::Arc;
+
+/// Columns of the widest table (InnoDB).
+pub const MAX_COLUMNS: usize = 1017;
+/// Indexes of a table.
+pub const MAX_INDEXES: usize = 64;
+/// Parts of an index.
+pub const MAX_KEY_PARTS: usize = 16;
+/// Bytes of the longest key, counted as MySQL does (characters times the longest character).
+pub const MAX_KEY_BYTES: u64 = 3072;
+/// Bytes of the longest row, large objects apart.
+pub const MAX_ROW_BYTES: u64 = 65535;
+/// Characters of the longest comments.
+const MAX_COLUMN_COMMENT: usize = 1024;
+const MAX_TABLE_COMMENT: usize = 2048;
+const MAX_INDEX_COMMENT: usize = 1024;
+
+/// A table as CREATE TABLE describes it.
+#[derive(Clone, Debug)]
+pub struct TableDefinition {
+    /// Name.
+    pub name: Arc<str>,
+    /// Columns. `ty` is complete (charset resolved, lengths checked against their type); `nullable` as written, a primary
+    /// key makes its columns NOT NULL.
+    pub columns: Vec<ColumnDefinition>,
+    /// Indexes in the order written, those of column attributes included.
+    pub indexes: Vec<IndexDefinition>,
+    /// Options.
+    pub options: TableOptions,
+    /// AUTO_INCREMENT = n.
+    pub auto_increment: Option<u64>,
+}
+
+/// A column of a definition.
+#[derive(Clone, Debug)]
+pub struct ColumnDefinition {
+    /// The column; `nullable` is true unless NOT NULL was written.
+    pub column: Column,
+    /// NULL was written.
+    pub explicit_null: bool,
+}
+
+/// An index of a definition.
+#[derive(Clone, Debug)]
+pub struct IndexDefinition {
+    /// Name; made up when absent.
+    pub name: Option<Box<str>>,
+    /// Kind.
+    pub kind: IndexKind,
+    /// Column name, prefix length, descending.
+    pub parts: Vec<(Box<str>, Option<u32>, bool)>,
+    /// COMMENT
+    pub comment: Box<str>,
+    /// INVISIBLE
+    pub invisible: bool,
+    /// USING
+    pub using: Option<Using>,
+}
+
+fn error(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> SqlError {
+    SqlError::new(code, args)
+}
+
+/// The checked columns and indexes of a definition; what is missing to a table are its numbers and trees.
+#[derive(Debug)]
+pub struct Defined {
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// Indexes in MySQL's order, trees unset.
+    pub indexes: Vec<Index>,
+    /// See [`Table::clustered`].
+    pub clustered: Option<usize>,
+}
+
+/// Checks a definition. Errors as MySQL gives them.
+pub fn define(definition: &TableDefinition) -> Result<Defined> {
+    let mut columns = define_columns(definition)?;
+    let mut indexes = Vec::new();
+    for index in &definition.indexes {
+        if index.kind == IndexKind::Primary && indexes.iter().any(|i: &Index| i.kind == IndexKind::Primary) {
+            return Err(error(ErrorCode::MultiplePriKey, &[]));
+        }
+        let defined = define_index(&columns, &indexes, index)?;
+        if index.kind == IndexKind::Primary {
+            for part in &defined.parts {
+                let source = &definition.columns[part.column as usize];
+                if source.explicit_null {
+                    return Err(error(ErrorCode::PrimaryCantHaveNull, &[]));
+                }
+                let column = &mut columns[part.column as usize];
+                column.nullable = false;
+                column.ty.nullable = false;
+                if column.default == Default::Null {
+                    column.default = Default::None;
+                }
+            }
+        }
+        indexes.push(defined);
+    }
+    if indexes.len() > MAX_INDEXES {
+        return Err(error(ErrorCode::TooManyKeys, &[&MAX_INDEXES]));
+    }
+    check_auto_increment(&columns, &indexes)?;
+    sort_indexes(&columns, &mut indexes);
+    let clustered = choose_clustered(&columns, &indexes);
+    Ok(Defined { columns, indexes, clustered })
+}
+
+fn define_columns(definition: &TableDefinition) -> Result<Vec<Column>> {
+    if definition.columns.is_empty() {
+        return Err(error(ErrorCode::TableMustHaveColumns, &[]));
+    }
+    if definition.columns.len() > MAX_COLUMNS {
+        return Err(error(ErrorCode::TooManyFields, &[]));
+    }
+    if definition.options.comment.chars().count() > MAX_TABLE_COMMENT {
+        return Err(error(ErrorCode::TooLongTableComment, &[&definition.name, &MAX_TABLE_COMMENT]));
+    }
+    let mut names = std::collections::HashSet::new();
+    let mut columns = Vec::with_capacity(definition.columns.len());
+    let mut row_bytes = 0;
+    for given in &definition.columns {
+        let column = define_column(given)?;
+        if !names.insert(crate::names::fold_name(&column.name).into_owned()) {
+            return Err(error(ErrorCode::DupFieldname, &[&column.name]));
+        }
+        row_bytes += row_share(&column.ty) + u64::from(column.nullable);
+        columns.push(column);
+    }
+    if row_bytes > MAX_ROW_BYTES {
+        return Err(error(ErrorCode::TooBigRowsize, &[&MAX_ROW_BYTES]));
+    }
+    Ok(columns)
+}
+
+/// Bytes a column counts for in MySQL's limit on rows.
+fn row_share(ty: &SqlType) -> u64 {
+    match ty.id {
+        id if id.is_lob() => 8 + 2,
+        TypeId::Json => 12,
+        TypeId::VarChar | TypeId::VarBinary => ty.max_bytes() + if ty.max_bytes() > 255 { 2 } else { 1 },
+        TypeId::Char | TypeId::Binary => ty.max_bytes(),
+        id if id.is_integer() => id.int_width() as u64,
+        TypeId::Decimal => u64::from(ty.length) / 2 + 1,
+        _ => 8,
+    }
+}
+
+/// Checks one column (also those which ALTER TABLE adds).
+pub fn define_column(given: &ColumnDefinition) -> Result<Column> {
+    let mut column = given.column.clone();
+    check_column_name(&column.name)?;
+    if column.comment.chars().count() > MAX_COLUMN_COMMENT {
+        return Err(error(ErrorCode::TooLongFieldComment, &[&column.name, &MAX_COLUMN_COMMENT]));
+    }
+    column.ty.nullable = column.nullable;
+    let ty = &column.ty;
+    let large = ty.id.is_lob() || ty.id == TypeId::Json;
+    match &column.default {
+        Default::Literal(_) if large => return Err(error(ErrorCode::BlobCantHaveDefault, &[&column.name])),
+        Default::Null if !column.nullable => return Err(error(ErrorCode::InvalidDefault, &[&column.name])),
+        Default::Literal(_) | Default::CurrentTimestamp if column.auto_increment => {
+            return Err(error(ErrorCode::InvalidDefault, &[&column.name]));
+        }
+        Default::CurrentTimestamp if !matches!(ty.id, TypeId::Timestamp | TypeId::DateTime) => {
+            return Err(error(ErrorCode::InvalidDefault, &[&column.name]));
+        }
+        Default::None if column.nullable && column.generated.is_none() && !column.auto_increment => {
+            column.default = Default::Null;
+        }
+        _ => {}
+    }
+    if column.on_update_now && !matches!(column.ty.id, TypeId::Timestamp | TypeId::DateTime) {
+        return Err(error(ErrorCode::InvalidOnUpdate, &[&column.name]));
+    }
+    if column.auto_increment {
+        let numeric = column.ty.id.is_integer() || matches!(column.ty.id, TypeId::Float | TypeId::Double);
+        if !numeric || column.generated.is_some() {
+            return Err(error(ErrorCode::WrongFieldSpec, &[&column.name]));
+        }
+        column.nullable = false;
+        column.ty.nullable = false;
+        column.default = Default::None;
+    }
+    Ok(column)
+}
+
+/// Checks one index against the columns and the indexes already there, and gives it a name.
+pub fn define_index(columns: &[Column], present: &[Index], given: &IndexDefinition) -> Result<Index> {
+    if given.parts.len() > MAX_KEY_PARTS {
+        return Err(error(ErrorCode::TooManyKeyParts, &[&MAX_KEY_PARTS]));
+    }
+    let mut parts: Vec<IndexPart> = Vec::with_capacity(given.parts.len());
+    let mut bytes = 0;
+    for (name, prefix, descending) in &given.parts {
+        let Some(column) = columns.iter().position(|c| eq_name(&c.name, name)) else {
+            return Err(error(ErrorCode::KeyColumnDoesNotExits, &[name]));
+        };
+        if parts.iter().any(|p| p.column as usize == column) {
+            return Err(error(ErrorCode::DupFieldname, &[name]));
+        }
+        let (prefix, part_bytes) = check_part(&columns[column], *prefix)?;
+        bytes += part_bytes;
+        if part_bytes > MAX_KEY_BYTES || bytes > MAX_KEY_BYTES {
+            return Err(error(ErrorCode::TooLongKey, &[&MAX_KEY_BYTES]));
+        }
+        parts.push(IndexPart { column: column as u32, prefix, descending: *descending });
+    }
+    if given.comment.chars().count() > MAX_INDEX_COMMENT {
+        let name: &str = given.name.as_deref().unwrap_or("");
+        return Err(error(ErrorCode::TooLongIndexComment, &[&name, &MAX_INDEX_COMMENT]));
+    }
+    if given.kind == IndexKind::Primary && given.invisible {
+        return Err(error(ErrorCode::PkIndexCantBeInvisible, &[]));
+    }
+    Ok(Index {
+        name: index_name(columns, present, given, &parts)?,
+        kind: given.kind,
+        parts: parts.into(),
+        tree: TreeId::ZERO,
+        comment: given.comment.clone(),
+        invisible: given.invisible,
+        using: given.using,
+    })
+}
+
+/// Checks a part; gives the prefix that is kept and the bytes it counts for.
+fn check_part(column: &Column, prefix: Option<u32>) -> Result<(Option<u32>, u64)> {
+    let ty = &column.ty;
+    if ty.id == TypeId::Json {
+        return Err(error(ErrorCode::JsonUsedAsKey, &[&column.name]));
+    }
+    if column.generated.as_ref().is_some_and(|g| !g.stored) {
+        return Err(SqlError::unsupported("index on a virtual generated column"));
+    }
+    let unit = if ty.id.is_string() { u64::from(ty.collation.charset().max_len()) } else { 1 };
+    let Some(n) = prefix else {
+        if ty.id.is_lob() {
+            return Err(error(ErrorCode::BlobKeyWithoutLength, &[&column.name]));
+        }
+        let bytes = if ty.id.is_string() { ty.max_bytes() } else { 8 };
+        return Ok((None, bytes));
+    };
+    if n == 0 {
+        return Err(error(ErrorCode::KeyPart0, &[&column.name]));
+    }
+    let longer = if ty.id.is_lob() { false } else { n > ty.length };
+    if !ty.id.is_string() || longer {
+        return Err(error(ErrorCode::WrongSubKey, &[]));
+    }
+    let whole = !ty.id.is_lob() && n == ty.length;
+    Ok((if whole { None } else { Some(n) }, u64::from(n) * unit))
+}
+
+fn index_name(columns: &[Column], present: &[Index], given: &IndexDefinition, parts: &[IndexPart]) -> Result<Arc<str>> {
+    if given.kind == IndexKind::Primary {
+        return Ok("PRIMARY".into());
+    }
+    let taken = |name: &str| present.iter().any(|i| eq_name(&i.name, name));
+    if let Some(name) = &given.name {
+        check_index_name(name)?;
+        if eq_name(name, "PRIMARY") {
+            return Err(error(ErrorCode::WrongNameForIndex, &[name]));
+        }
+        if taken(name) {
+            return Err(error(ErrorCode::DupKeyname, &[name]));
+        }
+        return Ok((&**name).into());
+    }
+    let first: &str = parts.first().map_or("key", |p| &columns[p.column as usize].name);
+    if !taken(first) && !eq_name(first, "PRIMARY") {
+        return Ok(first.into());
+    }
+    let stem: String = first.chars().take(crate::names::MAX_IDENTIFIER_CHARS - 4).collect();
+    for n in 2..100 {
+        let name = format!("{stem}_{n}");
+        if !taken(&name) {
+            return Ok(name.into());
+        }
+    }
+    Err(error(ErrorCode::WrongNameForIndex, &[&first]))
+}
+
+fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> Result<()> {
+    let mut auto = columns.iter().enumerate().filter(|(_, c)| c.auto_increment);
+    let Some((ordinal, _)) = auto.next() else { return Ok(()) };
+    let keyed = indexes.iter().any(|i| i.parts.first().is_some_and(|p| p.column as usize == ordinal));
+    if auto.next().is_some() || !keyed {
+        return Err(error(ErrorCode::WrongAutoKey, &[]));
+    }
+    Ok(())
+}
+
+/// MySQL's order: the primary key, unique keys over NOT NULL columns, unique keys without prefixes, other unique keys, the rest; stable.
+pub(crate) fn sort_indexes(columns: &[Column], indexes: &mut [Index]) {
+    indexes.sort_by_key(|i| match i.kind {
+        IndexKind::Primary => 0,
+        IndexKind::Unique if i.parts.iter().all(|p| !columns[p.column as usize].nullable) => 1,
+        IndexKind::Unique if i.parts.iter().all(|p| p.prefix.is_none()) => 2,
+        IndexKind::Unique => 3,
+        IndexKind::Plain => 4,
+    });
+}
+
+pub(crate) fn choose_clustered(columns: &[Column], indexes: &[Index]) -> Option<usize> {
+    let whole = |i: &Index| i.parts.iter().all(|p| p.prefix.is_none() && !columns[p.column as usize].nullable);
+    let primary = indexes.iter().position(|i| i.kind == IndexKind::Primary);
+    primary.or_else(|| indexes.iter().position(|i| i.kind == IndexKind::Unique && whole(i)))
+}
+
+/// Value of a column whose default is a plain constant.
+pub fn constant_default(column: &Column) -> Option<Value> {
+    match &column.default {
+        Default::Null => Some(Value::Null),
+        Default::Literal(v) => Some(v.clone()),
+        _ => None,
+    }
+}

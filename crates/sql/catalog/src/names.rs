@@ -1,0 +1,95 @@
+//! Identifiers: comparison, limits, quoting.
+//!
+//! As MySQL on Linux (`lower_case_table_names` = 0): schema and table names are compared byte by byte, names of columns,
+//! indexes, aliases and everything else ignore case.
+
+use gannet_types::{ErrorCode, Result, SqlError};
+use std::borrow::Cow;
+
+/// Characters of the longest identifier.
+pub const MAX_IDENTIFIER_CHARS: usize = 64;
+/// Characters of the longest alias.
+pub const MAX_ALIAS_CHARS: usize = 256;
+
+/// Folds an identifier whose case does not matter.
+pub fn fold_name(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(name.to_lowercase())
+    }
+}
+
+/// The names are equal whatever their case.
+#[inline]
+pub fn eq_name(a: &str, b: &str) -> bool {
+    a == b || if a.is_ascii() && b.is_ascii() { a.eq_ignore_ascii_case(b) } else { fold_name(a) == fold_name(b) }
+}
+
+/// `information_schema` and `performance_schema` are found in any case, as in MySQL.
+pub fn canonical_schema(name: &str) -> Cow<'_, str> {
+    for system in ["information_schema", "performance_schema"] {
+        if name.eq_ignore_ascii_case(system) {
+            return Cow::Borrowed(system);
+        }
+    }
+    Cow::Borrowed(name)
+}
+
+fn check(name: &str, wrong: ErrorCode) -> Result<()> {
+    if name.chars().count() > MAX_IDENTIFIER_CHARS {
+        return Err(SqlError::new(ErrorCode::TooLongIdent, &[&name]));
+    }
+    if name.is_empty() || name.ends_with(' ') || name.contains(['\0', '\u{FFFF}']) {
+        return Err(SqlError::new(wrong, &[&name]));
+    }
+    Ok(())
+}
+
+/// Errors 1059 and 1102.
+pub fn check_schema_name(name: &str) -> Result<()> {
+    check(name, ErrorCode::WrongDbName)
+}
+
+/// Errors 1059 and 1103.
+pub fn check_table_name(name: &str) -> Result<()> {
+    check(name, ErrorCode::WrongTableName)
+}
+
+/// Errors 1059 and 1166.
+pub fn check_column_name(name: &str) -> Result<()> {
+    check(name, ErrorCode::WrongColumnName)
+}
+
+/// Errors 1059 and 1280.
+pub fn check_index_name(name: &str) -> Result<()> {
+    check(name, ErrorCode::WrongNameForIndex)
+}
+
+/// Appends an identifier between `quote`s (a backtick, or a double quote under ANSI_QUOTES), doubling those inside.
+pub fn quote_identifier(out: &mut String, name: &str, quote: char) {
+    out.push(quote);
+    for c in name.chars() {
+        if c == quote {
+            out.push(c);
+        }
+        out.push(c);
+    }
+    out.push(quote);
+}
+
+/// Appends text between single quotes as SHOW CREATE TABLE does: quotes doubled, backslash, NUL, newline and carriage return escaped.
+pub fn quote_text(out: &mut String, text: &str) {
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\'' => out.push_str("''"),
+            '\\' => out.push_str("\\\\"),
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+}
