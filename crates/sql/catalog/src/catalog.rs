@@ -1,0 +1,214 @@
+//! The dictionary: opening, reading, changing.
+//!
+//! One row tree holds it all (its id is the engine's meta number 0). A key is a kind byte and names, each ended by a zero
+//! byte:
+//!
+//! ```text
+//! 1 schema          → schema row
+//! 2 schema, table   → table row
+//! 3 account         → the server's bytes
+//! ```
+//!
+//! The tree's counter numbers schemas and tables. A change runs in an engine transaction ([`Catalog::ddl`]): rows and
+//! trees become durable together, then the next snapshot is published. The caller holds the metadata locks, so nobody
+//! uses an object between the commit and the publication; changes of different objects may be published in any order.
+
+use crate::accounts::Accounts;
+use crate::edit::Edit;
+use crate::error::{CatalogError, CatalogResult};
+use crate::model::{Schema, SchemaId, Table};
+use crate::serial;
+use crate::snapshot::{CatalogSnapshot, Change};
+use gannet_engine::{Engine, EngineError, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, Txn, TxnOptions};
+use gannet_types::CollationId;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(crate) const KIND_SCHEMA: u8 = 1;
+pub(crate) const KIND_TABLE: u8 = 2;
+pub(crate) const KIND_ACCOUNT: u8 = 3;
+
+/// Engine meta slot of the dictionary's tree.
+const META_SLOT: usize = 0;
+/// Numbers below are the server's own.
+pub const FIRST_USER_ID: u64 = 1024;
+
+/// The server's own schemas: name, number.
+pub const SYSTEM_SCHEMAS: [(&str, SchemaId); 4] = [
+    ("mysql", SchemaId(1)),
+    ("information_schema", SchemaId(2)),
+    ("performance_schema", SchemaId(3)),
+    ("sys", SchemaId(4)),
+];
+
+/// Key of a dictionary row.
+pub(crate) fn dictionary_key(kind: u8, names: &[&str]) -> Vec<u8> {
+    let mut key = vec![kind];
+    for name in names {
+        key.extend_from_slice(name.as_bytes());
+        key.push(0);
+    }
+    key
+}
+
+fn key_names(key: &[u8]) -> impl Iterator<Item = &str> {
+    let rest = key.get(1..).unwrap_or_default();
+    rest.split(|b| *b == 0).map(|name| std::str::from_utf8(name).unwrap_or_default())
+}
+
+/// The data dictionary of one engine.
+pub struct Catalog {
+    engine: Engine,
+    tree: TreeHandle,
+    version: AtomicU64,
+    current: Mutex<Arc<CatalogSnapshot>>,
+}
+
+/// Utf8mb4 with its binary or default collation is what the server's own schemas use, as in MySQL.
+fn system_collation(name: &str) -> CollationId {
+    match name {
+        "information_schema" => CollationId(33),
+        _ => CollationId::UTF8MB4_0900_AI_CI,
+    }
+}
+
+fn base_snapshot() -> CatalogSnapshot {
+    let schema = |(name, id): (&str, SchemaId)| {
+        Change::PutSchema(Schema { id, name: name.into(), collation: system_collation(name), system: true })
+    };
+    CatalogSnapshot::default().with(SYSTEM_SCHEMAS.into_iter().map(schema))
+}
+
+/// A snapshot without an engine, for tests of what lies above: the system schemas plus the given tables and their schemas.
+pub fn fixture_snapshot(schemas: &[&str], tables: Vec<Table>) -> CatalogSnapshot {
+    let schema = |(i, name): (usize, &&str)| {
+        let id = SchemaId(FIRST_USER_ID as u32 + i as u32);
+        Change::PutSchema(Schema { id, name: (*name).into(), collation: CollationId::DEFAULT, system: false })
+    };
+    let schemas = schemas.iter().enumerate().map(schema);
+    base_snapshot().with(schemas.chain(tables.into_iter().map(|t| Change::PutTable(Arc::new(t)))))
+}
+
+impl Catalog {
+    /// Opens the dictionary, creating it in a fresh engine, and loads all of it.
+    pub fn open(engine: Engine) -> CatalogResult<Catalog> {
+        let tree = match engine.meta(META_SLOT)? {
+            0 => Self::bootstrap(&engine)?,
+            id => engine.tree(TreeId(id))?,
+        };
+        let snapshot = load(&engine, &tree)?;
+        let version = AtomicU64::new(snapshot.version());
+        Ok(Catalog { engine, tree, version, current: Mutex::new(Arc::new(snapshot)) })
+    }
+
+    /// Creates the tree. A crash before the meta number is set leaves an unreachable, empty tree.
+    fn bootstrap(engine: &Engine) -> CatalogResult<TreeHandle> {
+        let mut txn = engine.begin(TxnOptions::default());
+        let tree = txn.create_tree(TreeKind::Row)?;
+        txn.commit()?;
+        tree.counter_reset(FIRST_USER_ID)?;
+        engine.set_meta(META_SLOT, tree.id().0)?;
+        Ok(tree)
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Version of the newest snapshot: one load.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// The newest snapshot. Take it when [`Catalog::version`] differs from the one at hand.
+    pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Runs a change and commits `txn` with it. On an error everything is rolled back and nothing is published.
+    ///
+    /// `txn` is begun and has written nothing the caller wants to keep apart. The caller holds the metadata locks
+    /// of the objects named.
+    pub fn ddl<R>(
+        &self,
+        txn: &mut Txn,
+        change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
+    ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
+        let mut edit = Edit::new(self, txn, &self.snapshot());
+        let outcome = change(&mut edit);
+        let changes = edit.into_changes();
+        match outcome {
+            Ok(result) => {
+                txn.commit()?;
+                Ok((result, self.publish(changes)))
+            }
+            Err(e) => {
+                // After a deadlock the transaction is rolled back already.
+                if txn.is_active() {
+                    txn.rollback()?;
+                }
+                Err(e)
+            }
+        }
+    }
+
+    /// Adds tables which the server makes itself. They are not stored.
+    pub fn add_virtual(&self, tables: Vec<Table>) -> Arc<CatalogSnapshot> {
+        self.publish(tables.into_iter().map(|t| Change::PutTable(Arc::new(t))).collect())
+    }
+
+    fn publish(&self, changes: Vec<Change>) -> Arc<CatalogSnapshot> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if !changes.is_empty() {
+            *current = Arc::new(current.with(changes));
+            self.version.store(current.version(), Ordering::Release);
+        }
+        current.clone()
+    }
+
+    /// The accounts.
+    pub fn accounts(&self) -> Accounts<'_> {
+        Accounts { tree: &self.tree }
+    }
+
+    pub(crate) fn tree(&self) -> &TreeHandle {
+        &self.tree
+    }
+
+    pub(crate) fn next_id(&self) -> CatalogResult<u64> {
+        let id = self.tree.counter_reserve(1, 1, 1)?;
+        id.ok_or_else(|| CatalogError::Sql(gannet_types::SqlError::internal("no object numbers left")))
+    }
+}
+
+/// Reads all rows into a snapshot.
+fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<CatalogSnapshot> {
+    let mut txn = engine.begin(TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() });
+    let mut changes = Vec::new();
+    let mut schema_name: Arc<str> = "".into();
+    let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+    let mut scan = txn.scan(tree, KeyRange::ALL, options)?;
+    while let Some(entry) = scan.next(&mut txn)? {
+        let mut names = key_names(entry.key);
+        let (first, second) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+        let damaged = |error| CatalogError::Damaged { what: format!("{first} {second}"), error };
+        match entry.key.first() {
+            Some(&KIND_SCHEMA) => {
+                let schema = serial::decode_schema(first, entry.value, false).map_err(damaged)?;
+                changes.push(Change::PutSchema(schema));
+            }
+            Some(&KIND_TABLE) => {
+                if *schema_name != *first {
+                    schema_name = first.into();
+                }
+                let table = serial::decode_table(&schema_name, second, entry.value).map_err(damaged)?;
+                changes.push(Change::PutTable(Arc::new(table)));
+            }
+            _ => {}
+        }
+    }
+    txn.commit().map_err(|e: EngineError| CatalogError::Engine(e))?;
+    Ok(base_snapshot().with(changes))
+}

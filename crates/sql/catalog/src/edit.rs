@@ -1,0 +1,354 @@
+//! Changes of the dictionary inside one engine transaction.
+
+use crate::build;
+use crate::catalog::{Catalog, KIND_SCHEMA, KIND_TABLE, dictionary_key};
+use crate::define::{self, IndexDefinition, TableDefinition};
+use crate::error::{CatalogError, CatalogResult};
+use crate::model::*;
+use crate::names;
+use crate::serial::{self, TableParts, assemble};
+use crate::snapshot::{CatalogSnapshot, Change};
+use crate::stats::{Figures, TableStatistics};
+use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeId, TreeKind, Txn};
+use gannet_types::{CollationId, ErrorCode, SqlError};
+use std::sync::Arc;
+
+/// A change in the making. What it does is visible to itself ([`Edit::snapshot`]) and to nobody else until [`Catalog::ddl`] publishes it.
+pub struct Edit<'a> {
+    catalog: &'a Catalog,
+    txn: &'a mut Txn,
+    view: CatalogSnapshot,
+    changes: Vec<Change>,
+}
+
+fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
+    CatalogError::Sql(SqlError::new(code, args))
+}
+
+impl<'a> Edit<'a> {
+    pub(crate) fn new(catalog: &'a Catalog, txn: &'a mut Txn, snapshot: &CatalogSnapshot) -> Edit<'a> {
+        Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new() }
+    }
+
+    pub(crate) fn into_changes(self) -> Vec<Change> {
+        self.changes
+    }
+
+    /// The dictionary with this change.
+    pub fn snapshot(&self) -> &CatalogSnapshot {
+        &self.view
+    }
+
+    /// The transaction, for what belongs to the change (copying rows, accounts).
+    pub fn txn(&mut self) -> &mut Txn {
+        self.txn
+    }
+
+    fn note(&mut self, change: Change) {
+        self.view = self.view.with([change.clone()]);
+        self.changes.push(change);
+    }
+
+    fn schema(&self, name: &str) -> CatalogResult<Schema> {
+        self.view.schema(name).cloned().ok_or_else(|| sql(ErrorCode::BadDb, &[&name]))
+    }
+
+    /// Keeps the schema from being dropped by another transaction until this one ends.
+    fn hold_schema(&mut self, name: &str) -> CatalogResult<Schema> {
+        let schema = self.schema(name)?;
+        if !schema.system {
+            let key = dictionary_key(KIND_SCHEMA, &[&schema.name]);
+            let mut row = RowBuf::new();
+            if self.txn.get(self.catalog.tree(), &key, ReadMode::FOR_SHARE, &mut row)? != Read::Found {
+                return Err(sql(ErrorCode::BadDb, &[&name]));
+            }
+        }
+        Ok(schema)
+    }
+
+    /// Creates a schema. Error 1007 when there is one.
+    pub fn create_schema(&mut self, name: &str, collation: CollationId) -> CatalogResult<()> {
+        names::check_schema_name(name)?;
+        if self.view.schema(name).is_some() {
+            return Err(sql(ErrorCode::DbCreateExists, &[&name]));
+        }
+        let id = SchemaId(self.catalog.next_id()? as u32);
+        let schema = Schema { id, name: name.into(), collation, system: false };
+        let mut row = Vec::new();
+        serial::encode_schema(&schema, &mut row);
+        let key = dictionary_key(KIND_SCHEMA, &[name]);
+        if self.txn.insert(self.catalog.tree(), &key, &row)? == Insert::Duplicate {
+            return Err(sql(ErrorCode::DbCreateExists, &[&name]));
+        }
+        self.note(Change::PutSchema(schema));
+        Ok(())
+    }
+
+    /// Changes a schema's default collation.
+    pub fn alter_schema(&mut self, name: &str, collation: CollationId) -> CatalogResult<()> {
+        let schema = Schema { collation, ..self.schema(name)? };
+        self.refuse_system(&schema)?;
+        let mut row = Vec::new();
+        serial::encode_schema(&schema, &mut row);
+        self.txn.update(self.catalog.tree(), &dictionary_key(KIND_SCHEMA, &[name]), &row)?;
+        self.note(Change::PutSchema(schema));
+        Ok(())
+    }
+
+    fn refuse_system(&self, schema: &Schema) -> CatalogResult<()> {
+        if schema.system {
+            return Err(sql(ErrorCode::NoSystemTableAccess, &[&"system schema", &schema.name, &"*"]));
+        }
+        Ok(())
+    }
+
+    /// Drops a schema with its tables; gives their number. Error 1008 when there is none.
+    pub fn drop_schema(&mut self, name: &str) -> CatalogResult<usize> {
+        let Some(schema) = self.view.schema(name).cloned() else {
+            return Err(sql(ErrorCode::DbDropExists, &[&name]));
+        };
+        self.refuse_system(&schema)?;
+        // First, so that no table can be added behind the walk.
+        if self.txn.delete(self.catalog.tree(), &dictionary_key(KIND_SCHEMA, &[name]))? != gannet_engine::Delete::Deleted {
+            return Err(sql(ErrorCode::DbDropExists, &[&name]));
+        }
+        // Tables which a transaction published between this edit's snapshot and the delete above.
+        self.view = CatalogSnapshot::clone(&self.catalog.snapshot()).with(self.changes.iter().cloned());
+        let tables: Vec<Arc<Table>> = self.view.tables(name).into_iter().cloned().collect();
+        for table in &tables {
+            self.drop_trees(table)?;
+            let key = dictionary_key(KIND_TABLE, &[name, &table.name]);
+            self.txn.delete(self.catalog.tree(), &key)?;
+        }
+        self.note(Change::DropSchema(schema.name));
+        Ok(tables.len())
+    }
+
+    fn drop_trees(&mut self, table: &Table) -> CatalogResult<()> {
+        let trees = table.trees(self.catalog.engine())?.clone();
+        for (index, tree) in table.indexes.iter().zip(&trees.indexes) {
+            if index.tree != table.row_tree {
+                self.txn.drop_tree(tree)?;
+            }
+        }
+        Ok(self.txn.drop_tree(&trees.row)?)
+    }
+
+    /// Creates a table from a definition. Error 1050 when there is one, and those of [`define::define`].
+    pub fn create_table(&mut self, schema: &str, definition: &TableDefinition, now: u64) -> CatalogResult<Arc<Table>> {
+        names::check_table_name(&definition.name)?;
+        let schema = self.hold_schema(schema)?;
+        if self.view.table(&schema.name, &definition.name).is_some() {
+            return Err(sql(ErrorCode::TableExists, &[&definition.name]));
+        }
+        let defined = define::define(definition)?;
+        let row = self.txn.create_tree(TreeKind::Row)?;
+        if let Some(first) = definition.auto_increment.filter(|n| *n > 1) {
+            row.counter_reset(first)?;
+        }
+        let parts = TableParts {
+            id: TableId(self.catalog.next_id()?),
+            schema_id: schema.id,
+            row_tree: row.id(),
+            created: now,
+            options: definition.options.clone(),
+            source: RowSource::Engine,
+        };
+        let mut indexes = defined.indexes;
+        self.create_index_trees(&mut indexes, defined.clustered, row.id())?;
+        // Nothing to sample yet: an empty table is known to be empty.
+        let statistics = Arc::new(TableStatistics::new(Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 }));
+        let name = definition.name.clone();
+        let table = assemble(parts, schema.name, name, defined.columns, indexes, defined.clustered, statistics);
+        if let Some(first) = definition.auto_increment.filter(|n| *n > 1)
+            && table.clustered.is_none()
+        {
+            let trees = table.trees(self.catalog.engine())?;
+            row.counter_reset(1)?;
+            if let Some(counter) = table.auto_counter(trees) {
+                counter.counter_reset(first)?;
+            }
+        }
+        self.insert_table(table)
+    }
+
+    fn create_index_trees(&mut self, indexes: &mut [Index], clustered: Option<usize>, row: TreeId) -> CatalogResult<()> {
+        for (i, index) in indexes.iter_mut().enumerate() {
+            index.tree = if Some(i) == clustered { row } else { self.txn.create_tree(TreeKind::Index)?.id() };
+        }
+        Ok(())
+    }
+
+    fn insert_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
+        let mut row = Vec::new();
+        serial::encode_table(&table, &mut row);
+        let key = dictionary_key(KIND_TABLE, &[&table.schema, &table.name]);
+        if self.txn.insert(self.catalog.tree(), &key, &row)? == Insert::Duplicate {
+            return Err(sql(ErrorCode::TableExists, &[&table.name]));
+        }
+        let table = Arc::new(table);
+        self.note(Change::PutTable(table.clone()));
+        Ok(table)
+    }
+
+    fn update_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
+        let mut row = Vec::new();
+        serial::encode_table(&table, &mut row);
+        let key = dictionary_key(KIND_TABLE, &[&table.schema, &table.name]);
+        self.txn.update(self.catalog.tree(), &key, &row)?;
+        let table = Arc::new(table);
+        self.note(Change::PutTable(table.clone()));
+        Ok(table)
+    }
+
+    fn base_table(&self, schema: &str, name: &str, missing: ErrorCode) -> CatalogResult<Arc<Table>> {
+        let Some(table) = self.view.table(schema, name) else {
+            let full = format!("{schema}.{name}");
+            return Err(match missing {
+                ErrorCode::BadTable => sql(missing, &[&full]),
+                _ => sql(missing, &[&schema, &name]),
+            });
+        };
+        if table.source != RowSource::Engine {
+            return Err(sql(ErrorCode::NoSystemTableAccess, &[&"system table", &schema, &name]));
+        }
+        Ok(table.clone())
+    }
+
+    /// Drops a table. Error 1051 when there is none.
+    pub fn drop_table(&mut self, schema: &str, name: &str) -> CatalogResult<()> {
+        let table = self.base_table(schema, name, ErrorCode::BadTable)?;
+        self.drop_trees(&table)?;
+        self.txn.delete(self.catalog.tree(), &dictionary_key(KIND_TABLE, &[schema, name]))?;
+        self.note(Change::DropTable(table.schema.clone(), table.name.clone()));
+        Ok(())
+    }
+
+    /// Gives a table new, empty trees. AUTO_INCREMENT begins anew.
+    pub fn truncate_table(&mut self, schema: &str, name: &str) -> CatalogResult<Arc<Table>> {
+        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
+        self.drop_trees(&old)?;
+        let row = self.txn.create_tree(TreeKind::Row)?;
+        let mut indexes = old.indexes.to_vec();
+        self.create_index_trees(&mut indexes, old.clustered, row.id())?;
+        let parts = TableParts { row_tree: row.id(), ..old.parts() };
+        let statistics = Arc::new(TableStatistics::new(Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 }));
+        let columns = old.columns.to_vec();
+        let table =
+            assemble(parts, old.schema.clone(), old.name.clone(), columns, indexes, old.clustered, statistics);
+        self.update_table(table)
+    }
+
+    /// Renames a table, perhaps into another schema. Errors 1146, 1050, 1049.
+    pub fn rename_table(&mut self, schema: &str, name: &str, to_schema: &str, to_name: &str) -> CatalogResult<()> {
+        names::check_table_name(to_name)?;
+        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
+        let target = self.hold_schema(to_schema)?;
+        if self.view.table(&target.name, to_name).is_some() {
+            return Err(sql(ErrorCode::TableExists, &[&to_name]));
+        }
+        self.txn.delete(self.catalog.tree(), &dictionary_key(KIND_TABLE, &[schema, name]))?;
+        self.note(Change::DropTable(old.schema.clone(), old.name.clone()));
+        let parts = TableParts { schema_id: target.id, ..old.parts() };
+        let (columns, indexes) = (old.columns.to_vec(), old.indexes.to_vec());
+        let statistics = old.statistics.clone();
+        let table = assemble(parts, target.name, to_name.into(), columns, indexes, old.clustered, statistics);
+        self.insert_table(table)?;
+        Ok(())
+    }
+
+    /// Adds indexes: builds each by scan, sort and insert. The caller keeps writers away. Error 1062 for a unique index over
+    /// equal rows, and those of [`define::define_index`]. An index that would change the clustering is refused with 1235.
+    pub fn create_index(&mut self, schema: &str, name: &str, given: &[IndexDefinition]) -> CatalogResult<Arc<Table>> {
+        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
+        let mut indexes = old.indexes.to_vec();
+        let mut fresh = Vec::new();
+        for definition in given {
+            if definition.kind == IndexKind::Primary {
+                if old.primary_key().is_some() {
+                    return Err(sql(ErrorCode::MultiplePriKey, &[]));
+                }
+                return Err(SqlError::unsupported("ADD PRIMARY KEY").into());
+            }
+            if indexes.len() >= define::MAX_INDEXES {
+                return Err(sql(ErrorCode::TooManyKeys, &[&define::MAX_INDEXES]));
+            }
+            let mut index = define::define_index(&old.columns, &indexes, definition)?;
+            index.tree = self.txn.create_tree(TreeKind::Index)?.id();
+            fresh.push(index.tree);
+            indexes.push(index);
+        }
+        define::sort_indexes(&old.columns, &mut indexes);
+        // The rows keep their key: a unique key that MySQL would promote to clustered stays secondary.
+        let clustered = indexes.iter().position(|i| i.tree == old.row_tree);
+        let columns = old.columns.to_vec();
+        let statistics = old.statistics.clone();
+        let table =
+            assemble(old.parts(), old.schema.clone(), old.name.clone(), columns, indexes, clustered, statistics);
+        for tree in fresh {
+            if let Some(position) = table.indexes.iter().position(|i| i.tree == tree) {
+                build::build_index(self.catalog.engine(), self.txn, &table, position)?;
+            }
+        }
+        self.update_table(table)
+    }
+
+    /// Drops an index. Error 1091 when there is none; the clustered one is refused with 1235.
+    pub fn drop_index(&mut self, schema: &str, name: &str, index: &str) -> CatalogResult<Arc<Table>> {
+        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
+        let Some(position) = old.index(index) else {
+            return Err(sql(ErrorCode::CantDropFieldOrKey, &[&index]));
+        };
+        if old.clustered == Some(position) {
+            return Err(SqlError::unsupported("dropping the primary key").into());
+        }
+        let mut indexes = old.indexes.to_vec();
+        let dropped = indexes.remove(position);
+        if let Some(column) = old.auto_column
+            && !indexes.iter().any(|i| i.parts[0].column == column)
+        {
+            return Err(sql(ErrorCode::WrongAutoKey, &[]));
+        }
+        let trees = old.trees(self.catalog.engine())?.clone();
+        let old_counter = old.auto_counter(&trees).map(|t| t.counter_next());
+        self.txn.drop_tree(&trees.indexes[position])?;
+        let clustered = indexes.iter().position(|i| i.tree == old.row_tree);
+        let columns = old.columns.to_vec();
+        let statistics = old.statistics.clone();
+        let table =
+            assemble(old.parts(), old.schema.clone(), old.name.clone(), columns, indexes, clustered, statistics);
+        if let Some(next) = old_counter {
+            let trees = table.trees(self.catalog.engine())?;
+            if let Some(counter) = table.auto_counter(trees).filter(|t| t.id() != dropped.tree) {
+                counter.counter_raise(next.saturating_sub(1))?;
+            }
+        }
+        self.update_table(table)
+    }
+
+    /// Puts another description of the same rows in place: columns renamed, defaults, comments and options changed. The number of columns,
+    /// their types and the trees stay.
+    pub fn redescribe_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
+        let old = self.base_table(&table.schema, &table.name, ErrorCode::NoSuchTable)?;
+        let same = old.columns.len() == table.columns.len() && old.row_tree == table.row_tree;
+        let types = old.columns.iter().zip(&table.columns).all(|(a, b)| a.ty.id == b.ty.id && a.ty.unsigned == b.ty.unsigned);
+        if !same || !types {
+            return Err(SqlError::internal("a new description does not fit the rows").into());
+        }
+        self.update_table(table)
+    }
+}
+
+impl Table {
+    /// What [`assemble`] takes besides names, columns and indexes: to make the next version of a table.
+    pub fn parts(&self) -> TableParts {
+        TableParts {
+            id: self.id,
+            schema_id: self.schema_id,
+            row_tree: self.row_tree,
+            created: self.created,
+            options: self.options.clone(),
+            source: self.source,
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Dictionary rows as bytes.
+//!
+//! A row begins with a format version. Integers are little-endian or LEB128 varints, texts are preceded by their length. Decoding
+//! validates everything it reads (ordinals, type numbers, collations, lengths) and never panics.
+//!
+//! ```text
+//! schema  u8 version · varint id · u16 collation
+//! table   u8 version · varint id · varint schema id · u64 row tree · u8 flags · u16 collation · varint created
+//!         · text comment · options (count, name, text) · columns (count) · indexes (count) · clustered + 1
+//! column  text name · type · u8 flags · default · [generated text] · text comment
+//! type    u8 base · u8 flags · u8 scale · varint length · u16 collation · [members]
+//! index   text name · u8 kind · u8 flags · u64 tree · text comment · parts (count: varint column, varint prefix + 1, u8 descending)
+//! ```
+
+use crate::codec::Codecs;
+use crate::define::{MAX_COLUMNS, MAX_INDEXES, MAX_KEY_PARTS};
+use crate::model::*;
+use crate::stats::TableStatistics;
+use gannet_base::{DecodeError, Reader, TreeId, Writer};
+use gannet_types::sqltype::Members;
+use gannet_types::value::Text;
+use gannet_types::{Collation, CollationId, Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
+use std::sync::{Arc, OnceLock};
+
+const VERSION: u8 = 1;
+const MAX_NAME: usize = 1024;
+const MAX_TEXT: usize = 1 << 20;
+const MAX_MEMBERS: usize = 65535;
+
+type Decoded<T> = Result<T, DecodeError>;
+
+fn version(r: &mut Reader<'_>) -> Decoded<()> {
+    if r.u8()? == VERSION { Ok(()) } else { Err(r.invalid("version of a dictionary row")) }
+}
+
+fn count(r: &mut Reader<'_>, max: usize, what: &'static str) -> Decoded<usize> {
+    match usize::try_from(r.varint()?) {
+        Ok(n) if n <= max => Ok(n),
+        _ => Err(r.invalid(what)),
+    }
+}
+
+fn number(r: &mut Reader<'_>, what: &'static str) -> Decoded<u32> {
+    u32::try_from(r.varint()?).map_err(|_| r.invalid(what))
+}
+
+fn text(r: &mut Reader<'_>, max: usize) -> Decoded<Box<str>> {
+    Ok(r.prefixed_str(max)?.into())
+}
+
+fn collation(r: &mut Reader<'_>) -> Decoded<CollationId> {
+    let id = r.u16()?;
+    Collation::by_id(id).map(|c| c.id).ok_or(r.invalid("collation"))
+}
+
+/// Encodes a schema's row (its name is the key).
+pub fn encode_schema(schema: &Schema, out: &mut Vec<u8>) {
+    Writer::new(out).u8(VERSION).varint(u64::from(schema.id.0)).u16(schema.collation.0);
+}
+
+/// Decodes a schema's row.
+pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> {
+    let mut r = Reader::new(bytes);
+    version(&mut r)?;
+    let id = SchemaId(number(&mut r, "schema id")?);
+    let collation = collation(&mut r)?;
+    r.finish()?;
+    Ok(Schema { id, name: name.into(), collation, system })
+}
+
+/// Encodes a table's row. Schema name and table name are the key.
+pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
+    let mut w = Writer::new(out);
+    w.u8(VERSION).varint(table.id.0).varint(u64::from(table.schema_id.0)).u64(table.row_tree.0).u8(0);
+    w.u16(table.options.collation.0).varint(table.created).prefixed(table.options.comment.as_bytes());
+    w.varint(table.options.create_options.len() as u64);
+    for (name, value) in &table.options.create_options {
+        w.prefixed(name.as_bytes()).prefixed(value.as_bytes());
+    }
+    w.varint(table.columns.len() as u64);
+    for column in &table.columns {
+        encode_column(column, &mut w);
+    }
+    w.varint(table.indexes.len() as u64);
+    for index in &table.indexes {
+        encode_index(index, &mut w);
+    }
+    w.varint(table.clustered.map_or(0, |i| i as u64 + 1));
+}
+
+fn encode_column(column: &Column, w: &mut Writer<'_>) {
+    w.prefixed(column.name.as_bytes());
+    encode_type(&column.ty, w);
+    let flags = u8::from(column.on_update_now)
+        | u8::from(column.auto_increment) << 1
+        | u8::from(column.invisible) << 2
+        | u8::from(column.explicit_collation) << 3
+        | u8::from(column.generated.is_some()) << 4
+        | u8::from(column.generated.as_ref().is_some_and(|g| g.stored)) << 5;
+    w.u8(flags);
+    match &column.default {
+        Default::None => w.u8(0),
+        Default::Null => w.u8(1),
+        Default::Literal(value) => {
+            w.u8(2);
+            encode_value(value, w);
+            w
+        }
+        Default::CurrentTimestamp => w.u8(3),
+        Default::Expression(text) => w.u8(4).prefixed(text.as_bytes()),
+    };
+    if let Some(generated) = &column.generated {
+        w.prefixed(generated.expression.as_bytes());
+    }
+    w.prefixed(column.comment.as_bytes());
+}
+
+fn encode_type(ty: &SqlType, w: &mut Writer<'_>) {
+    let flags = u8::from(ty.unsigned)
+        | u8::from(ty.zerofill) << 1
+        | u8::from(ty.nullable) << 2
+        | u8::from(ty.members.is_some()) << 3;
+    w.u8(ty.id as u8).u8(flags).u8(ty.scale).varint(u64::from(ty.length)).u16(ty.collation.0);
+    if let Some(members) = &ty.members {
+        w.varint(members.names.len() as u64);
+        for name in &members.names {
+            w.prefixed(name.as_bytes());
+        }
+    }
+}
+
+fn encode_index(index: &Index, w: &mut Writer<'_>) {
+    let kind = match index.kind {
+        IndexKind::Primary => 0,
+        IndexKind::Unique => 1,
+        IndexKind::Plain => 2,
+    };
+    let using = match index.using {
+        None => 0,
+        Some(Using::Btree) => 1,
+        Some(Using::Hash) => 2,
+    };
+    w.prefixed(index.name.as_bytes()).u8(kind).u8(u8::from(index.invisible) | using << 1).u64(index.tree.0);
+    w.prefixed(index.comment.as_bytes()).varint(index.parts.len() as u64);
+    for part in &index.parts {
+        w.varint(u64::from(part.column)).varint(part.prefix.map_or(0, |n| u64::from(n) + 1));
+        w.u8(u8::from(part.descending));
+    }
+}
+
+fn decode_type(r: &mut Reader<'_>) -> Decoded<SqlType> {
+    let id = TypeId::from_u8(r.u8()?).ok_or(r.invalid("type"))?;
+    let flags = r.u8()?;
+    let scale = r.u8()?;
+    let length = number(r, "length of a type")?;
+    let collation = collation(r)?;
+    let mut members = None;
+    if flags & 8 != 0 {
+        let n = count(r, MAX_MEMBERS, "number of members")?;
+        let names = (0..n).map(|_| text(r, MAX_NAME)).collect::<Decoded<_>>()?;
+        members = Some(Arc::new(Members { names, collation }));
+    }
+    let listed = matches!(id, TypeId::Enum | TypeId::Set);
+    if flags & !15 != 0 || listed != members.is_some() || scale > SqlType::NOT_FIXED {
+        return Err(r.invalid("type attributes"));
+    }
+    let (unsigned, zerofill, nullable) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0);
+    Ok(SqlType { id, unsigned, zerofill, nullable, scale, length, collation, members })
+}
+
+fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {
+    let name = text(r, MAX_NAME)?;
+    let ty = decode_type(r)?;
+    let flags = r.u8()?;
+    let default = match r.u8()? {
+        0 => Default::None,
+        1 => Default::Null,
+        2 => Default::Literal(decode_value(r, &ty)?),
+        3 => Default::CurrentTimestamp,
+        4 => Default::Expression(text(r, MAX_TEXT)?),
+        _ => return Err(r.invalid("default")),
+    };
+    let mut generated = None;
+    if flags & 16 != 0 {
+        generated = Some(Generated { expression: text(r, MAX_TEXT)?, stored: flags & 32 != 0 });
+    }
+    Ok(Column {
+        name: (&*name).into(),
+        nullable: ty.nullable,
+        ty,
+        default,
+        on_update_now: flags & 1 != 0,
+        auto_increment: flags & 2 != 0,
+        generated,
+        comment: text(r, MAX_TEXT)?,
+        invisible: flags & 4 != 0,
+        explicit_collation: flags & 8 != 0,
+    })
+}
+
+fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
+    let name = text(r, MAX_NAME)?;
+    let kind = match r.u8()? {
+        0 => IndexKind::Primary,
+        1 => IndexKind::Unique,
+        2 => IndexKind::Plain,
+        _ => return Err(r.invalid("index kind")),
+    };
+    let flags = r.u8()?;
+    let using = match flags >> 1 {
+        0 => None,
+        1 => Some(Using::Btree),
+        2 => Some(Using::Hash),
+        _ => return Err(r.invalid("index flags")),
+    };
+    let tree = TreeId(r.u64()?);
+    let comment = text(r, MAX_TEXT)?;
+    let n = count(r, MAX_KEY_PARTS, "number of key parts")?;
+    let mut parts = Vec::with_capacity(n);
+    for _ in 0..n {
+        let column = number(r, "column of a key part")?;
+        let prefix = number(r, "prefix of a key part")?.checked_sub(1);
+        let descending = r.u8()? != 0;
+        if column as usize >= columns {
+            return Err(r.invalid("column of a key part"));
+        }
+        parts.push(IndexPart { column, prefix, descending });
+    }
+    if parts.is_empty() {
+        return Err(r.invalid("number of key parts"));
+    }
+    Ok(Index { name: (&*name).into(), kind, parts: parts.into(), tree, comment, invisible: flags & 1 != 0, using })
+}
+
+/// Decodes a table's row.
+pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Table> {
+    let mut r = Reader::new(bytes);
+    version(&mut r)?;
+    let id = TableId(r.varint()?);
+    let schema_id = SchemaId(number(&mut r, "schema id")?);
+    let row_tree = TreeId(r.u64()?);
+    if r.u8()? != 0 {
+        return Err(r.invalid("table flags"));
+    }
+    let collation = collation(&mut r)?;
+    let created = r.varint()?;
+    let comment = text(&mut r, MAX_TEXT)?;
+    let n = count(&mut r, 256, "number of options")?;
+    let create_options =
+        (0..n).map(|_| Ok((text(&mut r, MAX_NAME)?, text(&mut r, MAX_TEXT)?))).collect::<Decoded<_>>()?;
+    let n = count(&mut r, MAX_COLUMNS, "number of columns")?;
+    let columns: Vec<Column> = (0..n).map(|_| decode_column(&mut r)).collect::<Decoded<_>>()?;
+    let n = count(&mut r, MAX_INDEXES, "number of indexes")?;
+    let indexes: Vec<Index> = (0..n).map(|_| decode_index(&mut r, columns.len())).collect::<Decoded<_>>()?;
+    let clustered = (r.varint()? as usize).checked_sub(1);
+    if columns.is_empty() || clustered.is_some_and(|c| c >= indexes.len()) {
+        return Err(r.invalid("clustered index"));
+    }
+    r.finish()?;
+    let options = TableOptions { collation, comment, create_options };
+    let parts = TableParts { id, schema_id, row_tree, created, options, source: RowSource::Engine };
+    Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
+}
+
+/// What a table has besides names, columns and indexes.
+#[derive(Clone, Debug)]
+pub struct TableParts {
+    /// Number.
+    pub id: TableId,
+    /// Its schema.
+    pub schema_id: SchemaId,
+    /// The clustered tree.
+    pub row_tree: TreeId,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// Options.
+    pub options: TableOptions,
+    /// Where rows come from.
+    pub source: RowSource,
+}
+
+/// Puts a table together from checked parts. For tables of the engine use [`crate::Edit`]; this is for virtual tables and fixtures.
+pub fn assemble(
+    parts: TableParts,
+    schema: Arc<str>,
+    name: Arc<str>,
+    columns: Vec<Column>,
+    indexes: Vec<Index>,
+    clustered: Option<usize>,
+    statistics: Arc<TableStatistics>,
+) -> Table {
+    let mut by_name: Vec<(Box<str>, u32)> = Vec::new();
+    if columns.len() > 8 {
+        let folded = |c: &Column| crate::names::fold_name(&c.name).into_owned().into();
+        by_name = columns.iter().enumerate().map(|(i, c)| (folded(c), i as u32)).collect();
+        by_name.sort();
+    }
+    let auto_column = columns.iter().position(|c| c.auto_increment).map(|i| i as u32);
+    let codecs = Codecs::new(&columns, &indexes, clustered);
+    Table {
+        id: parts.id,
+        schema_id: parts.schema_id,
+        schema,
+        name,
+        columns: columns.into(),
+        indexes: indexes.into(),
+        clustered,
+        row_tree: parts.row_tree,
+        auto_column,
+        statistics,
+        options: parts.options,
+        source: parts.source,
+        constraints: Constraints::default(),
+        created: parts.created,
+        by_name: by_name.into(),
+        codecs,
+        trees: OnceLock::new(),
+    }
+}
+
+fn encode_value(value: &Value, w: &mut Writer<'_>) {
+    match value {
+        Value::Null => w.u8(0),
+        Value::Int(v) => w.u8(1).varint_signed(*v),
+        Value::UInt(v) => w.u8(2).varint(*v),
+        Value::Decimal(v) => {
+            let mut bytes = Vec::new();
+            v.write(&mut bytes);
+            w.u8(3).prefixed(&bytes)
+        }
+        Value::Float(v) => w.u8(4).u32(v.to_bits()),
+        Value::Double(v) => w.u8(5).u64(v.to_bits()),
+        Value::Str(v, c) => w.u8(6).u16(c.0).prefixed(v),
+        Value::Date(v) => w.u8(7).u32(v.packed()),
+        Value::Time(v, fsp) => w.u8(8).u8(*fsp).i64(v.packed()),
+        Value::DateTime(v, fsp) => w.u8(9).u8(*fsp).i64(v.packed()),
+        Value::Timestamp(v, fsp) => w.u8(10).u8(*fsp).i64(v.unix_micros()),
+        Value::Year(v) => w.u8(11).u16(*v),
+        Value::Bit(v, n) => w.u8(12).u8(*n).varint(*v),
+        Value::Enum(v, _) => w.u8(13).varint(u64::from(*v)),
+        Value::Set(v, _) => w.u8(14).varint(*v),
+        Value::Json(v) => w.u8(15).prefixed(v),
+    };
+}
+
+fn decode_value(r: &mut Reader<'_>, ty: &SqlType) -> Decoded<Value> {
+    let bad = |r: &Reader<'_>| r.invalid("value");
+    let members = |r: &Reader<'_>| ty.members.clone().ok_or(bad(r));
+    let fsp = |r: &mut Reader<'_>| match r.u8()? {
+        n @ 0..=6 => Ok(n),
+        _ => Err(bad(r)),
+    };
+    Ok(match r.u8()? {
+        0 => Value::Null,
+        1 => Value::Int(r.varint_signed()?),
+        2 => Value::UInt(r.varint()?),
+        3 => {
+            let digits = r.prefixed_str(128)?;
+            Value::Decimal(Decimal::parse(digits.as_bytes()).ok_or(bad(r))?)
+        }
+        4 => Value::Float(f32::from_bits(r.u32()?)),
+        5 => Value::Double(f64::from_bits(r.u64()?)),
+        6 => {
+            let c = collation(r)?;
+            Value::Str(Text::new(r.prefixed(MAX_TEXT)?), c)
+        }
+        7 => Value::Date(Date::from_packed(r.u32()?).ok_or(bad(r))?),
+        8 => {
+            let fsp = fsp(r)?;
+            Value::Time(Time::from_packed(r.i64()?).ok_or(bad(r))?, fsp)
+        }
+        9 => {
+            let fsp = fsp(r)?;
+            Value::DateTime(DateTime::from_packed(r.i64()?).ok_or(bad(r))?, fsp)
+        }
+        10 => {
+            let fsp = fsp(r)?;
+            Value::Timestamp(Timestamp::from_unix_micros(r.i64()?).ok_or(bad(r))?, fsp)
+        }
+        11 => Value::Year(r.u16()?),
+        12 => {
+            let width = r.u8()?;
+            Value::Bit(r.varint()?, width.clamp(1, 64))
+        }
+        13 => Value::Enum(u16::try_from(r.varint()?).map_err(|_| bad(r))?, members(r)?),
+        14 => Value::Set(r.varint()?, members(r)?),
+        15 => Value::Json(Text::new(r.prefixed(MAX_TEXT)?)),
+        _ => return Err(bad(r)),
+    })
+}

@@ -1,0 +1,333 @@
+//! Tables as text: SHOW CREATE TABLE byte for byte as MySQL 8.4 prints it, and what SHOW COLUMNS, SHOW INDEX and
+//! information_schema say of columns and indexes.
+
+use crate::model::*;
+use crate::names::{quote_identifier, quote_text};
+use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
+use std::fmt::Write;
+
+/// How SHOW CREATE TABLE quotes and what it leaves out.
+#[derive(Clone, Copy, Debug)]
+pub struct ShowOptions {
+    /// Quote of identifiers: a backtick, or a double quote under ANSI_QUOTES.
+    pub quote: char,
+    /// sql_quote_show_create: quote also what does not need it.
+    pub always_quote: bool,
+    /// AUTO_INCREMENT's next value; printed when greater than 1.
+    pub next_auto_increment: u64,
+}
+
+impl Default for ShowOptions {
+    fn default() -> Self {
+        ShowOptions { quote: '`', always_quote: true, next_auto_increment: 0 }
+    }
+}
+
+fn is_default_collation(id: CollationId) -> bool {
+    Collation::default_of(id.charset()).id == id
+}
+
+fn name(out: &mut String, text: &str, options: &ShowOptions) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    if options.always_quote || !text.chars().all(plain) || text.chars().all(|c| c.is_ascii_digit()) {
+        quote_identifier(out, text, options.quote);
+    } else {
+        out.push_str(text);
+    }
+}
+
+/// Text of `SHOW CREATE TABLE`.
+pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
+    let mut out = String::with_capacity(256);
+    out.push_str("CREATE TABLE ");
+    name(&mut out, &table.name, options);
+    out.push_str(" (\n");
+    for (i, column) in table.columns.iter().enumerate() {
+        out.push_str(if i == 0 { "  " } else { ",\n  " });
+        write_column(&mut out, table, column, options);
+    }
+    for index in &table.indexes {
+        out.push_str(",\n  ");
+        write_index(&mut out, table, index, options);
+    }
+    for clause in table.constraints.checks.iter().chain(&table.constraints.foreign_keys) {
+        out.push_str(",\n  ");
+        out.push_str(clause);
+    }
+    out.push_str("\n) ENGINE=InnoDB");
+    if options.next_auto_increment > 1 && table.auto_column.is_some() {
+        let _ = write!(out, " AUTO_INCREMENT={}", options.next_auto_increment);
+    }
+    let collation = table.options.collation;
+    let _ = write!(out, " DEFAULT CHARSET={}", collation.charset().name());
+    if !is_default_collation(collation) || collation == CollationId::UTF8MB4_0900_AI_CI {
+        let _ = write!(out, " COLLATE={}", collation.get().name);
+    }
+    for (option, value) in &table.options.create_options {
+        let _ = write!(out, " {option}={value}");
+    }
+    if !table.options.comment.is_empty() {
+        out.push_str(" COMMENT=");
+        quote_text(&mut out, &table.options.comment);
+    }
+    if let Some(partition) = &table.constraints.partition {
+        let _ = write!(out, "\n{partition}");
+    }
+    out
+}
+
+fn write_column(out: &mut String, table: &Table, column: &Column, options: &ShowOptions) {
+    name(out, &column.name, options);
+    let _ = write!(out, " {}", column.ty);
+    let ty = &column.ty;
+    let has_charset = ty.id != TypeId::Json && ty.is_text();
+    if has_charset {
+        let same = ty.collation.charset() == table.options.collation.charset();
+        let default = is_default_collation(ty.collation);
+        if !same || column.explicit_collation || (ty.collation != table.options.collation && default) {
+            let _ = write!(out, " CHARACTER SET {}", ty.collation.charset().name());
+        }
+        if !default || column.explicit_collation || (ty.collation != table.options.collation && same) {
+            let _ = write!(out, " COLLATE {}", ty.collation.get().name);
+        }
+    }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        let _ = write!(out, " GENERATED ALWAYS AS ({}) {kind}", generated.expression);
+    }
+    if !column.nullable {
+        out.push_str(" NOT NULL");
+    } else if ty.id == TypeId::Timestamp {
+        out.push_str(" NULL");
+    }
+    if column.generated.is_none() {
+        write_default(out, column);
+    }
+    if column.on_update_now {
+        out.push_str(" ON UPDATE ");
+        out.push_str(&current_timestamp(ty));
+    }
+    if column.auto_increment {
+        out.push_str(" AUTO_INCREMENT");
+    }
+    if column.invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
+    }
+    if !column.comment.is_empty() {
+        out.push_str(" COMMENT ");
+        quote_text(out, &column.comment);
+    }
+}
+
+/// `CURRENT_TIMESTAMP` with the type's fraction digits.
+pub fn current_timestamp(ty: &SqlType) -> String {
+    if ty.scale > 0 { format!("CURRENT_TIMESTAMP({})", ty.scale) } else { "CURRENT_TIMESTAMP".into() }
+}
+
+fn write_default(out: &mut String, column: &Column) {
+    match &column.default {
+        Default::None => {}
+        Default::Null if column.ty.id.is_lob() => {}
+        Default::Null => out.push_str(" DEFAULT NULL"),
+        Default::CurrentTimestamp => {
+            out.push_str(" DEFAULT ");
+            out.push_str(&current_timestamp(&column.ty));
+        }
+        Default::Expression(text) => {
+            let _ = write!(out, " DEFAULT ({text})");
+        }
+        Default::Literal(value) => {
+            out.push_str(" DEFAULT ");
+            match value {
+                Value::Bit(bits, _) => {
+                    let _ = write!(out, "b'{bits:b}'");
+                }
+                value => quote_text(out, &default_text(value, &column.ty)),
+            }
+        }
+    }
+}
+
+/// A constant default's text, without quotes.
+fn default_text(value: &Value, ty: &SqlType) -> String {
+    let mut bytes = Vec::new();
+    value.write_text(&mut bytes);
+    if ty.id.is_binary_string() {
+        if ty.id == TypeId::Binary {
+            bytes.resize(ty.length as usize, 0);
+        }
+        return match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(e) => e.into_bytes().iter().map(|b| *b as char).collect(),
+        };
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if ty.zerofill && ty.length > 0 { format!("{text:0>width$}", width = ty.length as usize) } else { text }
+}
+
+fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOptions) {
+    match index.kind {
+        IndexKind::Primary => out.push_str("PRIMARY KEY"),
+        IndexKind::Unique => out.push_str("UNIQUE KEY "),
+        IndexKind::Plain => out.push_str("KEY "),
+    }
+    if index.kind != IndexKind::Primary {
+        name(out, &index.name, options);
+    }
+    out.push_str(" (");
+    for (i, part) in index.parts.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        name(out, &table.columns[part.column as usize].name, options);
+        if let Some(n) = part.prefix {
+            let _ = write!(out, "({n})");
+        }
+        if part.descending {
+            out.push_str(" DESC");
+        }
+    }
+    out.push(')');
+    match index.using {
+        Some(Using::Btree) => out.push_str(" USING BTREE"),
+        Some(Using::Hash) => out.push_str(" USING HASH"),
+        None => {}
+    }
+    if !index.comment.is_empty() {
+        out.push_str(" COMMENT ");
+        quote_text(out, &index.comment);
+    }
+    if index.invisible {
+        out.push_str(" /*!80000 INVISIBLE */");
+    }
+}
+
+/// Text of `SHOW CREATE DATABASE`.
+pub fn show_create_schema(schema: &Schema, if_not_exists: bool, options: &ShowOptions) -> String {
+    let mut out = String::from("CREATE DATABASE ");
+    if if_not_exists {
+        out.push_str("/*!32312 IF NOT EXISTS*/ ");
+    }
+    name(&mut out, &schema.name, options);
+    let charset = schema.collation.charset().name();
+    let _ = write!(out, " /*!40100 DEFAULT CHARACTER SET {charset}");
+    if !is_default_collation(schema.collation) || schema.collation == CollationId::UTF8MB4_0900_AI_CI {
+        let _ = write!(out, " COLLATE {}", schema.collation.get().name);
+    }
+    out.push_str(" */ /*!80016 DEFAULT ENCRYPTION='N' */");
+    out
+}
+
+/// `Key` of SHOW COLUMNS (`COLUMN_KEY`): PRI, UNI, MUL or empty.
+pub fn column_key(table: &Table, column: u32) -> &'static str {
+    let mut best = "";
+    for (position, index) in table.indexes.iter().enumerate() {
+        let Some(at) = index.parts.iter().position(|p| p.column == column) else { continue };
+        if table.clustered == Some(position) {
+            return "PRI";
+        }
+        if at > 0 {
+            continue;
+        }
+        if index.unique() && index.parts.len() == 1 && index.parts[0].prefix.is_none() {
+            best = "UNI";
+        } else if best.is_empty() {
+            best = "MUL";
+        }
+    }
+    best
+}
+
+/// `Default` of SHOW COLUMNS (`COLUMN_DEFAULT`): `None` is NULL.
+pub fn column_default(column: &Column) -> Option<String> {
+    match &column.default {
+        Default::None | Default::Null => None,
+        Default::CurrentTimestamp => Some(current_timestamp(&column.ty)),
+        Default::Expression(text) => Some(text.to_string()),
+        Default::Literal(Value::Bit(bits, _)) => Some(format!("b'{bits:b}'")),
+        Default::Literal(value) if column.ty.id.is_binary_string() => {
+            let mut bytes = Vec::new();
+            value.write_text(&mut bytes);
+            let mut text = String::from("0x");
+            bytes.iter().for_each(|b| {
+                let _ = write!(text, "{b:02X}");
+            });
+            Some(if bytes.is_empty() { String::new() } else { text })
+        }
+        Default::Literal(value) => Some(default_text(value, &column.ty)),
+    }
+}
+
+/// `Extra` of SHOW COLUMNS.
+pub fn column_extra(column: &Column) -> String {
+    let mut words: Vec<String> = Vec::new();
+    if column.auto_increment {
+        words.push("auto_increment".into());
+    }
+    if matches!(column.default, Default::CurrentTimestamp | Default::Expression(_)) {
+        words.push("DEFAULT_GENERATED".into());
+    }
+    if column.on_update_now {
+        words.push(format!("on update {}", current_timestamp(&column.ty)));
+    }
+    if let Some(generated) = &column.generated {
+        words.push(if generated.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" }.into());
+    }
+    if column.invisible {
+        words.push("INVISIBLE".into());
+    }
+    words.join(" ")
+}
+
+/// One row of SHOW INDEX.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexRow<'a> {
+    /// Table.
+    pub table: &'a str,
+    /// Non_unique
+    pub non_unique: bool,
+    /// Key_name
+    pub key_name: &'a str,
+    /// Seq_in_index, from 1.
+    pub sequence: u32,
+    /// Column_name
+    pub column: &'a str,
+    /// Collation: A or D.
+    pub direction: &'static str,
+    /// Cardinality
+    pub cardinality: u64,
+    /// Sub_part
+    pub sub_part: Option<u32>,
+    /// Null: YES or empty.
+    pub nullable: bool,
+    /// Index_comment
+    pub comment: &'a str,
+    /// Visible
+    pub visible: bool,
+}
+
+/// Rows of SHOW INDEX, in its order.
+pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
+    let figures = table.statistics.figures();
+    let mut rows = Vec::new();
+    for index in &table.indexes {
+        for (i, part) in index.parts.iter().enumerate() {
+            let column = &table.columns[part.column as usize];
+            let distinct = figures.distinct(index.tree, i + 1);
+            rows.push(IndexRow {
+                table: &table.name,
+                non_unique: !index.unique(),
+                key_name: &index.name,
+                sequence: i as u32 + 1,
+                column: &column.name,
+                direction: if part.descending { "D" } else { "A" },
+                cardinality: distinct.map_or(0, |d| d as u64),
+                sub_part: part.prefix,
+                nullable: column.nullable,
+                comment: &index.comment,
+                visible: !index.invisible,
+            });
+        }
+    }
+    rows
+}

@@ -1,0 +1,166 @@
+//! An immutable state of the dictionary.
+
+use crate::model::{Schema, SchemaId, Table, TableId};
+use crate::names::canonical_schema;
+use gannet_types::{ErrorCode, Result, SqlError};
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// Tables of a schema are spread over this many maps, so that a change copies a small one.
+const SHARDS: usize = 64;
+
+type Shard = HashMap<Arc<str>, Arc<Table>>;
+
+/// All schemas and tables at one version. Sessions keep one and take the next when [`crate::Catalog::version`] moved.
+#[derive(Clone, Debug, Default)]
+pub struct CatalogSnapshot {
+    version: u64,
+    schemas: BTreeMap<Arc<str>, Arc<SchemaEntry>>,
+}
+
+#[derive(Clone, Debug)]
+struct SchemaEntry {
+    schema: Schema,
+    shards: Box<[Arc<Shard>]>,
+    count: usize,
+}
+
+fn shard_of(name: &str) -> usize {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish() as usize % SHARDS
+}
+
+/// A change to publish.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Adds or replaces a schema's description.
+    PutSchema(Schema),
+    /// Removes a schema and its tables.
+    DropSchema(Arc<str>),
+    /// Adds or replaces a table.
+    PutTable(Arc<Table>),
+    /// Removes a table.
+    DropTable(Arc<str>, Arc<str>),
+}
+
+impl CatalogSnapshot {
+    /// Grows with every change; part of the plan cache's key.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// A schema by name.
+    pub fn schema(&self, name: &str) -> Option<&Schema> {
+        self.entry(name).map(|e| &e.schema)
+    }
+
+    fn entry(&self, name: &str) -> Option<&Arc<SchemaEntry>> {
+        self.schemas.get(name).or_else(|| self.schemas.get(&*canonical_schema(name)))
+    }
+
+    /// All schemas, by name.
+    pub fn schemas(&self) -> impl Iterator<Item = &Schema> {
+        self.schemas.values().map(|e| &e.schema)
+    }
+
+    /// Number of a schema; 0 without one.
+    pub fn schema_id(&self, name: Option<&str>) -> SchemaId {
+        name.and_then(|n| self.schema(n)).map_or(SchemaId(0), |s| s.id)
+    }
+
+    /// A table; in the server's own virtual schemas in any case.
+    pub fn table(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
+        let entry = self.entry(schema)?;
+        if let Some(table) = entry.shards[shard_of(name)].get(name) {
+            return Some(table);
+        }
+        match &*entry.schema.name {
+            "information_schema" => entry.find(&name.to_ascii_uppercase()),
+            "performance_schema" | "sys" => entry.find(&name.to_ascii_lowercase()),
+            _ => None,
+        }
+    }
+
+    /// A table, or MySQL's error: 1049 for the schema, 1146 for the table.
+    pub fn require_table(&self, schema: &str, name: &str) -> Result<&Arc<Table>> {
+        match self.table(schema, name) {
+            Some(table) => Ok(table),
+            None if self.entry(schema).is_none() => Err(SqlError::new(ErrorCode::BadDb, &[&schema])),
+            None if &*canonical_schema(schema) == "information_schema" => {
+                let upper = name.to_ascii_uppercase();
+                Err(SqlError::new(ErrorCode::UnknownTable, &[&upper, &"information_schema"]))
+            }
+            None => Err(SqlError::new(ErrorCode::NoSuchTable, &[&schema, &name])),
+        }
+    }
+
+    /// Tables of a schema, by name.
+    pub fn tables(&self, schema: &str) -> Vec<&Arc<Table>> {
+        let Some(entry) = self.entry(schema) else { return Vec::new() };
+        let mut tables: Vec<_> = entry.shards.iter().flat_map(|s| s.values()).collect();
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+        tables
+    }
+
+    /// Number of tables of a schema.
+    pub fn table_count(&self, schema: &str) -> usize {
+        self.entry(schema).map_or(0, |e| e.count)
+    }
+
+    /// A table by its number; walks all tables.
+    pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
+        let shards = self.schemas.values().flat_map(|e| e.shards.iter());
+        shards.flat_map(|s| s.values()).find(|t| t.id == id)
+    }
+
+    /// The state after the changes, one version on.
+    pub fn with(&self, changes: impl IntoIterator<Item = Change>) -> CatalogSnapshot {
+        let mut next = self.clone();
+        next.version += 1;
+        for change in changes {
+            next.apply(change);
+        }
+        next
+    }
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::PutSchema(schema) => match self.schemas.get_mut(&schema.name) {
+                Some(entry) => Arc::make_mut(entry).schema = schema,
+                None => {
+                    let empty = Arc::new(Shard::new());
+                    let shards = (0..SHARDS).map(|_| empty.clone()).collect();
+                    let name = schema.name.clone();
+                    self.schemas.insert(name, Arc::new(SchemaEntry { schema, shards, count: 0 }));
+                }
+            },
+            Change::DropSchema(name) => {
+                self.schemas.remove(&name);
+            }
+            Change::PutTable(table) => {
+                if let Some(entry) = self.schemas.get_mut(&table.schema) {
+                    let entry = Arc::make_mut(entry);
+                    let shard = Arc::make_mut(&mut entry.shards[shard_of(&table.name)]);
+                    let old = shard.insert(table.name.clone(), table);
+                    entry.count += usize::from(old.is_none());
+                }
+            }
+            Change::DropTable(schema, name) => {
+                if let Some(entry) = self.schemas.get_mut(&schema) {
+                    let entry = Arc::make_mut(entry);
+                    let old = Arc::make_mut(&mut entry.shards[shard_of(&name)]).remove(&name);
+                    entry.count -= usize::from(old.is_some());
+                }
+            }
+        }
+    }
+}
+
+impl SchemaEntry {
+    fn find(&self, name: &str) -> Option<&Arc<Table>> {
+        self.shards[shard_of(name)].get(name)
+    }
+}
