@@ -96,8 +96,8 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
                 let column = &mut columns[part.column as usize];
                 column.nullable = false;
                 column.ty.nullable = false;
-                if column.default == Default::Null {
-                    column.default = Default::None;
+                if column.default == ColumnDefault::Null {
+                    column.default = ColumnDefault::None;
                 }
             }
         }
@@ -163,16 +163,16 @@ pub fn define_column(given: &ColumnDefinition) -> Result<Column> {
     let ty = &column.ty;
     let large = ty.id.is_lob() || ty.id == TypeId::Json;
     match &column.default {
-        Default::Literal(_) if large => return Err(error(ErrorCode::BlobCantHaveDefault, &[&column.name])),
-        Default::Null if !column.nullable => return Err(error(ErrorCode::InvalidDefault, &[&column.name])),
-        Default::Literal(_) | Default::CurrentTimestamp if column.auto_increment => {
+        ColumnDefault::Literal(_) if large => return Err(error(ErrorCode::BlobCantHaveDefault, &[&column.name])),
+        ColumnDefault::Null if !column.nullable => return Err(error(ErrorCode::InvalidDefault, &[&column.name])),
+        ColumnDefault::Literal(_) | ColumnDefault::CurrentTimestamp if column.auto_increment => {
             return Err(error(ErrorCode::InvalidDefault, &[&column.name]));
         }
-        Default::CurrentTimestamp if !matches!(ty.id, TypeId::Timestamp | TypeId::DateTime) => {
+        ColumnDefault::CurrentTimestamp if !matches!(ty.id, TypeId::Timestamp | TypeId::DateTime) => {
             return Err(error(ErrorCode::InvalidDefault, &[&column.name]));
         }
-        Default::None if column.nullable && column.generated.is_none() && !column.auto_increment => {
-            column.default = Default::Null;
+        ColumnDefault::None if column.nullable && column.generated.is_none() && !column.auto_increment => {
+            column.default = ColumnDefault::Null;
         }
         _ => {}
     }
@@ -186,7 +186,7 @@ pub fn define_column(given: &ColumnDefinition) -> Result<Column> {
         }
         column.nullable = false;
         column.ty.nullable = false;
-        column.default = Default::None;
+        column.default = ColumnDefault::None;
     }
     Ok(column)
 }
@@ -317,8 +317,8 @@ pub(crate) fn choose_clustered(columns: &[Column], indexes: &[Index]) -> Option<
 /// Value of a column whose default is a plain constant.
 pub fn constant_default(column: &Column) -> Option<Value> {
     match &column.default {
-        Default::Null => Some(Value::Null),
-        Default::Literal(v) => Some(v.clone()),
+        ColumnDefault::Null => Some(Value::Null),
+        ColumnDefault::Literal(v) => Some(v.clone()),
         _ => None,
     }
 }

@@ -109,7 +109,9 @@ impl<'a> Edit<'a> {
         };
         self.refuse_system(&schema)?;
         // First, so that no table can be added behind the walk.
-        if self.txn.delete(self.catalog.tree(), &dictionary_key(KIND_SCHEMA, &[name]))? != gannet_engine::Delete::Deleted {
+        if self.txn.delete(self.catalog.tree(), &dictionary_key(KIND_SCHEMA, &[name]))?
+            != gannet_engine::Delete::Deleted
+        {
             return Err(sql(ErrorCode::DbDropExists, &[&name]));
         }
         // Tables which a transaction published between this edit's snapshot and the delete above.
@@ -172,7 +174,12 @@ impl<'a> Edit<'a> {
         self.insert_table(table)
     }
 
-    fn create_index_trees(&mut self, indexes: &mut [Index], clustered: Option<usize>, row: TreeId) -> CatalogResult<()> {
+    fn create_index_trees(
+        &mut self,
+        indexes: &mut [Index],
+        clustered: Option<usize>,
+        row: TreeId,
+    ) -> CatalogResult<()> {
         for (i, index) in indexes.iter_mut().enumerate() {
             index.tree = if Some(i) == clustered { row } else { self.txn.create_tree(TreeKind::Index)?.id() };
         }
@@ -234,8 +241,7 @@ impl<'a> Edit<'a> {
         let parts = TableParts { row_tree: row.id(), ..old.parts() };
         let statistics = Arc::new(TableStatistics::new(Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 }));
         let columns = old.columns.to_vec();
-        let table =
-            assemble(parts, old.schema.clone(), old.name.clone(), columns, indexes, old.clustered, statistics);
+        let table = assemble(parts, old.schema.clone(), old.name.clone(), columns, indexes, old.clustered, statistics);
         self.update_table(table)
     }
 
@@ -331,7 +337,8 @@ impl<'a> Edit<'a> {
     pub fn redescribe_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
         let old = self.base_table(&table.schema, &table.name, ErrorCode::NoSuchTable)?;
         let same = old.columns.len() == table.columns.len() && old.row_tree == table.row_tree;
-        let types = old.columns.iter().zip(&table.columns).all(|(a, b)| a.ty.id == b.ty.id && a.ty.unsigned == b.ty.unsigned);
+        let types =
+            old.columns.iter().zip(&table.columns).all(|(a, b)| a.ty.id == b.ty.id && a.ty.unsigned == b.ty.unsigned);
         if !same || !types {
             return Err(SqlError::internal("a new description does not fit the rows").into());
         }

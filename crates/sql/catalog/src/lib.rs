@@ -1,1 +1,33 @@
-//! Data dictionary, kept in the engine's own trees.
+//! The data dictionary: schemas, tables, columns, indexes, kept in the engine's own tree.
+//!
+//! * [`Catalog`] opens and changes it; [`CatalogSnapshot`] is one immutable state, found by one version number.
+//! * [`Table`] describes a table and holds the codecs between values and the engine's bytes.
+//! * [`define`] checks definitions with MySQL's rules; [`show`] prints them as MySQL does.
+
+mod accounts;
+mod build;
+mod catalog;
+mod codec;
+pub mod define;
+mod edit;
+mod error;
+mod model;
+pub mod names;
+mod serial;
+pub mod show;
+mod snapshot;
+pub mod stats;
+
+pub use accounts::Accounts;
+pub use catalog::{Catalog, FIRST_USER_ID, SYSTEM_SCHEMAS, fixture_snapshot};
+pub use codec::{IndexKey, ROW_ID_BYTES};
+pub use define::{ColumnDefinition, IndexDefinition, TableDefinition};
+pub use edit::Edit;
+pub use error::{CatalogError, CatalogResult};
+pub use model::{
+    Column, ColumnDefault, Constraints, Generated, Index, IndexKind, IndexPart, RowSource, Schema, SchemaId, Table,
+    TableId, TableOptions, Trees, Using,
+};
+pub use serial::{TableParts, assemble, decode_table, encode_table};
+pub use snapshot::CatalogSnapshot;
+pub use stats::{Figures, IndexFigures, TableStatistics};

@@ -8,8 +8,8 @@ use crate::codec::Codecs;
 use crate::names::{eq_name, fold_name};
 use crate::stats::TableStatistics;
 use gannet_base::TreeId;
-use gannet_types::{CollationId, SqlType, Value};
 use gannet_engine::{Engine, TreeHandle};
+use gannet_types::{CollationId, SqlType, Value};
 use std::sync::{Arc, OnceLock};
 
 /// Number of a table; never used again after a drop. Metadata locks name it. TRUNCATE keeps it (the trees change).
@@ -100,7 +100,7 @@ pub struct Column {
     /// NULL is allowed.
     pub nullable: bool,
     /// DEFAULT.
-    pub default: Default,
+    pub default: ColumnDefault,
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: bool,
     /// AUTO_INCREMENT.
@@ -116,9 +116,9 @@ pub struct Column {
 }
 
 /// A column's default.
-#[derive(Clone, Debug, PartialEq, core::default::Default)]
-pub enum Default {
-    /// None: an error in strict mode when no value is given, unless the column is nullable with `Default::Null`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum ColumnDefault {
+    /// None: an error in strict mode when no value is given, unless the column is nullable with `ColumnDefault::Null`.
     #[default]
     None,
     /// DEFAULT NULL, written or implied by nullability.

@@ -54,12 +54,12 @@ fn collation(r: &mut Reader<'_>) -> Decoded<CollationId> {
 }
 
 /// Encodes a schema's row (its name is the key).
-pub fn encode_schema(schema: &Schema, out: &mut Vec<u8>) {
+pub(crate) fn encode_schema(schema: &Schema, out: &mut Vec<u8>) {
     Writer::new(out).u8(VERSION).varint(u64::from(schema.id.0)).u16(schema.collation.0);
 }
 
 /// Decodes a schema's row.
-pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> {
+pub(crate) fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> {
     let mut r = Reader::new(bytes);
     version(&mut r)?;
     let id = SchemaId(number(&mut r, "schema id")?);
@@ -99,16 +99,20 @@ fn encode_column(column: &Column, w: &mut Writer<'_>) {
         | u8::from(column.generated.as_ref().is_some_and(|g| g.stored)) << 5;
     w.u8(flags);
     match &column.default {
-        Default::None => w.u8(0),
-        Default::Null => w.u8(1),
-        Default::Literal(value) => {
-            w.u8(2);
-            encode_value(value, w);
-            w
+        ColumnDefault::None => {
+            w.u8(0);
         }
-        Default::CurrentTimestamp => w.u8(3),
-        Default::Expression(text) => w.u8(4).prefixed(text.as_bytes()),
-    };
+        ColumnDefault::Null => {
+            w.u8(1);
+        }
+        ColumnDefault::Literal(value) => encode_value(value, w.u8(2)),
+        ColumnDefault::CurrentTimestamp => {
+            w.u8(3);
+        }
+        ColumnDefault::Expression(text) => {
+            w.u8(4).prefixed(text.as_bytes());
+        }
+    }
     if let Some(generated) = &column.generated {
         w.prefixed(generated.expression.as_bytes());
     }
@@ -173,11 +177,11 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {
     let ty = decode_type(r)?;
     let flags = r.u8()?;
     let default = match r.u8()? {
-        0 => Default::None,
-        1 => Default::Null,
-        2 => Default::Literal(decode_value(r, &ty)?),
-        3 => Default::CurrentTimestamp,
-        4 => Default::Expression(text(r, MAX_TEXT)?),
+        0 => ColumnDefault::None,
+        1 => ColumnDefault::Null,
+        2 => ColumnDefault::Literal(decode_value(r, &ty)?),
+        3 => ColumnDefault::CurrentTimestamp,
+        4 => ColumnDefault::Expression(text(r, MAX_TEXT)?),
         _ => return Err(r.invalid("default")),
     };
     let mut generated = None;
@@ -356,7 +360,11 @@ fn decode_value(r: &mut Reader<'_>, ty: &SqlType) -> Decoded<Value> {
         2 => Value::UInt(r.varint()?),
         3 => {
             let digits = r.prefixed_str(128)?;
-            Value::Decimal(Decimal::parse(digits.as_bytes()).ok_or(bad(r))?)
+            let parsed = Decimal::parse(digits.as_bytes());
+            if parsed.consumed != digits.len() || parsed.overflow {
+                return Err(bad(r));
+            }
+            Value::Decimal(parsed.value)
         }
         4 => Value::Float(f32::from_bits(r.u32()?)),
         5 => Value::Double(f64::from_bits(r.u64()?)),

@@ -126,17 +126,17 @@ pub fn current_timestamp(ty: &SqlType) -> String {
 
 fn write_default(out: &mut String, column: &Column) {
     match &column.default {
-        Default::None => {}
-        Default::Null if column.ty.id.is_lob() => {}
-        Default::Null => out.push_str(" DEFAULT NULL"),
-        Default::CurrentTimestamp => {
+        ColumnDefault::None => {}
+        ColumnDefault::Null if column.ty.id.is_lob() => {}
+        ColumnDefault::Null => out.push_str(" DEFAULT NULL"),
+        ColumnDefault::CurrentTimestamp => {
             out.push_str(" DEFAULT ");
             out.push_str(&current_timestamp(&column.ty));
         }
-        Default::Expression(text) => {
+        ColumnDefault::Expression(text) => {
             let _ = write!(out, " DEFAULT ({text})");
         }
-        Default::Literal(value) => {
+        ColumnDefault::Literal(value) => {
             out.push_str(" DEFAULT ");
             match value {
                 Value::Bit(bits, _) => {
@@ -241,11 +241,11 @@ pub fn column_key(table: &Table, column: u32) -> &'static str {
 /// `Default` of SHOW COLUMNS (`COLUMN_DEFAULT`): `None` is NULL.
 pub fn column_default(column: &Column) -> Option<String> {
     match &column.default {
-        Default::None | Default::Null => None,
-        Default::CurrentTimestamp => Some(current_timestamp(&column.ty)),
-        Default::Expression(text) => Some(text.to_string()),
-        Default::Literal(Value::Bit(bits, _)) => Some(format!("b'{bits:b}'")),
-        Default::Literal(value) if column.ty.id.is_binary_string() => {
+        ColumnDefault::None | ColumnDefault::Null => None,
+        ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
+        ColumnDefault::Expression(text) => Some(text.to_string()),
+        ColumnDefault::Literal(Value::Bit(bits, _)) => Some(format!("b'{bits:b}'")),
+        ColumnDefault::Literal(value) if column.ty.id.is_binary_string() => {
             let mut bytes = Vec::new();
             value.write_text(&mut bytes);
             let mut text = String::from("0x");
@@ -254,7 +254,7 @@ pub fn column_default(column: &Column) -> Option<String> {
             });
             Some(if bytes.is_empty() { String::new() } else { text })
         }
-        Default::Literal(value) => Some(default_text(value, &column.ty)),
+        ColumnDefault::Literal(value) => Some(default_text(value, &column.ty)),
     }
 }
 
@@ -264,7 +264,7 @@ pub fn column_extra(column: &Column) -> String {
     if column.auto_increment {
         words.push("auto_increment".into());
     }
-    if matches!(column.default, Default::CurrentTimestamp | Default::Expression(_)) {
+    if matches!(column.default, ColumnDefault::CurrentTimestamp | ColumnDefault::Expression(_)) {
         words.push("DEFAULT_GENERATED".into());
     }
     if column.on_update_now {

@@ -60,11 +60,7 @@ impl Default for TableStatistics {
 impl TableStatistics {
     /// With given figures (fixtures, virtual tables, persisted statistics).
     pub fn new(figures: Figures) -> TableStatistics {
-        TableStatistics {
-            current: Mutex::new(Arc::new(figures)),
-            epoch: AtomicU64::new(1),
-            changes: AtomicU64::new(0),
-        }
+        TableStatistics { current: Mutex::new(Arc::new(figures)), epoch: AtomicU64::new(1), changes: AtomicU64::new(0) }
     }
 
     /// The figures now.

@@ -658,6 +658,7 @@ errors! {
     3170 "HY000" CapacityExceeded "Memory capacity of {} bytes for '{}' exceeded. {}";
     3176 "HY000" XaReplicationFilters "Please do not modify the {} table with an XA transaction. This is an internal system table used to store GTIDs for committed transactions. Although modifying it can lead to an inconsistent GTID state, if necessary you can modify it with a non-XA transaction.";
     3186 "HY000" CapacityExceededInRangeOptimizer "Memory capacity exceeded in range optimizer";
+    3522 "HY000" PkIndexCantBeInvisible "A primary key index cannot be invisible";
     3523 "HY000" UnknownAuthid "Unknown authorization ID `{}`@`{}`";
     3530 "HY000" RoleNotGranted "`{}`@`{}` is not granted to `{}`@`{}`";
     3554 "HY000" NoSystemTableAccess "Access to {} '{}.{}' is rejected.";

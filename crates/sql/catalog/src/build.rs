@@ -1,0 +1,85 @@
+//! Building an index over the rows that are there: scan, sort, insert in order.
+
+use crate::error::CatalogResult;
+use crate::model::Table;
+use gannet_engine::{Engine, IndexInsert, KeyRange, ReadMode, ScanOptions, Txn};
+use gannet_types::{ErrorCode, SqlError, ValueRef};
+
+/// Memory for one sorted run. A larger table is inserted in several runs, each in key order.
+const RUN_BYTES: usize = 64 << 20;
+
+struct Run {
+    /// Keys and carried bytes, one after the other.
+    bytes: Vec<u8>,
+    /// Start, key length, length of the unique prefix (0: do not check), carried length.
+    entries: Vec<(usize, u32, u32, u32)>,
+}
+
+/// Fills index `position`, whose tree is new and empty, from the table's rows. The caller's metadata lock keeps writers away, so
+/// the newest versions are all committed or the transaction's own. Error 1062 for duplicates of a unique index.
+pub(crate) fn build_index(engine: &Engine, txn: &mut Txn, table: &Table, position: usize) -> CatalogResult<()> {
+    let trees = table.trees(engine)?;
+    let unique = table.indexes[position].unique();
+    let mut run = Run { bytes: Vec::new(), entries: Vec::new() };
+    let options = ScanOptions { mode: ReadMode::Newest, sequential: true, ..ScanOptions::default() };
+    let mut scan = txn.scan(&trees.row, KeyRange::ALL, options)?;
+    let mut columns: Vec<usize> = table.indexes[position].parts.iter().map(|p| p.column as usize).collect();
+    columns.extend(table.carried_columns(position).iter().map(|c| *c as usize));
+    while let Some(entry) = scan.next(txn)? {
+        // A damaged row is found here, once; afterwards its columns can be read.
+        for column in &columns {
+            table.layout().get(entry.value, *column).map_err(SqlError::from)?;
+        }
+        let value = |i: usize| table.layout().get(entry.value, i).unwrap_or(ValueRef::Null);
+        let start = run.bytes.len();
+        let made = table.index_key(position, value, entry.key, &mut run.bytes)?;
+        let key_len = run.bytes.len() - start;
+        table.index_carried(position, value, &mut run.bytes)?;
+        let carried_len = run.bytes.len() - start - key_len;
+        let prefix = if unique && !made.has_null { made.prefix_len as u32 } else { 0 };
+        run.entries.push((start, key_len as u32, prefix, carried_len as u32));
+        if run.bytes.len() + run.entries.len() * 24 > RUN_BYTES {
+            insert_run(txn, table, position, &trees.indexes[position], &mut run)?;
+        }
+    }
+    insert_run(txn, table, position, &trees.indexes[position], &mut run)
+}
+
+fn insert_run(
+    txn: &mut Txn,
+    table: &Table,
+    position: usize,
+    tree: &gannet_engine::TreeHandle,
+    run: &mut Run,
+) -> CatalogResult<()> {
+    let bytes = &run.bytes;
+    let key = |e: &(usize, u32, u32, u32)| &bytes[e.0..e.0 + e.1 as usize];
+    run.entries.sort_unstable_by(|a, b| key(a).cmp(key(b)));
+    for entry in &run.entries {
+        let key = key(entry);
+        let carried_start = entry.0 + entry.1 as usize;
+        let carried = &bytes[carried_start..carried_start + entry.3 as usize];
+        if entry.2 == 0 {
+            txn.index_insert(tree, key, carried)?;
+        } else if let IndexInsert::Duplicate { .. } =
+            txn.index_insert_unique(tree, entry.2 as usize, key, carried, false)?
+        {
+            return Err(duplicate(txn, table, position, key)?.into());
+        }
+    }
+    run.bytes.clear();
+    run.entries.clear();
+    Ok(())
+}
+
+/// Error 1062 with the row's own values, fetched by its clustered key.
+fn duplicate(txn: &mut Txn, table: &Table, position: usize, key: &[u8]) -> CatalogResult<SqlError> {
+    let (_, clustered) = table.split_index_key(position, key)?;
+    let engine = txn.engine().clone();
+    let trees = table.trees(&engine)?;
+    let mut row = gannet_engine::RowBuf::new();
+    txn.get(&trees.row, clustered, ReadMode::Newest, &mut row)?;
+    let text = table.duplicate_text(position, |i| table.layout().get(row.row(), i).unwrap_or(ValueRef::Null));
+    let name = format!("{}.{}", table.name, table.indexes[position].name);
+    Ok(SqlError::new(ErrorCode::DupEntry, &[&text, &name]))
+}

@@ -1,0 +1,314 @@
+//! Rows, clustered keys and index entries of a table as bytes.
+//!
+//! ```text
+//! row tree     clustered key → row payload with all stored columns (types::row)
+//!              clustered key = the parts of the clustered index, or the hidden row id, 6 bytes big-endian
+//! index tree   parts · clustered key → carried bytes
+//! ```
+//!
+//! Carried bytes hold the columns which the index covers but whose values cannot be had back from a key (text under a
+//! collation that folds case): a small row of its own layout, empty when there are none. So a covering scan covers.
+//!
+//! Everything here appends to buffers which the caller reuses.
+
+use crate::model::{Column, Index, Table};
+use gannet_types::key::{self, KeyPart};
+use gannet_types::row::RowLayout;
+use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
+
+/// Bytes of a hidden row id.
+pub const ROW_ID_BYTES: usize = 6;
+
+/// Prepared codecs of a table.
+#[derive(Debug)]
+pub(crate) struct Codecs {
+    layout: RowLayout,
+    clustered: Box<[u32]>,
+    clustered_parts: Box<[KeyPart]>,
+    indexes: Box<[IndexCodec]>,
+}
+
+#[derive(Debug)]
+struct IndexCodec {
+    columns: Box<[u32]>,
+    parts: Box<[KeyPart]>,
+    carried_columns: Box<[u32]>,
+    carried: Option<RowLayout>,
+    /// Where each covered column's value is; by column, ascending.
+    sources: Box<[(u32, Source)]>,
+}
+
+/// Where an index entry has a column's value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    /// Part of the index.
+    Part(usize),
+    /// Part of the clustered key behind it.
+    Clustered(usize),
+    /// Position in the carried row.
+    Carried(usize),
+}
+
+fn key_parts(columns: &[Column], index: &Index) -> Box<[KeyPart]> {
+    let part = |p: &crate::model::IndexPart| KeyPart {
+        ty: columns[p.column as usize].ty.clone(),
+        prefix: p.prefix,
+        descending: p.descending,
+    };
+    index.parts.iter().map(part).collect()
+}
+
+impl Codecs {
+    pub(crate) fn new(columns: &[Column], indexes: &[Index], clustered: Option<usize>) -> Codecs {
+        let types: Vec<SqlType> = columns.iter().map(|c| c.ty.clone()).collect();
+        let of_index = |i: usize| indexes[i].parts.iter().map(|p| p.column).collect::<Box<[u32]>>();
+        let clustered_columns = clustered.map(of_index).unwrap_or_default();
+        let clustered_parts = clustered.map(|i| key_parts(columns, &indexes[i])).unwrap_or_default();
+        let codec = |i: usize| {
+            let parts = key_parts(columns, &indexes[i]);
+            if Some(i) == clustered {
+                return IndexCodec::clustered(of_index(i), parts, columns.len());
+            }
+            IndexCodec::secondary(columns, of_index(i), parts, &clustered_columns, &clustered_parts)
+        };
+        let indexes = (0..indexes.len()).map(codec).collect();
+        Codecs { layout: RowLayout::new(&types), clustered: clustered_columns, clustered_parts, indexes }
+    }
+}
+
+impl IndexCodec {
+    fn clustered(columns: Box<[u32]>, parts: Box<[KeyPart]>, width: usize) -> IndexCodec {
+        let sources = (0..width as u32).map(|c| (c, Source::Carried(c as usize))).collect();
+        IndexCodec { columns, parts, carried_columns: Box::new([]), carried: None, sources }
+    }
+
+    fn secondary(
+        all: &[Column],
+        columns: Box<[u32]>,
+        parts: Box<[KeyPart]>,
+        clustered: &[u32],
+        clustered_parts: &[KeyPart],
+    ) -> IndexCodec {
+        let mut sources: Vec<(u32, Source)> = Vec::new();
+        let mut carried_columns = Vec::new();
+        let own = columns.iter().zip(&parts).enumerate().map(|(i, (c, p))| (*c, p, Source::Part(i)));
+        let behind = clustered.iter().zip(clustered_parts).enumerate().map(|(i, (c, p))| (*c, p, Source::Clustered(i)));
+        for (column, part, source) in own.chain(behind) {
+            if sources.iter().any(|(c, _)| *c == column) || part.prefix.is_some() {
+                continue;
+            }
+            if part.is_invertible() {
+                sources.push((column, source));
+            } else {
+                sources.push((column, Source::Carried(carried_columns.len())));
+                carried_columns.push(column);
+            }
+        }
+        sources.sort_by_key(|(c, _)| *c);
+        let types: Vec<SqlType> = carried_columns.iter().map(|c: &u32| all[*c as usize].ty.clone()).collect();
+        let carried = if types.is_empty() { None } else { Some(RowLayout::new(&types)) };
+        IndexCodec { columns, parts, carried_columns: carried_columns.into(), carried, sources: sources.into() }
+    }
+
+    fn source(&self, column: u32) -> Option<Source> {
+        let at = self.sources.binary_search_by_key(&column, |(c, _)| *c).ok()?;
+        Some(self.sources[at].1)
+    }
+}
+
+/// What [`Table::index_key`] tells of the key it made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexKey {
+    /// Bytes of the index's own parts; the clustered key follows.
+    pub prefix_len: usize,
+    /// One of the parts is NULL: a unique index does not look for duplicates then.
+    pub has_null: bool,
+}
+
+impl Table {
+    /// Encoding of rows. A payload holds all columns, those of the clustered key too.
+    #[inline]
+    pub fn layout(&self) -> &RowLayout {
+        &self.codecs.layout
+    }
+
+    /// Parts of an index as keys encode them.
+    #[inline]
+    pub fn key_parts(&self, index: usize) -> &[KeyPart] {
+        &self.codecs.indexes[index].parts
+    }
+
+    /// Columns of the clustered key; empty for a hidden row id.
+    #[inline]
+    pub fn clustered_columns(&self) -> &[u32] {
+        &self.codecs.clustered
+    }
+
+    /// Appends a row's clustered key. `value` gives columns by ordinal. Error 1815 for a table with hidden row ids.
+    pub fn clustered_key<'v>(&self, value: impl Fn(usize) -> ValueRef<'v>, out: &mut Vec<u8>) -> Result<()> {
+        if self.clustered.is_none() {
+            return Err(SqlError::internal("the table has no clustered index"));
+        }
+        for (column, part) in self.codecs.clustered.iter().zip(&self.codecs.clustered_parts) {
+            key::encode(part, value(*column as usize), out)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the key of a hidden row id.
+    pub fn row_id_key(&self, row_id: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&row_id.to_be_bytes()[8 - ROW_ID_BYTES..]);
+    }
+
+    /// The hidden row id of a clustered key.
+    pub fn row_id_of_key(&self, key: &[u8]) -> Option<u64> {
+        let bytes = key.first_chunk::<ROW_ID_BYTES>()?;
+        Some(bytes.iter().fold(0, |id, b| id << 8 | u64::from(*b)))
+    }
+
+    /// Appends the key of a row's entry in a secondary index.
+    pub fn index_key<'v>(
+        &self,
+        index: usize,
+        value: impl Fn(usize) -> ValueRef<'v>,
+        clustered_key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<IndexKey> {
+        let codec = &self.codecs.indexes[index];
+        let start = out.len();
+        let mut has_null = false;
+        for (column, part) in codec.columns.iter().zip(&codec.parts) {
+            let v = value(*column as usize);
+            has_null |= v.is_null();
+            key::encode(part, v, out)?;
+        }
+        let prefix_len = out.len() - start;
+        out.extend_from_slice(clustered_key);
+        Ok(IndexKey { prefix_len, has_null })
+    }
+
+    /// Appends the carried bytes of a row's entry in a secondary index.
+    pub fn index_carried<'v>(
+        &self,
+        index: usize,
+        value: impl Fn(usize) -> ValueRef<'v>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let codec = &self.codecs.indexes[index];
+        match &codec.carried {
+            None => Ok(()),
+            Some(layout) => layout.encode_with(|i| value(codec.carried_columns[i] as usize), out),
+        }
+    }
+
+    /// The values of carried bytes differ when one of these columns changes, though the key may stay equal ('a' to 'A').
+    pub fn carried_columns(&self, index: usize) -> &[u32] {
+        &self.codecs.indexes[index].carried_columns
+    }
+
+    /// Splits a secondary index's key into its parts and the clustered key.
+    pub fn split_index_key<'k>(&self, index: usize, key: &'k [u8]) -> Result<(&'k [u8], &'k [u8])> {
+        let mut rest = key;
+        for part in &self.codecs.indexes[index].parts {
+            key::skip(part, &mut rest)?;
+        }
+        Ok(key.split_at(key.len() - rest.len()))
+    }
+
+    /// Offsets behind each part of a key of the index; fewer when the bytes are damaged.
+    pub fn part_ends(&self, index: usize, key: &[u8], ends: &mut Vec<usize>) {
+        ends.clear();
+        let mut rest = key;
+        for part in &self.codecs.indexes[index].parts {
+            if key::skip(part, &mut rest).is_err() {
+                return;
+            }
+            ends.push(key.len() - rest.len());
+        }
+    }
+
+    /// An entry of the index has the column's value (the clustered index has all).
+    pub fn index_has(&self, index: usize, column: u32) -> bool {
+        self.codecs.indexes[index].source(column).is_some()
+    }
+
+    /// Appends the values of `columns` (ascending) from an entry of a secondary index; each must be covered
+    /// ([`Table::index_has`]). [`u32::MAX`] stands for the hidden row id.
+    pub fn index_values(
+        &self,
+        index: usize,
+        key: &[u8],
+        carried: &[u8],
+        columns: &[u32],
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        let codec = &self.codecs.indexes[index];
+        let start = out.len();
+        out.resize(start + columns.len(), Value::Null);
+        let mut rest = key;
+        for (i, part) in codec.parts.iter().enumerate() {
+            self.index_part(codec, Source::Part(i), part, &mut rest, columns, &mut out[start..])?;
+        }
+        if self.clustered.is_none()
+            && columns.last() == Some(&u32::MAX)
+            && let Some(last) = out.last_mut()
+        {
+            *last =
+                Value::UInt(self.row_id_of_key(rest).ok_or_else(|| SqlError::internal("index entry without row id"))?);
+        }
+        for (i, part) in self.codecs.clustered_parts.iter().enumerate() {
+            self.index_part(codec, Source::Clustered(i), part, &mut rest, columns, &mut out[start..])?;
+        }
+        if let Some(layout) = &codec.carried {
+            for (i, column) in codec.carried_columns.iter().enumerate() {
+                if let Ok(at) = columns.binary_search(column) {
+                    out[start + at] = layout.get(carried, i)?.to_owned();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn index_part(
+        &self,
+        codec: &IndexCodec,
+        source: Source,
+        part: &KeyPart,
+        rest: &mut &[u8],
+        columns: &[u32],
+        out: &mut [Value],
+    ) -> Result<()> {
+        let column = match source {
+            Source::Part(i) => codec.columns[i],
+            Source::Clustered(i) => self.codecs.clustered[i],
+            Source::Carried(_) => return Ok(()),
+        };
+        match columns.binary_search(&column) {
+            Ok(at) if codec.source(column) == Some(source) => out[at] = key::decode(part, rest)?,
+            _ => key::skip(part, rest)?,
+        }
+        Ok(())
+    }
+
+    /// Text of the key values as error 1062 prints them: `'1-abc'` without the quotes.
+    pub fn duplicate_text<'v>(&self, index: usize, value: impl Fn(usize) -> ValueRef<'v>) -> String {
+        let mut text = Vec::new();
+        let codec = &self.codecs.indexes[index];
+        for (i, (column, part)) in codec.columns.iter().zip(&codec.parts).enumerate() {
+            if i > 0 {
+                text.push(b'-');
+            }
+            let from = text.len();
+            match value(*column as usize) {
+                ValueRef::Null => text.extend_from_slice(b"NULL"),
+                v => v.write_text(&mut text),
+            }
+            if let Some(n) = part.prefix {
+                let charset = part.ty.collation.charset();
+                let keep = charset.prefix_len(&text[from..], n as usize);
+                text.truncate(from + keep);
+            }
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
