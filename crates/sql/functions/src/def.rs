@@ -1,0 +1,204 @@
+//! The shape of a declaration: what the binder and the executor know of a function.
+
+use gannet_types::{Result, SqlMode, SqlType, TimeZone, Value, Warnings};
+
+/// What the binder knows of an argument when it asks for the result type.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgInfo<'a> {
+    /// Type of the argument's values.
+    pub ty: &'a SqlType,
+    /// Its value, when it is constant at binding time.
+    pub constant: Option<&'a Value>,
+}
+
+/// A call as the evaluation sees it: fixed at binding time, the same for every row.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The result's type, as the rule gave it.
+    pub ty: &'a SqlType,
+    /// The arguments' types.
+    pub args: &'a [SqlType],
+}
+
+/// Gives the result's type, or refuses the arguments.
+pub type TypeRule = fn(&[ArgInfo<'_>]) -> Result<SqlType>;
+
+/// Computes one value. The arguments have the types the rule saw.
+pub type Eval = fn(&mut EvalContext<'_>, Call<'_>, &[Value]) -> Result<Value>;
+
+/// How many arguments a function takes. A wrong number is error 1582.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arity {
+    /// At least.
+    pub min: u8,
+    /// At most; `None`: any number.
+    pub max: Option<u8>,
+}
+
+impl Arity {
+    /// True when a call with `n` arguments is well formed.
+    pub fn accepts(self, n: usize) -> bool {
+        n >= usize::from(self.min) && self.max.is_none_or(|max| n <= usize::from(max))
+    }
+}
+
+/// What the optimizer may assume of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stability {
+    /// The same arguments give the same value, always: may be folded when the plan is made.
+    Pure,
+    /// Constant during a statement, but not between statements (NOW, DATABASE, CONNECTION_ID).
+    Statement,
+    /// A new value, or an effect, at each evaluation (RAND, UUID, SLEEP, GET_LOCK).
+    Volatile,
+}
+
+/// Operators for which the executor has loops over typed columns; others are evaluated value by value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kernel {
+    /// None.
+    General,
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Subtract,
+    /// `a * b`
+    Multiply,
+}
+
+/// A scalar function or operator.
+#[derive(Debug)]
+pub struct FunctionDef {
+    /// Name as SQL calls it, upper case; operators have their symbol (`+`, `DIV`, `LIKE`).
+    pub name: &'static str,
+    /// Synonyms.
+    pub aliases: &'static [&'static str],
+    /// Number of arguments.
+    pub arity: Arity,
+    /// Result type.
+    pub rule: TypeRule,
+    /// Evaluation.
+    pub eval: Eval,
+    /// NULL for any NULL argument: the executor then does not call `eval`.
+    pub null_propagates: bool,
+    /// What may be assumed.
+    pub stability: Stability,
+    /// Typed loop in the executor.
+    pub kernel: Kernel,
+    /// One line for the manual.
+    pub doc: &'static str,
+}
+
+impl PartialEq for FunctionDef {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+/// Aggregates for which the executor has loops over typed columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AggregateKernel {
+    /// None: accumulated value by value.
+    General,
+    /// `COUNT(*)` and `COUNT(x)`
+    Count,
+    /// `SUM`
+    Sum,
+    /// `AVG`
+    Avg,
+    /// `MIN`
+    Min,
+    /// `MAX`
+    Max,
+}
+
+/// An aggregate function.
+#[derive(Debug)]
+pub struct AggregateDef {
+    /// Name, upper case.
+    pub name: &'static str,
+    /// Synonyms.
+    pub aliases: &'static [&'static str],
+    /// Number of arguments; `COUNT(*)` has none.
+    pub arity: Arity,
+    /// Result type.
+    pub rule: TypeRule,
+    /// A fresh accumulator.
+    pub start: fn(Call<'_>) -> Box<dyn Accumulator>,
+    /// Typed loop in the executor.
+    pub kernel: AggregateKernel,
+    /// One line for the manual.
+    pub doc: &'static str,
+}
+
+impl PartialEq for AggregateDef {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+/// The state of one aggregate in one group.
+pub trait Accumulator {
+    /// Takes one row's arguments.
+    fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()>;
+    /// The group's value. May be called several times (window frames).
+    fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value>;
+    /// Bytes held, for the statement's memory bound.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// The session's side of an evaluation: what is in neither the arguments nor the statement's fixed facts.
+pub trait SessionInfo {
+    /// `DATABASE()`.
+    fn database(&self) -> Option<&str>;
+    /// `CONNECTION_ID()`.
+    fn connection_id(&self) -> u64;
+    /// `USER()`: as the client gave it, `name@host`.
+    fn user(&self) -> &str;
+    /// `CURRENT_USER()`: the account that it was matched to, `name@host`.
+    fn current_user(&self) -> &str;
+    /// `VERSION()`.
+    fn version(&self) -> &str;
+    /// `LAST_INSERT_ID()`.
+    fn last_insert_id(&self) -> u64;
+    /// `LAST_INSERT_ID(n)`.
+    fn set_last_insert_id(&mut self, value: u64);
+    /// `FOUND_ROWS()`.
+    fn found_rows(&self) -> u64;
+    /// `ROW_COUNT()` of the statement before.
+    fn row_count(&self) -> i64;
+    /// 64 random bits.
+    fn random(&mut self) -> u64;
+    /// Waits; true when it was interrupted (KILL QUERY).
+    fn sleep(&mut self, seconds: f64) -> bool;
+    /// Sends a named request to the session: user-level locks and other functions which act on the server.
+    /// The default refuses with error 1235.
+    fn server_function(&mut self, name: &'static str, args: &[Value]) -> Result<Value> {
+        let _ = args;
+        Err(gannet_types::SqlError::unsupported(name))
+    }
+}
+
+/// What an evaluation may look at and leave behind.
+pub struct EvalContext<'a> {
+    /// SQL mode of the statement.
+    pub sql_mode: SqlMode,
+    /// Time zone of the session.
+    pub time_zone: &'a TimeZone,
+    /// Start of the statement, microseconds since 1970 UTC (`NOW()`; fixed by `SET timestamp`).
+    pub now_us: i64,
+    /// `div_precision_increment`.
+    pub div_precision_increment: u8,
+    /// `group_concat_max_len`, bytes.
+    pub group_concat_max_len: u64,
+    /// `max_allowed_packet`, bytes: longer string results become NULL with warning 1301.
+    pub max_allowed_packet: u64,
+    /// `default_week_format`.
+    pub default_week_format: u8,
+    /// Conversions that lose something are errors, not warnings (DML in strict mode).
+    pub strict: bool,
+    /// Diagnostics area.
+    pub warnings: &'a mut Warnings,
+    /// The session.
+    pub session: &'a mut dyn SessionInfo,
+}
