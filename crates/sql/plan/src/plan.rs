@@ -30,6 +30,20 @@ pub struct Plan {
     pub uses: Uses,
 }
 
+impl Plan {
+    /// Bytes the plan takes, roughly: what the cache counts.
+    pub fn bytes(&self) -> usize {
+        let nodes = crate::walk::count(self);
+        size_of::<Plan>() + nodes * 96 + self.columns.len() * 128 + self.tables.len() * 64
+    }
+
+    /// The statistics of its tables have not moved since it was made.
+    #[inline]
+    pub fn is_current(&self) -> bool {
+        self.tables.iter().all(|t| t.table.statistics.epoch() == t.statistics_epoch)
+    }
+}
+
 /// The statement kinds that are planned.
 #[derive(Debug)]
 pub enum PlanKind {
@@ -73,6 +87,8 @@ pub struct PlanTable {
     pub intent: Intent,
     /// Columns read or written, as a sorted list of ordinals; for privileges.
     pub columns_used: Box<[u32]>,
+    /// Epoch of the table's statistics when the plan was made.
+    pub statistics_epoch: u64,
 }
 
 /// What a statement does with a table; also says which metadata lock and privilege it needs.
@@ -152,47 +168,8 @@ pub struct ResultColumn {
     pub schema: Box<str>,
     /// Type with length, decimals, collation.
     pub ty: SqlType,
-    /// Flags that do not follow from the type.
-    pub flags: ColumnFlags,
-}
-
-/// Protocol column flags (manual: column definition packet).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ColumnFlags(pub u16);
-
-impl ColumnFlags {
-    /// NOT NULL
-    pub const NOT_NULL: u16 = 1;
-    /// Part of the primary key.
-    pub const PRIMARY_KEY: u16 = 2;
-    /// Part of a unique key (the first part of a single-column unique key).
-    pub const UNIQUE_KEY: u16 = 4;
-    /// First part of a non-unique key, or of a unique key with several parts.
-    pub const MULTIPLE_KEY: u16 = 8;
-    /// Any TEXT or BLOB.
-    pub const BLOB: u16 = 16;
-    /// UNSIGNED
-    pub const UNSIGNED: u16 = 32;
-    /// ZEROFILL
-    pub const ZEROFILL: u16 = 64;
-    /// Binary collation.
-    pub const BINARY: u16 = 128;
-    /// ENUM
-    pub const ENUM: u16 = 256;
-    /// AUTO_INCREMENT
-    pub const AUTO_INCREMENT: u16 = 512;
-    /// TIMESTAMP
-    pub const TIMESTAMP: u16 = 1024;
-    /// SET
-    pub const SET: u16 = 2048;
-    /// No default and NOT NULL.
-    pub const NO_DEFAULT_VALUE: u16 = 4096;
-    /// ON UPDATE CURRENT_TIMESTAMP
-    pub const ON_UPDATE_NOW: u16 = 8192;
-    /// Part of some key.
-    pub const PART_KEY: u16 = 16384;
-    /// Numeric.
-    pub const NUM: u16 = 32768;
+    /// Flag bits of the column definition packet ([`gannet_types::sqltype::flags`]), those of the type included.
+    pub flags: u16,
 }
 
 /// INSERT and REPLACE.

@@ -1,0 +1,245 @@
+//! Walks over expressions and operator trees.
+
+use crate::expr::{Expr, ExprKind, SubqueryKind};
+use crate::physical::{Access, FrameBound, Op, Physical, Ranges};
+use crate::plan::{InsertSource, Plan, PlanKind};
+
+impl Expr {
+    /// Calls `f` for each direct operand. The binds and needles of a subquery count as operands, its plan does not.
+    pub fn for_each_child<'e>(&'e self, mut f: impl FnMut(&'e Expr)) {
+        match &self.kind {
+            ExprKind::Literal(_)
+            | ExprKind::Param(_)
+            | ExprKind::Column(_)
+            | ExprKind::Register(_)
+            | ExprKind::UserVar(_)
+            | ExprKind::SysVar { .. }
+            | ExprKind::Default { .. }
+            | ExprKind::Grouping(_) => {}
+            ExprKind::Call(_, args) | ExprKind::And(args) | ExprKind::Or(args) | ExprKind::Row(args) => {
+                args.iter().for_each(f);
+            }
+            ExprKind::Not(arg) | ExprKind::IsNull { arg, .. } | ExprKind::Cast(arg) | ExprKind::SetUserVar(_, arg) => {
+                f(arg);
+            }
+            ExprKind::Compare { args, .. } => args.iter().for_each(f),
+            ExprKind::Between { args, .. } => args.iter().for_each(f),
+            ExprKind::In { arg, list, .. } => {
+                f(arg);
+                list.iter().for_each(f);
+            }
+            ExprKind::Case { operand, whens, otherwise, .. } => {
+                operand.iter().for_each(|e| f(e));
+                whens.iter().for_each(|(when, then)| {
+                    f(when);
+                    f(then);
+                });
+                otherwise.iter().for_each(|e| f(e));
+            }
+            ExprKind::Subquery(subquery) => {
+                match &subquery.kind {
+                    SubqueryKind::In { needle, .. } => needle.iter().for_each(&mut f),
+                    SubqueryKind::Quantified { needle, .. } => f(needle),
+                    SubqueryKind::Scalar | SubqueryKind::Row | SubqueryKind::Exists { .. } => {}
+                }
+                subquery.binds.iter().for_each(|b| f(&b.value));
+            }
+        }
+    }
+
+    /// As [`Expr::for_each_child`], to change operands in place.
+    pub fn for_each_child_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
+        match &mut self.kind {
+            ExprKind::Literal(_)
+            | ExprKind::Param(_)
+            | ExprKind::Column(_)
+            | ExprKind::Register(_)
+            | ExprKind::UserVar(_)
+            | ExprKind::SysVar { .. }
+            | ExprKind::Default { .. }
+            | ExprKind::Grouping(_) => {}
+            ExprKind::Call(_, args) | ExprKind::And(args) | ExprKind::Or(args) | ExprKind::Row(args) => {
+                args.iter_mut().for_each(f);
+            }
+            ExprKind::Not(arg) | ExprKind::IsNull { arg, .. } | ExprKind::Cast(arg) | ExprKind::SetUserVar(_, arg) => {
+                f(arg);
+            }
+            ExprKind::Compare { args, .. } => args.iter_mut().for_each(f),
+            ExprKind::Between { args, .. } => args.iter_mut().for_each(f),
+            ExprKind::In { arg, list, .. } => {
+                f(arg);
+                list.iter_mut().for_each(f);
+            }
+            ExprKind::Case { operand, whens, otherwise, .. } => {
+                operand.iter_mut().for_each(|e| f(e));
+                whens.iter_mut().for_each(|(when, then)| {
+                    f(when);
+                    f(then);
+                });
+                otherwise.iter_mut().for_each(|e| f(e));
+            }
+            ExprKind::Subquery(subquery) => {
+                match &mut subquery.kind {
+                    SubqueryKind::In { needle, .. } => needle.iter_mut().for_each(&mut f),
+                    SubqueryKind::Quantified { needle, .. } => f(needle),
+                    SubqueryKind::Scalar | SubqueryKind::Row | SubqueryKind::Exists { .. } => {}
+                }
+                subquery.binds.iter_mut().for_each(|b| f(&mut b.value));
+            }
+        }
+    }
+
+    /// True when `f` holds for the expression or anything in it.
+    pub fn any(&self, f: &mut impl FnMut(&Expr) -> bool) -> bool {
+        if f(self) {
+            return true;
+        }
+        let mut found = false;
+        self.for_each_child(|e| found = found || e.any(f));
+        found
+    }
+
+    /// The same value for every row of an execution: nothing but literals, parameters, functions that are constant
+    /// during a statement, and system variables.
+    pub fn is_execution_constant(&self) -> bool {
+        !self.any(&mut |e| match &e.kind {
+            ExprKind::Column(_)
+            | ExprKind::Register(_)
+            | ExprKind::Subquery(_)
+            | ExprKind::UserVar(_)
+            | ExprKind::SetUserVar(..)
+            | ExprKind::Default { .. }
+            | ExprKind::Grouping(_) => true,
+            ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
+            _ => false,
+        })
+    }
+}
+
+impl Physical {
+    /// Calls `f` for each input, in the order of execution.
+    pub fn for_each_input<'p>(&'p self, mut f: impl FnMut(&'p Physical)) {
+        match &self.op {
+            Op::TableScan(_) | Op::Values { .. } | Op::CteScan { .. } => {}
+            Op::NestedLoop { outer, inner, .. } => {
+                f(outer);
+                f(inner);
+            }
+            Op::HashJoin { left, right, .. } => {
+                f(left);
+                f(right);
+            }
+            Op::Filter { input, .. }
+            | Op::Project { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Limit { input, .. }
+            | Op::Aggregate { input, .. }
+            | Op::Distinct { input, .. }
+            | Op::Materialize { input, .. }
+            | Op::Window { input, .. } => f(input),
+            Op::SetOperation { inputs, .. } => inputs.iter().for_each(f),
+        }
+    }
+
+    /// Calls `f` for each expression of this node (not of its inputs).
+    pub fn for_each_expr<'p>(&'p self, mut f: impl FnMut(&'p Expr)) {
+        match &self.op {
+            Op::TableScan(scan) => {
+                access_exprs(&scan.access, &mut f);
+                scan.filter.iter().chain(&scan.index_filter).for_each(f);
+            }
+            Op::Values { rows, .. } => rows.iter().flatten().for_each(f),
+            Op::NestedLoop { binds, on, .. } => {
+                binds.iter().for_each(|b| f(&b.value));
+                on.iter().for_each(f);
+            }
+            Op::HashJoin { keys, on, .. } => {
+                keys.iter().for_each(|k| {
+                    f(&k.left);
+                    f(&k.right);
+                });
+                on.iter().for_each(f);
+            }
+            Op::Filter { predicate, .. } => f(predicate),
+            Op::Project { exprs, .. } => exprs.iter().for_each(f),
+            Op::Sort { keys, limit, .. } => {
+                keys.iter().for_each(|k| f(&k.expr));
+                limit.iter().for_each(|l| {
+                    f(&l.limit);
+                    l.offset.iter().for_each(&mut f);
+                });
+            }
+            Op::Limit { limit, offset, .. } => limit.iter().chain(offset).for_each(f),
+            Op::Aggregate { groups, carried, aggregates, .. } => {
+                groups.iter().chain(carried).for_each(&mut f);
+                for aggregate in aggregates {
+                    aggregate.args.iter().for_each(&mut f);
+                    aggregate.order.iter().for_each(|k| f(&k.expr));
+                }
+            }
+            Op::Window { window, .. } => {
+                window.partition.iter().for_each(&mut f);
+                window.order.iter().for_each(|k| f(&k.expr));
+                for bound in [&window.frame.start, &window.frame.end] {
+                    if let FrameBound::Preceding(e) | FrameBound::Following(e) = bound {
+                        f(e);
+                    }
+                }
+                window.functions.iter().flat_map(|w| &w.args).for_each(f);
+            }
+            Op::Distinct { .. } | Op::SetOperation { .. } | Op::Materialize { .. } | Op::CteScan { .. } => {}
+        }
+    }
+}
+
+fn access_exprs<'p>(access: &'p Access, f: &mut impl FnMut(&'p Expr)) {
+    match access {
+        Access::Full => {}
+        Access::Point { key } | Access::Ref { key } => key.iter().for_each(|k| f(&k.value)),
+        Access::Ranges { ranges } => range_exprs(ranges, f),
+        Access::Virtual { equals } => equals.iter().for_each(|(_, e)| f(e)),
+    }
+}
+
+fn range_exprs<'p>(ranges: &'p Ranges, f: &mut impl FnMut(&'p Expr)) {
+    match ranges {
+        Ranges::Product { parts, last } => {
+            parts.iter().flatten().for_each(|k| f(&k.value));
+            if let Some(interval) = last {
+                interval.low.iter().chain(&interval.high).for_each(|b| f(&b.value));
+                interval.like.iter().for_each(|l| f(&l.pattern));
+            }
+        }
+        Ranges::Union(all) => all.iter().for_each(|r| range_exprs(r, f)),
+    }
+}
+
+fn count_expr(e: &Expr) -> usize {
+    let mut n = 1;
+    e.for_each_child(|c| n += count_expr(c));
+    n
+}
+
+fn count_tree(p: &Physical) -> usize {
+    let mut n = 2 + p.types.len();
+    p.for_each_expr(|e| n += count_expr(e));
+    p.for_each_input(|i| n += count_tree(i));
+    n
+}
+
+/// Nodes of a plan.
+pub(crate) fn count(plan: &Plan) -> usize {
+    let mut n = match &plan.kind {
+        PlanKind::Query(root) => count_tree(root),
+        PlanKind::PointSelect(point) => count_tree(&point.query) + point.key.len() + point.columns.len(),
+        PlanKind::Insert(insert) => match &insert.source {
+            InsertSource::Query(root) => count_tree(root),
+            InsertSource::Values(rows) => rows.iter().flatten().flatten().map(count_expr).sum(),
+        },
+        PlanKind::Update(update) => count_tree(&update.input) + update.targets.len() * 4,
+        PlanKind::Delete(delete) => count_tree(&delete.input),
+    };
+    n += plan.subplans.iter().map(|s| count_tree(&s.root)).sum::<usize>();
+    n += plan.ctes.iter().map(|c| count_tree(&c.base) + c.recursive.as_ref().map_or(0, count_tree)).sum::<usize>();
+    n
+}
