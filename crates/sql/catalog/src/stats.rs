@@ -257,7 +257,7 @@ mod tests {
         let (first, last) = (b"abc\x00\x01".to_vec(), b"abd\xff".to_vec());
         let keys: Vec<_> = (0..24).map(|i| between(&first, &last, i, 24)).collect();
         assert!(keys.is_sorted());
-        assert!(keys.iter().all(|k| **k >= *b"ab" && k[..] < last[..]));
+        assert!(keys.iter().all(|k| k[..] >= b"ab"[..] && k[..] < last[..]));
         assert_eq!(between(&last, &first, 3, 24).len(), 10);
     }
 }
