@@ -1,1 +1,3 @@
 //! Listeners, sessions, authentication, variables, SHOW, information_schema.
+
+pub mod vars;

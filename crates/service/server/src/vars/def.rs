@@ -1,0 +1,277 @@
+//! What a system variable is: one declaration each.
+//!
+//! A declaration gives the name, the scope, the type with its bounds, the default and what the variable does here. The
+//! command line, `my.cnf`, `--help`, SHOW VARIABLES, `@@name`, SET and performance_schema all walk these tables.
+
+use std::sync::Arc;
+
+/// Where a variable exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Global only.
+    Global,
+    /// Each session has its own; there is no global value.
+    Session,
+    /// Global, copied by each session when it starts.
+    Both,
+}
+
+/// Type and bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// ON or OFF.
+    Bool,
+    /// Integer between the bounds. `block`: rounded down to a multiple.
+    Int {
+        /// Least value.
+        min: i64,
+        /// Greatest value.
+        max: u64,
+        /// Granularity, at least 1.
+        block: u64,
+    },
+    /// Fraction between the bounds.
+    Double {
+        /// Least value.
+        min: f64,
+        /// Greatest value.
+        max: f64,
+    },
+    /// Text.
+    Text,
+    /// Text or NULL.
+    NullableText,
+    /// One of the names; a number selects by position.
+    Enum(&'static [&'static str]),
+    /// Any of the names, joined by commas; a number selects by bits.
+    Set(&'static [&'static str]),
+    /// `sql_mode`: parsed by [`gannet_types::SqlMode`].
+    SqlMode,
+    /// `name=value` pairs of switches, as `optimizer_switch`.
+    Flags(&'static [&'static str]),
+}
+
+/// The default, written as on the command line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Initial {
+    /// A number, or 0 and 1 for OFF and ON.
+    Int(u64),
+    /// A negative number.
+    Signed(i64),
+    /// A fraction.
+    Double(f64),
+    /// Text, or the name of an enumeration's member.
+    Text(&'static str),
+    /// NULL.
+    Null,
+}
+
+/// What setting the variable does here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It works.
+    Live,
+    /// A fact about the server which nobody sets.
+    Fact,
+    /// It sizes or tunes something that Gannet does not have. Settable, shown, without effect: results do not depend on it.
+    Tuning,
+    /// A feature that Gannet does not have yet: only the default can be set, anything else is error 1235.
+    DefaultOnly,
+}
+
+/// One variable.
+#[derive(Clone, Copy, Debug)]
+pub struct VarDef {
+    /// Its name, lower case.
+    pub name: &'static str,
+    /// Where it exists.
+    pub scope: Scope,
+    /// Type and bounds.
+    pub kind: Kind,
+    /// The default.
+    pub initial: Initial,
+    /// What it does.
+    pub effect: Effect,
+    /// May be SET while the server runs.
+    pub dynamic: bool,
+    /// May be given on the command line and in option files.
+    pub option: bool,
+    /// One line for `--help`; empty: not listed there.
+    pub help: &'static str,
+}
+
+impl VarDef {
+    /// Shown in `--help` with this line.
+    pub const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+
+    /// Cannot be SET while the server runs.
+    pub const fn read_only(mut self) -> Self {
+        self.dynamic = false;
+        self
+    }
+
+    /// Is no option.
+    pub const fn no_option(mut self) -> Self {
+        self.option = false;
+        self
+    }
+
+    const fn effect(mut self, effect: Effect) -> Self {
+        self.effect = effect;
+        self
+    }
+
+    /// Settable without effect.
+    pub const fn tuning(self) -> Self {
+        self.effect(Effect::Tuning)
+    }
+
+    /// Only the default is there.
+    pub const fn default_only(self) -> Self {
+        self.effect(Effect::DefaultOnly)
+    }
+
+    /// A fact which nobody sets.
+    pub const fn fact(self) -> Self {
+        self.effect(Effect::Fact).read_only().no_option()
+    }
+}
+
+const fn def(name: &'static str, scope: Scope, kind: Kind, initial: Initial) -> VarDef {
+    let option = !matches!(scope, Scope::Session);
+    VarDef { name, scope, kind, initial, effect: Effect::Live, dynamic: true, option, help: "" }
+}
+
+/// ON or OFF.
+pub const fn boolean(name: &'static str, scope: Scope, on: bool) -> VarDef {
+    def(name, scope, Kind::Bool, Initial::Int(on as u64))
+}
+
+/// An unsigned integer.
+pub const fn int(name: &'static str, scope: Scope, initial: u64, min: u64, max: u64) -> VarDef {
+    def(name, scope, Kind::Int { min: min as i64, max, block: 1 }, Initial::Int(initial))
+}
+
+/// An integer that may be negative.
+pub const fn signed(name: &'static str, scope: Scope, initial: i64) -> VarDef {
+    let max = i64::MAX as u64;
+    def(name, scope, Kind::Int { min: i64::MIN, max, block: 1 }, Initial::Signed(initial))
+}
+
+/// An unsigned integer that is rounded down to a multiple of `block`.
+pub const fn blocks(name: &'static str, scope: Scope, initial: u64, min: u64, max: u64, block: u64) -> VarDef {
+    def(name, scope, Kind::Int { min: min as i64, max, block }, Initial::Int(initial))
+}
+
+/// A fraction.
+pub const fn double(name: &'static str, scope: Scope, initial: f64, min: f64, max: f64) -> VarDef {
+    def(name, scope, Kind::Double { min, max }, Initial::Double(initial))
+}
+
+/// Text.
+pub const fn text(name: &'static str, scope: Scope, initial: &'static str) -> VarDef {
+    def(name, scope, Kind::Text, Initial::Text(initial))
+}
+
+/// Text, NULL by default.
+pub const fn null_text(name: &'static str, scope: Scope) -> VarDef {
+    def(name, scope, Kind::NullableText, Initial::Null)
+}
+
+/// One of several names.
+pub const fn choice(name: &'static str, scope: Scope, initial: &'static str, names: &'static [&'static str]) -> VarDef {
+    def(name, scope, Kind::Enum(names), Initial::Text(initial))
+}
+
+/// Any of several names.
+pub const fn set(name: &'static str, scope: Scope, initial: &'static str, names: &'static [&'static str]) -> VarDef {
+    def(name, scope, Kind::Set(names), Initial::Text(initial))
+}
+
+/// Named switches.
+pub const fn flags(name: &'static str, scope: Scope, initial: &'static str, names: &'static [&'static str]) -> VarDef {
+    def(name, scope, Kind::Flags(names), Initial::Text(initial))
+}
+
+/// A variable's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum VarValue {
+    /// NULL.
+    Null,
+    /// Integers; 0 and 1 for booleans.
+    Int(i64),
+    /// Integers beyond `i64`.
+    UInt(u64),
+    /// Fractions.
+    Double(f64),
+    /// Everything else: text, the name of an enumeration's member, a set's names.
+    Text(Arc<str>),
+}
+
+impl VarValue {
+    /// Text.
+    pub fn text(s: &str) -> Self {
+        VarValue::Text(s.into())
+    }
+
+    /// An unsigned integer.
+    pub fn uint(n: u64) -> Self {
+        i64::try_from(n).map_or(VarValue::UInt(n), VarValue::Int)
+    }
+
+    /// A boolean.
+    pub fn bool(b: bool) -> Self {
+        VarValue::Int(b.into())
+    }
+
+    /// As an unsigned integer; 0 for what is none.
+    pub fn as_u64(&self) -> u64 {
+        match self {
+            VarValue::Int(n) => u64::try_from(*n).unwrap_or(0),
+            VarValue::UInt(n) => *n,
+            VarValue::Double(d) => *d as u64,
+            _ => 0,
+        }
+    }
+
+    /// As a boolean.
+    pub fn as_bool(&self) -> bool {
+        self.as_u64() != 0
+    }
+
+    /// Its text; empty for what is none.
+    pub fn as_str(&self) -> &str {
+        match self {
+            VarValue::Text(s) => s,
+            _ => "",
+        }
+    }
+
+    /// As SHOW VARIABLES prints it; `None` for NULL.
+    pub fn display(&self, kind: &Kind) -> Option<String> {
+        Some(match (self, kind) {
+            (VarValue::Null, _) => return None,
+            (v, Kind::Bool) => if v.as_bool() { "ON" } else { "OFF" }.into(),
+            (VarValue::Int(n), _) => n.to_string(),
+            (VarValue::UInt(n), _) => n.to_string(),
+            (VarValue::Double(d), _) => format!("{d:.6}"),
+            (VarValue::Text(s), _) => s.to_string(),
+        })
+    }
+}
+
+impl Initial {
+    /// The default as a value.
+    pub fn value(self) -> VarValue {
+        match self {
+            Initial::Int(n) => VarValue::uint(n),
+            Initial::Signed(n) => VarValue::Int(n),
+            Initial::Double(d) => VarValue::Double(d),
+            Initial::Text(s) => VarValue::text(s),
+            Initial::Null => VarValue::Null,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Variables that work, and facts about the server. Those that code refers to have an id.
+
+use super::def::Scope::{Both, Global, Session};
+use super::def::{Kind, VarDef, blocks, boolean, choice, double, int, null_text, text};
+
+macro_rules! live {
+    ($($(#[$doc:meta])* $id:ident = $def:expr;)*) => {
+        /// Ids of the variables that code refers to: positions in [`LIVE`].
+        #[expect(missing_docs, reason = "the names are the variables' names")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub enum Live { $($id),* }
+
+        /// Their declarations.
+        pub const LIVE: &[VarDef] = &[$($def),*];
+    };
+}
+
+const MAX: u64 = u64::MAX;
+const DEFAULT_SQL_MODE: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
+                                ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+/// `transaction_isolation`.
+pub const ISOLATION: &[&str] = &["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"];
+
+live! {
+    // Where the server is and listens.
+    Datadir = text("datadir", Global, "./gannet-data").read_only().help("directory of the data; created when missing");
+    Port = int("port", Global, 3306, 0, 65535).read_only().help("TCP port; 0 lets the system choose one");
+    BindAddress = text("bind_address", Global, "127.0.0.1").read_only()
+        .help("address to listen on; beyond loopback every account needs a password");
+    Socket = text("socket", Global, "").read_only().help("path of the UNIX socket (default: gannet.sock in the datadir)");
+    SkipNetworking = boolean("skip_networking", Global, false).read_only().help("serve the UNIX socket only");
+    PidFile = text("pid_file", Global, "").read_only().help("file to write the process id to");
+    LogError = text("log_error", Global, "stderr").read_only().help("file for the error log (default: stderr)");
+    LogErrorVerbosity = int("log_error_verbosity", Global, 2, 1, 3).help("1 errors, 2 and warnings, 3 and notes");
+    MaxConnections = int("max_connections", Global, 151, 1, 100_000).help("clients at a time, one more for administrators");
+    BackLog = int("back_log", Global, 1024, 1, 65535).read_only().help("connections the kernel may queue");
+    ThreadHandling = choice("thread_handling", Global, "workers", &["workers", "one-thread-per-connection"]).read_only()
+        .help("how connections are served: workers or one-thread-per-connection");
+    Workers = int("gannet_workers", Global, 0, 0, 1024).read_only().help("worker threads; 0: one a core");
+
+    // Storage.
+    InnodbBufferPoolSize = blocks("innodb_buffer_pool_size", Global, 128 << 20, 4 << 20, MAX, 1 << 20).read_only()
+        .help("memory for data pages (default: an eighth of the machine's, between 128M and 4G)");
+    InnodbFlushLogAtTrxCommit = int("innodb_flush_log_at_trx_commit", Global, 1, 0, 2)
+        .help("1: a commit is on disk when it returns; 2: with the system; 0: within a second");
+    InnodbRedoLogCapacity = blocks("innodb_redo_log_capacity", Global, 1 << 30, 8 << 20, 1 << 40, 1 << 20).read_only()
+        .help("size of the log on disk; bounds recovery time");
+    InnodbLockWaitTimeout = int("innodb_lock_wait_timeout", Both, 50, 1, 1_073_741_824)
+        .help("seconds to wait for a row lock");
+    InnodbRollbackOnTimeout = boolean("innodb_rollback_on_timeout", Global, false).read_only()
+        .help("roll the transaction back, not the statement, when a row lock times out");
+    InnodbPageSize = int("innodb_page_size", Global, 16384, 16384, 16384).fact();
+    InnodbVersion = text("innodb_version", Global, "").fact();
+    InnodbAutoincLockMode = int("innodb_autoinc_lock_mode", Global, 2, 2, 2).fact();
+    InnodbStrictMode = boolean("innodb_strict_mode", Both, true).default_only();
+
+    // Clients and their packets.
+    MaxAllowedPacket = blocks("max_allowed_packet", Both, 64 << 20, 1024, 1 << 30, 1024).help("longest packet or statement");
+    NetBufferLength = blocks("net_buffer_length", Both, 16384, 1024, 1 << 20, 1024);
+    NetReadTimeout = int("net_read_timeout", Both, 30, 1, 31_536_000).help("seconds to wait for the rest of a packet");
+    NetWriteTimeout = int("net_write_timeout", Both, 60, 1, 31_536_000).help("seconds to wait for a client to take a reply");
+    WaitTimeout = int("wait_timeout", Both, 28800, 1, 31_536_000).help("seconds a connection may be idle");
+    InteractiveTimeout = int("interactive_timeout", Both, 28800, 1, 31_536_000)
+        .help("wait_timeout of clients that call themselves interactive");
+    ConnectTimeout = int("connect_timeout", Global, 10, 2, 31_536_000).help("seconds a client has to log in");
+    InitConnect = text("init_connect", Global, "").default_only();
+    DefaultAuthenticationPlugin = text("authentication_policy", Global, "*,,").default_only();
+    SkipNameResolve = boolean("skip_name_resolve", Global, true).read_only().tuning();
+    RequireSecureTransport = boolean("require_secure_transport", Global, false)
+        .help("refuse TCP clients without TLS");
+    ProtocolVersion = int("protocol_version", Global, 10, 0, 255).fact();
+    OfflineMode = boolean("offline_mode", Global, false).default_only();
+    MaxUserConnections = int("max_user_connections", Both, 0, 0, 4_294_967_295).default_only();
+
+    // The session.
+    Autocommit = boolean("autocommit", Both, true).help("each statement is a transaction");
+    SqlMode = VarDef { kind: Kind::SqlMode, ..text("sql_mode", Both, DEFAULT_SQL_MODE) }.help("the SQL mode");
+    TransactionIsolation = choice("transaction_isolation", Both, "REPEATABLE-READ", ISOLATION).help("the isolation level");
+    TransactionReadOnly = boolean("transaction_read_only", Both, false).help("transactions may not write");
+    CompletionType = choice("completion_type", Both, "NO_CHAIN", &["NO_CHAIN", "CHAIN", "RELEASE"]);
+    ReadOnly = boolean("read_only", Global, false).help("refuse writes of accounts without CONNECTION_ADMIN");
+    SuperReadOnly = boolean("super_read_only", Global, false).help("refuse all writes");
+    CharacterSetClient = text("character_set_client", Both, "utf8mb4").no_option();
+    CharacterSetConnection = text("character_set_connection", Both, "utf8mb4").no_option();
+    CharacterSetResults = VarDef { kind: Kind::NullableText, ..text("character_set_results", Both, "utf8mb4").no_option() };
+    CharacterSetServer = text("character_set_server", Both, "utf8mb4").help("character set of new databases");
+    CharacterSetDatabase = text("character_set_database", Both, "utf8mb4").no_option();
+    CharacterSetSystem = text("character_set_system", Global, "utf8mb3").fact();
+    CharacterSetFilesystem = text("character_set_filesystem", Both, "binary").default_only();
+    CharacterSetsDir = text("character_sets_dir", Global, "").fact();
+    CollationConnection = text("collation_connection", Both, "utf8mb4_0900_ai_ci").no_option();
+    CollationServer = text("collation_server", Both, "utf8mb4_0900_ai_ci").help("collation of new databases");
+    CollationDatabase = text("collation_database", Both, "utf8mb4_0900_ai_ci").no_option();
+    DefaultCollationForUtf8mb4 = choice("default_collation_for_utf8mb4", Both, "utf8mb4_0900_ai_ci",
+        &["utf8mb4_0900_ai_ci", "utf8mb4_general_ci"]).no_option();
+    TimeZone = text("time_zone", Both, "SYSTEM").help("time zone of sessions (option: --default-time-zone)");
+    SystemTimeZone = text("system_time_zone", Global, "UTC").fact();
+    LowerCaseTableNames = int("lower_case_table_names", Global, 0, 0, 2).read_only().default_only();
+    LowerCaseFileSystem = boolean("lower_case_file_system", Global, false).fact();
+    DefaultStorageEngine = choice("default_storage_engine", Both, "InnoDB", &["InnoDB"]);
+    DefaultTmpStorageEngine = choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"]);
+    AutoIncrementIncrement = int("auto_increment_increment", Both, 1, 1, 65535);
+    AutoIncrementOffset = int("auto_increment_offset", Both, 1, 1, 65535);
+    ForeignKeyChecks = boolean("foreign_key_checks", Both, true);
+    UniqueChecks = boolean("unique_checks", Both, true);
+    SqlSelectLimit = int("sql_select_limit", Both, MAX, 0, MAX);
+    SqlSafeUpdates = boolean("sql_safe_updates", Both, false);
+    SqlNotes = boolean("sql_notes", Both, true);
+    SqlWarnings = boolean("sql_warnings", Both, false);
+    SqlQuoteShowCreate = boolean("sql_quote_show_create", Both, true);
+    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).default_only();
+    SqlBigSelects = boolean("sql_big_selects", Both, true).tuning();
+    SqlLogBin = boolean("sql_log_bin", Session, true);
+    SqlRequirePrimaryKey = boolean("sql_require_primary_key", Both, false).default_only();
+    SqlGenerateInvisiblePrimaryKey = boolean("sql_generate_invisible_primary_key", Both, false).default_only();
+    MaxExecutionTime = int("max_execution_time", Both, 0, 0, 4_294_967_295).help("milliseconds a SELECT may take; 0: no limit");
+    LockWaitTimeout = int("lock_wait_timeout", Both, 31_536_000, 1, 31_536_000).help("seconds to wait for a metadata lock");
+    GroupConcatMaxLen = int("group_concat_max_len", Both, 1024, 4, MAX);
+    DivPrecisionIncrement = int("div_precision_increment", Both, 4, 0, 30);
+    DefaultWeekFormat = int("default_week_format", Both, 0, 0, 7);
+    BlockEncryptionMode = text("block_encryption_mode", Both, "aes-128-ecb").default_only();
+    MaxErrorCount = int("max_error_count", Both, 1024, 0, 65535);
+    MaxSortLength = int("max_sort_length", Both, 1024, 4, 8 << 20).tuning();
+    CteMaxRecursionDepth = int("cte_max_recursion_depth", Both, 1000, 0, 4_294_967_295);
+    LongQueryTime = double("long_query_time", Both, 10.0, 0.0, 31_536_000.0);
+    LcTimeNames = choice("lc_time_names", Both, "en_US", &["en_US"]);
+    LcMessages = choice("lc_messages", Both, "en_US", &["en_US"]);
+    ExplicitDefaultsForTimestamp = boolean("explicit_defaults_for_timestamp", Both, true).default_only();
+    MaxPreparedStmtCount = int("max_prepared_stmt_count", Global, 16382, 0, 4_194_304).help("prepared statements on all connections");
+    LocalInfile = boolean("local_infile", Global, false).default_only();
+    SecureFilePriv = VarDef { kind: Kind::NullableText, ..text("secure_file_priv", Global, "NULL").read_only().default_only() };
+    SessionTrackSchema = boolean("session_track_schema", Both, true);
+    SessionTrackSystemVariables = text("session_track_system_variables", Both,
+        "time_zone,autocommit,character_set_client,character_set_results,character_set_connection");
+    SessionTrackStateChange = boolean("session_track_state_change", Both, false);
+    SessionTrackTransactionInfo = choice("session_track_transaction_info", Both, "OFF", &["OFF", "STATE", "CHARACTERISTICS"]).default_only();
+    SessionTrackGtids = choice("session_track_gtids", Both, "OFF", &["OFF", "OWN_GTID", "ALL_GTIDS"]).default_only();
+    ResultsetMetadata = choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]);
+
+    // Answers about the session; no global value.
+    Timestamp = double("timestamp", Session, 0.0, 0.0, 32_536_771_199.0);
+    InsertId = int("insert_id", Session, 0, 0, MAX);
+    LastInsertId = int("last_insert_id", Session, 0, 0, MAX);
+    Identity = int("identity", Session, 0, 0, MAX);
+    RandSeed1 = int("rand_seed1", Session, 0, 0, 4_294_967_295);
+    RandSeed2 = int("rand_seed2", Session, 0, 0, 4_294_967_295);
+    WarningCount = int("warning_count", Session, 0, 0, MAX).fact();
+    ErrorCount = int("error_count", Session, 0, 0, MAX).fact();
+    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295).fact();
+    StatementId = int("statement_id", Session, 0, 0, MAX).fact();
+    ExternalUser = null_text("external_user", Session).fact();
+    ProxyUser = null_text("proxy_user", Session).fact();
+
+    // Facts.
+    Version = text("version", Global, "").fact();
+    VersionComment = text("version_comment", Global, "Gannet").fact();
+    VersionCompileMachine = text("version_compile_machine", Global, std::env::consts::ARCH).fact();
+    VersionCompileOs = text("version_compile_os", Global, "Linux").fact();
+    VersionCompileZlib = text("version_compile_zlib", Global, "").fact();
+    License = text("license", Global, "Apache-2.0").fact();
+    Hostname = text("hostname", Global, "localhost").fact();
+    ServerUuid = text("server_uuid", Global, "").fact();
+    ServerId = int("server_id", Global, 1, 0, 4_294_967_295).help("this server's number among replicas");
+    Basedir = text("basedir", Global, "").read_only().tuning();
+    Tmpdir = text("tmpdir", Global, "").read_only().help("directory of temporary files (default: the datadir)");
+    PluginDir = text("plugin_dir", Global, "").read_only().tuning();
+    LogBin = boolean("log_bin", Global, false).fact();
+    GtidMode = choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).default_only();
+    PerformanceSchema = boolean("performance_schema", Global, true).read_only().tuning();
+    HaveCompress = text("have_compress", Global, "NO").fact();
+    HaveDynamicLoading = text("have_dynamic_loading", Global, "NO").fact();
+    HaveGeometry = text("have_geometry", Global, "NO").fact();
+    HaveProfiling = text("have_profiling", Global, "NO").fact();
+    HaveQueryCache = text("have_query_cache", Global, "NO").fact();
+    HaveRtreeKeys = text("have_rtree_keys", Global, "NO").fact();
+    HaveStatementTimeout = text("have_statement_timeout", Global, "YES").fact();
+    HaveSymlink = text("have_symlink", Global, "DISABLED").fact();
+    LargeFilesSupport = boolean("large_files_support", Global, true).fact();
+    Caching2DigestRounds = int("caching_sha2_password_digest_rounds", Global, 5000, 5000, 5000).fact();
+    PerformanceSchemaDigestsSize = int("performance_schema_digests_size", Global, 10_000, 1, 1_048_576).read_only()
+        .help("statement digests that statistics are kept for");
+    MaxDigestLength = int("max_digest_length", Global, 1024, 0, 1 << 20).read_only();
+    PlanCacheSize = int("gannet_plan_cache_size", Global, 32 << 20, 1 << 20, 1 << 36).read_only()
+        .help("memory for cached plans");
+}
