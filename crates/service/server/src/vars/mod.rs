@@ -7,7 +7,7 @@ mod value;
 
 pub use def::{Effect, Kind, Scope, VarDef, VarValue};
 pub use live::Live;
-pub use value::Checked;
+pub use value::{Checked, parse_size};
 
 use gannet_base::sync::RwLock;
 use std::collections::HashMap;
@@ -27,6 +27,11 @@ impl VarId {
     /// Its declaration.
     pub fn def(self) -> &'static VarDef {
         &all()[usize::from(self.0)]
+    }
+
+    /// Its position in [`all`] and in a [`VarSet`].
+    pub fn index(self) -> usize {
+        self.0.into()
     }
 
     /// The id that code knows it by.
@@ -76,7 +81,6 @@ pub fn sorted() -> &'static [VarId] {
 pub type VarSet = Vec<VarValue>;
 
 /// The global values. Sessions keep the set they started with; setting one makes a new set.
-#[derive(Debug)]
 pub struct GlobalVars {
     current: RwLock<Arc<VarSet>>,
 }
