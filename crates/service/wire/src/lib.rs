@@ -16,6 +16,7 @@
 //! | [`command`] | commands of the command phase, COM_STMT_EXECUTE parameters |
 //! | [`reply`] | OK, ERR, EOF, column definitions, prepare replies |
 //! | [`row`] | text and binary rows, written straight into the output buffer |
+//! | [`value`] | SQL values in rows |
 //! | [`client`] | a small blocking client for any MySQL or MariaDB server |
 
 pub mod auth;
@@ -27,3 +28,4 @@ pub mod frame;
 pub mod handshake;
 pub mod reply;
 pub mod row;
+pub mod value;
