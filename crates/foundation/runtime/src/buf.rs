@@ -25,6 +25,11 @@ impl AlignedBuf {
         AlignedBuf { ptr: NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout)), len }
     }
 
+    /// The address, for memory that the kernel writes at times of its own.
+    pub(crate) fn raw(&self) -> *mut u8 {
+        self.ptr.as_ptr()
+    }
+
     fn layout(len: usize) -> Layout {
         match Layout::from_size_align(len.max(1), ALIGN) {
             Ok(layout) => layout,

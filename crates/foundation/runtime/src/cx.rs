@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::task::{ContextInner, Home, Route, Task};
+use crate::worker::{Fiber, Worker};
 
 /// What runs on this thread right now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,6 +14,10 @@ pub(crate) enum Kind {
     Unset,
     /// A plain thread.
     Thread,
+    /// A worker's loop, between fibers: may not wait.
+    Worker,
+    /// A fiber of a worker.
+    Fiber,
 }
 
 pub(crate) struct Cx {
@@ -21,6 +26,10 @@ pub(crate) struct Cx {
     pub(crate) context: Cell<*const ContextInner>,
     /// Lowest usable address of the current stack; 0 when not known yet.
     pub(crate) stack_low: Cell<usize>,
+    /// The worker whose thread this is, or null.
+    pub(crate) worker: Cell<*const Worker>,
+    /// The fiber that runs, or null.
+    pub(crate) fiber: Cell<*const Fiber>,
 }
 
 thread_local! {
@@ -30,6 +39,8 @@ thread_local! {
             task: Cell::new(ptr::null()),
             context: Cell::new(ptr::null()),
             stack_low: Cell::new(0),
+            worker: Cell::new(ptr::null()),
+            fiber: Cell::new(ptr::null()),
         }
     };
     static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };

@@ -9,14 +9,17 @@
 
 mod buf;
 mod cx;
+mod fiber;
 mod file;
 pub mod fs;
 mod os;
+mod pool;
 mod serve;
 mod spawn;
 mod stack;
 mod task;
 mod time;
+mod worker;
 
 pub use buf::{ALIGN, AlignedBuf};
 pub use file::{File, OpenOptions};
@@ -31,3 +34,4 @@ pub use task::{
     slot, slot_count, waker, yield_if_due, yield_now,
 };
 pub use time::{now_ns, random_u64, sleep, unix_micros};
+pub use worker::{IoMode, RecvMode, SendMode, WorkerOptions, Workers};

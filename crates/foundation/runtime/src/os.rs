@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::RawFd;
 
 use crate::cx::{Kind, kind};
+use crate::worker;
 
 /// One operation on a file. Pointers must stay valid until the operation has ended.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +53,12 @@ impl Op {
 /// Executes an operation, waiting without blocking other tasks: the count of bytes, or the error.
 pub(crate) fn perform(op: Op) -> io::Result<usize> {
     let n = match kind() {
-        Kind::Thread | Kind::Unset => op.execute(),
+        Kind::Fiber if !std::thread::panicking() => {
+            let mut result = [0];
+            worker::perform(&[op], &mut result);
+            result[0]
+        }
+        _ => op.execute(),
     };
     if n < 0 { Err(io::Error::from_raw_os_error(-n)) } else { Ok(n as usize) }
 }
@@ -62,7 +68,11 @@ pub(crate) fn perform(op: Op) -> io::Result<usize> {
 pub(crate) fn perform_many(ops: &[Op], results: &mut Vec<i32>) {
     results.clear();
     match kind() {
-        Kind::Thread | Kind::Unset => results.extend(ops.iter().map(Op::execute)),
+        Kind::Fiber if !std::thread::panicking() => {
+            results.resize(ops.len(), 0);
+            worker::perform(ops, results);
+        }
+        _ => results.extend(ops.iter().map(Op::execute)),
     }
 }
 
@@ -70,6 +80,7 @@ pub(crate) fn perform_many(ops: &[Op], results: &mut Vec<i32>) {
 /// up the worker: on a fiber it runs on a helper thread and parks the fiber, elsewhere it just runs.
 pub fn run_blocking<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     match kind() {
-        Kind::Thread | Kind::Unset => f(),
+        Kind::Fiber if !std::thread::panicking() => worker::run_blocking(f),
+        _ => f(),
     }
 }

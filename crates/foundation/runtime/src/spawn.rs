@@ -5,6 +5,7 @@ use gannet_base::sync::Mutex;
 use gannet_telemetry::Wait;
 
 use crate::task::{ContextInner, Route};
+use crate::worker::{Message, WorkerShared};
 use crate::{TaskContext, Waker, cx, mask_interrupts, park, waker};
 
 type Outcome<T> = Result<T, Box<dyn Any + Send>>;
@@ -89,7 +90,22 @@ pub fn spawn<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send + 'stat
 /// Starts a task beside the current one: a fiber on the same worker, when the current task is a fiber; otherwise the
 /// same as [`spawn`].
 pub fn spawn_local<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    spawn(name, f)
+    match crate::worker::current_shared() {
+        Some(shared) => on_worker(&shared, f),
+        None => spawn(name, f),
+    }
+}
+
+/// Starts a fiber on a worker.
+pub(crate) fn on_worker<T: Send + 'static>(
+    worker: &WorkerShared,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let state = Arc::new(Mutex::new(State::Running(Vec::new())));
+    let context = TaskContext(ContextInner::new(Route::none()));
+    let s = state.clone();
+    worker.post(Message::Start(Box::new(move || run_and_publish(&s, f)), context.clone()));
+    JoinHandle { state, context, thread: None }
 }
 
 #[cfg(test)]

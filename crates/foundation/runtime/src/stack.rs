@@ -51,7 +51,8 @@ mod tests {
         }
         let t = std::thread::Builder::new().stack_size(1 << 20).spawn(|| (super::remaining_stack(), deep(100)));
         let (top, bottom) = t.unwrap().join().unwrap();
-        assert!(top > 900 << 10 && top <= 1 << 20, "{top}");
+        // The system may hand out a larger stack that it has kept from another thread.
+        assert!(top > 900 << 10 && top <= 16 << 20, "{top}");
         assert!(bottom < top - (100 << 10) && bottom > 256 << 10, "{bottom}");
     }
 }

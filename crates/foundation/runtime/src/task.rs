@@ -1,8 +1,8 @@
 //! Tasks, parking and waking, interruption.
 
-use std::cell::Cell;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use gannet_telemetry::{Wait, waited};
 
 use crate::cx::{CX, Kind, kind};
 use crate::time::{now_ns, real_now_ns};
+use crate::worker::{self, Fiber, Message, Worker, WorkerShared};
 
 /// Why a park ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +40,11 @@ const NOTIFIED: u32 = 2;
 /// Where a task runs, and so how it is made to run again.
 pub(crate) enum Home {
     Thread(std::thread::Thread),
+    /// The address of the fiber: used only while the task is parked or notified, when the fiber is alive.
+    Fiber {
+        worker: Arc<WorkerShared>,
+        fiber: usize,
+    },
 }
 
 /// What is parked and woken.
@@ -57,8 +63,44 @@ impl Task {
         if self.token.swap(NOTIFIED, SeqCst) == PARKED {
             match &self.home {
                 Home::Thread(thread) => thread.unpark(),
+                Home::Fiber { worker, fiber } => {
+                    let here = CX.with(|cx| cx.worker.get());
+                    // SAFETY: the thread-local's worker is alive while the thread is its.
+                    match unsafe { here.as_ref() } {
+                        Some(here) if Arc::ptr_eq(&here.shared, worker) => here.make_ready(fiber_at(*fiber)),
+                        _ => worker.post(Message::Run(*fiber)),
+                    }
+                }
             }
         }
+    }
+
+    /// The same, from the worker that the task's fiber belongs to.
+    pub(crate) fn wake_local(&self, worker: &Worker) {
+        if self.token.swap(NOTIFIED, SeqCst) == PARKED
+            && let Home::Fiber { fiber, .. } = &self.home
+        {
+            worker.make_ready(fiber_at(*fiber));
+        }
+    }
+
+    /// Announces that the task is about to be suspended. `false`: a wake was pending and is taken; do not suspend.
+    pub(crate) fn begin_park(&self) -> bool {
+        let parked = self.token.compare_exchange(EMPTY, PARKED, SeqCst, SeqCst).is_ok();
+        if !parked {
+            self.token.store(EMPTY, SeqCst);
+        }
+        parked
+    }
+
+    /// After the suspension: `true` when the task was woken, `false` when it timed out.
+    pub(crate) fn end_park(&self) -> bool {
+        self.token.swap(EMPTY, SeqCst) == NOTIFIED
+    }
+
+    /// The timer's side: `true` when it has ended the park and must make the task run.
+    pub(crate) fn time_out(&self) -> bool {
+        self.token.compare_exchange(PARKED, EMPTY, SeqCst, SeqCst).is_ok()
     }
 
     /// Takes a pending wake.
@@ -67,8 +109,7 @@ impl Task {
     }
 
     fn park_thread(&self, deadline: Option<u64>) -> bool {
-        if self.token.compare_exchange(EMPTY, PARKED, SeqCst, SeqCst).is_err() {
-            self.token.store(EMPTY, SeqCst);
+        if !self.begin_park() {
             return true;
         }
         loop {
@@ -88,6 +129,10 @@ impl Task {
             }
         }
     }
+}
+
+fn fiber_at(address: usize) -> NonNull<Fiber> {
+    NonNull::new(address as *mut Fiber).expect("a fiber's address")
 }
 
 /// Makes a parked task run again; if it is not parked, its next park returns at once. May be kept, cloned, sent to any
@@ -115,7 +160,7 @@ impl std::fmt::Debug for Waker {
 
 /// A waker of the current task.
 pub fn waker() -> Waker {
-    kind();
+    assert!(kind() != Kind::Worker, "a worker's own loop is no task");
     let task = CX.with(|cx| cx.task.get());
     // SAFETY: the thread-local's task pointer comes from `Arc::as_ptr` of an Arc that lives as long as the task is
     // current, so the count is at least one while it is raised.
@@ -144,11 +189,21 @@ pub(crate) struct Route {
     task: OnceLock<Waker>,
     /// A thread that serves a connection blocks in the kernel between requests: a kill ends reception.
     socket: Mutex<Option<Arc<OwnedFd>>>,
+    /// The worker that owns the connection, and the connection's id there.
+    connection: Option<(Arc<WorkerShared>, u64)>,
 }
 
 impl Route {
     pub(crate) fn none() -> Self {
-        Route { task: OnceLock::new(), socket: Mutex::new(None) }
+        Route { task: OnceLock::new(), socket: Mutex::new(None), connection: None }
+    }
+
+    pub(crate) fn connection(worker: Arc<WorkerShared>, id: u64) -> Self {
+        Route { connection: Some((worker, id)), ..Route::none() }
+    }
+
+    pub(crate) fn worker(&self) -> Option<&(Arc<WorkerShared>, u64)> {
+        self.connection.as_ref()
     }
 
     pub(crate) fn set_socket(&self, fd: Option<Arc<OwnedFd>>) {
@@ -199,6 +254,9 @@ impl TaskContext {
         if let Some(waker) = self.0.route.task.get() {
             waker.wake();
         }
+        if let Some((worker, conn)) = &self.0.route.connection {
+            worker.post(Message::Interrupted { conn: *conn });
+        }
         if why >= Interrupt::Connection
             && let Some(fd) = &*self.0.route.socket.lock()
         {
@@ -230,7 +288,7 @@ impl TaskContext {
 
 /// The current task's context.
 pub fn context() -> TaskContext {
-    kind();
+    assert!(kind() != Kind::Worker, "a worker's own loop is no task");
     let context = CX.with(|cx| cx.context.get());
     // SAFETY: as in `waker`: the pointer comes from an Arc which the current task keeps alive.
     unsafe {
@@ -240,7 +298,7 @@ pub fn context() -> TaskContext {
 }
 
 fn with_context<R>(f: impl FnOnce(&ContextInner) -> R) -> R {
-    kind();
+    assert!(kind() != Kind::Worker, "a worker's own loop is no task");
     let context = CX.with(|cx| cx.context.get());
     // SAFETY: as in `waker`; the reference does not outlive the closure, during which the task stays current.
     f(unsafe { &*context })
@@ -284,6 +342,8 @@ impl Drop for InterruptMask {
 pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
     let kind = kind();
     debug_assert_eq!(sync::held(), 0, "parking for {} with a lock or latch held", why.name());
+    assert!(kind != Kind::Worker, "a worker's own loop may not wait");
+    debug_assert!(!std::thread::panicking(), "parking while unwinding would let other tasks see the panic");
     let (task, context) = CX.with(|cx| (cx.task.get(), cx.context.get()));
     // SAFETY: both come from Arcs that the current task keeps alive while it is current, and it is current (though
     // perhaps suspended) until this function returns.
@@ -299,6 +359,8 @@ pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
     context.waiting.store(why as u32 + 1, Relaxed);
     let woken = match kind {
         Kind::Thread | Kind::Unset => task.park_thread(deadline),
+        Kind::Fiber => worker::park(task, deadline),
+        Kind::Worker => unreachable!("see above"),
     };
     context.waiting.store(0, Relaxed);
     waited(why, now_ns().saturating_sub(start));
@@ -314,20 +376,17 @@ pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
 /// Lets other tasks of this worker run. On a plain thread: gives up the processor.
 pub fn yield_now() {
     match kind() {
-        Kind::Thread | Kind::Unset => std::thread::yield_now(),
+        Kind::Fiber => worker::yield_now(),
+        Kind::Thread | Kind::Unset | Kind::Worker => std::thread::yield_now(),
     }
-}
-
-thread_local! {
-    static LAST_YIELD: Cell<u64> = const { Cell::new(0) };
 }
 
 /// To be called at batch boundaries of long work: yields when the task has run for longer than its share (about 1 ms).
 /// On a plain thread it does nothing: the kernel shares the processor.
 #[inline]
 pub fn yield_if_due() {
-    match kind() {
-        Kind::Thread | Kind::Unset => {}
+    if kind() == Kind::Fiber {
+        worker::yield_if_due();
     }
 }
 

@@ -1,10 +1,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::socket;
+use crate::worker::{self, WorkerConn};
 use crate::{TaskContext, now_ns};
 
 /// Who is at the other end.
@@ -32,22 +34,27 @@ pub(super) const RECV_CHUNK: usize = 16 << 10;
 const KEEP_CAPACITY: usize = 64 << 10;
 
 /// What connects a [`Conn`] to its socket.
-pub(super) enum Link {
+pub(crate) enum Link {
+    Worker(NonNull<WorkerConn>),
     Thread { fd: Arc<OwnedFd>, recv_timeout: Option<Duration>, send_timeout: Option<Duration> },
 }
 
 /// A connection as the service sees it while it serves: received bytes, an output buffer, the peer.
 pub struct Conn {
-    pub(super) input: Vec<u8>,
-    pub(super) pos: usize,
-    pub(super) out: Vec<u8>,
-    pub(super) deadline: Option<u64>,
-    pub(super) peer: Peer,
-    pub(super) context: TaskContext,
-    pub(super) link: Link,
+    pub(crate) input: Vec<u8>,
+    pub(crate) pos: usize,
+    pub(crate) out: Vec<u8>,
+    pub(crate) deadline: Option<u64>,
+    pub(crate) peer: Peer,
+    pub(crate) context: TaskContext,
+    pub(crate) link: Link,
 }
 
 impl Conn {
+    pub(crate) fn new(peer: Peer, context: TaskContext, link: Link) -> Conn {
+        Conn { input: Vec::new(), pos: 0, out: Vec::new(), deadline: None, peer, context, link }
+    }
+
     /// Bytes received and not consumed. They stay where they are until [`Conn::consume`] or [`Conn::fill`]: a request
     /// may be read in place while it is served, across parks.
     #[inline]
@@ -78,6 +85,7 @@ impl Conn {
             self.pos = 0;
         }
         match &mut self.link {
+            Link::Worker(c) => worker::fill(*c, self),
             Link::Thread { fd, recv_timeout, .. } => {
                 let timeout = self.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now_ns())));
                 if timeout == Some(Duration::ZERO) {
@@ -107,7 +115,11 @@ impl Conn {
     /// # Errors
     /// `TimedOut` after the deadline, `Interrupted` when killed, `BrokenPipe` and the like when the peer is gone.
     pub fn flush(&mut self) -> io::Result<()> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
         let outcome = match &mut self.link {
+            Link::Worker(c) => return worker::flush(*c, self),
             Link::Thread { fd, send_timeout, .. } => {
                 let mut rest = &self.out[..];
                 let timeout = self.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now_ns()).max(1000)));

@@ -10,8 +10,8 @@ use gannet_telemetry::{Counter, count};
 
 use super::conn::Peer;
 use super::{Factory, socket, thread};
-use crate::TaskContext;
 use crate::task::{ContextInner, Route};
+use crate::{TaskContext, Workers};
 
 /// Where to listen.
 #[derive(Clone, Debug)]
@@ -24,11 +24,12 @@ pub enum Addr {
 
 /// Who serves the connections of a listener.
 #[derive(Clone, Default)]
-#[non_exhaustive]
 pub enum ThreadHandling {
     /// A plain thread for each connection.
     #[default]
     OneThreadPerConnection,
+    /// Fibers on these workers.
+    Workers(Arc<Workers>),
 }
 
 /// How a listener behaves.
@@ -170,10 +171,14 @@ fn accept_loop(shared: &Arc<Shared>, options: &ListenerOptions, factory: &Arc<dy
         match shared.socket.accept() {
             Ok((fd, peer)) => {
                 // Accepted sockets do not inherit O_NONBLOCK on Linux: they block, as the threads need it.
-                let context = TaskContext(ContextInner::new(Route::none()));
+                let context = match &options.handling {
+                    ThreadHandling::OneThreadPerConnection => TaskContext(ContextInner::new(Route::none())),
+                    ThreadHandling::Workers(workers) => workers.new_context(),
+                };
                 let Some(service) = factory.connect(&peer, &context) else { continue };
                 match &options.handling {
                     ThreadHandling::OneThreadPerConnection => start_thread(shared, options, fd, peer, context, service),
+                    ThreadHandling::Workers(workers) => workers.connect(fd, peer, context, service),
                 }
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait_for_connection(shared),
@@ -215,68 +220,5 @@ fn start_thread(
             shared.open.fetch_sub(1, Ordering::Relaxed);
             count(Counter::ConnectionErrorsInternal);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Conn, Next, Ready, Service};
-    use std::io::{Read, Write};
-    use std::net::TcpStream;
-
-    /// Greets with `hi`, answers each line with itself; `panic` panics, `quit` closes.
-    struct Lines {
-        greeted: bool,
-    }
-
-    impl Service for Lines {
-        fn ready(&mut self, buffered: &[u8]) -> Ready {
-            if !self.greeted || buffered.contains(&b'\n') { Ready::Serve } else { Ready::NeedMore }
-        }
-
-        fn serve(&mut self, conn: &mut Conn) -> Next {
-            if !self.greeted {
-                self.greeted = true;
-                conn.out().extend_from_slice(b"hi\n");
-                return Next::Idle;
-            }
-            while let Some(end) = conn.buffered().iter().position(|&b| b == b'\n') {
-                let line = conn.buffered()[..=end].to_vec();
-                conn.consume(end + 1);
-                match &line[..] {
-                    b"panic\n" => panic!("as asked"),
-                    b"quit\n" => return Next::Close,
-                    _ => conn.out().extend_from_slice(&line),
-                }
-            }
-            Next::Idle
-        }
-    }
-
-    fn start() -> (Listener, SocketAddr) {
-        let factory = |_: &Peer, _: &TaskContext| Some(Box::new(Lines { greeted: false }) as Box<dyn Service>);
-        let addr = Addr::Tcp("127.0.0.1:0".parse().unwrap());
-        let l = Listener::start(&addr, ListenerOptions::default(), Arc::new(factory)).unwrap();
-        let Addr::Tcp(at) = *l.addr() else { unreachable!() };
-        (l, at)
-    }
-
-    #[test]
-    fn serves_pipelined_lines_and_survives_a_panic() {
-        let (listener, at) = start();
-        let mut bad = TcpStream::connect(at).unwrap();
-        let mut good = TcpStream::connect(at).unwrap();
-        let mut buf = [0; 64];
-        bad.read_exact(&mut buf[..3]).unwrap();
-        bad.write_all(b"panic\n").unwrap();
-        assert_eq!(bad.read(&mut buf).unwrap(), 0);
-        good.write_all(b"a\nbb\nquit\nnever\n").unwrap();
-        let mut all = String::new();
-        // The bytes behind `quit` were not read, so the close may arrive as a reset behind the data.
-        let _ = good.read_to_string(&mut all);
-        assert_eq!(all, "hi\na\nbb\n");
-        drop(listener);
-        assert!(TcpStream::connect(at).is_err());
     }
 }

@@ -2,9 +2,10 @@
 
 mod conn;
 mod listener;
-mod socket;
+pub(crate) mod socket;
 mod thread;
 
+pub(crate) use conn::Link;
 pub use conn::{Conn, Peer};
 pub use listener::{Addr, Listener, ListenerOptions, ThreadHandling};
 

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Sends without raising SIGPIPE; may send less.
-pub(super) fn send(fd: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
+pub(crate) fn send(fd: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
     loop {
         // SAFETY: the slice is valid for the length given, the descriptor is open while borrowed.
         let n = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags | libc::MSG_NOSIGNAL) };
@@ -20,7 +20,7 @@ pub(super) fn send(fd: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> 
 }
 
 /// Appends what has arrived to `to`, at most `max` bytes; 0 when the peer has closed.
-pub(super) fn recv(fd: &OwnedFd, to: &mut Vec<u8>, max: usize, flags: i32) -> io::Result<usize> {
+pub(crate) fn recv(fd: &OwnedFd, to: &mut Vec<u8>, max: usize, flags: i32) -> io::Result<usize> {
     to.reserve(max);
     loop {
         // SAFETY: `max` spare bytes were reserved behind `len`; the kernel initialises the `n` that are added to it.
@@ -42,7 +42,7 @@ pub(super) fn recv(fd: &OwnedFd, to: &mut Vec<u8>, max: usize, flags: i32) -> io
 }
 
 /// Sets SO_RCVTIMEO or SO_SNDTIMEO; `None` waits for ever.
-pub(super) fn set_timeout(fd: &OwnedFd, option: i32, timeout: Option<Duration>) -> io::Result<()> {
+pub(crate) fn set_timeout(fd: &OwnedFd, option: i32, timeout: Option<Duration>) -> io::Result<()> {
     let d = timeout.unwrap_or_default();
     let mut tv = libc::timeval { tv_sec: d.as_secs() as libc::time_t, tv_usec: d.subsec_micros() as libc::suseconds_t };
     if timeout.is_some() && tv.tv_sec == 0 && tv.tv_usec == 0 {
@@ -52,7 +52,7 @@ pub(super) fn set_timeout(fd: &OwnedFd, option: i32, timeout: Option<Duration>) 
 }
 
 /// Sends small packets at once.
-pub(super) fn set_nodelay(fd: &OwnedFd) -> io::Result<()> {
+pub(crate) fn set_nodelay(fd: &OwnedFd) -> io::Result<()> {
     set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32)
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn shutdown_read(fd: i32) {
 }
 
 /// User and process at the other end of a UNIX socket.
-pub(super) fn peer_credentials(fd: &OwnedFd) -> Option<libc::ucred> {
+pub(crate) fn peer_credentials(fd: &OwnedFd) -> Option<libc::ucred> {
     let mut cred = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut len = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: `cred` and `len` are valid places of the sizes given.
@@ -79,4 +79,16 @@ pub(super) fn peer_credentials(fd: &OwnedFd) -> Option<libc::ucred> {
         libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut cred).cast(), &mut len)
     };
     (n == 0).then_some(cred)
+}
+
+/// Ends both directions.
+pub(crate) fn shutdown(fd: i32) {
+    // SAFETY: a plain system call; the caller keeps the descriptor open.
+    unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
+}
+
+/// Calls on the socket no longer wait.
+pub(crate) fn set_nonblocking(fd: i32) {
+    // SAFETY: plain system calls; the caller keeps the descriptor open.
+    unsafe { libc::fcntl(fd, libc::F_SETFL, libc::fcntl(fd, libc::F_GETFL) | libc::O_NONBLOCK) };
 }

@@ -18,7 +18,7 @@ pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, mut service: Bo
     // From now on a kill ends the thread's wait for the client too.
     context.0.route.set_socket(Some(fd.clone()));
     let link = Link::Thread { fd, recv_timeout: None, send_timeout: None };
-    let mut conn = Conn { input: Vec::new(), pos: 0, out: Vec::new(), deadline: None, peer, context, link };
+    let mut conn = Conn::new(peer, context, link);
     let served = catch_unwind(AssertUnwindSafe(|| serve(&mut *service, &mut conn)));
     if let Err(panic) = served {
         super::log_panic("serving a connection", &*panic);
@@ -57,7 +57,7 @@ fn wait(service: &mut dyn Service, conn: &mut Conn) -> io::Result<usize> {
         u32::MAX => None,
         s => Some(Duration::from_secs(s.max(1) as u64)),
     };
-    let Link::Thread { fd, recv_timeout, .. } = &mut conn.link;
+    let Link::Thread { fd, recv_timeout, .. } = &mut conn.link else { unreachable!("a thread's connection") };
     if timeout != *recv_timeout {
         socket::set_timeout(fd, libc::SO_RCVTIMEO, timeout)?;
         *recv_timeout = timeout;

@@ -1,0 +1,70 @@
+//! A stack and the code that runs on it: what worker fibers and simulated tasks are made of.
+
+use std::cell::{Cell, UnsafeCell};
+use std::io;
+use std::ptr;
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+type Co = Coroutine<(), (), (), DefaultStack>;
+
+/// A suspended or running stack. Belongs to one thread; pinned in memory by its owner, because the code on it may hold
+/// pointers to it.
+pub(crate) struct Core {
+    co: UnsafeCell<Option<Co>>,
+    yielder: Cell<*const Yielder<(), ()>>,
+    stack_low: usize,
+}
+
+/// Bytes below which the kernel's guard page lies; none of them may be used.
+const GUARD: usize = 4096;
+
+impl Core {
+    /// A stack of `stack_size` bytes (lazily committed, with a guard page below) that will run `body` at the first
+    /// resume. `body` gets the address at which it can call [`Core::suspend`]: the core must not move after its first
+    /// resume.
+    pub(crate) fn new(stack_size: usize, body: impl FnOnce() + 'static) -> io::Result<Core> {
+        let stack = DefaultStack::new(stack_size)?;
+        let stack_low = stack.limit().get() + GUARD;
+        let co = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, this: ()| {
+            let () = this;
+            FIRST.with(|f| f.set(yielder));
+            body()
+        });
+        Ok(Core { co: UnsafeCell::new(Some(co)), yielder: Cell::new(ptr::null()), stack_low })
+    }
+
+    /// Lowest usable address of the stack.
+    pub(crate) fn stack_low(&self) -> usize {
+        self.stack_low
+    }
+
+    /// Runs the code on the stack until it suspends (`true`) or ends (`false`).
+    ///
+    /// # Safety
+    /// Only on the thread that made it, not from the code on this same stack, and not after it has ended.
+    pub(crate) unsafe fn resume(&self) -> bool {
+        // SAFETY: by the contract nobody else uses the coroutine value now: the code on the stack only uses the yielder.
+        let co = unsafe { (*self.co.get()).as_mut().unwrap_unchecked() };
+        matches!(co.resume(()), CoroutineResult::Yield(()))
+    }
+
+    /// Called first by the body: keeps the way back.
+    pub(crate) fn entered(&self) {
+        self.yielder.set(FIRST.with(|f| f.get()));
+    }
+
+    /// Goes back to the resumer until the next resume.
+    ///
+    /// # Safety
+    /// Only from the code on this stack, after [`Core::entered`].
+    pub(crate) unsafe fn suspend(&self) {
+        // SAFETY: the yielder lives on the stack that is running, below this frame.
+        unsafe { (*self.yielder.get()).suspend(()) }
+    }
+}
+
+thread_local! {
+    static FIRST: Cell<*const Yielder<(), ()>> = const { Cell::new(ptr::null()) };
+}

@@ -1,0 +1,634 @@
+//! Connections of a worker.
+//!
+//! Who owns what: between requests the worker owns all of a [`WorkerConn`]. While a fiber serves it (`fiber` is set), the
+//! fiber owns `service` and `conn` exclusively and the worker's loop touches only the other fields; bytes that arrive
+//! meanwhile wait in `pending`. The kernel owns `sending` while `send_inflight`.
+
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+
+use gannet_base::sync::atomic::Ordering::Relaxed;
+use gannet_telemetry::Wait;
+
+use super::driver::{Driver, SendMode};
+use super::{Fiber, Job, SWEEP_NS, Worker};
+use crate::serve::{Conn, Link, Next, Peer, Ready, Service, log_panic, socket};
+use crate::task::{Interrupt, TaskContext, Unpark};
+use crate::{mask_interrupts, park};
+
+/// One connection.
+#[repr(align(16))]
+pub(crate) struct WorkerConn {
+    fd: OwnedFd,
+    id: u64,
+    service: UnsafeCell<Box<dyn Service>>,
+    conn: UnsafeCell<Conn>,
+    pub(super) context: TaskContext,
+    /// The fiber that serves it now, or null.
+    pub(super) fiber: Cell<*const Fiber>,
+    /// Received while being served.
+    pending: RefCell<Vec<u8>>,
+    /// A reception is with the kernel (ring), or the socket may hold bytes not yet read (epoll: the opposite).
+    receiving: Cell<bool>,
+    readable: Cell<bool>,
+    writable: Cell<bool>,
+    eof: Cell<bool>,
+    /// Why the socket cannot be used any more: an errno.
+    error: Cell<i32>,
+    /// The serving fiber is parked for bytes, or for the send to end.
+    awaits: Cell<bool>,
+    sending: RefCell<Vec<u8>>,
+    sent: Cell<usize>,
+    send_inflight: Cell<bool>,
+    /// Requests with the kernel that name this connection.
+    inflight: Cell<u32>,
+    closing: Cell<bool>,
+    /// Second (of the worker's clock) in which it last became idle, or was closed.
+    since_s: Cell<u32>,
+    index: Cell<u32>,
+}
+
+/// Bytes that may wait in `pending`; reception stops beyond.
+const MAX_PENDING: usize = 64 << 10;
+/// Bytes received by one system call where the ring does not do it.
+const CHUNK: usize = 16 << 10;
+/// Buffers kept by a worker, and the largest one worth keeping.
+const KEEP_BUFFERS: usize = 256;
+const KEEP_CAPACITY: usize = 64 << 10;
+/// A closed connection whose peer does not take the last reply is cut off after this many seconds.
+const LINGER_S: u32 = 10;
+
+fn seconds(now: u64) -> u32 {
+    (now / 1_000_000_000) as u32
+}
+
+impl Worker {
+    fn take_buffer(&self) -> Vec<u8> {
+        self.buffers.borrow_mut().pop().unwrap_or_default()
+    }
+
+    fn keep_buffer(&self, mut buffer: Vec<u8>) {
+        if buffer.capacity() == 0 || buffer.capacity() > KEEP_CAPACITY {
+            return;
+        }
+        buffer.clear();
+        let mut kept = self.buffers.borrow_mut();
+        if kept.len() < KEEP_BUFFERS {
+            kept.push(buffer);
+        }
+    }
+
+    pub(super) fn open_conn(&self, fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dyn Service>) {
+        let id = context.0.route.worker().map_or(0, |&(_, id)| id);
+        let raw = fd.as_raw_fd();
+        let conn = Box::new(WorkerConn {
+            fd,
+            id,
+            service: UnsafeCell::new(service),
+            conn: UnsafeCell::new(Conn::new(peer, context.clone(), Link::Worker(NonNull::dangling()))),
+            context,
+            fiber: Cell::new(std::ptr::null()),
+            pending: RefCell::default(),
+            receiving: Cell::new(false),
+            readable: Cell::new(false),
+            writable: Cell::new(true),
+            eof: Cell::new(false),
+            error: Cell::new(0),
+            awaits: Cell::new(false),
+            sending: RefCell::default(),
+            sent: Cell::new(0),
+            send_inflight: Cell::new(false),
+            inflight: Cell::new(0),
+            closing: Cell::new(false),
+            since_s: Cell::new(seconds(self.now.get())),
+            index: Cell::new(self.conns.borrow().len() as u32),
+        });
+        let c = NonNull::from(Box::leak(conn));
+        // SAFETY: just made; nobody else has it.
+        unsafe { (*c.as_ref().conn.get()).link = Link::Worker(c) };
+        if self.conns.borrow().is_empty() && self.lingering.borrow().is_empty() {
+            self.next_sweep.set(self.now.get() + SWEEP_NS);
+        }
+        self.conns.borrow_mut().push(c);
+        self.by_id.borrow_mut().insert(id, c);
+        if let Driver::Epoll(epoll) = &self.driver {
+            socket::set_nonblocking(raw);
+            if epoll.add(raw, c.as_ptr() as usize).is_err() {
+                return self.start_fiber(Job::Close(c));
+            }
+        }
+        if self.stopping.get() {
+            return self.start_fiber(Job::Close(c));
+        }
+        self.dispatch(c);
+    }
+
+    /// Lets the service of an idle connection look at its bytes, and does what it says.
+    fn dispatch(&self, c: NonNull<WorkerConn>) {
+        // SAFETY: connections are freed only by `release`, which no event can follow.
+        let wc = unsafe { c.as_ref() };
+        debug_assert!(wc.fiber.get().is_null());
+        // SAFETY: no fiber serves it, so the worker owns both.
+        let ready = unsafe { (*wc.service.get()).ready((*wc.conn.get()).buffered()) };
+        match ready {
+            Ready::NeedMore => self.become_idle(c),
+            Ready::Serve => {
+                // Also while it is served: the peer's end is then seen at once.
+                self.want_bytes(wc);
+                self.start_fiber(Job::Serve(c))
+            }
+            Ready::Close => self.start_fiber(Job::Close(c)),
+        }
+    }
+
+    /// Waits for the client's next bytes, holding no buffers if none are needed.
+    fn become_idle(&self, c: NonNull<WorkerConn>) {
+        // SAFETY: as in `dispatch`; no fiber serves it any more.
+        let (wc, conn) = unsafe { (c.as_ref(), &mut *c.as_ref().conn.get()) };
+        wc.fiber.set(std::ptr::null());
+        wc.since_s.set(seconds(self.now.get()));
+        if conn.buffered().is_empty() {
+            self.keep_buffer(std::mem::take(&mut conn.input));
+            conn.pos = 0;
+        }
+        self.keep_buffer(std::mem::take(&mut conn.out));
+        self.want_bytes(wc);
+    }
+
+    /// Makes sure that bytes which arrive are received.
+    fn want_bytes(&self, wc: &WorkerConn) {
+        if wc.eof.get() || wc.error.get() != 0 || wc.closing.get() {
+            return;
+        }
+        match &self.driver {
+            Driver::Ring(ring) => {
+                if !wc.receiving.replace(true) {
+                    wc.inflight.set(wc.inflight.get() + 1);
+                    ring.receive(wc.fd.as_raw_fd(), wc as *const WorkerConn as usize);
+                }
+            }
+            Driver::Epoll(_) => {}
+        }
+    }
+
+    pub(super) fn on_received(&self, key: usize, result: i32, buffer: Option<u16>, more: bool) {
+        let c = NonNull::new(key as *mut WorkerConn).expect("a connection");
+        // SAFETY: `inflight` counts this request, so the connection is alive.
+        let wc = unsafe { c.as_ref() };
+        if !more {
+            wc.receiving.set(false);
+            wc.inflight.set(wc.inflight.get() - 1);
+        }
+        let Driver::Ring(ring) = &self.driver else { return };
+        let bytes = match buffer {
+            Some(id) => ring.buffer(id, result.max(0) as usize),
+            None => &[],
+        };
+        let dispatch = !wc.closing.get() && result > 0 && self.take_bytes(c, bytes);
+        if let Some(id) = buffer {
+            ring.give_back(id);
+        }
+        if wc.closing.get() {
+            return self.try_release(wc);
+        }
+        match result {
+            1.. if dispatch => self.dispatch(c),
+            1.. => {
+                if wc.pending.borrow().len() < MAX_PENDING {
+                    self.want_bytes(wc);
+                } else if wc.receiving.get() {
+                    ring.cancel_receive(key);
+                }
+            }
+            0 => self.on_end(c, 0),
+            // All provided buffers were in use for a moment; or the reception was stopped because enough is pending.
+            e if -e == libc::ENOBUFS || -e == libc::EINTR => self.want_bytes(wc),
+            e if -e == libc::ECANCELED => {
+                if wc.awaits.get() || wc.fiber.get().is_null() {
+                    self.want_bytes(wc);
+                }
+            }
+            e => self.on_end(c, -e),
+        }
+    }
+
+    /// Keeps bytes that have arrived. `true` when the service should look at them.
+    fn take_bytes(&self, c: NonNull<WorkerConn>, bytes: &[u8]) -> bool {
+        // SAFETY: as in `dispatch`.
+        let wc = unsafe { c.as_ref() };
+        if wc.fiber.get().is_null() {
+            // SAFETY: no fiber serves it: the worker owns `conn`.
+            let conn = unsafe { &mut *wc.conn.get() };
+            if conn.input.capacity() == 0 {
+                conn.input = self.take_buffer();
+            }
+            conn.input.extend_from_slice(bytes);
+            return true;
+        }
+        wc.pending.borrow_mut().extend_from_slice(bytes);
+        wake_if_waiting(wc);
+        false
+    }
+
+    /// The peer has closed (0) or the socket has failed.
+    fn on_end(&self, c: NonNull<WorkerConn>, errno: i32) {
+        // SAFETY: as in `dispatch`.
+        let wc = unsafe { c.as_ref() };
+        wc.eof.set(true);
+        wc.error.set(errno);
+        if wc.closing.get() {
+            self.try_release(wc);
+        } else if wc.fiber.get().is_null() {
+            self.start_fiber(Job::Close(c));
+        } else {
+            wc.context.interrupt(Interrupt::PeerGone);
+            wake_if_waiting(wc);
+        }
+    }
+
+    pub(super) fn on_ready(&self, key: usize, readable: bool, writable: bool) {
+        let c = NonNull::new(key as *mut WorkerConn).expect("a connection");
+        // SAFETY: with epoll a connection is freed by `release` only after this batch of events (see there).
+        let wc = unsafe { c.as_ref() };
+        if wc.closing.get() && !wc.send_inflight.get() {
+            return;
+        }
+        if writable {
+            wc.writable.set(true);
+            if wc.send_inflight.get() {
+                self.continue_send(c);
+            }
+        }
+        if readable && !wc.closing.get() {
+            wc.readable.set(true);
+            self.read_socket(c);
+        }
+    }
+
+    /// With epoll: reads what the socket holds, within bounds.
+    fn read_socket(&self, c: NonNull<WorkerConn>) {
+        // SAFETY: as in `dispatch`.
+        let wc = unsafe { c.as_ref() };
+        while wc.readable.get() && !wc.eof.get() && !wc.closing.get() {
+            let serving = !wc.fiber.get().is_null();
+            if serving && wc.pending.borrow().len() >= MAX_PENDING {
+                return;
+            }
+            let mut chunk = self.take_buffer();
+            let n = socket::recv(&wc.fd, &mut chunk, CHUNK, libc::MSG_DONTWAIT);
+            // Less than asked for: the socket is empty, and the next arrival is a new edge (epoll(7)).
+            if matches!(n, Ok(n) if n < CHUNK) {
+                wc.readable.set(false);
+            }
+            match n {
+                Ok(0) => self.on_end(c, 0),
+                Ok(_) => {
+                    let dispatch = self.take_bytes(c, &chunk);
+                    self.keep_buffer(chunk);
+                    if dispatch {
+                        self.dispatch(c);
+                    }
+                    continue;
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => wc.readable.set(false),
+                Err(e) => self.on_end(c, e.raw_os_error().unwrap_or(libc::EIO)),
+            }
+            self.keep_buffer(chunk);
+        }
+    }
+
+    /// Sends `bytes` without waiting for the end. None may be under way.
+    fn start_send(&self, wc: &WorkerConn, bytes: Vec<u8>) {
+        debug_assert!(!wc.send_inflight.get());
+        let mut done = 0;
+        let direct = self.options.send == SendMode::Direct || matches!(self.driver, Driver::Epoll(_));
+        if direct && wc.error.get() == 0 {
+            match socket::send(&wc.fd, &bytes, libc::MSG_DONTWAIT) {
+                Ok(n) => done = n,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) => wc.error.set(e.raw_os_error().unwrap_or(libc::EIO)),
+            }
+        }
+        if done == bytes.len() || wc.error.get() != 0 {
+            return self.keep_buffer(bytes);
+        }
+        wc.sent.set(done);
+        *wc.sending.borrow_mut() = bytes;
+        wc.send_inflight.set(true);
+        wc.writable.set(false);
+        self.send_rest(wc);
+    }
+
+    /// Gives the unsent part of `sending` to the ring; with epoll the next edge continues.
+    fn send_rest(&self, wc: &WorkerConn) {
+        if let Driver::Ring(ring) = &self.driver {
+            wc.inflight.set(wc.inflight.get() + 1);
+            let sending = wc.sending.borrow();
+            let rest = &sending[wc.sent.get()..];
+            // SAFETY: `sending` is neither changed nor freed while `send_inflight`, and the connection outlives its
+            // inflight requests.
+            unsafe { ring.send(wc.fd.as_raw_fd(), rest.as_ptr(), rest.len(), wc as *const WorkerConn as usize) };
+        }
+    }
+
+    pub(super) fn on_sent(&self, key: usize, result: i32) {
+        let c = NonNull::new(key as *mut WorkerConn).expect("a connection");
+        // SAFETY: `inflight` counts this request, so the connection is alive.
+        let wc = unsafe { c.as_ref() };
+        wc.inflight.set(wc.inflight.get() - 1);
+        if result < 0 && -result != libc::EINTR && -result != libc::EAGAIN {
+            wc.error.set(-result);
+        }
+        wc.sent.set(wc.sent.get() + result.max(0) as usize);
+        if wc.error.get() == 0 && wc.sent.get() < wc.sending.borrow().len() {
+            return self.send_rest(wc);
+        }
+        self.end_send(c);
+    }
+
+    /// With epoll: goes on sending.
+    fn continue_send(&self, c: NonNull<WorkerConn>) {
+        // SAFETY: as in `dispatch`.
+        let wc = unsafe { c.as_ref() };
+        while wc.sent.get() < wc.sending.borrow().len() {
+            match socket::send(&wc.fd, &wc.sending.borrow()[wc.sent.get()..], libc::MSG_DONTWAIT) {
+                Ok(n) => wc.sent.set(wc.sent.get() + n),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return wc.writable.set(false),
+                Err(e) => {
+                    wc.error.set(e.raw_os_error().unwrap_or(libc::EIO));
+                    break;
+                }
+            }
+        }
+        self.end_send(c);
+    }
+
+    fn end_send(&self, c: NonNull<WorkerConn>) {
+        // SAFETY: as in `dispatch`.
+        let wc = unsafe { c.as_ref() };
+        wc.send_inflight.set(false);
+        self.keep_buffer(wc.sending.take());
+        if wc.closing.get() {
+            socket::shutdown(wc.fd.as_raw_fd());
+            self.try_release(wc);
+        } else if wc.fiber.get().is_null() {
+            // A reset is seen by the reception too; it closes.
+        } else {
+            wake_if_waiting(wc);
+        }
+    }
+
+    /// The service has been told: nothing more is read; what is unsent still goes out.
+    pub(super) fn finish_close(&self, c: NonNull<WorkerConn>) {
+        // SAFETY: as in `dispatch`.
+        let wc = unsafe { c.as_ref() };
+        wc.fiber.set(std::ptr::null());
+        wc.closing.set(true);
+        wc.since_s.set(seconds(self.now.get()));
+        self.by_id.borrow_mut().remove(&wc.id);
+        let mut conns = self.conns.borrow_mut();
+        let index = wc.index.get() as usize;
+        conns.swap_remove(index);
+        if let Some(moved) = conns.get(index) {
+            // SAFETY: connections in the list are alive.
+            unsafe { moved.as_ref() }.index.set(index as u32);
+        }
+        drop(conns);
+        self.shared.connections.fetch_sub(1, Relaxed);
+        self.lingering.borrow_mut().push(c);
+        if !wc.send_inflight.get() {
+            socket::shutdown(wc.fd.as_raw_fd());
+            self.try_release(wc);
+        }
+    }
+
+    /// A closed connection may be free of requests to the kernel: the next turn of the loop looks. Not now, because
+    /// events already taken from epoll may still name it.
+    fn try_release(&self, wc: &WorkerConn) {
+        if wc.inflight.get() == 0 && !wc.send_inflight.get() {
+            self.reap.set(true);
+        }
+    }
+
+    fn release(&self, c: NonNull<WorkerConn>) {
+        // SAFETY: made by Box::leak; in no list, no request with the kernel, no fiber.
+        drop(unsafe { Box::from_raw(c.as_ptr()) });
+    }
+
+    /// Once a turn: frees closed connections that the kernel has nothing of any more. Once a second: closes those idle
+    /// too long.
+    pub(super) fn sweep(&self) {
+        let due = self.now.get() >= self.next_sweep.get();
+        if (due || self.reap.replace(false)) && !self.lingering.borrow().is_empty() {
+            let all = self.lingering.take();
+            let now_s = seconds(self.now.get());
+            for c in all {
+                // SAFETY: connections in the list are alive.
+                let wc = unsafe { c.as_ref() };
+                let epoll = matches!(self.driver, Driver::Epoll(_));
+                let expired = now_s.saturating_sub(wc.since_s.get()) >= LINGER_S;
+                if wc.inflight.get() == 0 && (!wc.send_inflight.get() || (epoll && expired)) {
+                    self.release(c);
+                    continue;
+                }
+                if expired {
+                    socket::shutdown(wc.fd.as_raw_fd());
+                }
+                self.lingering.borrow_mut().push(c);
+            }
+        }
+        if !due {
+            return;
+        }
+        self.next_sweep.set(self.now.get() + SWEEP_NS);
+        let now_s = seconds(self.now.get());
+        let mut expired = Vec::new();
+        for &c in self.conns.borrow().iter() {
+            // SAFETY: connections in the list are alive; without a fiber the worker owns the service.
+            unsafe {
+                let wc = c.as_ref();
+                if wc.fiber.get().is_null()
+                    && now_s.saturating_sub(wc.since_s.get()) > (*wc.service.get()).idle_timeout_s()
+                {
+                    expired.push(c);
+                }
+            }
+        }
+        expired.into_iter().for_each(|c| self.start_fiber(Job::Close(c)));
+    }
+
+    pub(super) fn conn_interrupted(&self, id: u64) {
+        let Some(&c) = self.by_id.borrow().get(&id) else { return };
+        // SAFETY: connections in the map are alive.
+        let wc = unsafe { c.as_ref() };
+        if !wc.fiber.get().is_null() {
+            // SAFETY: the fiber that serves a connection is alive.
+            unsafe { (*wc.fiber.get()).task.wake_local(self) };
+        } else if wc.context.pending().is_some_and(|i| i >= Interrupt::PeerGone) {
+            self.start_fiber(Job::Close(c));
+        }
+    }
+
+    pub(super) fn stop_conns(&self) {
+        let all: Vec<_> = self.conns.borrow().clone();
+        for c in all {
+            // SAFETY: closing one connection frees no other, and a connection of the copied list that has been closed
+            // meanwhile would be one that another's close closed: there are none.
+            let wc = unsafe { c.as_ref() };
+            if wc.fiber.get().is_null() {
+                self.start_fiber(Job::Close(c));
+            } else {
+                wc.context.interrupt(Interrupt::Shutdown);
+            }
+        }
+    }
+}
+
+fn wake_if_waiting(wc: &WorkerConn) {
+    if wc.awaits.get() && !wc.fiber.get().is_null() {
+        // SAFETY: the fiber that serves a connection is alive.
+        unsafe { (*wc.fiber.get()).task.wake_local(super::fiber::worker()) };
+    }
+}
+
+/// Runs on a fiber: serves a connection until it has no whole request left.
+pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>) {
+    // SAFETY: while this fiber serves it, it owns `service` and `conn`, and the connection is not freed.
+    let (wc, service, conn) = unsafe { (c.as_ref(), &mut **c.as_ref().service.get(), &mut *c.as_ref().conn.get()) };
+    if conn.out.capacity() == 0 {
+        conn.out = worker.take_buffer();
+    }
+    loop {
+        let served = catch_unwind(AssertUnwindSafe(|| service.serve(conn)));
+        let next = served.unwrap_or_else(|panic| {
+            log_panic("serving a connection", &*panic);
+            // Half a reply helps nobody.
+            conn.out.clear();
+            Next::Close
+        });
+        let sent = if conn.out.is_empty() { Ok(()) } else { send_all(worker, wc, conn) };
+        let killed = wc.context.pending().is_some_and(|i| i >= Interrupt::PeerGone);
+        if next == Next::Close || sent.is_err() || killed || worker.stopping.get() {
+            break;
+        }
+        take_pending(worker, wc, conn);
+        if conn.buffered().is_empty() && !wc.eof.get() {
+            return worker.become_idle(c);
+        }
+        match service.ready(conn.buffered()) {
+            Ready::Serve => {
+                if conn.out.capacity() == 0 {
+                    conn.out = worker.take_buffer();
+                }
+            }
+            Ready::NeedMore if !wc.eof.get() => return worker.become_idle(c),
+            _ => break,
+        }
+    }
+    close(worker, c);
+}
+
+/// Runs on a fiber: tells the service, then closes.
+pub(super) fn close(worker: &Worker, c: NonNull<WorkerConn>) {
+    {
+        // SAFETY: as in `serve`.
+        let (wc, service, conn) = unsafe { (c.as_ref(), &mut **c.as_ref().service.get(), &mut *c.as_ref().conn.get()) };
+        let _mask = mask_interrupts();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| service.closed(conn))) {
+            log_panic("closing a connection", &*panic);
+        } else if !conn.out.is_empty() && wc.error.get() == 0 && !wc.send_inflight.get() {
+            worker.start_send(wc, std::mem::take(&mut conn.out));
+        }
+    }
+    worker.finish_close(c);
+}
+
+/// Sends all output without waiting for its end, except for that of an earlier one.
+fn send_all(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<()> {
+    wait_for_send(wc, conn.deadline)?;
+    worker.start_send(wc, std::mem::take(&mut conn.out));
+    check(wc)
+}
+
+fn check(wc: &WorkerConn) -> io::Result<()> {
+    match wc.error.get() {
+        0 => Ok(()),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
+}
+
+fn wait_for_send(wc: &WorkerConn, deadline: Option<u64>) -> io::Result<()> {
+    while wc.send_inflight.get() {
+        await_event(wc, Wait::ClientWrite, deadline)?;
+    }
+    check(wc)
+}
+
+/// Parks the serving fiber until something happens to its connection.
+fn await_event(wc: &WorkerConn, why: Wait, deadline: Option<u64>) -> io::Result<()> {
+    wc.awaits.set(true);
+    let unpark = park(why, deadline);
+    wc.awaits.set(false);
+    match unpark {
+        Unpark::Woken => Ok(()),
+        Unpark::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+        Unpark::Interrupted => Err(io::ErrorKind::Interrupted.into()),
+    }
+}
+
+/// Moves bytes that arrived during the service to where it sees them.
+fn take_pending(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> usize {
+    let mut pending = wc.pending.borrow_mut();
+    let n = pending.len();
+    if n == 0 {
+        return 0;
+    }
+    if conn.input.capacity() == 0 {
+        conn.input = std::mem::take(&mut pending);
+    } else {
+        conn.input.extend_from_slice(&pending);
+        worker.keep_buffer(std::mem::take(&mut pending));
+    }
+    n
+}
+
+/// [`Conn::fill`] for a connection on a worker.
+pub(crate) fn fill(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<usize> {
+    // SAFETY: called by the serving fiber through its `Conn`: the connection is alive. `conn` is this connection's own,
+    // and only shared access is made through `wc`.
+    let wc = unsafe { c.as_ref() };
+    let worker = super::fiber::worker();
+    loop {
+        let n = take_pending(worker, wc, conn);
+        if n > 0 {
+            return Ok(n);
+        }
+        if wc.eof.get() {
+            return check(wc).map(|()| 0);
+        }
+        check(wc)?;
+        match &worker.driver {
+            Driver::Ring(_) => worker.want_bytes(wc),
+            Driver::Epoll(_) if wc.readable.get() => {
+                worker.read_socket(c);
+                continue;
+            }
+            Driver::Epoll(_) => {}
+        }
+        await_event(wc, Wait::ClientRead, conn.deadline)?;
+    }
+}
+
+/// [`Conn::flush`] for a connection on a worker: returns when the kernel has taken all.
+pub(crate) fn flush(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<()> {
+    // SAFETY: as in `fill`.
+    let wc = unsafe { c.as_ref() };
+    let worker = super::fiber::worker();
+    send_all(worker, wc, conn)?;
+    wait_for_send(wc, conn.deadline)?;
+    conn.out = worker.take_buffer();
+    Ok(())
+}

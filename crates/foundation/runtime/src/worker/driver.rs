@@ -1,0 +1,146 @@
+//! What a worker waits on: the kernel's rings, or epoll where those are refused.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use super::ring::Ring;
+use crate::os::Op;
+
+/// What happened, as the worker's loop sees it. `key` is what the operation was started with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// Somebody wrote to the worker's eventfd.
+    Mail,
+    /// A file operation ended: byte count or negated error number.
+    Op { key: usize, result: i32 },
+    /// Bytes arrived in provided buffer `buffer`, or the peer closed (0), or an error. `more` if the reception goes on.
+    Received { key: usize, result: i32, buffer: Option<u16>, more: bool },
+    /// A send ended.
+    Sent { key: usize, result: i32 },
+    /// Epoll says that a socket can be read or written.
+    Ready { key: usize, readable: bool, writable: bool },
+}
+
+/// How bytes are received on the ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecvMode {
+    /// One request gives many completions.
+    Multishot,
+    /// One request for each reception.
+    Oneshot,
+}
+
+/// How replies are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendMode {
+    /// By a system call of their own, at once.
+    Direct,
+    /// Through the ring, together with other requests.
+    Ring,
+}
+
+pub(crate) enum Driver {
+    Ring(Ring),
+    Epoll(Epoll),
+}
+
+pub(crate) fn new_eventfd() -> io::Result<OwnedFd> {
+    // SAFETY: eventfd gives a new descriptor that nobody else owns, or -1.
+    unsafe {
+        let fd = libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK);
+        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+pub(crate) fn signal(fd: &OwnedFd) {
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: eight valid bytes are written to an open eventfd.
+    unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+}
+
+impl Driver {
+    /// Waits for events (at most `timeout` ns; `Some(0)` does not wait, `None` waits for ever) and appends them.
+    pub(crate) fn wait(&self, timeout: Option<u64>, events: &mut Vec<Event>) {
+        match self {
+            Driver::Ring(r) => r.wait(timeout, events),
+            Driver::Epoll(e) => e.wait(timeout, events),
+        }
+    }
+
+    /// Starts a file operation.
+    ///
+    /// # Safety
+    /// What the operation points to must stay valid until its event has come.
+    pub(crate) unsafe fn start(&self, op: &Op, key: usize, shared: &std::sync::Arc<super::WorkerShared>) {
+        match self {
+            // SAFETY: passed on.
+            Driver::Ring(r) => unsafe { r.start(op, key) },
+            Driver::Epoll(_) => {
+                struct Send_(Op);
+                // SAFETY: the caller keeps what the pointers point to valid; they are used by one thread at a time.
+                unsafe impl Send for Send_ {}
+                let (op, shared) = (Send_(*op), shared.clone());
+                crate::pool::submit(Box::new(move || {
+                    let op = op;
+                    let result = op.0.execute();
+                    shared.post(super::Message::OpDone { key, result });
+                }));
+            }
+        }
+    }
+}
+
+pub(crate) struct Epoll {
+    fd: OwnedFd,
+}
+
+/// Key of the eventfd.
+const MAIL: u64 = 0;
+
+impl Epoll {
+    pub(crate) fn new(mail: RawFd) -> io::Result<Epoll> {
+        // SAFETY: epoll_create1 gives a new descriptor that nobody else owns, or -1.
+        let fd = unsafe {
+            let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            OwnedFd::from_raw_fd(fd)
+        };
+        let epoll = Epoll { fd };
+        epoll.add(mail, MAIL as usize)?;
+        Ok(epoll)
+    }
+
+    /// Watches a descriptor, edge-triggered, until it is closed.
+    pub(crate) fn add(&self, fd: RawFd, key: usize) -> io::Result<()> {
+        let events = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
+        let mut event = libc::epoll_event { events, u64: key as u64 };
+        // SAFETY: both descriptors are open, `event` is valid for the call.
+        let n = unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) };
+        if n < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    fn wait(&self, timeout: Option<u64>, events: &mut Vec<Event>) {
+        let mut found = [libc::epoll_event { events: 0, u64: 0 }; 256];
+        let ms = match timeout {
+            None => -1,
+            Some(ns) => ns.div_ceil(1_000_000).min(1 << 30) as i32,
+        };
+        // SAFETY: `found` has room for the number of events given.
+        let n = unsafe { libc::epoll_wait(self.fd.as_raw_fd(), found.as_mut_ptr(), found.len() as i32, ms) };
+        for e in &found[..n.max(0) as usize] {
+            let (mask, key) = (e.events as i32, e.u64);
+            events.push(if key == MAIL {
+                Event::Mail
+            } else {
+                let hung = mask & (libc::EPOLLHUP | libc::EPOLLERR) != 0;
+                Event::Ready {
+                    key: key as usize,
+                    readable: hung || mask & (libc::EPOLLIN | libc::EPOLLRDHUP) != 0,
+                    writable: hung || mask & libc::EPOLLOUT != 0,
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Fibers of a worker: pooled stacks that take one job after the other.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use gannet_telemetry::{Counter, count};
+
+use super::{KEEP_IDLE, Worker, WorkerConn};
+use crate::cx::{CX, Kind};
+use crate::fiber::Core;
+use crate::task::{ContextInner, Home, Route, Task, TaskContext};
+
+/// What a fiber does next.
+pub(crate) enum Job {
+    /// Serve what a connection has received.
+    Serve(NonNull<WorkerConn>),
+    /// Tell a connection's service that it ends, then close it.
+    Close(NonNull<WorkerConn>),
+    /// A background task.
+    Call(Box<dyn FnOnce() + Send>, TaskContext),
+    /// Leave the stack for good.
+    Exit,
+}
+
+/// Why a fiber went back to the worker's loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Running,
+    /// Until its task is woken, or its timer fires.
+    Parked,
+    /// Until somebody makes it ready.
+    Blocked,
+    /// Ready again at once.
+    Yielded,
+    /// The job is done.
+    Done,
+}
+
+/// One fiber. Never moves, freed only by its worker.
+pub(crate) struct Fiber {
+    core: Core,
+    pub(crate) task: Arc<Task>,
+    job: Cell<Option<Job>>,
+    /// The context it has between jobs.
+    own: Arc<ContextInner>,
+    pub(crate) context: Cell<*const ContextInner>,
+    pub(crate) state: Cell<State>,
+    pub(crate) timer: Cell<Option<(u64, u64)>>,
+    /// When it last began to run.
+    pub(crate) resumed_at: Cell<u64>,
+}
+
+/// The fiber that runs on this thread.
+pub(crate) fn current() -> NonNull<Fiber> {
+    NonNull::new(CX.with(|cx| cx.fiber.get()).cast_mut()).expect("on a fiber")
+}
+
+/// The worker of this thread.
+pub(crate) fn worker<'a>() -> &'a Worker {
+    let worker = CX.with(|cx| cx.worker.get());
+    assert!(!worker.is_null());
+    // SAFETY: set by the worker's thread for as long as its loop runs, and all fibers of the thread run inside it.
+    unsafe { &*worker }
+}
+
+/// Suspends the current fiber.
+pub(crate) fn suspend(why: State) {
+    let fiber = current();
+    // SAFETY: the current fiber is alive, and this code runs on its stack.
+    unsafe {
+        let fiber = fiber.as_ref();
+        fiber.state.set(why);
+        fiber.core.suspend();
+    }
+}
+
+/// Suspends the current fiber until somebody makes it ready. The caller checks its condition and blocks again.
+pub(crate) fn block() {
+    suspend(State::Blocked);
+}
+
+/// Parks the current fiber until its task is woken (`true`) or the deadline passes.
+pub(crate) fn park(task: &Task, deadline: Option<u64>) -> bool {
+    if !task.begin_park() {
+        return true;
+    }
+    let this = current();
+    // SAFETY: the current fiber is alive.
+    let fiber = unsafe { this.as_ref() };
+    if let Some(deadline) = deadline {
+        fiber.timer.set(Some(worker().add_timer(deadline, this)));
+    }
+    suspend(State::Parked);
+    if let Some(timer) = fiber.timer.take() {
+        worker().remove_timer(timer);
+    }
+    task.end_park()
+}
+
+impl Worker {
+    /// Gives a job to a fiber, and runs it at once.
+    pub(crate) fn start_fiber(&self, job: Job) {
+        let fiber = match self.take_fiber() {
+            Ok(fiber) => fiber,
+            Err(e) => return self.no_fiber(job, e),
+        };
+        // SAFETY: fibers in the idle list, and new ones, are alive.
+        let f = unsafe { fiber.as_ref() };
+        let context = match &job {
+            // SAFETY: a connection with a job is alive.
+            Job::Serve(c) | Job::Close(c) => unsafe {
+                c.as_ref().fiber.set(fiber.as_ptr());
+                Arc::as_ptr(&c.as_ref().context.0)
+            },
+            Job::Call(_, context) => {
+                context.0.attach(&f.task);
+                Arc::as_ptr(&context.0)
+            }
+            Job::Exit => Arc::as_ptr(&f.own),
+        };
+        f.context.set(context);
+        f.job.set(Some(job));
+        self.active.set(self.active.get() + 1);
+        self.resume(fiber);
+    }
+
+    /// No memory for another stack: the connection closes without its service being asked, other jobs are dropped.
+    fn no_fiber(&self, job: Job, error: std::io::Error) {
+        count(Counter::ConnectionErrorsInternal);
+        eprintln!("gannet: no memory for another fiber: {error}");
+        if let Job::Serve(c) | Job::Close(c) = job {
+            self.finish_close(c);
+        }
+    }
+
+    fn take_fiber(&self) -> std::io::Result<NonNull<Fiber>> {
+        if let Some(fiber) = self.idle.borrow_mut().pop() {
+            return Ok(fiber);
+        }
+        count(Counter::FibersCreated);
+        let place: *mut Fiber = Box::into_raw(Box::<Fiber>::new_uninit()).cast();
+        let address = place as usize;
+        let core = match Core::new(self.options.stack_size, move || body(address as *const Fiber)) {
+            Ok(core) => core,
+            Err(e) => {
+                // SAFETY: the box made above, still without a value in it.
+                drop(unsafe { Box::from_raw(place.cast::<std::mem::MaybeUninit<Fiber>>()) });
+                return Err(e);
+            }
+        };
+        let own = ContextInner::new(Route::none());
+        let fiber = Fiber {
+            core,
+            task: Arc::new(Task::new(Home::Fiber { worker: self.shared.clone(), fiber: address })),
+            job: Cell::new(None),
+            context: Cell::new(Arc::as_ptr(&own)),
+            own,
+            state: Cell::new(State::Done),
+            timer: Cell::new(None),
+            resumed_at: Cell::new(0),
+        };
+        // SAFETY: `place` is valid for a Fiber and not yet initialised.
+        unsafe {
+            place.write(fiber);
+            Ok(NonNull::new_unchecked(place))
+        }
+    }
+
+    /// Runs a fiber until it suspends, and does what its state asks for.
+    pub(crate) fn resume(&self, fiber: NonNull<Fiber>) {
+        // SAFETY: fibers are freed only here and in `end_fiber`, when nothing refers to them any more.
+        let f = unsafe { fiber.as_ref() };
+        let before = CX.with(|cx| {
+            debug_assert!(cx.fiber.get().is_null(), "fibers are started by the worker's loop only");
+            cx.kind.set(Kind::Fiber);
+            cx.task.set(Arc::as_ptr(&f.task));
+            cx.context.set(f.context.get());
+            cx.fiber.set(fiber.as_ptr());
+            cx.stack_low.replace(f.core.stack_low())
+        });
+        f.state.set(State::Running);
+        f.resumed_at.set(self.now.get());
+        // SAFETY: this is the fiber's thread, on the thread's own stack; fibers with a job have not ended.
+        let alive = unsafe { f.core.resume() };
+        CX.with(|cx| {
+            cx.kind.set(Kind::Worker);
+            cx.task.set(std::ptr::null());
+            cx.context.set(std::ptr::null());
+            cx.fiber.set(std::ptr::null());
+            cx.stack_low.set(before);
+        });
+        debug_assert!(alive);
+        match f.state.get() {
+            State::Done => {
+                self.active.set(self.active.get() - 1);
+                f.context.set(Arc::as_ptr(&f.own));
+                let mut idle = self.idle.borrow_mut();
+                if idle.len() < KEEP_IDLE {
+                    idle.push(fiber);
+                } else {
+                    drop(idle);
+                    self.end_fiber(fiber);
+                }
+            }
+            State::Yielded => self.make_ready(fiber),
+            State::Parked | State::Blocked => {}
+            State::Running => unreachable!("a fiber says why it suspends"),
+        }
+    }
+
+    /// Frees a fiber without a job.
+    pub(crate) fn end_fiber(&self, fiber: NonNull<Fiber>) {
+        // SAFETY: the fiber is in no list, has no job, and its task cannot be parked: nothing refers to it. It was made
+        // by Box::into_raw.
+        unsafe {
+            let f = fiber.as_ref();
+            f.job.set(Some(Job::Exit));
+            let alive = f.core.resume();
+            debug_assert!(!alive);
+            drop(Box::from_raw(fiber.as_ptr()));
+        }
+    }
+}
+
+/// What runs on a fiber's stack.
+fn body(this: *const Fiber) {
+    // SAFETY: the fiber is freed only after this function has returned.
+    let fiber = unsafe { &*this };
+    fiber.core.entered();
+    loop {
+        match fiber.job.take() {
+            None => unreachable!("a fiber is resumed with a job"),
+            Some(Job::Exit) => return,
+            Some(Job::Serve(conn)) => super::conns::serve(worker(), conn),
+            Some(Job::Close(conn)) => super::conns::close(worker(), conn),
+            Some(Job::Call(f, context)) => {
+                let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+                if let Err(panic) = outcome {
+                    crate::serve::log_panic("running a background task", &*panic);
+                }
+                drop(context);
+            }
+        }
+        fiber.state.set(State::Done);
+        // SAFETY: on this fiber's own stack.
+        unsafe { fiber.core.suspend() };
+    }
+}

@@ -1,0 +1,323 @@
+//! Connections served by threads and by workers, on the ring and on epoll: the same service, the same behaviour.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use gannet_runtime::{
+    Addr, Conn, Interrupt, IoMode, Listener, ListenerOptions, Next, Peer, Ready, RecvMode, SendMode, Service,
+    TaskContext, ThreadHandling, Unpark, Wait, WorkerOptions, Workers, now_ns, park,
+};
+
+#[derive(Default)]
+struct Seen {
+    closed: AtomicUsize,
+    interrupted: AtomicUsize,
+    contexts: Mutex<Vec<TaskContext>>,
+}
+
+/// Greets with `hi`, then obeys one command a line.
+struct Lines {
+    greeted: bool,
+    idle_timeout: u32,
+    seen: Arc<Seen>,
+}
+
+impl Service for Lines {
+    fn ready(&mut self, buffered: &[u8]) -> Ready {
+        if !self.greeted || buffered.contains(&b'\n') { Ready::Serve } else { Ready::NeedMore }
+    }
+
+    fn serve(&mut self, conn: &mut Conn) -> Next {
+        if !self.greeted {
+            self.greeted = true;
+            conn.out().extend_from_slice(b"hi\n");
+            return Next::Idle;
+        }
+        while let Some(end) = conn.buffered().iter().position(|&b| b == b'\n') {
+            let line = String::from_utf8(conn.buffered()[..end].to_vec()).unwrap();
+            conn.consume(end + 1);
+            let (command, arg) = line.split_once(' ').unwrap_or((&line, ""));
+            match command {
+                "panic" => panic!("as asked"),
+                "quit" => return Next::Close,
+                // Waits until interrupted.
+                "hang" => match park(Wait::UserLock, None) {
+                    Unpark::Interrupted => {
+                        self.seen.interrupted.fetch_add(1, SeqCst);
+                        conn.context().clear(Interrupt::Query);
+                        conn.out().extend_from_slice(b"interrupted\n");
+                    }
+                    other => panic!("{other:?}"),
+                },
+                "sleep" => {
+                    let until = now_ns() + arg.parse::<u64>().unwrap() * 1_000_000;
+                    while park(Wait::UserSleep, Some(until)) == Unpark::Woken {}
+                    conn.out().extend_from_slice(b"slept\n");
+                }
+                // Takes `arg` bytes that follow, and answers with their sum.
+                "put" => {
+                    let (mut left, mut sum) = (arg.parse::<usize>().unwrap(), 0u64);
+                    while left > 0 {
+                        let n = conn.buffered().len().min(left);
+                        sum += conn.buffered()[..n].iter().map(|&b| b as u64).sum::<u64>();
+                        conn.consume(n);
+                        left -= n;
+                        if left > 0 && !matches!(conn.fill(), Ok(1..)) {
+                            return Next::Close;
+                        }
+                    }
+                    conn.out().extend_from_slice(format!("{sum}\n").as_bytes());
+                }
+                // Sends `arg` lines in many flushes.
+                "get" => {
+                    for i in 0..arg.parse::<u32>().unwrap() {
+                        conn.out().extend_from_slice(format!("{i:063}\n").as_bytes());
+                        if conn.out().len() > 16 << 10 && conn.flush().is_err() {
+                            return Next::Close;
+                        }
+                    }
+                }
+                "short" => {
+                    conn.set_deadline(Some(now_ns() + 30_000_000));
+                    let e = conn.fill().unwrap_err();
+                    conn.set_deadline(None);
+                    conn.out().extend_from_slice(format!("{:?}\n", e.kind()).as_bytes());
+                }
+                _ => conn.out().extend_from_slice(format!("{line}\n").as_bytes()),
+            }
+        }
+        Next::Idle
+    }
+
+    fn closed(&mut self, _: &mut Conn) {
+        // May wait here, whatever the reason of the end.
+        let until = Some(now_ns() + 1_000_000);
+        while park(Wait::UserSleep, until) != Unpark::TimedOut {}
+        self.seen.closed.fetch_add(1, SeqCst);
+    }
+
+    fn idle_timeout_s(&self) -> u32 {
+        self.idle_timeout
+    }
+}
+
+struct Server {
+    at: SocketAddr,
+    seen: Arc<Seen>,
+    listener: Option<Listener>,
+    workers: Option<Arc<Workers>>,
+}
+
+fn start(workers: Option<WorkerOptions>, idle_timeout: u32) -> Server {
+    let seen = Arc::new(Seen::default());
+    let s = seen.clone();
+    let factory = move |_: &Peer, context: &TaskContext| {
+        s.contexts.lock().unwrap().push(context.clone());
+        Some(Box::new(Lines { greeted: false, idle_timeout, seen: s.clone() }) as Box<dyn Service>)
+    };
+    let workers = workers.map(|o| Arc::new(Workers::start(o).unwrap()));
+    let handling = match &workers {
+        None => ThreadHandling::OneThreadPerConnection,
+        Some(w) => ThreadHandling::Workers(w.clone()),
+    };
+    let addr = Addr::Tcp("127.0.0.1:0".parse().unwrap());
+    let options = ListenerOptions { handling, ..ListenerOptions::default() };
+    let listener = Listener::start(&addr, options, Arc::new(factory)).unwrap();
+    let Addr::Tcp(at) = *listener.addr() else { unreachable!() };
+    Server { at, seen, listener: Some(listener), workers }
+}
+
+impl Server {
+    fn connect(&self) -> TcpStream {
+        let mut s = TcpStream::connect(self.at).unwrap();
+        s.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        assert_eq!(line(&mut s), "hi");
+        s
+    }
+
+    fn stop(mut self) {
+        self.listener = None;
+        if let Some(workers) = self.workers.take() {
+            assert!(workers.shutdown(Duration::from_secs(10)), "clean shutdown");
+        }
+    }
+}
+
+fn line(s: &mut TcpStream) -> String {
+    let (mut all, mut one) = (Vec::new(), [0]);
+    loop {
+        match s.read(&mut one) {
+            Ok(1) if one[0] != b'\n' => all.push(one[0]),
+            Ok(1) => return String::from_utf8(all).unwrap(),
+            end => panic!("{end:?} after {:?}", String::from_utf8_lossy(&all)),
+        }
+    }
+}
+
+fn eventually(what: &str, f: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !f() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn all_ways(test: impl Fn(Option<WorkerOptions>)) {
+    test(None);
+    let base = WorkerOptions { count: 2, ..WorkerOptions::default() };
+    test(Some(WorkerOptions { io: IoMode::Epoll, ..base.clone() }));
+    for recv in [RecvMode::Multishot, RecvMode::Oneshot] {
+        for send in [SendMode::Ring, SendMode::Direct] {
+            test(Some(WorkerOptions { io: IoMode::Ring, recv, send, ..base.clone() }));
+        }
+    }
+}
+
+#[test]
+fn pipelines_panics_and_goodbyes() {
+    all_ways(|o| {
+        let server = start(o, u32::MAX);
+        let (mut bad, mut good) = (server.connect(), server.connect());
+        bad.write_all(b"panic\n").unwrap();
+        assert_eq!(bad.read(&mut [0]).unwrap(), 0, "a panic closes the connection");
+        good.write_all(b"a\nbb\nc").unwrap();
+        assert_eq!((line(&mut good), line(&mut good)), ("a".into(), "bb".into()));
+        good.write_all(b"cc\nquit\n").unwrap();
+        assert_eq!(line(&mut good), "ccc");
+        assert_eq!(good.read(&mut [0]).unwrap(), 0);
+        let gone = server.connect();
+        drop(gone);
+        eventually("all closed", || server.seen.closed.load(SeqCst) == 3);
+        server.stop();
+    });
+}
+
+#[test]
+fn many_connections_at_once() {
+    all_ways(|o| {
+        let server = start(o, u32::MAX);
+        let mut conns: Vec<_> = (0..100).map(|_| server.connect()).collect();
+        for round in 0..10 {
+            for (i, c) in conns.iter_mut().enumerate() {
+                c.write_all(format!("{round}-{i}\n").as_bytes()).unwrap();
+            }
+            for (i, c) in conns.iter_mut().enumerate() {
+                assert_eq!(line(c), format!("{round}-{i}"));
+            }
+        }
+        server.stop();
+    });
+}
+
+#[test]
+fn large_requests_and_slow_readers() {
+    all_ways(|o| {
+        let server = start(o, u32::MAX);
+        let mut c = server.connect();
+        let body: Vec<u8> = (0..3_000_000u32).map(|i| (i % 251) as u8).collect();
+        c.write_all(format!("put {}\n", body.len()).as_bytes()).unwrap();
+        c.write_all(&body).unwrap();
+        assert_eq!(line(&mut c), body.iter().map(|&b| b as u64).sum::<u64>().to_string());
+        // Far more than the socket's buffers hold, with a reader that starts late; another client is served meanwhile.
+        c.write_all(b"get 300000\n").unwrap();
+        let mut other = server.connect();
+        for i in 0..50 {
+            other.write_all(format!("{i}\n").as_bytes()).unwrap();
+            assert_eq!(line(&mut other), i.to_string());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        let mut all = vec![0; 300_000 * 64];
+        c.read_exact(&mut all).unwrap();
+        for (i, l) in all.chunks(64).enumerate() {
+            assert_eq!(l, format!("{i:063}\n").as_bytes());
+        }
+        server.stop();
+    });
+}
+
+#[test]
+fn kill_statement_and_connection() {
+    all_ways(|o| {
+        let workers = o.is_some();
+        let server = start(o, u32::MAX);
+        let mut c = server.connect();
+        c.write_all(b"hang\n").unwrap();
+        let context = server.seen.contexts.lock().unwrap()[0].clone();
+        eventually("it waits", || context.waiting().is_some_and(|(w, _)| w == Wait::UserLock));
+        context.interrupt(Interrupt::Query);
+        assert_eq!(line(&mut c), "interrupted");
+        c.write_all(b"still here\n").unwrap();
+        assert_eq!(line(&mut c), "still here");
+        // Idle, then in a statement.
+        context.interrupt(Interrupt::Connection);
+        assert_eq!(c.read(&mut [0]).unwrap(), 0);
+        eventually("closed", || server.seen.closed.load(SeqCst) == 1);
+        let mut c = server.connect();
+        c.write_all(b"hang\n").unwrap();
+        let context = server.seen.contexts.lock().unwrap()[1].clone();
+        eventually("it waits", || context.waiting().is_some());
+        context.interrupt(Interrupt::Connection);
+        assert_eq!(line(&mut c), "interrupted");
+        assert_eq!(c.read(&mut [0]).unwrap(), 0);
+        if workers {
+            // A client that vanishes during a statement interrupts it.
+            let mut c = server.connect();
+            c.write_all(b"hang\n").unwrap();
+            let context = server.seen.contexts.lock().unwrap()[2].clone();
+            eventually("it waits", || context.waiting().is_some());
+            drop(c);
+            eventually("noticed", || server.seen.interrupted.load(SeqCst) == 3);
+        }
+        server.stop();
+    });
+}
+
+#[test]
+fn deadlines_and_sleeps() {
+    all_ways(|o| {
+        let server = start(o, u32::MAX);
+        let mut c = server.connect();
+        let mut sleepers: Vec<_> = (0..20).map(|_| server.connect()).collect();
+        let start = Instant::now();
+        sleepers.iter_mut().for_each(|s| s.write_all(b"sleep 50\n").unwrap());
+        c.write_all(b"short\n").unwrap();
+        assert_eq!(line(&mut c), "TimedOut");
+        sleepers.iter_mut().for_each(|s| assert_eq!(line(s), "slept"));
+        let took = start.elapsed();
+        assert!(
+            took >= Duration::from_millis(50) && took < Duration::from_secs(2),
+            "they sleep side by side: {took:?}"
+        );
+        server.stop();
+    });
+}
+
+#[test]
+fn idle_connections_are_closed() {
+    for o in [None, Some(WorkerOptions { count: 1, ..WorkerOptions::default() })] {
+        let server = start(o, 1);
+        let mut c = server.connect();
+        assert_eq!(c.read(&mut [0]).unwrap(), 0);
+        eventually("closed", || server.seen.closed.load(SeqCst) == 1);
+        server.stop();
+    }
+}
+
+#[test]
+fn shutdown_interrupts_statements() {
+    let server = start(Some(WorkerOptions { count: 2, ..WorkerOptions::default() }), u32::MAX);
+    let mut busy = server.connect();
+    let mut idle = server.connect();
+    busy.write_all(b"hang\n").unwrap();
+    let context = server.seen.contexts.lock().unwrap()[0].clone();
+    eventually("it waits", || context.waiting().is_some());
+    let seen = server.seen.clone();
+    server.stop();
+    assert_eq!(line(&mut busy), "interrupted");
+    assert_eq!(busy.read(&mut [0]).unwrap(), 0);
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0);
+    assert_eq!(seen.closed.load(SeqCst), 2);
+}
