@@ -1,3 +1,123 @@
-//! Conversions between types.
+//! MySQL's conversions between types: reading any value as a number, text or time; storing into columns; CAST; comparison rules; arithmetic.
 
+pub mod arith;
+mod cast;
+pub mod compare;
 pub mod float;
+mod number;
+mod store;
+mod time;
+
+pub use cast::cast;
+pub use compare::{CompareAs, compare, compare_as};
+pub use number::{to_bool, to_decimal, to_f64, to_i64, to_integer, to_u64};
+pub use store::{Stored, StoreTarget, implicit_default, store, store_ref};
+pub use time::{to_date, to_datetime, to_time};
+
+use crate::charset::Charset;
+use crate::error::{ErrorCode, Result, SqlError, Warnings};
+use crate::mode::SqlMode;
+use crate::temporal::{Date, TimeZone};
+use crate::value::ValueRef;
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+
+/// What conversions need to know of the statement.
+#[derive(Debug)]
+pub struct Context<'a> {
+    pub mode: SqlMode,
+    pub zone: &'a TimeZone,
+    /// The statement's date, which a TIME takes when it becomes a DATETIME.
+    pub today: Date,
+    /// Warnings of conversions are errors: INSERT, UPDATE and the like in strict mode without IGNORE.
+    pub strict: bool,
+    pub warnings: &'a mut Warnings,
+}
+
+impl Context<'_> {
+    /// A condition that strict mode makes an error.
+    pub fn warn(&mut self, code: ErrorCode, args: &[&dyn Display]) -> Result<()> {
+        if self.strict {
+            return Err(SqlError::new(code, args));
+        }
+        self.warnings.warn(code, args);
+        Ok(())
+    }
+
+    /// As [`warn`](Self::warn), with a text that is not the code's own.
+    pub fn warn_text(&mut self, code: ErrorCode, text: String) -> Result<()> {
+        let error = SqlError::with_message(code, text);
+        if self.strict {
+            return Err(error);
+        }
+        self.warnings.push(error.to_warning(crate::error::Level::Warning));
+        Ok(())
+    }
+
+    /// Division by zero: NULL, with a warning or an error by sql_mode.
+    pub fn division_by_zero(&mut self) -> Result<()> {
+        if self.mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+            return self.warn(ErrorCode::DivisionByZero, &[]);
+        }
+        Ok(())
+    }
+
+    /// 1292 "Truncated incorrect TYPE value".
+    fn truncated(&mut self, what: &str, text: &[u8]) -> Result<()> {
+        self.warn(ErrorCode::TruncatedWrongValue, &[&what, &printable(text, 128)])
+    }
+
+    /// 1292 "Incorrect TYPE value", as dates and times have it.
+    fn incorrect(&mut self, what: &str, text: &[u8]) -> Result<()> {
+        self.warn_text(ErrorCode::TruncatedWrongValue, format!("Incorrect {what} value: '{}'", printable(text, 128)))
+    }
+}
+
+/// The value's text: borrowed where it is text already.
+pub fn to_text<'a>(v: &ValueRef<'a>) -> Cow<'a, [u8]> {
+    match *v {
+        ValueRef::Str(text, _) | ValueRef::Json(text) => Cow::Borrowed(text),
+        other => {
+            let mut out = Vec::with_capacity(24);
+            other.write_text(&mut out);
+            Cow::Owned(out)
+        }
+    }
+}
+
+/// Bytes for an error's text: bytes that are no UTF-8 as `\xHH`, cut after `max` characters.
+pub(crate) fn printable(text: &[u8], max: usize) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    for _ in 0..max {
+        match crate::charset::decode_utf8(rest) {
+            Some((c, n)) => {
+                out.push(c);
+                rest = &rest[n..];
+            }
+            None => {
+                let Some((b, tail)) = rest.split_first() else { break };
+                let _ = write!(out, "\\x{b:02X}");
+                rest = tail;
+            }
+        }
+    }
+    out
+}
+
+/// The offending bytes of "Incorrect string value": up to six, those outside of ASCII as `\xHH`.
+pub(crate) fn offending(text: &[u8]) -> String {
+    let mut out = String::new();
+    for b in text.iter().take(6) {
+        if (0x20..0x7F).contains(b) { out.push(*b as char) } else { let _ = write!(out, "\\x{b:02X}"); }
+    }
+    if text.len() > 6 {
+        out.push_str("...");
+    }
+    out
+}
+
+/// Text in `from` for use in `to`; bytes are checked, not converted, where `from` is binary.
+pub(crate) fn recode<'a>(text: &'a [u8], from: Charset, to: Charset) -> crate::charset::Converted<'a> {
+    from.convert(text, to)
+}

@@ -193,6 +193,13 @@ impl Warnings {
         }
     }
 
+    /// Gives the last kept condition another code and text.
+    pub(crate) fn replace_last(&mut self, code: ErrorCode, args: &[&dyn Display]) {
+        if let Some(last) = self.list.last_mut() {
+            *last = Warning::new(last.level, code, args);
+        }
+    }
+
     pub fn clear(&mut self) {
         self.list.clear();
         self.total = 0;

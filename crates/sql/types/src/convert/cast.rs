@@ -1,0 +1,102 @@
+//! `CAST(v AS type)` and implicit conversions of expressions to a type.
+
+use super::{Context, number, time, to_date, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
+use crate::charset::Charset;
+use crate::error::{ErrorCode, Result, SqlError};
+use crate::sqltype::{SqlType, TypeId};
+use crate::temporal::DateFlags;
+use crate::value::{Value, ValueRef};
+
+/// Converts a value to a type as CAST does: NULL where a date or time cannot be read, limits with a warning where a number is out of
+/// range, text cut to the type's length with warning 1292. In a strict context warnings are errors.
+pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value> {
+    if v.is_null() {
+        return Ok(Value::Null);
+    }
+    Ok(match ty.id {
+        TypeId::Null => Value::Null,
+        id if id.is_integer() => match (to_integer(v, cx)?, ty.unsigned) {
+            (Ok(n), false) => Value::Int(n),
+            (Err(n), false) => Value::Int(n as i64),
+            (Ok(n), true) => Value::UInt(n as u64),
+            (Err(n), true) => Value::UInt(n),
+        },
+        TypeId::Decimal => {
+            let d = to_decimal(v, cx)?;
+            match d.to_column(ty.length as u8, ty.scale) {
+                Ok(d) => Value::Decimal(d),
+                Err(limit) => {
+                    cx.warn(ErrorCode::WarnDataOutOfRange, &[&"", &1])?;
+                    Value::Decimal(limit)
+                }
+            }
+        }
+        TypeId::Double => Value::Double(to_f64(v, cx)?),
+        TypeId::Float => Value::Float(to_f64(v, cx)? as f32),
+        TypeId::Date => to_date(v, DateFlags::from_mode(cx.mode), cx)?.map_or(Value::Null, Value::Date),
+        TypeId::DateTime | TypeId::Timestamp => match to_datetime(v, DateFlags::from_mode(cx.mode), cx)? {
+            Some((d, _)) => d.round(ty.scale, time::cuts_fractions(cx.mode)).map_or(Value::Null, |d| Value::DateTime(d, ty.scale)),
+            None => Value::Null,
+        },
+        TypeId::Time => match to_time(v, cx)? {
+            Some((t, _)) => Value::Time(t.round(ty.scale, time::cuts_fractions(cx.mode)).clamp().0, ty.scale),
+            None => Value::Null,
+        },
+        TypeId::Year => {
+            let n = to_integer(v, cx)?.unwrap_or(i64::MAX);
+            match year_of(n, false) {
+                Some(y) => Value::Year(y),
+                None => {
+                    cx.truncated("YEAR", &to_text(&v))?;
+                    Value::Null
+                }
+            }
+        }
+        TypeId::Bit => Value::Bit(number::to_integer(v, cx)?.map_or_else(|u| u, |n| n as u64), ty.length as u8),
+        id if id.is_string() => cast_text(v, ty, cx)?,
+        _ => return Err(SqlError::unsupported(format_args!("CAST to {}", ty.data_type()))),
+    })
+}
+
+/// A year of one or two digits is 1970..=2069; 0 is 0 as a number and 2000 as text.
+pub(super) fn year_of(n: i64, text: bool) -> Option<u16> {
+    match n {
+        0 if !text => Some(0),
+        0..=69 => Some(2000 + n as u16),
+        70..=99 => Some(1900 + n as u16),
+        1901..=2155 => Some(n as u16),
+        _ => None,
+    }
+}
+
+fn cast_text(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value> {
+    let text = to_text(&v);
+    let charset = ty.collation.charset();
+    let from = match v {
+        ValueRef::Str(_, c) => c.charset(),
+        ValueRef::Bit(..) => Charset::Binary,
+        ValueRef::Enum(_, m) | ValueRef::Set(_, m) => m.collation.charset(),
+        _ => Charset::Ascii,
+    };
+    let converted = super::recode(&text, from, charset);
+    if converted.lossy {
+        let at = charset.valid_prefix(&text);
+        let message = format!("Invalid {} character string: '{}'", charset.name(), super::offending(&text[at..]));
+        cx.warn_text(ErrorCode::InvalidCharacterString, message)?;
+        if from == Charset::Binary {
+            return Ok(Value::Null);
+        }
+    }
+    let bytes = &converted.bytes[..];
+    let limited = !ty.id.is_lob() && ty.length < SqlType::MAX_VARCHAR_BYTES;
+    let keep = if limited { charset.prefix_len(bytes, ty.length as usize) } else { bytes.len() };
+    if keep < bytes.len() {
+        let name = if charset == Charset::Binary { "BINARY" } else { "CHAR" };
+        cx.truncated(&format!("{name}({})", ty.length), bytes)?;
+    }
+    let mut out = bytes[..keep].to_vec();
+    if ty.id == TypeId::Binary {
+        out.resize(ty.length as usize, 0);
+    }
+    Ok(Value::Str(out.into(), ty.collation))
+}

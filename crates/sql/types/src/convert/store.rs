@@ -1,0 +1,582 @@
+//! Storing a value into a column: range checks, rounding, truncation; warnings, or errors in strict mode.
+
+use super::cast::year_of;
+use super::number::{double_to_decimal, find_member, parse_integer, rest_matters, temporal_number};
+use super::time::{cuts_fractions, read_datetime, read_time};
+use super::{Context, float, offending, printable, to_text};
+use crate::charset::Charset;
+use crate::decimal::Decimal;
+use crate::error::{ErrorCode, Level, Result, SqlError, Warning};
+use crate::sql_err;
+use crate::sqltype::{SqlType, TypeId};
+use crate::temporal::{Date, DateFlags, DateTime, Time, Timestamp};
+use crate::value::{Text, Value, ValueRef};
+
+/// The column, for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreTarget<'a> {
+    pub column: &'a str,
+    /// Of the statement, from 1.
+    pub row: u64,
+}
+
+/// A value fit for its column: the one that came, or another.
+#[derive(Clone, Debug)]
+pub enum Stored<'a> {
+    Same(ValueRef<'a>),
+    Changed(Value),
+}
+
+impl Stored<'_> {
+    #[inline]
+    pub fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Stored::Same(v) => *v,
+            Stored::Changed(v) => v.as_ref(),
+        }
+    }
+
+    pub fn into_owned(self) -> Value {
+        match self {
+            Stored::Same(v) => v.to_owned(),
+            Stored::Changed(v) => v,
+        }
+    }
+}
+
+/// Converts a value for a column. NULL passes if the type is nullable, else error 1048. Values that do not fit give error 1264, 1265, 1292,
+/// 1366, 1406 in a strict context, else a warning and the nearest value that fits.
+pub fn store(v: ValueRef<'_>, ty: &SqlType, at: StoreTarget<'_>, cx: &mut Context<'_>) -> Result<Value> {
+    store_ref(v, ty, at, cx).map(Stored::into_owned)
+}
+
+/// As [`store`], copying nothing if the value fits as it is.
+pub fn store_ref<'v>(v: ValueRef<'v>, ty: &SqlType, at: StoreTarget<'_>, cx: &mut Context<'_>) -> Result<Stored<'v>> {
+    match (ty.id, v) {
+        (TypeId::Int, ValueRef::Int(n)) if !ty.unsigned && i32::try_from(n).is_ok() => return Ok(Stored::Same(v)),
+        (TypeId::BigInt, ValueRef::Int(_)) if !ty.unsigned => return Ok(Stored::Same(v)),
+        (id, ValueRef::Str(text, from)) if id.is_string() && fits(text, from, ty) => {
+            return Ok(Stored::Same(ValueRef::Str(text, ty.collation)));
+        }
+        (_, ValueRef::Null) => {
+            return if ty.nullable { Ok(Stored::Same(v)) } else { Err(sql_err!(BadNull, at.column)) };
+        }
+        _ => {}
+    }
+    let mut s = Store { ty, at, cx };
+    let value = match ty.id {
+        id if id.is_integer() => s.integer(v)?,
+        TypeId::Decimal => s.decimal(v)?,
+        TypeId::Double | TypeId::Float => s.double(v)?,
+        TypeId::Date | TypeId::DateTime | TypeId::Timestamp => s.datetime(v)?,
+        TypeId::Time => s.time(v)?,
+        TypeId::Year => s.year(v)?,
+        TypeId::Bit => s.bit(v)?,
+        TypeId::Enum => s.enumeration(v)?,
+        TypeId::Set => s.set(v)?,
+        id if id.is_string() => s.text(v)?,
+        _ => return Err(SqlError::unsupported(format_args!("column type {}", ty.data_type()))),
+    };
+    Ok(Stored::Changed(value))
+}
+
+/// What a NOT NULL column without DEFAULT gets where MySQL invents a value.
+pub fn implicit_default(ty: &SqlType) -> Value {
+    match ty.id {
+        id if id.is_integer() => if ty.unsigned { Value::UInt(0) } else { Value::Int(0) },
+        TypeId::Decimal => Value::Decimal(Decimal::ZERO.round(ty.scale).unwrap_or(Decimal::ZERO)),
+        TypeId::Float => Value::Float(0.0),
+        TypeId::Double => Value::Double(0.0),
+        TypeId::Bit => Value::Bit(0, ty.length as u8),
+        TypeId::Year => Value::Year(0),
+        TypeId::Date => Value::Date(Date::ZERO),
+        TypeId::Time => Value::Time(Time::ZERO, ty.scale),
+        TypeId::DateTime => Value::DateTime(DateTime::ZERO, ty.scale),
+        TypeId::Timestamp => Value::Timestamp(Timestamp::ZERO, ty.scale),
+        TypeId::Binary => Value::Str(vec![0; ty.length as usize].into(), ty.collation),
+        TypeId::Enum => ty.members.clone().map_or(Value::Null, |m| Value::Enum(1, m)),
+        TypeId::Set => ty.members.clone().map_or(Value::Null, |m| Value::Set(0, m)),
+        TypeId::Json => Value::Json(Text::from("null")),
+        TypeId::Null => Value::Null,
+        _ => Value::Str(Text::EMPTY, ty.collation),
+    }
+}
+
+/// Does text go into a string column byte for byte?
+#[inline]
+fn fits(text: &[u8], from: crate::CollationId, ty: &SqlType) -> bool {
+    let charset = ty.collation.charset();
+    let same = from.charset() == charset || (text.is_ascii() && from.charset() != Charset::Binary);
+    if !same || (from != ty.collation && !charset.is_valid(text)) || ty.id == TypeId::Binary {
+        return false;
+    }
+    if ty.id == TypeId::Char && text.last() == Some(&b' ') {
+        return false;
+    }
+    // Fewer bytes than characters allowed are never too many.
+    text.len() <= ty.length as usize || (!ty.id.is_lob() && charset.char_count(text) <= ty.length as usize)
+}
+
+struct Store<'s, 'c, 'w> {
+    ty: &'s SqlType,
+    at: StoreTarget<'s>,
+    cx: &'c mut Context<'w>,
+}
+
+impl Store<'_, '_, '_> {
+    fn warn(&mut self, code: ErrorCode) -> Result<()> {
+        self.cx.warn(code, &[&self.at.column, &self.at.row])
+    }
+
+    fn note(&mut self, code: ErrorCode) {
+        self.cx.warnings.push(Warning::new(Level::Note, code, &[&self.at.column, &self.at.row]));
+    }
+
+    fn incorrect(&mut self, what: &str, text: &[u8]) -> Result<()> {
+        self.cx.warn(ErrorCode::TruncatedWrongValueForField, &[&what, &printable(text, 128), &self.at.column, &self.at.row])
+    }
+
+    /// Least and greatest value of the integer column.
+    fn range(&self) -> (i128, i128) {
+        let bits = 8 * self.ty.id.int_width() as u32;
+        if self.ty.unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
+    }
+
+    fn in_range(&mut self, n: i128) -> Result<Value> {
+        let (low, high) = self.range();
+        let clamped = n.clamp(low, high);
+        if clamped != n {
+            self.warn(ErrorCode::WarnDataOutOfRange)?;
+        }
+        Ok(if self.ty.unsigned { Value::UInt(clamped as u64) } else { Value::Int(clamped as i64) })
+    }
+
+    fn integer(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let n = match v {
+            ValueRef::Int(n) => i128::from(n),
+            ValueRef::UInt(n) | ValueRef::Bit(n, _) | ValueRef::Set(n, _) => i128::from(n),
+            ValueRef::Year(n) | ValueRef::Enum(n, _) => i128::from(n),
+            ValueRef::Decimal(d) => whole(&d),
+            // A float beyond i128 saturates, which is out of any column's range too.
+            ValueRef::Double(d) => d.round_ties_even() as i128,
+            ValueRef::Float(d) => d.round_ties_even() as i128,
+            ValueRef::Str(text, _) | ValueRef::Json(text) => return self.integer_of_text(text),
+            ValueRef::Timestamp(..) => whole(&temporal_number(v.localize(self.cx.zone))),
+            other => whole(&temporal_number(other)),
+        };
+        self.in_range(n)
+    }
+
+    fn integer_of_text(&mut self, text: &[u8]) -> Result<Value> {
+        let (n, used, overflow) = parse_integer(text);
+        if used > 0 && !overflow && !rest_matters(text, used) {
+            return self.in_range(n.map_or_else(i128::from, i128::from));
+        }
+        let p = Decimal::parse(text);
+        if p.consumed == 0 {
+            self.incorrect("integer", text)?;
+            return self.in_range(0);
+        }
+        let value = self.in_range(whole(&p.value))?;
+        if rest_matters(text, p.consumed) {
+            self.warn(ErrorCode::WarnDataTruncated)?;
+        }
+        Ok(value)
+    }
+
+    fn decimal(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let mut garbage = false;
+        let d = match v {
+            ValueRef::Decimal(d) => d,
+            ValueRef::Int(n) => Decimal::from_i64(n),
+            ValueRef::UInt(n) | ValueRef::Bit(n, _) | ValueRef::Set(n, _) => Decimal::from_u64(n),
+            ValueRef::Year(n) | ValueRef::Enum(n, _) => Decimal::from_u64(u64::from(n)),
+            ValueRef::Double(d) => double_to_decimal(d),
+            ValueRef::Float(d) => double_to_decimal(f64::from(d)),
+            ValueRef::Str(text, _) | ValueRef::Json(text) => {
+                let p = Decimal::parse(text);
+                if p.consumed == 0 {
+                    self.incorrect("decimal", text)?;
+                }
+                garbage = p.consumed > 0 && rest_matters(text, p.consumed);
+                p.value
+            }
+            ValueRef::Timestamp(..) => temporal_number(v.localize(self.cx.zone)),
+            other => temporal_number(other),
+        };
+        let (precision, scale) = (self.ty.length as u8, self.ty.scale);
+        if self.ty.unsigned && d.is_negative() {
+            self.warn(ErrorCode::WarnDataOutOfRange)?;
+            return Ok(Value::Decimal(Decimal::ZERO.round(scale).unwrap_or(Decimal::ZERO)));
+        }
+        let stored = match d.to_column(precision, scale) {
+            Ok(stored) => stored,
+            Err(limit) => {
+                self.warn(ErrorCode::WarnDataOutOfRange)?;
+                limit
+            }
+        };
+        if garbage {
+            self.warn(ErrorCode::WarnDataTruncated)?;
+        } else if d.scale() > scale && stored != d {
+            self.note(ErrorCode::WarnDataTruncated);
+        }
+        Ok(Value::Decimal(stored))
+    }
+
+    fn double(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let mut d = match v {
+            ValueRef::Double(d) => d,
+            ValueRef::Float(d) => f64::from(d),
+            ValueRef::Int(n) => n as f64,
+            ValueRef::UInt(n) | ValueRef::Bit(n, _) | ValueRef::Set(n, _) => n as f64,
+            ValueRef::Year(n) | ValueRef::Enum(n, _) => f64::from(n),
+            ValueRef::Decimal(d) => d.to_f64(),
+            ValueRef::Str(text, _) | ValueRef::Json(text) => {
+                let (d, used, overflow) = float::parse_double(text);
+                if overflow {
+                    self.warn(ErrorCode::WarnDataOutOfRange)?;
+                } else if rest_matters(text, used) {
+                    self.warn(ErrorCode::WarnDataTruncated)?;
+                }
+                d
+            }
+            ValueRef::Timestamp(..) => temporal_number(v.localize(self.cx.zone)).to_f64(),
+            other => temporal_number(other).to_f64(),
+        };
+        let mut limit = if self.ty.id == TypeId::Float { f64::from(f32::MAX) } else { f64::MAX };
+        if self.ty.scale != SqlType::NOT_FIXED {
+            let digits = i32::try_from(self.ty.length).unwrap_or(255) - i32::from(self.ty.scale);
+            let step = 10f64.powi(i32::from(self.ty.scale));
+            limit = limit.min(10f64.powi(digits) - 1.0 / step);
+            let scaled = (d * step).round_ties_even() / step;
+            if scaled.is_finite() {
+                d = scaled;
+            }
+        }
+        if d.is_nan() || d > limit || d < -limit || (self.ty.unsigned && d < 0.0) {
+            self.warn(ErrorCode::WarnDataOutOfRange)?;
+            d = if d.is_nan() { 0.0 } else { d.clamp(if self.ty.unsigned { 0.0 } else { -limit }, limit) };
+        }
+        Ok(if self.ty.id == TypeId::Float { Value::Float(d as f32) } else { Value::Double(d) })
+    }
+
+    fn text(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let local = v.localize(self.cx.zone);
+        let text = if let (ValueRef::Double(d), true) = (local, self.ty.length < 23 && !self.ty.id.is_lob()) {
+            std::borrow::Cow::Owned(float_for_width(d, self.ty.length as usize))
+        } else {
+            to_text(&local)
+        };
+        let charset = self.ty.collation.charset();
+        let from = match v {
+            ValueRef::Str(_, c) => c.charset(),
+            ValueRef::Bit(..) => Charset::Binary,
+            ValueRef::Enum(_, m) | ValueRef::Set(_, m) => m.collation.charset(),
+            ValueRef::Json(_) => Charset::Utf8mb4,
+            _ => Charset::Ascii,
+        };
+        let converted = super::recode(&text, from, charset);
+        let mut bytes = &converted.bytes[..];
+        let valid = charset.valid_prefix(bytes);
+        if converted.lossy || valid < bytes.len() {
+            let bad = if converted.lossy && valid == bytes.len() { first_lost(&text, from, charset) } else { &bytes[valid..] };
+            let args: [&dyn std::fmt::Display; 4] = [&"string", &offending(bad), &self.at.column, &self.at.row];
+            self.cx.warn(ErrorCode::TruncatedWrongValueForField, &args)?;
+            bytes = &bytes[..valid];
+        }
+        let keep = if self.ty.id.is_lob() {
+            lob_prefix(charset, bytes, self.ty.length as usize)
+        } else {
+            charset.prefix_len(bytes, self.ty.length as usize)
+        };
+        if keep < bytes.len() {
+            let blank = charset != Charset::Binary && bytes[keep..].iter().all(|b| *b == b' ');
+            if !blank {
+                self.warn(ErrorCode::DataTooLong)?;
+                if !self.cx.strict {
+                    // The code of the warning is that of a truncation.
+                    self.cx.warnings.replace_last(ErrorCode::WarnDataTruncated, &[&self.at.column, &self.at.row]);
+                }
+            } else if self.ty.id != TypeId::Char {
+                self.note(ErrorCode::WarnDataTruncated);
+            }
+            bytes = &bytes[..keep];
+        }
+        let value = match self.ty.id {
+            TypeId::Char => {
+                let end = bytes.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
+                Text::new(&bytes[..end])
+            }
+            TypeId::Binary => {
+                let mut padded = bytes.to_vec();
+                padded.resize(self.ty.length as usize, 0);
+                padded.into()
+            }
+            _ => Text::new(bytes),
+        };
+        Ok(Value::Str(value, self.ty.collation))
+    }
+
+    /// Errors and warnings of a date or time that does not fit: always 1292 in strict mode, else 1264 or 1265.
+    fn bad_temporal(&mut self, v: ValueRef<'_>, code: ErrorCode) -> Result<()> {
+        if !self.cx.strict {
+            return self.warn(code);
+        }
+        let what = match self.ty.id {
+            TypeId::Date => "date",
+            TypeId::Time => "time",
+            _ => "datetime",
+        };
+        let text = to_text(&v.localize(self.cx.zone));
+        let text = printable(&text, 128);
+        let message = format!("Incorrect {what} value: '{text}' for column '{}' at row {}", self.at.column, self.at.row);
+        Err(SqlError::with_message(ErrorCode::TruncatedWrongValue, message))
+    }
+
+    fn datetime(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        if let (ValueRef::Timestamp(t, fsp), TypeId::Timestamp) = (v, self.ty.id)
+            && fsp <= self.ty.scale
+        {
+            return Ok(Value::Timestamp(t, self.ty.scale));
+        }
+        let mut flags = DateFlags::from_mode(self.cx.mode);
+        if self.ty.id == TypeId::Timestamp {
+            // Zero parts and impossible days have no instant.
+            flags.no_zero_in_date = true;
+            flags.allow_invalid = false;
+        }
+        let zero = match self.ty.id {
+            TypeId::Date => Value::Date(Date::ZERO),
+            TypeId::DateTime => Value::DateTime(DateTime::ZERO, self.ty.scale),
+            _ => Value::Timestamp(Timestamp::ZERO, self.ty.scale),
+        };
+        let Some(p) = read_datetime(v, flags, self.cx) else {
+            let readable = read_datetime(v, DateFlags { allow_invalid: true, ..DateFlags::LAX }, self.cx).is_some();
+            let digits = to_text(&v).first().is_some_and(u8::is_ascii_digit);
+            self.bad_temporal(v, if readable || digits { ErrorCode::WarnDataOutOfRange } else { ErrorCode::WarnDataTruncated })?;
+            return Ok(zero);
+        };
+        if p.truncated {
+            self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
+        }
+        if self.ty.id == TypeId::Date {
+            if !p.value.time().is_zero() {
+                self.note(ErrorCode::WarnDataTruncated);
+            }
+            return Ok(Value::Date(p.value.date()));
+        }
+        let Some(rounded) = p.value.round(self.ty.scale, cuts_fractions(self.cx.mode)) else {
+            self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
+            return Ok(zero);
+        };
+        if self.ty.id == TypeId::DateTime {
+            return Ok(Value::DateTime(rounded, self.ty.scale));
+        }
+        match Timestamp::from_local(rounded, self.cx.zone) {
+            Some((t, gap)) => {
+                if gap {
+                    self.bad_temporal(v, ErrorCode::WarnInvalidTimestamp)?;
+                }
+                Ok(Value::Timestamp(t, self.ty.scale))
+            }
+            None => {
+                self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
+                Ok(zero)
+            }
+        }
+    }
+
+    fn time(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let Some(p) = read_time(v, self.cx) else {
+            self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
+            return Ok(Value::Time(Time::ZERO, self.ty.scale));
+        };
+        if p.out_of_range {
+            self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
+        } else if p.truncated {
+            self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
+        } else if matches!(v, ValueRef::DateTime(..) | ValueRef::Timestamp(..) | ValueRef::Date(_)) {
+            self.note(ErrorCode::WarnDataTruncated);
+        }
+        let (t, outside) = p.value.round(self.ty.scale, cuts_fractions(self.cx.mode)).clamp();
+        if outside {
+            self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
+        }
+        Ok(Value::Time(t, self.ty.scale))
+    }
+
+    fn year(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let (n, text) = match v {
+            ValueRef::Year(y) => return Ok(Value::Year(y)),
+            ValueRef::Int(n) => (n, false),
+            ValueRef::UInt(n) => (i64::try_from(n).unwrap_or(i64::MAX), false),
+            ValueRef::Date(d) => (i64::from(d.year()), false),
+            ValueRef::DateTime(d, _) => (i64::from(d.year()), false),
+            ValueRef::Timestamp(t, _) => (i64::from(t.to_local(self.cx.zone).year()), false),
+            ValueRef::Str(text, _) => {
+                let (n, used, _) = parse_integer(text);
+                if used == 0 {
+                    self.incorrect("integer", text)?;
+                    return Ok(Value::Year(0));
+                }
+                let n = n.unwrap_or(i64::MAX);
+                if rest_matters(text, used) {
+                    self.warn(ErrorCode::WarnDataTruncated)?;
+                }
+                // '0' to '000' are 2000, '0000' is 0.
+                (n, n != 0 || used < 4)
+            }
+            ValueRef::Decimal(d) => (d.to_i64().unwrap_or(i64::MAX), false),
+            ValueRef::Double(d) => (d.round_ties_even() as i64, false),
+            ValueRef::Float(d) => (d.round_ties_even() as i64, false),
+            _ => (-1, false),
+        };
+        match year_of(n, text) {
+            Some(y) => Ok(Value::Year(y)),
+            None => {
+                self.warn(ErrorCode::WarnDataOutOfRange)?;
+                Ok(Value::Year(0))
+            }
+        }
+    }
+
+    fn bit(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let width = self.ty.length.clamp(1, 64);
+        let max = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+        let bits = match v {
+            ValueRef::Str(bytes, _) => {
+                let bytes = &bytes[bytes.iter().take_while(|b| **b == 0).count()..];
+                if bytes.len() > 8 { None } else { Some(bytes.iter().fold(0u64, |a, b| a << 8 | u64::from(*b))) }
+            }
+            ValueRef::Int(n) => Some(n as u64),
+            ValueRef::UInt(n) | ValueRef::Bit(n, _) | ValueRef::Set(n, _) => Some(n),
+            ValueRef::Decimal(d) => d.to_i64().map(|n| n as u64).or_else(|_| d.to_u64()).ok(),
+            ValueRef::Double(d) => Some(d.round_ties_even() as i64 as u64),
+            ValueRef::Float(d) => Some(d.round_ties_even() as i64 as u64),
+            other => whole(&temporal_number(other)).try_into().ok(),
+        };
+        match bits.filter(|b| *b <= max) {
+            Some(b) => Ok(Value::Bit(b, width as u8)),
+            None => {
+                self.warn(ErrorCode::DataTooLong)?;
+                Ok(Value::Bit(max, width as u8))
+            }
+        }
+    }
+
+    fn enumeration(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let members = self.ty.members.clone().ok_or_else(|| SqlError::internal("ENUM without a list"))?;
+        let count = members.names.len();
+        let index = match v {
+            ValueRef::Int(n) => usize::try_from(n).ok(),
+            ValueRef::UInt(n) | ValueRef::Bit(n, _) => usize::try_from(n).ok(),
+            ValueRef::Decimal(d) => d.to_i64().ok().and_then(|n| usize::try_from(n).ok()),
+            ValueRef::Double(d) => Some(d as usize),
+            ValueRef::Float(d) => Some(d as usize),
+            other => {
+                let text = to_text(&other.localize(self.cx.zone));
+                let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
+                let by_name = find_member(&members, &text[..end]);
+                by_name.or_else(|| {
+                    let (n, used, overflow) = parse_integer(&text);
+                    let n = n.ok().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+                    n.filter(|_| !overflow && used == text.len())
+                })
+            }
+        };
+        // Index 0, the error value, may be stored by its number where nothing is strict.
+        if let Some(i) = index.filter(|i| (1..=count).contains(i)) {
+            return Ok(Value::Enum(i as u16, members));
+        }
+        self.warn(ErrorCode::WarnDataTruncated)?;
+        Ok(Value::Enum(0, members))
+    }
+
+    fn set(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        let members = self.ty.members.clone().ok_or_else(|| SqlError::internal("SET without a list"))?;
+        let count = members.names.len().min(64) as u32;
+        let max = if count == 64 { u64::MAX } else { (1 << count) - 1 };
+        let number = match v {
+            ValueRef::Int(n) => Some(n as u64),
+            ValueRef::UInt(n) | ValueRef::Bit(n, _) => Some(n),
+            ValueRef::Decimal(d) => Some(d.to_u64().unwrap_or(u64::MAX)),
+            ValueRef::Double(d) => Some(d as u64),
+            ValueRef::Float(d) => Some(d as u64),
+            _ => None,
+        };
+        let (mut bits, mut bad) = (0, false);
+        if let Some(n) = number {
+            (bits, bad) = (n & max, n > max);
+        } else {
+            let text = to_text(&v.localize(self.cx.zone));
+            let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
+            let text = &text[..end];
+            for part in text.split(|b| *b == b',').filter(|_| !text.is_empty()) {
+                match find_member(&members, part) {
+                    Some(i) if i <= 64 => bits |= 1 << (i - 1),
+                    _ => bad = true,
+                }
+            }
+            let (n, used, overflow) = parse_integer(text);
+            if bad && used == text.len() && used > 0 && !overflow {
+                let n = n.map_or_else(|u| u, |i| i as u64);
+                (bits, bad) = (n & max, n > max);
+            }
+        }
+        if bad {
+            self.warn(ErrorCode::WarnDataTruncated)?;
+        }
+        Ok(Value::Set(bits, members))
+    }
+}
+
+/// A decimal rounded to an integer, saturating.
+fn whole(d: &Decimal) -> i128 {
+    d.round(0).and_then(|d| d.to_i128()).unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX })
+}
+
+/// A TEXT's limit is in bytes; it is cut between characters.
+fn lob_prefix(charset: Charset, bytes: &[u8], max: usize) -> usize {
+    if bytes.len() <= max {
+        return bytes.len();
+    }
+    let mut end = max;
+    if !charset.is_single_byte() {
+        while end > 0 && bytes[end] & 0xC0 == 0x80 {
+            end -= 1;
+        }
+    }
+    end
+}
+
+/// Source bytes from the first character that has no counterpart.
+fn first_lost(text: &[u8], from: Charset, to: Charset) -> &[u8] {
+    let mut chars = from.chars(text);
+    let mut scratch = Vec::new();
+    loop {
+        let here = chars.rest();
+        match chars.next() {
+            Some(c) if to.encode(c, &mut scratch) => {}
+            _ => return here,
+        }
+    }
+}
+
+/// The text of a double with as many digits as fit into `width` characters.
+fn float_for_width(d: f64, width: usize) -> Vec<u8> {
+    let mut text = Vec::new();
+    float::write_double(d, &mut text);
+    if text.len() <= width {
+        return text;
+    }
+    for digits in (0..15).rev() {
+        let rounded: f64 = format!("{d:.digits$e}").parse().unwrap_or(d);
+        let mut shorter = Vec::new();
+        float::write_double(rounded, &mut shorter);
+        if shorter.len() <= width {
+            return shorter;
+        }
+    }
+    text
+}

@@ -1,0 +1,142 @@
+//! Any value as a date or time.
+
+use super::{Context, to_text};
+use crate::decimal::Decimal;
+use crate::error::Result;
+use crate::mode::SqlMode;
+use crate::temporal::{
+    Date, DateFlags, DateTime, ParsedDateTime, ParsedTime, Time, Timestamp, number_to_datetime, number_to_time, parse_datetime, parse_time,
+};
+use crate::value::ValueRef;
+
+/// The datetime of a value that is not text, or of text, without warnings: `None` if it is none. The `u8` is its fraction digits.
+pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>) -> Option<ParsedDateTime> {
+    let plain = |value: DateTime, date_only, fsp| ParsedDateTime { value, date_only, fsp, truncated: false, offset: None };
+    let parsed = match v {
+        ValueRef::DateTime(d, fsp) => plain(d, false, fsp),
+        ValueRef::Date(d) => plain(d.to_datetime(), true, 0),
+        ValueRef::Timestamp(t, fsp) => plain(t.to_local(cx.zone), false, fsp),
+        ValueRef::Time(t, fsp) => {
+            let micros = cx.today.to_datetime().to_micros() + t.to_micros();
+            plain(DateTime::from_micros(micros)?, false, fsp)
+        }
+        ValueRef::Str(text, _) | ValueRef::Json(text) => {
+            let mut p = parse_datetime(text, flags)?;
+            if let Some(offset) = p.offset {
+                let utc = p.value.to_micros() - i64::from(offset) * 1_000_000;
+                let unix = utc - crate::temporal::DAYS_AT_EPOCH * 86_400_000_000;
+                p.value = match Timestamp::from_unix_micros(unix) {
+                    Some(t) => t.to_local(cx.zone),
+                    None => DateTime::from_micros(utc)?,
+                };
+            }
+            return Some(p);
+        }
+        ValueRef::Int(n) => number_to_datetime(n, flags)?,
+        ValueRef::UInt(n) => number_to_datetime(i64::try_from(n).ok()?, flags)?,
+        ValueRef::Year(y) => number_to_datetime(i64::from(y), flags)?,
+        ValueRef::Decimal(d) => number_with_fraction(&d, flags)?,
+        ValueRef::Double(d) => number_with_fraction(&Decimal::from_f64(d)?, flags)?,
+        ValueRef::Float(d) => number_with_fraction(&Decimal::from_f64(f64::from(d))?, flags)?,
+        _ => return None,
+    };
+    let d = parsed.value;
+    flags.accepts(d.year(), d.month(), d.day()).then_some(parsed)
+}
+
+fn split_fraction(d: &Decimal) -> Option<(i64, u32)> {
+    let whole = d.truncate(0)?;
+    let micros = d.checked_sub(&whole)?.abs().round(6)?.to_i128()?;
+    Some((whole.to_i64().ok()?, micros.min(999_999) as u32))
+}
+
+fn number_with_fraction(d: &Decimal, flags: DateFlags) -> Option<ParsedDateTime> {
+    let (whole, micros) = split_fraction(d)?;
+    let mut p = number_to_datetime(whole, flags)?;
+    p.fsp = d.scale().min(6);
+    if !p.date_only {
+        let v = p.value;
+        p.value = DateTime::new(v.year(), v.month(), v.day(), v.hour(), v.minute(), v.second(), micros);
+    }
+    Some(p)
+}
+
+/// The value as a DATETIME with its fraction digits; `None` (with warning 1292) if it is none, or for NULL (without).
+pub fn to_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> Result<Option<(DateTime, u8)>> {
+    if v.is_null() {
+        return Ok(None);
+    }
+    let Some(p) = read_datetime(v, flags, cx) else {
+        cx.incorrect("datetime", &to_text(&v))?;
+        return Ok(None);
+    };
+    if p.truncated {
+        cx.truncated("datetime", &to_text(&v))?;
+    }
+    Ok(Some((p.value, p.fsp)))
+}
+
+/// The value as a DATE: its time is dropped. As [`to_datetime`] else.
+pub fn to_date(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> Result<Option<Date>> {
+    if v.is_null() {
+        return Ok(None);
+    }
+    let Some(p) = read_datetime(v, flags, cx) else {
+        cx.incorrect("date", &to_text(&v))?;
+        return Ok(None);
+    };
+    if p.truncated {
+        cx.truncated("date", &to_text(&v))?;
+    }
+    Ok(Some(p.value.date()))
+}
+
+pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime> {
+    let plain = |value, fsp| ParsedTime { value, fsp, truncated: false, out_of_range: false };
+    Some(match v {
+        ValueRef::Time(t, fsp) => plain(t, fsp),
+        ValueRef::DateTime(d, fsp) => plain(d.time(), fsp),
+        ValueRef::Timestamp(t, fsp) => plain(t.to_local(cx.zone).time(), fsp),
+        ValueRef::Date(_) => plain(Time::ZERO, 0),
+        ValueRef::Str(text, _) | ValueRef::Json(text) => return parse_time(text),
+        ValueRef::Int(n) => number_to_time(n)?,
+        ValueRef::UInt(n) => number_to_time(i64::try_from(n).unwrap_or(i64::MAX))?,
+        ValueRef::Year(y) => number_to_time(i64::from(y))?,
+        ValueRef::Decimal(d) => time_with_fraction(&d)?,
+        ValueRef::Double(d) => time_with_fraction(&Decimal::from_f64(d)?)?,
+        ValueRef::Float(d) => time_with_fraction(&Decimal::from_f64(f64::from(d))?)?,
+        _ => return None,
+    })
+}
+
+fn time_with_fraction(d: &Decimal) -> Option<ParsedTime> {
+    let (whole, micros) = split_fraction(d)?;
+    let mut p = number_to_time(whole)?;
+    if !p.out_of_range {
+        let sign = if d.is_negative() { -1 } else { 1 };
+        p.value = Time::from_micros(p.value.to_micros() + sign * i64::from(micros));
+        p.fsp = d.scale().min(6);
+    }
+    Some(p)
+}
+
+/// The value as a TIME with its fraction digits; `None` (with warning 1292) if it is none, or for NULL (without). Out of range gives the
+/// limit with a warning.
+pub fn to_time(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Time, u8)>> {
+    if v.is_null() {
+        return Ok(None);
+    }
+    let Some(p) = read_time(v, cx) else {
+        cx.incorrect("time", &to_text(&v))?;
+        return Ok(None);
+    };
+    if p.truncated || p.out_of_range {
+        cx.truncated("time", &to_text(&v))?;
+    }
+    Ok(Some((p.value, p.fsp)))
+}
+
+/// Does `sql_mode` cut fractions instead of rounding them?
+pub(super) fn cuts_fractions(mode: SqlMode) -> bool {
+    mode.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL)
+}

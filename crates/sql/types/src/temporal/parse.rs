@@ -1,0 +1,356 @@
+//! Dates and times from text and numbers (manual, "Date and Time Literals").
+
+use super::{DateTime, Time, days_in_month};
+use crate::mode::SqlMode;
+
+/// Which incomplete or impossible dates are accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DateFlags {
+    /// Refuse 0000-00-00.
+    pub no_zero_date: bool,
+    /// Refuse a zero month or day in any other date.
+    pub no_zero_in_date: bool,
+    /// Accept any day up to 31 in any month.
+    pub allow_invalid: bool,
+}
+
+impl DateFlags {
+    /// Zero parts allowed, days checked: what most functions take.
+    pub const LAX: DateFlags = DateFlags { no_zero_date: false, no_zero_in_date: false, allow_invalid: false };
+    /// Real dates only.
+    pub const STRICT: DateFlags = DateFlags { no_zero_date: true, no_zero_in_date: true, allow_invalid: false };
+
+    pub fn from_mode(mode: SqlMode) -> DateFlags {
+        DateFlags {
+            no_zero_date: mode.contains(SqlMode::NO_ZERO_DATE),
+            no_zero_in_date: mode.contains(SqlMode::NO_ZERO_IN_DATE),
+            allow_invalid: mode.contains(SqlMode::ALLOW_INVALID_DATES),
+        }
+    }
+
+    /// May a date be used under these flags?
+    pub fn accepts(self, year: u32, month: u32, day: u32) -> bool {
+        if year == 0 && month == 0 && day == 0 {
+            return !self.no_zero_date;
+        }
+        if month > 12 || day > 31 || year > 9999 {
+            return false;
+        }
+        if month == 0 || day == 0 {
+            return !self.no_zero_in_date;
+        }
+        self.allow_invalid || day <= days_in_month(year, month)
+    }
+}
+
+/// A date, or date and time, read from text or a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParsedDateTime {
+    pub value: DateTime,
+    /// Only a date was given.
+    pub date_only: bool,
+    /// Digits of the fraction, at most six.
+    pub fsp: u8,
+    /// Bytes were left over, or digits of the fraction beyond six lost.
+    pub truncated: bool,
+    /// Seconds east of UTC, if the text ended in `+hh:mm`.
+    pub offset: Option<i32>,
+}
+
+/// A time read from text or a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParsedTime {
+    pub value: Time,
+    pub fsp: u8,
+    pub truncated: bool,
+    /// It was beyond +-838:59:59 and `value` is the limit.
+    pub out_of_range: bool,
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> u8 {
+        self.text.get(self.at).copied().unwrap_or(0)
+    }
+
+    fn done(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
+    fn digit_at(&self, ahead: usize) -> bool {
+        self.text.get(self.at + ahead).is_some_and(u8::is_ascii_digit)
+    }
+
+    fn skip_space(&mut self) {
+        while self.peek().is_ascii_whitespace() {
+            self.at += 1;
+        }
+    }
+
+    /// Up to `max` digits: value (saturating) and how many.
+    fn digits(&mut self, max: usize) -> (u64, usize) {
+        let (mut v, mut n) = (0u64, 0);
+        while n < max && self.digit_at(0) {
+            v = v.saturating_mul(10).saturating_add(u64::from(self.peek() - b'0'));
+            self.at += 1;
+            n += 1;
+        }
+        (v, n)
+    }
+
+    /// `.ffffff` at the reader: microseconds, digits kept, and whether to round up by the seventh digit.
+    fn fraction(&mut self) -> (u32, u8, bool) {
+        self.at += 1;
+        let (v, n) = self.digits(6);
+        let up = self.digit_at(0) && self.peek() >= b'5';
+        while self.digit_at(0) {
+            self.at += 1;
+        }
+        (v as u32 * super::MICROS[n], n as u8, up)
+    }
+}
+
+/// Reads a date or datetime. Delimiters may be any punctuation, and may be left out altogether; a year of two digits is 1970..=2069; a
+/// fraction of more than six digits is rounded. `None` if there is no date, or `flags` do not accept it.
+pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
+    let mut r = Reader { text, at: 0 };
+    r.skip_space();
+    if !r.digit_at(0) {
+        return None;
+    }
+    let run = text[r.at..].iter().take_while(|b| b.is_ascii_digit() || **b == b'T').count();
+    let next = text.get(r.at + run).copied();
+    let compact = matches!(next, None | Some(b'.'));
+    let mut year_len = if run == 4 || run == 8 || run >= 14 { 4 } else { 2 };
+    let mut parts = [0u32; 6];
+    let (mut count, mut micros, mut fsp, mut round_up) = (0, 0, 0, false);
+    let mut truncated = false;
+    while count < 6 && r.digit_at(0) {
+        let width = match (compact, count) {
+            (true, 0) => year_len,
+            (true, _) => 2,
+            (false, _) => 7,
+        };
+        let (v, n) = r.digits(width);
+        if v > 999_999 {
+            return None;
+        }
+        if count == 0 && !compact {
+            year_len = n;
+        }
+        parts[count] = v as u32;
+        count += 1;
+        if r.done() {
+            break;
+        }
+        if count == 3 && r.peek() == b'T' {
+            r.at += 1;
+            continue;
+        }
+        if count == 6 {
+            if r.peek() == b'.' && r.digit_at(1) {
+                (micros, fsp, round_up) = r.fraction();
+            } else if r.peek() == b'.' {
+                r.at += 1;
+            }
+            break;
+        }
+        if compact && r.digit_at(0) {
+            continue;
+        }
+        let before = r.at;
+        let mut space = false;
+        while r.peek().is_ascii_punctuation() || r.peek().is_ascii_whitespace() {
+            // Space belongs between date and time only.
+            if r.peek().is_ascii_whitespace() {
+                if count != 3 {
+                    break;
+                }
+                space = true;
+            } else if count >= 3 && !space && count == 3 && matches!(r.peek(), b'+' | b'-') && !compact {
+                break;
+            }
+            r.at += 1;
+        }
+        if r.at == before {
+            break;
+        }
+        if !r.digit_at(0) {
+            // A delimiter with nothing behind it is tolerated; it stays for the check of the rest.
+            break;
+        }
+    }
+    if count < 3 {
+        return None;
+    }
+    let mut offset = None;
+    if count >= 5 && matches!(r.peek(), b'+' | b'-') {
+        offset = zone_offset(&mut r);
+    }
+    let any = parts.iter().any(|p| *p != 0) || micros != 0;
+    if year_len <= 2 && any {
+        parts[0] += if parts[0] < 70 { 2000 } else { 1900 };
+    }
+    let [year, month, day, hour, minute, second] = parts;
+    if year > 9999 || month > 12 || day > 31 || hour > 23 || minute > 59 || second > 59 || !flags.accepts(year, month, day) {
+        return None;
+    }
+    let mut value = DateTime::new(year, month, day, hour, minute, second, micros);
+    if round_up {
+        value = if micros == 999_999 {
+            DateTime::new(year, month, day, hour, minute, second, 0).add_seconds(1)?
+        } else {
+            DateTime::new(year, month, day, hour, minute, second, micros + 1)
+        };
+    }
+    r.skip_space();
+    truncated |= !r.done();
+    Some(ParsedDateTime { value, date_only: count == 3, fsp, truncated, offset })
+}
+
+/// `[+-]hh:mm`, -13:59 ..= +14:00.
+fn zone_offset(r: &mut Reader<'_>) -> Option<i32> {
+    let start = r.at;
+    let negative = r.peek() == b'-';
+    r.at += 1;
+    let (h, hn) = r.digits(2);
+    let colon = r.peek() == b':';
+    r.at += usize::from(colon);
+    let (m, mn) = r.digits(2);
+    let seconds = (h * 3600 + m * 60) as i32;
+    let limit = if negative { 13 * 3600 + 59 * 60 } else { 14 * 3600 };
+    if hn != 2 || mn != 2 || !colon || m > 59 || seconds > limit || (negative && seconds == 0) {
+        r.at = start;
+        return None;
+    }
+    Some(if negative { -seconds } else { seconds })
+}
+
+/// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. `None` if there is none.
+pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
+    let mut r = Reader { text, at: 0 };
+    r.skip_space();
+    let negative = r.peek() == b'-';
+    r.at += usize::from(negative);
+    if !r.digit_at(0) && !(r.peek() == b'.' && r.digit_at(1)) {
+        return None;
+    }
+    if text.len() - r.at >= 12
+        && let Some(d) = timestamp_in(&text[r.at..])
+    {
+        let value = if negative { d.value.time().neg() } else { d.value.time() };
+        return Some(ParsedTime { value, fsp: d.fsp, truncated: d.truncated, out_of_range: false });
+    }
+    let (first, _) = r.digits(usize::MAX);
+    let end_of_first = r.at;
+    r.skip_space();
+    let (mut days, mut hms) = (0u64, [0u64; 3]);
+    if r.at > end_of_first && r.digit_at(0) {
+        days = first;
+        read_hms(&mut r, &mut hms, 0);
+    } else if r.at == end_of_first && r.peek() == b':' && r.digit_at(1) {
+        hms[0] = first;
+        r.at += 1;
+        read_hms(&mut r, &mut hms, 1);
+    } else {
+        r.at = end_of_first;
+        hms = [first / 10000, first / 100 % 100, first % 100];
+    }
+    let (mut micros, mut fsp, mut round_up) = (0, 0, false);
+    if r.peek() == b'.' && r.digit_at(1) {
+        (micros, fsp, round_up) = r.fraction();
+    }
+    if hms[1] > 59 || hms[2] > 59 {
+        return None;
+    }
+    r.skip_space();
+    let truncated = !r.done();
+    let hours = hms[0].saturating_add(days.saturating_mul(24));
+    let seconds = hours.min(1 << 20) as i64 * 3600 + hms[1] as i64 * 60 + hms[2] as i64;
+    let total = seconds * 1_000_000 + i64::from(micros) + i64::from(round_up);
+    let (value, out_of_range) = Time::from_micros(if negative { -total } else { total }).clamp();
+    Some(ParsedTime { value, fsp, truncated, out_of_range })
+}
+
+/// A datetime in a text that should be a time: only with a date's delimiters, or as 14 or more digits... and both parts present.
+fn timestamp_in(text: &[u8]) -> Option<ParsedDateTime> {
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let spaced = text.iter().any(|b| matches!(b, b' ' | b'T'));
+    if digits < 12 && !spaced {
+        return None;
+    }
+    // "1 10:11:12.123" is days and time.
+    if digits < 12 && text.get(digits) == Some(&b' ') {
+        return None;
+    }
+    parse_datetime(text, DateFlags::LAX).filter(|d| !d.date_only)
+}
+
+fn read_hms(r: &mut Reader<'_>, hms: &mut [u64; 3], from: usize) {
+    for (i, part) in hms.iter_mut().enumerate().skip(from) {
+        *part = r.digits(usize::MAX).0;
+        if i == 2 || r.peek() != b':' || !r.digit_at(1) {
+            return;
+        }
+        r.at += 1;
+    }
+}
+
+/// The datetime of a number: YYMMDD, YYYYMMDD, YYMMDDhhmmss, YYYYMMDDhhmmss. `date_only` tells the short forms.
+pub fn number_to_datetime(number: i64, flags: DateFlags) -> Option<ParsedDateTime> {
+    let (n, date_only) = match number {
+        0 => (0, false),
+        101..=691_231 => ((number + 20_000_000) * 1_000_000, true),
+        700_101..=991_231 => ((number + 19_000_000) * 1_000_000, true),
+        10_000_101..=99_991_231 => (number * 1_000_000, true),
+        101_000_000..=691_231_235_959 => (number + 20_000_000_000_000, false),
+        700_101_000_000..=991_231_235_959 => (number + 19_000_000_000_000, false),
+        10_000_101_000_000..=99_999_999_999_999 => (number, false),
+        _ => return None,
+    };
+    let (date, time) = ((n / 1_000_000) as u32, (n % 1_000_000) as u32);
+    let (year, month, day) = (date / 10000, date / 100 % 100, date % 100);
+    let (hour, minute, second) = (time / 10000, time / 100 % 100, time % 100);
+    if month > 12 || day > 31 || hour > 23 || minute > 59 || second > 59 || !flags.accepts(year, month, day) {
+        return None;
+    }
+    let value = DateTime::new(year, month, day, hour, minute, second, 0);
+    Some(ParsedDateTime { value, date_only, fsp: 0, truncated: false, offset: None })
+}
+
+/// The time of a number: [-]hhmmss, or the time of YYMMDDhhmmss and longer.
+pub fn number_to_time(number: i64) -> Option<ParsedTime> {
+    let v = number.unsigned_abs();
+    let clamped = |negative| ParsedTime { value: if negative { Time::MIN } else { Time::MAX }, fsp: 0, truncated: false, out_of_range: true };
+    if v > 8_385_959 {
+        if number >= 10_000_000_000
+            && let Some(d) = number_to_datetime(number, DateFlags::LAX)
+        {
+            return Some(ParsedTime { value: d.value.time(), fsp: 0, truncated: false, out_of_range: false });
+        }
+        return Some(clamped(number < 0));
+    }
+    let (hour, minute, second) = ((v / 10000) as u32, (v / 100 % 100) as u32, (v % 100) as u32);
+    if minute > 59 || second > 59 {
+        return None;
+    }
+    Some(ParsedTime { value: Time::new(number < 0, hour, minute, second, 0), fsp: 0, truncated: false, out_of_range: false })
+}
+
+impl DateTime {
+    /// Adds whole seconds; `None` beyond year 9999 or on a date with zero parts whose day would change.
+    fn add_seconds(self, seconds: i64) -> Option<DateTime> {
+        if self.month() == 0 || self.day() == 0 {
+            let s = self.time().whole_seconds() + seconds;
+            return (0..86400).contains(&s).then(|| {
+                let s = s as u32;
+                DateTime::new(self.year(), self.month(), self.day(), s / 3600, s / 60 % 60, s % 60, self.micros())
+            });
+        }
+        DateTime::from_micros(self.to_micros() + seconds * 1_000_000)
+    }
+}
