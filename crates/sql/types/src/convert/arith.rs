@@ -76,7 +76,13 @@ pub fn numeric_domain(ty: &SqlType) -> Domain {
         TypeId::Null | TypeId::Date => Domain::Signed,
         TypeId::Time | TypeId::DateTime | TypeId::Timestamp if ty.scale == 0 => Domain::Signed,
         id if id.is_temporal() => Domain::Decimal,
-        id if id.is_integer() => if ty.unsigned { Domain::Unsigned } else { Domain::Signed },
+        id if id.is_integer() => {
+            if ty.unsigned {
+                Domain::Unsigned
+            } else {
+                Domain::Signed
+            }
+        }
         _ => Domain::Double,
     }
 }
@@ -120,7 +126,14 @@ pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, incremen
 
 /// Computes `a op b` in a domain. NULL operands and division by zero (with its warning) give NULL. `Ok(None)`: out of range; the caller
 /// raises [`Domain::out_of_range`] with the expression's text.
-pub fn arith(op: ArithOp, domain: Domain, a: ValueRef<'_>, b: ValueRef<'_>, increment: u8, cx: &mut Context<'_>) -> Result<Option<Value>> {
+pub fn arith(
+    op: ArithOp,
+    domain: Domain,
+    a: ValueRef<'_>,
+    b: ValueRef<'_>,
+    increment: u8,
+    cx: &mut Context<'_>,
+) -> Result<Option<Value>> {
     if let (Domain::Signed, ValueRef::Int(x), ValueRef::Int(y)) = (domain, a, b) {
         let sum = match op {
             ArithOp::Add => x.checked_add(y),
@@ -144,7 +157,11 @@ pub fn arith(op: ArithOp, domain: Domain, a: ValueRef<'_>, b: ValueRef<'_>, incr
                 return Ok(Some(Value::Null));
             }
             let Some(q) = x.checked_div_int(&y) else { return Ok(None) };
-            Ok(if domain == Domain::Unsigned { q.to_u64().ok().map(Value::UInt) } else { q.to_i64().ok().map(Value::Int) })
+            Ok(if domain == Domain::Unsigned {
+                q.to_u64().ok().map(Value::UInt)
+            } else {
+                q.to_i64().ok().map(Value::Int)
+            })
         }
         _ => {
             let (x, y) = (to_integer(a, cx)?, to_integer(b, cx)?);
@@ -157,7 +174,13 @@ fn is_integer(v: &ValueRef<'_>) -> bool {
     matches!(v, ValueRef::Int(_) | ValueRef::UInt(_) | ValueRef::Year(_) | ValueRef::Bit(..))
 }
 
-fn integers(op: ArithOp, domain: Domain, a: Result<i64, u64>, b: Result<i64, u64>, cx: &mut Context<'_>) -> Result<Option<Value>> {
+fn integers(
+    op: ArithOp,
+    domain: Domain,
+    a: Result<i64, u64>,
+    b: Result<i64, u64>,
+    cx: &mut Context<'_>,
+) -> Result<Option<Value>> {
     let wide = |v: Result<i64, u64>| v.map_or_else(i128::from, i128::from);
     let (x, y) = (wide(a), wide(b));
     let r = match op {

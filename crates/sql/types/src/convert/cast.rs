@@ -35,7 +35,9 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
         TypeId::Float => Value::Float(to_f64(v, cx)? as f32),
         TypeId::Date => to_date(v, DateFlags::from_mode(cx.mode), cx)?.map_or(Value::Null, Value::Date),
         TypeId::DateTime | TypeId::Timestamp => match to_datetime(v, DateFlags::from_mode(cx.mode), cx)? {
-            Some((d, _)) => d.round(ty.scale, time::cuts_fractions(cx.mode)).map_or(Value::Null, |d| Value::DateTime(d, ty.scale)),
+            Some((d, _)) => {
+                d.round(ty.scale, time::cuts_fractions(cx.mode)).map_or(Value::Null, |d| Value::DateTime(d, ty.scale))
+            }
             None => Value::Null,
         },
         TypeId::Time => match to_time(v, cx)? {

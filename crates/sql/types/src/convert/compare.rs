@@ -92,7 +92,9 @@ pub fn compare(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs, cx: &mut Contex
             collation.compare(&in_charset(a, &x, collation), &in_charset(b, &y, collation))
         }
         CompareAs::DateTime => {
-            let (Some((x, _)), Some((y, _))) = (to_datetime(a, DateFlags::LAX, cx)?, to_datetime(b, DateFlags::LAX, cx)?) else {
+            let (Some((x, _)), Some((y, _))) =
+                (to_datetime(a, DateFlags::LAX, cx)?, to_datetime(b, DateFlags::LAX, cx)?)
+            else {
                 return Ok(None);
             };
             x.cmp(&y)
@@ -120,7 +122,9 @@ pub fn compare_same(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs) -> Option<
     Some(match (how, a, b) {
         (CompareAs::Integer, ValueRef::Int(x), ValueRef::Int(y)) => x.cmp(&y),
         (CompareAs::Integer, ValueRef::UInt(x), ValueRef::UInt(y)) => x.cmp(&y),
-        (CompareAs::Text(c), ValueRef::Str(x, p), ValueRef::Str(y, q)) if p.charset() == c.charset() && q.charset() == c.charset() => {
+        (CompareAs::Text(c), ValueRef::Str(x, p), ValueRef::Str(y, q))
+            if p.charset() == c.charset() && q.charset() == c.charset() =>
+        {
             c.compare(x, y)
         }
         (CompareAs::Decimal, ValueRef::Decimal(x), ValueRef::Decimal(y)) => x.cmp(&y),
@@ -154,7 +158,9 @@ pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<V
             let text = to_text(&v.localize(cx.zone));
             Value::Str((&*in_charset(v, &text, c)).into(), c)
         }
-        CompareAs::DateTime => to_datetime(v, DateFlags::LAX, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp)),
+        CompareAs::DateTime => {
+            to_datetime(v, DateFlags::LAX, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp))
+        }
         CompareAs::Time => to_time(v, cx)?.map_or(Value::Null, |(t, fsp)| Value::Time(t, fsp)),
     })
 }

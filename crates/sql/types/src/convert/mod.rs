@@ -11,7 +11,7 @@ mod time;
 pub use cast::cast;
 pub use compare::{CompareAs, compare, compare_as};
 pub use number::{to_bool, to_decimal, to_f64, to_i64, to_integer, to_u64};
-pub use store::{Stored, StoreTarget, implicit_default, store, store_ref};
+pub use store::{StoreTarget, Stored, implicit_default, store, store_ref};
 pub use time::{to_date, to_datetime, to_time};
 
 use crate::charset::Charset;
@@ -109,7 +109,11 @@ pub(crate) fn printable(text: &[u8], max: usize) -> String {
 pub(crate) fn offending(text: &[u8]) -> String {
     let mut out = String::new();
     for b in text.iter().take(6) {
-        if (0x20..0x7F).contains(b) { out.push(*b as char) } else { let _ = write!(out, "\\x{b:02X}"); }
+        if (0x20..0x7F).contains(b) {
+            out.push(*b as char)
+        } else {
+            let _ = write!(out, "\\x{b:02X}");
+        }
     }
     if text.len() > 6 {
         out.push_str("...");

@@ -69,7 +69,9 @@ pub(super) fn temporal_number(v: ValueRef<'_>) -> Decimal {
             let d = t.to_local(&crate::temporal::TimeZone::UTC);
             with_fraction(i128::from(d.to_number()), d.micros(), fsp, false)
         }
-        ValueRef::Time(t, fsp) => with_fraction(i128::from(t.to_number().unsigned_abs()), t.micros(), fsp, t.is_negative()),
+        ValueRef::Time(t, fsp) => {
+            with_fraction(i128::from(t.to_number().unsigned_abs()), t.micros(), fsp, t.is_negative())
+        }
         _ => Decimal::ZERO,
     }
 }
@@ -174,7 +176,11 @@ pub(super) fn parse_integer(text: &[u8]) -> (Integer, usize, bool) {
     }
     if negative {
         let limit = 1u64 << 63;
-        return if overflow || v > limit { (Ok(i64::MIN), at, true) } else { (Ok((v as i64).wrapping_neg()), at, false) };
+        return if overflow || v > limit {
+            (Ok(i64::MIN), at, true)
+        } else {
+            (Ok((v as i64).wrapping_neg()), at, false)
+        };
     }
     if overflow {
         return (Err(u64::MAX), at, true);

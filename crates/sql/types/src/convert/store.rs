@@ -83,7 +83,13 @@ pub fn store_ref<'v>(v: ValueRef<'v>, ty: &SqlType, at: StoreTarget<'_>, cx: &mu
 /// What a NOT NULL column without DEFAULT gets where MySQL invents a value.
 pub fn implicit_default(ty: &SqlType) -> Value {
     match ty.id {
-        id if id.is_integer() => if ty.unsigned { Value::UInt(0) } else { Value::Int(0) },
+        id if id.is_integer() => {
+            if ty.unsigned {
+                Value::UInt(0)
+            } else {
+                Value::Int(0)
+            }
+        }
         TypeId::Decimal => Value::Decimal(Decimal::ZERO.round(ty.scale).unwrap_or(Decimal::ZERO)),
         TypeId::Float => Value::Float(0.0),
         TypeId::Double => Value::Double(0.0),
@@ -133,7 +139,10 @@ impl Store<'_, '_, '_> {
     }
 
     fn incorrect(&mut self, what: &str, text: &[u8]) -> Result<()> {
-        self.cx.warn(ErrorCode::TruncatedWrongValueForField, &[&what, &printable(text, 128), &self.at.column, &self.at.row])
+        self.cx.warn(
+            ErrorCode::TruncatedWrongValueForField,
+            &[&what, &printable(text, 128), &self.at.column, &self.at.row],
+        )
     }
 
     /// Least and greatest value of the integer column.
@@ -280,7 +289,11 @@ impl Store<'_, '_, '_> {
         let mut bytes = &converted.bytes[..];
         let valid = charset.valid_prefix(bytes);
         if converted.lossy || valid < bytes.len() {
-            let bad = if converted.lossy && valid == bytes.len() { first_lost(&text, from, charset) } else { &bytes[valid..] };
+            let bad = if converted.lossy && valid == bytes.len() {
+                first_lost(&text, from, charset)
+            } else {
+                &bytes[valid..]
+            };
             let args: [&dyn std::fmt::Display; 4] = [&"string", &offending(bad), &self.at.column, &self.at.row];
             self.cx.warn(ErrorCode::TruncatedWrongValueForField, &args)?;
             bytes = &bytes[..valid];
@@ -330,7 +343,8 @@ impl Store<'_, '_, '_> {
         };
         let text = to_text(&v.localize(self.cx.zone));
         let text = printable(&text, 128);
-        let message = format!("Incorrect {what} value: '{text}' for column '{}' at row {}", self.at.column, self.at.row);
+        let message =
+            format!("Incorrect {what} value: '{text}' for column '{}' at row {}", self.at.column, self.at.row);
         Err(SqlError::with_message(ErrorCode::TruncatedWrongValue, message))
     }
 
@@ -354,7 +368,10 @@ impl Store<'_, '_, '_> {
         let Some(p) = read_datetime(v, flags, self.cx) else {
             let readable = read_datetime(v, DateFlags { allow_invalid: true, ..DateFlags::LAX }, self.cx).is_some();
             let digits = to_text(&v).first().is_some_and(u8::is_ascii_digit);
-            self.bad_temporal(v, if readable || digits { ErrorCode::WarnDataOutOfRange } else { ErrorCode::WarnDataTruncated })?;
+            self.bad_temporal(
+                v,
+                if readable || digits { ErrorCode::WarnDataOutOfRange } else { ErrorCode::WarnDataTruncated },
+            )?;
             return Ok(zero);
         };
         if p.truncated {

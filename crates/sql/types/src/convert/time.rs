@@ -5,13 +5,15 @@ use crate::decimal::Decimal;
 use crate::error::Result;
 use crate::mode::SqlMode;
 use crate::temporal::{
-    Date, DateFlags, DateTime, ParsedDateTime, ParsedTime, Time, Timestamp, number_to_datetime, number_to_time, parse_datetime, parse_time,
+    Date, DateFlags, DateTime, ParsedDateTime, ParsedTime, Time, Timestamp, number_to_datetime, number_to_time,
+    parse_datetime, parse_time,
 };
 use crate::value::ValueRef;
 
 /// The datetime of a value that is not text, or of text, without warnings: `None` if it is none. The `u8` is its fraction digits.
 pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>) -> Option<ParsedDateTime> {
-    let plain = |value: DateTime, date_only, fsp| ParsedDateTime { value, date_only, fsp, truncated: false, offset: None };
+    let plain =
+        |value: DateTime, date_only, fsp| ParsedDateTime { value, date_only, fsp, truncated: false, offset: None };
     let parsed = match v {
         ValueRef::DateTime(d, fsp) => plain(d, false, fsp),
         ValueRef::Date(d) => plain(d.to_datetime(), true, 0),

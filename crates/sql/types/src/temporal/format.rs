@@ -2,8 +2,20 @@
 
 use super::{Date, DateTime, Time, calendar, days_in_month, from_days, to_days, week, write_digits, yearweek};
 
-pub const MONTHS: [&str; 12] =
-    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+pub const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 /// From Monday.
 pub const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
@@ -264,7 +276,11 @@ fn scan_one<'t>(spec: char, rest: &'t str, s: &mut Scan) -> Option<&'t str> {
         'Y' | 'X' | 'x' => {
             let (v, rest, n) = number(4)?;
             let v = if n <= 2 { two_digit_year(v) } else { v };
-            if spec == 'Y' { s.year = v } else { s.week_year = Some(v) }
+            if spec == 'Y' {
+                s.year = v
+            } else {
+                s.week_year = Some(v)
+            }
             rest
         }
         'y' => {

@@ -160,7 +160,9 @@ impl Interval {
                 return None;
             }
             let digits = text[at..].iter().take_while(|b| b.is_ascii_digit()).count();
-            numbers[count] = text[at..at + digits].iter().fold(0u64, |a, d| a.saturating_mul(10).saturating_add(u64::from(d - b'0')));
+            numbers[count] = text[at..at + digits]
+                .iter()
+                .fold(0u64, |a, d| a.saturating_mul(10).saturating_add(u64::from(d - b'0')));
             last_digits = digits;
             count += 1;
             at += digits;
@@ -170,9 +172,14 @@ impl Interval {
             numbers[count - 1] *= 10u64.pow(6 - last_digits as u32);
         }
         let skip = factors.len() - count;
-        let sum: i128 = numbers[..count].iter().zip(&factors[skip..]).map(|(n, f)| i128::from(*n) * i128::from(*f)).sum();
+        let sum: i128 =
+            numbers[..count].iter().zip(&factors[skip..]).map(|(n, f)| i128::from(*n) * i128::from(*f)).sum();
         let sum = if negative { -sum } else { sum };
-        Some(if unit.counts_months() { Interval::Months(i64::try_from(sum).unwrap_or(i64::MAX)) } else { Interval::Micros(sum) })
+        Some(if unit.counts_months() {
+            Interval::Months(i64::try_from(sum).unwrap_or(i64::MAX))
+        } else {
+            Interval::Micros(sum)
+        })
     }
 }
 

@@ -16,8 +16,13 @@ mod zone;
 
 pub use calendar::{DAYS_AT_EPOCH, Weekday, days_in_month, from_days, is_leap, to_days, week, weekday, yearweek};
 pub use format::{DateParts, MONTHS, WEEKDAYS, date_format, str_to_date, time_format};
-pub use interval::{Interval, IntervalUnit, add_interval, add_interval_time, datetime_diff_micros, period_add, period_diff, timestamp_diff};
-pub use parse::{DateFlags, ParsedDateTime, ParsedTime, number_to_datetime, number_to_time, parse_datetime, parse_time};
+pub use interval::{
+    Interval, IntervalUnit, add_interval, add_interval_time, datetime_diff_micros, period_add, period_diff,
+    timestamp_diff,
+};
+pub use parse::{
+    DateFlags, ParsedDateTime, ParsedTime, number_to_datetime, number_to_time, parse_datetime, parse_time,
+};
 pub use zone::TimeZone;
 
 /// Largest fsp.
@@ -252,7 +257,8 @@ impl Time {
     /// Minute, second and microsecond must be in their ranges.
     #[inline]
     pub fn new(negative: bool, hour: u32, minute: u32, second: u32, micros: u32) -> Time {
-        let v = (i64::from(hour) << 12 | i64::from(minute & 63) << 6 | i64::from(second & 63)) << 24 | i64::from(micros.min(999_999));
+        let v = (i64::from(hour) << 12 | i64::from(minute & 63) << 6 | i64::from(second & 63)) << 24
+            | i64::from(micros.min(999_999));
         Time(if negative { -v } else { v })
     }
 

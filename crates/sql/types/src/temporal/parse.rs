@@ -196,7 +196,14 @@ pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
         parts[0] += if parts[0] < 70 { 2000 } else { 1900 };
     }
     let [year, month, day, hour, minute, second] = parts;
-    if year > 9999 || month > 12 || day > 31 || hour > 23 || minute > 59 || second > 59 || !flags.accepts(year, month, day) {
+    if year > 9999
+        || month > 12
+        || day > 31
+        || hour > 23
+        || minute > 59
+        || second > 59
+        || !flags.accepts(year, month, day)
+    {
         return None;
     }
     let mut value = DateTime::new(year, month, day, hour, minute, second, micros);
@@ -325,7 +332,12 @@ pub fn number_to_datetime(number: i64, flags: DateFlags) -> Option<ParsedDateTim
 /// The time of a number: [-]hhmmss, or the time of YYMMDDhhmmss and longer.
 pub fn number_to_time(number: i64) -> Option<ParsedTime> {
     let v = number.unsigned_abs();
-    let clamped = |negative| ParsedTime { value: if negative { Time::MIN } else { Time::MAX }, fsp: 0, truncated: false, out_of_range: true };
+    let clamped = |negative| ParsedTime {
+        value: if negative { Time::MIN } else { Time::MAX },
+        fsp: 0,
+        truncated: false,
+        out_of_range: true,
+    };
     if v > 8_385_959 {
         if number >= 10_000_000_000
             && let Some(d) = number_to_datetime(number, DateFlags::LAX)
@@ -338,7 +350,12 @@ pub fn number_to_time(number: i64) -> Option<ParsedTime> {
     if minute > 59 || second > 59 {
         return None;
     }
-    Some(ParsedTime { value: Time::new(number < 0, hour, minute, second, 0), fsp: 0, truncated: false, out_of_range: false })
+    Some(ParsedTime {
+        value: Time::new(number < 0, hour, minute, second, 0),
+        fsp: 0,
+        truncated: false,
+        out_of_range: false,
+    })
 }
 
 impl DateTime {
