@@ -1,6 +1,9 @@
 //! The shape of a declaration: what the binder and the executor know of a function.
 
-use gannet_types::{Result, SqlMode, SqlType, TimeZone, Value, Warnings};
+use gannet_types::{
+    CollationId, Date, Result, SqlMode, SqlType, TimeZone, Value, Warnings, collation::CollationSource,
+    convert::Context,
+};
 
 /// What the binder knows of an argument when it asks for the result type.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +12,19 @@ pub struct ArgInfo<'a> {
     pub ty: &'a SqlType,
     /// Its value, when it is constant at binding time.
     pub constant: Option<&'a Value>,
+    /// Collation and coercibility, for deriving the result's.
+    pub collation: CollationSource,
+}
+
+/// What result types depend on besides the arguments. All of it is part of the plan cache's key.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleContext {
+    /// SQL mode.
+    pub sql_mode: SqlMode,
+    /// `div_precision_increment`
+    pub div_precision_increment: u8,
+    /// `collation_connection`: of text made from numbers and dates.
+    pub collation: CollationId,
 }
 
 /// A call as the evaluation sees it: fixed at binding time, the same for every row.
@@ -21,7 +37,7 @@ pub struct Call<'a> {
 }
 
 /// Gives the result's type, or refuses the arguments.
-pub type TypeRule = fn(&[ArgInfo<'_>]) -> Result<SqlType>;
+pub type TypeRule = fn(RuleContext, &[ArgInfo<'_>]) -> Result<SqlType>;
 
 /// Computes one value. The arguments have the types the rule saw.
 pub type Eval = fn(&mut EvalContext<'_>, Call<'_>, &[Value]) -> Result<Value>;
@@ -187,6 +203,8 @@ pub struct EvalContext<'a> {
     pub time_zone: &'a TimeZone,
     /// Start of the statement, microseconds since 1970 UTC (`NOW()`; fixed by `SET timestamp`).
     pub now_us: i64,
+    /// The statement's date in the session's time zone.
+    pub today: Date,
     /// `div_precision_increment`.
     pub div_precision_increment: u8,
     /// `group_concat_max_len`, bytes.
@@ -201,4 +219,17 @@ pub struct EvalContext<'a> {
     pub warnings: &'a mut Warnings,
     /// The session.
     pub session: &'a mut dyn SessionInfo,
+}
+
+impl EvalContext<'_> {
+    /// What conversions need.
+    pub fn conversion(&mut self) -> Context<'_> {
+        Context {
+            mode: self.sql_mode,
+            zone: self.time_zone,
+            today: self.today,
+            strict: self.strict,
+            warnings: self.warnings,
+        }
+    }
 }

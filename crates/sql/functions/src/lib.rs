@@ -8,7 +8,7 @@ mod def;
 
 pub use def::{
     Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, Eval, EvalContext, FunctionDef, Kernel,
-    SessionInfo, Stability, TypeRule,
+    RuleContext, SessionInfo, Stability, TypeRule,
 };
 
 /// The scalar function or operator called `name`, in any case.
