@@ -1,0 +1,88 @@
+//! The brake on those who write: proportional, so that the log's age settles below its bound instead of hitting it.
+
+use gannet_base::Lsn;
+use gannet_base::sync::atomic::Ordering::{Acquire, SeqCst};
+use gannet_runtime::{Unpark, Wait, mask_interrupts, now_ns, park, waker};
+use gannet_telemetry::{Counter, count};
+
+use crate::LogError;
+use crate::core::Core;
+use crate::waiters::Want;
+
+/// The longest delay of one mini-transaction by age alone.
+const MOST_DELAY_NS: f64 = 20e6;
+
+/// How long a mini-transaction is held back at this age; `None`: until the checkpoint has advanced.
+///
+/// Nothing up to three quarters of `usable`, then growing with the square of the rest: gently at first, so that the pace
+/// of writers and checkpointer meet early, and to nearly a stop at the bound.
+pub(crate) fn delay_ns(age: u64, usable: u64) -> Option<u64> {
+    let from = usable / 4 * 3;
+    if age <= from {
+        return Some(0);
+    }
+    if age >= usable {
+        return None;
+    }
+    let x = (age - from) as f64 / (usable - from) as f64;
+    Some((x * x * MOST_DELAY_NS) as u64)
+}
+
+impl Core {
+    /// The slow part of [`crate::Log::admit`].
+    #[cold]
+    pub(crate) fn brake(&self) -> Result<(), LogError> {
+        loop {
+            self.check()?;
+            if self.stop.load(SeqCst) {
+                return Err(LogError::Closed);
+            }
+            let reserved = self.ring.reserved();
+            let size = self.ring.size();
+            if reserved.saturating_sub(self.ring.freed()) > size / 4 * 3 {
+                count(Counter::InnodbLogWaits);
+                self.wait_slow(Lsn(reserved - size / 2), Want::Written, Wait::LogBuffer)?;
+                continue;
+            }
+            let checkpoint = self.checkpoint.load(Acquire);
+            match delay_ns(reserved.saturating_sub(checkpoint), self.usable()) {
+                Some(0) => return Ok(()),
+                Some(delay) => {
+                    let until = now_ns() + delay;
+                    // An interrupted task goes on at once: it will end or roll back.
+                    while park(Wait::Throttle, Some(until)) == Unpark::Woken {}
+                    return self.check();
+                }
+                None => {
+                    count(Counter::InnodbLogWaits);
+                    self.space_waiters.lock().push(waker());
+                    if self.checkpoint.load(Acquire) == checkpoint && !self.stop.load(SeqCst) {
+                        // Even an interrupted task has to wait: its roll-back writes too.
+                        let _mask = mask_interrupts();
+                        let _ = park(Wait::LogSpace, Some(now_ns() + 100_000_000));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delay_grows_without_a_step() {
+        let usable = 100 << 20;
+        assert_eq!(delay_ns(0, usable), Some(0));
+        assert_eq!(delay_ns(75 << 20, usable), Some(0));
+        assert_eq!(delay_ns(usable, usable), None);
+        let mut last = 0;
+        for age in (75 << 20..usable).step_by(1 << 18) {
+            let d = delay_ns(age, usable).unwrap();
+            assert!(d >= last && d - last < 600_000, "{age}: {last} then {d}");
+            last = d;
+        }
+        assert!(last > 15_000_000);
+    }
+}

@@ -1,0 +1,193 @@
+//! What the log's users and its writer share.
+
+use std::path::PathBuf;
+
+use gannet_base::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+};
+use gannet_base::sync::{Backoff, Mutex, OnceLock};
+use gannet_base::{CachePadded, Lsn};
+use gannet_runtime::Waker;
+
+use crate::LogError;
+use crate::ring::Ring;
+use crate::segments::Segments;
+use crate::waiters::Waiters;
+
+/// Read by every writer and reader, written seldom: by the log writer once a round, by policy changes.
+pub(crate) struct Rules {
+    /// Up to this reservation nobody is slowed down.
+    pub(crate) admit: AtomicU64,
+    /// From this reservation on an appender wakes the log writer.
+    pub(crate) nudge: AtomicU64,
+    pub(crate) policy: AtomicU8,
+    /// The horizon is complete_lsn (policies 0 and 2), not durable_lsn.
+    pub(crate) horizon_is_complete: AtomicBool,
+    /// The horizon does not fall below this when the policy changes to 1.
+    pub(crate) floor: AtomicU64,
+}
+
+/// Written by the log writer once a round.
+pub(crate) struct Progress {
+    pub(crate) written: AtomicU64,
+    pub(crate) durable: AtomicU64,
+}
+
+/// A task's waker, once the task is there.
+#[derive(Default)]
+pub(crate) struct TaskCell(OnceLock<Waker>);
+
+impl TaskCell {
+    pub(crate) fn set(&self, waker: Waker) {
+        let _ = self.0.set(waker);
+    }
+
+    pub(crate) fn wake(&self) {
+        if let Some(waker) = self.0.get() {
+            waker.wake();
+        }
+    }
+}
+
+pub(crate) struct Core {
+    pub(crate) dir: PathBuf,
+    pub(crate) epoch: u64,
+    pub(crate) ring: Ring,
+    pub(crate) rules: CachePadded<Rules>,
+    pub(crate) progress: CachePadded<Progress>,
+    pub(crate) checkpoint: CachePadded<AtomicU64>,
+    pub(crate) waiters: Waiters,
+    /// The writer is about to park, or parked.
+    pub(crate) sleeping: CachePadded<AtomicBool>,
+    pub(crate) writer_task: TaskCell,
+    pub(crate) files_task: TaskCell,
+    pub(crate) stop: AtomicBool,
+    /// The writer has ended: nobody waits for it any more.
+    pub(crate) ended: AtomicBool,
+    pub(crate) segments: Segments,
+    /// Waiting for the checkpoint to advance.
+    pub(crate) space_waiters: Mutex<Vec<Waker>>,
+    poison: OnceLock<String>,
+    poisoned: AtomicBool,
+}
+
+/// The parts from which a [`Core`] is made.
+pub(crate) struct CoreParts {
+    pub(crate) dir: PathBuf,
+    pub(crate) epoch: u64,
+    pub(crate) ring: Ring,
+    pub(crate) segments: Segments,
+    pub(crate) policy: u8,
+    pub(crate) checkpoint: u64,
+}
+
+impl Core {
+    pub(crate) fn new(parts: CoreParts) -> Core {
+        let start = parts.ring.complete();
+        let core = Core {
+            rules: CachePadded::new(Rules {
+                admit: AtomicU64::new(0),
+                nudge: AtomicU64::new(start + parts.ring.size() / 4),
+                policy: AtomicU8::new(parts.policy),
+                horizon_is_complete: AtomicBool::new(parts.policy != 1),
+                floor: AtomicU64::new(0),
+            }),
+            dir: parts.dir,
+            epoch: parts.epoch,
+            ring: parts.ring,
+            progress: CachePadded::new(Progress { written: AtomicU64::new(start), durable: AtomicU64::new(start) }),
+            checkpoint: CachePadded::new(AtomicU64::new(parts.checkpoint)),
+            waiters: Waiters::new(),
+            sleeping: CachePadded::new(AtomicBool::new(false)),
+            writer_task: TaskCell::default(),
+            files_task: TaskCell::default(),
+            stop: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            segments: parts.segments,
+            space_waiters: Mutex::new(Vec::new()),
+            poison: OnceLock::new(),
+            poisoned: AtomicBool::new(false),
+        };
+        core.update_admit();
+        core
+    }
+
+    /// Bytes of log that may lie between checkpoint and tail: the capacity less the segment being recycled, the one
+    /// being started, and what the ring may still hold.
+    pub(crate) fn usable(&self) -> u64 {
+        let capacity = self.segments.capacity();
+        capacity.saturating_sub(2 * self.segments.granule() + self.ring.size() * 3 / 2).max(capacity / 8)
+    }
+
+    /// Where braking begins: three quarters of the ring or of the usable capacity.
+    pub(crate) fn update_admit(&self) {
+        let ring = self.ring.freed() + self.ring.size() / 4 * 3;
+        let age = self.checkpoint.load(Acquire) + self.usable() / 4 * 3;
+        self.rules.admit.store(ring.min(age), Release);
+        if self.poisoned.load(SeqCst) {
+            self.rules.admit.store(0, Release);
+        }
+    }
+
+    /// Advances `complete` over all that is published by now; gives it.
+    pub(crate) fn advance(&self) -> u64 {
+        let mut backoff = Backoff::new();
+        loop {
+            if let Some(walk) = self.ring.try_walk() {
+                return walk.advance();
+            }
+            backoff.wait();
+        }
+    }
+
+    pub(crate) fn wake_writer(&self) {
+        if self.sleeping.load(SeqCst) && self.sleeping.swap(false, SeqCst) {
+            self.writer_task.wake();
+        }
+    }
+
+    pub(crate) fn wake_files_task(&self) {
+        self.files_task.wake();
+    }
+
+    pub(crate) fn durable(&self) -> Lsn {
+        Lsn(self.progress.durable.load(Acquire))
+    }
+
+    pub(crate) fn poisoned(&self) -> Option<&String> {
+        if self.poisoned.load(Relaxed) { self.poison.get() } else { None }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), LogError> {
+        match self.poisoned() {
+            None => Ok(()),
+            Some(why) => Err(LogError::Poisoned(why.clone())),
+        }
+    }
+
+    /// Refuses all writers from now on. A failed sync is never retried: the kernel may have dropped the data.
+    pub(crate) fn poison(&self, why: &LogError) {
+        if self.poison.set(why.to_string()).is_ok() {
+            eprintln!("[ERROR] log: {why}; writes are refused until the server is restarted, reads go on");
+        }
+        self.poisoned.store(true, SeqCst);
+        self.rules.admit.store(0, Release);
+        self.waiters.wake(0, 0, true);
+        self.wake_space_waiters();
+    }
+
+    pub(crate) fn wake_space_waiters(&self) {
+        let waiting = std::mem::take(&mut *self.space_waiters.lock());
+        waiting.iter().for_each(Waker::wake);
+    }
+}
+
+/// Tells everybody how far the log is, and wakes who waited for that.
+pub(crate) fn publish(core: &Core, written: u64, durable: u64) {
+    core.progress.written.store(written, Release);
+    core.progress.durable.store(durable, Release);
+    core.rules.nudge.store(core.ring.freed() + core.ring.size() / 4, Release);
+    core.update_admit();
+    core.waiters.wake(written, durable, false);
+}

@@ -1,0 +1,85 @@
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gannet_base::Lsn;
+use gannet_base::sync::Arc;
+
+/// Why the log refuses.
+#[derive(Clone, Debug)]
+pub enum LogError {
+    /// An earlier write or sync failed: this log accepts nothing any more.
+    Poisoned(String),
+    /// A file operation failed.
+    Io {
+        /// The operation, as in 'cannot ... the file'.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: Arc<io::Error>,
+    },
+    /// A file is not what it should be.
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A segment was written by a newer version of the software.
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format version.
+        version: u32,
+    },
+    /// The segment that holds this position is not there.
+    SegmentMissing {
+        /// The position.
+        lsn: Lsn,
+    },
+    /// The disk has no room for the capacity asked for.
+    NoSpace {
+        /// The log's directory.
+        dir: PathBuf,
+        /// Bytes that were wanted.
+        need: u64,
+    },
+    /// The log was closed.
+    Closed,
+}
+
+impl LogError {
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LogError {
+        let path = path.to_owned();
+        move |error| LogError::Io { what, path, error: Arc::new(error) }
+    }
+
+    pub(crate) fn is_no_space(&self) -> bool {
+        match self {
+            LogError::NoSpace { .. } => true,
+            LogError::Io { error, .. } => {
+                matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogError::Poisoned(why) => write!(f, "the log accepts no writes since an earlier failure: {why}"),
+            LogError::Io { what, path, error } => write!(f, "cannot {what} {}: {error}", path.display()),
+            LogError::Corrupt { path, what } => write!(f, "{}: {what}", path.display()),
+            LogError::NewerFormat { path, version } => {
+                write!(f, "{} has format version {version}, which is newer than this software", path.display())
+            }
+            LogError::SegmentMissing { lsn } => write!(f, "no log segment holds LSN {lsn}"),
+            LogError::NoSpace { dir, need } => write!(f, "no room for {need} bytes of log in {}", dir.display()),
+            LogError::Closed => write!(f, "the log is closed"),
+        }
+    }
+}
+
+impl std::error::Error for LogError {}

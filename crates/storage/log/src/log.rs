@@ -1,0 +1,368 @@
+use std::path::PathBuf;
+
+use gannet_base::Lsn;
+use gannet_base::check;
+use gannet_base::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use gannet_base::sync::{Arc, Backoff, Mutex};
+use gannet_runtime::{JoinHandle, Wait, mask_interrupts, park, slot, spawn, waker};
+use gannet_telemetry::{Counter, count};
+
+use crate::core::{Core, CoreParts};
+use crate::format::{self, EpochStart, RecordKind, block_up};
+use crate::ring::Ring;
+use crate::segments::{MIN_CAPACITY, Segments};
+use crate::waiters::Want;
+use crate::writer::{Writer, files_task, policy_from};
+use crate::{LogError, MAX_PAYLOAD};
+
+const MIN_RING: u64 = 2 << 20;
+const _: () = assert!(MIN_RING as usize >= 2 * MAX_PAYLOAD);
+
+/// When a commit is told to be done: innodb_flush_log_at_trx_commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum FlushPolicy {
+    /// 0: write and sync once a second; a commit waits for nothing.
+    EverySecond = 0,
+    /// 1: a commit waits until it is durable.
+    Durable = 1,
+    /// 2: a commit waits until it is written; sync once a second.
+    Written = 2,
+}
+
+/// How to open the log.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The directory of the segments.
+    pub dir: PathBuf,
+    /// innodb_redo_log_capacity in bytes: a soft bound, raised to 8 MiB if less.
+    pub capacity: u64,
+    /// innodb_flush_log_at_trx_commit.
+    pub policy: FlushPolicy,
+    /// Size of the ring buffer in bytes (innodb_log_buffer_size): made a power of two between 2 MiB and an eighth of the
+    /// capacity.
+    pub ring_bytes: usize,
+}
+
+impl Options {
+    /// MySQL's defaults: 100 MiB, policy 1; a ring of 16 MiB at most.
+    pub fn new(dir: impl Into<PathBuf>) -> Options {
+        Options { dir: dir.into(), capacity: 100 << 20, policy: FlushPolicy::Durable, ring_bytes: 16 << 20 }
+    }
+}
+
+/// Where a new incarnation goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// The store's identity: segments of another store are refused.
+    pub store: u64,
+    /// The checkpoint: nothing below is needed any more. A new store: [`crate::FIRST_LSN`].
+    pub checkpoint: Lsn,
+    /// End of the intact log as [`crate::LogReader::end`] found it. A new store: [`crate::FIRST_LSN`].
+    pub end: Lsn,
+    /// The epochs in force from the checkpoint on, as [`crate::LogReader::epochs`] gives them. A new store: empty.
+    pub epochs: Vec<(Lsn, u64)>,
+    /// The new incarnation's epoch: greater than any used before, durable in the control file already.
+    pub epoch: u64,
+}
+
+/// The log of a running store.
+pub struct Log {
+    core: Arc<Core>,
+    epochs: Vec<(Lsn, u64)>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+    changing: Mutex<()>,
+}
+
+impl Log {
+    /// Opens (on a new store: creates) the log for a new incarnation and starts its writer.
+    pub fn open(options: Options, start: Start) -> Result<Arc<Log>, LogError> {
+        let capacity = options.capacity.max(MIN_CAPACITY);
+        let first = block_up(start.end.get());
+        let (store, epoch) = (start.store, start.epoch);
+        let segments =
+            Segments::open(&options.dir, store, epoch, start.checkpoint.get(), start.end.get(), capacity)?;
+        let most = (segments.capacity() / 8).max(MIN_RING);
+        let ring_bytes = (options.ring_bytes as u64).clamp(MIN_RING, most);
+        // The greatest power of two that is not above.
+        let ring = Ring::new(1 << ring_bytes.ilog2(), first);
+        let core = Arc::new(Core::new(CoreParts {
+            dir: options.dir,
+            epoch,
+            ring,
+            segments,
+            policy: options.policy as u8,
+            checkpoint: start.checkpoint.get(),
+        }));
+        let mut epochs = start.epochs;
+        let prev_epoch = epochs.last().map_or(0, |e| e.1);
+        check!(prev_epoch < epoch, "epoch {epoch} after {prev_epoch}");
+        epochs.push((Lsn(first), epoch));
+        let log = Log { core, epochs, tasks: Mutex::new(Vec::new()), changing: Mutex::new(()) };
+        let begin = EpochStart { store, epoch, prev_epoch, prev_end: start.end.get() };
+        log.append(RecordKind::EpochStart, &[&begin.encode()]);
+        let writer = Writer::new(log.core.clone(), first);
+        let files = log.core.clone();
+        log.tasks.lock().push(spawn("log writer", move || writer.run()));
+        log.tasks.lock().push(spawn("log files", move || files_task(&files)));
+        Ok(Arc::new(log))
+    }
+
+    /// The brake: call before taking any latch for a change, and again after every park. Parks while the log is too
+    /// far ahead of its writer or of the checkpoint.
+    #[inline]
+    pub fn admit(&self) -> Result<(), LogError> {
+        if self.core.ring.reserved() <= self.core.rules.admit.load(Relaxed) { Ok(()) } else { self.core.brake() }
+    }
+
+    /// Appends one record; gives its LSN (its end). `at` runs with it between reservation and publication: what it
+    /// stores is visible to whoever sees [`Log::complete_lsn`] or [`Log::horizon`] at or above that LSN.
+    ///
+    /// Neither fails nor parks; after [`Log::admit`] it does not wait. In a poisoned log the record goes nowhere, and
+    /// waiting for it gives the error.
+    ///
+    /// # Panics
+    /// When the parts are longer than [`MAX_PAYLOAD`] together; nothing is reserved then.
+    #[inline]
+    pub fn append_with(&self, kind: RecordKind, parts: &[&[u8]], at: impl FnOnce(Lsn)) -> Lsn {
+        let core = &*self.core;
+        let len: usize = parts.iter().map(|p| p.len()).sum();
+        check!(len <= MAX_PAYLOAD, "a log record of {len} bytes");
+        let start = core.ring.reserve(format::record_bytes(len));
+        let end = start + format::record_bytes(len);
+        if end > core.rules.nudge.load(Relaxed) {
+            self.pressed(end);
+        }
+        core.ring.fill(start, core.epoch, kind, len, parts, || at(Lsn(end)));
+        count(Counter::InnodbLogWriteRequests);
+        Lsn(end)
+    }
+
+    /// [`Log::append_with`] without a closure.
+    pub fn append(&self, kind: RecordKind, parts: &[&[u8]]) -> Lsn {
+        self.append_with(kind, parts, |_| ())
+    }
+
+    /// The ring fills: the writer must run; beyond the ring's size, wait for it (it needs no latch).
+    #[cold]
+    fn pressed(&self, end: u64) {
+        self.core.wake_writer();
+        let mut backoff = Backoff::new();
+        while !self.core.ring.has_room(end) {
+            self.core.wake_writer();
+            backoff.wait();
+        }
+    }
+
+    /// End of what was reserved so far: every record appended before the call is below. Whoever reserved a record below
+    /// it holds its pages' latches until they are stamped.
+    pub fn tail_lsn(&self) -> Lsn {
+        Lsn(self.core.ring.reserved())
+    }
+
+    /// All bytes below are copied and published.
+    pub fn complete_lsn(&self) -> Lsn {
+        Lsn(self.core.ring.complete())
+    }
+
+    /// All bytes below are on disk.
+    #[inline]
+    pub fn durable_lsn(&self) -> Lsn {
+        self.core.durable()
+    }
+
+    /// The snapshot horizon: durable under policy 1, complete under 0 and 2. Never falls.
+    #[inline]
+    pub fn horizon(&self) -> Lsn {
+        let rules = &self.core.rules;
+        if rules.horizon_is_complete.load(Acquire) {
+            let complete = self.complete_lsn();
+            // Else the policy has just become 1, and the horizon stopped at the floor.
+            if rules.horizon_is_complete.load(Acquire) {
+                return complete;
+            }
+        }
+        self.durable_lsn().max(Lsn(rules.floor.load(Acquire)))
+    }
+
+    /// Waits as the policy says a commit with that LSN has to. Afterwards [`Log::horizon`] is at or above `lsn`.
+    ///
+    /// An error means that the commit is not durable and never will be: the outcome after a restart is open.
+    pub fn wait_commit(&self, lsn: Lsn) -> Result<(), LogError> {
+        match self.policy() {
+            FlushPolicy::Durable => {
+                self.wait(lsn, Want::Durable, Wait::LogFlush)?;
+                // The policy may just have become another: the caller sees its own commit all the same.
+                self.wait_complete(lsn)
+            }
+            FlushPolicy::Written => {
+                self.wait_complete(lsn)?;
+                self.wait(lsn, Want::Written, Wait::LogFlush)
+            }
+            FlushPolicy::EverySecond => self.wait_complete(lsn),
+        }
+    }
+
+    /// Waits until everything below `lsn` is on disk, whatever the policy: for write-back of pages.
+    #[inline]
+    pub fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError> {
+        self.wait(lsn, Want::Durable, Wait::LogFlush)
+    }
+
+    #[inline]
+    fn wait(&self, lsn: Lsn, want: Want, why: Wait) -> Result<(), LogError> {
+        if self.core.is(lsn, want) { Ok(()) } else { self.core.wait_slow(lsn, want, why) }
+    }
+
+    /// Appenders before `lsn` are copying at this moment, or have lost their core; they park nowhere in between.
+    fn wait_complete(&self, lsn: Lsn) -> Result<(), LogError> {
+        let mut backoff = Backoff::new();
+        while self.core.ring.complete() < lsn.get() {
+            match self.core.ring.try_walk() {
+                Some(walk) if walk.advance() >= lsn.get() => break,
+                _ => backoff.wait(),
+            }
+        }
+        self.core.check()
+    }
+
+    /// Nothing below `lsn` is needed any more (the control file says so durably): segments are recycled.
+    pub fn set_checkpoint(&self, lsn: Lsn) {
+        let core = &*self.core;
+        check!(lsn.get() >= core.checkpoint.load(Acquire), "the checkpoint goes back to {lsn}");
+        core.checkpoint.store(lsn.get(), Release);
+        if core.segments.recycle(lsn.get()) {
+            core.wake_files_task();
+            core.writer_task.wake();
+        }
+        core.update_admit();
+        core.wake_space_waiters();
+    }
+
+    /// The last checkpoint set.
+    pub fn checkpoint_lsn(&self) -> Lsn {
+        Lsn(self.core.checkpoint.load(Acquire))
+    }
+
+    /// Bytes of log from the checkpoint to the tail.
+    pub fn age(&self) -> u64 {
+        self.tail_lsn().since(self.checkpoint_lsn())
+    }
+
+    /// The age at which writers wait for the checkpoint. Slowing down begins at three quarters of it.
+    pub fn usable_bytes(&self) -> u64 {
+        self.core.usable()
+    }
+
+    /// The epoch in force at `lsn` (at or above the checkpoint given at open): goes into the control file beside the
+    /// checkpoint.
+    pub fn epoch_at(&self, lsn: Lsn) -> u64 {
+        self.epochs.iter().rev().find(|e| e.0 <= lsn).or(self.epochs.first()).map_or(0, |e| e.1)
+    }
+
+    /// This incarnation's epoch.
+    pub fn epoch(&self) -> u64 {
+        self.core.epoch
+    }
+
+    /// Present capacity in bytes.
+    pub fn capacity(&self) -> u64 {
+        self.core.segments.capacity()
+    }
+
+    /// Changes the capacity. Growing allocates first and fails without a change when the disk is full; shrinking takes
+    /// effect as segments are recycled.
+    pub fn set_capacity(&self, bytes: u64) -> Result<(), LogError> {
+        self.core.check()?;
+        self.core.segments.set_capacity(bytes.max(MIN_CAPACITY))?;
+        self.core.update_admit();
+        self.core.wake_files_task();
+        Ok(())
+    }
+
+    /// Present policy.
+    #[inline]
+    pub fn policy(&self) -> FlushPolicy {
+        policy_from(self.core.rules.policy.load(Relaxed))
+    }
+
+    /// Changes the policy at once. The horizon does not fall: becoming durable-only, it stays where it is until the disk
+    /// has caught up.
+    pub fn set_policy(&self, policy: FlushPolicy) {
+        let _one_at_a_time = self.changing.lock();
+        let rules = &self.core.rules;
+        rules.policy.store(policy as u8, SeqCst);
+        if policy != FlushPolicy::Durable {
+            // What is durable is complete, so the horizon rises.
+            rules.horizon_is_complete.store(true, SeqCst);
+            return;
+        }
+        let mut backoff = Backoff::new();
+        loop {
+            if let Some(_walk) = self.core.ring.try_walk() {
+                // Nobody advances `complete` now: no horizon above the floor was given out.
+                rules.floor.store(self.core.ring.complete(), SeqCst);
+                rules.horizon_is_complete.store(false, SeqCst);
+                break;
+            }
+            backoff.wait();
+        }
+        self.core.wake_writer();
+    }
+
+    /// Why the log accepts nothing any more, if so.
+    pub fn poisoned(&self) -> Option<String> {
+        self.core.poisoned().cloned()
+    }
+
+    /// Writes and syncs everything, then stops the writer. Nothing may be appended afterwards.
+    pub fn close(&self) -> Result<(), LogError> {
+        self.core.stop.store(true, SeqCst);
+        self.core.sleeping.store(false, SeqCst);
+        self.core.writer_task.wake();
+        self.core.files_task.wake();
+        let tasks = std::mem::take(&mut *self.tasks.lock());
+        for task in tasks {
+            if task.join().is_err() {
+                self.core.poison(&LogError::Closed);
+            }
+        }
+        self.core.rules.admit.store(0, Release);
+        self.core.wake_space_waiters();
+        self.core.check()
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // An error was reported when it happened.
+        let _ = self.close();
+    }
+}
+
+impl Core {
+    /// True when the log is as far as wanted.
+    #[inline]
+    fn is(&self, lsn: Lsn, want: Want) -> bool {
+        match want {
+            Want::Written => self.progress.written.load(Acquire) >= lsn.get(),
+            Want::Durable => self.progress.durable.load(Acquire) >= lsn.get(),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn wait_slow(&self, lsn: Lsn, want: Want, why: Wait) -> Result<(), LogError> {
+        // The record is in the log already: there is no way back.
+        let _mask = mask_interrupts();
+        self.waiters.enter(slot(), lsn.get(), want, waker());
+        while !self.is(lsn, want) {
+            self.check()?;
+            if self.ended.load(SeqCst) {
+                return Err(LogError::Closed);
+            }
+            self.wake_writer();
+            let _ = park(why, None);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Who waits for the log writer: a list for each slot, so that waiting writes no line that other workers write.
+
+use gannet_base::PerSlot;
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+    fence,
+};
+use gannet_runtime::Waker;
+
+/// How far the log has to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Want {
+    /// In the file.
+    Written,
+    /// On disk.
+    Durable,
+}
+
+struct Waiting {
+    lsn: u64,
+    want: Want,
+    waker: Waker,
+}
+
+#[derive(Default)]
+struct Shard {
+    list: Mutex<Vec<Waiting>>,
+    /// Length of the list. Written under its lock.
+    len: AtomicUsize,
+    /// Greatest LSN wanted so far. Written under the list's lock; never falls.
+    written: AtomicU64,
+    durable: AtomicU64,
+}
+
+pub(crate) struct Waiters {
+    shards: PerSlot<Shard>,
+}
+
+impl Waiters {
+    pub(crate) fn new() -> Waiters {
+        Waiters { shards: PerSlot::new(Shard::default) }
+    }
+
+    /// Enters the list of `slot`. The caller then looks at the condition once more, sees to it that the writer is awake,
+    /// and parks.
+    pub(crate) fn enter(&self, slot: usize, lsn: u64, want: Want, waker: Waker) {
+        let shard = self.shards.get(slot);
+        let mut list = shard.list.lock();
+        list.push(Waiting { lsn, want, waker });
+        shard.len.store(list.len(), Relaxed);
+        let most = match want {
+            Want::Written => &shard.written,
+            Want::Durable => &shard.durable,
+        };
+        if most.load(Relaxed) < lsn {
+            most.store(lsn, Release);
+        }
+        drop(list);
+        // Against `wake` (which publishes, then looks at `len`) and against the writer's falling asleep.
+        fence(SeqCst);
+    }
+
+    /// Greatest LSNs anybody wants to be (written, durable).
+    pub(crate) fn demand(&self) -> (u64, u64) {
+        self.shards.iter().fold((0, 0), |(w, d), (_, s)| (w.max(s.written.load(Acquire)), d.max(s.durable.load(Acquire))))
+    }
+
+    /// Wakes all whose wish is fulfilled; with `all`, everybody.
+    pub(crate) fn wake(&self, written: u64, durable: u64, all: bool) {
+        fence(SeqCst);
+        for (_, shard) in self.shards.iter() {
+            if shard.len.load(Acquire) == 0 {
+                continue;
+            }
+            let ready: Vec<Waiting> = {
+                let mut list = shard.list.lock();
+                let ready = list
+                    .extract_if(.., |w| {
+                        all || match w.want {
+                            Want::Written => w.lsn <= written,
+                            Want::Durable => w.lsn <= durable,
+                        }
+                    })
+                    .collect();
+                shard.len.store(list.len(), Relaxed);
+                ready
+            };
+            ready.iter().for_each(|w| w.waker.wake());
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The log writer: the one task that writes and syncs.
+//!
+//! A round: seal (pad to a block boundary, wait for the few appenders still copying), write, sync, free the ring, publish,
+//! wake everybody whose wish is fulfilled. While it waits for the disk the next batch gathers by itself.
+
+use gannet_base::sync::atomic::Ordering::SeqCst;
+use gannet_base::sync::{Arc, Backoff};
+use gannet_runtime::{AlignedBuf, Wait, now_ns, park, waker};
+use gannet_telemetry::{Counter, add, count};
+
+use crate::core::{Core, publish};
+use crate::format::{BLOCK, RecordKind, block_down};
+use crate::segments::Segment;
+use crate::{FlushPolicy, LogError};
+
+const SECOND: u64 = 1_000_000_000;
+
+pub(crate) struct Writer {
+    core: Arc<Core>,
+    /// The segment being written, and those written but not synced.
+    active: Option<Arc<Segment>>,
+    unsynced: Vec<Arc<Segment>>,
+    /// All below is in the file. Not a block boundary only when the last block was written unsealed.
+    written: u64,
+    durable: u64,
+    /// The unsealed last block, completed with zeros.
+    bounce: AlignedBuf,
+    next_sync: u64,
+}
+
+impl Writer {
+    pub(crate) fn new(core: Arc<Core>, start: u64) -> Writer {
+        Writer {
+            active: core.segments.holding(start),
+            core,
+            unsynced: Vec::new(),
+            written: start,
+            durable: start,
+            bounce: AlignedBuf::zeroed(BLOCK as usize),
+            next_sync: 0,
+        }
+    }
+
+    pub(crate) fn run(mut self) {
+        self.work();
+        self.core.ended.store(true, SeqCst);
+        self.core.waiters.wake(self.written, self.durable, true);
+    }
+
+    fn work(&mut self) {
+        self.core.writer_task.set(waker());
+        self.next_sync = now_ns() + SECOND;
+        loop {
+            let stop = self.core.stop.load(SeqCst);
+            if self.core.poisoned().is_some() {
+                self.discard();
+                if stop {
+                    return;
+                }
+                self.sleep(Some(now_ns() + SECOND));
+                continue;
+            }
+            match self.round(stop) {
+                Ok(true) => {}
+                Ok(false) if stop => return,
+                Ok(false) => self.sleep(Some(self.next_sync)),
+                Err(e) => self.core.poison(&e),
+            }
+        }
+    }
+
+    /// Does what there is to do; false when there is nothing.
+    fn round(&mut self, stop: bool) -> Result<bool, LogError> {
+        let (want_written, want_durable) = self.core.waiters.demand();
+        let reserved = self.core.ring.reserved();
+        let now = now_ns();
+        if now >= self.next_sync {
+            self.next_sync = now + SECOND;
+            if reserved > self.durable {
+                return self.flush().map(|()| true);
+            }
+        }
+        // A wish beyond what was ever appended is a caller's mistake and must not make the writer spin.
+        if want_durable.min(reserved) > self.durable || (stop && reserved > self.durable) {
+            return self.flush().map(|()| true);
+        }
+        if want_written.min(reserved) > self.written {
+            return self.write_partial().map(|()| true);
+        }
+        if reserved - self.core.ring.freed() >= self.core.ring.size() / 4 {
+            return self.write_blocks();
+        }
+        Ok(false)
+    }
+
+    /// Parks until there is something to do. Appenders and waiters look at `sleeping` after they made their wish known;
+    /// here the order is the other way round, so one of the two sees the other.
+    fn sleep(&mut self, deadline: Option<u64>) {
+        let core = &self.core;
+        core.sleeping.store(true, SeqCst);
+        let (want_written, want_durable) = core.waiters.demand();
+        let reserved = core.ring.reserved();
+        let work = core.poisoned().is_none()
+            && (want_durable.min(reserved) > self.durable || want_written.min(reserved) > self.written);
+        if !work && !core.stop.load(SeqCst) {
+            let _ = park(Wait::LogIdle, deadline);
+        }
+        core.sleeping.store(false, SeqCst);
+    }
+
+    /// Writes and syncs everything appended so far.
+    fn flush(&mut self) -> Result<(), LogError> {
+        let (pad, end) = self.core.ring.reserve_padding();
+        let mut filled = pad == end;
+        let mut backoff = Backoff::new();
+        loop {
+            if !filled && self.core.ring.has_room(end) {
+                let len = (end - pad) as usize - crate::format::HEADER;
+                self.core.ring.fill(pad, self.core.epoch, RecordKind::Pad, len, &[], || ());
+                filled = true;
+            }
+            let complete = self.core.advance();
+            if complete >= end {
+                break;
+            }
+            // Appenders beyond the ring's size wait for room, which only this task gives.
+            if self.core.ring.has_room(self.core.ring.reserved()) || !self.write_blocks()? {
+                backoff.wait();
+            }
+        }
+        self.write(end)?;
+        self.sync()?;
+        self.free(end);
+        self.durable = end;
+        self.next_sync = now_ns() + SECOND;
+        publish(&self.core, self.written, self.durable);
+        Ok(())
+    }
+
+    /// Writes what is complete, the last block unsealed: it will be written again. For innodb_flush_log_at_trx_commit=2.
+    fn write_partial(&mut self) -> Result<(), LogError> {
+        let complete = self.core.advance();
+        let blocks = block_down(complete);
+        if blocks > self.written {
+            self.write(blocks)?;
+        }
+        if complete > blocks {
+            let mut bounce = std::mem::replace(&mut self.bounce, AlignedBuf::zeroed(0));
+            // SAFETY: this is the only writer; `freed <= blocks` (only whole blocks are freed) and all is complete.
+            let pieces = unsafe { self.core.ring.published(blocks, complete) };
+            let n = pieces[0].len();
+            bounce[..n].copy_from_slice(pieces[0]);
+            bounce[n..].fill(0);
+            let outcome = self.write_at(blocks, &bounce);
+            self.bounce = bounce;
+            outcome?;
+        }
+        self.written = complete.max(self.written);
+        self.free(blocks);
+        publish(&self.core, self.written, self.durable);
+        Ok(())
+    }
+
+    /// Writes whole complete blocks to make room; false when there is none.
+    fn write_blocks(&mut self) -> Result<bool, LogError> {
+        let blocks = block_down(self.core.advance());
+        if blocks <= self.core.ring.freed() {
+            return Ok(false);
+        }
+        self.write(blocks)?;
+        self.free(blocks);
+        publish(&self.core, self.written, self.durable);
+        Ok(true)
+    }
+
+    /// Writes the complete range up to `to`, a block boundary, from the ring.
+    fn write(&mut self, to: u64) -> Result<(), LogError> {
+        let mut at = block_down(self.written);
+        // SAFETY: this is the only writer; blocks at or above `block_down(written)` are not freed, and `to` is complete.
+        let pieces = unsafe { self.core.ring.published(at, to) };
+        let pieces = pieces.map(|p| (p.as_ptr(), p.len()));
+        for (ptr, len) in pieces {
+            // SAFETY: as above; the borrow of `self` ends so that segments may be switched.
+            let piece = unsafe { std::slice::from_raw_parts(ptr, len) };
+            self.write_at(at, piece)?;
+            at += len as u64;
+        }
+        self.written = self.written.max(to);
+        Ok(())
+    }
+
+    /// Writes whole blocks at `at`, across segments.
+    fn write_at(&mut self, mut at: u64, mut bytes: &[u8]) -> Result<(), LogError> {
+        while !bytes.is_empty() {
+            let segment = self.segment(at)?;
+            let n = bytes.len().min((segment.end() - at) as usize);
+            let (now, later) = bytes.split_at(n);
+            segment.write(at, now)?;
+            count(Counter::InnodbLogWrites);
+            add(Counter::InnodbOsLogWritten, n as u64);
+            at += n as u64;
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// The segment that holds `at`; put to use if need be, after all before it is synced (INV-LOG-3).
+    fn segment(&mut self, at: u64) -> Result<Arc<Segment>, LogError> {
+        if let Some(active) = &self.active
+            && active.start <= at
+            && at < active.end()
+        {
+            let active = active.clone();
+            if !self.unsynced.iter().any(|s| Arc::ptr_eq(s, &active)) {
+                self.unsynced.push(active.clone());
+            }
+            return Ok(active);
+        }
+        self.sync()?;
+        self.active = None;
+        loop {
+            if let Some(segment) = self.core.segments.activate(at)? {
+                self.active = Some(segment.clone());
+                self.unsynced.push(segment.clone());
+                self.core.wake_files_task();
+                return Ok(segment);
+            }
+            // The disk is full and nothing can be recycled: the checkpoint frees a segment in time.
+            if self.core.stop.load(SeqCst) && !self.core.segments.is_preparing() {
+                return Err(LogError::NoSpace { dir: self.core.dir.clone(), need: self.core.segments.granule() });
+            }
+            count(Counter::InnodbLogWaits);
+            let _ = park(Wait::LogSpace, Some(now_ns() + SECOND / 10));
+        }
+    }
+
+    fn sync(&mut self) -> Result<(), LogError> {
+        for segment in self.unsynced.drain(..) {
+            segment.sync()?;
+            count(Counter::InnodbOsLogFsyncs);
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, to: u64) {
+        // SAFETY: this is the only writer, all below `to` is complete and written, and no slice of it is kept.
+        unsafe { self.core.ring.free(to) };
+    }
+
+    /// After poisoning: what appenders past the brake still append is dropped, so that none of them waits for room.
+    fn discard(&mut self) {
+        let blocks = block_down(self.core.advance());
+        if blocks > self.core.ring.freed() {
+            self.free(blocks);
+        }
+        self.core.waiters.wake(0, 0, true);
+    }
+}
+
+/// The task that prepares and deletes segment files beside the writer.
+pub(crate) fn files_task(core: &Core) {
+    core.files_task.set(waker());
+    while !core.stop.load(SeqCst) {
+        let mut more = core.segments.remove_doomed().is_ok();
+        if more {
+            // A failure here costs speed only: the segment is used as it is.
+            more = core.segments.prepare_one().unwrap_or(false);
+        }
+        if !more && !core.stop.load(SeqCst) {
+            let _ = park(Wait::Background, Some(now_ns() + 10 * SECOND));
+        }
+    }
+}
+
+/// How [`crate::Log::horizon`] is computed, by policy.
+pub(crate) fn policy_from(v: u8) -> FlushPolicy {
+    match v {
+        0 => FlushPolicy::EverySecond,
+        2 => FlushPolicy::Written,
+        _ => FlushPolicy::Durable,
+    }
+}
