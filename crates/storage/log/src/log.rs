@@ -80,8 +80,7 @@ impl Log {
         let capacity = options.capacity.max(MIN_CAPACITY);
         let first = block_up(start.end.get());
         let (store, epoch) = (start.store, start.epoch);
-        let segments =
-            Segments::open(&options.dir, store, epoch, start.checkpoint.get(), start.end.get(), capacity)?;
+        let segments = Segments::open(&options.dir, store, epoch, start.checkpoint.get(), start.end.get(), capacity)?;
         let most = (segments.capacity() / 8).max(MIN_RING);
         let ring_bytes = (options.ring_bytes as u64).clamp(MIN_RING, most);
         // The greatest power of two that is not above.

@@ -14,9 +14,10 @@ use crate::format::{
 };
 use crate::segments::{Segment, chain, into_segment, scan};
 
-/// Bytes read at once, and kept: more than two of the longest records.
-const WINDOW: usize = 8 << 20;
-const _: () = assert!(WINDOW > 2 * (MAX_PAYLOAD + BLOCK as usize));
+/// Bytes read at once, and kept; less for a short log, but always room for two of the longest records.
+const WINDOW: u64 = 8 << 20;
+const LEAST_WINDOW: u64 = block_up(2 * (MAX_PAYLOAD as u64 + BLOCK));
+const _: () = assert!(WINDOW > LEAST_WINDOW);
 
 /// One record as read back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,10 +66,11 @@ impl LogReader {
             .collect();
         segments.sort_by_key(|s| s.start);
         let low = block_down(from.get());
+        let window = segments.last().map_or(0, |s| s.end() - low).clamp(LEAST_WINDOW, WINDOW);
         Ok(LogReader {
             store,
             segments,
-            window: AlignedBuf::zeroed(WINDOW),
+            window: AlignedBuf::zeroed(window as usize),
             low,
             high: low,
             at: from.get(),
@@ -174,11 +176,16 @@ impl LogReader {
     /// The log ends here; it must not go on in a later segment (INV-LOG-3).
     fn check_end(&self) -> Result<(), LogError> {
         let end = self.at;
-        let Some(later) = self.segments.iter().find(|s| s.start > end) else { return Ok(()) };
+        // A segment that begins at the next block may be a later incarnation's first, torn.
+        let Some(later) = self.segments.iter().find(|s| s.start > block_up(end)) else { return Ok(()) };
         let holder = self.segments.iter().find(|s| s.start <= end && end < s.end()).unwrap_or(later);
         Err(LogError::Corrupt {
             path: holder.path.clone(),
-            what: format!("the log is damaged at LSN {end}, but goes on at {} in {}", later.start, later.path.display()),
+            what: format!(
+                "the log is damaged at LSN {end}, but goes on at {} in {}",
+                later.start,
+                later.path.display()
+            ),
         })
     }
 
@@ -190,7 +197,7 @@ impl LogReader {
         }
         self.slide(block_down(at));
         while self.high < want {
-            let room = WINDOW - (self.high - self.low) as usize;
+            let room = self.window.len() - (self.high - self.low) as usize;
             let Some(segment) = self.segments.iter().find(|s| s.start <= self.high && self.high < s.end()) else {
                 return Ok(false);
             };

@@ -63,7 +63,7 @@ impl Drop for Walk<'_> {
 impl Ring {
     /// A ring of `size` bytes (a power of two, at least a block) that starts at LSN `start`, a block boundary.
     pub(crate) fn new(size: usize, start: u64) -> Ring {
-        assert!(size.is_power_of_two() && size as u64 >= BLOCK && start % BLOCK == 0);
+        assert!(size.is_power_of_two() && size as u64 >= BLOCK && start.is_multiple_of(BLOCK));
         // Small alignment, so that zeroed memory comes from the kernel untouched; aligned by hand.
         let layout = Layout::from_size_align(size + BLOCK as usize, 16).unwrap_or_else(|_| panic!("ring of {size}"));
         // SAFETY: the size is not zero.
@@ -162,6 +162,7 @@ impl Ring {
         before: impl FnOnce(),
     ) {
         debug_assert!(self.has_room(start + format::record_bytes(len)));
+        debug_assert_eq!(len, parts.iter().map(|p| p.len()).sum());
         let word = format::word(kind, len);
         let mut crc = format::checksum_seed(epoch, start, word);
         let mut at = start + HEADER as u64;
@@ -197,10 +198,7 @@ impl Ring {
         // SAFETY: published bytes are not written by anybody before they are freed; acquiring `complete` made them
         // visible. Header words inside are only read (atomically) meanwhile.
         unsafe {
-            [
-                std::slice::from_raw_parts(self.base.add(at), first),
-                std::slice::from_raw_parts(self.base, len - first),
-            ]
+            [std::slice::from_raw_parts(self.base.add(at), first), std::slice::from_raw_parts(self.base, len - first)]
         }
     }
 

@@ -37,9 +37,7 @@ impl Segment {
     /// Writes body bytes at LSN `lsn`; all inside the segment, whole blocks, aligned memory.
     pub(crate) fn write(&self, lsn: u64, bytes: &[u8]) -> Result<(), LogError> {
         debug_assert!(lsn >= self.start && lsn + bytes.len() as u64 <= self.end());
-        self.file
-            .write_at(bytes, SEGMENT_HEADER + (lsn - self.start))
-            .map_err(LogError::io("write", &self.path))
+        self.file.write_at(bytes, SEGMENT_HEADER + (lsn - self.start)).map_err(LogError::io("write", &self.path))
     }
 
     pub(crate) fn sync(&self) -> Result<(), LogError> {
@@ -48,9 +46,7 @@ impl Segment {
 
     /// Reads body bytes at `lsn`; fewer at the file's end.
     pub(crate) fn read(&self, lsn: u64, into: &mut [u8]) -> Result<usize, LogError> {
-        self.file
-            .read_at(into, SEGMENT_HEADER + (lsn - self.start))
-            .map_err(LogError::io("read", &self.path))
+        self.file.read_at(into, SEGMENT_HEADER + (lsn - self.start)).map_err(LogError::io("read", &self.path))
     }
 }
 
@@ -271,7 +267,11 @@ impl Segments {
                 Err(e) => {
                     made.iter().for_each(|s| drop(fs::remove_file(&s.path)));
                     let full = e.is_no_space();
-                    return Err(if full { LogError::NoSpace { dir: self.dir.clone(), need: capacity - have } } else { e });
+                    return Err(if full {
+                        LogError::NoSpace { dir: self.dir.clone(), need: capacity - have }
+                    } else {
+                        e
+                    });
                 }
             }
             want = want.saturating_sub(body);
@@ -398,9 +398,7 @@ impl Segments {
         let mut at = 0;
         while at < free.body {
             let n = (free.body - at).min(ZERO_CHUNK as u64);
-            free.file
-                .write_at(&zeros[..n as usize], SEGMENT_HEADER + at)
-                .map_err(LogError::io("write", &free.path))?;
+            free.file.write_at(&zeros[..n as usize], SEGMENT_HEADER + at).map_err(LogError::io("write", &free.path))?;
             at += n;
         }
         free.file.sync_data().map_err(LogError::io("sync", &free.path))?;
@@ -419,7 +417,9 @@ impl Segments {
 /// Turns a found file into a segment to read from.
 pub(crate) fn into_segment(found: Found) -> Option<Segment> {
     match found.header {
-        HeaderBlock::Valid(h) => Some(Segment { file: found.file, path: found.path, start: h.start, body: h.body_bytes }),
+        HeaderBlock::Valid(h) => {
+            Some(Segment { file: found.file, path: found.path, start: h.start, body: h.body_bytes })
+        }
         _ => None,
     }
 }

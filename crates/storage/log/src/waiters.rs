@@ -64,7 +64,9 @@ impl Waiters {
 
     /// Greatest LSNs anybody wants to be (written, durable).
     pub(crate) fn demand(&self) -> (u64, u64) {
-        self.shards.iter().fold((0, 0), |(w, d), (_, s)| (w.max(s.written.load(Acquire)), d.max(s.durable.load(Acquire))))
+        self.shards
+            .iter()
+            .fold((0, 0), |(w, d), (_, s)| (w.max(s.written.load(Acquire)), d.max(s.durable.load(Acquire))))
     }
 
     /// Wakes all whose wish is fulfilled; with `all`, everybody.

@@ -14,6 +14,7 @@ use crate::segments::Segment;
 use crate::{FlushPolicy, LogError};
 
 const SECOND: u64 = 1_000_000_000;
+static ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
 
 pub(crate) struct Writer {
     core: Arc<Core>,
@@ -116,7 +117,7 @@ impl Writer {
         loop {
             if !filled && self.core.ring.has_room(end) {
                 let len = (end - pad) as usize - crate::format::HEADER;
-                self.core.ring.fill(pad, self.core.epoch, RecordKind::Pad, len, &[], || ());
+                self.core.ring.fill(pad, self.core.epoch, RecordKind::Pad, len, &[&ZEROS[..len]], || ());
                 filled = true;
             }
             let complete = self.core.advance();
