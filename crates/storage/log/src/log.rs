@@ -314,12 +314,16 @@ impl Log {
         self.core.poisoned().cloned()
     }
 
-    /// Writes and syncs everything, then stops the writer. Nothing may be appended afterwards.
-    pub fn close(&self) -> Result<(), LogError> {
+    fn stop(&self) {
         self.core.stop.store(true, SeqCst);
         self.core.sleeping.store(false, SeqCst);
         self.core.writer_task.wake();
         self.core.files_task.wake();
+    }
+
+    /// Writes and syncs everything, then stops the writer. Nothing may be appended afterwards.
+    pub fn close(&self) -> Result<(), LogError> {
+        self.stop();
         let tasks = std::mem::take(&mut *self.tasks.lock());
         for task in tasks {
             if task.join().is_err() {
@@ -334,8 +338,13 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        // An error was reported when it happened.
-        let _ = self.close();
+        if std::thread::panicking() {
+            // Waiting is not allowed while unwinding; the writer ends by itself.
+            self.stop();
+        } else {
+            // An error was reported when it happened.
+            let _ = self.close();
+        }
     }
 }
 
