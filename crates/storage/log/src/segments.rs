@@ -261,6 +261,11 @@ impl Segments {
         let mut made = Vec::new();
         let have = self.state.lock().total;
         let mut want = capacity.saturating_sub(have);
+        // Asked first, so that a wish far too great does not fill the disk for a moment.
+        let free = fs::free_space(&self.dir).map_err(LogError::io("look at", &self.dir))?;
+        if free < want {
+            return Err(LogError::NoSpace { dir: self.dir.clone(), need: want });
+        }
         while want > 0 {
             match self.create(body) {
                 Ok(segment) => made.push(segment),
