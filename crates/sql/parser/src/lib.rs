@@ -4,8 +4,12 @@
 pub mod ast;
 pub mod digest;
 pub mod error;
+pub mod keyword;
+pub mod lexer;
 pub mod mode;
+mod parser;
 
 pub use ast::Statement;
 pub use error::{ErrorKind, ParseError};
 pub use mode::LexMode;
+pub use parser::{MAX_HEIGHT, MAX_NEST, Parsed, parse, parse_expr, parse_one, parse_parameterised};

@@ -1,6 +1,6 @@
 //! Transactions, SET, SHOW, EXPLAIN, accounts, administration, replication.
 
-use super::{Expr, FieldFormat, Ident, IndexHint, Limit, ObjectName, Span, Statement, VarScope};
+use super::{Expr, Ident, IndexHint, Limit, ObjectName, Span, Statement, VarScope};
 
 /// BEGIN, START TRANSACTION.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -770,6 +770,8 @@ pub enum StorageVerb {
     Create,
     Alter,
     Drop,
+    /// SET RESOURCE GROUP.
+    Set,
 }
 
 /// Object of [`StorageStatement`].
@@ -786,6 +788,3 @@ pub enum StorageObject {
     /// MariaDB's SEQUENCE.
     Sequence,
 }
-
-/// FIELDS and LINES are shared with LOAD; named here so that the module's users find it.
-pub type OutfileFormat = FieldFormat;

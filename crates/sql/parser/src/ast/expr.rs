@@ -339,13 +339,11 @@ pub struct SysVar {
     pub name: Ident,
 }
 
-/// Prefix operators.
+/// Prefix operators. (`+expr` is the expression itself.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
     /// `-`
     Neg,
-    /// `+`
-    Plus,
     /// `~`
     BitNot,
     /// `NOT` and `!`

@@ -1,0 +1,520 @@
+//! Recursive descent over the lexer's tokens, one module per family of statements.
+//!
+//! Tokens are read as they are needed, with a few of look-ahead; there is no token list, and, but for one place
+//! (`(` behind INTERVAL), no backtracking, so that time and memory are linear in the text. Expressions are parsed with
+//! an explicit stack (see [`expr`]); what recursion remains is counted against [`MAX_NEST`].
+
+mod account;
+mod admin;
+mod alter;
+mod create;
+mod datatype;
+mod dml;
+mod expr;
+mod function;
+mod literal;
+mod options;
+mod program;
+mod query;
+mod replication;
+mod schema;
+mod set;
+mod show;
+mod statement;
+mod table;
+mod transaction;
+mod window;
+
+use crate::ast::*;
+use crate::error::{ErrorKind, ParseError};
+use crate::keyword::Kw;
+use crate::lexer::{Lexer, Tok, Token, unquote_name, unquote_string, without_comments};
+use crate::mode::LexMode;
+
+/// Greatest height of an expression tree: what walks one may recurse this deep.
+pub const MAX_HEIGHT: u32 = 400;
+/// Greatest depth of constructs parsed by recursion (subqueries, CASE, special functions, statements in statements).
+pub const MAX_NEST: u32 = 48;
+/// Greatest number of operators, parentheses and calls open at once in all expressions.
+pub(crate) const MAX_OPEN: usize = 4096;
+/// Parameters of a statement at most.
+const MAX_PARAMS: u32 = 65_535;
+
+pub(crate) type Result<T> = std::result::Result<T, ParseError>;
+
+/// A parsed statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// It.
+    pub statement: Statement,
+    /// Offset behind the statement, its `;` and the white space that follows.
+    pub consumed: usize,
+    /// Number of `?` parameters.
+    pub params: u32,
+}
+
+/// Parses the first statement of `text`.
+pub fn parse_one(text: &[u8], mode: LexMode) -> Result<Parsed> {
+    Parser::new(text, mode, false)?.run()
+}
+
+/// Parses `text`, which must hold one statement and nothing else (one `;` at its end is allowed).
+pub fn parse(text: &[u8], mode: LexMode) -> Result<Parsed> {
+    let mut parser = Parser::new(text, mode, false)?;
+    let parsed = parser.run()?;
+    parser.must_be_end()?;
+    Ok(parsed)
+}
+
+/// Like [`parse`], and sets [`Literal::index`] to the literal's ordinal in [`crate::digest::Scan::literals`] of the same
+/// text and mode.
+pub fn parse_parameterised(text: &[u8], mode: LexMode) -> Result<Parsed> {
+    let mut parser = Parser::new(text, mode, true)?;
+    let parsed = parser.run()?;
+    parser.must_be_end()?;
+    Ok(parsed)
+}
+
+/// Parses `text` as one expression (a stored generated column, default or check).
+pub fn parse_expr(text: &[u8], mode: LexMode) -> Result<Expr> {
+    let mut parser = Parser::new(text, mode, false)?;
+    let expr = parser.expr()?;
+    parser.must_be_end()?;
+    Ok(expr)
+}
+
+#[derive(Clone, Copy)]
+struct State<'a> {
+    lexer: Lexer<'a>,
+    /// The token to be consumed next.
+    tok: Token,
+    ahead: [Token; 3],
+    ahead_len: usize,
+    prev_end: u32,
+}
+
+pub(crate) struct Parser<'a> {
+    text: &'a [u8],
+    mode: LexMode,
+    state: State<'a>,
+    parameterised: bool,
+    params: u32,
+    nest: u32,
+    /// Greatest height of the expressions finished since it was last taken.
+    height: u32,
+    /// Open operators of all expressions being parsed.
+    open: Vec<expr::Frame>,
+    /// Depth of stored program bodies.
+    in_program: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a [u8], mode: LexMode, parameterised: bool) -> Result<Parser<'a>> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(ParseError { kind: ErrorKind::TooLong, offset: 0, near: "".into(), line: 1 });
+        }
+        let mut lexer = Lexer::new(text, mode);
+        let tok = lexer.next();
+        Ok(Parser {
+            text,
+            mode,
+            state: State { lexer, tok, ahead: [tok; 3], ahead_len: 0, prev_end: 0 },
+            parameterised,
+            params: 0,
+            nest: 0,
+            height: 0,
+            open: Vec::new(),
+            in_program: false,
+        })
+    }
+
+    fn run(&mut self) -> Result<Parsed> {
+        let statement = self.statement_or_empty()?;
+        let consumed = match self.state.tok.kind {
+            Tok::End => self.text.len(),
+            Tok::Semi => {
+                let mut end = self.state.tok.end as usize;
+                while end < self.text.len() && crate::lexer::is_space(self.text[end]) {
+                    end += 1;
+                }
+                end
+            }
+            _ => return self.syntax(),
+        };
+        Ok(Parsed { statement, consumed, params: self.params })
+    }
+
+    fn must_be_end(&mut self) -> Result<()> {
+        self.eat(Tok::Semi);
+        if self.at(Tok::End) { Ok(()) } else { self.syntax() }
+    }
+
+    // Tokens.
+
+    #[inline]
+    fn tok(&self) -> Token {
+        self.state.tok
+    }
+
+    #[inline]
+    fn at(&self, kind: Tok) -> bool {
+        self.state.tok.kind == kind
+    }
+
+    #[inline]
+    fn at_kw(&self, kw: Kw) -> bool {
+        self.state.tok.kw == kw
+    }
+
+    /// The `n`-th token behind the current one, from 1 to 3.
+    fn peek(&mut self, n: usize) -> Token {
+        while self.state.ahead_len < n {
+            self.state.ahead[self.state.ahead_len] = self.state.lexer.next();
+            self.state.ahead_len += 1;
+        }
+        self.state.ahead[n - 1]
+    }
+
+    #[inline]
+    fn advance(&mut self) -> Token {
+        let state = &mut self.state;
+        let token = state.tok;
+        state.prev_end = token.end;
+        if state.ahead_len > 0 {
+            state.tok = state.ahead[0];
+            state.ahead.copy_within(1.., 0);
+            state.ahead_len -= 1;
+        } else {
+            state.tok = state.lexer.next();
+        }
+        token
+    }
+
+    #[inline]
+    fn eat(&mut self, kind: Tok) -> bool {
+        let yes = self.at(kind);
+        if yes {
+            self.advance();
+        }
+        yes
+    }
+
+    #[inline]
+    fn eat_kw(&mut self, kw: Kw) -> bool {
+        let yes = self.at_kw(kw);
+        if yes {
+            self.advance();
+        }
+        yes
+    }
+
+    /// Consumes `first second` if both are there.
+    fn eat_kw2(&mut self, first: Kw, second: Kw) -> bool {
+        let yes = self.at_kw(first) && self.peek(1).kw == second;
+        if yes {
+            self.advance();
+            self.advance();
+        }
+        yes
+    }
+
+    fn expect(&mut self, kind: Tok) -> Result<Token> {
+        if self.at(kind) { Ok(self.advance()) } else { self.syntax() }
+    }
+
+    fn expect_kw(&mut self, kw: Kw) -> Result<()> {
+        if self.eat_kw(kw) { Ok(()) } else { self.syntax() }
+    }
+
+    /// Consumes the first of `kws` that is there.
+    fn one_of(&mut self, kws: &[Kw]) -> Option<Kw> {
+        let kw = self.state.tok.kw;
+        if kw == Kw::NONE || !kws.contains(&kw) {
+            return None;
+        }
+        self.advance();
+        Some(kw)
+    }
+
+    /// Is the current token this word, which need not be a keyword?
+    fn at_word(&self, word: &str) -> bool {
+        self.is_word_token(self.tok(), word)
+    }
+
+    fn is_word_token(&self, t: Token, word: &str) -> bool {
+        t.kind == Tok::Word && self.bytes(t).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let yes = self.at_word(word);
+        if yes {
+            self.advance();
+        }
+        yes
+    }
+
+    fn bytes(&self, t: Token) -> &'a [u8] {
+        &self.text[t.start as usize..t.end as usize]
+    }
+
+    fn span_from(&self, start: u32) -> Span {
+        Span { start, end: self.state.prev_end }
+    }
+
+    /// Offset of the current token.
+    fn here(&self) -> u32 {
+        self.state.tok.start
+    }
+
+    /// Text from `start` to the last consumed token, comments removed.
+    fn source_text(&self, start: u32) -> SourceText {
+        let raw = &self.text[start as usize..self.state.prev_end.max(start) as usize];
+        let suspect = |w: &[u8]| matches!(w, b"/*" | b"*/" | b"--");
+        let text = if raw.contains(&b'#') || raw.windows(2).any(suspect) {
+            String::from_utf8_lossy(&without_comments(raw, self.mode)).trim_end().into()
+        } else {
+            String::from_utf8_lossy(raw).into()
+        };
+        SourceText(text)
+    }
+
+    /// Text from `start` to the last consumed token, as it is.
+    fn raw_text(&self, start: u32) -> SourceText {
+        let raw = &self.text[start as usize..self.state.prev_end.max(start) as usize];
+        SourceText(String::from_utf8_lossy(raw).into())
+    }
+
+    // Errors.
+
+    /// Syntax error at the current token.
+    #[cold]
+    fn syntax<T>(&self) -> Result<T> {
+        self.error_at(ErrorKind::Syntax, self.state.tok.start)
+    }
+
+    #[cold]
+    fn error_at<T>(&self, kind: ErrorKind, offset: u32) -> Result<T> {
+        let at = (offset as usize).min(self.text.len());
+        let rest = &self.text[at..self.text.len().min(at + 320)];
+        let near: String = String::from_utf8_lossy(rest).chars().take(80).collect();
+        let line = 1 + self.text[..at].iter().filter(|&&b| b == b'\n').count() as u32;
+        Err(ParseError { kind, offset, near: near.into(), line })
+    }
+
+    #[cold]
+    fn too_deep<T>(&self) -> Result<T> {
+        self.error_at(ErrorKind::TooDeep, self.state.tok.start)
+    }
+
+    /// Runs `f` one level deeper.
+    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.nest >= MAX_NEST {
+            return self.too_deep();
+        }
+        self.nest += 1;
+        let result = f(self);
+        self.nest -= 1;
+        result
+    }
+
+    // Names and small pieces.
+
+    fn utf8(&self, t: Token, bytes: Vec<u8>) -> Result<Box<str>> {
+        match String::from_utf8(bytes) {
+            Ok(s) => Ok(s.into()),
+            Err(_) => self.error_at(ErrorKind::InvalidUtf8, t.start),
+        }
+    }
+
+    fn ident_of(&self, t: Token) -> Result<Ident> {
+        let raw = self.bytes(t);
+        let text = match t.kind {
+            Tok::Quoted => self.utf8(t, unquote_name(raw))?,
+            _ => match std::str::from_utf8(raw) {
+                Ok(s) => s.into(),
+                Err(_) => return self.error_at(ErrorKind::InvalidUtf8, t.start),
+            },
+        };
+        Ok(Ident { text, span: Span { start: t.start, end: t.end } })
+    }
+
+    #[inline]
+    fn at_ident(&self) -> bool {
+        is_ident(self.state.tok)
+    }
+
+    fn ident(&mut self) -> Result<Ident> {
+        if !self.at_ident() {
+            return self.syntax();
+        }
+        let t = self.advance();
+        self.ident_of(t)
+    }
+
+    /// Any word or quoted name, reserved or not.
+    fn any_word(&mut self) -> Result<Ident> {
+        if !matches!(self.tok().kind, Tok::Word | Tok::Quoted) {
+            return self.syntax();
+        }
+        let t = self.advance();
+        self.ident_of(t)
+    }
+
+    fn opt_ident(&mut self) -> Result<Option<Ident>> {
+        if self.at_ident() { self.ident().map(Some) } else { Ok(None) }
+    }
+
+    /// Identifier or string.
+    fn ident_or_string(&mut self) -> Result<Ident> {
+        if self.at(Tok::Str) {
+            let t = self.advance();
+            let text = self.utf8(t, unquote_string(self.bytes(t), self.mode))?;
+            return Ok(Ident { text, span: Span { start: t.start, end: t.end } });
+        }
+        self.ident()
+    }
+
+    /// `[schema.]name`; a leading point is allowed, as MySQL does.
+    fn object_name(&mut self) -> Result<ObjectName> {
+        self.eat(Tok::Dot);
+        let first = self.ident()?;
+        if self.eat(Tok::Dot) {
+            let name = self.ident()?;
+            return Ok(ObjectName { schema: Some(first), name });
+        }
+        Ok(ObjectName { schema: None, name: first })
+    }
+
+    /// `[[schema.]table.]column`
+    fn column_ref(&mut self) -> Result<ColumnRef> {
+        self.eat(Tok::Dot);
+        let first = self.ident()?;
+        self.column_ref_from(first)
+    }
+
+    fn column_ref_from(&mut self, first: Ident) -> Result<ColumnRef> {
+        if !self.eat(Tok::Dot) {
+            return Ok(ColumnRef { qualifier: None, column: first });
+        }
+        let second = self.ident()?;
+        if !self.eat(Tok::Dot) {
+            return Ok(ColumnRef {
+                qualifier: Some(Box::new(ObjectName { schema: None, name: first })),
+                column: second,
+            });
+        }
+        let column = self.ident()?;
+        Ok(ColumnRef { qualifier: Some(Box::new(ObjectName { schema: Some(first), name: second })), column })
+    }
+
+    /// `item, item, ...`
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut out = vec![item(self)?];
+        while self.eat(Tok::Comma) {
+            out.push(item(self)?);
+        }
+        Ok(out)
+    }
+
+    /// `(item, item, ...)`
+    fn paren_list<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.expect(Tok::LParen)?;
+        let out = self.list(item)?;
+        self.expect(Tok::RParen)?;
+        Ok(out)
+    }
+
+    /// `(name, ...)`, possibly empty or absent.
+    fn opt_ident_list(&mut self) -> Result<Vec<Ident>> {
+        if self.at(Tok::LParen) { self.paren_list(Self::ident) } else { Ok(Vec::new()) }
+    }
+
+    /// A string literal's bytes (adjacent strings are not joined; `x'..'` is accepted as MySQL does).
+    fn string_bytes(&mut self) -> Result<Box<[u8]>> {
+        match self.tok().kind {
+            Tok::Str => {
+                let t = self.advance();
+                Ok(unquote_string(self.bytes(t), self.mode).into())
+            }
+            Tok::Hex => {
+                let t = self.advance();
+                Ok(literal::hex_bytes(self.bytes(t)).into())
+            }
+            Tok::Bit => {
+                let t = self.advance();
+                Ok(literal::bit_bytes(self.bytes(t)).into())
+            }
+            _ => self.syntax(),
+        }
+    }
+
+    /// A string literal that is text.
+    fn string(&mut self) -> Result<Box<str>> {
+        if !self.at(Tok::Str) {
+            return self.syntax();
+        }
+        let t = self.advance();
+        self.utf8(t, unquote_string(self.bytes(t), self.mode))
+    }
+
+    /// An unsigned integer literal (also hexadecimal).
+    fn number(&mut self) -> Result<u64> {
+        let t = self.tok();
+        let n = match t.kind {
+            Tok::Int => std::str::from_utf8(self.bytes(t)).ok().and_then(|s| s.parse().ok()),
+            Tok::Hex => literal::hex_bytes(self.bytes(t))
+                .iter()
+                .try_fold(0u64, |n, &b| (n >> 56 == 0).then(|| n << 8 | u64::from(b))),
+            _ => None,
+        };
+        match n {
+            Some(n) => {
+                self.advance();
+                Ok(n)
+            }
+            None => self.syntax(),
+        }
+    }
+
+    /// `(n)`
+    fn paren_number(&mut self) -> Result<u64> {
+        self.expect(Tok::LParen)?;
+        let n = self.number()?;
+        self.expect(Tok::RParen)?;
+        Ok(n)
+    }
+
+    fn if_exists(&mut self) -> bool {
+        self.eat_kw2(Kw::IF, Kw::EXISTS)
+    }
+
+    fn if_not_exists(&mut self) -> bool {
+        if self.at_kw(Kw::IF) && self.peek(1).kw == Kw::NOT && self.peek(2).kw == Kw::EXISTS {
+            self.advance();
+            self.advance();
+            self.advance();
+            return true;
+        }
+        false
+    }
+
+    /// Name of a character set: an identifier, a string or BINARY.
+    fn charset_name(&mut self) -> Result<Ident> {
+        if self.at_kw(Kw::BINARY) { self.any_word() } else { self.ident_or_string() }
+    }
+
+    /// `CHARACTER SET`, `CHAR SET` or `CHARSET`
+    fn eat_charset(&mut self) -> bool {
+        self.eat_kw2(Kw::CHARACTER, Kw::SET) || self.eat_kw2(Kw::CHAR, Kw::SET) || self.eat_kw(Kw::CHARSET)
+    }
+}
+
+/// May the token be an identifier?
+#[inline]
+fn is_ident(t: Token) -> bool {
+    match t.kind {
+        Tok::Word => !t.kw.is_reserved(),
+        Tok::Quoted => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,362 @@
+//! Table options and partitions.
+
+use super::*;
+
+impl Parser<'_> {
+    /// Options behind the columns, separated by white space or commas.
+    pub(super) fn table_options(&mut self) -> Result<Vec<TableOption>> {
+        let mut out = Vec::new();
+        while let Some(option) = self.table_option()? {
+            out.push(option);
+            self.eat(Tok::Comma);
+        }
+        Ok(out)
+    }
+
+    /// `word [=]`
+    fn option_word(&mut self) {
+        self.advance();
+        self.eat(Tok::Eq);
+    }
+
+    pub(super) fn table_option(&mut self) -> Result<Option<TableOption>> {
+        use TableOption as O;
+        if let Some(option) = self.charset_option()? {
+            return Ok(Some(option));
+        }
+        let kw = self.tok().kw;
+        let option = match kw {
+            Kw::ENGINE => {
+                self.option_word();
+                O::Engine(self.ident_or_string()?.text)
+            }
+            Kw::TYPE if self.peek(1).kind == Tok::Eq => {
+                // The word of MySQL 4; MariaDB's dumps may hold it.
+                self.option_word();
+                O::Engine(self.ident_or_string()?.text)
+            }
+            Kw::SECONDARY_ENGINE => {
+                self.option_word();
+                if self.eat_kw(Kw::NULL) {
+                    O::SecondaryEngine(None)
+                } else {
+                    O::SecondaryEngine(Some(self.ident_or_string()?.text))
+                }
+            }
+            Kw::COMMENT => self.text_option(O::Comment)?,
+            Kw::COMPRESSION => self.text_option(O::Compression)?,
+            Kw::ENCRYPTION => self.text_option(O::Encryption)?,
+            Kw::ENGINE_ATTRIBUTE => self.text_option(O::EngineAttribute)?,
+            Kw::SECONDARY_ENGINE_ATTRIBUTE => self.text_option(O::SecondaryEngineAttribute)?,
+            Kw::CONNECTION => {
+                self.option_word();
+                O::Connection(self.string_bytes()?)
+            }
+            Kw::PASSWORD => {
+                self.option_word();
+                O::Password(self.string_bytes()?)
+            }
+            Kw::AUTO_INCREMENT => self.number_option(O::AutoIncrement)?,
+            Kw::KEY_BLOCK_SIZE => self.number_option(O::KeyBlockSize)?,
+            Kw::AVG_ROW_LENGTH => self.number_option(O::AvgRowLength)?,
+            Kw::MAX_ROWS => self.number_option(O::MaxRows)?,
+            Kw::MIN_ROWS => self.number_option(O::MinRows)?,
+            Kw::CHECKSUM | Kw::TABLE_CHECKSUM => {
+                self.option_word();
+                O::Checksum(self.number()? != 0)
+            }
+            Kw::DELAY_KEY_WRITE => {
+                self.option_word();
+                O::DelayKeyWrite(self.number()? != 0)
+            }
+            Kw::PACK_KEYS => self.ternary_option(O::PackKeys)?,
+            Kw::STATS_PERSISTENT => self.ternary_option(O::StatsPersistent)?,
+            Kw::STATS_AUTO_RECALC => self.ternary_option(O::StatsAutoRecalc)?,
+            Kw::STATS_SAMPLE_PAGES => self.ternary_option(O::StatsSamplePages)?,
+            Kw::ROW_FORMAT => {
+                self.option_word();
+                O::RowFormat(self.any_word()?)
+            }
+            Kw::INSERT_METHOD => {
+                self.option_word();
+                O::InsertMethod(self.any_word()?)
+            }
+            Kw::UNION => {
+                // `UNION` behind the options may also belong to a query: only `UNION [=] (` is an option.
+                let paren = if self.peek(1).kind == Tok::Eq { self.peek(2).kind } else { self.peek(1).kind };
+                if paren != Tok::LParen {
+                    return Ok(None);
+                }
+                self.option_word();
+                self.expect(Tok::LParen)?;
+                let tables = if self.at(Tok::RParen) { Vec::new() } else { self.list(Self::object_name)? };
+                self.expect(Tok::RParen)?;
+                O::Union(tables)
+            }
+            Kw::DATA | Kw::INDEX if self.peek(1).kw == Kw::DIRECTORY => {
+                self.advance();
+                self.option_word();
+                let dir = self.string()?;
+                if kw == Kw::DATA { O::DataDirectory(dir) } else { O::IndexDirectory(dir) }
+            }
+            Kw::TABLESPACE => {
+                self.option_word();
+                O::Tablespace(self.ident_or_string()?)
+            }
+            Kw::STORAGE => {
+                self.advance();
+                O::Storage(match self.one_of(&[Kw::DISK, Kw::MEMORY]) {
+                    Some(Kw::DISK) => ColumnStorage::Disk,
+                    Some(_) => ColumnStorage::Memory,
+                    None => return self.syntax(),
+                })
+            }
+            Kw::AUTOEXTEND_SIZE => {
+                self.option_word();
+                O::AutoextendSize(self.size()?)
+            }
+            Kw::START if self.peek(1).kw == Kw::TRANSACTION => {
+                self.advance();
+                self.advance();
+                O::StartTransaction
+            }
+            _ => return self.foreign_option(),
+        };
+        Ok(Some(option))
+    }
+
+    /// `name = value`: an option of MariaDB.
+    fn foreign_option(&mut self) -> Result<Option<TableOption>> {
+        if !self.at_ident() || self.peek(1).kind != Tok::Eq {
+            return Ok(None);
+        }
+        let name = self.ident()?;
+        self.advance();
+        let t = self.tok();
+        let value = match t.kind {
+            Tok::Str => self.string()?,
+            Tok::Int | Tok::Word | Tok::Quoted | Tok::Decimal => {
+                self.advance();
+                String::from_utf8_lossy(self.bytes(t)).into()
+            }
+            _ => return self.syntax(),
+        };
+        Ok(Some(TableOption::Other(name, value)))
+    }
+
+    fn text_option(&mut self, make: fn(Box<str>) -> TableOption) -> Result<TableOption> {
+        self.option_word();
+        self.string().map(make)
+    }
+
+    fn number_option(&mut self, make: fn(u64) -> TableOption) -> Result<TableOption> {
+        self.option_word();
+        self.number().map(make)
+    }
+
+    /// 0, 1 (any number) or DEFAULT
+    fn ternary_option(&mut self, make: fn(Option<u64>) -> TableOption) -> Result<TableOption> {
+        self.option_word();
+        self.number_or_default().map(make)
+    }
+
+    pub(super) fn number_or_default(&mut self) -> Result<Option<u64>> {
+        if self.eat_kw(Kw::DEFAULT) { Ok(None) } else { self.number().map(Some) }
+    }
+
+    /// `[DEFAULT] CHARACTER SET | COLLATE [=] name`
+    fn charset_option(&mut self) -> Result<Option<TableOption>> {
+        let n = usize::from(self.at_kw(Kw::DEFAULT));
+        let t = if n == 0 { self.tok() } else { self.peek(1) };
+        let is_charset = match t.kw {
+            Kw::CHARSET => true,
+            Kw::CHARACTER | Kw::CHAR => self.peek(n + 1).kw == Kw::SET,
+            Kw::COLLATE => false,
+            _ => return Ok(None),
+        };
+        if matches!(t.kw, Kw::CHARACTER | Kw::CHAR) && !is_charset {
+            return Ok(None);
+        }
+        for _ in 0..n {
+            self.advance();
+        }
+        if t.kw == Kw::COLLATE {
+            self.advance();
+        } else {
+            self.eat_charset();
+        }
+        self.eat(Tok::Eq);
+        if self.eat_kw(Kw::DEFAULT) {
+            return Ok(Some(TableOption::CharsetDefault));
+        }
+        let name = self.charset_name()?;
+        Ok(Some(if is_charset { TableOption::Charset(name) } else { TableOption::Collate(name) }))
+    }
+
+    /// A number, perhaps with K, M or G.
+    pub(super) fn size(&mut self) -> Result<u64> {
+        let t = self.tok();
+        if t.kind == Tok::Word {
+            let raw = self.bytes(t);
+            if let Some((unit, digits)) = raw.split_last() {
+                let shift = match unit.to_ascii_uppercase() {
+                    b'K' => 10,
+                    b'M' => 20,
+                    b'G' => 30,
+                    b'T' => 40,
+                    _ => return self.syntax(),
+                };
+                let n: Option<u64> = std::str::from_utf8(digits).ok().and_then(|s| s.parse().ok());
+                if let Some(n) = n.and_then(|n| n.checked_mul(1 << shift)) {
+                    self.advance();
+                    return Ok(n);
+                }
+            }
+            return self.syntax();
+        }
+        self.number()
+    }
+
+    /// `PARTITION BY ...`
+    pub(super) fn partition_by(&mut self) -> Result<PartitionBy> {
+        self.expect_kw(Kw::PARTITION)?;
+        self.expect_kw(Kw::BY)?;
+        let method = match self.tok().kw {
+            Kw::RANGE | Kw::LIST => {
+                let range = self.advance().kw == Kw::RANGE;
+                if self.eat_kw(Kw::COLUMNS) || self.eat_kw(Kw::FIELDS) {
+                    let columns = self.paren_list(Self::ident)?;
+                    if range { PartitionMethod::RangeColumns(columns) } else { PartitionMethod::ListColumns(columns) }
+                } else {
+                    let expr = self.paren_expr()?;
+                    if range { PartitionMethod::Range(expr) } else { PartitionMethod::List(expr) }
+                }
+            }
+            _ => self.hash_or_key()?,
+        };
+        let count = if self.eat_kw(Kw::PARTITIONS) { Some(self.number()?) } else { None };
+        let sub = if self.eat_kw(Kw::SUBPARTITION) {
+            self.expect_kw(Kw::BY)?;
+            let method = self.hash_or_key()?;
+            let count = if self.eat_kw(Kw::SUBPARTITIONS) { Some(self.number()?) } else { None };
+            Some((method, count))
+        } else {
+            None
+        };
+        let partitions = if self.at(Tok::LParen) { self.paren_list(Self::partition_def)? } else { Vec::new() };
+        Ok(PartitionBy { method, count, sub, partitions })
+    }
+
+    fn paren_expr(&mut self) -> Result<Expr> {
+        self.expect(Tok::LParen)?;
+        let expr = self.expr()?;
+        self.expect(Tok::RParen)?;
+        Ok(expr)
+    }
+
+    fn hash_or_key(&mut self) -> Result<PartitionMethod> {
+        let linear = self.eat_kw(Kw::LINEAR);
+        if self.eat_kw(Kw::HASH) {
+            return Ok(PartitionMethod::Hash { linear, expr: self.paren_expr()? });
+        }
+        self.expect_kw(Kw::KEY)?;
+        let algorithm = if self.eat_kw(Kw::ALGORITHM) {
+            self.expect(Tok::Eq)?;
+            Some(self.number()?)
+        } else {
+            None
+        };
+        self.expect(Tok::LParen)?;
+        let columns = if self.at(Tok::RParen) { Vec::new() } else { self.list(Self::ident)? };
+        self.expect(Tok::RParen)?;
+        Ok(PartitionMethod::Key { linear, algorithm, columns })
+    }
+
+    pub(super) fn partition_def(&mut self) -> Result<PartitionDef> {
+        self.expect_kw(Kw::PARTITION)?;
+        let name = self.ident()?;
+        let mut values = PartitionValues::None;
+        if self.eat_kw(Kw::VALUES) {
+            if self.eat_kw(Kw::LESS) {
+                self.expect_kw(Kw::THAN)?;
+                values = PartitionValues::LessThan(if self.eat_kw(Kw::MAXVALUE) {
+                    vec![PartitionBound::MaxValue]
+                } else {
+                    self.paren_list(Self::partition_bound)?
+                });
+            } else {
+                self.expect_kw(Kw::IN)?;
+                values = PartitionValues::In(self.paren_list(|p| {
+                    if p.at(Tok::LParen) { p.paren_list(Self::partition_bound) } else { Ok(vec![p.partition_bound()?]) }
+                })?);
+            }
+        }
+        let options = self.partition_options()?;
+        let sub = if self.at(Tok::LParen) {
+            self.paren_list(|p| {
+                p.expect_kw(Kw::SUBPARTITION)?;
+                let name = p.ident_or_string()?;
+                Ok((name, p.partition_options()?))
+            })?
+        } else {
+            Vec::new()
+        };
+        Ok(PartitionDef { name, values, options, sub })
+    }
+
+    fn partition_bound(&mut self) -> Result<PartitionBound> {
+        if self.eat_kw(Kw::MAXVALUE) {
+            return Ok(PartitionBound::MaxValue);
+        }
+        self.bit_expr().map(PartitionBound::Expr)
+    }
+
+    fn partition_options(&mut self) -> Result<Vec<PartitionOption>> {
+        use PartitionOption as O;
+        let mut out = Vec::new();
+        loop {
+            let kw = self.tok().kw;
+            out.push(match kw {
+                Kw::ENGINE => {
+                    self.option_word();
+                    O::Engine(self.ident_or_string()?.text)
+                }
+                Kw::STORAGE if self.peek(1).kw == Kw::ENGINE => {
+                    self.advance();
+                    self.option_word();
+                    O::Engine(self.ident_or_string()?.text)
+                }
+                Kw::COMMENT => {
+                    self.option_word();
+                    O::Comment(self.string()?)
+                }
+                Kw::DATA | Kw::INDEX => {
+                    self.advance();
+                    if !self.at_kw(Kw::DIRECTORY) {
+                        return self.syntax();
+                    }
+                    self.option_word();
+                    let dir = self.string()?;
+                    if kw == Kw::DATA { O::DataDirectory(dir) } else { O::IndexDirectory(dir) }
+                }
+                Kw::MAX_ROWS => {
+                    self.option_word();
+                    O::MaxRows(self.number()?)
+                }
+                Kw::MIN_ROWS => {
+                    self.option_word();
+                    O::MinRows(self.number()?)
+                }
+                Kw::NODEGROUP => {
+                    self.option_word();
+                    O::NodeGroup(self.number()?)
+                }
+                Kw::TABLESPACE => {
+                    self.option_word();
+                    O::Tablespace(self.ident_or_string()?)
+                }
+                _ => return Ok(out),
+            });
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Aggregates and window functions.
+
+use super::*;
+
+impl Parser<'_> {
+    /// An aggregate; the current token is its name, the next is `(`.
+    pub(super) fn aggregate(&mut self, func: AggregateFunc) -> Result<Expr> {
+        use AggregateFunc as A;
+        let start = self.here();
+        self.advance();
+        self.advance();
+        let mut agg = Aggregate {
+            func,
+            distinct: false,
+            args: Vec::new(),
+            order_by: Vec::new(),
+            separator: None,
+            over: None,
+            span: Span::default(),
+        };
+        if func == A::Count && self.eat_kw(Kw::ALL) {
+            if !self.eat(Tok::Star) {
+                agg.args = vec![self.expr()?];
+            }
+        } else if func != A::Count || !self.eat(Tok::Star) {
+            agg.distinct = self.eat_distinct();
+            if !agg.distinct && func != A::GroupConcat {
+                self.eat_kw(Kw::ALL);
+            }
+            agg.args = vec![self.expr()?];
+            let many = match func {
+                A::GroupConcat => true,
+                A::Count => agg.distinct,
+                A::JsonObjectAgg => {
+                    self.expect(Tok::Comma)?;
+                    agg.args.push(self.expr()?);
+                    false
+                }
+                _ => false,
+            };
+            while many && self.eat(Tok::Comma) {
+                agg.args.push(self.expr()?);
+            }
+        }
+        if func == A::GroupConcat {
+            agg.order_by = self.opt_order_by()?;
+            if self.eat_kw(Kw::SEPARATOR) {
+                agg.separator = Some(self.string_bytes()?);
+            }
+        }
+        self.expect(Tok::RParen)?;
+        if self.at_kw(Kw::OVER) {
+            agg.over = Some(self.over()?);
+        }
+        agg.span = self.span_from(start);
+        Ok(Expr::Aggregate(Box::new(agg)))
+    }
+
+    pub(super) fn eat_distinct(&mut self) -> bool {
+        self.eat_kw(Kw::DISTINCT) || self.eat_kw(Kw::DISTINCTROW)
+    }
+
+    /// A window function; the current token is its name, the next is `(`.
+    pub(super) fn window_function(&mut self, func: WindowFunc) -> Result<Expr> {
+        let start = self.here();
+        self.advance();
+        self.advance();
+        let args = if self.at(Tok::RParen) { Vec::new() } else { self.list(Self::expr)? };
+        self.expect(Tok::RParen)?;
+        let mut from_last = false;
+        if func == WindowFunc::NthValue && self.eat_kw(Kw::FROM) {
+            from_last = match self.one_of(&[Kw::FIRST, Kw::LAST]) {
+                Some(kw) => kw == Kw::LAST,
+                None => return self.syntax(),
+            };
+        }
+        let ignore_nulls = match self.one_of(&[Kw::RESPECT, Kw::IGNORE]) {
+            Some(kw) => {
+                self.expect_kw(Kw::NULLS)?;
+                Some(kw == Kw::IGNORE)
+            }
+            None => None,
+        };
+        let over = self.over()?;
+        let span = self.span_from(start);
+        Ok(Expr::Window(Box::new(WindowCall { func, args, from_last, ignore_nulls, over, span })))
+    }
+
+    fn over(&mut self) -> Result<WindowRef> {
+        self.expect_kw(Kw::OVER)?;
+        if self.at(Tok::LParen) {
+            return Ok(WindowRef::Spec(Box::new(self.window_spec()?)));
+        }
+        self.ident().map(WindowRef::Named)
+    }
+
+    /// `([base] [PARTITION BY ..] [ORDER BY ..] [frame])`
+    pub(super) fn window_spec(&mut self) -> Result<WindowSpec> {
+        self.expect(Tok::LParen)?;
+        let base = self.opt_ident()?;
+        let mut partition_by = Vec::new();
+        if self.eat_kw(Kw::PARTITION) {
+            self.expect_kw(Kw::BY)?;
+            partition_by = self.list(Self::expr)?;
+        }
+        let order_by = self.opt_order_by()?;
+        let frame = match self.one_of(&[Kw::ROWS, Kw::RANGE, Kw::GROUPS]) {
+            Some(kw) => Some(self.frame(kw)?),
+            None => None,
+        };
+        self.expect(Tok::RParen)?;
+        Ok(WindowSpec { base, partition_by, order_by, frame })
+    }
+
+    fn frame(&mut self, kw: Kw) -> Result<WindowFrame> {
+        let unit = match kw {
+            Kw::ROWS => FrameUnit::Rows,
+            Kw::RANGE => FrameUnit::Range,
+            _ => FrameUnit::Groups,
+        };
+        let (start, end) = if self.eat_kw(Kw::BETWEEN) {
+            let start = self.frame_bound()?;
+            self.expect_kw(Kw::AND)?;
+            (start, Some(self.frame_bound()?))
+        } else {
+            (self.frame_bound()?, None)
+        };
+        let exclude = if self.eat_kw(Kw::EXCLUDE) {
+            Some(match self.one_of(&[Kw::CURRENT, Kw::GROUP, Kw::TIES, Kw::NO]) {
+                Some(Kw::CURRENT) => {
+                    self.expect_kw(Kw::ROW)?;
+                    FrameExclude::CurrentRow
+                }
+                Some(Kw::GROUP) => FrameExclude::Group,
+                Some(Kw::TIES) => FrameExclude::Ties,
+                Some(_) => {
+                    self.expect_kw(Kw::OTHERS)?;
+                    FrameExclude::NoOthers
+                }
+                None => return self.syntax(),
+            })
+        } else {
+            None
+        };
+        Ok(WindowFrame { unit, start, end, exclude })
+    }
+
+    fn frame_bound(&mut self) -> Result<FrameBound> {
+        if self.eat_kw(Kw::UNBOUNDED) {
+            return match self.one_of(&[Kw::PRECEDING, Kw::FOLLOWING]) {
+                Some(Kw::PRECEDING) => Ok(FrameBound::UnboundedPreceding),
+                Some(_) => Ok(FrameBound::UnboundedFollowing),
+                None => self.syntax(),
+            };
+        }
+        if self.eat_kw2(Kw::CURRENT, Kw::ROW) {
+            return Ok(FrameBound::CurrentRow);
+        }
+        let offset = if self.eat_kw(Kw::INTERVAL) {
+            let amount = Box::new(self.expr()?);
+            FrameOffset { amount, unit: Some(self.interval_unit()?) }
+        } else if self.at(Tok::Param) {
+            FrameOffset { amount: Box::new(self.param()?), unit: None }
+        } else {
+            FrameOffset { amount: Box::new(self.expr()?), unit: None }
+        };
+        match self.one_of(&[Kw::PRECEDING, Kw::FOLLOWING]) {
+            Some(Kw::PRECEDING) => Ok(FrameBound::Preceding(offset)),
+            Some(_) => Ok(FrameBound::Following(offset)),
+            None => self.syntax(),
+        }
+    }
+}
