@@ -14,7 +14,7 @@ use gannet_types::{SqlType, Value};
 use std::sync::Arc;
 
 /// A typed expression.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
@@ -23,7 +23,7 @@ pub struct Expr {
 }
 
 /// The forms of an expression.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// A value fixed by the plan. Its literal was pinned, or came out of constant folding.
     Literal(Value),
@@ -199,7 +199,7 @@ pub enum Comparison {
 }
 
 /// What a subquery expression yields.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Subquery {
     /// Index into the plan's subplans.
     pub subplan: u32,
@@ -210,7 +210,7 @@ pub struct Subquery {
 }
 
 /// How the rows of a subquery become a value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SubqueryKind {
     /// The only column of the only row; NULL without a row; error 1242 with more than one.
     Scalar,
@@ -244,7 +244,7 @@ pub enum SubqueryKind {
 }
 
 /// One register assignment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Bind {
     /// The register written.
     pub register: u32,

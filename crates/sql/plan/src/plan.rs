@@ -141,7 +141,9 @@ pub enum Param {
     Literal {
         /// The literal's ordinal.
         ordinal: u32,
-        /// The type the plan was made for; it is part of the shape.
+        /// What literals fit.
+        class: LiteralClass,
+        /// The type the plan was made for.
         ty: SqlType,
     },
     /// `?` number `n`.
@@ -151,6 +153,23 @@ pub enum Param {
         /// Type inferred from its context.
         ty: SqlType,
     },
+}
+
+/// Literals which are the same to a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum LiteralClass {
+    /// An integer that fits BIGINT.
+    Integer,
+    /// An integer that fits BIGINT UNSIGNED only.
+    Unsigned,
+    /// A DECIMAL of so many fraction digits, and not too many before the point.
+    Decimal(u8),
+    /// With an exponent.
+    Float,
+    /// Text without an introducer.
+    String,
+    /// Anything else; never lifted.
+    Other,
 }
 
 /// A column of a result set as the protocol describes it.

@@ -1,0 +1,172 @@
+//! Literals: values and types, and which of them become parameters.
+//!
+//! A literal is **lifted** into a parameter when the plan is the same for any other literal of its class: operands of
+//! comparisons, IN lists, BETWEEN and LIKE, values of INSERT and UPDATE, operands of + and - there, LIMIT and OFFSET. All
+//! others are **pinned**: their value is part of what the plan is good for. Literals without an ordinal belong to the
+//! statement's shape (NULL, TRUE, FALSE) or to a text whose plan is not shared.
+
+use super::{Binder, error};
+use crate::expr::{Expr, ExprKind};
+use crate::plan::{LiteralClass, Param};
+use crate::typing::Bound;
+use gannet_parser::ast::{Literal, LiteralValue, TemporalKind};
+use gannet_types::charset::Charset;
+use gannet_types::{Collation, Decimal, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+
+/// Integer digits a lifted DECIMAL is typed with.
+const DECIMAL_DIGITS: u32 = 18;
+
+/// The class of a literal, as plans distinguish them.
+pub fn literal_class(value: &LiteralValue) -> LiteralClass {
+    match value {
+        LiteralValue::Int(v) if i64::try_from(*v).is_ok() => LiteralClass::Integer,
+        LiteralValue::Int(_) => LiteralClass::Unsigned,
+        LiteralValue::Decimal(text) => {
+            let scale = text.split_once('.').map_or(0, |(_, f)| f.len());
+            let digits = text.len() - scale;
+            if digits as u32 > DECIMAL_DIGITS || scale > 30 {
+                LiteralClass::Other
+            } else {
+                LiteralClass::Decimal(scale as u8)
+            }
+        }
+        LiteralValue::Float(_) => LiteralClass::Float,
+        LiteralValue::String { charset: None, .. } => LiteralClass::String,
+        _ => LiteralClass::Other,
+    }
+}
+
+/// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the connection.
+pub fn literal_value(value: &LiteralValue, collation: gannet_types::CollationId) -> Result<Value> {
+    Ok(match value {
+        LiteralValue::Null => Value::Null,
+        LiteralValue::Bool(v) => Value::from(*v),
+        LiteralValue::Int(v) => i64::try_from(*v).map_or(Value::UInt(*v), Value::Int),
+        LiteralValue::Decimal(text) => Value::Decimal(Decimal::parse(text.as_bytes()).value),
+        LiteralValue::Float(text) => {
+            let (v, _, overflow) = gannet_types::convert::float::parse_double(text.as_bytes());
+            if overflow || !v.is_finite() {
+                return Err(error(ErrorCode::IllegalValueForType, &[&"double", text]));
+            }
+            Value::Double(v)
+        }
+        LiteralValue::String { bytes, charset } => {
+            let collation = introduced(charset.as_deref(), collation)?;
+            let charset = collation.charset();
+            if !charset.is_valid(bytes) {
+                return Err(invalid_string(charset, bytes));
+            }
+            Value::Str((&**bytes).into(), collation)
+        }
+        LiteralValue::Hex { bytes, charset } | LiteralValue::Bit { bytes, charset } => {
+            let collation = match charset {
+                Some(name) => Collation::default_of(Charset::by_name(name)?).id,
+                None => gannet_types::CollationId::BINARY,
+            };
+            Value::Str((&**bytes).into(), collation)
+        }
+        LiteralValue::Temporal { kind, text } => temporal(*kind, text)?,
+    })
+}
+
+fn introduced(charset: Option<&str>, connection: gannet_types::CollationId) -> Result<gannet_types::CollationId> {
+    match charset {
+        None => Ok(connection),
+        Some(name) => {
+            let charset = Charset::by_name(name)?;
+            let same = connection.charset() == charset;
+            Ok(if same { connection } else { Collation::default_of(charset).id })
+        }
+    }
+}
+
+#[cold]
+fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
+    let from = charset.valid_prefix(bytes);
+    let hex: String = bytes[from..].iter().take(6).map(|b| format!("{b:02X}")).collect();
+    error(ErrorCode::InvalidCharacterString, &[&charset.name(), &hex])
+}
+
+fn temporal(kind: TemporalKind, text: &str) -> Result<Value> {
+    let ty = match kind {
+        TemporalKind::Date => TypeId::Date,
+        TemporalKind::Time => TypeId::Time,
+        TemporalKind::DateTime => TypeId::DateTime,
+    };
+    crate::convert::temporal_literal(ty, text).ok_or_else(|| {
+        let word = match kind {
+            TemporalKind::Date => "DATE",
+            TemporalKind::Time => "TIME",
+            TemporalKind::DateTime => "DATETIME",
+        };
+        error(ErrorCode::WrongValue, &[&word, &text])
+    })
+}
+
+/// The type a literal of this value has.
+pub(crate) fn literal_type(value: &Value) -> SqlType {
+    let digits = |n: u64| n.checked_ilog10().unwrap_or(0) + 1;
+    let ty = match value {
+        Value::Null => return SqlType::NULL,
+        Value::Int(v) => SqlType { length: digits(v.unsigned_abs()) + 1, ..SqlType::BIGINT },
+        Value::UInt(v) => SqlType { length: digits(*v), ..SqlType::bigint_unsigned() },
+        Value::Decimal(v) => SqlType::decimal(v.precision().max(1), v.scale()),
+        Value::Float(_) => SqlType::new(TypeId::Float),
+        Value::Double(_) => SqlType::DOUBLE,
+        Value::Str(text, collation) if collation.is_binary() => SqlType::varbinary(text.len() as u32),
+        Value::Str(text, collation) => SqlType::varchar(collation.charset().char_count(text) as u32, *collation),
+        Value::Date(_) => SqlType::new(TypeId::Date),
+        Value::Time(_, fsp) => SqlType::temporal(TypeId::Time, *fsp),
+        Value::DateTime(_, fsp) => SqlType::temporal(TypeId::DateTime, *fsp),
+        Value::Timestamp(_, fsp) => SqlType::temporal(TypeId::Timestamp, *fsp),
+        Value::Year(_) => SqlType::new(TypeId::Year),
+        Value::Bit(_, n) => SqlType { length: u32::from(*n), ..SqlType::new(TypeId::Bit) },
+        Value::Enum(_, m) => SqlType::enumeration(TypeId::Enum, m.clone()),
+        Value::Set(_, m) => SqlType::enumeration(TypeId::Set, m.clone()),
+        Value::Json(_) => SqlType::new(TypeId::Json),
+    };
+    ty.not_null()
+}
+
+/// A literal expression.
+pub(crate) fn constant(value: Value) -> Expr {
+    Expr { ty: literal_type(&value), kind: ExprKind::Literal(value) }
+}
+
+impl Binder<'_> {
+    /// A literal where its value may matter to the plan.
+    pub(super) fn pin_literal(&mut self, literal: &Literal) -> Result<Bound> {
+        let value = literal_value(&literal.value, self.options.collation)?;
+        if let Some(ordinal) = literal.index.0 {
+            self.arena.pins.push((ordinal, value.clone()));
+        }
+        let ascii = matches!(&value, Value::Str(text, _) if text.is_ascii());
+        let mut bound = Bound::new(constant(value));
+        bound.ascii = ascii;
+        if matches!(literal.value, LiteralValue::Bool(_)) {
+            bound.expr.ty.length = 1;
+        }
+        Ok(bound)
+    }
+
+    /// A literal whose value does not matter to the plan.
+    pub(super) fn lift_literal(&mut self, literal: &Literal) -> Result<Bound> {
+        let class = literal_class(&literal.value);
+        let Some(ordinal) = literal.index.0.filter(|_| self.pinning == 0) else { return self.pin_literal(literal) };
+        let value = literal_value(&literal.value, self.options.collation)?;
+        let ty = match class {
+            LiteralClass::Integer => SqlType::BIGINT,
+            LiteralClass::Unsigned => SqlType::bigint_unsigned(),
+            LiteralClass::Decimal(scale) => SqlType::decimal(DECIMAL_DIGITS as u8 + scale, scale),
+            LiteralClass::Float => SqlType::DOUBLE,
+            LiteralClass::String => SqlType::varchar(255, self.options.collation),
+            LiteralClass::Other => return self.pin_literal(literal),
+        };
+        let ascii = matches!(&value, Value::Str(text, _) if text.is_ascii());
+        let param = Param::Literal { ordinal, class, ty: ty.not_null() };
+        let mut bound = Bound::new(self.add_param(param, Some(value)));
+        // Whether a text is ASCII differs from literal to literal; utf8mb4 holds every character anyway.
+        bound.ascii = ascii && self.options.collation.charset() == Charset::Utf8mb4;
+        Ok(bound)
+    }
+}

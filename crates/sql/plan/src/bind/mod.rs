@@ -1,0 +1,116 @@
+//! The binder: names become columns, expressions get types, MySQL's rules of scope and its errors.
+//!
+//! One [`Binder`] lives for one statement. Queries nest as a stack of [`scope::Scope`]s; everything with an identity
+//! (columns, tables, subqueries, parameters) goes into the [`Arena`].
+
+mod call;
+mod dml;
+mod expr;
+mod from;
+mod group;
+mod literal;
+mod query;
+mod scope;
+mod select;
+pub(crate) mod types;
+
+use crate::expr::{Expr, ExprKind};
+use crate::logical::Arena;
+use crate::options::PlanOptions;
+use crate::plan::{Intent, Param, PlanTable};
+use gannet_catalog::{CatalogSnapshot, Table};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use scope::Scope;
+use std::fmt::Display;
+use std::sync::Arc;
+
+pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
+
+/// What is being bound.
+pub(crate) struct Binder<'a> {
+    pub(crate) snapshot: &'a CatalogSnapshot,
+    pub(crate) options: &'a PlanOptions<'a>,
+    pub(crate) arena: Arena,
+    scopes: Vec<Scope>,
+    /// Common table expressions in reach, innermost last: folded name, number.
+    ctes: Vec<(String, u32)>,
+    /// Literals must keep their values: their text names a column, or decides what a clause means.
+    pinning: u32,
+    /// Type expected of a `?` that is bound next.
+    hint: Option<SqlType>,
+    /// Number of the last SELECT.
+    selects: u32,
+    depth: u32,
+}
+
+#[cold]
+pub(crate) fn error(code: ErrorCode, args: &[&dyn Display]) -> SqlError {
+    SqlError::new(code, args)
+}
+
+impl<'a> Binder<'a> {
+    pub(crate) fn new(snapshot: &'a CatalogSnapshot, options: &'a PlanOptions<'a>) -> Binder<'a> {
+        Binder {
+            snapshot,
+            options,
+            arena: Arena::default(),
+            scopes: Vec::new(),
+            ctes: Vec::new(),
+            pinning: 0,
+            hint: None,
+            selects: 0,
+            depth: 0,
+        }
+    }
+
+    /// Runs `f` one level deeper; error 1436 beyond the bound.
+    fn deeper<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        if self.depth >= self.options.max_depth {
+            return Err(error(ErrorCode::StackOverrunNeedMore, &[&"", &"", &""]));
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs `f` with all literals pinned.
+    fn pinned<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        self.pinning += 1;
+        let result = f(self);
+        self.pinning -= 1;
+        result
+    }
+
+    /// The schema of a name, or the default one; error 1046.
+    pub(crate) fn schema_of<'n>(&self, name: &'n gannet_parser::ast::ObjectName) -> Result<&'n str>
+    where
+        'a: 'n,
+    {
+        match &name.schema {
+            Some(schema) => Ok(&schema.text),
+            None => self.options.database.ok_or_else(|| error(ErrorCode::NoDb, &[])),
+        }
+    }
+
+    /// Adds a base table to the plan.
+    fn add_table(&mut self, table: &Arc<Table>, alias: &str, intent: Intent) -> u32 {
+        if table.source != gannet_catalog::RowSource::Engine {
+            self.arena.uses.virtual_tables = true;
+        }
+        let statistics_epoch = table.statistics.epoch();
+        let (table, alias) = (table.clone(), alias.into());
+        self.arena.tables.push(PlanTable { table, alias, intent, columns_used: Box::new([]), statistics_epoch });
+        self.arena.tables.len() as u32 - 1
+    }
+
+    /// A new parameter.
+    fn add_param(&mut self, param: Param, seen: Option<Value>) -> Expr {
+        let ty = match &param {
+            Param::Literal { ty, .. } | Param::Marker { ty, .. } => ty.clone(),
+        };
+        self.arena.params.push(param);
+        self.arena.seen.push(seen);
+        Expr { kind: ExprKind::Param(self.arena.params.len() as u32 - 1), ty }
+    }
+}

@@ -1,0 +1,322 @@
+//! Name resolution.
+
+use super::{Binder, error};
+use crate::expr::{Aggregate, ExprKind};
+use crate::logical::{ColId, Label};
+use crate::typing::Bound;
+use gannet_catalog::Table;
+use gannet_catalog::names::{canonical_schema, eq_name};
+use gannet_parser::ast;
+use gannet_types::{ErrorCode, Result, SqlError};
+use std::sync::Arc;
+
+/// The clause that is being bound: decides what names may mean, and which words errors use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Clause {
+    Fields,
+    Where,
+    On,
+    Group,
+    Having,
+    Order,
+    /// Argument lists of DML and others without aggregates.
+    Values,
+}
+
+impl Clause {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Clause::Fields | Clause::Values => "field list",
+            Clause::Where => "where clause",
+            Clause::On => "on clause",
+            Clause::Group => "group statement",
+            Clause::Having => "having clause",
+            Clause::Order => "order clause",
+        }
+    }
+}
+
+/// One query block in the making.
+pub(super) struct Scope {
+    pub(super) rels: Vec<ScopeRel>,
+    /// Columns that unqualified names see, in the order of `*`; only kept when a USING or NATURAL join merges some.
+    pub(super) merged: Option<Vec<(Box<str>, ColId)>>,
+    pub(super) clause: Clause,
+    /// Select items by name, once they are bound.
+    pub(super) items: Vec<ScopeItem>,
+    /// GROUP BY has been bound: keys that are plain columns.
+    pub(super) group_columns: Vec<ColId>,
+    pub(super) aggregates: Vec<(Aggregate, ColId)>,
+    pub(super) windows: Vec<super::select::PendingWindow>,
+    pub(super) named_windows: Vec<(Box<str>, ast::WindowSpec)>,
+    /// Inside an aggregate's arguments.
+    pub(super) in_aggregate: bool,
+    /// Columns of this scope which subqueries read.
+    pub(super) lateral: bool,
+}
+
+/// A relation as names see it.
+pub(super) struct ScopeRel {
+    pub(super) alias: Box<str>,
+    pub(super) schema: Option<Box<str>>,
+    pub(super) first: ColId,
+    pub(super) names: Names,
+    /// May be named without a qualifier, and by `*`.
+    pub(super) hidden: bool,
+}
+
+/// Column names of a relation.
+pub(super) enum Names {
+    Table(Arc<Table>),
+    List(Vec<Box<str>>),
+}
+
+pub(super) struct ScopeItem {
+    pub(super) name: Box<str>,
+    pub(super) bound: Bound,
+    /// The name was given by AS.
+    pub(super) aliased: bool,
+    pub(super) has_window: bool,
+}
+
+impl Names {
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        match self {
+            Names::Table(table) => table.column(name),
+            Names::List(list) => list.iter().position(|n| eq_name(n, name)).map(|i| i as u32),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Names::Table(table) => table.columns.len(),
+            Names::List(list) => list.len(),
+        }
+    }
+
+    pub(super) fn name(&self, ordinal: u32) -> &str {
+        match self {
+            Names::Table(table) => &table.columns[ordinal as usize].name,
+            Names::List(list) => &list[ordinal as usize],
+        }
+    }
+
+    /// `*` leaves invisible columns out.
+    pub(super) fn visible(&self, ordinal: u32) -> bool {
+        match self {
+            Names::Table(table) => !table.columns[ordinal as usize].invisible,
+            Names::List(_) => true,
+        }
+    }
+}
+
+impl ScopeRel {
+    /// The relation answers to this qualifier.
+    pub(super) fn is_called(&self, qualifier: &ast::ObjectName) -> bool {
+        let schema = match (&qualifier.schema, &self.schema) {
+            (None, _) => true,
+            (Some(q), Some(s)) => *q.text == **s || canonical_schema(&q.text) == canonical_schema(s),
+            (Some(_), None) => false,
+        };
+        schema && *self.alias == *qualifier.name.text
+    }
+}
+
+impl Scope {
+    pub(super) fn new() -> Scope {
+        Scope {
+            rels: Vec::new(),
+            merged: None,
+            clause: Clause::Fields,
+            items: Vec::new(),
+            group_columns: Vec::new(),
+            aggregates: Vec::new(),
+            windows: Vec::new(),
+            named_windows: Vec::new(),
+            in_aggregate: false,
+            lateral: false,
+        }
+    }
+
+    /// The column of this scope's relations that a name means. Error 1052.
+    fn find(&self, column: &ast::ColumnRef, clause: Clause) -> Result<Option<ColId>> {
+        let name = &*column.column.text;
+        let mut found = None;
+        let mut take = |id: ColId| match found.replace(id) {
+            Some(other) if other != id => Err(error(ErrorCode::NonUniq, &[&display(column), &clause.words()])),
+            _ => Ok(()),
+        };
+        match (&column.qualifier, &self.merged) {
+            (Some(qualifier), _) => {
+                for rel in self.rels.iter().filter(|r| r.is_called(qualifier)) {
+                    if let Some(ordinal) = rel.names.find(name) {
+                        take(rel.first + ordinal)?;
+                    }
+                }
+            }
+            (None, Some(merged)) => {
+                for (_, id) in merged.iter().filter(|(n, _)| eq_name(n, name)) {
+                    take(*id)?;
+                }
+            }
+            (None, None) => {
+                for rel in self.rels.iter().filter(|r| !r.hidden) {
+                    if let Some(ordinal) = rel.names.find(name) {
+                        take(rel.first + ordinal)?;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The select item that an unqualified (or table-qualified) name means. Error 1052 when it means several different ones.
+    pub(super) fn find_item(&self, column: &ast::ColumnRef, clause: Clause, types: &Labels<'_>) -> Result<Option<usize>> {
+        let name = &*column.column.text;
+        let mut found: Option<usize> = None;
+        for (i, item) in self.items.iter().enumerate() {
+            if !eq_name(&item.name, name) {
+                continue;
+            }
+            match &column.qualifier {
+                None => {}
+                // A qualified name means an item which is just that column, under its own name.
+                Some(qualifier) => {
+                    let same = match &item.bound.expr.kind {
+                        ExprKind::Column(id) => {
+                            self.rels.iter().any(|r| {
+                                let inside = *id >= r.first && *id < r.first + r.names.len() as u32;
+                                inside && r.is_called(qualifier) && eq_name(types.name(*id), name)
+                            })
+                        }
+                        _ => false,
+                    };
+                    if !same {
+                        continue;
+                    }
+                }
+            }
+            match found {
+                None => found = Some(i),
+                Some(other) if self.items[other].bound.expr == item.bound.expr => {}
+                // An alias is firmer than the name of a column.
+                Some(other) if self.items[other].aliased != item.aliased => {
+                    if item.aliased {
+                        found = Some(i);
+                    }
+                }
+                Some(_) => return Err(error(ErrorCode::NonUniq, &[&display(column), &clause.words()])),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Names of columns.
+pub(super) struct Labels<'a>(pub(super) &'a crate::logical::Arena);
+
+impl Labels<'_> {
+    pub(super) fn name(&self, id: ColId) -> &str {
+        match &self.0.labels[id as usize] {
+            Label::Base { table, ordinal } => {
+                let columns = &self.0.tables[*table as usize].table.columns;
+                columns.get(*ordinal as usize).map_or("", |c| &c.name)
+            }
+            Label::Derived { name, .. } => name,
+            Label::Computed => "",
+        }
+    }
+}
+
+/// A column reference as messages print it.
+pub(super) fn display(column: &ast::ColumnRef) -> String {
+    let mut text = String::new();
+    if let Some(qualifier) = &column.qualifier {
+        if let Some(schema) = &qualifier.schema {
+            text.push_str(&schema.text);
+            text.push('.');
+        }
+        text.push_str(&qualifier.name.text);
+        text.push('.');
+    }
+    text.push_str(&column.column.text);
+    text
+}
+
+impl Binder<'_> {
+    pub(super) fn scope(&mut self) -> &mut Scope {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::new());
+        }
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    pub(super) fn clause(&self) -> Clause {
+        self.scopes.last().map_or(Clause::Fields, |s| s.clause)
+    }
+
+    /// Runs `f` with another clause in force.
+    pub(super) fn in_clause<R>(&mut self, clause: Clause, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let before = std::mem::replace(&mut self.scope().clause, clause);
+        let result = f(self);
+        self.scope().clause = before;
+        result
+    }
+
+    /// What a column name means. Errors 1054, 1052, 1247.
+    pub(super) fn resolve(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
+        let clause = self.clause();
+        for level in (0..self.scopes.len()).rev() {
+            let scope = &self.scopes[level];
+            let own = level + 1 == self.scopes.len();
+            let at = scope.clause;
+            // HAVING sees the select list and the group keys first, and of the tables only what is grouped.
+            if at == Clause::Having && !scope.in_aggregate {
+                if let Some(item) = scope.find_item(column, at, &Labels(&self.arena))? {
+                    return self.item_alias(level, item, column);
+                }
+                if let Some(id) = scope.find(column, at)?
+                    && (scope.group_columns.contains(&id) || !own)
+                {
+                    return Ok(self.column(id));
+                }
+                continue;
+            }
+            if let Some(id) = scope.find(column, if own { clause } else { at })? {
+                return Ok(self.column(id));
+            }
+            // Elsewhere aliases are a last resort, and only where the list is bound already.
+            if matches!(at, Clause::Order | Clause::Group)
+                && column.qualifier.is_none()
+                && let Some(item) = scope.find_item(column, at, &Labels(&self.arena))?
+            {
+                return self.item_alias(level, item, column);
+            }
+        }
+        Err(error(ErrorCode::BadField, &[&display(column), &clause.words()]))
+    }
+
+    fn item_alias(&mut self, level: usize, item: usize, column: &ast::ColumnRef) -> Result<Bound> {
+        let scope = &self.scopes[level];
+        let item = &scope.items[item];
+        if item.has_window && scope.clause != Clause::Order {
+            return Err(error(ErrorCode::WindowInvalidWindowFuncAliasUse, &[&column.column.text]));
+        }
+        if scope.in_aggregate && self.contains_aggregate(level, &item.bound.expr) {
+            let what = "reference to group function";
+            return Err(SqlError::new(ErrorCode::IllegalReference, &[&column.column.text, &what]));
+        }
+        Ok(item.bound.clone())
+    }
+
+    /// The expression reads a value that the scope's aggregation makes.
+    pub(super) fn contains_aggregate(&self, level: usize, e: &crate::expr::Expr) -> bool {
+        let aggregates = &self.scopes[level].aggregates;
+        self.arena.reads(e, |id| aggregates.iter().any(|(_, a)| *a == id))
+    }
+
+    pub(super) fn column(&self, id: ColId) -> Bound {
+        Bound::new(self.arena.expr(id))
+    }
+}

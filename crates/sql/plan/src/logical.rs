@@ -1,0 +1,379 @@
+//! Bound queries, before an order of execution is chosen.
+//!
+//! Columns are named by [`ColId`]s, unique in a statement: every relation gets a range of them, and so does everything
+//! computed (select items, group keys, aggregates, window functions). Inside logical expressions [`ExprKind::Column`]
+//! holds a `ColId`, never a slot; a column of an enclosing query is just an id that the query does not define. Slots
+//! and registers appear when operators are built.
+//!
+//! Subquery expressions hold a position in [`Arena::subqueries`] as `subplan` and no binds yet.
+
+use crate::expr::{Aggregate, Expr, ExprKind, SortKey};
+use crate::physical::{Frame, RowLock, SetOperation, WindowFunction};
+use crate::plan::{Param, PlanTable, Uses};
+use gannet_types::{SqlType, Value};
+use std::collections::HashMap;
+
+/// A column of a statement.
+pub(crate) type ColId = u32;
+
+/// Everything that is shared by the queries of one statement.
+#[derive(Debug, Default)]
+pub(crate) struct Arena {
+    /// Types of all columns.
+    pub(crate) types: Vec<SqlType>,
+    /// Names of columns of base tables and derived tables, for messages and EXPLAIN: parallel to `types`.
+    pub(crate) labels: Vec<Label>,
+    pub(crate) tables: Vec<PlanTable>,
+    pub(crate) subqueries: Vec<Subselect>,
+    pub(crate) ctes: Vec<CteQuery>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) pins: Vec<(u32, Value)>,
+    /// Values of parameters that come from the text at hand; for estimates only.
+    pub(crate) seen: Vec<Option<Value>>,
+    pub(crate) uses: Uses,
+    /// Columns of merged derived tables: what they stand for.
+    pub(crate) replaced: HashMap<ColId, Expr>,
+}
+
+/// What a column is called.
+#[derive(Clone, Debug)]
+pub(crate) enum Label {
+    /// Column `ordinal` of plan table `table`; `ordinal` = number of columns: the hidden row id.
+    Base { table: u32, ordinal: u32 },
+    /// Column of a derived table or CTE.
+    Derived { alias: Box<str>, name: Box<str> },
+    /// Something computed.
+    Computed,
+}
+
+/// A subquery of an expression.
+#[derive(Debug)]
+pub(crate) struct Subselect {
+    pub(crate) query: Query,
+    /// Columns of enclosing queries which it reads.
+    pub(crate) free: Vec<ColId>,
+}
+
+/// A common table expression.
+#[derive(Debug)]
+pub(crate) struct CteQuery {
+    pub(crate) name: Box<str>,
+    /// Taken out when it is merged into its only user.
+    pub(crate) base: Option<Query>,
+    pub(crate) recursive: Option<Query>,
+    pub(crate) distinct: bool,
+    pub(crate) limit: Option<(Option<Expr>, Option<Expr>)>,
+    pub(crate) uses: u32,
+}
+
+/// A query expression.
+#[derive(Debug)]
+pub(crate) struct Query {
+    pub(crate) body: Body,
+    /// Its columns, in order.
+    pub(crate) columns: Vec<OutColumn>,
+    /// Of a set operation or VALUES, over `columns`. (A block has its own.)
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) limit: Option<Expr>,
+    pub(crate) offset: Option<Expr>,
+    /// Number of its first SELECT.
+    pub(crate) select: u32,
+}
+
+/// A column a query delivers.
+#[derive(Clone, Debug)]
+pub(crate) struct OutColumn {
+    pub(crate) name: Box<str>,
+    pub(crate) id: ColId,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    Block(Box<Block>),
+    Set {
+        inputs: Vec<Query>,
+        kind: SetOperation,
+        distinct: bool,
+    },
+    Values(Vec<Vec<Expr>>),
+}
+
+/// One SELECT.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) select: u32,
+    pub(crate) rels: Vec<Rel>,
+    pub(crate) from: Option<From>,
+    /// WHERE as conjuncts.
+    pub(crate) filter: Vec<Expr>,
+    /// GROUP BY keys with the ids they have behind the aggregation.
+    pub(crate) groups: Vec<(Expr, ColId)>,
+    pub(crate) rollup: bool,
+    pub(crate) aggregates: Vec<(Aggregate, ColId)>,
+    /// GROUP BY or an aggregate is there.
+    pub(crate) aggregated: bool,
+    /// HAVING as conjuncts, over what the aggregation delivers.
+    pub(crate) having: Vec<Expr>,
+    pub(crate) windows: Vec<WindowBlock>,
+    /// Select list with the ids of the query's columns.
+    pub(crate) items: Vec<Item>,
+    pub(crate) distinct: bool,
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) limit: Option<Expr>,
+    pub(crate) offset: Option<Expr>,
+    pub(crate) straight: bool,
+    pub(crate) calc_found_rows: bool,
+}
+
+/// Window functions over one definition.
+#[derive(Debug)]
+pub(crate) struct WindowBlock {
+    pub(crate) partition: Vec<Expr>,
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) frame: Frame,
+    pub(crate) functions: Vec<(WindowFunction, ColId)>,
+}
+
+/// An element of the select list.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) expr: Expr,
+    pub(crate) id: ColId,
+}
+
+/// A relation in FROM.
+#[derive(Debug)]
+pub(crate) struct Rel {
+    pub(crate) alias: Box<str>,
+    pub(crate) kind: RelKind,
+    /// Its first column; the others follow.
+    pub(crate) first: ColId,
+    /// Number of its columns (the hidden row id of a base table included).
+    pub(crate) width: u32,
+    pub(crate) lock: RowLock,
+    pub(crate) hints: IndexHints,
+    /// Sets of its columns (ordinals) that are unique and not NULL.
+    pub(crate) keys: Vec<Vec<u32>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum RelKind {
+    /// Plan table.
+    Base(u32),
+    Derived(Box<Query>),
+    Cte(u32),
+}
+
+/// USE / FORCE / IGNORE INDEX, as positions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IndexHints {
+    /// Only these may be used (USE, FORCE); `None`: all.
+    pub(crate) only: Option<Vec<u32>>,
+    /// FORCE: a full scan is a last resort.
+    pub(crate) force: bool,
+    pub(crate) ignore: Vec<u32>,
+}
+
+/// The tree of joins; relations by position in the block.
+#[derive(Clone, Debug)]
+pub(crate) enum From {
+    Rel(usize),
+    Join {
+        left: Box<From>,
+        right: Box<From>,
+        kind: FromJoin,
+        on: Vec<Expr>,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FromJoin {
+    Inner,
+    Straight,
+    Left,
+    Semi,
+    /// `null_aware`: NOT IN.
+    Anti {
+        null_aware: bool,
+    },
+}
+
+impl From {
+    /// Relations below, in order.
+    pub(crate) fn rels(&self, out: &mut Vec<usize>) {
+        match self {
+            From::Rel(i) => out.push(*i),
+            From::Join { left, right, .. } => {
+                left.rels(out);
+                right.rels(out);
+            }
+        }
+    }
+
+    pub(crate) fn for_each_on_mut(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        if let From::Join { left, right, on, .. } = self {
+            left.for_each_on_mut(f);
+            right.for_each_on_mut(f);
+            on.iter_mut().for_each(f);
+        }
+    }
+
+    pub(crate) fn for_each_on<'a>(&'a self, f: &mut impl FnMut(&'a Expr)) {
+        if let From::Join { left, right, on, .. } = self {
+            left.for_each_on(f);
+            right.for_each_on(f);
+            on.iter().for_each(f);
+        }
+    }
+}
+
+impl Rel {
+    pub(crate) fn has(&self, id: ColId) -> bool {
+        id >= self.first && id < self.first + self.width
+    }
+}
+
+impl Arena {
+    pub(crate) fn column(&mut self, ty: SqlType, label: Label) -> ColId {
+        self.types.push(ty);
+        self.labels.push(label);
+        self.types.len() as ColId - 1
+    }
+
+    pub(crate) fn expr(&self, id: ColId) -> Expr {
+        Expr { kind: ExprKind::Column(id), ty: self.types[id as usize].clone() }
+    }
+
+    /// Calls `f` with each column the expression reads, those read by its subqueries from outside included.
+    pub(crate) fn columns_of(&self, e: &Expr, f: &mut impl FnMut(ColId)) {
+        match &e.kind {
+            ExprKind::Column(id) => f(*id),
+            ExprKind::Subquery(s) => {
+                if let Some(sub) = self.subqueries.get(s.subplan as usize) {
+                    sub.free.iter().for_each(|id| f(*id));
+                }
+            }
+            _ => {}
+        }
+        e.for_each_child(|c| self.columns_of(c, f));
+    }
+
+    /// The expression reads a column for which `test` holds.
+    pub(crate) fn reads(&self, e: &Expr, test: impl Fn(ColId) -> bool) -> bool {
+        let mut found = false;
+        self.columns_of(e, &mut |id| found |= test(id));
+        found
+    }
+}
+
+impl Query {
+    /// Calls `f` with each expression of this query and of the derived tables inside it (not of subquery expressions, which are in the arena).
+    pub(crate) fn for_each_expr_mut(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        self.order.iter_mut().for_each(|k| f(&mut k.expr));
+        self.limit.iter_mut().chain(&mut self.offset).for_each(&mut *f);
+        match &mut self.body {
+            Body::Block(block) => block.for_each_expr_mut(f),
+            Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| q.for_each_expr_mut(f)),
+            Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
+        }
+    }
+
+    /// As [`Query::for_each_expr_mut`].
+    pub(crate) fn for_each_expr<'a>(&'a self, f: &mut impl FnMut(&'a Expr)) {
+        self.order.iter().for_each(|k| f(&k.expr));
+        self.limit.iter().chain(&self.offset).for_each(&mut *f);
+        match &self.body {
+            Body::Block(block) => block.for_each_expr(f),
+            Body::Set { inputs, .. } => inputs.iter().for_each(|q| q.for_each_expr(f)),
+            Body::Values(rows) => rows.iter().flatten().for_each(f),
+        }
+    }
+
+    /// Calls `f` with each range of columns defined in the query: `first..first + n`.
+    pub(crate) fn for_each_defined(&self, f: &mut impl FnMut(ColId, u32)) {
+        self.columns.iter().for_each(|c| f(c.id, 1));
+        match &self.body {
+            Body::Block(block) => {
+                for rel in &block.rels {
+                    f(rel.first, rel.width);
+                    if let RelKind::Derived(q) = &rel.kind {
+                        q.for_each_defined(f);
+                    }
+                }
+                block.groups.iter().for_each(|(_, id)| f(*id, 1));
+                block.aggregates.iter().for_each(|(_, id)| f(*id, 1));
+                block.items.iter().for_each(|i| f(i.id, 1));
+                block.windows.iter().flat_map(|w| &w.functions).for_each(|(_, id)| f(*id, 1));
+            }
+            Body::Set { inputs, .. } => inputs.iter().for_each(|q| q.for_each_defined(f)),
+            Body::Values(_) => {}
+        }
+    }
+}
+
+impl Block {
+    pub(crate) fn for_each_expr_mut(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        for rel in &mut self.rels {
+            if let RelKind::Derived(q) = &mut rel.kind {
+                q.for_each_expr_mut(f);
+            }
+        }
+        if let Some(from) = &mut self.from {
+            from.for_each_on_mut(f);
+        }
+        self.filter.iter_mut().for_each(&mut *f);
+        self.groups.iter_mut().for_each(|(e, _)| f(e));
+        for (aggregate, _) in &mut self.aggregates {
+            aggregate.args.iter_mut().for_each(&mut *f);
+            aggregate.order.iter_mut().for_each(|k| f(&mut k.expr));
+        }
+        self.having.iter_mut().for_each(&mut *f);
+        for window in &mut self.windows {
+            window.partition.iter_mut().for_each(&mut *f);
+            window.order.iter_mut().for_each(|k| f(&mut k.expr));
+            window.functions.iter_mut().flat_map(|(w, _)| &mut w.args).for_each(&mut *f);
+        }
+        self.items.iter_mut().for_each(|i| f(&mut i.expr));
+        self.order.iter_mut().for_each(|k| f(&mut k.expr));
+        self.limit.iter_mut().chain(&mut self.offset).for_each(f);
+    }
+
+    pub(crate) fn for_each_expr<'a>(&'a self, f: &mut impl FnMut(&'a Expr)) {
+        for rel in &self.rels {
+            if let RelKind::Derived(q) = &rel.kind {
+                q.for_each_expr(f);
+            }
+        }
+        if let Some(from) = &self.from {
+            from.for_each_on(f);
+        }
+        self.filter.iter().for_each(&mut *f);
+        self.groups.iter().for_each(|(e, _)| f(e));
+        for (aggregate, _) in &self.aggregates {
+            aggregate.args.iter().for_each(&mut *f);
+            aggregate.order.iter().for_each(|k| f(&k.expr));
+        }
+        self.having.iter().for_each(&mut *f);
+        for window in &self.windows {
+            window.partition.iter().for_each(&mut *f);
+            window.order.iter().for_each(|k| f(&k.expr));
+            window.functions.iter().flat_map(|(w, _)| &w.args).for_each(&mut *f);
+        }
+        self.items.iter().for_each(|i| f(&i.expr));
+        self.order.iter().for_each(|k| f(&k.expr));
+        self.limit.iter().chain(&self.offset).for_each(f);
+    }
+
+    /// Position of the relation that defines a column.
+    pub(crate) fn rel_of(&self, id: ColId) -> Option<usize> {
+        self.rels.iter().position(|r| r.has(id))
+    }
+}
+
+/// Splits a condition into conjuncts.
+pub(crate) fn conjuncts(e: Expr, out: &mut Vec<Expr>) {
+    match e.kind {
+        ExprKind::And(args) => args.into_vec().into_iter().for_each(|a| conjuncts(a, out)),
+        _ => out.push(e),
+    }
+}

@@ -1,0 +1,101 @@
+//! What planning depends on besides the statement and the catalog.
+
+use crate::physical::Ranges;
+use gannet_catalog::Table;
+use gannet_types::{CollationId, SqlMode, SqlType, TimeZone};
+
+/// Options of [`crate::plan()`]. All of it that can differ between sessions is part of the plan cache's key.
+#[derive(Clone)]
+pub struct PlanOptions<'a> {
+    /// sql_mode.
+    pub sql_mode: SqlMode,
+    /// Default schema.
+    pub database: Option<&'a str>,
+    /// collation_connection: of string literals.
+    pub collation: CollationId,
+    /// Types of the values bound to `?` markers; empty when they are not known yet (PREPARE): then they are inferred.
+    pub markers: &'a [SqlType],
+    /// Values of markers, when known: estimates only.
+    pub passes: Passes,
+    /// default_week_format, div_precision_increment: baked into result types.
+    pub div_precision_increment: u8,
+    /// Session time zone, for folding.
+    pub time_zone: &'a TimeZone,
+    /// Autocommit or not, SERIALIZABLE makes plain reads of a transaction locking: the session says so here.
+    pub serializable: bool,
+    /// Looks at the trees to estimate a range; without one, statistics alone decide.
+    pub estimator: Option<&'a dyn RangeEstimator>,
+    /// Deepest nesting of queries and expressions that is bound before error 1436.
+    pub max_depth: u32,
+}
+
+/// Counts what a range holds.
+pub trait RangeEstimator {
+    /// Rows of the index in the ranges (constant bounds only), or `None` when it cannot say.
+    fn rows(&self, table: &Table, index: Option<u32>, ranges: &Ranges) -> Option<f64>;
+}
+
+/// Which optimizer passes run. All of them by default; tests switch them off one by one, results must not change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Passes(pub u32);
+
+macro_rules! passes {
+    ($($bit:literal $name:ident $text:literal;)*) => {
+        impl Passes {
+            $(#[doc = $text] pub const $name: Passes = Passes(1 << $bit);)*
+            /// Names, as `optimizer_switch`-like settings and traces write them.
+            pub const NAMES: &'static [(Passes, &'static str)] = &[$((Passes::$name, $text)),*];
+        }
+    };
+}
+
+passes! {
+    0 FOLD "constant_folding";
+    1 DERIVED_MERGE "derived_merge";
+    2 OUTER_TO_INNER "outer_join_simplification";
+    3 EQUALITIES "equality_propagation";
+    4 PUSHDOWN "predicate_pushdown";
+    5 SEMIJOIN "semijoin";
+    6 JOIN_ORDER "join_order";
+    7 HASH_JOIN "hash_join";
+    8 INDEX_ORDER "index_order";
+    9 COVERING "covering_index";
+    10 RANGES "range_access";
+    11 INDEX_CONDITION "index_condition_pushdown";
+    12 POINT_SELECT "point_select";
+    13 MIN_MAX "min_max_index";
+    14 STREAM_GROUP "stream_aggregation";
+}
+
+impl Passes {
+    /// Every pass.
+    pub const ALL: Passes = Passes(u32::MAX);
+
+    /// The pass runs.
+    pub fn has(self, pass: Passes) -> bool {
+        self.0 & pass.0 != 0
+    }
+
+    /// All but one.
+    pub fn without(self, pass: Passes) -> Passes {
+        Passes(self.0 & !pass.0)
+    }
+}
+
+impl<'a> PlanOptions<'a> {
+    /// MySQL's defaults with the given database.
+    pub fn new(database: Option<&'a str>) -> PlanOptions<'a> {
+        PlanOptions {
+            sql_mode: SqlMode::DEFAULT,
+            database,
+            collation: CollationId::DEFAULT,
+            markers: &[],
+            passes: Passes::ALL,
+            div_precision_increment: 4,
+            time_zone: &TimeZone::UTC,
+            serializable: false,
+            estimator: None,
+            max_depth: 256,
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Types of what is not a function call: domains of comparisons, common types of CASE and UNION, literals.
+
+use crate::expr::{Comparison, Expr, ExprKind};
+use gannet_types::collation::{CollationSource, aggregate, aggregate_all};
+use gannet_types::{Coercibility, CollationId, Result, SqlType, TypeId};
+
+/// A bound expression with what comparisons of text need to know of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) expr: Expr,
+    pub(crate) coercibility: Coercibility,
+    pub(crate) ascii: bool,
+}
+
+impl Bound {
+    /// With the coercibility that follows from the expression's form.
+    pub(crate) fn new(expr: Expr) -> Bound {
+        let coercibility = match &expr.kind {
+            _ if expr.ty.id == TypeId::Null => Coercibility::Ignorable,
+            ExprKind::Literal(_) | ExprKind::Param(_) if expr.ty.is_text() || expr.ty.id.is_string() => {
+                Coercibility::Coercible
+            }
+            _ if expr.ty.is_text() || expr.ty.id.is_string() => Coercibility::Implicit,
+            _ => Coercibility::Numeric,
+        };
+        Bound { expr, coercibility, ascii: false }
+    }
+
+    pub(crate) fn source(&self) -> CollationSource {
+        let collation = self.expr.ty.collation;
+        CollationSource { collation, coercibility: self.coercibility, ascii_only: self.ascii }
+    }
+
+    pub(crate) fn ty(&self) -> &SqlType {
+        &self.expr.ty
+    }
+}
+
+/// Strings in comparisons: text, bytes, ENUM and SET.
+pub(crate) fn is_stringy(ty: &SqlType) -> bool {
+    ty.id.is_string() || matches!(ty.id, TypeId::Enum | TypeId::Set)
+}
+
+fn is_integral(ty: &SqlType) -> bool {
+    ty.id.is_integer() || matches!(ty.id, TypeId::Bit | TypeId::Year)
+}
+
+fn has_date(ty: &SqlType) -> bool {
+    matches!(ty.id, TypeId::Date | TypeId::DateTime | TypeId::Timestamp)
+}
+
+/// A value that does not change while the statement runs.
+fn is_constant(e: &Expr) -> bool {
+    e.is_execution_constant()
+}
+
+/// The domain in which two expressions are compared (manual, "Type Conversion in Expression Evaluation"). `operation`
+/// is named by error 1267.
+pub(crate) fn comparison(a: &Bound, b: &Bound, operation: &str) -> Result<Comparison> {
+    let (x, y) = (a.ty(), b.ty());
+    if x.id == TypeId::Null || y.id == TypeId::Null {
+        return Ok(natural(if x.id == TypeId::Null { y } else { x }));
+    }
+    if x.id == TypeId::Json || y.id == TypeId::Json {
+        return Ok(Comparison::Json);
+    }
+    if is_stringy(x) && is_stringy(y) {
+        return Ok(Comparison::String(aggregate(a.source(), b.source(), operation)?.collation));
+    }
+    if x.id.is_temporal() || y.id.is_temporal() {
+        return Ok(temporal(a, b));
+    }
+    if is_integral(x) && is_integral(y) {
+        return Ok(Comparison::Integer);
+    }
+    let exact = |t: &SqlType| is_integral(t) || t.id == TypeId::Decimal;
+    if exact(x) && exact(y) {
+        return Ok(Comparison::Decimal);
+    }
+    // An exact number against a constant text that spells one: MySQL converts the constant, not the column.
+    Ok(Comparison::Double)
+}
+
+fn temporal(a: &Bound, b: &Bound) -> Comparison {
+    let (x, y) = (a.ty(), b.ty());
+    if x.id == TypeId::Time && y.id == TypeId::Time {
+        return Comparison::Time;
+    }
+    if x.id.is_temporal() && y.id.is_temporal() {
+        return Comparison::Datetime;
+    }
+    let (time, other, other_expr) = if x.id.is_temporal() { (x, y, &b.expr) } else { (y, x, &a.expr) };
+    if is_stringy(other) || is_constant(other_expr) {
+        return if has_date(time) { Comparison::Datetime } else { Comparison::Time };
+    }
+    if is_integral(other) && time.scale == 0 {
+        return Comparison::Integer;
+    }
+    if is_integral(other) || other.id == TypeId::Decimal { Comparison::Decimal } else { Comparison::Double }
+}
+
+/// The domain in which values of a type are ordered among themselves.
+pub(crate) fn natural(ty: &SqlType) -> Comparison {
+    match ty.id {
+        TypeId::Decimal => Comparison::Decimal,
+        TypeId::Float | TypeId::Double => Comparison::Double,
+        TypeId::Date | TypeId::DateTime | TypeId::Timestamp => Comparison::Datetime,
+        TypeId::Time => Comparison::Time,
+        TypeId::Json => Comparison::Json,
+        TypeId::Null => Comparison::String(CollationId::BINARY),
+        _ if is_stringy(ty) => Comparison::String(ty.collation),
+        _ => Comparison::Integer,
+    }
+}
+
+/// One domain for several operands (BETWEEN, IN, CASE).
+pub(crate) fn comparison_of_all(first: &Bound, others: &[&Bound], operation: &str) -> Result<Comparison> {
+    let mut domain: Option<Comparison> = None;
+    let mut sources = vec![first.source()];
+    let mut strings = is_stringy(first.ty());
+    for other in others {
+        if other.ty().id == TypeId::Null {
+            continue;
+        }
+        strings &= is_stringy(other.ty());
+        sources.push(other.source());
+        let one = if is_stringy(first.ty()) && is_stringy(other.ty()) {
+            Comparison::String(first.ty().collation)
+        } else {
+            comparison(first, other, operation)?
+        };
+        domain = Some(match domain {
+            None => one,
+            Some(d) => wider(d, one),
+        });
+    }
+    if strings && domain.is_some() {
+        return Ok(Comparison::String(aggregate_all(&sources, operation)?.collation));
+    }
+    Ok(domain.unwrap_or_else(|| natural(first.ty())))
+}
+
+fn wider(a: Comparison, b: Comparison) -> Comparison {
+    use Comparison::*;
+    match (a, b) {
+        (a, b) if a == b => a,
+        (Json, _) | (_, Json) => Json,
+        (Datetime, _) | (_, Datetime) => Datetime,
+        (Time, _) | (_, Time) => Time,
+        (Integer, Decimal) | (Decimal, Integer) => Decimal,
+        _ => Double,
+    }
+}
+
+/// The type that holds the values of all branches: CASE, UNION, VALUES (manual, "UNION Clause", and the rules of IFNULL).
+pub(crate) fn common_type(branches: &[Bound], operation: &str) -> Result<SqlType> {
+    let nullable = branches.iter().any(|b| b.ty().nullable);
+    let mut types = branches.iter().map(Bound::ty).filter(|t| t.id != TypeId::Null);
+    let Some(first) = types.next() else { return Ok(SqlType::NULL) };
+    let mut merged = first.clone();
+    for ty in types {
+        merged = merge(&merged, ty);
+    }
+    merged.nullable = nullable;
+    if merged.id.is_string() && !merged.id.is_binary_string() || merged.members.is_some() {
+        let sources: Vec<_> = branches.iter().filter(|b| is_stringy(b.ty())).map(Bound::source).collect();
+        if !sources.is_empty() {
+            merged.collation = aggregate_all(&sources, operation)?.collation;
+        }
+    }
+    Ok(merged)
+}
+
+fn integer_rank(id: TypeId) -> u8 {
+    match id {
+        TypeId::TinyInt => 1,
+        TypeId::SmallInt | TypeId::Year => 2,
+        TypeId::MediumInt => 3,
+        TypeId::Int => 4,
+        _ => 5,
+    }
+}
+
+fn decimal_shape(ty: &SqlType) -> (u32, u8) {
+    match ty.id {
+        TypeId::Decimal => (ty.length - u32::from(ty.scale).min(ty.length), ty.scale),
+        TypeId::TinyInt => (3, 0),
+        TypeId::SmallInt => (5, 0),
+        TypeId::MediumInt => (8, 0),
+        TypeId::Int => (10, 0),
+        _ => (20, 0),
+    }
+}
+
+fn merge(a: &SqlType, b: &SqlType) -> SqlType {
+    let nullable = a.nullable || b.nullable;
+    let mut ty = if a.id == b.id && a.members == b.members && a.unsigned == b.unsigned {
+        let mut ty = a.clone();
+        if a.id == TypeId::Decimal {
+            let ((i, s), (j, t)) = (decimal_shape(a), decimal_shape(b));
+            ty = SqlType::decimal((i.max(j) + u32::from(s.max(t))).min(65) as u8, s.max(t));
+        } else {
+            ty.length = a.length.max(b.length);
+            ty.scale = a.scale.max(b.scale);
+        }
+        ty
+    } else if is_integral(a) && is_integral(b) {
+        let id = if integer_rank(a.id) >= integer_rank(b.id) { a.id } else { b.id };
+        let mut ty = SqlType::new(if id.is_integer() { id } else { TypeId::BigInt });
+        ty.unsigned = a.unsigned && b.unsigned;
+        if a.unsigned != b.unsigned {
+            let unsigned = if a.unsigned { a } else { b };
+            if integer_rank(unsigned.id) >= integer_rank(ty.id) {
+                ty = wider_signed(unsigned);
+            }
+        }
+        ty
+    } else if a.id.is_numeric() && b.id.is_numeric() {
+        let real = |t: &SqlType| matches!(t.id, TypeId::Float | TypeId::Double);
+        if real(a) || real(b) {
+            SqlType::DOUBLE
+        } else {
+            let ((i, s), (j, t)) = (decimal_shape(a), decimal_shape(b));
+            SqlType::decimal((i.max(j) + u32::from(s.max(t))).min(65) as u8, s.max(t))
+        }
+    } else if a.id.is_temporal() && b.id.is_temporal() {
+        SqlType::temporal(TypeId::DateTime, a.scale.max(b.scale))
+    } else if a.id == TypeId::Json && b.id == TypeId::Json {
+        a.clone()
+    } else {
+        string_of_both(a, b)
+    };
+    ty.nullable = nullable;
+    ty
+}
+
+/// A signed type with room for an unsigned one: the next wider, DECIMAL for BIGINT UNSIGNED.
+fn wider_signed(unsigned: &SqlType) -> SqlType {
+    match unsigned.id {
+        TypeId::TinyInt => SqlType::new(TypeId::SmallInt),
+        TypeId::SmallInt | TypeId::Year => SqlType::new(TypeId::MediumInt),
+        TypeId::MediumInt => SqlType::new(TypeId::Int),
+        TypeId::Int => SqlType::BIGINT,
+        _ => SqlType::decimal(20, 0),
+    }
+}
+
+fn string_of_both(a: &SqlType, b: &SqlType) -> SqlType {
+    let binary = |t: &SqlType| t.id.is_binary_string();
+    let chars = |t: &SqlType| if t.id.is_string() { t.length } else { t.display_chars() };
+    let length = chars(a).max(chars(b));
+    let large = a.id.is_lob() || b.id.is_lob() || a.id == TypeId::Json || b.id == TypeId::Json;
+    if binary(a) || binary(b) {
+        return if large { SqlType { length, ..SqlType::new(TypeId::LongBlob) } } else { SqlType::varbinary(length) };
+    }
+    let collation = if is_stringy(a) { a.collation } else { b.collation };
+    let collation = if is_stringy(a) || is_stringy(b) { collation } else { CollationId::DEFAULT };
+    if large {
+        return SqlType { length: u32::MAX, collation, ..SqlType::new(TypeId::LongText) };
+    }
+    SqlType::varchar(length, collation)
+}
