@@ -3,8 +3,10 @@
 
 pub mod cache;
 pub mod expr;
+pub mod options;
 pub mod physical;
 pub mod plan;
+pub mod range;
 mod walk;
 
 pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
