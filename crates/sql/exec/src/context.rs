@@ -1,0 +1,190 @@
+//! What an execution carries along: transaction, session, parameters, registers, diagnostics, memory bound.
+
+use crate::batch::Batch;
+use gannet_engine::Txn;
+use gannet_functions::{EvalContext, SessionInfo};
+use gannet_plan::{expr::Bind, plan::Plan};
+use gannet_types::{Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
+
+/// The session as the executor sees it.
+pub trait Session: SessionInfo {
+    /// `@name`; NULL when it was never set.
+    fn user_variable(&self, name: &str) -> Value;
+    /// `@name := value`.
+    fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()>;
+    /// `@@name` (`global`: `@@global.name`).
+    fn system_variable(&mut self, global: bool, name: &str) -> Result<Value>;
+    /// The rows of a virtual table: each is given to `emit` with all columns. `equals` are equalities (column, value)
+    /// that the rows will be filtered by anyway.
+    fn virtual_rows(
+        &mut self,
+        table: u32,
+        equals: &[(u32, Value)],
+        emit: &mut dyn FnMut(&[Value]) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// What a statement takes from the session's variables, fixed when it starts.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `sql_mode`
+    pub sql_mode: SqlMode,
+    /// `time_zone`
+    pub time_zone: TimeZone,
+    /// Start of the statement, microseconds since 1970 UTC.
+    pub now_us: i64,
+    /// `div_precision_increment`
+    pub div_precision_increment: u8,
+    /// `group_concat_max_len`
+    pub group_concat_max_len: u64,
+    /// `max_allowed_packet`
+    pub max_allowed_packet: u64,
+    /// `default_week_format`
+    pub default_week_format: u8,
+    /// `auto_increment_increment`
+    pub auto_increment_increment: u64,
+    /// `auto_increment_offset`
+    pub auto_increment_offset: u64,
+    /// `insert_id` set for the next INSERT; 0 = none.
+    pub insert_id: u64,
+    /// Bytes the statement's sorts, hash tables and kept rows may hold in memory.
+    pub memory_limit: usize,
+    /// `cte_max_recursion_depth`
+    pub cte_max_recursion_depth: u64,
+    /// `CLIENT_FOUND_ROWS`: UPDATE counts matched rows instead of changed ones.
+    pub count_found_rows: bool,
+    /// READ COMMITTED or below: rows that do not match are unlocked.
+    pub unlock_unmatched: bool,
+}
+
+/// Counts of one execution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rows read from tables.
+    pub examined: u64,
+    /// Rows sent to the client.
+    pub sent: u64,
+}
+
+/// One execution.
+pub struct Cx<'a, 'p> {
+    /// The plan.
+    pub plan: &'p Plan,
+    /// The transaction.
+    pub txn: &'a mut Txn,
+    /// The session.
+    pub session: &'a mut dyn Session,
+    /// Variables.
+    pub settings: &'a Settings,
+    /// Diagnostics area.
+    pub warnings: &'a mut Warnings,
+    /// Values of the plan's parameters.
+    pub params: &'a [Value],
+    /// Counts.
+    pub counts: Counts,
+    /// SQL_CALC_FOUND_ROWS.
+    pub found_rows: Option<u64>,
+    /// Losing conversions are errors (DML in strict mode without IGNORE).
+    pub strict: bool,
+    pub(crate) registers: Vec<Value>,
+    versions: Vec<u64>,
+    version: u64,
+    pub(crate) subqueries: Vec<crate::subquery::State<'p>>,
+    pub(crate) ctes: Vec<crate::cte::State<'p>>,
+    pub(crate) in_sets: std::collections::HashMap<usize, crate::eval::InSet>,
+    held_bytes: usize,
+}
+
+impl<'a, 'p> Cx<'a, 'p> {
+    /// A fresh execution.
+    pub fn new(
+        plan: &'p Plan,
+        txn: &'a mut Txn,
+        session: &'a mut dyn Session,
+        settings: &'a Settings,
+        warnings: &'a mut Warnings,
+        params: &'a [Value],
+    ) -> Self {
+        let registers = plan.registers as usize;
+        Cx {
+            plan,
+            txn,
+            session,
+            settings,
+            warnings,
+            params,
+            counts: Counts::default(),
+            found_rows: None,
+            strict: false,
+            registers: vec![Value::Null; registers],
+            versions: vec![0; registers],
+            version: 0,
+            subqueries: plan.subplans.iter().map(|_| crate::subquery::State::default()).collect(),
+            ctes: plan.ctes.iter().map(|_| crate::cte::State::default()).collect(),
+            in_sets: std::collections::HashMap::new(),
+            held_bytes: 0,
+        }
+    }
+
+    /// What functions see.
+    pub fn eval_context(&mut self) -> EvalContext<'_> {
+        EvalContext {
+            sql_mode: self.settings.sql_mode,
+            time_zone: &self.settings.time_zone,
+            now_us: self.settings.now_us,
+            div_precision_increment: self.settings.div_precision_increment,
+            group_concat_max_len: self.settings.group_concat_max_len,
+            max_allowed_packet: self.settings.max_allowed_packet,
+            default_week_format: self.settings.default_week_format,
+            strict: self.strict,
+            warnings: self.warnings,
+            session: self.session,
+        }
+    }
+
+    /// Error 1317 when the statement was killed; lets other fibers run when this one has had its share.
+    #[inline]
+    pub fn check_interrupt(&mut self) -> Result<()> {
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
+    }
+
+    /// Stores the values of `binds`, computed over a row, in their registers.
+    pub fn bind(&mut self, binds: &'p [Bind], batch: &Batch, row: usize) -> Result<()> {
+        for bind in binds {
+            let value = crate::eval::eval(&bind.value, batch, row, self)?;
+            let register = bind.register as usize;
+            // The version changes with the value only, so that what was computed for a value can be used again.
+            if self.registers[register] != value || self.versions[register] == 0 {
+                self.version += 1;
+                self.versions[register] = self.version;
+                self.registers[register] = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// Versions of registers: equal lists mean equal values.
+    pub fn register_versions(&self, registers: &[u32]) -> Vec<u64> {
+        registers.iter().map(|r| self.versions[*r as usize]).collect()
+    }
+
+    /// Takes memory from the statement's bound.
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.held_bytes += bytes;
+        if self.held_bytes > self.settings.memory_limit {
+            return Err(memory_exceeded());
+        }
+        Ok(())
+    }
+
+    /// Gives memory back.
+    pub fn release(&mut self, bytes: usize) {
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
+    }
+}
+
+#[cold]
+fn memory_exceeded() -> SqlError {
+    sql_err!(OutOfSortMemory)
+}

@@ -1,0 +1,66 @@
+//! Values for columns that the statement does not give.
+
+use crate::{context::Cx, convert};
+use gannet_catalog::{Column, Default, Table};
+use gannet_types::{Level, Result, SqlMode, TypeId, Value, Warning, sql_err};
+
+/// DEFAULT of a column, as `DEFAULT(col)` gives it: error 1364 when there is none.
+pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    let column = &table.columns[column];
+    declared(column, cx)?.ok_or_else(|| sql_err!(NoDefaultForField, column.name))
+}
+
+/// DEFAULT of a column that an INSERT leaves out. Without one: error 1364 in strict mode, else the type's implicit default with a warning.
+pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    let column = &table.columns[column];
+    if let Some(value) = declared(column, cx)? {
+        return Ok(value);
+    }
+    if column.auto_increment {
+        return Ok(Value::Int(0));
+    }
+    if cx.strict {
+        return Err(sql_err!(NoDefaultForField, column.name));
+    }
+    cx.warnings.push(Warning::new(Level::Warning, gannet_types::ErrorCode::NoDefaultForField, &[&column.name]));
+    implicit(column, cx)
+}
+
+fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
+    match &column.default {
+        Default::None => Ok(None),
+        Default::Null => Ok(Some(Value::Null)),
+        Default::Literal(value) => Ok(Some(value.clone())),
+        Default::CurrentTimestamp => now(column, cx).map(Some),
+        Default::Expression(text) => {
+            Err(gannet_types::SqlError::unsupported(format_args!("DEFAULT ({text})")))
+        }
+    }
+}
+
+/// The statement's time in the column's type.
+pub(crate) fn now(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    let value = Value::Timestamp(gannet_types::Timestamp::from_micros(cx.settings.now_us), column.ty.scale);
+    convert::store(value, column, 1, cx)
+}
+
+/// What a type holds when nothing is given: 0, an empty string, a zero date, the first ENUM member.
+pub(crate) fn implicit(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    if column.nullable {
+        return Ok(Value::Null);
+    }
+    let value = match column.ty.id {
+        id if id.is_string() => Value::Str(b""[..].into(), column.ty.collation),
+        TypeId::Enum => column.ty.members.clone().map_or(Value::Null, |m| Value::Enum(1, m)),
+        TypeId::Set => column.ty.members.clone().map_or(Value::Null, |m| Value::Set(0, m)),
+        TypeId::Json => Value::Json(b"null"[..].into()),
+        TypeId::Date | TypeId::DateTime | TypeId::Timestamp => {
+            // The zero date is the implicit default whatever the mode says of dates that clients give.
+            let (strict, mode) = (cx.strict, cx.settings.sql_mode);
+            let _ = (strict, mode.contains(SqlMode::NO_ZERO_DATE));
+            convert::zero(&column.ty)
+        }
+        _ => convert::zero(&column.ty),
+    };
+    Ok(value)
+}

@@ -1,0 +1,283 @@
+//! INSERT and REPLACE.
+
+use super::{
+    Affected, defaults,
+    rows::{self, Conflict},
+};
+use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, ops};
+use gannet_catalog::Table;
+use gannet_engine::{Read, ReadMode, RowBuf};
+use gannet_plan::plan::{Assignment, Insert, InsertSource};
+use gannet_types::{Level, Result, SqlError, SqlMode, Value, sql_err};
+
+/// Runs INSERT or REPLACE.
+pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
+    let plan = cx.plan;
+    let table = &*plan.tables[insert.table as usize].table;
+    cx.strict = cx.settings.sql_mode.is_strict() && !insert.ignore;
+    let mut run = Run { insert, table, affected: 0, records: 0, duplicates: 0, first_id: 0, reserved: None, expected: 1 };
+    match &insert.source {
+        InsertSource::Values(lists) => {
+            run.expected = lists.len() as u64;
+            for list in lists {
+                let row = run.row_from_list(list, cx)?;
+                run.store(row, None, cx)?;
+            }
+        }
+        InsertSource::Query(query) => {
+            let mut operator = ops::build(query)?;
+            // All rows first: the query may read the table that is written.
+            let batches = ops::collect(&mut operator, cx)?;
+            run.expected = batches.iter().map(|b| b.rows as u64).sum();
+            for batch in &batches {
+                for r in 0..batch.rows {
+                    let source = batch.row_values(r);
+                    let row = run.row_from_values(&source, cx)?;
+                    run.store(row, Some(&source), cx)?;
+                    cx.check_interrupt()?;
+                }
+            }
+        }
+    }
+    Ok(run.finish(cx))
+}
+
+struct Run<'p> {
+    insert: &'p Insert,
+    table: &'p Table,
+    affected: u64,
+    records: u64,
+    duplicates: u64,
+    /// First generated AUTO_INCREMENT value.
+    first_id: u64,
+    /// Reserved AUTO_INCREMENT values: next, how many.
+    reserved: Option<(u64, u64)>,
+    /// Rows that will come, for reserving their values at once.
+    expected: u64,
+}
+
+impl<'p> Run<'p> {
+    fn finish(self, cx: &Cx<'_, 'p>) -> Affected {
+        let several = self.expected > 1 || matches!(self.insert.source, InsertSource::Query(_));
+        let info = if several {
+            format!("Records: {}  Duplicates: {}  Warnings: {}", self.records, self.duplicates, cx.warnings.total())
+        } else {
+            String::new()
+        };
+        Affected { rows: self.affected, last_insert_id: self.first_id, info }
+    }
+
+    /// A row from a VALUES list. Its expressions may read columns assigned before them.
+    fn row_from_list(&mut self, list: &'p [Option<gannet_plan::expr::Expr>], cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
+        let mut row: Vec<Option<Value>> = vec![None; self.table.columns.len()];
+        let mut under_construction = Batch::one_empty_row();
+        for (expr, column) in list.iter().zip(&self.insert.columns) {
+            let column = *column as usize;
+            let value = match expr {
+                Some(expr) => {
+                    if self.insert.self_reference {
+                        under_construction = self.visible_row(&row, cx)?;
+                    }
+                    let value = eval::eval(expr, &under_construction, 0, cx)?;
+                    self.convert(value, column, cx)?
+                }
+                None => defaults::missing_value(self.table, column, cx)?,
+            };
+            row[column] = Some(value);
+        }
+        self.complete(row, cx)
+    }
+
+    /// The row as expressions of a self-referring VALUES list see it.
+    fn visible_row(&self, row: &[Option<Value>], cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+        let mut values = Vec::with_capacity(row.len());
+        for (value, column) in row.iter().zip(&self.table.columns) {
+            values.push(match value {
+                Some(value) => value.clone(),
+                None => defaults::implicit(column, cx)?,
+            });
+        }
+        Ok(Batch { rows: 1, columns: values.into_iter().map(|v| crate::batch::Column::Constant(v, 1)).collect() })
+    }
+
+    fn row_from_values(&mut self, source: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
+        let mut row: Vec<Option<Value>> = vec![None; self.table.columns.len()];
+        for (value, column) in source.iter().zip(&self.insert.columns) {
+            let column = *column as usize;
+            row[column] = Some(self.convert(value.clone(), column, cx)?);
+        }
+        self.complete(row, cx)
+    }
+
+    /// Converts a given value into its column's type; NULL into NOT NULL is error 1048, or the implicit default where
+    /// MySQL is lenient.
+    fn convert(&mut self, value: Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+        let definition = &self.table.columns[column];
+        if value.is_null() && !definition.nullable && !definition.auto_increment {
+            // Several rows, or IGNORE, without strict mode: a warning and the implicit default.
+            if cx.strict || (self.expected == 1 && !self.insert.ignore) {
+                return Err(sql_err!(BadNullError, definition.name));
+            }
+            cx.warnings.push(sql_err!(BadNullError, definition.name).to_warning(Level::Warning));
+            return defaults::implicit(definition, cx);
+        }
+        convert::store(value, definition, self.records + 1, cx)
+    }
+
+    fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(row.len());
+        for (i, value) in row.into_iter().enumerate() {
+            values.push(match value {
+                Some(value) => value,
+                None => defaults::missing_value(self.table, i, cx)?,
+            });
+        }
+        if let Some(column) = self.table.auto_column {
+            let column = column as usize;
+            values[column] = self.auto_increment(&values[column], column, cx)?;
+        }
+        Ok(values)
+    }
+
+    /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
+    fn auto_increment(&mut self, given: &Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+        let definition = &self.table.columns[column];
+        let number = convert::to_i128(given);
+        let generates = given.is_null()
+            || number == Some(0) && !cx.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
+        let tree = tree.ok_or_else(|| SqlError::internal("an AUTO_INCREMENT column without a counter"))?;
+        if !generates {
+            if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
+                tree.counter_raise(used).map_err(from_engine)?;
+            }
+            return Ok(given.clone());
+        }
+        let step = cx.settings.auto_increment_increment.max(1);
+        let id = match self.reserved {
+            Some((next, left)) if left > 0 => {
+                self.reserved = Some((next.saturating_add(step), left - 1));
+                next
+            }
+            _ => {
+                let wanted = self.expected.saturating_sub(self.records).max(1);
+                let offset = cx.settings.auto_increment_offset.clamp(1, step);
+                let first = tree.counter_reserve(wanted, step, offset).map_err(from_engine)?;
+                let first = first.ok_or_else(|| sql_err!(AutoincReadFailed))?;
+                self.reserved = Some((first.saturating_add(step), wanted - 1));
+                first
+            }
+        };
+        if self.first_id == 0 {
+            self.first_id = id;
+        }
+        // A value beyond the column's type becomes its largest value, whose second use is a duplicate.
+        let value = if definition.ty.unsigned { Value::UInt(id) } else { Value::Int(i64::try_from(id).unwrap_or(i64::MAX)) };
+        let strict = std::mem::replace(&mut cx.strict, false);
+        let stored = convert::store(value, definition, self.records + 1, cx);
+        cx.strict = strict;
+        match stored {
+            Ok(stored) if convert::to_i128(&stored) == Some(i128::from(id)) => Ok(stored),
+            Ok(_) => Err(sql_err!(AutoincReadFailed)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts one row in, as the statement says what to do about duplicates.
+    fn store(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.records += 1;
+        let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
+        let savepoint = (on_conflict || self.insert.ignore).then(|| cx.txn.savepoint());
+        let mut key = Vec::new();
+        loop {
+            codec::new_row_key(self.table, &values, cx, &mut key)?;
+            match rows::insert_row(self.table, &key, &values, on_conflict, cx)? {
+                Conflict::None => {
+                    self.affected += 1;
+                    return Ok(());
+                }
+                Conflict::Duplicate { index, row_key } => {
+                    if let Some(savepoint) = savepoint {
+                        cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                    }
+                    let error = rows::duplicate_error(self.table, index, &values, cx);
+                    if self.insert.replace {
+                        self.duplicates += 1;
+                        self.remove(&row_key, cx)?;
+                        continue;
+                    }
+                    if !self.insert.on_duplicate.is_empty() {
+                        self.duplicates += 1;
+                        return self.change(&row_key, &values, source, cx);
+                    }
+                    if self.insert.ignore {
+                        self.duplicates += 1;
+                        cx.warnings.push(error.to_warning(Level::Warning));
+                        return Ok(());
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// The row in the way, locked for change.
+    fn existing(&self, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<Option<Vec<Value>>> {
+        let mut buffer = RowBuf::new();
+        let read = cx.txn.get(codec::row_tree(self.table, cx)?, row_key, ReadMode::FOR_UPDATE, &mut buffer);
+        match read.map_err(from_engine)? {
+            Read::Found => codec::decode_row(self.table, buffer.row()).map(Some),
+            Read::Missing | Read::Skipped => Ok(None),
+        }
+    }
+
+    /// REPLACE: deletes the row in the way.
+    fn remove(&mut self, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if let Some(old) = self.existing(row_key, cx)? {
+            rows::delete_row(self.table, row_key, &old, cx)?;
+            self.affected += 1;
+        }
+        Ok(())
+    }
+
+    /// ON DUPLICATE KEY UPDATE: changes the row in the way. It counts 2 when it changed, 0 (1 with CLIENT_FOUND_ROWS) when not.
+    fn change(&mut self, row_key: &[u8], wanted: &[Value], source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let Some(old) = self.existing(row_key, cx)? else {
+            return Err(SqlError::internal("the duplicate disappeared while it was locked"));
+        };
+        let mut new = old.clone();
+        let assignments: &'p [Assignment] = &self.insert.on_duplicate;
+        for assignment in assignments {
+            let column = assignment.column as usize;
+            let value = match &assignment.value {
+                None => defaults::default_value(self.table, column, cx)?,
+                Some(expr) => {
+                    let all = new.iter().chain(wanted).chain(source.unwrap_or_default());
+                    let columns = all.map(|v| crate::batch::Column::Constant(v.clone(), 1)).collect();
+                    let value = eval::eval(expr, &Batch { rows: 1, columns }, 0, cx)?;
+                    self.convert(value, column, cx)?
+                }
+            };
+            new[column] = value;
+        }
+        let explicit: Vec<u32> = assignments.iter().map(|a| a.column).collect();
+        if !super::update::touch(self.table, &old, &mut new, &explicit, cx)? {
+            self.affected += u64::from(cx.settings.count_found_rows);
+            return Ok(());
+        }
+        if let Some(column) = self.table.auto_column
+            && let Some(used) = convert::to_i128(&new[column as usize]).and_then(|n| u64::try_from(n).ok())
+            && new[column as usize] != old[column as usize]
+        {
+            let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
+            tree.map_or(Ok(()), |t| t.counter_raise(used)).map_err(from_engine)?;
+        }
+        match super::update::write(self.table, row_key, (&old, &new), None, cx)? {
+            Conflict::None => {
+                self.affected += 2;
+                Ok(())
+            }
+            Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(self.table, index, &new, cx)),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! INSERT, REPLACE, UPDATE, DELETE.
+//!
+//! A statement is atomic: the caller rolls the transaction back to the statement's mark when one of these fails. Within
+//! a statement a row is atomic where the statement goes on after a failed row (IGNORE, REPLACE, ON DUPLICATE KEY
+//! UPDATE): a savepoint before the row.
+
+pub(crate) mod defaults;
+mod delete;
+mod insert;
+mod rows;
+mod update;
+
+pub use delete::delete;
+pub use insert::insert;
+pub use update::update;
+
+/// What a DML statement did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Affected {
+    /// Affected rows as the OK packet reports them.
+    pub rows: u64,
+    /// First generated AUTO_INCREMENT value, 0 without.
+    pub last_insert_id: u64,
+    /// The text of the OK packet (`Records: 3  Duplicates: 0  Warnings: 0`); empty where MySQL sends none.
+    pub info: String,
+}

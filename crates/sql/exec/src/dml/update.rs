@@ -1,0 +1,190 @@
+//! UPDATE.
+
+use super::{
+    Affected, defaults,
+    rows::{self, Conflict, Write},
+};
+use crate::{
+    batch::{Batch, Column},
+    codec,
+    context::Cx,
+    convert,
+    error::from_engine,
+    eval, ops,
+};
+use gannet_catalog::Table;
+use gannet_plan::plan::{Update, UpdateTarget};
+use gannet_types::{Level, Result, Value, sql_err};
+use std::collections::HashSet;
+
+/// Runs UPDATE.
+pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
+    cx.strict = cx.settings.sql_mode.is_strict() && !update.ignore;
+    let mut run = Run { update, matched: 0, changed: 0, seen: HashSet::new() };
+    if let Some(point) = super::update_point::of(update, cx) {
+        super::update_point::run(&mut run, point, cx)?;
+        return Ok(run.finish(cx));
+    }
+    let mut operator = ops::build(&update.input)?;
+    if update.collect_first || update.targets.len() > 1 {
+        let mut batches = ops::collect(&mut operator, cx)?;
+        for batch in &batches {
+            run.batch(batch, cx)?;
+        }
+        ops::release(&mut batches, cx);
+    } else {
+        operator.open(cx)?;
+        while let Some(batch) = operator.next(cx)? {
+            run.batch(&batch, cx)?;
+        }
+    }
+    Ok(run.finish(cx))
+}
+
+pub(crate) struct Run<'p> {
+    pub(crate) update: &'p Update,
+    pub(crate) matched: u64,
+    pub(crate) changed: u64,
+    /// With several targets a row may be met several times: (target, key) changed already.
+    seen: HashSet<(usize, Vec<u8>)>,
+}
+
+impl<'p> Run<'p> {
+    fn finish(self, cx: &Cx<'_, 'p>) -> Affected {
+        let rows = if cx.settings.count_found_rows { self.matched } else { self.changed };
+        let info =
+            format!("Rows matched: {}  Changed: {}  Warnings: {}", self.matched, self.changed, cx.warnings.total());
+        Affected { rows, last_insert_id: 0, info }
+    }
+
+    fn batch(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        for row in 0..batch.rows {
+            cx.check_interrupt()?;
+            for (number, target) in self.update.targets.iter().enumerate() {
+                self.target(number, target, batch, row, cx)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn target(&mut self, number: usize, target: &'p UpdateTarget, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let plan = cx.plan;
+        let table = &*plan.tables[target.table as usize].table;
+        let offset = target.offset as usize;
+        let old: Vec<Value> =
+            (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
+        let hidden = table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
+        let mut key = Vec::new();
+        // The right side of a left join without a match has no row to change.
+        if !codec::existing_row_key(table, &old, hidden.as_ref(), &mut key)? {
+            return Ok(());
+        }
+        if self.update.targets.len() > 1 && !self.seen.insert((number, key.clone())) {
+            return Ok(());
+        }
+        self.matched += 1;
+        let new = self.assign(target, table, &old, batch, row, cx)?;
+        let explicit: Vec<u32> = target.assignments.iter().map(|a| a.column).collect();
+        let mut new = new;
+        if !touch(table, &old, &mut new, &explicit, cx)? {
+            return Ok(());
+        }
+        let savepoint = self.update.ignore.then(|| cx.txn.savepoint());
+        match write(table, &key, (&old, &new), Some(target), cx)? {
+            Conflict::None => {
+                self.changed += 1;
+                Ok(())
+            }
+            Conflict::Duplicate { index, .. } => {
+                let error = rows::duplicate_error(table, index, &new, cx);
+                match savepoint {
+                    Some(savepoint) => {
+                        cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                        cx.warnings.push(error.to_warning(Level::Warning));
+                        Ok(())
+                    }
+                    None => Err(error),
+                }
+            }
+        }
+    }
+
+    /// The new row: assignments in order, each sees those before it.
+    pub(crate) fn assign(
+        &mut self,
+        target: &'p UpdateTarget,
+        table: &Table,
+        old: &[Value],
+        batch: &Batch,
+        row: usize,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<Vec<Value>> {
+        let mut new = old.to_vec();
+        let offset = target.offset as usize;
+        let mut columns: Vec<Column> =
+            batch.columns.iter().map(|c| Column::Constant(c.get(row).to_owned(), 1)).collect();
+        for assignment in &target.assignments {
+            let column = assignment.column as usize;
+            let definition = &table.columns[column];
+            let value = match &assignment.value {
+                None => defaults::default_value(table, column, cx)?,
+                Some(expr) => {
+                    let seen = Batch { rows: 1, columns };
+                    let value = eval::eval(expr, &seen, 0, cx)?;
+                    columns = seen.columns;
+                    if value.is_null() && !definition.nullable {
+                        if cx.strict {
+                            return Err(sql_err!(BadNullError, definition.name));
+                        }
+                        cx.warnings.push(sql_err!(BadNullError, definition.name).to_warning(Level::Warning));
+                        defaults::implicit(definition, cx)?
+                    } else {
+                        convert::store(value, definition, self.matched, cx)?
+                    }
+                }
+            };
+            columns[offset + column] = Column::Constant(value.clone(), 1);
+            new[column] = value;
+        }
+        Ok(new)
+    }
+}
+
+/// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time.
+pub(crate) fn touch(table: &Table, old: &[Value], new: &mut [Value], assigned: &[u32], cx: &mut Cx<'_, '_>) -> Result<bool> {
+    if old == &*new {
+        return Ok(false);
+    }
+    for (i, column) in table.columns.iter().enumerate() {
+        if column.on_update_now && !assigned.contains(&(i as u32)) {
+            new[i] = defaults::now(column, cx)?;
+        }
+    }
+    Ok(true)
+}
+
+/// Writes a changed row: in place, or moved when its key changed.
+pub(crate) fn write(
+    table: &Table,
+    key: &[u8],
+    (old, new): (&[Value], &[Value]),
+    target: Option<&UpdateTarget>,
+    cx: &mut Cx<'_, '_>,
+) -> Result<Conflict> {
+    if table.clustered.is_some() && target.is_none_or(|t| t.moves) {
+        let mut new_key = Vec::new();
+        codec::existing_row_key(table, new, None, &mut new_key)?;
+        if new_key != key {
+            return rows::move_row(table, (key, old), (&new_key, new), cx);
+        }
+    }
+    let all: Vec<u32>;
+    let indexes = match target {
+        Some(target) => &*target.indexes,
+        None => {
+            all = (0..table.indexes.len() as u32).collect();
+            &all
+        }
+    };
+    rows::change_row(table, key, (old, new), indexes, Write::Here, cx)
+}

@@ -1,0 +1,278 @@
+//! Evaluation of a bound expression for one row.
+
+use crate::{
+    batch::Batch,
+    compare::{append_domain_key, compare, holds, truth},
+    context::Cx,
+    convert, subquery,
+};
+use gannet_functions::Call;
+use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery};
+use gannet_types::{Result, SqlError, SqlType, Value};
+use std::{cmp::Ordering, collections::HashSet};
+
+/// Below this an expression or subquery is refused instead of overflowing the fiber's stack.
+pub const MIN_STACK_BYTES: usize = 48 * 1024;
+
+/// IN lists at least this long are looked up in a set.
+const SET_SIZE: usize = 12;
+
+/// The value of `expr` over row `row` of `batch`.
+pub fn eval<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    match &expr.kind {
+        ExprKind::Literal(value) => Ok(value.clone()),
+        ExprKind::Param(n) => Ok(cx.params[*n as usize].clone()),
+        ExprKind::Column(n) => Ok(batch.columns[*n as usize].get(row).localize(&cx.settings.time_zone).to_owned()),
+        ExprKind::Register(n) => Ok(cx.registers[*n as usize].clone()),
+        _ => eval_deep(expr, batch, row, cx),
+    }
+}
+
+fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    if gannet_runtime::remaining_stack() < MIN_STACK_BYTES {
+        return Err(SqlError::unsupported("expressions nested this deeply"));
+    }
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Column(_) | ExprKind::Register(_) => {
+            eval(expr, batch, row, cx)
+        }
+        ExprKind::Call(def, args) => call(def, args, &expr.ty, batch, row, cx),
+        ExprKind::And(args) => junction(args, false, batch, row, cx),
+        ExprKind::Or(args) => junction(args, true, batch, row, cx),
+        ExprKind::Not(arg) => {
+            let value = eval(arg, batch, row, cx)?;
+            Ok(truth(value.as_ref()).map_or(Value::Null, |t| Value::from(!t)))
+        }
+        ExprKind::IsNull { arg, negated } => Ok(Value::from(eval(arg, batch, row, cx)?.is_null() != *negated)),
+        ExprKind::Compare { op, by, args } => comparison(*op, *by, args, batch, row, cx),
+        ExprKind::Between { by, negated, args } => between(*by, *negated, args, batch, row, cx),
+        ExprKind::In { by, negated, arg, list, constant_list } => {
+            let wanted = eval(arg, batch, row, cx)?;
+            let found = if *constant_list && list.len() >= SET_SIZE {
+                in_set(*by, &wanted, list, cx)?
+            } else {
+                in_list(*by, &wanted, list, batch, row, cx)?
+            };
+            Ok(found.map_or(Value::Null, |yes| Value::from(yes != *negated)))
+        }
+        ExprKind::Case { operand, by, whens, otherwise } => {
+            let value = case(operand.as_deref(), *by, whens, otherwise.as_deref(), batch, row, cx)?;
+            convert::cast_common(value, &expr.ty, cx)
+        }
+        ExprKind::Cast(arg) => {
+            let value = eval(arg, batch, row, cx)?;
+            convert::cast(value, &expr.ty, cx)
+        }
+        ExprKind::Subquery(query) => subquery::eval(query, batch, row, cx),
+        ExprKind::UserVar(name) => Ok(cx.session.user_variable(name)),
+        ExprKind::SetUserVar(name, arg) => {
+            let value = eval(arg, batch, row, cx)?;
+            cx.session.set_user_variable(name, value.clone())?;
+            Ok(value)
+        }
+        ExprKind::SysVar { global, name } => cx.session.system_variable(*global, name),
+        ExprKind::Default { table, column } => {
+            let plan = cx.plan;
+            let table = &plan.tables[*table as usize].table;
+            crate::dml::defaults::default_value(table, *column as usize, cx)
+        }
+        ExprKind::Row(_) => Err(SqlError::internal("a row where one value belongs")),
+        ExprKind::Grouping(_) => Err(SqlError::unsupported("GROUPING()")),
+    }
+}
+
+/// True when the expression is neither 0 nor NULL.
+pub fn is_true<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    Ok(truth(eval(expr, batch, row, cx)?.as_ref()) == Some(true))
+}
+
+fn call<'p>(
+    def: &'static gannet_functions::FunctionDef,
+    args: &'p [Expr],
+    ty: &SqlType,
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
+    let mut values: smallvec::SmallVec<[Value; 4]> = smallvec::SmallVec::new();
+    for arg in args {
+        let value = eval(arg, batch, row, cx)?;
+        if def.null_propagates && value.is_null() {
+            return Ok(Value::Null);
+        }
+        values.push(value);
+    }
+    let types: smallvec::SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
+    (def.eval)(&mut cx.eval_context(), Call { ty, args: &types }, &values)
+}
+
+/// AND (`stop` false) and OR (`stop` true) with three-valued logic.
+fn junction<'p>(args: &'p [Expr], stop: bool, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    let mut unknown = false;
+    for arg in args {
+        match truth(eval(arg, batch, row, cx)?.as_ref()) {
+            Some(t) if t == stop => return Ok(Value::from(stop)),
+            Some(_) => {}
+            None => unknown = true,
+        }
+    }
+    Ok(if unknown { Value::Null } else { Value::from(!stop) })
+}
+
+fn comparison<'p>(
+    op: CompareOp,
+    by: Comparison,
+    args: &'p [Expr; 2],
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
+    if let Some(answer) = row_comparison(op, by, args, batch, row, cx)? {
+        return Ok(answer);
+    }
+    let (a, b) = (eval(&args[0], batch, row, cx)?, eval(&args[1], batch, row, cx)?);
+    if op == CompareOp::NullSafeEq && (a.is_null() || b.is_null()) {
+        return Ok(Value::from(a.is_null() && b.is_null()));
+    }
+    Ok(compare(by, a.as_ref(), b.as_ref(), cx)?.map_or(Value::Null, |order| Value::from(holds(op, order))))
+}
+
+/// Comparison of `(a, b)` with `(SELECT x, y ...)`: lexicographic, each column in the common domain.
+fn row_comparison<'p>(
+    op: CompareOp,
+    by: Comparison,
+    args: &'p [Expr; 2],
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<Value>> {
+    let (fields, query, op): (&'p [Expr], &'p Subquery, CompareOp) = match (&args[0].kind, subquery::of(&args[1].kind)) {
+        (ExprKind::Row(fields), Some(query)) => (fields, query, op),
+        _ => match (subquery::of(&args[0].kind), &args[1].kind) {
+            (Some(query), ExprKind::Row(fields)) => (fields, query, op.swapped()),
+            _ => return Ok(None),
+        },
+    };
+    let right = subquery::eval_row(query, batch, row, cx)?;
+    let mut answer = Some(Ordering::Equal);
+    for (i, field) in fields.iter().enumerate() {
+        let left = eval(field, batch, row, cx)?;
+        let null = Value::Null;
+        let right = right.as_ref().and_then(|r| r.get(i)).unwrap_or(&null);
+        match compare(by, left.as_ref(), right.as_ref(), cx)? {
+            Some(Ordering::Equal) => {}
+            other => {
+                answer = other;
+                if other.is_some() {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(Some(answer.map_or(Value::Null, |order| Value::from(holds(op, order)))))
+}
+
+fn between<'p>(
+    by: Comparison,
+    negated: bool,
+    args: &'p [Expr; 3],
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
+    let value = eval(&args[0], batch, row, cx)?;
+    let low = eval(&args[1], batch, row, cx)?;
+    let high = eval(&args[2], batch, row, cx)?;
+    let above = compare(by, value.as_ref(), low.as_ref(), cx)?.map(|o| o != Ordering::Less);
+    let below = compare(by, value.as_ref(), high.as_ref(), cx)?.map(|o| o != Ordering::Greater);
+    let inside = match (above, below) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    };
+    Ok(inside.map_or(Value::Null, |yes| Value::from(yes != negated)))
+}
+
+fn in_list<'p>(
+    by: Comparison,
+    wanted: &Value,
+    list: &'p [Expr],
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<bool>> {
+    let mut answer = if wanted.is_null() { None } else { Some(false) };
+    for candidate in list {
+        let value = eval(candidate, batch, row, cx)?;
+        match compare(by, wanted.as_ref(), value.as_ref(), cx)? {
+            Some(Ordering::Equal) => return Ok(Some(true)),
+            Some(_) => {}
+            None => answer = None,
+        }
+    }
+    Ok(answer)
+}
+
+/// The members of a constant IN list by their bytes in the list's domain.
+pub(crate) struct InSet {
+    keys: HashSet<Box<[u8]>>,
+    null: bool,
+}
+
+fn in_set<'p>(by: Comparison, wanted: &Value, list: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<Option<bool>> {
+    if wanted.is_null() {
+        return Ok(None);
+    }
+    // The list's address names it: plans do not move while they run.
+    let name = list.as_ptr() as usize;
+    if !cx.in_sets.contains_key(&name) {
+        let mut set = InSet { keys: HashSet::with_capacity(list.len()), null: false };
+        let empty = Batch::one_empty_row();
+        for candidate in list {
+            let value = eval(candidate, &empty, 0, cx)?;
+            let mut key = Vec::new();
+            if append_domain_key(by, value.as_ref(), cx, &mut key)? {
+                cx.reserve(key.len() + 32)?;
+                set.keys.insert(key.into());
+            } else {
+                set.null = true;
+            }
+        }
+        cx.in_sets.insert(name, set);
+    }
+    let mut key = Vec::new();
+    append_domain_key(by, wanted.as_ref(), cx, &mut key)?;
+    let set = &cx.in_sets[&name];
+    Ok(if set.keys.contains(&key[..]) {
+        Some(true)
+    } else if set.null {
+        None
+    } else {
+        Some(false)
+    })
+}
+
+fn case<'p>(
+    operand: Option<&'p Expr>,
+    by: Comparison,
+    whens: &'p [(Expr, Expr)],
+    otherwise: Option<&'p Expr>,
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
+    let operand = operand.map(|e| eval(e, batch, row, cx)).transpose()?;
+    for (when, then) in whens {
+        let hit = match &operand {
+            None => is_true(when, batch, row, cx)?,
+            Some(operand) => {
+                let value = eval(when, batch, row, cx)?;
+                compare(by, operand.as_ref(), value.as_ref(), cx)? == Some(Ordering::Equal)
+            }
+        };
+        if hit {
+            return eval(then, batch, row, cx);
+        }
+    }
+    otherwise.map_or(Ok(Value::Null), |e| eval(e, batch, row, cx))
+}

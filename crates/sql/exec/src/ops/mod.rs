@@ -1,0 +1,101 @@
+//! Operators: the running form of a physical plan.
+//!
+//! A plan node is immutable and shared; an [`Operator`] is its state in one execution. [`build`] makes the tree,
+//! `open` (re)starts it, `next` delivers batches until `None`. Inner sides of nested loops and correlated subqueries are
+//! opened many times.
+
+mod aggregate;
+mod join;
+mod rows;
+pub(crate) use rows::limit_value;
+mod scan;
+mod set;
+mod sort;
+
+
+use crate::{batch::Batch, context::Cx};
+use gannet_plan::physical::{Op, Physical};
+use gannet_types::{Result, SqlError};
+
+/// An operator in execution.
+pub trait Operator<'p> {
+    /// Starts from the beginning, with the registers as they are now.
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()>;
+    /// The next rows; `None` at the end. A batch may be empty.
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;
+}
+
+/// A boxed operator over a plan that lives for `'p`.
+pub type BoxedOperator<'p> = Box<dyn Operator<'p> + 'p>;
+
+/// Makes the operators of a plan tree.
+pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
+    Ok(match &node.op {
+        Op::TableScan(scan) => scan::build(scan, &node.types),
+        Op::Values { rows, .. } => Box::new(rows::Values::new(rows, &node.types)),
+        Op::NestedLoop { outer, inner, kind, binds, on } => Box::new(join::NestedLoop::new(
+            build(outer)?,
+            build(inner)?,
+            *kind,
+            binds,
+            on.as_ref(),
+            &outer.types,
+            &inner.types,
+        )),
+        Op::HashJoin { left, right, kind, keys, on, null_aware } => Box::new(join::HashJoin::new(
+            build(left)?,
+            build(right)?,
+            join::HashJoinPlan { kind: *kind, keys, on: on.as_ref(), null_aware: *null_aware },
+            &left.types,
+            &right.types,
+        )),
+        Op::Filter { input, predicate } => Box::new(rows::Filter::new(build(input)?, predicate)),
+        Op::Project { input, exprs } => Box::new(rows::Project::new(build(input)?, exprs)),
+        Op::Sort { input, keys, limit } => Box::new(sort::Sort::new(build(input)?, keys, limit.as_ref(), &node.types)),
+        Op::Limit { input, limit, offset, count_all } => {
+            Box::new(rows::Limit::new(build(input)?, limit.as_ref(), offset.as_ref(), *count_all))
+        }
+        Op::Aggregate { input, groups, carried, aggregates, streaming, rollup } => {
+            Box::new(aggregate::Aggregation::new(
+                build(input)?,
+                aggregate::AggregationPlan {
+                    groups,
+                    carried,
+                    aggregates,
+                    streaming: *streaming || *rollup,
+                    rollup: *rollup,
+                },
+                &node.types,
+            ))
+        }
+        Op::Distinct { input, streaming } => Box::new(set::Distinct::new(build(input)?, *streaming, &node.types)),
+        Op::SetOperation { inputs, kind, distinct } => {
+            let inputs = inputs.iter().map(build).collect::<Result<Vec<_>>>()?;
+            Box::new(set::SetOperation::new(inputs, *kind, *distinct, &node.types))
+        }
+        Op::Materialize { input, depends, .. } => Box::new(set::Materialize::new(build(input)?, depends)),
+        Op::CteScan { cte } => Box::new(set::CteScan::new(*cte)),
+        Op::Window { .. } => return Err(SqlError::unsupported("window functions")),
+    })
+}
+
+/// Runs an operator to its end and keeps its rows.
+pub fn collect<'p>(operator: &mut BoxedOperator<'p>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
+    operator.open(cx)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = operator.next(cx)? {
+        if batch.rows > 0 {
+            cx.reserve(batch.memory_bytes())?;
+            batches.push(batch);
+        }
+        cx.check_interrupt()?;
+    }
+    Ok(batches)
+}
+
+/// Gives back what [`collect`] reserved.
+pub fn release(batches: &mut Vec<Batch>, cx: &mut Cx<'_, '_>) {
+    let bytes: usize = batches.iter().map(Batch::memory_bytes).sum();
+    cx.release(bytes);
+    batches.clear();
+}

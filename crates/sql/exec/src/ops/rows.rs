@@ -1,0 +1,149 @@
+//! Operators that look at one row at a time: Values, Filter, Project, Limit.
+
+use super::{BoxedOperator, Operator};
+use crate::{batch::Batch, context::Cx, eval, vector};
+use gannet_plan::expr::Expr;
+use gannet_types::{Result, SqlType};
+
+/// Constant rows.
+pub struct Values<'p> {
+    rows: &'p [Box<[Expr]>],
+    types: &'p [SqlType],
+    done: bool,
+}
+
+impl<'p> Values<'p> {
+    pub fn new(rows: &'p [Box<[Expr]>], types: &'p [SqlType]) -> Self {
+        Values { rows, types, done: false }
+    }
+}
+
+impl<'p> Operator<'p> for Values<'p> {
+    fn open(&mut self, _: &mut Cx<'_, 'p>) -> Result<()> {
+        self.done = false;
+        Ok(())
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if std::mem::replace(&mut self.done, true) || self.rows.is_empty() {
+            return Ok(None);
+        }
+        let input = Batch::one_empty_row();
+        let mut batch = Batch::for_types(self.types);
+        for row in self.rows {
+            let values = row.iter().map(|e| eval::eval(e, &input, 0, cx)).collect::<Result<Vec<_>>>()?;
+            batch.push_values(&values);
+        }
+        Ok(Some(batch))
+    }
+}
+
+/// Rows for which a predicate is true.
+pub struct Filter<'p> {
+    input: BoxedOperator<'p>,
+    predicate: &'p Expr,
+}
+
+impl<'p> Filter<'p> {
+    pub fn new(input: BoxedOperator<'p>, predicate: &'p Expr) -> Self {
+        Filter { input, predicate }
+    }
+}
+
+impl<'p> Operator<'p> for Filter<'p> {
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.input.open(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(cx)? else { return Ok(None) };
+        cx.check_interrupt()?;
+        let kept = vector::select(self.predicate, &batch, cx)?;
+        Ok(Some(if kept.len() == batch.rows { batch } else { batch.gather(&kept) }))
+    }
+}
+
+/// One expression a column.
+pub struct Project<'p> {
+    input: BoxedOperator<'p>,
+    exprs: &'p [Expr],
+}
+
+impl<'p> Project<'p> {
+    pub fn new(input: BoxedOperator<'p>, exprs: &'p [Expr]) -> Self {
+        Project { input, exprs }
+    }
+}
+
+impl<'p> Operator<'p> for Project<'p> {
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.input.open(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(cx)? else { return Ok(None) };
+        vector::project(self.exprs, batch, cx).map(Some)
+    }
+}
+
+/// LIMIT and OFFSET.
+pub struct Limit<'p> {
+    input: BoxedOperator<'p>,
+    limit: Option<&'p Expr>,
+    offset: Option<&'p Expr>,
+    count_all: bool,
+    skip: u64,
+    left: u64,
+    seen: u64,
+}
+
+impl<'p> Limit<'p> {
+    pub fn new(input: BoxedOperator<'p>, limit: Option<&'p Expr>, offset: Option<&'p Expr>, count_all: bool) -> Self {
+        Limit { input, limit, offset, count_all, skip: 0, left: 0, seen: 0 }
+    }
+}
+
+/// The value of a LIMIT or OFFSET expression.
+pub fn limit_value(expr: Option<&Expr>, absent: u64, cx: &mut Cx<'_, '_>) -> Result<u64> {
+    let Some(expr) = expr else { return Ok(absent) };
+    let value = eval::eval(expr, &Batch::one_empty_row(), 0, cx)?;
+    match value {
+        gannet_types::Value::Int(n) if n >= 0 => Ok(n as u64),
+        gannet_types::Value::UInt(n) => Ok(n),
+        _ => Err(gannet_types::sql_err!(WrongArguments, "LIMIT")),
+    }
+}
+
+impl<'p> Operator<'p> for Limit<'p> {
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.left = limit_value(self.limit, u64::MAX, cx)?;
+        self.skip = limit_value(self.offset, 0, cx)?;
+        self.seen = 0;
+        self.input.open(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        loop {
+            if self.left == 0 && !self.count_all {
+                return Ok(None);
+            }
+            let Some(batch) = self.input.next(cx)? else {
+                if self.count_all {
+                    cx.found_rows = Some(self.seen);
+                }
+                return Ok(None);
+            };
+            let rows = batch.rows as u64;
+            self.seen += rows;
+            let from = self.skip.min(rows);
+            self.skip -= from;
+            let take = (rows - from).min(self.left);
+            self.left -= take;
+            if take == 0 {
+                cx.check_interrupt()?;
+                continue;
+            }
+            return Ok(Some(if take == rows { batch } else { batch.slice(from as usize, (from + take) as usize) }));
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Scans of tables: point, range and full, over the clustered tree or a secondary index, plain and locking; and of virtual tables.
+
+use super::{BoxedOperator, Operator};
+use crate::{
+    batch::{BATCH_ROWS, Batch, Column},
+    codec,
+    context::Cx,
+    error::from_engine,
+    eval, vector,
+};
+use gannet_catalog::{RowSource, Table};
+use gannet_engine::{Cut, Direction, KeyRange, LockMode, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle, WaitPolicy};
+use gannet_plan::{
+    physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
+    range::{Bounds, Limit, encode_access},
+};
+use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
+
+/// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too much.
+const FIRST_ROWS: usize = 64;
+
+/// How the engine is to read under a plan's lock clause.
+pub(crate) fn read_mode(lock: RowLock) -> ReadMode {
+    let wait = match lock.wait {
+        LockWait::Wait => WaitPolicy::Wait,
+        LockWait::NoWait => WaitPolicy::NoWait,
+        LockWait::SkipLocked => WaitPolicy::SkipLocked,
+    };
+    match lock.strength {
+        LockStrength::None => ReadMode::Snapshot,
+        LockStrength::Shared => ReadMode::Locking { mode: LockMode::Shared, wait },
+        LockStrength::Exclusive => ReadMode::Locking { mode: LockMode::Exclusive, wait },
+    }
+}
+
+pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOperator<'p> {
+    match scan.access {
+        Access::Virtual { .. } => Box::new(VirtualScan { scan, types, done: false }),
+        _ => Box::new(TreeScan {
+            scan,
+            types,
+            bounds: Bounds::default(),
+            at: 0,
+            open: None,
+            rows: FIRST_ROWS,
+            buffer: RowBuf::new(),
+        }),
+    }
+}
+
+/// A scan of an engine tree.
+struct TreeScan<'p> {
+    scan: &'p TableScan,
+    types: &'p [SqlType],
+    bounds: Bounds,
+    /// Next range.
+    at: usize,
+    open: Option<Scan>,
+    rows: usize,
+    buffer: RowBuf,
+}
+
+impl<'p> TreeScan<'p> {
+    fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
+        &cx.plan.tables[self.scan.table as usize].table
+    }
+
+    /// The index walked, when it is a secondary one.
+    fn secondary(&self, table: &Table) -> Option<usize> {
+        self.scan.index.map(|i| i as usize).filter(|i| Some(*i) != table.clustered)
+    }
+
+    fn tree(&self, table: &'p Table, cx: &Cx<'_, 'p>) -> Result<&'p TreeHandle> {
+        match self.secondary(table) {
+            Some(index) => codec::index_tree(table, index, cx),
+            None => codec::row_tree(table, cx),
+        }
+    }
+
+    /// Opens the scan of the next range; false when there is none.
+    fn open_next(&mut self, table: &'p Table, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        let count = self.bounds.len();
+        if self.at >= count {
+            return Ok(false);
+        }
+        let number = if self.scan.reverse { count - 1 - self.at } else { self.at };
+        self.at += 1;
+        let (low, high) = self.bounds.get(number);
+        let options = ScanOptions {
+            direction: if self.scan.reverse { Direction::Backward } else { Direction::Forward },
+            mode: read_mode(self.scan.lock),
+            unique_equality: matches!(self.scan.access, Access::Point { .. }),
+            sequential: matches!(self.scan.access, Access::Full) && !self.scan.expects_few,
+        };
+        let tree = self.tree(table, cx)?;
+        let range = KeyRange::new(cut(low, true), cut(high, false));
+        self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);
+        Ok(true)
+    }
+
+    /// Appends the delivered columns of a stored row.
+    fn push_row(&self, table: &Table, key: &[u8], payload: &[u8], batch: &mut Batch) -> Result<()> {
+        let layout = table.layout();
+        for (column, ordinal) in batch.columns.iter_mut().zip(&self.scan.columns) {
+            if *ordinal == ROW_ID {
+                let id = table.row_id_of_key(key).ok_or_else(|| SqlError::internal("a row without its id"))?;
+                column.push(ValueRef::UInt(id));
+            } else {
+                column.push(layout.get(payload, *ordinal as usize)?);
+            }
+        }
+        batch.rows += 1;
+        Ok(())
+    }
+
+    /// Takes entries of the open scan until the batch is full. True when the range is exhausted.
+    fn fill(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        let Some(mut scan) = self.open.take() else { return Ok(true) };
+        let secondary = self.secondary(table);
+        let mut read = 0u64;
+        let outcome = loop {
+            if batch.rows >= self.rows {
+                break Ok(false);
+            }
+            let entry = match scan.next(cx.txn) {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break Ok(true),
+                Err(error) => break Err(from_engine(error)),
+            };
+            read += 1;
+            match secondary {
+                None => self.push_row(table, entry.key, entry.value, batch)?,
+                Some(index) if self.scan.covering => {
+                    let mut values = Vec::with_capacity(self.scan.columns.len());
+                    table.index_values(index, entry.key, entry.value, &self.scan.columns, &mut values)?;
+                    batch.push_values(&values);
+                }
+                Some(index) => {
+                    let passes = match &self.scan.index_filter {
+                        None => true,
+                        Some(filter) => {
+                            let row = self.index_row(table, index, entry.key, entry.value)?;
+                            eval::is_true(filter, &row, 0, cx)?
+                        }
+                    };
+                    if passes {
+                        let (_, row_key) = table.split_index_key(index, entry.key)?;
+                        let row_key = row_key.to_vec();
+                        self.fetch(table, &row_key, batch, cx)?;
+                    }
+                }
+            }
+            // A row that fails the filter is let go at once where the level allows it.
+            if self.scan.lock.strength != LockStrength::None
+                && let Some(filter) = &self.scan.filter
+                && batch.rows > 0
+                && cx.settings.unlock_unmatched
+            {
+                let last = batch.slice(batch.rows - 1, batch.rows);
+                if !eval::is_true(filter, &last, 0, cx)? {
+                    scan.unlock_row(cx.txn);
+                }
+            }
+            if read % 256 == 0 {
+                cx.check_interrupt()?;
+            }
+        };
+        cx.counts.examined += read;
+        self.open = Some(scan);
+        outcome
+    }
+
+    /// The index columns of an entry in their places of the delivered row, NULL elsewhere.
+    fn index_row(&self, table: &Table, index: usize, key: &[u8], carried: &[u8]) -> Result<Batch> {
+        let covered: Vec<u32> =
+            self.scan.columns.iter().copied().filter(|c| *c != ROW_ID && table.index_has(index, *c)).collect();
+        let mut values = Vec::with_capacity(covered.len());
+        table.index_values(index, key, carried, &covered, &mut values)?;
+        let mut values = values.into_iter();
+        let columns = self
+            .scan
+            .columns
+            .iter()
+            .map(|c| if covered.contains(c) { values.next().unwrap_or(Value::Null) } else { Value::Null })
+            .map(|v| Column::Constant(v, 1))
+            .collect();
+        Ok(Batch { rows: 1, columns })
+    }
+
+    /// Reads the row behind an index entry.
+    fn fetch(&mut self, table: &'p Table, row_key: &[u8], batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let tree = codec::row_tree(table, cx)?;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = cx.txn.get(tree, row_key, read_mode(self.scan.lock), &mut buffer).map_err(from_engine)?;
+        if read == Read::Found {
+            self.push_row(table, row_key, buffer.row(), batch)?;
+        }
+        self.buffer = buffer;
+        Ok(())
+    }
+}
+
+fn cut(limit: Limit<'_>, lower: bool) -> Cut<'_> {
+    match limit {
+        Limit::Open if lower => Cut::Start,
+        Limit::Open => Cut::End,
+        Limit::Before(key) => Cut::Before(key),
+        Limit::After(key) => Cut::After(key),
+    }
+}
+
+impl<'p> Operator<'p> for TreeScan<'p> {
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        (self.at, self.open, self.rows) = (0, None, FIRST_ROWS);
+        let table = self.table(cx);
+        let index = self.scan.index.map(|i| i as usize);
+        let empty = Batch::one_empty_row();
+        let zone = cx.settings.time_zone.clone();
+        encode_access(table, index, &self.scan.access, &zone, &mut |expr| eval::eval(expr, &empty, 0, cx), &mut self.bounds)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        let table = self.table(cx);
+        let mut batch = Batch::for_types(self.types);
+        loop {
+            if self.open.is_none() && !self.open_next(table, cx)? {
+                break;
+            }
+            if self.fill(table, &mut batch, cx)? {
+                self.open = None;
+            }
+            if batch.rows >= self.rows {
+                break;
+            }
+        }
+        if batch.rows == 0 {
+            return Ok(None);
+        }
+        self.rows = (self.rows * 2).min(BATCH_ROWS);
+        let Some(filter) = &self.scan.filter else { return Ok(Some(batch)) };
+        let kept = vector::select(filter, &batch, cx)?;
+        Ok(Some(if kept.len() == batch.rows { batch } else { batch.gather(&kept) }))
+    }
+}
+
+/// A table whose rows the server makes.
+struct VirtualScan<'p> {
+    scan: &'p TableScan,
+    types: &'p [SqlType],
+    done: bool,
+}
+
+impl<'p> Operator<'p> for VirtualScan<'p> {
+    fn open(&mut self, _: &mut Cx<'_, 'p>) -> Result<()> {
+        self.done = false;
+        Ok(())
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if std::mem::replace(&mut self.done, true) {
+            return Ok(None);
+        }
+        let table = &cx.plan.tables[self.scan.table as usize].table;
+        let (RowSource::Virtual(number), Access::Virtual { equals }) = (table.source, &self.scan.access) else {
+            return Err(SqlError::internal("a virtual scan of a stored table"));
+        };
+        let empty = Batch::one_empty_row();
+        let mut known = Vec::with_capacity(equals.len());
+        for (column, expr) in equals {
+            known.push((*column, eval::eval(expr, &empty, 0, cx)?));
+        }
+        let mut batch = Batch::for_types(self.types);
+        let columns = &self.scan.columns;
+        cx.session.virtual_rows(number, &known, &mut |row| {
+            for (column, ordinal) in batch.columns.iter_mut().zip(columns) {
+                column.push(row.get(*ordinal as usize).unwrap_or(&Value::Null).as_ref());
+            }
+            batch.rows += 1;
+            Ok(())
+        })?;
+        cx.counts.examined += batch.rows as u64;
+        let Some(filter) = &self.scan.filter else { return Ok(Some(batch)) };
+        let kept = vector::select(filter, &batch, cx)?;
+        Ok(Some(batch.gather(&kept)))
+    }
+}

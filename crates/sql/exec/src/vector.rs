@@ -1,0 +1,128 @@
+//! Evaluation of an expression over a whole batch. Comparisons, AND and integer arithmetic have loops over typed columns; everything
+//! else goes row by row.
+
+use crate::{
+    batch::{Batch, Column, Nulls},
+    compare::{holds, truth},
+    context::Cx,
+    eval::eval as eval_row,
+};
+use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
+use gannet_types::{Result, TypeId, Value, ValueRef};
+
+/// The values of `expr` for every row.
+pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Column> {
+    match &expr.kind {
+        ExprKind::Column(n) if expr.ty.id != TypeId::DateTime && expr.ty.id != TypeId::Timestamp => {
+            Ok(batch.columns[*n as usize].clone())
+        }
+        ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Register(_) => {
+            Ok(Column::Constant(eval_row(expr, batch, 0, cx)?, batch.rows))
+        }
+        _ => {
+            let mut column = Column::for_type(&expr.ty);
+            for row in 0..batch.rows {
+                column.push_value(eval_row(expr, batch, row, cx)?);
+            }
+            Ok(column)
+        }
+    }
+}
+
+/// The columns of a projection; a column that is merely passed on is moved.
+pub fn project<'p>(exprs: &'p [Expr], mut batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+    let mut uses = vec![0u32; batch.columns.len()];
+    for expr in exprs {
+        count_uses(expr, &mut uses);
+    }
+    let mut columns: Vec<Option<Column>> = Vec::with_capacity(exprs.len());
+    for expr in exprs {
+        columns.push(match &expr.kind {
+            ExprKind::Column(n) if uses[*n as usize] == 1 && is_plain(expr) => None,
+            _ => Some(eval(expr, &batch, cx)?),
+        });
+    }
+    let moved = columns
+        .into_iter()
+        .zip(exprs)
+        .map(|(column, expr)| match (column, &expr.kind) {
+            (Some(column), _) => column,
+            (None, ExprKind::Column(n)) => {
+                std::mem::replace(&mut batch.columns[*n as usize], Column::Values(Vec::new()))
+            }
+            (None, _) => Column::Values(Vec::new()),
+        })
+        .collect();
+    Ok(Batch { rows: batch.rows, columns: moved })
+}
+
+/// Passing the column on changes nothing: stored timestamps have to be localised first.
+fn is_plain(expr: &Expr) -> bool {
+    !matches!(expr.ty.id, TypeId::DateTime | TypeId::Timestamp)
+}
+
+/// Counts direct references; anything nested counts twice, so that it never is the only use.
+fn count_uses(expr: &Expr, uses: &mut [u32]) {
+    match &expr.kind {
+        ExprKind::Column(n) => uses[*n as usize] += 1,
+        _ => uses.iter_mut().for_each(|n| *n += 2),
+    }
+}
+
+/// The rows for which the predicate is neither 0 nor NULL.
+pub fn select<'p>(predicate: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
+    select_among(predicate, batch, (0..batch.rows as u32).collect(), cx)
+}
+
+fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
+    match &predicate.kind {
+        ExprKind::And(args) => {
+            let mut rows = rows;
+            for arg in args {
+                rows = select_among(arg, batch, rows, cx)?;
+            }
+            Ok(rows)
+        }
+        ExprKind::Compare { op, by: Comparison::Integer, args } => {
+            if let (ExprKind::Column(n), Some(wanted)) = (&args[0].kind, constant_int(&args[1], cx))
+                && let Column::Int(values, nulls) = &batch.columns[*n as usize]
+            {
+                return Ok(select_int(*op, values, nulls, wanted, rows));
+            }
+            select_rows(predicate, batch, rows, cx)
+        }
+        _ => select_rows(predicate, batch, rows, cx),
+    }
+}
+
+fn select_rows<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
+    let mut kept = Vec::with_capacity(rows.len());
+    for row in rows {
+        if truth(eval_row(predicate, batch, row as usize, cx)?.as_ref()) == Some(true) {
+            kept.push(row);
+        }
+    }
+    Ok(kept)
+}
+
+fn constant_int(expr: &Expr, cx: &Cx<'_, '_>) -> Option<i64> {
+    let value: &Value = match &expr.kind {
+        ExprKind::Literal(value) => value,
+        ExprKind::Param(n) => &cx.params[*n as usize],
+        ExprKind::Register(n) => &cx.registers[*n as usize],
+        _ => return None,
+    };
+    match value.as_ref() {
+        ValueRef::Int(v) => Some(v),
+        ValueRef::UInt(v) => i64::try_from(v).ok(),
+        _ => None,
+    }
+}
+
+fn select_int(op: CompareOp, values: &[i64], nulls: &Nulls, wanted: i64, mut rows: Vec<u32>) -> Vec<u32> {
+    rows.retain(|row| {
+        let row = *row as usize;
+        !nulls.get(row) && holds(op, values[row].cmp(&wanted))
+    });
+    rows
+}
