@@ -1,1 +1,27 @@
-//! Expressions, functions, operators, DML, DDL.
+//! Execution: operators over batches of columns, DML, DDL.
+//!
+//! [`run`] executes a plan in a transaction and gives the rows to a [`ResultSink`]. Plans are shared and never
+//! changed here; all state is in [`Cx`] and in the operators of one execution.
+
+pub mod batch;
+pub(crate) mod codec;
+pub(crate) mod compare;
+pub mod context;
+pub(crate) mod convert;
+pub(crate) mod cte;
+pub mod ddl;
+pub mod direct;
+pub mod dml;
+pub mod error;
+pub mod eval;
+pub(crate) mod ops;
+pub mod run;
+pub mod sink;
+pub(crate) mod subquery;
+pub(crate) mod vector;
+
+pub use context::{Counts, Cx, Session, Settings};
+pub use direct::DirectBuffers;
+pub use dml::Affected;
+pub use run::{Outcome, run};
+pub use sink::{ResultSink, RowSource, Rows};

@@ -128,6 +128,7 @@ impl<'p> TreeScan<'p> {
                 Err(error) => break Err(from_engine(error)),
             };
             read += 1;
+            let before = batch.rows;
             match secondary {
                 None => self.push_row(table, entry.key, entry.value, batch)?,
                 Some(index) if self.scan.covering => {
@@ -153,7 +154,7 @@ impl<'p> TreeScan<'p> {
             // A row that fails the filter is let go at once where the level allows it.
             if self.scan.lock.strength != LockStrength::None
                 && let Some(filter) = &self.scan.filter
-                && batch.rows > 0
+                && batch.rows > before
                 && cx.settings.unlock_unmatched
             {
                 let last = batch.slice(batch.rows - 1, batch.rows);

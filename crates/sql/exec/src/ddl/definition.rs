@@ -1,0 +1,301 @@
+//! From the columns and keys of CREATE TABLE to the catalog's definition.
+
+use super::{DdlContext, choose_collation, column_type};
+use crate::convert;
+use gannet_catalog::{
+    Column, ColumnDefinition, Default, IndexDefinition, IndexKind, Table, TableDefinition, TableOptions, Using,
+};
+use gannet_parser::ast::{
+    self, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement, TableOption,
+    UnaryOp,
+};
+use gannet_types::{Collation, CollationId, Result, SqlError, TypeId, Value, charset::Charset, sql_err};
+use std::sync::Arc;
+
+/// Storage engine names that mean this engine. Others are refused, as MySQL does under NO_ENGINE_SUBSTITUTION.
+const ENGINES: &[&str] = &["InnoDB", "Gannet"];
+
+pub(super) struct Definer<'a, 'b> {
+    inherited: CollationId,
+    cx: &'a mut DdlContext<'b>,
+}
+
+impl<'a, 'b> Definer<'a, 'b> {
+    /// `inherited` is the schema's collation.
+    pub(super) fn new(inherited: CollationId, cx: &'a mut DdlContext<'b>) -> Self {
+        Definer { inherited, cx }
+    }
+
+    pub(super) fn table(mut self, name: &str, elements: &[TableElement], options: &[TableOption]) -> Result<TableDefinition> {
+        let (options, auto_increment) = self.options(options)?;
+        self.inherited = options.collation;
+        let (mut columns, mut indexes) = (Vec::new(), Vec::new());
+        for element in elements {
+            match element {
+                TableElement::Column(column) => columns.push(self.column(column, &mut indexes)?),
+                TableElement::Index(definition) => indexes.push(index(definition)?),
+                TableElement::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
+                TableElement::Check(_) => return Err(SqlError::unsupported("CHECK constraints")),
+            }
+        }
+        Ok(TableDefinition { name: name.into(), columns, indexes, options, auto_increment })
+    }
+
+    fn options(&mut self, options: &[TableOption]) -> Result<(TableOptions, Option<u64>)> {
+        let (mut charset, mut collation, mut auto_increment) = (None, None, None);
+        let mut comment: Box<str> = "".into();
+        let mut kept: Vec<(Box<str>, Box<str>)> = Vec::new();
+        let mut keep = |name: &str, value: String| kept.push((name.into(), value.into()));
+        for option in options {
+            match option {
+                TableOption::Engine(name) => {
+                    if !ENGINES.iter().any(|e| e.eq_ignore_ascii_case(name)) {
+                        return Err(sql_err!(UnknownStorageEngine, name));
+                    }
+                }
+                TableOption::Charset(name) => charset = Some(Charset::by_name(name)?),
+                TableOption::Collate(name) => collation = Some(Collation::by_name(name)?),
+                TableOption::CharsetDefault => {}
+                TableOption::Comment(text) => comment = text.clone(),
+                TableOption::AutoIncrement(n) => auto_increment = Some(*n),
+                // How rows and statistics are stored has no meaning here; SHOW CREATE TABLE repeats the words.
+                TableOption::RowFormat(word) => keep("ROW_FORMAT", word.to_ascii_uppercase()),
+                TableOption::KeyBlockSize(n) => keep("KEY_BLOCK_SIZE", n.to_string()),
+                TableOption::AvgRowLength(n) => keep("AVG_ROW_LENGTH", n.to_string()),
+                TableOption::MaxRows(n) => keep("MAX_ROWS", n.to_string()),
+                TableOption::MinRows(n) => keep("MIN_ROWS", n.to_string()),
+                TableOption::Checksum(on) => keep("CHECKSUM", u8::from(*on).to_string()),
+                TableOption::DelayKeyWrite(on) => keep("DELAY_KEY_WRITE", u8::from(*on).to_string()),
+                TableOption::PackKeys(Some(n)) => keep("PACK_KEYS", n.to_string()),
+                TableOption::StatsPersistent(Some(n)) => keep("STATS_PERSISTENT", n.to_string()),
+                TableOption::StatsAutoRecalc(Some(n)) => keep("STATS_AUTO_RECALC", n.to_string()),
+                TableOption::StatsSamplePages(Some(n)) => keep("STATS_SAMPLE_PAGES", n.to_string()),
+                TableOption::PackKeys(None)
+                | TableOption::StatsPersistent(None)
+                | TableOption::StatsAutoRecalc(None)
+                | TableOption::StatsSamplePages(None) => {}
+                TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
+                other => return Err(SqlError::unsupported(format_args!("table option {}", option_name(other)))),
+            }
+        }
+        let collation = choose_collation(charset, collation, self.inherited)?;
+        Ok((TableOptions { collation, comment, create_options: kept.into() }, auto_increment))
+    }
+
+    fn column(&mut self, column: &ColumnDef, indexes: &mut Vec<IndexDefinition>) -> Result<ColumnDefinition> {
+        let name = &column.name;
+        if column.generated.is_some() {
+            return Err(SqlError::unsupported("generated columns"));
+        }
+        let collate = column.attributes.iter().find_map(|a| match a {
+            ColumnAttribute::Collate(name) => Some(&*name.text),
+            _ => None,
+        });
+        let mut ty = column_type(name, &column.data_type, collate, self.inherited, self.cx.sql_mode)?;
+        let mut made = Column {
+            name: name.text.to_string().into(),
+            ty: ty.clone(),
+            nullable: true,
+            default: Default::None,
+            on_update_now: false,
+            auto_increment: false,
+            generated: None,
+            comment: "".into(),
+            invisible: false,
+        };
+        let (mut explicit_null, mut default) = (false, None);
+        for attribute in &column.attributes {
+            match attribute {
+                ColumnAttribute::Null => (made.nullable, explicit_null) = (true, true),
+                ColumnAttribute::NotNull => made.nullable = false,
+                ColumnAttribute::Default { expr, parenthesised } => default = Some((expr, *parenthesised)),
+                ColumnAttribute::OnUpdateNow { fractional } => {
+                    if !matches!(ty.id, TypeId::DateTime | TypeId::Timestamp)
+                        || fractional.unwrap_or(0) != u64::from(ty.scale)
+                    {
+                        return Err(sql_err!(InvalidOnUpdate, name));
+                    }
+                    made.on_update_now = true;
+                }
+                ColumnAttribute::AutoIncrement => made.auto_increment = true,
+                ColumnAttribute::PrimaryKey => indexes.push(column_key(IndexKind::Primary, name)),
+                ColumnAttribute::Unique => indexes.push(column_key(IndexKind::Unique, name)),
+                ColumnAttribute::Comment(text) => made.comment = text.clone(),
+                ColumnAttribute::Collate(_) | ColumnAttribute::Visible => {}
+                ColumnAttribute::Invisible => made.invisible = true,
+                ColumnAttribute::ColumnFormat(_) | ColumnAttribute::Storage(_) => {}
+                ColumnAttribute::References(_) => return Err(SqlError::unsupported("REFERENCES")),
+                ColumnAttribute::Check(_) => return Err(SqlError::unsupported("CHECK constraints")),
+                ColumnAttribute::Srid(_)
+                | ColumnAttribute::EngineAttribute(_)
+                | ColumnAttribute::SecondaryEngineAttribute(_)
+                | ColumnAttribute::NotSecondary => {
+                    return Err(SqlError::unsupported("SRID, ENGINE_ATTRIBUTE and NOT SECONDARY"));
+                }
+            }
+        }
+        ty.nullable = made.nullable;
+        made.ty = ty;
+        made.default = match default {
+            Some((expr, parenthesised)) => self.default(&made, expr, parenthesised)?,
+            None if made.nullable => Default::Null,
+            None => Default::None,
+        };
+        Ok(ColumnDefinition { column: made, explicit_null })
+    }
+
+    fn default(&mut self, column: &Column, expr: &Expr, parenthesised: bool) -> Result<Default> {
+        let invalid = || sql_err!(InvalidDefault, column.name);
+        if column.auto_increment {
+            return Err(invalid());
+        }
+        if let Expr::Call(call) = expr
+            && call.name.eq_ignore_ascii_case("now")
+            && !parenthesised
+        {
+            let digits = match call.args.first() {
+                None => 0,
+                Some(Expr::Literal(ast::Literal { value: LiteralValue::Int(n), .. })) => *n,
+                Some(_) => return Err(invalid()),
+            };
+            let fits = matches!(column.ty.id, TypeId::DateTime | TypeId::Timestamp);
+            return if fits && digits == u64::from(column.ty.scale) { Ok(Default::CurrentTimestamp) } else { Err(invalid()) };
+        }
+        let value = match literal(expr) {
+            Some(value) => value,
+            None => return Err(SqlError::unsupported("expressions as DEFAULT")),
+        };
+        if value.is_null() {
+            return if column.nullable { Ok(Default::Null) } else { Err(invalid()) };
+        }
+        if column.ty.id.is_lob() || column.ty.id == TypeId::Json {
+            return Err(sql_err!(BlobCantHaveDefault, column.name));
+        }
+        convert::store_constant(value, &column.ty, self.cx.sql_mode, self.cx.time_zone)
+            .map(Default::Literal)
+            .map_err(|_| invalid())
+    }
+}
+
+/// The value of a literal, perhaps behind a sign.
+fn literal(expr: &Expr) -> Option<Value> {
+    match expr {
+        Expr::Literal(literal) => match &literal.value {
+            LiteralValue::Null => Some(Value::Null),
+            LiteralValue::Bool(b) => Some(Value::from(*b)),
+            LiteralValue::Int(n) => Some(i64::try_from(*n).map_or(Value::UInt(*n), Value::Int)),
+            LiteralValue::Decimal(text) => convert::parse_decimal(text).map(Value::Decimal),
+            LiteralValue::Float(text) => text.parse().ok().map(Value::Double),
+            LiteralValue::String { bytes, .. } => Some(Value::Str((&**bytes).into(), CollationId::DEFAULT)),
+            LiteralValue::Hex { bytes, .. } | LiteralValue::Bit { bytes, .. } => Some(Value::bytes(bytes)),
+            LiteralValue::Temporal { text, .. } => Some(Value::text(text)),
+        },
+        Expr::Unary { op: UnaryOp::Neg, expr } => match literal(expr)? {
+            Value::Int(n) => Some(Value::Int(n.checked_neg()?)),
+            Value::UInt(n) => (n == 1 << 63).then_some(Value::Int(i64::MIN)),
+            Value::Decimal(d) => Some(Value::Decimal(d.neg())),
+            Value::Double(d) => Some(Value::Double(-d)),
+            _ => None,
+        },
+        Expr::Unary { op: UnaryOp::Plus, expr } => literal(expr),
+        _ => None,
+    }
+}
+
+fn column_key(kind: IndexKind, column: &str) -> IndexDefinition {
+    IndexDefinition {
+        name: None,
+        kind,
+        parts: vec![(column.into(), None, false)],
+        comment: "".into(),
+        invisible: false,
+        using: None,
+    }
+}
+
+/// A key of a table.
+pub(super) fn index(definition: &IndexDef) -> Result<IndexDefinition> {
+    let kind = match definition.kind {
+        ast::IndexKind::Primary => IndexKind::Primary,
+        ast::IndexKind::Unique => IndexKind::Unique,
+        ast::IndexKind::Index => IndexKind::Plain,
+        ast::IndexKind::Fulltext => return Err(SqlError::unsupported("FULLTEXT indexes")),
+        ast::IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
+    };
+    let mut parts = Vec::with_capacity(definition.parts.len());
+    for part in &definition.parts {
+        match &part.source {
+            KeySource::Column { name, prefix } => {
+                let prefix = match prefix {
+                    None => None,
+                    Some(n) => Some(u32::try_from(*n).map_err(|_| sql_err!(TooLongKey, 3072))?),
+                };
+                parts.push((name.text.clone(), prefix, part.desc));
+            }
+            KeySource::Expr(_) => return Err(SqlError::unsupported("functional key parts")),
+        }
+    }
+    let name = definition.name.as_ref().or(definition.constraint.as_ref()).map(|n| n.text.clone());
+    let name = if kind == IndexKind::Primary { None } else { name };
+    let mut made = IndexDefinition { name, kind, parts, comment: "".into(), invisible: false, using: None };
+    for option in &definition.options {
+        match option {
+            IndexOption::Using(word) if word.eq_ignore_ascii_case("btree") => made.using = Some(Using::Btree),
+            IndexOption::Using(word) if word.eq_ignore_ascii_case("hash") => made.using = Some(Using::Hash),
+            IndexOption::Comment(text) => made.comment = text.clone(),
+            IndexOption::Visible => made.invisible = false,
+            IndexOption::Invisible => made.invisible = true,
+            // The size of an index block is a hint that InnoDB ignores for uncompressed tables.
+            IndexOption::KeyBlockSize(_) => {}
+            IndexOption::Using(_)
+            | IndexOption::WithParser(_)
+            | IndexOption::EngineAttribute(_)
+            | IndexOption::SecondaryEngineAttribute(_) => {
+                return Err(SqlError::unsupported("index options RTREE, WITH PARSER and ENGINE_ATTRIBUTE"));
+            }
+        }
+    }
+    Ok(made)
+}
+
+/// The definition of a table as CREATE TABLE ... LIKE copies it.
+pub(super) fn like(table: &Table, name: &str) -> TableDefinition {
+    let columns = table
+        .columns
+        .iter()
+        .map(|column| ColumnDefinition { column: column.clone(), explicit_null: column.nullable })
+        .collect();
+    let indexes = table
+        .indexes
+        .iter()
+        .map(|index| IndexDefinition {
+            name: (index.kind != IndexKind::Primary).then(|| index.name.to_string().into()),
+            kind: index.kind,
+            parts: index
+                .parts
+                .iter()
+                .map(|p| (table.columns[p.column as usize].name.to_string().into(), p.prefix, p.descending))
+                .collect(),
+            comment: index.comment.clone(),
+            invisible: index.invisible,
+            using: index.using,
+        })
+        .collect();
+    TableDefinition { name: Arc::from(name), columns, indexes, options: table.options.clone(), auto_increment: None }
+}
+
+fn option_name(option: &TableOption) -> &'static str {
+    match option {
+        TableOption::SecondaryEngine(_) => "SECONDARY_ENGINE",
+        TableOption::InsertMethod(_) => "INSERT_METHOD",
+        TableOption::Union(_) => "UNION",
+        TableOption::DataDirectory(_) => "DATA DIRECTORY",
+        TableOption::IndexDirectory(_) => "INDEX DIRECTORY",
+        TableOption::Tablespace(_) => "TABLESPACE",
+        TableOption::Connection(_) => "CONNECTION",
+        TableOption::Compression(_) => "COMPRESSION",
+        TableOption::Encryption(_) => "ENCRYPTION",
+        _ => "of another storage engine",
+    }
+}
+

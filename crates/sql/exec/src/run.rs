@@ -1,0 +1,68 @@
+//! Runs a plan.
+
+use crate::{
+    batch::Batch,
+    context::Cx,
+    direct::{self, DirectBuffers},
+    dml::{self, Affected},
+    ops,
+    sink::{ResultSink, RowSource, Rows},
+};
+use gannet_plan::{physical::Physical, plan::PlanKind};
+use gannet_types::Result;
+
+/// What a statement did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A result set was delivered.
+    Rows {
+        /// How many.
+        sent: u64,
+    },
+    /// Rows were changed.
+    Affected(Affected),
+}
+
+/// Runs the plan in the context's transaction. After an error the caller rolls the statement back.
+pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn ResultSink) -> Result<Outcome> {
+    let plan = cx.plan;
+    match &plan.kind {
+        PlanKind::PointSelect(point) => {
+            let sent = direct::point_select(point, buffers, sink, cx)?;
+            Ok(Outcome::Rows { sent })
+        }
+        PlanKind::Query(root) => query(root, sink, cx),
+        PlanKind::Insert(insert) => dml::insert(insert, cx).map(Outcome::Affected),
+        PlanKind::Update(update) => dml::update(update, cx).map(Outcome::Affected),
+        PlanKind::Delete(delete) => dml::delete(delete, cx).map(Outcome::Affected),
+    }
+}
+
+fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<Outcome> {
+    let mut operator = ops::build(root)?;
+    operator.open(cx)?;
+    // The header goes out only when the first rows are there, so that an error before them replaces the result.
+    let first = operator.next(cx)?;
+    sink.begin(&cx.plan.columns)?;
+    let mut sent = 0;
+    let mut deliver = |batch: &Batch, cx: &mut Cx<'_, 'p>| -> Result<()> {
+        sent += batch.rows as u64;
+        if batch.rows > 0 {
+            sink.rows(Rows { source: RowSource::Batch(batch), zone: &cx.settings.time_zone })?;
+        }
+        cx.check_interrupt()
+    };
+    if let Some(batch) = first {
+        deliver(&batch, cx)?;
+        while let Some(batch) = operator.next(cx)? {
+            deliver(&batch, cx)?;
+        }
+    }
+    cx.counts.sent = sent;
+    Ok(Outcome::Rows { sent })
+}
+
+/// Runs a query and returns its rows: subordinate queries of the server itself.
+pub fn collect_rows<'p>(root: &'p Physical, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
+    ops::collect(&mut ops::build(root)?, cx)
+}
