@@ -298,7 +298,10 @@ mod tests {
         column.push(ValueRef::Null);
         column.push(ValueRef::Int(7));
         column.push(ValueRef::UInt(u64::MAX));
-        assert_eq!([column.get(0), column.get(1), column.get(2)], [ValueRef::Null, ValueRef::Int(7), ValueRef::UInt(u64::MAX)]);
+        assert_eq!(
+            [column.get(0), column.get(1), column.get(2)],
+            [ValueRef::Null, ValueRef::Int(7), ValueRef::UInt(u64::MAX)]
+        );
     }
 
     #[test]

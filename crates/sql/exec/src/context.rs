@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use gannet_engine::Txn;
 use gannet_functions::{EvalContext, SessionInfo};
 use gannet_plan::{expr::Bind, plan::Plan};
-use gannet_types::{Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
+use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
 
 /// The session as the executor sees it.
 pub trait Session: SessionInfo {
@@ -33,6 +33,8 @@ pub struct Settings {
     pub time_zone: TimeZone,
     /// Start of the statement, microseconds since 1970 UTC.
     pub now_us: i64,
+    /// The date of that in the session's time zone.
+    pub today: Date,
     /// `div_precision_increment`
     pub div_precision_increment: u8,
     /// `group_concat_max_len`
@@ -132,6 +134,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             sql_mode: self.settings.sql_mode,
             time_zone: &self.settings.time_zone,
             now_us: self.settings.now_us,
+            today: self.settings.today,
             div_precision_increment: self.settings.div_precision_increment,
             group_concat_max_len: self.settings.group_concat_max_len,
             max_allowed_packet: self.settings.max_allowed_packet,
@@ -186,5 +189,5 @@ impl<'a, 'p> Cx<'a, 'p> {
 
 #[cold]
 fn memory_exceeded() -> SqlError {
-    sql_err!(OutOfSortMemory)
+    sql_err!(OutOfSortmemory)
 }

@@ -5,18 +5,17 @@ use crate::{
     codec,
     context::Cx,
     error::from_engine,
-    eval,
-    ops::{DirectBounds, read_mode},
+    ops::{range::point_key, read_mode},
     sink::{ResultSink, RowSource, Rows},
 };
-use gannet_engine::{Read, RowBuf, ScanOptions};
+use gannet_engine::{KeyRange, Read, RowBuf, ScanOptions};
 use gannet_plan::plan::PointSelect;
 use gannet_types::{Result, ValueRef};
 
 /// Buffers that live from statement to statement.
 #[derive(Default)]
 pub struct DirectBuffers {
-    key: DirectBounds,
+    key: Vec<u8>,
     row: RowBuf,
 }
 
@@ -30,26 +29,22 @@ pub fn point_select<'p>(
     let plan = cx.plan;
     let table = &*plan.tables[0].table;
     sink.begin(&plan.columns)?;
-    let empty = crate::batch::Batch::one_empty_row();
-    let zone = &cx.settings.time_zone;
     let mode = read_mode(point.lock);
-    let found = {
-        let bounds = buffers.key.encode(table, point, zone, &mut |expr| eval::eval(expr, &empty, 0, cx))?;
-        match bounds {
+    let index = point.index as usize;
+    buffers.key.clear();
+    let found = if !point_key(table.key_parts(index), &point.key, cx, &mut buffers.key)? {
+        false
+    } else if point.clustered {
+        let tree = codec::row_tree(table, cx)?;
+        cx.txn.get(tree, &buffers.key, mode, &mut buffers.row).map_err(from_engine)? == Read::Found
+    } else {
+        let options = ScanOptions { mode, unique_equality: true, ..ScanOptions::default() };
+        let tree = codec::index_tree(table, index, cx)?;
+        let mut scan = cx.txn.scan(tree, KeyRange::prefix(&buffers.key), options).map_err(from_engine)?;
+        match scan.next(cx.txn).map_err(from_engine)? {
             None => false,
-            Some(key) if point.clustered => {
-                let read = cx.txn.get(codec::row_tree(table, cx)?, key, mode, &mut buffers.row).map_err(from_engine)?;
-                read == Read::Found
-            }
-            Some(key) => {
-                let options = ScanOptions { mode, unique_equality: true, ..ScanOptions::default() };
-                let tree = codec::index_tree(table, point.index as usize, cx)?;
-                let range = gannet_engine::KeyRange::prefix(key);
-                let mut scan = cx.txn.scan(tree, range, options).map_err(from_engine)?;
-                let row_key = match scan.next(cx.txn).map_err(from_engine)? {
-                    Some(entry) => table.split_index_key(point.index as usize, entry.key)?.1.to_vec(),
-                    None => return Ok(0),
-                };
+            Some(entry) => {
+                let row_key = table.split_index_key(index, entry.key)?.1.to_vec();
                 let tree = codec::row_tree(table, cx)?;
                 cx.txn.get(tree, &row_key, mode, &mut buffers.row).map_err(from_engine)? == Read::Found
             }

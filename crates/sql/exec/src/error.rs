@@ -13,10 +13,12 @@ pub fn from_engine(error: EngineError) -> SqlError {
         EngineError::NoWait => sql_err!(LockNowait),
         EngineError::Interrupted => sql_err!(QueryInterrupted),
         EngineError::ReadOnly => sql_err!(CantExecuteInReadOnlyTransaction),
-        EngineError::DiskFull => SqlError::with_message(ErrorCode::RecordFileFull, "The table is full: no space left on the device"),
+        EngineError::DiskFull => {
+            SqlError::with_message(ErrorCode::RecordFileFull, "The table is full: no space left on the device")
+        }
         EngineError::KeyTooLong { .. } => sql_err!(TooLongKey, 3072),
         EngineError::RowTooLong { .. } => sql_err!(TooBigRowsize, u32::MAX),
-        EngineError::TooManyTransactions => sql_err!(TooManyConcurrentTrxs),
+        EngineError::TooManyTransactions => SqlError::with_message(ErrorCode::OutOfResources, error.to_string()),
         EngineError::Corrupt { .. } => SqlError::with_message(ErrorCode::NotKeyfile, error.to_string()),
         EngineError::LogPoisoned => SqlError::with_message(ErrorCode::ErrorOnWrite, error.to_string()),
         EngineError::ShutDown => sql_err!(ServerShutdown),

@@ -41,7 +41,7 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         ExprKind::Or(args) => junction(args, true, batch, row, cx),
         ExprKind::Not(arg) => {
             let value = eval(arg, batch, row, cx)?;
-            Ok(truth(value.as_ref()).map_or(Value::Null, |t| Value::from(!t)))
+            Ok(truth(value.as_ref(), cx)?.map_or(Value::Null, |t| Value::from(!t)))
         }
         ExprKind::IsNull { arg, negated } => Ok(Value::from(eval(arg, batch, row, cx)?.is_null() != *negated)),
         ExprKind::Compare { op, by, args } => comparison(*op, *by, args, batch, row, cx),
@@ -83,7 +83,8 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
 
 /// True when the expression is neither 0 nor NULL.
 pub fn is_true<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<bool> {
-    Ok(truth(eval(expr, batch, row, cx)?.as_ref()) == Some(true))
+    let value = eval(expr, batch, row, cx)?;
+    Ok(truth(value.as_ref(), cx)? == Some(true))
 }
 
 fn call<'p>(
@@ -110,7 +111,8 @@ fn call<'p>(
 fn junction<'p>(args: &'p [Expr], stop: bool, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
     let mut unknown = false;
     for arg in args {
-        match truth(eval(arg, batch, row, cx)?.as_ref()) {
+        let value = eval(arg, batch, row, cx)?;
+        match truth(value.as_ref(), cx)? {
             Some(t) if t == stop => return Ok(Value::from(stop)),
             Some(_) => {}
             None => unknown = true,
@@ -146,7 +148,8 @@ fn row_comparison<'p>(
     row: usize,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Option<Value>> {
-    let (fields, query, op): (&'p [Expr], &'p Subquery, CompareOp) = match (&args[0].kind, subquery::of(&args[1].kind)) {
+    let (fields, query, op): (&'p [Expr], &'p Subquery, CompareOp) = match (&args[0].kind, subquery::of(&args[1].kind))
+    {
         (ExprKind::Row(fields), Some(query)) => (fields, query, op),
         _ => match (subquery::of(&args[0].kind), &args[1].kind) {
             (Some(query), ExprKind::Row(fields)) => (fields, query, op.swapped()),

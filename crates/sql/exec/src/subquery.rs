@@ -7,7 +7,7 @@ use crate::{
     eval,
     ops::{self, BoxedOperator},
 };
-use gannet_plan::expr::{Comparison, CompareOp, ExprKind, Subquery, SubqueryKind};
+use gannet_plan::expr::{CompareOp, Comparison, ExprKind, Subquery, SubqueryKind};
 use gannet_types::{Result, SqlError, Value, sql_err};
 use std::cmp::Ordering;
 
@@ -37,7 +37,12 @@ pub(crate) fn eval<'p>(query: &'p Subquery, batch: &Batch, row: usize, cx: &mut 
 }
 
 /// The values of `(SELECT a, b ...)` as a row operand; `None` without a row.
-pub(crate) fn eval_row<'p>(query: &'p Subquery, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Option<Vec<Value>>> {
+pub(crate) fn eval_row<'p>(
+    query: &'p Subquery,
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<Vec<Value>>> {
     cx.bind(&query.binds, batch, row)?;
     let number = query.subplan as usize;
     let mut state = std::mem::take(&mut cx.subqueries[number]);
@@ -86,7 +91,13 @@ fn bytes(rows: &[Vec<Value>]) -> usize {
     rows.iter().flatten().map(crate::batch::value_bytes).sum()
 }
 
-fn fold<'p>(kind: &'p SubqueryKind, rows: &[Vec<Value>], batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+fn fold<'p>(
+    kind: &'p SubqueryKind,
+    rows: &[Vec<Value>],
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
     match kind {
         SubqueryKind::Scalar | SubqueryKind::Row => match rows {
             [] => Ok(Value::Null),
@@ -120,7 +131,14 @@ fn fold<'p>(kind: &'p SubqueryKind, rows: &[Vec<Value>], batch: &Batch, row: usi
 }
 
 /// `wanted op ANY|ALL (rows)` in three-valued logic.
-fn quantified(wanted: &Value, rows: &[Vec<Value>], by: Comparison, op: CompareOp, all: bool, cx: &mut Cx<'_, '_>) -> Result<Value> {
+fn quantified(
+    wanted: &Value,
+    rows: &[Vec<Value>],
+    by: Comparison,
+    op: CompareOp,
+    all: bool,
+    cx: &mut Cx<'_, '_>,
+) -> Result<Value> {
     let mut unknown = false;
     for candidate in rows {
         let Some(right) = candidate.first() else { continue };

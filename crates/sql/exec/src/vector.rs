@@ -65,6 +65,7 @@ fn is_plain(expr: &Expr) -> bool {
 fn count_uses(expr: &Expr, uses: &mut [u32]) {
     match &expr.kind {
         ExprKind::Column(n) => uses[*n as usize] += 1,
+        ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Register(_) => {}
         _ => uses.iter_mut().for_each(|n| *n += 2),
     }
 }
@@ -98,7 +99,8 @@ fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut
 fn select_rows<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
     let mut kept = Vec::with_capacity(rows.len());
     for row in rows {
-        if truth(eval_row(predicate, batch, row as usize, cx)?.as_ref()) == Some(true) {
+        let value = eval_row(predicate, batch, row as usize, cx)?;
+        if truth(value.as_ref(), cx)? == Some(true) {
             kept.push(row);
         }
     }

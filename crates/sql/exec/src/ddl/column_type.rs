@@ -3,9 +3,7 @@
 use super::choose_collation;
 use gannet_parser::ast::{BaseType, DataType};
 use gannet_types::{
-    Collation, CollationId, Result, SqlError, SqlMode, SqlType, TypeId,
-    charset::Charset,
-    sql_err,
+    Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, SqlType, TypeId, charset::Charset, sql_err,
     sqltype::Members,
 };
 use std::sync::Arc;
@@ -56,7 +54,7 @@ pub fn column_type(
             ty.scale = digits as u8;
         }
         TypeId::Year if !matches!(declared.length, None | Some(4)) => {
-            return Err(sql_err!(InvalidYearColumnLength));
+            return Err(SqlError::with_message(ErrorCode::WrongFieldSpec, "Supports only YEAR or YEAR(4) column."));
         }
         _ => {}
     }
@@ -151,7 +149,13 @@ fn as_binary(id: TypeId) -> TypeId {
     }
 }
 
-fn text(name: &str, declared: &DataType, collate: Option<&str>, inherited: CollationId, ty: &mut SqlType) -> Result<()> {
+fn text(
+    name: &str,
+    declared: &DataType,
+    collate: Option<&str>,
+    inherited: CollationId,
+    ty: &mut SqlType,
+) -> Result<()> {
     if !ty.id.is_binary_string() {
         let charset = match &declared.charset {
             _ if declared.national => Some(Charset::Utf8mb3),

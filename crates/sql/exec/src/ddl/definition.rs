@@ -3,7 +3,8 @@
 use super::{DdlContext, choose_collation, column_type};
 use crate::convert;
 use gannet_catalog::{
-    Column, ColumnDefinition, Default, IndexDefinition, IndexKind, Table, TableDefinition, TableOptions, Using,
+    Column, ColumnDefault as Default, ColumnDefinition, IndexDefinition, IndexKind, Table, TableDefinition,
+    TableOptions, Using,
 };
 use gannet_parser::ast::{
     self, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement, TableOption,
@@ -26,7 +27,12 @@ impl<'a, 'b> Definer<'a, 'b> {
         Definer { inherited, cx }
     }
 
-    pub(super) fn table(mut self, name: &str, elements: &[TableElement], options: &[TableOption]) -> Result<TableDefinition> {
+    pub(super) fn table(
+        mut self,
+        name: &str,
+        elements: &[TableElement],
+        options: &[TableOption],
+    ) -> Result<TableDefinition> {
         let (options, auto_increment) = self.options(options)?;
         self.inherited = options.collation;
         let (mut columns, mut indexes) = (Vec::new(), Vec::new());
@@ -102,6 +108,7 @@ impl<'a, 'b> Definer<'a, 'b> {
             generated: None,
             comment: "".into(),
             invisible: false,
+            explicit_collation: collate.is_some(),
         };
         let (mut explicit_null, mut default) = (false, None);
         for attribute in &column.attributes {
@@ -159,7 +166,11 @@ impl<'a, 'b> Definer<'a, 'b> {
                 Some(_) => return Err(invalid()),
             };
             let fits = matches!(column.ty.id, TypeId::DateTime | TypeId::Timestamp);
-            return if fits && digits == u64::from(column.ty.scale) { Ok(Default::CurrentTimestamp) } else { Err(invalid()) };
+            return if fits && digits == u64::from(column.ty.scale) {
+                Ok(Default::CurrentTimestamp)
+            } else {
+                Err(invalid())
+            };
         }
         let value = match literal(expr) {
             Some(value) => value,
@@ -298,4 +309,3 @@ fn option_name(option: &TableOption) -> &'static str {
         _ => "of another storage engine",
     }
 }
-

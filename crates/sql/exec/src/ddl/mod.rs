@@ -15,7 +15,9 @@ use gannet_parser::ast::{
     AlterAction, AlterTable, CreateIndex, CreateTable, CreateTableBody, DatabaseOption, DropIndex, Ident, ObjectName,
     Statement, TableElement,
 };
-use gannet_types::{Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Warnings, charset::Charset, sql_err};
+use gannet_types::{
+    Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Warnings, charset::Charset, sql_err,
+};
 use std::sync::Arc;
 
 pub use column_type::column_type;
@@ -105,7 +107,9 @@ pub fn run(
 
 fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<u64> {
     match statement {
-        Statement::CreateDatabase { if_not_exists, name, options } => create_database(*if_not_exists, name, options, edit, cx),
+        Statement::CreateDatabase { if_not_exists, name, options } => {
+            create_database(*if_not_exists, name, options, edit, cx)
+        }
         Statement::AlterDatabase { name, options } => {
             let name = match name {
                 Some(name) => name.text.to_string(),
@@ -230,8 +234,7 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             if partition.is_some() {
                 return Err(SqlError::unsupported("PARTITION BY"));
             }
-            let inherited =
-                edit.snapshot().schema(&schema).ok_or_else(|| sql_err!(BadDb, schema))?.collation;
+            let inherited = edit.snapshot().schema(&schema).ok_or_else(|| sql_err!(BadDb, schema))?.collation;
             Definer::new(inherited, cx).table(&name, elements, options)?
         }
     };
@@ -324,9 +327,7 @@ fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>)
 
 fn add_element(element: &TableElement, schema: &str, name: &str, edit: &mut Edit<'_>) -> Result<()> {
     match element {
-        TableElement::Index(index) => {
-            sql(edit.create_index(schema, name, &[definition::index(index)?])).map(|_| ())
-        }
+        TableElement::Index(index) => sql(edit.create_index(schema, name, &[definition::index(index)?])).map(|_| ()),
         TableElement::Column(_) => Err(SqlError::unsupported("ALTER TABLE: ADD COLUMN")),
         TableElement::ForeignKey(_) => Err(SqlError::unsupported("FOREIGN KEY")),
         TableElement::Check(_) => Err(SqlError::unsupported("CHECK constraints")),

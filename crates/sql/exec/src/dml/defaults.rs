@@ -1,7 +1,7 @@
 //! Values for columns that the statement does not give.
 
 use crate::{context::Cx, convert};
-use gannet_catalog::{Column, Default, Table};
+use gannet_catalog::{Column, ColumnDefault as Default, Table};
 use gannet_types::{Level, Result, SqlMode, TypeId, Value, Warning, sql_err};
 
 /// DEFAULT of a column, as `DEFAULT(col)` gives it: error 1364 when there is none.
@@ -32,16 +32,15 @@ fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
         Default::Null => Ok(Some(Value::Null)),
         Default::Literal(value) => Ok(Some(value.clone())),
         Default::CurrentTimestamp => now(column, cx).map(Some),
-        Default::Expression(text) => {
-            Err(gannet_types::SqlError::unsupported(format_args!("DEFAULT ({text})")))
-        }
+        Default::Expression(text) => Err(gannet_types::SqlError::unsupported(format_args!("DEFAULT ({text})"))),
     }
 }
 
 /// The statement's time in the column's type.
 pub(crate) fn now(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
-    let value = Value::Timestamp(gannet_types::Timestamp::from_micros(cx.settings.now_us), column.ty.scale);
-    convert::store(value, column, 1, cx)
+    let now = gannet_types::Timestamp::from_unix_micros(cx.settings.now_us);
+    let now = now.ok_or_else(|| gannet_types::SqlError::internal("the clock is out of range"))?;
+    convert::store(Value::Timestamp(now, 6), column, 1, cx)
 }
 
 /// What a type holds when nothing is given: 0, an empty string, a zero date, the first ENUM member.

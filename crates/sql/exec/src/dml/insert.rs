@@ -15,7 +15,8 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     let plan = cx.plan;
     let table = &*plan.tables[insert.table as usize].table;
     cx.strict = cx.settings.sql_mode.is_strict() && !insert.ignore;
-    let mut run = Run { insert, table, affected: 0, records: 0, duplicates: 0, first_id: 0, reserved: None, expected: 1 };
+    let mut run =
+        Run { insert, table, affected: 0, records: 0, duplicates: 0, first_id: 0, reserved: None, expected: 1 };
     match &insert.source {
         InsertSource::Values(lists) => {
             run.expected = lists.len() as u64;
@@ -68,7 +69,11 @@ impl<'p> Run<'p> {
     }
 
     /// A row from a VALUES list. Its expressions may read columns assigned before them.
-    fn row_from_list(&mut self, list: &'p [Option<gannet_plan::expr::Expr>], cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
+    fn row_from_list(
+        &mut self,
+        list: &'p [Option<gannet_plan::expr::Expr>],
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<Vec<Value>> {
         let mut row: Vec<Option<Value>> = vec![None; self.table.columns.len()];
         let mut under_construction = Batch::one_empty_row();
         for (expr, column) in list.iter().zip(&self.insert.columns) {
@@ -116,9 +121,9 @@ impl<'p> Run<'p> {
         if value.is_null() && !definition.nullable && !definition.auto_increment {
             // Several rows, or IGNORE, without strict mode: a warning and the implicit default.
             if cx.strict || (self.expected == 1 && !self.insert.ignore) {
-                return Err(sql_err!(BadNullError, definition.name));
+                return Err(sql_err!(BadNull, definition.name));
             }
-            cx.warnings.push(sql_err!(BadNullError, definition.name).to_warning(Level::Warning));
+            cx.warnings.push(sql_err!(BadNull, definition.name).to_warning(Level::Warning));
             return defaults::implicit(definition, cx);
         }
         convert::store(value, definition, self.records + 1, cx)
@@ -143,8 +148,8 @@ impl<'p> Run<'p> {
     fn auto_increment(&mut self, given: &Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
         let number = convert::to_i128(given);
-        let generates = given.is_null()
-            || number == Some(0) && !cx.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let generates =
+            given.is_null() || number == Some(0) && !cx.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
         let tree = tree.ok_or_else(|| SqlError::internal("an AUTO_INCREMENT column without a counter"))?;
         if !generates {
@@ -172,7 +177,8 @@ impl<'p> Run<'p> {
             self.first_id = id;
         }
         // A value beyond the column's type becomes its largest value, whose second use is a duplicate.
-        let value = if definition.ty.unsigned { Value::UInt(id) } else { Value::Int(i64::try_from(id).unwrap_or(i64::MAX)) };
+        let value =
+            if definition.ty.unsigned { Value::UInt(id) } else { Value::Int(i64::try_from(id).unwrap_or(i64::MAX)) };
         let strict = std::mem::replace(&mut cx.strict, false);
         let stored = convert::store(value, definition, self.records + 1, cx);
         cx.strict = strict;
@@ -241,7 +247,13 @@ impl<'p> Run<'p> {
     }
 
     /// ON DUPLICATE KEY UPDATE: changes the row in the way. It counts 2 when it changed, 0 (1 with CLIENT_FOUND_ROWS) when not.
-    fn change(&mut self, row_key: &[u8], wanted: &[Value], source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    fn change(
+        &mut self,
+        row_key: &[u8],
+        wanted: &[Value],
+        source: Option<&[Value]>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
         let Some(old) = self.existing(row_key, cx)? else {
             return Err(SqlError::internal("the duplicate disappeared while it was locked"));
         };
@@ -260,8 +272,7 @@ impl<'p> Run<'p> {
             };
             new[column] = value;
         }
-        let explicit: Vec<u32> = assignments.iter().map(|a| a.column).collect();
-        if !super::update::touch(self.table, &old, &mut new, &explicit, cx)? {
+        if !super::update::touch(self.table, &old, &mut new, assignments, cx)? {
             self.affected += u64::from(cx.settings.count_found_rows);
             return Ok(());
         }

@@ -9,6 +9,7 @@ mod delete;
 mod insert;
 mod rows;
 mod update;
+mod update_point;
 
 pub use delete::delete;
 pub use insert::insert;

@@ -25,11 +25,8 @@ pub(crate) fn insert_row(
     let mut payload = Vec::new();
     codec::encode_row(table, values, &mut payload)?;
     let tree = codec::row_tree(table, cx)?;
-    let outcome = if lock_exclusive {
-        cx.txn.insert_or_lock(tree, key, &payload)
-    } else {
-        cx.txn.insert(tree, key, &payload)
-    };
+    let outcome =
+        if lock_exclusive { cx.txn.insert_or_lock(tree, key, &payload) } else { cx.txn.insert(tree, key, &payload) };
     match outcome.map_err(from_engine)? {
         Insert::Inserted => {}
         Insert::Duplicate => {
@@ -60,8 +57,7 @@ fn insert_entry(
     let entry = codec::index_entry(table, number, row_key, values)?;
     let tree = codec::index_tree(table, number, cx)?;
     if index.unique() && !entry.has_null {
-        let outcome =
-            cx.txn.index_insert_unique(tree, entry.prefix_len, &entry.key, &entry.carried, lock_exclusive);
+        let outcome = cx.txn.index_insert_unique(tree, entry.prefix_len, &entry.key, &entry.carried, lock_exclusive);
         if let IndexInsert::Duplicate { existing, .. } = outcome.map_err(from_engine)? {
             return Ok(Some(existing.get(entry.prefix_len..).unwrap_or_default().to_vec()));
         }

@@ -13,7 +13,7 @@ use crate::{
     eval, ops,
 };
 use gannet_catalog::Table;
-use gannet_plan::plan::{Update, UpdateTarget};
+use gannet_plan::plan::{Assignment, Update, UpdateTarget};
 use gannet_types::{Level, Result, Value, sql_err};
 use std::collections::HashSet;
 
@@ -21,8 +21,9 @@ use std::collections::HashSet;
 pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     cx.strict = cx.settings.sql_mode.is_strict() && !update.ignore;
     let mut run = Run { update, matched: 0, changed: 0, seen: HashSet::new() };
-    if let Some(point) = super::update_point::of(update, cx) {
-        super::update_point::run(&mut run, point, cx)?;
+    if let Some(point) = super::update_point::of(update, cx)
+        && super::update_point::run(&mut run, point, cx)?
+    {
         return Ok(run.finish(cx));
     }
     let mut operator = ops::build(&update.input)?;
@@ -67,12 +68,18 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    fn target(&mut self, number: usize, target: &'p UpdateTarget, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    fn target(
+        &mut self,
+        number: usize,
+        target: &'p UpdateTarget,
+        batch: &Batch,
+        row: usize,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
         let plan = cx.plan;
         let table = &*plan.tables[target.table as usize].table;
         let offset = target.offset as usize;
-        let old: Vec<Value> =
-            (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
+        let old: Vec<Value> = (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
         let hidden = table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
         let mut key = Vec::new();
         // The right side of a left join without a match has no row to change.
@@ -84,9 +91,8 @@ impl<'p> Run<'p> {
         }
         self.matched += 1;
         let new = self.assign(target, table, &old, batch, row, cx)?;
-        let explicit: Vec<u32> = target.assignments.iter().map(|a| a.column).collect();
         let mut new = new;
-        if !touch(table, &old, &mut new, &explicit, cx)? {
+        if !touch(table, &old, &mut new, &target.assignments, cx)? {
             return Ok(());
         }
         let savepoint = self.update.ignore.then(|| cx.txn.savepoint());
@@ -134,9 +140,9 @@ impl<'p> Run<'p> {
                     columns = seen.columns;
                     if value.is_null() && !definition.nullable {
                         if cx.strict {
-                            return Err(sql_err!(BadNullError, definition.name));
+                            return Err(sql_err!(BadNull, definition.name));
                         }
-                        cx.warnings.push(sql_err!(BadNullError, definition.name).to_warning(Level::Warning));
+                        cx.warnings.push(sql_err!(BadNull, definition.name).to_warning(Level::Warning));
                         defaults::implicit(definition, cx)?
                     } else {
                         convert::store(value, definition, self.matched, cx)?
@@ -151,12 +157,18 @@ impl<'p> Run<'p> {
 }
 
 /// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time.
-pub(crate) fn touch(table: &Table, old: &[Value], new: &mut [Value], assigned: &[u32], cx: &mut Cx<'_, '_>) -> Result<bool> {
+pub(crate) fn touch(
+    table: &Table,
+    old: &[Value],
+    new: &mut [Value],
+    assignments: &[Assignment],
+    cx: &mut Cx<'_, '_>,
+) -> Result<bool> {
     if old == &*new {
         return Ok(false);
     }
     for (i, column) in table.columns.iter().enumerate() {
-        if column.on_update_now && !assigned.contains(&(i as u32)) {
+        if column.on_update_now && !assignments.iter().any(|a| a.column as usize == i) {
             new[i] = defaults::now(column, cx)?;
         }
     }

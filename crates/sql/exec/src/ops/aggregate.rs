@@ -17,7 +17,6 @@ pub struct AggregationPlan<'p> {
     pub groups: &'p [Expr],
     pub carried: &'p [Expr],
     pub aggregates: &'p [Aggregate],
-    pub streaming: bool,
     pub rollup: bool,
 }
 
@@ -38,7 +37,7 @@ struct Group {
     states: Vec<State>,
 }
 
-/// Grouping by hash, or over an input in which groups are neighbours.
+/// Grouping by hash. Groups are delivered in order of their first row, so that a sorted input gives sorted groups.
 pub struct Aggregation<'p> {
     input: BoxedOperator<'p>,
     plan: AggregationPlan<'p>,
@@ -53,16 +52,7 @@ pub struct Aggregation<'p> {
 impl<'p> Aggregation<'p> {
     pub fn new(input: BoxedOperator<'p>, plan: AggregationPlan<'p>, types: &'p [SqlType]) -> Self {
         let arg_types = plan.aggregates.iter().map(|a| a.args.iter().map(|e| e.ty.clone()).collect()).collect();
-        Aggregation {
-            input,
-            plan,
-            types,
-            arg_types,
-            groups: Vec::new(),
-            index: HashMap::new(),
-            reserved: 0,
-            at: 0,
-        }
+        Aggregation { input, plan, types, arg_types, groups: Vec::new(), index: HashMap::new(), reserved: 0, at: 0 }
     }
 
     fn fresh_states(&self) -> Vec<State> {
@@ -84,7 +74,7 @@ impl<'p> Aggregation<'p> {
             .collect()
     }
 
-    fn new_group(&mut self, keys: Vec<Value>, batch: Option<(&Batch, usize)>, cx: &mut Cx<'_, '_>) -> Result<usize> {
+    fn new_group(&mut self, keys: Vec<Value>, batch: Option<(&Batch, usize)>, cx: &mut Cx<'_, 'p>) -> Result<usize> {
         let carried = match batch {
             Some((batch, row)) => {
                 self.plan.carried.iter().map(|e| eval::eval(e, batch, row, cx)).collect::<Result<Vec<_>>>()?
@@ -97,14 +87,21 @@ impl<'p> Aggregation<'p> {
         Ok(self.groups.len() - 1)
     }
 
-    fn take_memory(&mut self, bytes: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
+    fn take_memory(&mut self, bytes: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
         cx.reserve(bytes)?;
         self.reserved += bytes;
         Ok(())
     }
 
     /// Adds one row to the states of one group.
-    fn add(&mut self, group: usize, args: &[Vec<crate::batch::Column>], batch: &Batch, row: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
+    fn add(
+        &mut self,
+        group: usize,
+        args: &[Vec<crate::batch::Column>],
+        batch: &Batch,
+        row: usize,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
         for (n, aggregate) in self.plan.aggregates.iter().enumerate() {
             let columns = &args[n];
             let mut held = 0;
@@ -270,11 +267,11 @@ impl<'p> Aggregation<'p> {
     }
 }
 
-fn add_row(
+fn add_row<'p>(
     state: &mut dyn Accumulator,
     columns: &[crate::batch::Column],
     row: usize,
-    cx: &mut Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Result<()> {
     match columns {
         [one] => state.add(&mut cx.eval_context(), &[one.get(row).to_owned()]),

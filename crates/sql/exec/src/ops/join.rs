@@ -49,13 +49,13 @@ impl Joined {
 }
 
 /// True when the joined row satisfies the condition.
-fn matches(
-    on: Option<&Expr>,
+fn matches<'p>(
+    on: Option<&'p Expr>,
     scratch: &mut Joined,
     (left, l): (&Batch, usize),
     (right, r): (&Batch, usize),
     types: (&[SqlType], &[SqlType]),
-    cx: &mut Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
     let Some(on) = on else { return Ok(true) };
     scratch.push(left, l, Some((right, r)));
@@ -213,7 +213,7 @@ impl<'p> HashJoin<'p> {
     }
 
     /// Appends the key of a row; false when a NULL makes it match nothing.
-    fn key(&self, right: bool, batch: &Batch, row: usize, key: &mut Vec<u8>, cx: &mut Cx<'_, '_>) -> Result<bool> {
+    fn key(&self, right: bool, batch: &Batch, row: usize, key: &mut Vec<u8>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         key.clear();
         for part in self.plan.keys {
             let value = eval::eval(if right { &part.right } else { &part.left }, batch, row, cx)?;
@@ -251,7 +251,7 @@ impl<'p> HashJoin<'p> {
         Ok(())
     }
 
-    fn probe(&self, batch: &Batch, row: usize, out: &mut Joined, cx: &mut Cx<'_, '_>) -> Result<()> {
+    fn probe(&self, batch: &Batch, row: usize, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let mut key = Vec::new();
         let known = self.key(false, batch, row, &mut key, cx)?;
         let places = if known { self.table.get(&key[..]).map_or(&[][..], Vec::as_slice) } else { &[] };

@@ -6,12 +6,14 @@
 
 mod aggregate;
 mod join;
+pub(crate) mod range;
 mod rows;
-pub(crate) use rows::limit_value;
 mod scan;
 mod set;
 mod sort;
 
+pub(crate) use rows::limit_value;
+pub(crate) use scan::read_mode;
 
 use crate::{batch::Batch, context::Cx};
 use gannet_plan::physical::{Op, Physical};
@@ -55,19 +57,11 @@ pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
         Op::Limit { input, limit, offset, count_all } => {
             Box::new(rows::Limit::new(build(input)?, limit.as_ref(), offset.as_ref(), *count_all))
         }
-        Op::Aggregate { input, groups, carried, aggregates, streaming, rollup } => {
-            Box::new(aggregate::Aggregation::new(
-                build(input)?,
-                aggregate::AggregationPlan {
-                    groups,
-                    carried,
-                    aggregates,
-                    streaming: *streaming || *rollup,
-                    rollup: *rollup,
-                },
-                &node.types,
-            ))
-        }
+        Op::Aggregate { input, groups, carried, aggregates, rollup, .. } => Box::new(aggregate::Aggregation::new(
+            build(input)?,
+            aggregate::AggregationPlan { groups, carried, aggregates, rollup: *rollup },
+            &node.types,
+        )),
         Op::Distinct { input, streaming } => Box::new(set::Distinct::new(build(input)?, *streaming, &node.types)),
         Op::SetOperation { inputs, kind, distinct } => {
             let inputs = inputs.iter().map(build).collect::<Result<Vec<_>>>()?;

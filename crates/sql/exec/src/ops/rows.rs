@@ -104,7 +104,7 @@ impl<'p> Limit<'p> {
 }
 
 /// The value of a LIMIT or OFFSET expression.
-pub fn limit_value(expr: Option<&Expr>, absent: u64, cx: &mut Cx<'_, '_>) -> Result<u64> {
+pub fn limit_value<'p>(expr: Option<&'p Expr>, absent: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
     let Some(expr) = expr else { return Ok(absent) };
     let value = eval::eval(expr, &Batch::one_empty_row(), 0, cx)?;
     match value {

@@ -1,5 +1,6 @@
 //! Scans of tables: point, range and full, over the clustered tree or a secondary index, plain and locking; and of virtual tables.
 
+use super::range::{self, Bounds, End};
 use super::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_ROWS, Batch, Column},
@@ -9,11 +10,10 @@ use crate::{
     eval, vector,
 };
 use gannet_catalog::{RowSource, Table};
-use gannet_engine::{Cut, Direction, KeyRange, LockMode, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle, WaitPolicy};
-use gannet_plan::{
-    physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
-    range::{Bounds, Limit, encode_access},
+use gannet_engine::{
+    Cut, Direction, KeyRange, LockMode, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle, WaitPolicy,
 };
+use gannet_plan::physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan};
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 
 /// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too much.
@@ -79,13 +79,13 @@ impl<'p> TreeScan<'p> {
 
     /// Opens the scan of the next range; false when there is none.
     fn open_next(&mut self, table: &'p Table, cx: &mut Cx<'_, 'p>) -> Result<bool> {
-        let count = self.bounds.len();
+        let count = self.bounds.0.len();
         if self.at >= count {
             return Ok(false);
         }
         let number = if self.scan.reverse { count - 1 - self.at } else { self.at };
         self.at += 1;
-        let (low, high) = self.bounds.get(number);
+        let (low, high) = &self.bounds.0[number];
         let options = ScanOptions {
             direction: if self.scan.reverse { Direction::Backward } else { Direction::Forward },
             mode: read_mode(self.scan.lock),
@@ -93,7 +93,7 @@ impl<'p> TreeScan<'p> {
             sequential: matches!(self.scan.access, Access::Full) && !self.scan.expects_few,
         };
         let tree = self.tree(table, cx)?;
-        let range = KeyRange::new(cut(low, true), cut(high, false));
+        let range = KeyRange::new(cut(low), cut(high));
         self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);
         Ok(true)
     }
@@ -201,12 +201,12 @@ impl<'p> TreeScan<'p> {
     }
 }
 
-fn cut(limit: Limit<'_>, lower: bool) -> Cut<'_> {
-    match limit {
-        Limit::Open if lower => Cut::Start,
-        Limit::Open => Cut::End,
-        Limit::Before(key) => Cut::Before(key),
-        Limit::After(key) => Cut::After(key),
+fn cut(end: &End) -> Cut<'_> {
+    match end {
+        End::Start => Cut::Start,
+        End::Before(key) => Cut::Before(key),
+        End::After(key) => Cut::After(key),
+        End::End => Cut::End,
     }
 }
 
@@ -215,9 +215,8 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         (self.at, self.open, self.rows) = (0, None, FIRST_ROWS);
         let table = self.table(cx);
         let index = self.scan.index.map(|i| i as usize);
-        let empty = Batch::one_empty_row();
-        let zone = cx.settings.time_zone.clone();
-        encode_access(table, index, &self.scan.access, &zone, &mut |expr| eval::eval(expr, &empty, 0, cx), &mut self.bounds)
+        self.bounds = range::encode(table, index, &self.scan.access, cx)?;
+        Ok(())
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {

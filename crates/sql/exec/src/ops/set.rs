@@ -113,10 +113,9 @@ impl<'p> SetOperation<'p> {
                 let mine = std::mem::take(&mut self.counts);
                 total = Some(match total {
                     None => mine,
-                    Some(before) => before
-                        .into_iter()
-                        .filter_map(|(key, n)| mine.get(&key).map(|m| (key, n.min(*m))))
-                        .collect(),
+                    Some(before) => {
+                        before.into_iter().filter_map(|(key, n)| mine.get(&key).map(|m| (key, n.min(*m)))).collect()
+                    }
                 });
             }
         }

@@ -37,16 +37,11 @@ struct Entry {
 }
 
 impl<'p> Sort<'p> {
-    pub fn new(
-        input: BoxedOperator<'p>,
-        keys: &'p [SortKey],
-        limit: Option<&'p TopN>,
-        types: &'p [SqlType],
-    ) -> Self {
+    pub fn new(input: BoxedOperator<'p>, keys: &'p [SortKey], limit: Option<&'p TopN>, types: &'p [SqlType]) -> Self {
         Sort { input, keys, limit, types, rows: Vec::new(), arena: Vec::new(), order: Vec::new(), at: 0, reserved: 0 }
     }
 
-    fn reset(&mut self, cx: &mut Cx<'_, '_>) {
+    fn reset(&mut self, cx: &mut Cx<'_, 'p>) {
         cx.release(std::mem::take(&mut self.reserved));
         self.rows.clear();
         self.arena.clear();
@@ -61,7 +56,7 @@ impl<'p> Sort<'p> {
     }
 
     /// Keeps the first `wanted` rows only, so that a top-N never holds more than twice that and a batch.
-    fn shrink(&mut self, wanted: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
+    fn shrink(&mut self, wanted: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.sort();
         self.order.truncate(wanted);
         let mut kept = Batch::for_types(self.types);
@@ -79,13 +74,13 @@ impl<'p> Sort<'p> {
         Ok(())
     }
 
-    fn take_memory(&mut self, bytes: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
+    fn take_memory(&mut self, bytes: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
         cx.reserve(bytes)?;
         self.reserved += bytes;
         Ok(())
     }
 
-    fn take_batch(&mut self, batch: Batch, cx: &mut Cx<'_, '_>) -> Result<()> {
+    fn take_batch(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let number = self.rows.len() as u32;
         let before = self.arena.len();
         for row in 0..batch.rows {

@@ -1,0 +1,66 @@
+//! Conversions in the executor's terms.
+
+use crate::{compare::is_of_kind, context::Cx};
+use gannet_catalog::Column;
+use gannet_types::{
+    Date, Decimal, Result, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings,
+    convert::{self, Context, StoreTarget},
+};
+
+/// CAST.
+pub(crate) fn cast(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    if ty.id == TypeId::Json && matches!(value, Value::Json(_)) {
+        return Ok(value);
+    }
+    let strict = std::mem::replace(&mut cx.strict, false);
+    let outcome = convert::cast(value.as_ref(), ty, &mut cx.eval_context().conversion());
+    cx.strict = strict;
+    outcome
+}
+
+/// Brings a branch's value (CASE and the like) to the common type; a value which is of its kind stays as it is.
+pub(crate) fn cast_common(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    if is_of_kind(&value, ty) || matches!(ty.id, TypeId::Null | TypeId::Enum | TypeId::Set | TypeId::Json) {
+        return Ok(value);
+    }
+    cast(value, ty, cx)
+}
+
+/// Converts a value for a column of row `row` of the statement.
+pub(crate) fn store(value: Value, column: &Column, row: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    // NULL into AUTO_INCREMENT asks for a value; whether NULL may stay is decided before.
+    if value.is_null() {
+        return Ok(value);
+    }
+    let at = StoreTarget { column: &column.name, row };
+    convert::store(value.as_ref(), &column.ty, at, &mut cx.eval_context().conversion())
+}
+
+/// What a NOT NULL column without DEFAULT gets where MySQL invents a value.
+pub(crate) fn zero(ty: &SqlType) -> Value {
+    convert::implicit_default(ty)
+}
+
+/// Converts a constant of a definition; anything lost is an error.
+pub(crate) fn store_constant(value: Value, ty: &SqlType, mode: SqlMode, zone: &TimeZone) -> Result<Value> {
+    let mut warnings = Warnings::default();
+    let mut cx = Context { mode, zone, today: Date::ZERO, strict: true, warnings: &mut warnings };
+    convert::store(value.as_ref(), ty, StoreTarget { column: "", row: 1 }, &mut cx)
+}
+
+/// An integral value.
+pub(crate) fn to_i128(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(v) => Some(i128::from(*v)),
+        Value::UInt(v) => Some(i128::from(*v)),
+        Value::Double(v) if v.fract() == 0.0 && v.abs() < 1e18 => Some(*v as i128),
+        Value::Float(v) if v.fract() == 0.0 => Some(*v as i128),
+        _ => None,
+    }
+}
+
+/// A decimal literal.
+pub(crate) fn parse_decimal(text: &str) -> Option<Decimal> {
+    let parsed = Decimal::parse(text.as_bytes());
+    (parsed.consumed == text.len()).then_some(parsed.value)
+}

@@ -1,0 +1,101 @@
+//! UPDATE of one row by its whole primary key, without the lock table.
+//!
+//! The newest version is read as it stands, the new row is computed, and the engine writes it only if that version is
+//! still the newest and committed (or own): the write's stamp is the row's lock. When another transaction has the row,
+//! the engine waits for it and the row is read again. A row that is missing or does not match may be somebody's uncommitted
+//! change: then the general path decides, with a locking read.
+
+use super::{
+    rows::{self, Conflict, Write},
+    update::{self, Run},
+};
+use crate::{
+    batch::{Batch, Column},
+    codec,
+    context::Cx,
+    error::from_engine,
+    eval,
+    ops::range::point_key,
+};
+use gannet_catalog::Table;
+use gannet_engine::{Read, ReadMode, RowBuf, Update as Outcome};
+use gannet_plan::{
+    physical::{Access, LockWait, Op, TableScan},
+    plan::Update,
+};
+use gannet_types::{Result, Value};
+
+/// The scan of an UPDATE that can take this path.
+pub(crate) fn of<'p>(update: &'p Update, cx: &Cx<'_, 'p>) -> Option<(&'p TableScan, &'p Table)> {
+    let [target] = &*update.targets else { return None };
+    let Op::TableScan(scan) = &update.input.op else { return None };
+    let table = &*cx.plan.tables[target.table as usize].table;
+    let point = matches!(scan.access, Access::Point { .. })
+        && table.clustered.is_some()
+        && scan.index.map(|i| i as usize) == table.clustered
+        && scan.lock.wait == LockWait::Wait
+        && scan.columns.len() == table.columns.len()
+        && target.offset == 0
+        && !update.ignore
+        && !update.collect_first
+        && !target.moves;
+    point.then_some((scan, table))
+}
+
+/// Runs it. False: nothing was done, the general path has to.
+pub(crate) fn run<'p>(
+    run: &mut Run<'p>,
+    (scan, table): (&'p TableScan, &'p Table),
+    cx: &mut Cx<'_, 'p>,
+) -> Result<bool> {
+    let Access::Point { key: wanted } = &scan.access else { return Ok(false) };
+    let target = &run.update.targets[0];
+    let mut key = Vec::with_capacity(32);
+    let index = table.clustered.unwrap_or_default();
+    if !point_key(table.key_parts(index), wanted, cx, &mut key)? {
+        return Ok(true);
+    }
+    let tree = codec::row_tree(table, cx)?;
+    let mut buffer = RowBuf::new();
+    let mut payload = Vec::new();
+    loop {
+        cx.check_interrupt()?;
+        if cx.txn.get(tree, &key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
+            return Ok(false);
+        }
+        let old = codec::decode_row(table, buffer.row())?;
+        let columns = old.iter().map(|v: &Value| Column::Constant(v.clone(), 1)).collect();
+        let batch = Batch { rows: 1, columns };
+        if let Some(filter) = &scan.filter
+            && !eval::is_true(filter, &batch, 0, cx)?
+        {
+            return Ok(false);
+        }
+        run.matched = 1;
+        let mut new = run.assign(target, table, &old, &batch, 0, cx)?;
+        if !update::touch(table, &old, &mut new, &target.assignments, cx)? {
+            // Unchanged rows are locked too: the general path does that.
+            run.matched = 0;
+            return Ok(false);
+        }
+        payload.clear();
+        codec::encode_row(table, &new, &mut payload)?;
+        match cx.txn.update_if(tree, &key, buffer.stamp(), &payload).map_err(from_engine)? {
+            Outcome::Updated => {
+                cx.counts.examined += 1;
+                return match rows::change_row(table, &key, (&old, &new), &target.indexes, Write::Done, cx)? {
+                    Conflict::None => {
+                        run.changed = 1;
+                        Ok(true)
+                    }
+                    Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(table, index, &new, cx)),
+                };
+            }
+            Outcome::Changed => {}
+            Outcome::Missing => {
+                run.matched = 0;
+                return Ok(false);
+            }
+        }
+    }
+}
