@@ -2,14 +2,16 @@
 //! warm buffers no allocation: key bytes, one engine read, the columns from the row's copy to the sink.
 
 use crate::{
+    batch::Batch,
     codec,
     context::Cx,
     error::from_engine,
-    ops::{range::point_key, read_mode},
+    eval,
+    ops::read_mode,
     sink::{ResultSink, RowSource, Rows},
 };
 use gannet_engine::{KeyRange, Read, RowBuf, ScanOptions};
-use gannet_plan::plan::PointSelect;
+use gannet_plan::{plan::PointSelect, range::encode_point};
 use gannet_types::{Result, ValueRef};
 
 /// Buffers that live from statement to statement.
@@ -31,8 +33,9 @@ pub fn point_select<'p>(
     sink.begin(&plan.columns)?;
     let mode = read_mode(point.lock);
     let index = point.index as usize;
-    buffers.key.clear();
-    let found = if !point_key(table.key_parts(index), &point.key, cx, &mut buffers.key)? {
+    let (empty, zone) = (Batch::default(), &cx.settings.time_zone);
+    let eval = |expr| eval::eval(expr, &empty, 0, cx);
+    let found = if !encode_point(table.key_parts(index), &point.key, zone, eval, &mut buffers.key)? {
         false
     } else if point.clustered {
         let tree = codec::row_tree(table, cx)?;

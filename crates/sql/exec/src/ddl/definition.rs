@@ -208,7 +208,6 @@ fn literal(expr: &Expr) -> Option<Value> {
             Value::Double(d) => Some(Value::Double(-d)),
             _ => None,
         },
-        Expr::Unary { op: UnaryOp::Plus, expr } => literal(expr),
         _ => None,
     }
 }

@@ -15,13 +15,13 @@ use crate::{
     context::Cx,
     error::from_engine,
     eval,
-    ops::range::point_key,
 };
 use gannet_catalog::Table;
 use gannet_engine::{Read, ReadMode, RowBuf, Update as Outcome};
 use gannet_plan::{
     physical::{Access, LockWait, Op, TableScan},
     plan::Update,
+    range::encode_point,
 };
 use gannet_types::{Result, Value};
 
@@ -52,7 +52,8 @@ pub(crate) fn run<'p>(
     let target = &run.update.targets[0];
     let mut key = Vec::with_capacity(32);
     let index = table.clustered.unwrap_or_default();
-    if !point_key(table.key_parts(index), wanted, cx, &mut key)? {
+    let (empty, zone) = (Batch::default(), &cx.settings.time_zone);
+    if !encode_point(table.key_parts(index), wanted, zone, |expr| eval::eval(expr, &empty, 0, cx), &mut key)? {
         return Ok(true);
     }
     let tree = codec::row_tree(table, cx)?;

@@ -6,7 +6,6 @@
 
 mod aggregate;
 mod join;
-pub(crate) mod range;
 mod rows;
 mod scan;
 mod set;

@@ -1,6 +1,5 @@
 //! Scans of tables: point, range and full, over the clustered tree or a secondary index, plain and locking; and of virtual tables.
 
-use super::range::{self, Bounds, End};
 use super::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_ROWS, Batch, Column},
@@ -13,7 +12,10 @@ use gannet_catalog::{RowSource, Table};
 use gannet_engine::{
     Cut, Direction, KeyRange, LockMode, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle, WaitPolicy,
 };
-use gannet_plan::physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan};
+use gannet_plan::{
+    physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
+    range::{Bounds, Limit, encode_access},
+};
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 
 /// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too much.
@@ -79,13 +81,13 @@ impl<'p> TreeScan<'p> {
 
     /// Opens the scan of the next range; false when there is none.
     fn open_next(&mut self, table: &'p Table, cx: &mut Cx<'_, 'p>) -> Result<bool> {
-        let count = self.bounds.0.len();
+        let count = self.bounds.len();
         if self.at >= count {
             return Ok(false);
         }
         let number = if self.scan.reverse { count - 1 - self.at } else { self.at };
         self.at += 1;
-        let (low, high) = &self.bounds.0[number];
+        let (low, high) = self.bounds.get(number);
         let options = ScanOptions {
             direction: if self.scan.reverse { Direction::Backward } else { Direction::Forward },
             mode: read_mode(self.scan.lock),
@@ -93,7 +95,7 @@ impl<'p> TreeScan<'p> {
             sequential: matches!(self.scan.access, Access::Full) && !self.scan.expects_few,
         };
         let tree = self.tree(table, cx)?;
-        let range = KeyRange::new(cut(low), cut(high));
+        let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
         self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);
         Ok(true)
     }
@@ -201,12 +203,11 @@ impl<'p> TreeScan<'p> {
     }
 }
 
-fn cut(end: &End) -> Cut<'_> {
-    match end {
-        End::Start => Cut::Start,
-        End::Before(key) => Cut::Before(key),
-        End::After(key) => Cut::After(key),
-        End::End => Cut::End,
+fn cut<'a>(limit: Limit<'a>, open: Cut<'static>) -> Cut<'a> {
+    match limit {
+        Limit::Open => open,
+        Limit::Before(key) => Cut::Before(key),
+        Limit::After(key) => Cut::After(key),
     }
 }
 
@@ -215,8 +216,9 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         (self.at, self.open, self.rows) = (0, None, FIRST_ROWS);
         let table = self.table(cx);
         let index = self.scan.index.map(|i| i as usize);
-        self.bounds = range::encode(table, index, &self.scan.access, cx)?;
-        Ok(())
+        let (empty, zone) = (Batch::one_empty_row(), &cx.settings.time_zone);
+        let mut eval = |expr| eval::eval(expr, &empty, 0, cx);
+        encode_access(table, index, &self.scan.access, zone, &mut eval, &mut self.bounds)
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
