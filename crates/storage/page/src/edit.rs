@@ -1,0 +1,311 @@
+//! Changes of B+tree nodes. Every function checks everything first and then changes, so an error leaves the page as it was.
+
+use gannet_base::codec::Reader;
+use gannet_base::{PAGE_SIZE, PageNo, TreeId};
+
+use crate::node::{
+    COUNT, ENTRY, GARBAGE, HEAP, LAST, LEFTMOST, LEVEL, MAX_LEVEL, MAX_SLOTS, Node, PREFIX, RUN, SLOT, SLOTS, head,
+};
+use crate::{Corrupt, PageBuf, PageBytes, PageType};
+
+fn node(page: &PageBuf) -> Result<Node<'_, PageBuf>, Corrupt> {
+    let node = Node(page);
+    if !node.is_node() {
+        return Err(Corrupt::new("page is not a tree node"));
+    }
+    let (count, heap) = (page.u16_at(COUNT) as usize, page.u16_at(HEAP) as usize);
+    let end = PAGE_SIZE.wrapping_sub(page.u16_at(PREFIX) as usize);
+    let slots_end = SLOTS + SLOT * count;
+    if end > PAGE_SIZE || heap > end || slots_end > heap || page.u16_at(GARBAGE) as usize > end - heap {
+        return Err(Corrupt::new("node header is inconsistent"));
+    }
+    Ok(node)
+}
+
+fn heap_start(page: &PageBuf) -> usize {
+    page.u16_at(HEAP) as usize
+}
+
+fn add_garbage(page: &mut PageBuf, bytes: usize) {
+    let garbage = page.u16_at(GARBAGE) as usize;
+    page.put_u16(GARBAGE, garbage + bytes);
+}
+
+fn put_slot(page: &mut PageBuf, i: usize, head: u32, at: usize, suffix_len: usize) {
+    page.put_u64(SLOTS + SLOT * i, head as u64 | (at as u64) << 32 | (suffix_len as u64) << 48);
+}
+
+/// Takes room from the heap and writes an entry; the caller has made sure that it fits.
+fn put_entry(page: &mut PageBuf, suffix: &[u8], value: &[u8]) -> usize {
+    let at = heap_start(page) - ENTRY - suffix.len() - value.len();
+    page.put_u16(HEAP, at);
+    page.put_u16(at, value.len());
+    page.0[at + ENTRY..at + ENTRY + suffix.len()].copy_from_slice(suffix);
+    page.0[at + ENTRY + suffix.len()..at + ENTRY + suffix.len() + value.len()].copy_from_slice(value);
+    at
+}
+
+/// Moves live entries together, in slot order, below the prefix. The heads stay. `skip` names a slot whose entry is dead.
+fn compact(page: &mut PageBuf, skip: Option<usize>) {
+    let node = Node(&*page);
+    let end = PAGE_SIZE - node.prefix_len();
+    let heap = heap_start(page);
+    let old = page.0[heap..end].to_vec();
+    let count = node.count();
+    let mut at = end;
+    for i in 0..count {
+        let e = Node(&*page).entry(i);
+        // The entry's own bytes are read from the copy: moving others may have overwritten them.
+        let from = e.at - heap;
+        let value_len = u16::from_le_bytes([old[from], old[from + 1]]) as usize;
+        if skip == Some(i) {
+            continue;
+        }
+        let len = ENTRY + e.suffix.len + value_len;
+        at -= len;
+        page.0[at..at + len].copy_from_slice(&old[from..from + len]);
+        let slot = page.u64_at(SLOTS + SLOT * i);
+        page.put_u64(SLOTS + SLOT * i, slot & !(0xffff << 32) | (at as u64) << 32);
+    }
+    page.put_u16(HEAP, at);
+    page.put_u16(GARBAGE, 0);
+}
+
+/// All slots point to whole entries which do not share bytes more than the heap can hold: what `compact` relies on.
+fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>) -> Result<(), Corrupt> {
+    let mut sum = 0;
+    for i in 0..node.count() {
+        let e = node.checked_entry(i)?;
+        sum += ENTRY + e.suffix.len + e.value.len;
+    }
+    let heap = PAGE_SIZE - node.prefix_len() - heap_start(page);
+    if sum + page.u16_at(GARBAGE) as usize != heap {
+        return Err(Corrupt::new("node heap does not add up"));
+    }
+    Ok(())
+}
+
+pub(crate) fn check_node(page: &PageBuf) -> Result<(), Corrupt> {
+    let n = node(page)?;
+    if n.level() > MAX_LEVEL || n.count() != page.u16_at(COUNT) as usize {
+        return Err(Corrupt::new("node level or count out of range"));
+    }
+    if page.u16_at(46) != 0 || page.u64_at(56) != 0 || (n.level() == 0 && page.u64_at(LEFTMOST) != 0) {
+        return Err(Corrupt::new("reserved node bytes are not zero"));
+    }
+    check_entries(page, n)?;
+    for i in 0..n.count() {
+        let suffix = n.suffix_bytes(i);
+        if head(suffix) != page.u32_at(SLOTS + SLOT * i) {
+            return Err(Corrupt::new("slot head does not match its key"));
+        }
+        if i > 0 && n.suffix_bytes(i - 1) >= suffix {
+            return Err(Corrupt::new("node keys are not in order"));
+        }
+        if n.level() > 0 && (n.entry(i).value.len != 8 || n.child(i + 1).is_zero()) {
+            return Err(Corrupt::new("inner entry is not a child"));
+        }
+    }
+    if n.level() > 0 && n.child(0).is_zero() {
+        return Err(Corrupt::new("inner node without leftmost child"));
+    }
+    Ok(())
+}
+
+/// Reads the entries of a format operation; checks that they fit beside a prefix.
+fn parse_entries<'a>(prefix: &[u8], level: u8, bytes: &'a [u8]) -> Result<Vec<(&'a [u8], &'a [u8])>, Corrupt> {
+    let mut r = Reader::new(bytes);
+    let mut entries = Vec::new();
+    let mut used = prefix.len();
+    while !r.is_empty() {
+        let (suffix, value) = (r.varint()?, r.varint()?);
+        if suffix > PAGE_SIZE as u64 || value > PAGE_SIZE as u64 {
+            return Err(Corrupt::new("entry is longer than a page"));
+        }
+        used += SLOT + ENTRY + suffix as usize + value as usize;
+        if used > PAGE_SIZE - SLOTS || (level > 0 && value != 8) {
+            return Err(Corrupt::new("entries do not fit the node"));
+        }
+        entries.push((r.bytes(suffix as usize)?, r.bytes(value as usize)?));
+    }
+    Ok(entries)
+}
+
+pub(crate) fn format(
+    page: &mut PageBuf,
+    no: PageNo,
+    owner: TreeId,
+    level: u8,
+    leftmost: PageNo,
+    prefix: &[u8],
+    entries: &[u8],
+) -> Result<(), Corrupt> {
+    if level as usize > MAX_LEVEL || (level == 0) != leftmost.is_zero() || prefix.len() > PAGE_SIZE - SLOTS {
+        return Err(Corrupt::new("impossible node in a format operation"));
+    }
+    let entries = parse_entries(prefix, level, entries)?;
+    page.format(PageType::Node, no, owner);
+    page.put_u16(LEVEL, level as usize);
+    page.put_u64(LEFTMOST, leftmost.0);
+    fill(page, prefix, entries.iter().copied());
+    Ok(())
+}
+
+/// Writes prefix, slots and heap of an empty node.
+fn fill<'a>(page: &mut PageBuf, prefix: &[u8], entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
+    let end = PAGE_SIZE - prefix.len();
+    page.0[end..].copy_from_slice(prefix);
+    page.put_u16(PREFIX, prefix.len());
+    page.put_u16(HEAP, end);
+    let mut count = 0;
+    for (suffix, value) in entries {
+        let at = put_entry(page, suffix, value);
+        put_slot(page, count, head(suffix), at, suffix.len());
+        count += 1;
+    }
+    page.put_u16(COUNT, count);
+}
+
+pub(crate) fn insert(page: &mut PageBuf, pos: usize, suffix: &[u8], value: &[u8]) -> Result<(), Corrupt> {
+    let n = node(page)?;
+    let (count, level) = (n.count(), n.level());
+    if pos > count || count >= MAX_SLOTS {
+        return Err(Corrupt::new("insert position beyond the node's count"));
+    }
+    if level > 0 && value.len() != 8 {
+        return Err(Corrupt::new("inner entry is not a child"));
+    }
+    let need = ENTRY + suffix.len() + value.len();
+    if need + SLOT > n.free_space() {
+        return Err(Corrupt::new("no room in the node"));
+    }
+    let slots_end = SLOTS + SLOT * (count + 1);
+    if slots_end + need > heap_start(page) {
+        check_entries(page, n)?;
+        compact(page, None);
+    }
+    let at = put_entry(page, suffix, value);
+    page.0.copy_within(SLOTS + SLOT * pos..SLOTS + SLOT * count, SLOTS + SLOT * (pos + 1));
+    put_slot(page, pos, head(suffix), at, suffix.len());
+    page.put_u16(COUNT, count + 1);
+    note_insert(page, pos);
+    Ok(())
+}
+
+/// Keeps the direction of inserts: what the choice of a split point goes by.
+fn note_insert(page: &mut PageBuf, pos: usize) {
+    let (last, run) = Node(&*page).insert_run();
+    let run = match last {
+        Some(last) if pos == last + 1 => run.max(0).saturating_add(1),
+        Some(last) if pos == last => run.min(0).saturating_sub(1),
+        _ => 0,
+    };
+    page.put_u16(LAST, pos + 1);
+    page.put(RUN, run.to_le_bytes());
+}
+
+fn forget_run(page: &mut PageBuf) {
+    page.put_u16(LAST, 0);
+    page.put_u16(RUN, 0);
+}
+
+pub(crate) fn remove(page: &mut PageBuf, pos: usize) -> Result<(), Corrupt> {
+    let n = node(page)?;
+    let (count, e) = (n.count(), n.checked_entry(pos)?);
+    let size = ENTRY + e.suffix.len + e.value.len;
+    if page.u16_at(GARBAGE) as usize + size > PAGE_SIZE - n.prefix_len() - heap_start(page) {
+        return Err(Corrupt::new("node heap does not add up"));
+    }
+    page.0.copy_within(SLOTS + SLOT * (pos + 1)..SLOTS + SLOT * count, SLOTS + SLOT * pos);
+    page.put_u16(COUNT, count - 1);
+    if e.at == heap_start(page) {
+        page.put_u16(HEAP, e.at + size);
+    } else {
+        add_garbage(page, size);
+    }
+    forget_run(page);
+    Ok(())
+}
+
+pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, bytes: &[u8]) -> Result<(), Corrupt> {
+    let n = node(page)?;
+    let e = n.checked_entry(pos)?;
+    if at + cut > e.value.len {
+        return Err(Corrupt::new("splice beyond the value's end"));
+    }
+    if n.level() > 0 && bytes.len() != cut {
+        return Err(Corrupt::new("inner entry is not a child"));
+    }
+    let new_len = e.value.len - cut + bytes.len();
+    let start = e.value.at + at;
+    if bytes.len() <= cut {
+        let saved = cut - bytes.len();
+        let room = PAGE_SIZE - n.prefix_len() - heap_start(page) - page.u16_at(GARBAGE) as usize;
+        if saved > room {
+            return Err(Corrupt::new("node heap does not add up"));
+        }
+        page.0[start..start + bytes.len()].copy_from_slice(bytes);
+        page.0.copy_within(start + cut..e.value.at + e.value.len, start + bytes.len());
+        page.put_u16(e.at, new_len);
+        add_garbage(page, saved);
+        return Ok(());
+    }
+    if bytes.len() - cut > n.free_space() {
+        return Err(Corrupt::new("no room in the node"));
+    }
+    check_entries(page, n)?;
+    let mut value = Vec::with_capacity(new_len);
+    let old = n.value_bytes(pos);
+    value.extend_from_slice(&old[..at]);
+    value.extend_from_slice(bytes);
+    value.extend_from_slice(&old[at + cut..]);
+    let suffix = n.suffix_bytes(pos).to_vec();
+    let (slots_end, need) = (SLOTS + SLOT * n.count(), ENTRY + suffix.len() + new_len);
+    if slots_end + need > heap_start(page) {
+        compact(page, Some(pos));
+    } else {
+        add_garbage(page, ENTRY + suffix.len() + e.value.len);
+    }
+    let entry = put_entry(page, &suffix, &value);
+    put_slot(page, pos, head(&suffix), entry, suffix.len());
+    Ok(())
+}
+
+pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<(), Corrupt> {
+    let n = node(page)?;
+    if keep > n.count() || prefix.len() > PAGE_SIZE - SLOTS {
+        return Err(Corrupt::new("rebuild keeps more than there is"));
+    }
+    check_entries(page, n)?;
+    let old_prefix = n.prefix_bytes();
+    let mut entries = Vec::with_capacity(keep);
+    let mut used = prefix.len();
+    for i in 0..keep {
+        let key = [old_prefix, n.suffix_bytes(i)].concat();
+        let Some(suffix) = key.strip_prefix(prefix) else {
+            return Err(Corrupt::new("rebuild with a prefix that is not common"));
+        };
+        used += SLOT + ENTRY + suffix.len() + n.value_bytes(i).len();
+        entries.push((suffix.to_vec(), n.value_bytes(i).to_vec()));
+    }
+    if used > PAGE_SIZE - SLOTS {
+        return Err(Corrupt::new("no room in the node"));
+    }
+    page.0[SLOTS..].fill(0);
+    page.put_u16(GARBAGE, 0);
+    forget_run(page);
+    fill(page, prefix, entries.iter().map(|(s, v)| (&s[..], &v[..])));
+    Ok(())
+}
+
+pub(crate) fn drop_leftmost(page: &mut PageBuf) -> Result<(), Corrupt> {
+    let n = node(page)?;
+    let e = n.checked_entry(0)?;
+    if n.level() == 0 || e.value.len != 8 {
+        return Err(Corrupt::new("leaf has no leftmost child"));
+    }
+    let child = n.child(1);
+    remove(page, 0)?;
+    page.put_u64(LEFTMOST, child.0);
+    Ok(())
+}

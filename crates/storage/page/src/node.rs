@@ -1,0 +1,328 @@
+//! B+tree nodes: leaves and inner nodes share one slotted format.
+//!
+//! After the common header, little-endian:
+//!
+//! | offset | type | what |
+//! |---|---|---|
+//! | 32 | u16 | level: 0 = leaf |
+//! | 34 | u16 | count of slots |
+//! | 36 | u16 | heap start: lowest used byte of the heap, which grows down from the prefix |
+//! | 38 | u16 | garbage: dead bytes inside the heap |
+//! | 40 | u16 | prefix length: the prefix common to all keys is stored at the page's end |
+//! | 42 | u16 | position of the last insert + 1, 0 = none |
+//! | 44 | i16 | run: consecutive inserts each right after (> 0) or right before (< 0) the one before |
+//! | 46 | u16 | zero |
+//! | 48 | u64 | inner: leftmost child. Leaf: zero |
+//! | 56 | u64 | zero |
+//! | 64 | slots | 8 bytes each, in key order |
+//!
+//! Slot: `u32 head` (the first four bytes of the key after the prefix as a big-endian number, missing ones zero), `u16 offset`,
+//! `u16 suffix length`. Heap entry at the offset: `u16 value length`, suffix (key without prefix), value.
+//!
+//! Leaf: value = the entry's payload. Inner: value = `u64` child that holds the keys from this separator up to the next one;
+//! keys below the first separator are in the leftmost child.
+//!
+//! A node stores no fence keys: its bounds are the separators on the path to it, which a descent knows. (Stored fences
+//! would take up to two keys of space, and then two entries with keys of [`MAX_KEY`] bytes could not share a page.)
+//! All keys within the bounds begin with the bounds' common prefix, so a search skips it without comparing.
+
+use std::cmp::Ordering;
+
+use gannet_base::{PAGE_SIZE, PageNo};
+
+use crate::header::{OWNER, PAGE_NO, TYPE};
+use crate::{Corrupt, PageBytes, PageType};
+
+pub(crate) const LEVEL: usize = 32;
+pub(crate) const COUNT: usize = 34;
+pub(crate) const HEAP: usize = 36;
+pub(crate) const GARBAGE: usize = 38;
+pub(crate) const PREFIX: usize = 40;
+pub(crate) const LAST: usize = 42;
+pub(crate) const RUN: usize = 44;
+pub(crate) const LEFTMOST: usize = 48;
+/// Offset of the first slot.
+pub const SLOTS: usize = 64;
+/// Bytes of a slot.
+pub const SLOT: usize = 8;
+/// Bytes before the suffix in a heap entry.
+pub const ENTRY: usize = 2;
+/// Slots a node can have at most.
+pub const MAX_SLOTS: usize = (PAGE_SIZE - SLOTS) / (SLOT + ENTRY);
+/// Bytes for prefix, slots and entries.
+pub const SPACE: usize = PAGE_SIZE - SLOTS;
+/// Longest key in bytes.
+pub const MAX_KEY: usize = 7168;
+/// Most bytes of key and value together: two such entries fit a node.
+pub const MAX_ENTRY: usize = SPACE / 2 - SLOT - ENTRY;
+/// Deepest level a node can have; a tree that high would not fit any disk.
+pub const MAX_LEVEL: usize = 32;
+
+const _: () = assert!(2 * (MAX_ENTRY + SLOT + ENTRY) <= SPACE && MAX_KEY + 8 <= MAX_ENTRY);
+
+/// Bytes an entry takes in a node, its slot included.
+#[inline]
+pub const fn entry_space(suffix: usize, value: usize) -> usize {
+    SLOT + ENTRY + suffix + value
+}
+
+/// The head of a key suffix: see the module's table.
+#[inline]
+pub fn head(suffix: &[u8]) -> u32 {
+    match suffix.first_chunk::<4>() {
+        Some(four) => u32::from_be_bytes(*four),
+        None => suffix.iter().enumerate().fold(0, |h, (i, &b)| h | (b as u32) << (24 - 8 * i)),
+    }
+}
+
+/// Length of the common prefix.
+#[inline]
+pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+/// The shortest `s` with `left < s <= right`, as a prefix of `right`. Needs `left < right`.
+pub fn separator<'a>(left: &[u8], right: &'a [u8]) -> &'a [u8] {
+    &right[..(common_prefix(left, right) + 1).min(right.len())]
+}
+
+/// Where a value or suffix lies in the page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub at: usize,
+    /// Length in bytes.
+    pub len: usize,
+}
+
+/// One entry's place: suffix, then value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntrySpan {
+    /// Offset of the heap entry.
+    pub at: usize,
+    /// The key without the node's prefix.
+    pub suffix: Span,
+    /// The value.
+    pub value: Span,
+}
+
+/// Reading a node. Over a racing page every result must be validated before it is believed; offsets are clamped.
+#[derive(Debug)]
+pub struct Node<'a, P: PageBytes + ?Sized>(pub &'a P);
+
+impl<P: PageBytes + ?Sized> Clone for Node<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<P: PageBytes + ?Sized> Copy for Node<'_, P> {}
+
+impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
+    /// Whether the page says that it is a node.
+    #[inline]
+    pub fn is_node(self) -> bool {
+        self.0.u8_at(TYPE) == PageType::Node as u8
+    }
+
+    /// The tree the node belongs to.
+    #[inline]
+    pub fn owner(self) -> u64 {
+        self.0.u64_at(OWNER)
+    }
+
+    /// The page's own number.
+    #[inline]
+    pub fn page_no(self) -> PageNo {
+        PageNo(self.0.u64_at(PAGE_NO))
+    }
+
+    /// Height above the leaves; 0 is a leaf.
+    #[inline]
+    pub fn level(self) -> usize {
+        self.0.u16_at(LEVEL) as usize
+    }
+
+    /// Number of slots, clamped to [`MAX_SLOTS`].
+    #[inline]
+    pub fn count(self) -> usize {
+        (self.0.u16_at(COUNT) as usize).min(MAX_SLOTS)
+    }
+
+    /// Length of the prefix that the stored keys lack.
+    #[inline]
+    pub fn prefix_len(self) -> usize {
+        (self.0.u16_at(PREFIX) as usize).min(SPACE)
+    }
+
+    /// Where the prefix is.
+    #[inline]
+    pub fn prefix(self) -> Span {
+        let len = self.prefix_len();
+        Span { at: PAGE_SIZE - len, len }
+    }
+
+    /// Bytes free for new entries, slots included (a compaction may be needed to use them).
+    #[inline]
+    pub fn free_space(self) -> usize {
+        let heap = self.0.u16_at(HEAP) as usize;
+        heap.saturating_sub(SLOTS + SLOT * self.count()) + self.0.u16_at(GARBAGE) as usize
+    }
+
+    /// Bytes in use by prefix, slots and live entries.
+    pub fn used_space(self) -> usize {
+        SPACE.saturating_sub(self.free_space())
+    }
+
+    /// Position of the last insert and the run's length: > 0 ascending, < 0 descending.
+    pub fn insert_run(self) -> (Option<usize>, i16) {
+        let last = self.0.u16_at(LAST) as usize;
+        (last.checked_sub(1), self.0.u16_at(RUN) as i16)
+    }
+
+    /// Where entry `i` lies. Clamped: over stable, checked pages it is exact.
+    #[inline]
+    pub fn entry(self, i: usize) -> EntrySpan {
+        let slot = self.0.u64_at(SLOTS + SLOT * i.min(MAX_SLOTS - 1));
+        let at = ((slot >> 32) as usize & 0xffff).min(PAGE_SIZE - ENTRY);
+        let suffix = Span { at: at + ENTRY, len: ((slot >> 48) as usize).min(PAGE_SIZE - ENTRY - at) };
+        let value_at = suffix.at + suffix.len;
+        let value = Span { at: value_at, len: (self.0.u16_at(at) as usize).min(PAGE_SIZE - value_at) };
+        EntrySpan { at, suffix, value }
+    }
+
+    /// First slot whose key is not less than `key`, and whether it is equal. `key` is a whole key within the node's bounds.
+    #[inline]
+    pub fn search(self, key: &[u8]) -> (usize, bool) {
+        let suffix = key.get(self.prefix_len()..).unwrap_or_default();
+        let wanted = head(suffix);
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let mid = (low + high) / 2;
+            let slot = self.0.word(SLOTS / 8 + mid);
+            match (slot as u32).cmp(&wanted).then_with(|| self.compare_suffix(slot, suffix)) {
+                Ordering::Less => low = mid + 1,
+                Ordering::Greater => high = mid,
+                Ordering::Equal => return (mid, true),
+            }
+        }
+        (low, false)
+    }
+
+    /// Compares a suffix with another when their heads are equal.
+    #[inline]
+    fn compare_suffix(self, slot: u64, suffix: &[u8]) -> Ordering {
+        let len = (slot >> 48) as usize;
+        if len <= 4 || suffix.len() <= 4 {
+            // Equal heads: where one ends within the head, the other has zeros there. The longer one is greater.
+            return len.cmp(&suffix.len());
+        }
+        let at = (slot >> 32) as usize & 0xffff;
+        self.0.compare(at + ENTRY + 4, len - 4, &suffix[4..])
+    }
+
+    /// Number of the child that covers `key`: 0 is the leftmost one.
+    #[inline]
+    pub fn child_index(self, key: &[u8]) -> usize {
+        let (pos, found) = self.search(key);
+        pos + found as usize
+    }
+
+    /// Page number of child `i` (0 = leftmost, `i` > 0 belongs to separator `i - 1`).
+    #[inline]
+    pub fn child(self, i: usize) -> PageNo {
+        match i {
+            0 => PageNo(self.0.u64_at(LEFTMOST)),
+            i => PageNo(self.0.u64_at(self.entry(i - 1).value.at)),
+        }
+    }
+
+    /// Appends the whole key of entry `i` to `out`.
+    #[inline]
+    pub fn key_to(self, i: usize, out: &mut Vec<u8>) {
+        let (prefix, suffix) = (self.prefix(), self.entry(i).suffix);
+        self.0.copy_to(prefix.at, prefix.len, out);
+        self.0.copy_to(suffix.at, suffix.len, out);
+    }
+
+    /// The whole key of entry `i`.
+    pub fn key(self, i: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.key_to(i, &mut out);
+        out
+    }
+
+    /// Appends the value of entry `i` to `out`.
+    #[inline]
+    pub fn value_to(self, i: usize, out: &mut Vec<u8>) {
+        let value = self.entry(i).value;
+        self.0.copy_to(value.at, value.len, out);
+    }
+
+    /// The value of entry `i`.
+    pub fn value(self, i: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.value_to(i, &mut out);
+        out
+    }
+
+    /// Encodes entries `range` for [`PageOp::FormatNode`](crate::PageOp), their keys cut to what follows `prefix_len` bytes.
+    pub fn encode_entries(self, range: std::ops::Range<usize>, prefix_len: usize, out: &mut Vec<u8>) {
+        let mut key = Vec::new();
+        for i in range {
+            key.clear();
+            self.key_to(i, &mut key);
+            let value = self.entry(i).value;
+            let suffix = key.get(prefix_len..).unwrap_or_default();
+            gannet_base::codec::Writer::new(out).varint(suffix.len() as u64).varint(value.len as u64).bytes(suffix);
+            self.0.copy_to(value.at, value.len, out);
+        }
+    }
+}
+
+/// Appends one entry in the form [`PageOp::FormatNode`](crate::PageOp) takes.
+pub fn encode_entry(suffix: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    let mut w = gannet_base::codec::Writer::new(out);
+    w.varint(suffix.len() as u64).varint(value.len() as u64).bytes(suffix).bytes(value);
+}
+
+/// Stable access to a node's parts, for code that holds a latch or a private copy.
+impl<'a> Node<'a, crate::PageBuf> {
+    /// The suffix of entry `i`, borrowed from the page.
+    #[inline]
+    pub fn suffix_bytes(self, i: usize) -> &'a [u8] {
+        let s = self.entry(i).suffix;
+        &self.0.0[s.at..s.at + s.len]
+    }
+
+    /// The value of entry `i`, borrowed from the page.
+    #[inline]
+    pub fn value_bytes(self, i: usize) -> &'a [u8] {
+        let v = self.entry(i).value;
+        &self.0.0[v.at..v.at + v.len]
+    }
+
+    /// The prefix of all keys.
+    #[inline]
+    pub fn prefix_bytes(self) -> &'a [u8] {
+        let p = self.prefix();
+        &self.0.0[p.at..]
+    }
+
+    /// Entry `i` with everything verified: for pages that may be damaged.
+    pub(crate) fn checked_entry(self, i: usize) -> Result<EntrySpan, Corrupt> {
+        if i >= self.count() {
+            return Err(Corrupt::new("slot number beyond the node's count"));
+        }
+        let e = self.entry(i);
+        let end = PAGE_SIZE - self.prefix_len();
+        let raw = self.0.u64_at(SLOTS + SLOT * i);
+        let heap = self.0.u16_at(HEAP) as usize;
+        let exact = e.at == (raw >> 32) as usize & 0xffff
+            && e.suffix.len == (raw >> 48) as usize
+            && e.value.len == self.0.u16_at(e.at) as usize;
+        if !exact || e.at < heap || e.value.at + e.value.len > end {
+            return Err(Corrupt::new("node entry reaches outside of the heap"));
+        }
+        Ok(e)
+    }
+}
