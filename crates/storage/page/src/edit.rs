@@ -1,6 +1,6 @@
 //! Changes of B+tree nodes. Every function checks everything first and then changes, so an error leaves the page as it was.
 
-use gannet_base::codec::Reader;
+use gannet_base::Reader;
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
 
 use crate::node::{

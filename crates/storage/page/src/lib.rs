@@ -50,9 +50,9 @@ impl std::fmt::Display for Corrupt {
 
 impl std::error::Error for Corrupt {}
 
-impl From<gannet_base::codec::DecodeError> for Corrupt {
+impl From<gannet_base::DecodeError> for Corrupt {
     #[cold]
-    fn from(_: gannet_base::codec::DecodeError) -> Self {
+    fn from(_: gannet_base::DecodeError) -> Self {
         Corrupt::new("operation cannot be decoded")
     }
 }

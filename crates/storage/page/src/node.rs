@@ -273,7 +273,7 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
             self.key_to(i, &mut key);
             let value = self.entry(i).value;
             let suffix = key.get(prefix_len..).unwrap_or_default();
-            gannet_base::codec::Writer::new(out).varint(suffix.len() as u64).varint(value.len as u64).bytes(suffix);
+            gannet_base::Writer::new(out).varint(suffix.len() as u64).varint(value.len as u64).bytes(suffix);
             self.0.copy_to(value.at, value.len, out);
         }
     }
@@ -281,7 +281,7 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
 
 /// Appends one entry in the form [`PageOp::FormatNode`](crate::PageOp) takes.
 pub fn encode_entry(suffix: &[u8], value: &[u8], out: &mut Vec<u8>) {
-    let mut w = gannet_base::codec::Writer::new(out);
+    let mut w = gannet_base::Writer::new(out);
     w.varint(suffix.len() as u64).varint(value.len() as u64).bytes(suffix).bytes(value);
 }
 

@@ -4,7 +4,7 @@
 //! Encoding: one kind byte (append-only list), then the fields in order: page positions, lengths, page numbers and owners as varints,
 //! a bitmap as `u64`, byte strings preceded by their length as a varint.
 
-use gannet_base::codec::{Reader, Writer};
+use gannet_base::{Reader, Writer};
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
 
 use crate::{Corrupt, PageBuf, PageType, edit, raw};

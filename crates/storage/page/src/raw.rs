@@ -12,7 +12,7 @@
 //!
 //! **Meta page**: from 32 the engine's own bytes.
 
-use gannet_base::codec::Reader;
+use gannet_base::Reader;
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
 
 use crate::{Corrupt, HEADER_SIZE, PageBuf, PageBytes, PageType};
@@ -205,7 +205,7 @@ impl FileHeader {
     /// The bytes for an `Overwrite` at [`HEADER_SIZE`] of a formatted file header page.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut w = gannet_base::codec::Writer::new(&mut out);
+        let mut w = gannet_base::Writer::new(&mut out);
         w.bytes(&MAGIC).u32(FORMAT_VERSION).u32(PAGE_SIZE as u32).bytes(&self.store_id);
         out
     }
