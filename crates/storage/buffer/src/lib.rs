@@ -1,1 +1,39 @@
-//! Buffer pool: frames and latches.
+//! The buffer pool: frames and latches, mini-transactions, write-back, and the space of the data file.
+//!
+//! See `README.md` beside this crate for the design, the latch order and the invariants that assertions cite.
+//!
+//! | module | what |
+//! |---|---|
+//! | `arena` | reserved memory: frames, state words, recovery LSNs |
+//! | [`guard`](OptimisticGuard) | the state word; optimistic, shared and exclusive guards |
+//! | `resident` | the set of resident pages, which the clock and the sweeper go round |
+//! | [`Pool`] | loading, creating, evicting, discarding |
+//! | `writeback` | batches, the double-write file, sweep, the page cleaner |
+//! | [`Mtr`] | the mini-transaction: the only way to change a page |
+//! | [`Space`] | regions, extents, pages: who owns what, growth, giving back |
+
+mod arena;
+mod double;
+mod error;
+mod gate;
+mod guard;
+mod mtr;
+mod pool;
+mod resident;
+mod space;
+#[doc(hidden)]
+pub mod testing;
+mod wal;
+mod writeback;
+
+pub use double::{Repair, repair};
+pub use error::{Error, PageError, Stop};
+pub use gannet_page::{PageBuf, PageBytes};
+pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
+pub use mtr::{Mtr, PageRef, decode_payload};
+pub use pool::{Pool, PoolOptions, PoolStatus, Priority, RedoSource};
+pub use space::{META_PAGES, Reservation, Space, TreePages};
+pub use wal::Wal;
+
+/// Whether optimistic reads take shared latches in this build.
+pub const SHARED_READS: bool = cfg!(feature = "shared-reads");

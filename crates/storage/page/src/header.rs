@@ -71,6 +71,16 @@ pub struct PageBuf(pub [u8; PAGE_SIZE]);
 
 const _: () = assert!(size_of::<PageBuf>() == PAGE_SIZE);
 
+/// [`PageBuf::seal`] for a page in a batch of pages.
+///
+/// # Panics
+/// When `page` is not a page long.
+pub fn seal(page: &mut [u8]) {
+    assert_eq!(page.len(), PAGE_SIZE);
+    let crc = crc32c(0, &page[TYPE..]);
+    page[CRC..CRC + 4].copy_from_slice(&crc.to_le_bytes());
+}
+
 impl PageBuf {
     /// A blank page on the heap.
     pub fn boxed() -> Box<PageBuf> {
@@ -150,8 +160,7 @@ impl PageBuf {
 
     /// Computes the checksum and stores it: the last step before the page is written to disk.
     pub fn seal(&mut self) {
-        let crc = crc32c(0, &self.0[TYPE..]);
-        self.put(CRC, crc.to_le_bytes());
+        seal(&mut self.0);
     }
 
     /// Whether the stored checksum is that of the bytes. A blank page is right.

@@ -19,6 +19,7 @@ pub mod header;
 pub mod node;
 pub mod op;
 pub mod raw;
+mod redo;
 
 pub use bytes::PageBytes;
 pub use check::check;
@@ -26,6 +27,7 @@ pub use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
 pub use header::{HEADER_SIZE, PageBuf, PageType};
 pub use node::{MAX_KEY, Node};
 pub use op::{PageOp, apply};
+pub use redo::redo;
 
 /// Why a page is not what it should be, or why an operation does not fit it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,120 @@
+//! Figures for the optimizer, from the branches at the two ends of a range. No scan.
+
+use gannet_buffer::{Error, Stop};
+use gannet_page::Node;
+
+use crate::Tree;
+use crate::descend::{Notes, Target};
+
+/// Entries in a range, estimated.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct RangeEstimate {
+    /// Entries, approximately.
+    pub rows: f64,
+    /// The whole range lay in one leaf and was counted.
+    pub exact: bool,
+}
+
+/// Sizes of a tree.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct TreeStats {
+    /// Levels: 1 = the root is a leaf.
+    pub height: u32,
+    /// Entries, approximately.
+    pub rows: f64,
+    /// Leaves, approximately.
+    pub leaf_pages: f64,
+    /// Pages in use, overflow pages included. Exact.
+    pub pages: u64,
+}
+
+/// A way down: the child taken and the count of children at every inner level, the position and the entries in the leaf.
+type Branch = Vec<(usize, usize)>;
+
+impl Tree {
+    fn branch(&self, target: Target<'_>) -> Result<Branch, Error> {
+        let mut notes = Notes::default();
+        self.pool.run(|| {
+            let found = self.descend(&self.pool, target, 0, false, &mut notes)?;
+            let node = Node(&found.node);
+            let count = node.count();
+            let pos = match target {
+                Target::Key(key) | Target::Below(key) => node.search(key).0,
+                Target::First => 0,
+                Target::Last => count,
+            };
+            found.node.validate()?;
+            let mut branch: Branch = notes.steps.iter().map(|&(index, count)| (index, count + 1)).collect();
+            branch.push((pos, count));
+            Ok::<Branch, Stop>(branch)
+        })
+    }
+
+    /// Entries with keys from `from` on (`None`: all) and below `to` (`None`: all).
+    pub fn estimate_rows(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<RangeEstimate, Error> {
+        if from.is_some_and(|from| to.is_some_and(|to| from >= to)) {
+            return Ok(RangeEstimate { rows: 0.0, exact: true });
+        }
+        let low = self.branch(from.map_or(Target::First, Target::Key))?;
+        let high = self.branch(to.map_or(Target::Last, Target::Key))?;
+        Ok(between(&low, &high))
+    }
+
+    /// Sizes of the tree.
+    pub fn stats(&self) -> Result<TreeStats, Error> {
+        let low = self.branch(Target::First)?;
+        let high = self.branch(Target::Last)?;
+        let leaf_pages = match low.len() {
+            1 => 1.0,
+            n => between(&low[..n - 1], &high[..high.len() - 1]).rows + 1.0,
+        };
+        Ok(TreeStats {
+            height: low.len() as u32,
+            rows: between(&low, &high).rows,
+            leaf_pages,
+            pages: self.pool.space().tree_pages(self.id).used,
+        })
+    }
+}
+
+/// Entries between two branches at the lowest level they have: from the level where they part, the number of nodes between
+/// them times the fill seen on the way.
+fn between(low: &[(usize, usize)], high: &[(usize, usize)]) -> RangeEstimate {
+    let parted = low.iter().zip(high).position(|(a, b)| a.0 != b.0);
+    let (Some(parted), true) = (parted, low.len() == high.len()) else {
+        return RangeEstimate { rows: 0.0, exact: low.len() == high.len() };
+    };
+    // Children strictly between the two ways, at the level looked at.
+    let mut between = high[parted].0 as f64 - low[parted].0 as f64;
+    if between < 0.0 {
+        // The tree changed between the two descents.
+        return RangeEstimate { rows: 0.0, exact: false };
+    }
+    if parted + 1 == low.len() {
+        return RangeEstimate { rows: between, exact: parted == 0 || low[..parted] == high[..parted] };
+    }
+    between -= 1.0;
+    for level in parted + 1..low.len() {
+        let leaf = level + 1 == low.len();
+        let average = (low[level].1 + high[level].1) as f64 / 2.0;
+        // On the low way what lies right of it, on the high way what lies left of it; in a leaf the low position counts too.
+        let right = low[level].1 as f64 - low[level].0 as f64 - if leaf { 0.0 } else { 1.0 };
+        between = between * average + right.max(0.0) + high[level].0 as f64;
+    }
+    RangeEstimate { rows: between, exact: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_within_a_leaf_and_multiplies_above() {
+        assert_eq!(between(&[(3, 10)], &[(7, 10)]), RangeEstimate { rows: 4.0, exact: true });
+        // Two neighbouring leaves: 4 right of the position in the first, 2 left of it in the second.
+        assert_eq!(between(&[(0, 2), (6, 10)], &[(1, 2), (2, 10)]).rows, 6.0);
+        // Three whole leaves of 10 in between.
+        assert_eq!(between(&[(0, 5), (6, 10)], &[(4, 5), (2, 10)]).rows, 36.0);
+        assert_eq!(between(&[(1, 2), (0, 10)], &[(0, 2), (0, 10)]).rows, 0.0);
+    }
+}

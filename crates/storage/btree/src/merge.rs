@@ -1,0 +1,170 @@
+//! Merging nodes that have become too empty with a neighbour under the same parent.
+//!
+//! A node never loses its last child, and content moves only between neighbours under one parent: so the bounds of a node
+//! change only together with a change of its parent (INV-BT-2), which optimistic descents notice.
+
+use gannet_base::PageNo;
+use gannet_buffer::{Error, Mtr, PageRef, Pool, Stop};
+use gannet_page::node::{SPACE, encode_entry, entry_space};
+use gannet_page::{Node, PageBuf, PageOp};
+use gannet_telemetry::{Counter, count};
+
+use crate::Tree;
+use crate::descend::{Notes, Target, prefix_between};
+use crate::write::UNDERFULL;
+
+/// Two nodes are merged when together they use at most this: it leaves room before the next split.
+const MERGED: usize = SPACE * 3 / 4;
+
+/// What an attempt at one level says about the level above.
+enum Next {
+    Done,
+    /// The parent has become too empty, or has this one child only.
+    Above,
+}
+
+impl Tree {
+    /// Merges the leaf for `key` with a neighbour if it is too empty, and its ancestors likewise. To be called without any latch,
+    /// after the mini-transaction that emptied it. What is not possible now is left: the next one will do it.
+    pub fn merge(&self, key: &[u8]) -> Result<(), Error> {
+        let mut level = 0;
+        while let Next::Above = self.pool.run(|| self.merge_at(&self.pool, key, level))? {
+            level += 1;
+        }
+        Ok(())
+    }
+
+    fn merge_at(&self, pool: &Pool, key: &[u8], level: usize) -> Result<Next, Stop> {
+        let mut mtr = pool.mtr()?;
+        let mut notes = Notes::default();
+        let found = match self.descend(pool, Target::Key(key), level, false, &mut notes) {
+            // The tree has become lower meanwhile.
+            Err(Stop::Restart) if level > 0 => {
+                let root = pool.optimistic(self.id.root())?;
+                let height = Node(&root).level();
+                root.validate()?;
+                return if height < level { Ok(Next::Done) } else { Err(Stop::Restart) };
+            }
+            other => other?,
+        };
+        let Some((parent, index)) = found.parent else {
+            return self.lower_root(mtr, found.node.upgrade()?).map(|()| Next::Done);
+        };
+        let node = Node(&found.node);
+        let wanted = node.used_space() < UNDERFULL || (level == 0 && node.count() == 0);
+        let siblings = Node(&parent).count();
+        found.node.validate()?;
+        parent.validate()?;
+        if !wanted {
+            return Ok(Next::Done);
+        }
+        if siblings == 0 {
+            return Ok(Next::Above);
+        }
+        // The right neighbour, or for the last child the left one.
+        let left_index = if index < siblings { index } else { index - 1 };
+        let other = Node(&parent).child(if index < siblings { index + 1 } else { index - 1 });
+        let parent = mtr.upgrade(parent)?;
+        let node = mtr.upgrade(found.node)?;
+        let other = mtr.try_latch(other)?;
+        let (left, right) = if index < siblings { (node, other) } else { (other, node) };
+        if self.merge_pair(&mut mtr, parent, left_index, left, right, &notes)? {
+            let above = Node(mtr.page(parent));
+            let more = above.used_space() < UNDERFULL || above.count() == 0;
+            mtr.commit();
+            count(Counter::PageMerges);
+            return Ok(if more { Next::Above } else { Next::Done });
+        }
+        Ok(Next::Done)
+    }
+
+    /// Moves everything of `right` into `left` and frees `right`, if it fits.
+    fn merge_pair(
+        &self,
+        mtr: &mut Mtr<'_>,
+        parent: PageRef,
+        left_index: usize,
+        left: PageRef,
+        right: PageRef,
+        notes: &Notes,
+    ) -> Result<bool, Stop> {
+        let (above, l, r) = (Node(mtr.page(parent)), Node(mtr.page(left)), Node(mtr.page(right)));
+        for (node, page) in [(l, left), (r, right)] {
+            if !node.is_node() || node.owner() != self.id.0 || node.level() + 1 != above.level() {
+                return Err(crate::not_a_node(mtr.page(page), mtr.page_no(page)));
+            }
+        }
+        let level = l.level() as u8;
+        let separator = above.key(left_index);
+        let lower = match left_index {
+            0 => notes.outer.lower.get().map(<[u8]>::to_vec),
+            i => Some(above.key(i - 1)),
+        };
+        let upper = match left_index + 1 {
+            i if i == above.count() => notes.outer.upper.get().map(<[u8]>::to_vec),
+            i => Some(above.key(i)),
+        };
+        let prefix_len = prefix_between(lower.as_deref(), upper.as_deref());
+        let pulled = if level > 0 { entry_space(separator.len() - prefix_len, 8) } else { 0 };
+        let total = prefix_len + pulled + space_with_prefix(l, prefix_len) + space_with_prefix(r, prefix_len);
+        let empty = level == 0 && (l.count() == 0 || r.count() == 0);
+        if total > if empty { SPACE } else { MERGED } {
+            return Ok(false);
+        }
+        let leftmost = if level == 0 { PageNo::ZERO } else { l.child(0) };
+        let prefix = separator[..prefix_len].to_vec();
+        if level == 0 && r.count() == 0 {
+            if l.prefix_len() != prefix_len {
+                let keep = l.count() as u16;
+                mtr.apply(left, &PageOp::Rebuild { keep, prefix: &prefix });
+            }
+        } else {
+            let mut entries = Vec::new();
+            l.encode_entries(0..l.count(), prefix_len, &mut entries);
+            if level > 0 {
+                encode_entry(&separator[prefix_len..], &r.child(0).0.to_le_bytes(), &mut entries);
+            }
+            r.encode_entries(0..r.count(), prefix_len, &mut entries);
+            let op = PageOp::FormatNode { owner: self.id, level, leftmost, prefix: &prefix, entries: &entries };
+            mtr.apply(left, &op);
+        }
+        mtr.apply(parent, &PageOp::Remove { pos: left_index as u16 });
+        mtr.free(right);
+        Ok(true)
+    }
+
+    /// A root with one child takes over the child's content, until it has more or is a leaf.
+    fn lower_root<'p>(&self, mut mtr: Mtr<'p>, root: gannet_buffer::ExclusiveGuard<'p>) -> Result<(), Stop> {
+        let root = mtr.own(root);
+        let node = Node(mtr.page(root));
+        if node.level() == 0 || node.count() > 0 {
+            return Ok(());
+        }
+        let level = node.level() - 1;
+        let child = mtr.latch(node.child(0))?;
+        let from = Node(mtr.page(child));
+        if !from.is_node() || from.owner() != self.id.0 || from.level() != level {
+            return Err(crate::not_a_node(mtr.page(child), mtr.page_no(child)));
+        }
+        let leftmost = if level == 0 { PageNo::ZERO } else { from.child(0) };
+        let more = level > 0 && from.count() == 0;
+        let mut entries = Vec::new();
+        from.encode_entries(0..from.count(), 0, &mut entries);
+        let op = PageOp::FormatNode { owner: self.id, level: level as u8, leftmost, prefix: &[], entries: &entries };
+        mtr.apply(root, &op);
+        mtr.free(child);
+        mtr.commit();
+        count(Counter::PageMerges);
+        if more { Err(Stop::Restart) } else { Ok(()) }
+    }
+}
+
+/// Bytes a node's entries take when only `prefix_len` bytes are common.
+fn space_with_prefix(node: Node<'_, PageBuf>, prefix_len: usize) -> usize {
+    let longer = node.prefix_len() - prefix_len.min(node.prefix_len());
+    let size = |i| {
+        let e = node.entry(i);
+        entry_space(e.suffix.len + longer, e.value.len)
+    };
+    (0..node.count()).map(size).sum()
+}

@@ -1,0 +1,133 @@
+//! A leaf latched for a change, positioned at a key, with room assured.
+
+use gannet_buffer::{Error, Mtr, PageRef, Stop};
+use gannet_page::node::{MAX_ENTRY, MAX_KEY, SPACE, entry_space};
+use gannet_page::{Node, PageOp};
+
+use crate::Tree;
+
+/// Position of a key in a leaf that a mini-transaction has latched. Good until the leaf is changed; one change through it.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf {
+    page: PageRef,
+    pos: usize,
+    found: bool,
+}
+
+/// A leaf with fewer bytes in use is worth merging with a neighbour.
+pub(crate) const UNDERFULL: usize = SPACE / 4;
+
+/// Differing runs of a value closer than this are logged as one.
+const RUN_GAP: usize = 8;
+
+impl Tree {
+    /// Latches the leaf for `key` exclusively, into `mtr`, with room to insert `key` with a value of `value_len` bytes if it is not
+    /// there, or to make its value that long if it is. With `value_len` 0 an absent key gets no room: for removals.
+    ///
+    /// Splits happen before, in mini-transactions of their own: `mtr` must hold no latch.
+    pub fn leaf_for_write<'p>(&self, mtr: &mut Mtr<'p>, key: &[u8], value_len: usize) -> Result<Leaf, Stop> {
+        if key.len() > MAX_KEY || key.len() + value_len > MAX_ENTRY {
+            return Err(Error::TooLong { bytes: key.len() + value_len }.into());
+        }
+        let pool = mtr.pool();
+        loop {
+            let guard = self.leaf(pool, key)?;
+            let node = Node(&guard);
+            let (pos, found) = node.search(key);
+            let need = match found {
+                true => value_len.saturating_sub(node.entry(pos).value.len),
+                false if value_len == 0 => 0,
+                false => entry_space(key.len().saturating_sub(node.prefix_len()), value_len),
+            };
+            if need <= node.free_space() {
+                let page = mtr.upgrade(guard)?;
+                return Ok(Leaf { page, pos, found });
+            }
+            guard.validate()?;
+            drop(guard);
+            gannet_base::check!(mtr.is_empty(), "INV-BT-4: a leaf has to be split while latches are held");
+            self.split(pool, key, 0, need)?;
+        }
+    }
+}
+
+impl Leaf {
+    /// Whether the key is in the leaf.
+    #[inline]
+    pub fn found(&self) -> bool {
+        self.found
+    }
+
+    /// The leaf's page.
+    pub fn page(&self) -> PageRef {
+        self.page
+    }
+
+    /// The value. The key must have been found.
+    #[inline]
+    pub fn value<'m>(&self, mtr: &'m Mtr<'_>) -> &'m [u8] {
+        Node(mtr.page(self.page)).value_bytes(self.pos)
+    }
+
+    /// Appends the next key in this leaf above the position's (the found key itself not counted) to `out`; false when the leaf has none.
+    pub fn next_key(&self, mtr: &Mtr<'_>, out: &mut Vec<u8>) -> bool {
+        let node = Node(mtr.page(self.page));
+        let next = self.pos + self.found as usize;
+        if next < node.count() {
+            node.key_to(next, out);
+        }
+        next < node.count()
+    }
+
+    /// Inserts the entry. The key must be the one the leaf was positioned at, and not found.
+    pub fn insert(&self, mtr: &mut Mtr<'_>, key: &[u8], value: &[u8]) {
+        debug_assert!(!self.found, "INV-BT-5: a key is in a tree once");
+        let suffix = &key[Node(mtr.page(self.page)).prefix_len()..];
+        mtr.apply(self.page, &PageOp::Insert { pos: self.pos as u16, suffix, value });
+    }
+
+    /// Replaces the found key's value. Only the bytes that differ are logged.
+    pub fn replace(&self, mtr: &mut Mtr<'_>, value: &[u8]) {
+        let old = self.value(mtr).to_vec();
+        if old.len() == value.len() {
+            let mut at = 0;
+            while let Some(skip) = old[at..].iter().zip(&value[at..]).position(|(a, b)| a != b) {
+                let start = at + skip;
+                let end = end_of_run(&old, value, start);
+                self.splice(mtr, start, end - start, &value[start..end]);
+                at = end;
+            }
+            return;
+        }
+        let short = old.len().min(value.len());
+        let front = gannet_page::node::common_prefix(&old, value);
+        let back = old.iter().rev().zip(value.iter().rev()).take(short - front).take_while(|(a, b)| a == b).count();
+        self.splice(mtr, front, old.len() - front - back, &value[front..value.len() - back]);
+    }
+
+    /// In the found key's value, replaces `cut` bytes from `at` by `bytes`.
+    pub fn splice(&self, mtr: &mut Mtr<'_>, at: usize, cut: usize, bytes: &[u8]) {
+        debug_assert!(self.found, "the value of a key that is not there is changed");
+        mtr.apply(self.page, &PageOp::Splice { pos: self.pos as u16, at: at as u16, cut: cut as u16, bytes });
+    }
+
+    /// Removes the found key. True when the leaf has become so empty that [`Tree::merge`] should be called after the commit.
+    pub fn remove(&self, mtr: &mut Mtr<'_>) -> bool {
+        debug_assert!(self.found, "a key that is not there is removed");
+        mtr.apply(self.page, &PageOp::Remove { pos: self.pos as u16 });
+        Node(mtr.page(self.page)).used_space() < UNDERFULL
+    }
+}
+
+/// End of the run of differing bytes that begins at `start`; runs with short gaps are one.
+fn end_of_run(old: &[u8], new: &[u8], start: usize) -> usize {
+    let mut end = start + 1;
+    let mut i = end;
+    while i < old.len() && i < end + RUN_GAP {
+        if old[i] != new[i] {
+            end = i + 1;
+        }
+        i += 1;
+    }
+    end
+}

@@ -1,0 +1,220 @@
+//! The tree against `BTreeMap`: random operations, many shapes of keys, a pool smaller than the data.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Rng, store};
+use gannet_btree::{MAX_ENTRY, MAX_KEY, Tree};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn compare(tree: &Tree, model: &Model) {
+    let mut entries = Vec::new();
+    let check = tree.check_tree(|k, v| entries.push((k.to_vec(), v.to_vec()))).unwrap();
+    assert_eq!(check.entries as usize, model.len());
+    assert!(entries.iter().zip(model).all(|((k, v), (mk, mv))| k == mk && v == mv));
+    assert_eq!(check.other_pages, 0, "pages leaked");
+    let mut cursor = tree.cursor();
+    cursor.set_range(None, None);
+    for (k, v) in model {
+        assert!(cursor.next().unwrap());
+        assert_eq!((cursor.key(), cursor.value()), (&k[..], &v[..]));
+    }
+    assert!(!cursor.next().unwrap());
+    cursor.set_range(None, None);
+    for (k, v) in model.iter().rev() {
+        assert!(cursor.prev().unwrap());
+        assert_eq!((cursor.key(), cursor.value()), (&k[..], &v[..]));
+    }
+    assert!(!cursor.prev().unwrap());
+}
+
+fn range_compare(tree: &Tree, model: &Model, a: &[u8], b: &[u8]) {
+    let (a, b) = (a.min(b), a.max(b));
+    let mut cursor = tree.cursor();
+    cursor.set_range(Some(a), Some(b));
+    let expect: Vec<_> = model.range(a.to_vec()..b.to_vec()).collect();
+    for (k, v) in expect.iter().take(50) {
+        assert!(cursor.next().unwrap());
+        assert_eq!((cursor.key(), cursor.value()), (&k[..], &v[..]));
+    }
+    // Turn round in the middle.
+    if expect.len() > 2 {
+        for (k, _) in expect.iter().take(50).rev().skip(1) {
+            assert!(cursor.prev().unwrap());
+            assert_eq!(cursor.key(), &k[..]);
+        }
+        assert!(!cursor.prev().unwrap());
+    }
+    cursor.set_range(Some(a), Some(b));
+    for (k, v) in expect.iter().rev().take(50) {
+        assert!(cursor.prev().unwrap());
+        assert_eq!((cursor.key(), cursor.value()), (&k[..], &v[..]));
+    }
+}
+
+/// Random operations with keys from `key` and values up to `value_max` bytes.
+fn run(seed: u64, frames: u64, steps: usize, value_max: u64, mut key: impl FnMut(&mut Rng) -> Vec<u8>) {
+    let s = store(frames);
+    let tree = Tree::create(&s.pool).unwrap();
+    let mut model = Model::new();
+    let mut rng = Rng(seed);
+    let mut out = Vec::new();
+    for step in 0..steps {
+        let k = key(&mut rng);
+        // Phases of growth and of shrinking.
+        let shrinking = step / (steps / 4).max(1) % 2 == 1;
+        match rng.below(10) {
+            0..5 if !shrinking => {
+                let len = rng.below(value_max + 1).min((MAX_ENTRY - k.len()) as u64) as usize;
+                let v: Vec<u8> = (0..len).map(|i| (rng.0 as usize + i / 3) as u8).collect();
+                assert_eq!(tree.put(&k, &v).unwrap(), model.insert(k, v).is_some());
+            }
+            0..7 => {
+                // A key that is there, mostly.
+                let k = model.range(k.clone()..).next().map_or(k, |(k, _)| k.clone());
+                assert_eq!(tree.delete(&k).unwrap(), model.remove(&k).is_some());
+            }
+            7 => {
+                if let Some((k, v)) = model.range_mut(k..).next() {
+                    for _ in 0..rng.below(3) {
+                        let i = rng.below(v.len().max(1) as u64) as usize;
+                        if let Some(b) = v.get_mut(i) {
+                            *b ^= 0x55;
+                        }
+                    }
+                    assert!(tree.put(k, v).unwrap());
+                }
+            }
+            8 => range_compare(&tree, &model, &k, &key(&mut rng)),
+            _ => {
+                out.clear();
+                let found = tree.lookup(&k, &mut out).unwrap();
+                assert_eq!(found.then_some(&out), model.get(&k));
+                assert_eq!(tree.contains(&k).unwrap(), found);
+            }
+        }
+        if step % (steps / 5).max(1) == 0 {
+            compare(&tree, &model);
+        }
+    }
+    compare(&tree, &model);
+    let keys: Vec<_> = model.keys().cloned().collect();
+    for k in keys {
+        assert!(tree.delete(&k).unwrap());
+    }
+    compare(&tree, &Model::new());
+    let stats = tree.stats().unwrap();
+    assert_eq!((stats.height, stats.pages), (1, 1), "an empty tree is one leaf");
+}
+
+#[test]
+fn short_keys() {
+    run(1, 64, 20_000, 60, |r| (r.below(6000) as u32).to_be_bytes().to_vec());
+}
+
+#[test]
+fn tiny_and_empty_keys() {
+    run(2, 64, 12_000, 300, |r| (0..r.below(4)).map(|_| r.below(3) as u8 * 100).collect());
+}
+
+#[test]
+fn long_common_prefixes() {
+    run(3, 64, 6_000, 200, |r| {
+        let n = 1 << r.below(11);
+        let mut k = vec![b'p'; n];
+        k.extend_from_slice(&(r.below(300) as u16).to_be_bytes());
+        k
+    });
+}
+
+#[test]
+fn keys_of_every_length_up_to_the_longest() {
+    run(4, 96, 3_000, 7000, |r| {
+        let fill = [0u8, 7, 255][r.below(3) as usize];
+        let len = r.below(MAX_KEY as u64 + 1) as usize;
+        let mut k = vec![fill; len];
+        for _ in 0..2 {
+            let at = r.below(len.max(1) as u64) as usize;
+            if let Some(b) = k.get_mut(at) {
+                *b = r.below(4) as u8;
+            }
+        }
+        k
+    });
+}
+
+#[test]
+fn longest_keys_differing_at_the_end() {
+    run(5, 96, 1_500, 900, |r| {
+        let mut k = vec![(r.below(3) as u8) * 90; MAX_KEY - 2];
+        k.extend_from_slice(&(r.below(200) as u16).to_be_bytes());
+        k
+    });
+}
+
+#[test]
+fn random_words() {
+    run(6, 64, 15_000, 500, |r| {
+        let n = r.below(24);
+        (0..n).map(|_| b'a' + r.below(26) as u8).collect()
+    });
+}
+
+fn fill_of(order: impl Iterator<Item = u64>) -> f64 {
+    let s = store(4096);
+    let tree = Tree::create(&s.pool).unwrap();
+    let mut bytes = 0usize;
+    for i in order {
+        tree.put(&i.to_be_bytes(), &[i as u8; 100]).unwrap();
+        bytes += 100 + 8 + 2 + 8;
+    }
+    let check = tree.check_tree(|_, _| ()).unwrap();
+    bytes as f64 / (check.leaves as f64 * 16320.0)
+}
+
+#[test]
+fn ordered_inserts_fill_pages() {
+    let n = 20_000;
+    assert!(fill_of(0..n) > 0.95, "ascending");
+    assert!(fill_of((0..n).rev()) > 0.95, "descending");
+    // Ascending runs within groups, as of order lines within districts.
+    assert!(fill_of((0..n).map(|i| (i % 10) << 32 | (i / 10))) > 0.90, "interleaved runs");
+    let mut rng = Rng(9);
+    assert!(fill_of((0..n).map(|_| rng.next())) > 0.62, "random");
+}
+
+#[test]
+fn estimates_are_near() {
+    let s = store(4096);
+    let tree = Tree::create(&s.pool).unwrap();
+    let n = 50_000u64;
+    for i in 0..n {
+        tree.put(&i.to_be_bytes(), &[1; 40]).unwrap();
+    }
+    let est = |a: u64, b: u64| tree.estimate_rows(Some(&a.to_be_bytes()), Some(&b.to_be_bytes())).unwrap();
+    assert_eq!(est(5, 15).rows, 10.0);
+    assert!(est(5, 15).exact);
+    for (a, b) in [(0, 1000), (100, 40_000), (0, n), (20_000, 20_500)] {
+        let rows = est(a, b).rows;
+        let real = (b - a) as f64;
+        assert!((rows - real).abs() / real < 0.1, "{a}..{b}: {rows}");
+    }
+    let stats = tree.stats().unwrap();
+    assert!((stats.rows - n as f64).abs() / (n as f64) < 0.1, "{stats:?}");
+    let check = tree.check_tree(|_, _| ()).unwrap();
+    assert!((stats.leaf_pages - check.leaves as f64).abs() <= 2.0, "{stats:?} {check:?}");
+    assert_eq!(stats.pages, check.nodes);
+}
+
+#[test]
+fn too_long_is_refused() {
+    let s = store(64);
+    let tree = Tree::create(&s.pool).unwrap();
+    assert!(tree.put(&vec![1; MAX_KEY + 1], b"").is_err());
+    assert!(tree.put(b"k", &vec![1; MAX_ENTRY]).is_err());
+    tree.put(b"k", &vec![1; MAX_ENTRY - 1]).unwrap();
+    tree.put(b"l", &vec![1; MAX_ENTRY - 1]).unwrap();
+    assert_eq!(tree.check_tree(|_, _| ()).unwrap().entries, 2);
+}

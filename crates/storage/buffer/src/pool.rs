@@ -1,0 +1,655 @@
+//! The pool: loading, creating, evicting and discarding pages.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gannet_base::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::*};
+use gannet_base::sync::{Arc, Backoff, Mutex, OnceLock};
+use gannet_base::{CachePadded, Lsn, PAGE_SIZE, PageNo, slot};
+use gannet_page::{Corrupt, PageBuf};
+use gannet_runtime::{File, JoinHandle, OpenOptions, Wait, Waker, fs, mask_interrupts, now_ns, park, waker};
+use gannet_telemetry::{Counter, count};
+
+use crate::arena::Arena;
+use crate::double::DoubleWrite;
+use crate::error::corrupt;
+use crate::gate::Gates;
+use crate::guard::{self, EVICTED, EXCLUSIVE, MARKED, TRANSIT, UNLOCKED, latch, version};
+use crate::resident::Resident;
+use crate::space::Space;
+use crate::writeback::Writing;
+use crate::{Error, ExclusiveGuard, Mtr, OptimisticGuard, SharedGuard, Stop, Wal};
+
+/// Name of the data file in the store's directory.
+pub(crate) const DATA_FILE: &str = "data.gnt";
+/// What is wrong with a page of zeros that somebody wants.
+pub(crate) const NEVER_WRITTEN: &str = "page was never written";
+/// Name of the double-write file.
+pub(crate) const DOUBLE_FILE: &str = "double.gnt";
+
+/// How to open a pool.
+#[derive(Clone, Debug)]
+pub struct PoolOptions {
+    /// The store's directory.
+    pub dir: PathBuf,
+    /// Memory for pages in bytes.
+    pub pool_bytes: u64,
+    /// The data file grows no further than this; address space is reserved for as much.
+    pub max_data_bytes: u64,
+    /// Read and write the data file past the kernel's page cache.
+    pub direct_io: bool,
+    /// Identity of the store; goes into the file header of a new one and is compared with that of an old one.
+    pub store_id: [u8; 16],
+}
+
+/// How dear a page is to the clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Priority {
+    /// It will probably be used again.
+    Normal,
+    /// Part of a scan: the first to go when room is needed.
+    Scan,
+}
+
+/// Changes that recovery still has to apply to pages, asked when a page is loaded.
+pub trait RedoSource: Send + Sync + 'static {
+    /// Whether there are changes for the page.
+    fn pending(&self, page: PageNo) -> bool;
+    /// Applies the page's changes (blank bytes when it was never written) and forgets them. Gives the LSN of the first
+    /// change applied, `None` when the page had them all. See `gannet_page::redo`.
+    fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> Result<Option<Lsn>, Corrupt>;
+}
+
+/// Figures for SHOW STATUS: names as in `Innodb_buffer_pool_pages_*`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PoolStatus {
+    /// Frames that may be in use.
+    pub pages_total: u64,
+    /// Frames in use.
+    pub pages_data: u64,
+    /// Of these, changed and not written back.
+    pub pages_dirty: u64,
+    /// Frames not in use.
+    pub pages_free: u64,
+    /// Size of the data file in pages.
+    pub file_pages: u64,
+    /// Pages of the data file that no tree has.
+    pub file_free_pages: u64,
+}
+
+/// A count that many threads change and few read: one cell for some slots each.
+pub(crate) struct Striped([CachePadded<AtomicI64>; 32]);
+
+impl Striped {
+    fn new() -> Self {
+        Striped(std::array::from_fn(|_| CachePadded::new(AtomicI64::new(0))))
+    }
+
+    pub(crate) fn add(&self, n: i64) {
+        self.0[slot::current() % self.0.len()].fetch_add(n, Relaxed);
+    }
+
+    fn sum(&self) -> u64 {
+        self.0.iter().map(|c| c.load(Relaxed)).sum::<i64>().max(0) as u64
+    }
+}
+
+/// The buffer pool of one store.
+pub struct Pool {
+    pub(crate) arena: Arena,
+    pub(crate) file: File,
+    pub(crate) wal: Arc<dyn Wal>,
+    pub(crate) resident: Resident,
+    pub(crate) gates: Gates,
+    pub(crate) double: DoubleWrite,
+    pub(crate) writing: Writing,
+    pub(crate) space: Space,
+    /// Frames that may be in use; `create` may exceed it by a little.
+    pub(crate) budget: usize,
+    in_use: AtomicI64,
+    pub(crate) dirty: Striped,
+    redo: OnceLock<Arc<dyn RedoSource>>,
+    redo_active: AtomicBool,
+    /// Tasks that wait for a free frame.
+    starved: Mutex<Vec<Waker>>,
+    pub(crate) cleaner: Cleaner,
+    poison: OnceLock<Arc<str>>,
+    store_id: [u8; 16],
+}
+
+/// The background task that keeps frames free.
+pub(crate) struct Cleaner {
+    pub(crate) running: AtomicBool,
+    pub(crate) stop: AtomicBool,
+    pub(crate) called: AtomicBool,
+    pub(crate) waker: Mutex<Option<Waker>>,
+    pub(crate) task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Space maps and the file header are never evicted.
+#[inline]
+pub(crate) fn is_pinned(no: PageNo) -> bool {
+    no.0 == 0 || no.0 % gannet_page::raw::REGION_PAGES == 1
+}
+
+impl Pool {
+    /// Opens the pool of a store, or creates the data file when there is none. Torn pages must have been repaired
+    /// ([`crate::repair`]). With `redo`, pages get their pending changes when they are loaded; the space maps are
+    /// loaded here. The page cleaner is not started: see [`Pool::start_cleaner`].
+    pub fn open(
+        options: &PoolOptions,
+        wal: Arc<dyn Wal>,
+        redo: Option<Arc<dyn RedoSource>>,
+    ) -> Result<Arc<Pool>, Error> {
+        let io = |what| move |e| Error::io(what, e);
+        fs::create_dir_all(&options.dir).map_err(io("create the data directory"))?;
+        let path = options.dir.join(DATA_FILE);
+        let mut how = OpenOptions::read_write().create();
+        if options.direct_io {
+            how = how.direct();
+        }
+        let file = File::open(&path, &how).map_err(io("open the data file"))?;
+        let budget = (options.pool_bytes as usize / PAGE_SIZE).max(48);
+        let max_pages = (options.max_data_bytes / PAGE_SIZE as u64).max(4 * gannet_page::raw::EXTENT_PAGES);
+        let arena = Arena::reserve(max_pages).map_err(io("reserve address space"))?;
+        let double = DoubleWrite::open(&options.dir.join(DOUBLE_FILE), budget, options.direct_io)?;
+        fs::sync_dir(&options.dir).map_err(io("sync the data directory"))?;
+        let pool = Arc::new(Pool {
+            arena,
+            file,
+            wal,
+            resident: Resident::new(budget + budget / 2 + 1024),
+            gates: Gates::new(),
+            double,
+            writing: Writing::default(),
+            space: Space::new(),
+            budget,
+            in_use: AtomicI64::new(0),
+            dirty: Striped::new(),
+            redo: OnceLock::new(),
+            redo_active: AtomicBool::new(false),
+            starved: Mutex::new(Vec::new()),
+            cleaner: Cleaner {
+                running: AtomicBool::new(false),
+                stop: AtomicBool::new(false),
+                called: AtomicBool::new(false),
+                waker: Mutex::new(None),
+                task: Mutex::new(None),
+            },
+            poison: OnceLock::new(),
+            store_id: options.store_id,
+        });
+        if let Some(redo) = redo {
+            pool.redo_active.store(true, Release);
+            let _ = pool.redo.set(redo);
+        }
+        pool.space_open()?;
+        Ok(pool)
+    }
+
+    /// The space of the data file.
+    #[inline]
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// The store's identity, as given when it was opened.
+    pub(crate) fn store_id(&self) -> [u8; 16] {
+        self.store_id
+    }
+
+    /// The log.
+    #[inline]
+    pub fn wal(&self) -> &dyn Wal {
+        &*self.wal
+    }
+
+    /// Every pending change has been applied: pages are no longer asked about.
+    pub fn end_redo(&self) {
+        self.redo_active.store(false, Release);
+    }
+
+    /// Begins a mini-transaction; parks while the log is too far ahead. No latch may be held.
+    pub fn mtr(&self) -> Result<Mtr<'_>, Error> {
+        self.wal.admit()?;
+        Ok(Mtr::new(self))
+    }
+
+    /// Begins an optimistic read.
+    #[inline]
+    pub fn optimistic(&self, no: PageNo) -> Result<OptimisticGuard<'_>, Stop> {
+        OptimisticGuard::new(self, no, true)
+    }
+
+    /// Begins an optimistic read that does not tell the clock.
+    #[inline]
+    pub fn optimistic_scan(&self, no: PageNo) -> Result<OptimisticGuard<'_>, Stop> {
+        OptimisticGuard::new(self, no, false)
+    }
+
+    /// Waits for the shared latch.
+    pub fn shared(&self, no: PageNo) -> Result<SharedGuard<'_>, Stop> {
+        SharedGuard::new(self, no)
+    }
+
+    /// Runs `attempt` until it gives a result or fails, doing in between what its [`Stop`] asks for. `attempt` must let go
+    /// of every latch when it returns.
+    #[inline]
+    pub fn run<T>(&self, attempt: impl FnMut() -> Result<T, Stop>) -> Result<T, Error> {
+        self.run_as(Priority::Normal, attempt)
+    }
+
+    /// [`Pool::run`], loading missing pages with a priority.
+    #[inline]
+    pub fn run_as<T>(
+        &self,
+        priority: Priority,
+        mut attempt: impl FnMut() -> Result<T, Stop>,
+    ) -> Result<T, Error> {
+        match attempt() {
+            Ok(v) => Ok(v),
+            Err(stop) => self.run_again(stop, priority, &mut attempt),
+        }
+    }
+
+    #[cold]
+    fn run_again<T>(
+        &self,
+        first: Stop,
+        priority: Priority,
+        attempt: &mut dyn FnMut() -> Result<T, Stop>,
+    ) -> Result<T, Error> {
+        let mut backoff = Backoff::new();
+        let mut failed: Option<(PageNo, u32)> = None;
+        let mut stop = first;
+        loop {
+            debug_assert_eq!(gannet_base::sync::held(), 0, "INV-BUF-5: a latch is held where the task may park");
+            match stop {
+                Stop::Restart => {
+                    count(Counter::OptimisticRestarts);
+                    backoff.wait();
+                }
+                Stop::Fault(no) => {
+                    if let Err(e) = self.load(no, priority) {
+                        // The pointer that led here may have been outdated: believe the error only when a fresh
+                        // descent leads to the same page again.
+                        let times = failed.take().map_or(1, |(page, n)| if page == no { n + 1 } else { 1 });
+                        if times >= 3 || !matches!(e, Error::Page(_)) {
+                            return Err(e);
+                        }
+                        failed = Some((no, times));
+                    }
+                }
+                Stop::Busy(no) => {
+                    let word = self.arena.state(no);
+                    self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT);
+                }
+                Stop::Grow => self.grow()?,
+                Stop::NoFrame => self.make_room()?,
+                Stop::Failed(e) => return Err(e),
+            }
+            match attempt() {
+                Ok(v) => return Ok(v),
+                Err(next) => stop = next,
+            }
+        }
+    }
+
+    /// Reads one page with `read`, optimistically, until what it gave is validated. `read` may see torn bytes.
+    pub fn read<T>(
+        &self,
+        no: PageNo,
+        mut read: impl FnMut(&OptimisticGuard<'_>) -> Result<T, Corrupt>,
+    ) -> Result<T, Error> {
+        self.run(|| {
+            let guard = self.optimistic(no)?;
+            count(Counter::InnodbBufferPoolReadRequests);
+            let got = read(&guard);
+            guard.validate()?;
+            got.map_err(|c| corrupt(no, Lsn::ZERO, c).into())
+        })
+    }
+
+    /// Makes a page resident if it is not. One task reads it, others wait for that. No latch may be held.
+    pub fn load(&self, no: PageNo, priority: Priority) -> Result<(), Error> {
+        if no.0 >= self.space.file_pages() {
+            return Err(Error::page(no, Lsn::ZERO, "page number is beyond the end of the data file"));
+        }
+        let word = self.arena.state(no);
+        loop {
+            gannet_base::sync::sched_point();
+            let s = word.load(Acquire);
+            match latch(s) {
+                EVICTED => {
+                    self.make_room()?;
+                    if word.compare_exchange(s, guard::state(version(s), TRANSIT), AcqRel, Relaxed).is_ok() {
+                        return self.load_into_frame(no, version(s), priority);
+                    }
+                }
+                TRANSIT => self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Reads the page into its frame, which the caller has put in transit.
+    fn load_into_frame(&self, no: PageNo, v: u64, priority: Priority) -> Result<(), Error> {
+        self.in_use.fetch_add(1, Relaxed);
+        self.resident.insert(no);
+        count(Counter::InnodbBufferPoolReads);
+        let outcome = self.read_frame(no);
+        let end = match &outcome {
+            Ok(()) => guard::state(v + 1, if priority == Priority::Scan { MARKED } else { UNLOCKED }),
+            Err(_) => {
+                self.arena.release(no, 1);
+                self.resident.remove(no);
+                self.in_use.fetch_sub(1, Relaxed);
+                guard::state(v + 1, EVICTED)
+            }
+        };
+        self.arena.state(no).store(end, Release);
+        self.gates.wake(no.0);
+        if outcome.is_err() {
+            self.feed_starved();
+        }
+        outcome
+    }
+
+    fn read_frame(&self, no: PageNo) -> Result<(), Error> {
+        let frame = self.arena.frame(no);
+        // SAFETY: the frame is in transit by our doing: nobody writes it, and optimistic readers copy words only.
+        let n = unsafe { self.file.read_raw(frame.cast(), PAGE_SIZE, no.offset()) }
+            .map_err(|e| Error::page(no, Lsn::ZERO, format!("cannot be read: {e}")))?;
+        count(Counter::InnodbPagesRead);
+        count(Counter::InnodbDataReads);
+        gannet_telemetry::add(Counter::InnodbDataRead, n as u64);
+        // SAFETY: as above.
+        let page = unsafe { &mut *frame };
+        page.0[n..].fill(0);
+        page.verify(no).map_err(|c| corrupt(no, page.lsn(), c))?;
+        if self.redo_active.load(Acquire)
+            && let Some(redo) = self.redo.get()
+            && redo.pending(no)
+            && let Some(first) = redo.apply(no, page).map_err(|c| corrupt(no, page.lsn(), c))?
+        {
+            self.set_dirty(no, first);
+        }
+        if page.type_byte() == 0 {
+            self.set_clean(no);
+            return Err(Error::page(no, Lsn::ZERO, NEVER_WRITTEN));
+        }
+        gannet_page::check(page).map_err(|c| {
+            self.set_clean(no);
+            corrupt(no, page.lsn(), c)
+        })
+    }
+
+    /// Makes a page resident that is about to be formatted, without reading it, and latches it exclusively.
+    pub(crate) fn create(&self, no: PageNo) -> Result<ExclusiveGuard<'_>, Stop> {
+        gannet_base::check!(no.0 < self.space.file_pages(), "a page beyond the end of the data file is created");
+        let word = self.arena.state(no);
+        gannet_base::sync::sched_point();
+        let s = word.load(Acquire);
+        match latch(s) {
+            EVICTED => {
+                if self.in_use.load(Relaxed) > (self.budget + self.budget / 4 + 64) as i64 {
+                    return Err(Stop::NoFrame);
+                }
+                if word.compare_exchange(s, guard::state(version(s), EXCLUSIVE), AcqRel, Relaxed).is_err() {
+                    return Err(Stop::Restart);
+                }
+                self.in_use.fetch_add(1, Relaxed);
+                self.resident.insert(no);
+                count(Counter::InnodbPagesCreated);
+                let mut guard = ExclusiveGuard::acquired(self, no, version(s));
+                self.forget_redo(no, guard.page_mut());
+                if self.in_use.load(Relaxed) > self.low_water() {
+                    self.call_cleaner();
+                }
+                Ok(guard)
+            }
+            TRANSIT => Err(Stop::Busy(no)),
+            _ => {
+                let mut guard = ExclusiveGuard::try_new(self, no).ok_or(Stop::Restart)?;
+                // The page gets a new version even if the caller gives it back unused.
+                guard.page_mut();
+                Ok(guard)
+            }
+        }
+    }
+
+    /// A page created anew needs none of its old changes: consumes them.
+    fn forget_redo(&self, no: PageNo, page: &mut PageBuf) {
+        if self.redo_active.load(Acquire)
+            && let Some(redo) = self.redo.get()
+            && redo.pending(no)
+        {
+            // What comes out does not matter: the page will be formatted.
+            let _ = redo.apply(no, page);
+            page.0.fill(0);
+        }
+    }
+
+    /// Marks a page as changed. The caller holds it exclusively, or in transit.
+    #[inline]
+    pub(crate) fn set_dirty(&self, no: PageNo, lsn: Lsn) {
+        let rec = self.arena.rec_lsn(no);
+        if rec.load(Relaxed) == 0 {
+            rec.store(lsn.0.max(1), Release);
+            self.dirty.add(1);
+        }
+    }
+
+    /// The opposite of [`Pool::set_dirty`].
+    pub(crate) fn set_clean(&self, no: PageNo) {
+        let rec = self.arena.rec_lsn(no);
+        if rec.load(Relaxed) != 0 {
+            rec.store(0, Release);
+            self.dirty.add(-1);
+        }
+    }
+
+    /// Frames in use from which on the cleaner gets to work.
+    pub(crate) fn low_water(&self) -> i64 {
+        (self.budget - (self.budget / 16).clamp(4, 4096)) as i64
+    }
+
+    pub(crate) fn frames_in_use(&self) -> i64 {
+        self.in_use.load(Relaxed)
+    }
+
+    /// Returns when a frame may be taken. Parks if need be; no latch may be held.
+    fn make_room(&self) -> Result<(), Error> {
+        let used = self.frames_in_use();
+        if used > self.low_water() {
+            self.call_cleaner();
+        }
+        if used < self.budget as i64 {
+            return Ok(());
+        }
+        count(Counter::InnodbBufferPoolWaitFree);
+        let _mask = mask_interrupts();
+        let start = now_ns();
+        loop {
+            if self.evict_clean(16) > 0 || self.frames_in_use() < self.budget as i64 {
+                return Ok(());
+            }
+            if !self.cleaner.running.load(Acquire) {
+                self.reclaim(16)?;
+            } else {
+                self.starved.lock().push(waker());
+                self.call_cleaner();
+                if self.frames_in_use() >= self.budget as i64 {
+                    let _ = park(Wait::BufferFree, Some(now_ns() + 50_000_000));
+                }
+            }
+            if now_ns().saturating_sub(start) > Duration::from_secs(20).as_nanos() as u64 {
+                return match self.poisoned() {
+                    Some(e) => Err(e),
+                    None => Err(Error::NoFrames),
+                };
+            }
+        }
+    }
+
+    /// Wakes tasks that wait for frames.
+    pub(crate) fn feed_starved(&self) {
+        let starved = std::mem::take(&mut *self.starved.lock());
+        starved.iter().for_each(Waker::wake);
+    }
+
+    /// Evicts those of `pages` that are clean, unlatched and (unless they were just `written`, which takes the mark away)
+    /// still marked by the clock. Gives how many.
+    pub(crate) fn evict(&self, pages: &mut Vec<PageNo>, written: bool) -> usize {
+        pages.retain(|&no| {
+            let word = self.arena.state(no);
+            gannet_base::sync::sched_point();
+            let s = word.load(Acquire);
+            let candidate = latch(s) == MARKED || (written && latch(s) == UNLOCKED);
+            if !candidate || self.arena.rec_lsn(no).load(Acquire) != 0 {
+                return false;
+            }
+            if word.compare_exchange(s, guard::state(version(s), TRANSIT), AcqRel, Relaxed).is_err() {
+                return false;
+            }
+            // A writer may have come and gone since the clean state was seen, and the clock may have marked it again.
+            if self.arena.rec_lsn(no).load(Acquire) != 0 {
+                word.store(s, Release);
+                self.gates.wake(no.0);
+                return false;
+            }
+            true
+        });
+        pages.sort_unstable();
+        for run in pages.chunk_by(|a, b| a.next() == *b) {
+            self.arena.release(run[0], run.len() as u64);
+        }
+        for &no in &*pages {
+            // Out of the table before the state says so: who makes it resident again enters it again.
+            self.resident.remove(no);
+            let word = self.arena.state(no);
+            word.store(guard::state(version(word.load(Relaxed)) + 1, EVICTED), Release);
+            self.gates.wake(no.0);
+            count(Counter::PagesEvicted);
+        }
+        let n = pages.len();
+        pages.clear();
+        if n > 0 {
+            self.in_use.fetch_sub(n as i64, Relaxed);
+            self.feed_starved();
+        }
+        n
+    }
+
+    /// One step of the clock: marks, or names a candidate for eviction.
+    pub(crate) fn clock(&self, slot: usize) -> Option<PageNo> {
+        let no = self.resident.get(slot)?;
+        if is_pinned(no) {
+            return None;
+        }
+        let word = self.arena.state(no);
+        let s = word.load(Relaxed);
+        match latch(s) {
+            UNLOCKED => {
+                let _ = word.compare_exchange(s, guard::state(version(s), MARKED), Relaxed, Relaxed);
+                None
+            }
+            MARKED => Some(no),
+            _ => None,
+        }
+    }
+
+    /// Evicts up to `want` clean pages without writing any. Gives how many.
+    fn evict_clean(&self, want: usize) -> usize {
+        let mut victims = Vec::with_capacity(want);
+        let mut freed = 0;
+        // Two rounds: the first may only mark.
+        let mut left = 2 * self.resident.len();
+        while left > 0 && freed < want {
+            let step = left.min(64);
+            left -= step;
+            let first = self.resident.advance(step);
+            for i in first..first + step {
+                if let Some(no) = self.clock(i)
+                    && self.arena.rec_lsn(no).load(Relaxed) == 0
+                {
+                    victims.push(no);
+                }
+            }
+            if victims.len() >= want || left == 0 {
+                freed += self.evict(&mut victims, false);
+            }
+        }
+        freed
+    }
+
+    /// Puts the pages of freed extents out of the pool without writing them. Nobody uses them any more, and their
+    /// freeing is durable (INV-BUF-6). Waits for those that are being read or written.
+    pub(crate) fn discard(&self, first: PageNo, pages: u64) {
+        for no in (first.0..first.0 + pages).map(PageNo) {
+            loop {
+                self.wait_not_writing(no);
+                match ExclusiveGuard::new(self, no) {
+                    Ok(guard) => {
+                        if self.is_writing(no) {
+                            continue;
+                        }
+                        self.set_clean(no);
+                        self.resident.remove(no);
+                        guard.evict();
+                        self.in_use.fetch_sub(1, Relaxed);
+                        self.gates.wake(no.0);
+                    }
+                    Err(_) if latch(self.arena.state(no).load(Acquire)) == TRANSIT => {
+                        let word = self.arena.state(no);
+                        self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT);
+                        continue;
+                    }
+                    Err(_) => {}
+                }
+                break;
+            }
+        }
+        self.feed_starved();
+    }
+
+    /// Why pages cannot be written any more, if so.
+    pub fn poisoned(&self) -> Option<Error> {
+        self.poison.get().map(|why| Error::Poisoned(why.clone()))
+    }
+
+    /// After a failed sync nothing is known of what the disk has: no page is written any more.
+    pub(crate) fn poison(&self, what: &str, error: &std::io::Error) -> Error {
+        let why = self.poison.get_or_init(|| format!("cannot {what}: {error}").into());
+        Error::Poisoned(why.clone())
+    }
+
+    /// Figures. Costs no latch.
+    pub fn status(&self) -> PoolStatus {
+        let data = self.frames_in_use().max(0) as u64;
+        PoolStatus {
+            pages_total: self.budget as u64,
+            pages_data: data,
+            pages_dirty: self.dirty.sum().min(data),
+            pages_free: (self.budget as u64).saturating_sub(data),
+            file_pages: self.space.file_pages(),
+            file_free_pages: self.space.free_pages(),
+        }
+    }
+
+    /// Whether a page is resident: for background redo, which has nothing to do for pages that are.
+    pub fn is_resident(&self, no: PageNo) -> bool {
+        no.0 < self.arena.pages() && !matches!(latch(self.arena.state(no).load(Acquire)), EVICTED | TRANSIT)
+    }
+
+    /// How many LSNs the oldest change not written back is behind the log's end is the checkpoint's business; this is the
+    /// page's own: 0 = clean.
+    pub(crate) fn rec_lsn(&self, no: PageNo) -> &AtomicU64 {
+        self.arena.rec_lsn(no)
+    }
+
+    /// The path of the data file of a store.
+    pub fn data_file(dir: &Path) -> PathBuf {
+        dir.join(DATA_FILE)
+    }
+}

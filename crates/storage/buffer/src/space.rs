@@ -1,0 +1,511 @@
+//! The space of the data file: regions of extents of pages; who owns what; growth; giving back.
+//!
+//! What is in memory is the truth about what may be given out (it knows of reservations); the space map pages are what
+//! the log and the disk know, changed in the same mini-transaction as the use they record. At open memory is read from them.
+//!
+//! An extent is *owned* by one tree, *ready* (free and allocated in the file), a *hole* (free, its blocks given back to the
+//! file system), or *retired*: freed by a record that may not be durable yet, so that neither its frames may be thrown away
+//! nor its blocks given back.
+
+use std::collections::{BTreeSet, HashMap};
+
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
+use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
+use gannet_page::raw::{EXTENT_PAGES, Extent, FileHeader, REGION_EXTENTS, REGION_PAGES, SYSTEM, extent};
+use gannet_page::{HEADER_SIZE, PageOp, PageType};
+use gannet_runtime::{Wait, Waker, mask_interrupts, park, waker};
+
+use crate::pool::NEVER_WRITTEN;
+use crate::{Error, ExclusiveGuard, Mtr, Pool, Priority, Stop};
+
+/// Pages kept for the engine's directories, at fixed places: used from the start, to be formatted with [`Mtr::create`].
+pub const META_PAGES: std::ops::Range<u64> = 2..EXTENT_PAGES;
+
+const EXTENT_BYTES: u64 = EXTENT_PAGES * PAGE_SIZE as u64;
+/// Free extents that stay allocated in the file rather than become holes.
+const KEEP_READY: usize = 32;
+/// Owner in memory of an extent that is retired.
+const RETIRED: TreeId = TreeId::MAX;
+
+/// What a tree has.
+#[derive(Default)]
+struct TreeSpace {
+    extents: BTreeSet<u64>,
+    /// Those with free pages.
+    open: BTreeSet<u64>,
+    used: u64,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Every extent of the file, reserved pages included.
+    extents: Vec<Extent>,
+    trees: HashMap<TreeId, TreeSpace>,
+    ready: BTreeSet<u64>,
+    holes: BTreeSet<u64>,
+    retired: Vec<(Lsn, u64)>,
+    growing: bool,
+    waiting: Vec<Waker>,
+}
+
+/// The space of one data file. Changed by [`Mtr::take`] and [`Mtr::free`]; see [`Pool::reserve`], [`Pool::free_tree`].
+pub struct Space {
+    inner: Mutex<Inner>,
+    pages: AtomicU64,
+}
+
+/// Sizes of a tree as the space map has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TreePages {
+    /// Pages in use: nodes and overflow pages.
+    pub used: u64,
+    /// Pages of its extents.
+    pub owned: u64,
+}
+
+impl Space {
+    pub(crate) fn new() -> Self {
+        Space { inner: Mutex::new(Inner::default()), pages: AtomicU64::new(0) }
+    }
+
+    /// Size of the data file in pages.
+    #[inline]
+    pub fn file_pages(&self) -> u64 {
+        self.pages.load(Acquire)
+    }
+
+    /// Pages in extents that nobody owns.
+    pub fn free_pages(&self) -> u64 {
+        let inner = self.inner.lock();
+        (inner.ready.len() + inner.holes.len() + inner.retired.len()) as u64 * EXTENT_PAGES
+    }
+
+    /// What a tree uses.
+    pub fn tree_pages(&self, tree: TreeId) -> TreePages {
+        let inner = self.inner.lock();
+        inner.trees.get(&tree).map_or(TreePages::default(), |t| TreePages {
+            used: t.used,
+            owned: t.extents.len() as u64 * EXTENT_PAGES,
+        })
+    }
+
+    /// All owners of extents: trees, undo, the system itself.
+    pub fn owners(&self) -> Vec<TreeId> {
+        let mut owners: Vec<_> = self.inner.lock().trees.keys().copied().collect();
+        owners.sort_unstable();
+        owners
+    }
+
+    /// Numbers of the pages a tree uses, ascending. For checks.
+    pub fn pages_of(&self, tree: TreeId) -> Vec<PageNo> {
+        let inner = self.inner.lock();
+        let extents = inner.trees.get(&tree).into_iter().flat_map(|t| t.extents.iter().copied());
+        let pages = |e: u64| {
+            let used = inner.extents[e as usize].used;
+            (0..EXTENT_PAGES).filter(move |i| used >> i & 1 == 1).map(move |i| PageNo(e * EXTENT_PAGES + i))
+        };
+        extents.flat_map(pages).collect()
+    }
+
+    /// Notes that a page in use is free again; true when its whole extent is now (and is retired).
+    pub(crate) fn page_freed(&self, no: PageNo) -> bool {
+        self.inner.lock().give_page_back(no)
+    }
+
+    /// The record that freed these extents ends at `lsn`.
+    pub(crate) fn extents_freed(&self, extents: &[u64], lsn: Lsn) {
+        self.inner.lock().retired.extend(extents.iter().map(|&e| (lsn, e)));
+    }
+}
+
+impl Inner {
+    /// Takes a free page of one of the tree's extents, or of a new extent for it. `None` when no extent is ready.
+    fn pick(&mut self, tree: TreeId) -> Option<PageNo> {
+        let open = self.trees.get(&tree).and_then(|t| t.open.first().copied());
+        let e = match open {
+            Some(e) => e,
+            None => {
+                let e = self.ready.pop_first()?;
+                self.own(tree, e);
+                e
+            }
+        };
+        Some(self.pick_in(tree, e))
+    }
+
+    fn own(&mut self, tree: TreeId, e: u64) {
+        self.extents[e as usize] = Extent { owner: tree, used: 0 };
+        let t = self.trees.entry(tree).or_default();
+        t.extents.insert(e);
+        t.open.insert(e);
+    }
+
+    fn pick_in(&mut self, tree: TreeId, e: u64) -> PageNo {
+        let extent = &mut self.extents[e as usize];
+        let i = (!extent.used).trailing_zeros() as u64;
+        extent.used |= 1 << i;
+        let full = extent.used == u64::MAX;
+        let t = self.trees.entry(tree).or_default();
+        t.used += 1;
+        if full {
+            t.open.remove(&e);
+        }
+        PageNo(e * EXTENT_PAGES + i)
+    }
+
+    /// A page is free; true when that empties its extent, which is then retired.
+    fn give_page_back(&mut self, no: PageNo) -> bool {
+        let e = no.0 / EXTENT_PAGES;
+        let extent = &mut self.extents[e as usize];
+        extent.used &= !(1 << (no.0 % EXTENT_PAGES));
+        let (owner, empty) = (extent.owner, extent.used == 0);
+        let Some(t) = self.trees.get_mut(&owner) else {
+            return false;
+        };
+        t.used -= 1;
+        if empty {
+            self.disown(owner, e);
+        } else {
+            t.open.insert(e);
+        }
+        empty
+    }
+
+    fn disown(&mut self, owner: TreeId, e: u64) {
+        self.extents[e as usize] = Extent { owner: RETIRED, used: 0 };
+        if let Some(t) = self.trees.get_mut(&owner) {
+            t.extents.remove(&e);
+            t.open.remove(&e);
+            if t.extents.is_empty() {
+                self.trees.remove(&owner);
+            }
+        }
+    }
+
+    /// A reserved page was not used. An extent that was taken for it goes back.
+    fn unreserve(&mut self, no: PageNo) {
+        let e = no.0 / EXTENT_PAGES;
+        if self.give_page_back(no) {
+            // Nothing of this was logged, unless the extent was already owned and empty on its map; that is put right
+            // when it is given out again.
+            self.extents[e as usize] = Extent::default();
+            self.ready.insert(e);
+        }
+    }
+}
+
+/// Pages set aside for a change, latched and not yet recorded as used. What is not taken goes back on drop.
+pub struct Reservation<'p> {
+    pool: &'p Pool,
+    owner: TreeId,
+    pages: Vec<ExclusiveGuard<'p>>,
+}
+
+impl<'p> Reservation<'p> {
+    /// The owner the pages will have. For a new tree: its id.
+    pub fn owner(&self) -> TreeId {
+        self.owner
+    }
+
+    /// The page that [`Mtr::take`] will give next.
+    pub fn peek(&self) -> Option<PageNo> {
+        self.pages.last().map(ExclusiveGuard::page_no)
+    }
+
+    /// Pages left.
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Whether no page is left.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    pub(crate) fn next_page(&mut self) -> (ExclusiveGuard<'p>, TreeId) {
+        match self.pages.pop() {
+            Some(page) => (page, self.owner),
+            None => panic!("more pages are taken than were reserved"),
+        }
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        if self.pages.is_empty() {
+            return;
+        }
+        let mut inner = self.pool.space.inner.lock();
+        for page in &self.pages {
+            inner.unreserve(page.page_no());
+        }
+    }
+}
+
+impl Pool {
+    /// Sets `n` pages aside for `owner` (a tree, or the engine's own owner of undo pages). They are latched: use them or
+    /// drop them before parking.
+    pub fn reserve(&self, owner: TreeId, n: usize) -> Result<Reservation<'_>, Stop> {
+        let mut picked = Vec::with_capacity(n);
+        {
+            let mut inner = self.space.inner.lock();
+            for _ in 0..n {
+                match inner.pick(owner) {
+                    Some(no) => picked.push(no),
+                    None => {
+                        picked.iter().for_each(|&no| inner.unreserve(no));
+                        return Err(Stop::Grow);
+                    }
+                }
+            }
+        }
+        self.latch_reserved(owner, picked)
+    }
+
+    /// Sets a page in an extent of its own aside: the root of a new tree, whose id is the page's number.
+    pub fn reserve_tree(&self) -> Result<Reservation<'_>, Stop> {
+        let (tree, root) = {
+            let mut inner = self.space.inner.lock();
+            let e = inner.ready.pop_first().ok_or(Stop::Grow)?;
+            let tree = TreeId(e * EXTENT_PAGES);
+            inner.own(tree, e);
+            (tree, inner.pick_in(tree, e))
+        };
+        self.latch_reserved(tree, vec![root])
+    }
+
+    fn latch_reserved(&self, owner: TreeId, picked: Vec<PageNo>) -> Result<Reservation<'_>, Stop> {
+        // Ascending, so that space maps are latched in ascending order when the pages are taken.
+        let mut picked = picked;
+        picked.sort_unstable();
+        let mut r = Reservation { pool: self, owner, pages: Vec::with_capacity(picked.len()) };
+        // Taken from the end: the lowest page comes first.
+        for (i, &no) in picked.iter().enumerate().rev() {
+            match self.create(no) {
+                Ok(guard) => r.pages.push(guard),
+                Err(stop) => {
+                    let mut inner = self.space.inner.lock();
+                    picked[..=i].iter().for_each(|&no| inner.unreserve(no));
+                    drop(inner);
+                    return Err(stop);
+                }
+            }
+        }
+        Ok(r)
+    }
+
+    /// Frees all of a tree's extents; nobody may use the tree any more. The extent of the root goes last, in a
+    /// mini-transaction to which `last` may add changes (the engine's note that the work is done): so what is repeated
+    /// after a crash cannot hit another tree that got the same id. `last` may be called more than once.
+    pub fn free_tree(
+        &self,
+        tree: TreeId,
+        mut last: impl for<'p> FnMut(&mut Mtr<'p>) -> Result<(), Stop>,
+    ) -> Result<Lsn, Error> {
+        let root_extent = tree.0 / EXTENT_PAGES;
+        let extents: Vec<u64> = {
+            let inner = self.space.inner.lock();
+            inner.trees.get(&tree).map_or(Vec::new(), |t| t.extents.iter().copied().collect())
+        };
+        let others: Vec<u64> = extents.iter().copied().filter(|&e| e != root_extent).collect();
+        // One space map per mini-transaction: they are latched in no order among themselves.
+        for chunk in others.chunk_by(|a, b| a / REGION_EXTENTS == b / REGION_EXTENTS) {
+            let mut mtr = self.mtr()?;
+            for &e in chunk {
+                self.space.inner.lock().retire_owned(tree, e);
+                mtr.free_extent(e);
+            }
+            mtr.commit();
+        }
+        self.run(|| {
+            let mut mtr = self.mtr()?;
+            last(&mut mtr)?;
+            if extents.contains(&root_extent) {
+                self.space.inner.lock().retire_owned(tree, root_extent);
+                mtr.free_extent(root_extent);
+            }
+            Ok(mtr.commit())
+        })
+    }
+
+    /// Puts extents whose freeing is durable back into use, most of them as holes. Frames that still hold their pages are
+    /// thrown away, unwritten. Called by the cleaner and before the file grows.
+    pub fn give_back(&self) {
+        let durable = self.wal.durable_lsn();
+        let (due, keep) = {
+            let mut inner = self.space.inner.lock();
+            let (due, later) = inner.retired.drain(..).partition::<Vec<_>, _>(|(lsn, _)| *lsn <= durable);
+            inner.retired = later;
+            (due, KEEP_READY.saturating_sub(inner.ready.len()))
+        };
+        for (i, (_, e)) in due.into_iter().enumerate() {
+            self.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES);
+            let hole = i >= keep && matches!(self.file.punch_hole(e * EXTENT_BYTES, EXTENT_BYTES), Ok(true));
+            let mut inner = self.space.inner.lock();
+            inner.extents[e as usize] = Extent::default();
+            if hole { inner.holes.insert(e) } else { inner.ready.insert(e) };
+        }
+    }
+
+    /// Makes extents ready: freed ones, holes, or new ones at the end of the file. No latch may be held.
+    pub(crate) fn grow(&self) -> Result<(), Error> {
+        self.give_back();
+        let _mask = mask_interrupts();
+        let from = loop {
+            {
+                let mut inner = self.space.inner.lock();
+                if !inner.ready.is_empty() {
+                    return Ok(());
+                }
+                if !inner.growing {
+                    inner.growing = true;
+                    break inner.extents.len() as u64;
+                }
+                inner.waiting.push(waker());
+            }
+            let _ = park(Wait::FileMeta, None);
+        };
+        let outcome = self.grow_alone(from);
+        let waiting = {
+            let mut inner = self.space.inner.lock();
+            inner.growing = false;
+            std::mem::take(&mut inner.waiting)
+        };
+        waiting.iter().for_each(Waker::wake);
+        outcome
+    }
+
+    fn grow_alone(&self, from: u64) -> Result<(), Error> {
+        let hole = self.space.inner.lock().holes.pop_first();
+        if let Some(e) = hole {
+            let allocated = self.file.allocate(e * EXTENT_BYTES, EXTENT_BYTES);
+            let mut inner = self.space.inner.lock();
+            if let Err(error) = allocated {
+                inner.holes.insert(e);
+                return Err(Error::io("allocate space in the data file", error));
+            }
+            inner.ready.insert(e);
+            return Ok(());
+        }
+        let most = self.arena.pages() / EXTENT_PAGES;
+        let mut step = (from / 8).clamp(4, 64).min(most.saturating_sub(from));
+        if step == 0 {
+            return Err(Error::Full);
+        }
+        // The length is durable before any page beyond the old one is used: recovery relies on it.
+        while let Err(error) = self.file.allocate(from * EXTENT_BYTES, step * EXTENT_BYTES) {
+            if step == 1 {
+                return Err(Error::io("extend the data file", error));
+            }
+            step /= 2;
+        }
+        self.file.sync_all().map_err(|e| self.poison("sync the data file", &e))?;
+        self.space.pages.store((from + step) * EXTENT_PAGES, Release);
+        for region in from.div_ceil(REGION_EXTENTS)..(from + step).div_ceil(REGION_EXTENTS) {
+            self.format_region(region)?;
+        }
+        let mut inner = self.space.inner.lock();
+        for e in from..from + step {
+            inner.add(e, Extent::default());
+        }
+        Ok(())
+    }
+
+    /// Writes the space map of a new region; of region 0 also the file header.
+    fn format_region(&self, region: u64) -> Result<(), Error> {
+        self.run(|| {
+            let mut mtr = self.mtr()?;
+            let map = mtr.create(PageNo(region * REGION_PAGES + 1))?;
+            let header = if region == 0 { Some(mtr.create(PageNo(0))?) } else { None };
+            mtr.apply(map, &PageOp::Format { ty: PageType::SpaceMap, owner: SYSTEM });
+            mtr.apply(map, &PageOp::SetExtent { index: 0, owner: SYSTEM, used: u64::MAX });
+            if let Some(header) = header {
+                mtr.apply(header, &PageOp::Format { ty: PageType::FileHeader, owner: SYSTEM });
+                let bytes = FileHeader { store_id: self.store_id() }.encode();
+                mtr.apply(header, &PageOp::Overwrite { at: HEADER_SIZE as u16, bytes: &bytes });
+            }
+            mtr.commit();
+            Ok(())
+        })
+    }
+
+    /// Reads the space maps, or makes those of a new file.
+    pub(crate) fn space_open(&self) -> Result<(), Error> {
+        let io = |what| move |e| Error::io(what, e);
+        let len = self.file.len().map_err(io("read the size of the data file"))?;
+        let extents = len / EXTENT_BYTES;
+        if extents * EXTENT_PAGES > self.arena.pages() {
+            return Err(Error::Full);
+        }
+        if extents == 0 {
+            return self.grow();
+        }
+        self.space.pages.store(extents * EXTENT_PAGES, Release);
+        let never_written = |no| match self.load(no, Priority::Normal) {
+            Err(Error::Page(e)) if e.what == NEVER_WRITTEN => Ok(true),
+            other => other.map(|()| false),
+        };
+        if never_written(PageNo(0))? {
+            // The file was made, and nothing that came after it reached the log.
+            if !never_written(PageNo(1))? {
+                return Err(Error::page(PageNo(0), Lsn::ZERO, "the data file has lost its header"));
+            }
+            self.format_region(0)?;
+        }
+        {
+            let header = self.run(|| {
+                let page = self.shared(PageNo(0))?;
+                FileHeader::decode(&page).map_err(|c| crate::error::corrupt(PageNo(0), page.lsn(), c).into())
+            })?;
+            if header.store_id != self.store_id() {
+                return Err(Error::page(PageNo(0), Lsn::ZERO, "the data file belongs to another store"));
+            }
+        }
+        for region in 0..extents.div_ceil(REGION_EXTENTS) {
+            let no = PageNo(region * REGION_PAGES + 1);
+            if never_written(no)? {
+                // The file had grown and the new region's map never reached the log: nothing in it was ever used.
+                self.format_region(region)?;
+            }
+            self.run(|| {
+                let map = self.shared(no)?;
+                let mut inner = self.space.inner.lock();
+                for index in 0..REGION_EXTENTS.min(extents - region * REGION_EXTENTS) {
+                    inner.add(region * REGION_EXTENTS + index, extent(&*map, index));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn retire_owned(&mut self, tree: TreeId, e: u64) {
+        if let Some(t) = self.trees.get_mut(&tree) {
+            t.used -= (self.extents[e as usize].used.count_ones() as u64).min(t.used);
+        }
+        self.disown(tree, e);
+    }
+
+    /// Enters an extent of the file as its space map has it.
+    fn add(&mut self, e: u64, extent: Extent) {
+        debug_assert_eq!(e as usize, self.extents.len());
+        self.extents.push(extent);
+        if e % REGION_EXTENTS == 0 {
+            // The space map itself and what is kept beside it.
+            self.extents[e as usize] = Extent { owner: SYSTEM, used: u64::MAX };
+        } else if extent.owner.is_zero() {
+            // Whether its blocks are allocated is not recorded; allocating them again costs little.
+            self.holes.insert(e);
+        } else {
+            let t = self.trees.entry(extent.owner).or_default();
+            t.extents.insert(e);
+            t.used += extent.used.count_ones() as u64;
+            if extent.used != u64::MAX {
+                t.open.insert(e);
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Writing pages back: one way for the checkpoint's sweep, the cleaner and eviction.
+//!
+//! A batch: copy each page under a shared latch; wait until the log is durable up to the copies' LSNs; seal the copies;
+//! write them to a slot of the double-write file and sync it; write them in place; sync the data file; a page that is
+//! still what was copied is clean.
+
+use std::collections::HashSet;
+
+use gannet_base::sync::atomic::{Ordering::*, fence};
+use gannet_base::sync::{Arc, Backoff, Mutex};
+use gannet_base::{Lsn, PAGE_SIZE, PageNo};
+use gannet_runtime::{Wait, now_ns, park, waker};
+use gannet_telemetry::{Counter, add, count};
+
+use crate::double::Slot;
+use crate::guard::{EXCLUSIVE, TRANSIT, latch};
+use crate::{Error, ExclusiveGuard, Pool, SharedGuard};
+
+/// Pages being written in place: two tasks must not write one page at the same time, the older copy could come last.
+/// Keys of the gates for their waiters: the page number with the top bit set.
+#[derive(Default)]
+pub(crate) struct Writing(pub(crate) Mutex<HashSet<PageNo>>);
+
+const WRITE_KEY: u64 = 1 << 63;
+
+/// Time between two rounds of the cleaner with nothing to do, in nanoseconds.
+const CLEANER_PAUSE_NS: u64 = 200_000_000;
+
+/// A page copied into a batch: its number and the LSN of the copy.
+type Copied = (PageNo, Lsn);
+
+impl Pool {
+    pub(crate) fn is_writing(&self, no: PageNo) -> bool {
+        self.writing.0.lock().contains(&no)
+    }
+
+    /// Waits until nobody is writing the page in place.
+    pub(crate) fn wait_not_writing(&self, no: PageNo) {
+        while self.is_writing(no) {
+            self.gates.wait(no.0 | WRITE_KEY, Wait::PageWrite, || self.is_writing(no));
+        }
+    }
+
+    /// Writes those of `pages` back that are dirty and not being written by another task. At most a batch.
+    fn write_batch(&self, pages: &[PageNo]) -> Result<(), Error> {
+        if let Some(e) = self.poisoned() {
+            return Err(e);
+        }
+        let mut slot = self.double.acquire();
+        let mut copied = Vec::with_capacity(pages.len());
+        for &no in pages.iter().take(self.double.batch) {
+            if self.writing.0.lock().insert(no) {
+                match self.copy_dirty(no, &mut slot.buf[copied.len() * PAGE_SIZE..][..PAGE_SIZE]) {
+                    Some(lsn) => copied.push((no, lsn)),
+                    None => self.end_writing(no),
+                }
+            }
+        }
+        let outcome = if copied.is_empty() { Ok(()) } else { self.write_copies(&mut slot, &copied) };
+        for &(no, lsn) in &copied {
+            if outcome.is_ok() {
+                self.settle(no, lsn);
+            }
+            self.end_writing(no);
+        }
+        self.double.release(slot);
+        outcome
+    }
+
+    fn end_writing(&self, no: PageNo) {
+        self.writing.0.lock().remove(&no);
+        self.gates.wake(no.0 | WRITE_KEY);
+    }
+
+    /// Copies a dirty page into `out`; `None` when it is clean or not resident.
+    fn copy_dirty(&self, no: PageNo, out: &mut [u8]) -> Option<Lsn> {
+        let page = SharedGuard::new(self, no).ok()?;
+        if self.rec_lsn(no).load(Acquire) == 0 {
+            return None;
+        }
+        out.copy_from_slice(page.bytes());
+        Some(page.lsn())
+    }
+
+    fn write_copies(&self, slot: &mut Slot, copied: &[Copied]) -> Result<(), Error> {
+        let newest = copied.iter().map(|c| c.1).max().unwrap_or(Lsn::ZERO);
+        // INV-BUF-4: the log first.
+        self.wal.wait_durable(newest)?;
+        for page in slot.buf[..copied.len() * PAGE_SIZE].chunks_exact_mut(PAGE_SIZE) {
+            gannet_page::header::seal(page);
+        }
+        self.double.write(slot, copied.len()).map_err(|e| Error::io("write the double-write file", e))?;
+        self.double.sync().map_err(|e| self.poison("sync the double-write file", &e))?;
+        let parts: Vec<(u64, &[u8])> =
+            copied.iter().zip(slot.buf.chunks_exact(PAGE_SIZE)).map(|((no, _), page)| (no.offset(), page)).collect();
+        self.file.write_many(&parts).map_err(|e| Error::io("write the data file", e))?;
+        add(Counter::InnodbDataWrites, copied.len() as u64);
+        add(Counter::InnodbDataWritten, (copied.len() * PAGE_SIZE) as u64);
+        add(Counter::InnodbPagesWritten, copied.len() as u64);
+        add(Counter::InnodbBufferPoolPagesFlushed, copied.len() as u64);
+        count(Counter::InnodbDataFsyncs);
+        self.file.sync_data().map_err(|e| self.poison("sync the data file", &e))
+    }
+
+    /// After a page's copy is on disk: clean if the page is still that copy, else dirty since then.
+    fn settle(&self, no: PageNo, lsn: Lsn) {
+        let Ok(page) = ExclusiveGuard::new(self, no) else {
+            return;
+        };
+        if page.lsn() == lsn {
+            self.set_clean(no);
+        } else if self.rec_lsn(no).load(Relaxed) != 0 {
+            self.rec_lsn(no).store(lsn.0.max(1), Release);
+        }
+    }
+
+    /// Sectors of the resident set for [`Pool::sweep`].
+    pub fn sectors(&self) -> usize {
+        (self.resident.len() / 1024).clamp(1, 64)
+    }
+
+    /// Writes back what is dirty in a sector. Gives an LSN: every change below it of a page that was in the sector is on
+    /// disk. The checkpoint may be the least of all sectors' latest LSNs, provided that it is durable in the log and that
+    /// each of these sweeps began after the last pending redo was applied.
+    pub fn sweep(&self, sector: usize) -> Result<Lsn, Error> {
+        let from = self.wal.tail_lsn();
+        // A writer that reserved its LSN below `from` held its latch before: it is seen below.
+        fence(SeqCst);
+        let len = self.resident.len() / self.sectors();
+        let range = sector * len..if sector + 1 == self.sectors() { self.resident.len() } else { (sector + 1) * len };
+        let mut batch = Vec::with_capacity(self.double.batch);
+        let mut again = Vec::new();
+        for slot in range {
+            if let Some(no) = self.resident.get(slot)
+                && self.dirty_before(no, from)
+            {
+                batch.push(no);
+                if batch.len() == self.double.batch {
+                    self.sweep_batch(&mut batch, from, &mut again)?;
+                }
+            }
+        }
+        self.sweep_batch(&mut batch, from, &mut again)?;
+        while !again.is_empty() {
+            let mut rest = std::mem::take(&mut again);
+            for chunk in rest.chunks_mut(self.double.batch) {
+                self.wait_not_writing(chunk[0]);
+                let mut batch: Vec<_> = chunk.iter().copied().filter(|&no| self.dirty_before(no, from)).collect();
+                self.sweep_batch(&mut batch, from, &mut again)?;
+            }
+        }
+        Ok(from)
+    }
+
+    /// Writes a batch and names those pages that still have a change below `from` (another task was writing them).
+    fn sweep_batch(&self, batch: &mut Vec<PageNo>, from: Lsn, again: &mut Vec<PageNo>) -> Result<(), Error> {
+        if !batch.is_empty() {
+            self.write_batch(batch)?;
+            again.extend(batch.drain(..).filter(|&no| self.dirty_before(no, from)));
+        }
+        Ok(())
+    }
+
+    /// Whether the page has a change below `from` that may not be on disk. Waits out an exclusive latch: its holder may
+    /// have reserved such an LSN without having marked the page yet.
+    fn dirty_before(&self, no: PageNo, from: Lsn) -> bool {
+        let word = self.arena.state(no);
+        let mut backoff = Backoff::new();
+        while latch(word.load(SeqCst)) == EXCLUSIVE {
+            backoff.wait();
+        }
+        if latch(word.load(SeqCst)) == TRANSIT {
+            self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT);
+        }
+        let rec = self.rec_lsn(no).load(Acquire);
+        rec != 0 && rec < from.0
+    }
+
+    /// Writes back everything that is dirty now. Gives an LSN below which every change is on disk.
+    pub fn flush_all(&self) -> Result<Lsn, Error> {
+        let mut least = Lsn::MAX;
+        for sector in 0..self.sectors() {
+            least = least.min(self.sweep(sector)?);
+        }
+        Ok(least)
+    }
+
+    /// Goes round with the clock until `want` frames are free, writing back where no clean candidates are left.
+    /// Gives how many were freed.
+    pub(crate) fn reclaim(&self, want: usize) -> Result<usize, Error> {
+        let (mut freed, mut clean, mut dirty) = (0, Vec::new(), Vec::new());
+        let mut left = 3 * self.resident.len();
+        while left > 0 && freed < want {
+            let step = left.min(64);
+            left -= step;
+            let first = self.resident.advance(step);
+            for no in (first..first + step).filter_map(|i| self.clock(i)) {
+                if self.rec_lsn(no).load(Relaxed) == 0 {
+                    clean.push(no);
+                } else if dirty.len() < self.double.batch {
+                    dirty.push(no);
+                }
+            }
+            freed += self.evict(&mut clean, false);
+            if dirty.len() == self.double.batch || (left == 0 && !dirty.is_empty()) {
+                self.write_batch(&dirty)?;
+                freed += self.evict(&mut dirty, true);
+            }
+        }
+        Ok(freed)
+    }
+
+    /// Starts the page cleaner: it evicts ahead of need and gives freed extents back.
+    pub fn start_cleaner(self: &Arc<Self>) {
+        if self.cleaner.running.swap(true, AcqRel) {
+            return;
+        }
+        self.cleaner.stop.store(false, Release);
+        let pool = self.clone();
+        *self.cleaner.task.lock() = Some(gannet_runtime::spawn("page cleaner", move || pool.clean_until_stopped()));
+    }
+
+    /// Stops the page cleaner and waits for its end.
+    pub fn stop_cleaner(&self) {
+        self.cleaner.stop.store(true, Release);
+        self.call_cleaner();
+        let task = self.cleaner.task.lock().take();
+        if let Some(task) = task {
+            let _ = task.join();
+        }
+        self.cleaner.running.store(false, Release);
+        self.feed_starved();
+    }
+
+    /// Tells the cleaner that frames run short.
+    pub(crate) fn call_cleaner(&self) {
+        if !self.cleaner.called.load(Relaxed) && !self.cleaner.called.swap(true, AcqRel) {
+            let waker = self.cleaner.waker.lock().clone();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    fn clean_until_stopped(&self) {
+        *self.cleaner.waker.lock() = Some(waker());
+        while !self.cleaner.stop.load(Acquire) {
+            self.cleaner.called.store(false, Release);
+            let over = self.frames_in_use() - self.low_water();
+            let worked = over > 0 && matches!(self.reclaim(over as usize + 8), Ok(n) if n > 0);
+            self.give_back();
+            if worked && self.frames_in_use() > self.low_water() {
+                continue;
+            }
+            if !self.cleaner.called.load(Acquire) || !worked {
+                let pause = if over > 0 { 5_000_000 } else { CLEANER_PAUSE_NS };
+                let _ = park(Wait::Background, Some(now_ns() + pause));
+            }
+        }
+        *self.cleaner.waker.lock() = None;
+    }
+}
