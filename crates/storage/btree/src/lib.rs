@@ -127,7 +127,11 @@ impl Tree {
         self.pool.run(|| {
             let mut mtr = self.pool.mtr()?;
             let leaf = self.leaf_for_write(&mut mtr, key, value.len())?;
-            if leaf.found() { leaf.replace(&mut mtr, value) } else { leaf.insert(&mut mtr, key, value) }
+            if leaf.found() {
+                leaf.replace(&mut mtr, value)
+            } else {
+                leaf.insert(&mut mtr, key, value)
+            }
             mtr.commit();
             Ok(leaf.found())
         })

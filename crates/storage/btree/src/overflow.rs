@@ -2,9 +2,9 @@
 
 use gannet_base::{Lsn, PageNo};
 use gannet_buffer::{Error, Mtr, Stop};
+use gannet_page::PageBytes;
 use gannet_page::PageOp;
 use gannet_page::raw::{OVERFLOW_DATA, OVERFLOW_SPACE, overflow};
-use gannet_page::PageBytes;
 
 use crate::Tree;
 

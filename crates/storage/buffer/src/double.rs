@@ -50,8 +50,7 @@ impl DoubleWrite {
             file.allocate(0, len).map_err(io("allocate the double-write file"))?;
             file.sync_all().map_err(io("sync the double-write file"))?;
         }
-        let slots =
-            (0..SLOTS).map(|number| Slot { number, buf: AlignedBuf::zeroed(batch * PAGE_SIZE) }).collect();
+        let slots = (0..SLOTS).map(|number| Slot { number, buf: AlignedBuf::zeroed(batch * PAGE_SIZE) }).collect();
         Ok(DoubleWrite { file, batch, free: Mutex::new((slots, Vec::new())) })
     }
 

@@ -16,9 +16,9 @@
 
 use std::ops::Deref;
 
+use gannet_base::PageNo;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*, fence};
 use gannet_base::sync::{Backoff, note_acquired, note_released, sched_point};
-use gannet_base::PageNo;
 use gannet_page::bytes::WORDS;
 use gannet_page::{PageBuf, PageBytes};
 
@@ -112,7 +112,11 @@ impl<'p> OptimisticGuard<'p> {
         // The loads of content above must not move below the load of the state.
         fence(Acquire);
         let s = self.state.load(Relaxed);
-        if version(s) == self.version && latch(s) < TRANSIT && latch(s) != EVICTED { Ok(()) } else { Err(Stop::Restart) }
+        if version(s) == self.version && latch(s) < TRANSIT && latch(s) != EVICTED {
+            Ok(())
+        } else {
+            Err(Stop::Restart)
+        }
     }
 
     /// Takes the exclusive latch if nothing has changed since the guard was taken; then all that was read is right too.

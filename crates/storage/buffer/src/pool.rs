@@ -241,11 +241,7 @@ impl Pool {
 
     /// [`Pool::run`], loading missing pages with a priority.
     #[inline]
-    pub fn run_as<T>(
-        &self,
-        priority: Priority,
-        mut attempt: impl FnMut() -> Result<T, Stop>,
-    ) -> Result<T, Error> {
+    pub fn run_as<T>(&self, priority: Priority, mut attempt: impl FnMut() -> Result<T, Stop>) -> Result<T, Error> {
         match attempt() {
             Ok(v) => Ok(v),
             Err(stop) => self.run_again(stop, priority, &mut attempt),

@@ -1,8 +1,8 @@
 //! The set of resident pages: a bounded open-addressing table of page numbers. The clock hand and the checkpoint sweep
 //! go round its slots; nobody looks pages up in it.
 
-use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
 use gannet_base::PageNo;
+use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
 
 const EMPTY: u64 = 0;
 const TOMB: u64 = 1;

@@ -84,10 +84,10 @@ impl Space {
     /// What a tree uses.
     pub fn tree_pages(&self, tree: TreeId) -> TreePages {
         let inner = self.inner.lock();
-        inner.trees.get(&tree).map_or(TreePages::default(), |t| TreePages {
-            used: t.used,
-            owned: t.extents.len() as u64 * EXTENT_PAGES,
-        })
+        inner
+            .trees
+            .get(&tree)
+            .map_or(TreePages::default(), |t| TreePages { used: t.used, owned: t.extents.len() as u64 * EXTENT_PAGES })
     }
 
     /// All owners of extents: trees, undo, the system itself.
@@ -344,7 +344,11 @@ impl Pool {
             let hole = i >= keep && matches!(self.file.punch_hole(e * EXTENT_BYTES, EXTENT_BYTES), Ok(true));
             let mut inner = self.space.inner.lock();
             inner.extents[e as usize] = Extent::default();
-            if hole { inner.holes.insert(e) } else { inner.ready.insert(e) };
+            if hole {
+                inner.holes.insert(e)
+            } else {
+                inner.ready.insert(e)
+            };
         }
     }
 

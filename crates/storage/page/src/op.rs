@@ -4,8 +4,8 @@
 //! Encoding: one kind byte (append-only list), then the fields in order: page positions, lengths, page numbers and owners as varints,
 //! a bitmap as `u64`, byte strings preceded by their length as a varint.
 
-use gannet_base::{Reader, Writer};
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
+use gannet_base::{Reader, Writer};
 
 use crate::{Corrupt, PageBuf, PageType, edit, raw};
 
@@ -154,9 +154,7 @@ impl<'a> PageOp<'a> {
             FREE => PageOp::Free,
             FORMAT_OVERFLOW => PageOp::FormatOverflow { owner: tree(r)?, next: page(r)?, bytes: bytes(r)? },
             SET_EXTENT => PageOp::SetExtent { index: small(r)?, owner: tree(r)?, used: r.u64()? },
-            FORMAT_UNDO => {
-                PageOp::FormatUndo { owner: tree(r)?, stream: r.varint()?, prev: page(r)?, next: page(r)? }
-            }
+            FORMAT_UNDO => PageOp::FormatUndo { owner: tree(r)?, stream: r.varint()?, prev: page(r)?, next: page(r)? },
             APPEND => PageOp::Append { at: small(r)?, bytes: bytes(r)? },
             OVERWRITE => PageOp::Overwrite { at: small(r)?, bytes: bytes(r)? },
             SET_LINKS => PageOp::SetLinks { prev: page(r)?, next: page(r)? },
