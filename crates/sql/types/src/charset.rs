@@ -177,8 +177,8 @@ impl Charset {
         if self.is_single_byte() { 1 } else { decode_utf8(bytes).map_or(1, |(_, n)| n) }
     }
 
-    /// The first character and its byte length. Bytes that are not well formed give U+FFFD... never a panic; `binary` maps bytes
-    /// to U+0000..U+00FF.
+    /// The first character and its byte length. Bytes that are not well formed give U+FFFD, one at a time; `binary`
+    /// maps bytes to U+0000..U+00FF.
     pub fn decode(self, bytes: &[u8]) -> Option<(char, usize)> {
         let first = *bytes.first()?;
         Some(match self {
@@ -252,14 +252,21 @@ pub(crate) fn decode_utf8(bytes: &[u8]) -> Option<(char, usize)> {
     if first < 0x80 {
         return Some((first as char, 1));
     }
-    let len = match first {
-        0xC2..=0xDF => 2,
-        0xE0..=0xEF => 3,
-        0xF0..=0xF4 => 4,
+    let tail = |i: usize| bytes.get(i).filter(|b| **b & 0xC0 == 0x80).map(|b| u32::from(*b & 0x3F));
+    let (code, len) = match first {
+        0xC2..=0xDF => (u32::from(first & 0x1F) << 6 | tail(1)?, 2),
+        0xE0..=0xEF => {
+            let code = u32::from(first & 0xF) << 12 | tail(1)? << 6 | tail(2)?;
+            (if code < 0x800 { return None } else { code }, 3)
+        }
+        0xF0..=0xF4 => {
+            let code = u32::from(first & 7) << 18 | tail(1)? << 12 | tail(2)? << 6 | tail(3)?;
+            (if code < 0x10000 { return None } else { code }, 4)
+        }
         _ => return None,
     };
-    let text = std::str::from_utf8(bytes.get(..len)?).ok()?;
-    Some((text.chars().next()?, len))
+    // Surrogates and what is beyond U+10FFFF fail here.
+    char::from_u32(code).map(|c| (c, len))
 }
 
 /// Iterator over the characters of a byte string.

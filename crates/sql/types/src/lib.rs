@@ -22,3 +22,6 @@ pub use mode::SqlMode;
 pub use sqltype::{SqlType, TypeId};
 pub use temporal::{Date, DateTime, Time, TimeZone, Timestamp};
 pub use value::{Value, ValueRef};
+
+#[cfg(test)]
+mod testing;

@@ -2,7 +2,7 @@
 
 use super::{Collation, CollationId};
 use crate::charset::Charset;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::sql_err;
 
 /// How firmly a text holds on to its collation; lower is firmer. The numbers are those of `COERCIBILITY()`.
@@ -48,52 +48,58 @@ impl CollationSource {
     }
 }
 
-/// The collation of an operation on two texts; error 1267 if there is none. `operation` is what the error names (`=`, `concat`).
-pub fn aggregate(a: CollationSource, b: CollationSource, operation: &str) -> Result<CollationSource> {
-    let mixed = || {
-        sql_err!(
-            CantAggregate2Collations,
-            a.collation.get().name,
-            a.coercibility.as_str(),
-            b.collation.get().name,
-            b.coercibility.as_str(),
-            operation
-        )
-    };
-    let merged = pair(a, b).ok_or_else(mixed)?;
-    if merged.coercibility == Coercibility::None && !matches!(operation, "concat" | "union") {
-        Err(mixed())
-    } else {
-        Ok(merged)
-    }
+/// What an operation needs the collation for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// It compares: two implicit collations that differ are an error.
+    Compare,
+    /// It makes text: two implicit collations that differ leave text of coercibility `None`.
+    Result,
 }
 
-/// As [`aggregate`] over any number of texts; error 1267 for two, 1270 for three, 1271 for more.
+/// The collation in which two texts are compared: [`aggregate_for`] of two, to compare.
+pub fn aggregate(a: CollationSource, b: CollationSource, operation: &str) -> Result<CollationSource> {
+    aggregate_for(&[a, b], Purpose::Compare, operation)
+}
+
+/// The collation in which texts are compared: [`aggregate_for`], to compare.
 pub fn aggregate_all(sources: &[CollationSource], operation: &str) -> Result<CollationSource> {
+    aggregate_for(sources, Purpose::Compare, operation)
+}
+
+/// The collation of an operation on any number of texts; error 1267 for two, 1270 for three, 1271 for more if there is none.
+/// `operation` is what the error names (`=`, `concat`).
+pub fn aggregate_for(sources: &[CollationSource], purpose: Purpose, operation: &str) -> Result<CollationSource> {
     let Some((first, rest)) = sources.split_first() else {
         return Ok(CollationSource::new(CollationId::BINARY, Coercibility::Ignorable));
     };
-    let merged = rest.iter().try_fold(*first, |a, b| pair(a, *b)).filter(|m| m.coercibility != Coercibility::None);
-    merged.map_or_else(
-        || match sources {
-            [a, b] => aggregate(*a, *b, operation),
-            [a, b, c] => {
-                let name = |s: &CollationSource| s.collation.get().name;
-                Err(sql_err!(
-                    CantAggregate3Collations,
-                    name(a),
-                    a.coercibility.as_str(),
-                    name(b),
-                    b.coercibility.as_str(),
-                    name(c),
-                    c.coercibility.as_str(),
-                    operation
-                ))
-            }
-            _ => Err(sql_err!(CantAggregateNcollations, operation)),
-        },
-        Ok,
-    )
+    let merged = rest.iter().try_fold(*first, |a, b| pair(a, *b));
+    match merged {
+        Some(m) if m.coercibility != Coercibility::None || purpose == Purpose::Result || rest.is_empty() => Ok(m),
+        _ => Err(mixed(sources, operation)),
+    }
+}
+
+#[cold]
+fn mixed(sources: &[CollationSource], operation: &str) -> SqlError {
+    let name = |s: &CollationSource| s.collation.get().name;
+    match sources {
+        [a, b] => {
+            sql_err!(
+                CantAggregate2Collations,
+                name(a),
+                a.coercibility.as_str(),
+                name(b),
+                b.coercibility.as_str(),
+                operation
+            )
+        }
+        [a, b, c] => {
+            let (x, y, z) = (a.coercibility.as_str(), b.coercibility.as_str(), c.coercibility.as_str());
+            sql_err!(CantAggregate3Collations, name(a), x, name(b), y, name(c), z, operation)
+        }
+        _ => sql_err!(CantAggregateNcollations, operation),
+    }
 }
 
 /// `None`: no collation. Coercibility `None` in the result: two implicit collations that a firmer third may still settle.

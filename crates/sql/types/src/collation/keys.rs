@@ -1,7 +1,7 @@
 //! Self-delimiting, order-preserving encodings of text for index keys.
 //!
 //! Bytes, NO PAD: 00 is escaped as 00 FF, the end is 00 00.
-//! Weights, NO PAD: big-endian 16-bit weights (never 0000), the end is 0000.
+//! Weights, NO PAD: big-endian 16-bit weights (never 0000); each level ends with 0000.
 //! PAD SPACE: trailing spaces are cut. The end compares like an endless run of spaces, so runs of spaces and the end share a code: the
 //! space's own unit, then a byte: 01 if what follows the run is less than a space, 02 for the end, 03 if it is greater. A run carries its
 //! length, at most 254 in a byte; longer runs chain. With 01 a longer run is greater, with 03 it is less (the byte is inverted).
@@ -29,7 +29,17 @@ impl Collation {
             (Pad::PadSpace, _) => {
                 let text = trim_spaces(text);
                 let space = self.space_weight();
-                padded(self.weights(text), space, out, |w, out| out.extend_from_slice(&w.to_be_bytes()));
+                let mut weights = Vec::new();
+                self.for_weights(text, |w| weights.push(w));
+                // Characters that weigh a space, or nothing, may be last too.
+                let end = weights.iter().rposition(|w| *w != space).map_or(0, |i| i + 1);
+                if self.byte_weights() {
+                    padded(weights[..end].iter().copied(), space, out, |w, out| out.push(w as u8));
+                } else {
+                    padded(weights[..end].iter().copied(), space, out, |w, out| {
+                        out.extend_from_slice(&w.to_be_bytes())
+                    });
+                }
             }
         }
     }
@@ -49,15 +59,18 @@ impl Collation {
                 }
                 i += 1;
             },
-            (Pad::NoPad, _) => loop {
-                i += 2;
-                if at(i - 2)? == 0 && at(i - 1)? == 0 {
-                    return Some(i);
+            (Pad::NoPad, algorithm) => {
+                // Between levels stands what stands at the end.
+                let mut levels = if let Algorithm::Uca(_, n) = algorithm { n } else { 1 };
+                while levels > 0 {
+                    i += 2;
+                    levels -= u8::from(at(i - 2)? == 0 && at(i - 1)? == 0);
                 }
-            },
-            (Pad::PadSpace, algorithm) => {
+                Some(i)
+            }
+            (Pad::PadSpace, _) => {
                 let space = self.space_weight();
-                let width = if algorithm == Algorithm::Bytes { 1 } else { 2 };
+                let width = if self.byte_weights() { 1 } else { 2 };
                 loop {
                     let unit =
                         if width == 1 { u16::from(at(i)?) } else { u16::from(at(i)?) << 8 | u16::from(at(i + 1)?) };

@@ -6,15 +6,20 @@
 mod aggregate;
 mod keys;
 mod like;
+mod simple_data;
 mod table;
+mod uca;
 
 use crate::charset::{Charset, decode_utf8};
 use crate::error::Result;
 use crate::sql_err;
-pub use aggregate::{Coercibility, CollationSource, aggregate, aggregate_all};
+pub use aggregate::{Coercibility, CollationSource, Purpose, aggregate, aggregate_all, aggregate_for};
 pub use like::LikePattern;
+use simple_data::{GENERAL, GENERAL_PAGES};
 use std::cmp::Ordering;
 pub use table::COLLATIONS;
+pub use uca::Uca;
+use uca::{ASCII_900, Elements};
 
 /// MySQL's number of a collation, as on the wire and in the dictionary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -50,8 +55,12 @@ pub enum Algorithm {
     Bytes,
     /// ASCII letters fold to upper case.
     Ascii,
-    /// One weight a character: upper case, accents stripped, as `utf8mb4_general_ci`.
+    /// One weight a byte.
+    Table(&'static [u8; 256]),
+    /// One weight a character: upper case, accents stripped, all beyond the basic plane alike.
     General,
+    /// Collation elements of a table; the levels that count, 1 to 3.
+    Uca(Uca, u8),
 }
 
 impl CollationId {
@@ -119,7 +128,7 @@ impl Collation {
         found.unwrap_or(&COLLATIONS[0])
     }
 
-    /// Case-sensitive, accent-sensitive: bytes compare.
+    /// Bytes compare: case and accents count.
     pub fn is_bytes(&self) -> bool {
         self.algorithm == Algorithm::Bytes
     }
@@ -138,48 +147,70 @@ impl Collation {
     }
 
     fn compare_weights(&self, a: &[u8], b: &[u8]) -> Ordering {
-        let (mut x, mut y) = (self.weights(a), self.weights(b));
-        loop {
-            match (x.next(), y.next()) {
-                (Some(p), Some(q)) if p == q => {}
-                (Some(p), Some(q)) => return p.cmp(&q),
-                (None, None) => return Ordering::Equal,
-                (p, q) if self.pad == Pad::NoPad => return p.is_some().cmp(&q.is_some()),
-                (Some(p), None) => {
-                    return std::iter::once(p)
-                        .chain(x)
-                        .map(|w| w.cmp(&SPACE))
-                        .find(|o| o.is_ne())
-                        .unwrap_or(Ordering::Equal);
+        let (pad, space, charset) = (self.pad, self.space_weight(), self.charset);
+        match self.algorithm {
+            Algorithm::Bytes => a.cmp(b),
+            Algorithm::Ascii => compare_iters(ascii(a), ascii(b), pad, space),
+            Algorithm::Table(t) => compare_iters(table(t, a), table(t, b), pad, space),
+            Algorithm::General => {
+                let n = common_ascii(a, b, |x, y| x.to_ascii_uppercase() == y.to_ascii_uppercase());
+                compare_iters(general(charset, &a[n..]), general(charset, &b[n..]), pad, space)
+            }
+            Algorithm::Uca(Uca::V900, 1) => {
+                let n = common_ascii(a, b, |x, y| ASCII_900[usize::from(x)] == ASCII_900[usize::from(y)]);
+                let (a, b) = (&a[n..], &b[n..]);
+                // Two ASCII characters that both weigh something decide.
+                if let (Some(x @ 0..=0x7F), Some(y @ 0..=0x7F)) = (a.first(), b.first()) {
+                    let (x, y) = (ASCII_900[usize::from(*x)], ASCII_900[usize::from(*y)]);
+                    if x != 0 && y != 0 {
+                        return x.cmp(&y);
+                    }
                 }
-                (None, Some(q)) => {
-                    return std::iter::once(q)
-                        .chain(y)
-                        .map(|w| SPACE.cmp(&w))
-                        .find(|o| o.is_ne())
-                        .unwrap_or(Ordering::Equal);
-                }
+                compare_iters(primaries(Uca::V900, charset, a), primaries(Uca::V900, charset, b), pad, space)
+            }
+            Algorithm::Uca(version, levels) => {
+                let weights = |text, l| uca::level(Elements::new(version, charset, text), l);
+                let order = |l| compare_iters(weights(a, l), weights(b, l), pad, space);
+                (0..levels).map(order).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
             }
         }
     }
 
-    fn weights<'a>(&self, text: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
-        let (charset, algorithm) = (self.charset, self.algorithm);
-        charset.chars(text).map(move |c| match algorithm {
-            Algorithm::General => general_weight(c),
-            _ => u16::try_from(c.to_ascii_uppercase() as u32).unwrap_or(0xFFFD),
-        })
+    /// Calls `put` for each primary weight.
+    fn for_weights(&self, text: &[u8], mut put: impl FnMut(u16)) {
+        match self.algorithm {
+            Algorithm::Bytes => text.iter().for_each(|b| put(u16::from(*b))),
+            Algorithm::Ascii => ascii(text).for_each(put),
+            Algorithm::Table(t) => table(t, text).for_each(put),
+            Algorithm::General => general(self.charset, text).for_each(put),
+            Algorithm::Uca(Uca::V900, _) => {
+                // ASCII is one weight a byte or none.
+                let ascii = text.iter().position(|b| *b >= 0x80).unwrap_or(text.len());
+                let (front, rest) = text.split_at(ascii);
+                front.iter().map(|b| ASCII_900[usize::from(*b)]).filter(|w| *w != 0).for_each(&mut put);
+                primaries(Uca::V900, self.charset, rest).for_each(put);
+            }
+            Algorithm::Uca(version, _) => primaries(version, self.charset, text).for_each(put),
+        }
     }
 
-    /// Appends the sort key: bytes whose order (shorter first) is the collation's. PAD SPACE keys have no trailing spaces' weights.
+    /// Appends the sort key: bytes whose order (shorter first) is the collation's, levels divided by 0000, as `WEIGHT_STRING` gives it for
+    /// NO PAD collations. PAD SPACE keys have no trailing spaces' weights, and compare right only among texts without characters below a
+    /// space; index keys are [`key`](Self::key)'s.
     pub fn sort_key(&self, text: &[u8], out: &mut Vec<u8>) {
         let text = if self.pad == Pad::PadSpace { trim_spaces(text) } else { text };
+        out.reserve(text.len() * 2);
         match self.algorithm {
             Algorithm::Bytes => out.extend_from_slice(text),
-            _ => {
-                for w in self.weights(text) {
-                    out.extend_from_slice(&w.to_be_bytes());
-                }
+            Algorithm::Ascii => out.extend(text.iter().map(u8::to_ascii_uppercase)),
+            Algorithm::Table(t) => out.extend(text.iter().map(|b| t[usize::from(*b)])),
+            _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
+        }
+        if let Algorithm::Uca(version, levels @ 2..) = self.algorithm {
+            for l in 1..levels {
+                out.extend_from_slice(&[0, 0]);
+                let weights = uca::level(Elements::new(version, self.charset, text), l);
+                weights.for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
             }
         }
     }
@@ -189,19 +220,64 @@ impl Collation {
         let text = if self.pad == Pad::PadSpace { trim_spaces(text) } else { text };
         match self.algorithm {
             Algorithm::Bytes => state.write(text),
-            _ => self.weights(text).for_each(|w| state.write_u16(w)),
+            _ => self.for_weights(text, |w| state.write_u16(w)),
         }
         state.write_u8(0xFF);
     }
+
+    /// Weight of a space, as trailing spaces have it.
+    fn space_weight(&self) -> u16 {
+        match self.algorithm {
+            Algorithm::Uca(version, _) => version.space(),
+            Algorithm::Table(t) => u16::from(t[0x20]),
+            _ => 0x20,
+        }
+    }
+
+    /// Does every weight fit one byte?
+    fn byte_weights(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_))
+    }
 }
 
-const SPACE: u16 = 0x20;
+fn ascii(text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
+    text.iter().map(|b| u16::from(b.to_ascii_uppercase()))
+}
 
-impl Collation {
-    /// Weight of a space.
-    fn space_weight(&self) -> u16 {
-        SPACE
+fn table<'a>(weights: &'static [u8; 256], text: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
+    text.iter().map(|b| u16::from(weights[usize::from(*b)]))
+}
+
+fn general(charset: Charset, text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
+    charset.chars(text).map(general_weight)
+}
+
+fn primaries(version: Uca, charset: Charset, text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
+    uca::level(Elements::new(version, charset, text), 0)
+}
+
+/// Length of the common start of two texts in which both are ASCII and the same by `same`.
+#[inline]
+fn common_ascii(a: &[u8], b: &[u8], same: impl Fn(u8, u8) -> bool) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| (**x | **y) < 0x80 && (x == y || same(**x, **y))).count()
+}
+
+fn compare_iters<I: Iterator<Item = u16>>(mut x: I, mut y: I, pad: Pad, space: u16) -> Ordering {
+    loop {
+        match (x.next(), y.next()) {
+            (Some(p), Some(q)) if p == q => {}
+            (Some(p), Some(q)) => return p.cmp(&q),
+            (None, None) => return Ordering::Equal,
+            (p, q) if pad == Pad::NoPad => return p.is_some().cmp(&q.is_some()),
+            (Some(p), None) => return against_spaces(p, x, space),
+            (None, Some(q)) => return against_spaces(q, y, space).reverse(),
+        }
     }
+}
+
+/// Order of the weights `first`, `rest` against an endless run of spaces.
+fn against_spaces(first: u16, rest: impl Iterator<Item = u16>, space: u16) -> Ordering {
+    std::iter::once(first).chain(rest).map(|w| w.cmp(&space)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 fn trim_spaces(text: &[u8]) -> &[u8] {
@@ -217,8 +293,15 @@ fn compare_padded_bytes(a: &[u8], b: &[u8]) -> Ordering {
     })
 }
 
+#[inline]
 fn general_weight(c: char) -> u16 {
-    u16::try_from(c.to_ascii_uppercase() as u32).unwrap_or(0xFFFD)
+    match u16::try_from(c as u32) {
+        Ok(c) => match GENERAL_PAGES[usize::from(c >> 8)] {
+            0 => c,
+            page => GENERAL[usize::from(page - 1) << 8 | usize::from(c & 0xFF)],
+        },
+        Err(_) => 0xFFFD,
+    }
 }
 
 /// Upper-cases text of a character set, appending to `out`.
@@ -228,11 +311,17 @@ pub fn to_upper(charset: Charset, text: &[u8], out: &mut Vec<u8>) {
 
 /// Lower-cases text of a character set, appending to `out`.
 pub fn to_lower(charset: Charset, text: &[u8], out: &mut Vec<u8>) {
-    change_case(charset, text, out, |c| single(c.to_lowercase(), c), |b| b.make_ascii_lowercase());
+    // The capital dotted I has one small letter in MySQL, two characters in Unicode.
+    let map = |c: char| if c == '\u{130}' { 'i' } else { single(c.to_lowercase(), c) };
+    change_case(charset, text, out, map, |b| b.make_ascii_lowercase());
 }
 
 /// MySQL maps one character to one character: a mapping to several leaves it as it is.
 fn single(mut mapped: impl Iterator<Item = char>, c: char) -> char {
+    // Georgian had no case in Unicode 9.
+    if matches!(c, '\u{10D0}'..='\u{10FF}' | '\u{1C90}'..='\u{1CBF}') {
+        return c;
+    }
     match (mapped.next(), mapped.next()) {
         (Some(m), None) => m,
         _ => c,
@@ -265,3 +354,6 @@ fn change_case(
         rest = &rest[n..];
     }
 }
+
+#[cfg(test)]
+mod tests;

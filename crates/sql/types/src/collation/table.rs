@@ -1,6 +1,7 @@
 //! The table of collations.
 
-use super::{Algorithm, Collation, CollationId, Pad};
+use super::simple_data::{LATIN1_GENERAL_CI, LATIN1_GENERAL_CS, LATIN1_SWEDISH_CI};
+use super::{Algorithm, Collation, CollationId, Pad, Uca};
 use crate::charset::Charset;
 
 macro_rules! collations {
@@ -23,12 +24,21 @@ collations! {
     63 "binary" Binary Algorithm::Bytes, NoPad true 1;
     11 "ascii_general_ci" Ascii Algorithm::Ascii, PadSpace true 1;
     65 "ascii_bin" Ascii Algorithm::Bytes, PadSpace false 1;
+    8 "latin1_swedish_ci" Latin1 Algorithm::Table(&LATIN1_SWEDISH_CI), PadSpace true 1;
     47 "latin1_bin" Latin1 Algorithm::Bytes, PadSpace false 1;
+    48 "latin1_general_ci" Latin1 Algorithm::Table(&LATIN1_GENERAL_CI), PadSpace false 1;
+    49 "latin1_general_cs" Latin1 Algorithm::Table(&LATIN1_GENERAL_CS), PadSpace false 1;
     33 "utf8mb3_general_ci" Utf8mb3 Algorithm::General, PadSpace true 1;
     83 "utf8mb3_bin" Utf8mb3 Algorithm::Bytes, PadSpace false 1;
+    192 "utf8mb3_unicode_ci" Utf8mb3 Algorithm::Uca(Uca::V400, 1), PadSpace false 8;
+    214 "utf8mb3_unicode_520_ci" Utf8mb3 Algorithm::Uca(Uca::V520, 1), PadSpace false 8;
     45 "utf8mb4_general_ci" Utf8mb4 Algorithm::General, PadSpace false 1;
     46 "utf8mb4_bin" Utf8mb4 Algorithm::Bytes, PadSpace false 1;
-    255 "utf8mb4_0900_ai_ci" Utf8mb4 Algorithm::General, NoPad true 0;
+    224 "utf8mb4_unicode_ci" Utf8mb4 Algorithm::Uca(Uca::V400, 1), PadSpace false 8;
+    246 "utf8mb4_unicode_520_ci" Utf8mb4 Algorithm::Uca(Uca::V520, 1), PadSpace false 8;
+    255 "utf8mb4_0900_ai_ci" Utf8mb4 Algorithm::Uca(Uca::V900, 1), NoPad true 0;
+    278 "utf8mb4_0900_as_cs" Utf8mb4 Algorithm::Uca(Uca::V900, 3), NoPad false 0;
+    305 "utf8mb4_0900_as_ci" Utf8mb4 Algorithm::Uca(Uca::V900, 2), NoPad false 0;
     309 "utf8mb4_0900_bin" Utf8mb4 Algorithm::Bytes, NoPad false 1;
 }
 

@@ -1,0 +1,275 @@
+use super::*;
+use crate::testing::seeds;
+use std::hash::{DefaultHasher, Hasher};
+
+fn named(name: &str) -> &'static Collation {
+    Collation::by_name(name).unwrap()
+}
+
+fn order(collation: &str, a: &str, b: &str) -> Ordering {
+    named(collation).compare(a.as_bytes(), b.as_bytes())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02X}")).collect()
+}
+
+fn weights(collation: &str, text: &str) -> String {
+    let mut out = Vec::new();
+    named(collation).sort_key(text.as_bytes(), &mut out);
+    hex(&out)
+}
+
+#[test]
+fn the_table_is_sound() {
+    for c in COLLATIONS {
+        assert_eq!(c.id.get().name, c.name);
+        assert_eq!(Collation::by_id(c.id.0).unwrap().name, c.name);
+        assert!(c.name.starts_with(c.charset.name()), "{}", c.name);
+    }
+    for charset in crate::charset::CHARSETS {
+        let defaults = COLLATIONS.iter().filter(|c| c.charset == charset.charset && c.is_default);
+        assert_eq!(defaults.map(|c| c.name).collect::<Vec<_>>(), [charset.default_collation]);
+    }
+    assert_eq!(named("utf8_bin").name, "utf8mb3_bin");
+    assert_eq!(Collation::by_name("nope").unwrap_err().number(), 1273);
+    assert_eq!(Collation::binary_of(Charset::Utf8mb4).name, "utf8mb4_bin");
+}
+
+#[test]
+fn weights_of_0900_ai_ci() {
+    // As MySQL's WEIGHT_STRING gives them.
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "a"), "1C47");
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "Ab "), "1C471C600209");
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "é"), weights("utf8mb4_0900_ai_ci", "E"));
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "ß"), weights("utf8mb4_0900_ai_ci", "ss"));
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "中"), "FB40CE2D");
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "\u{3400}"), "FB80B400");
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "\u{17000}"), "FB008000");
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "\u{10FFFF}"), "FBE1FFFF");
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "\u{1}\u{301}"), "");
+    // A syllable is its jamo.
+    assert_eq!(weights("utf8mb4_0900_ai_ci", "각"), weights("utf8mb4_0900_ai_ci", "\u{1100}\u{1161}\u{11A8}"));
+    assert_eq!(weights("utf8mb4_0900_as_cs", "a"), "1C47000000200000".to_owned() + "0002");
+    assert_eq!(weights("utf8mb4_0900_as_ci", "é"), "1CAA000000200024");
+}
+
+#[test]
+fn equalities() {
+    use Ordering::*;
+    for (collation, a, b, want) in [
+        ("utf8mb4_0900_ai_ci", "a", "A", Equal),
+        ("utf8mb4_0900_ai_ci", "resume", "Résumé", Equal),
+        ("utf8mb4_0900_ai_ci", "a", "a ", Less),
+        ("utf8mb4_0900_ai_ci", "a", "b", Less),
+        ("utf8mb4_0900_ai_ci", "_", "a", Less),
+        ("utf8mb4_0900_ai_ci", "Z", "a", Greater),
+        ("utf8mb4_0900_ai_ci", "", "\u{1}", Equal),
+        ("utf8mb4_0900_as_cs", "a", "A", Less),
+        ("utf8mb4_0900_as_cs", "a", "á", Less),
+        ("utf8mb4_0900_as_ci", "a", "A", Equal),
+        ("utf8mb4_0900_as_ci", "a", "á", Less),
+        ("utf8mb4_0900_as_cs", "A", "á", Less),
+        ("utf8mb4_general_ci", "ß", "s", Equal),
+        ("utf8mb4_general_ci", "a", "A  ", Equal),
+        ("utf8mb4_general_ci", "a", "a\t", Greater),
+        ("utf8mb4_general_ci", "Ä", "a", Equal),
+        ("utf8mb4_general_ci", "😀", "😁", Equal),
+        ("utf8mb4_unicode_ci", "ß", "ss", Equal),
+        ("utf8mb4_unicode_ci", "a", "a ", Equal),
+        ("utf8mb4_unicode_520_ci", "😀", "😁", Less),
+        ("utf8mb4_bin", "a", "A", Greater),
+        ("utf8mb4_bin", "a", "a  ", Equal),
+        ("utf8mb4_bin", "a\t", "a ", Less),
+        ("utf8mb4_0900_bin", "a", "a ", Less),
+        ("binary", "a", "a ", Less),
+    ] {
+        assert_eq!(order(collation, a, b), want, "{collation} {a:?} {b:?}");
+        assert_eq!(order(collation, b, a), want.reverse(), "{collation} {b:?} {a:?}");
+    }
+    let latin1 = named("latin1_swedish_ci");
+    assert_eq!(latin1.compare(b"\xC5", b"Z"), Greater);
+    assert_eq!(latin1.compare(b"\xE5", b"\xC5"), Equal);
+}
+
+#[test]
+fn keys_order_as_texts_do() {
+    seeds(300, |rng| {
+        let collation = rng.pick(COLLATIONS);
+        let texts: Vec<Vec<u8>> = (0..12)
+            .map(|_| match collation.charset {
+                Charset::Utf8mb4 => rng.text(6).into_bytes(),
+                Charset::Utf8mb3 => {
+                    rng.text(6).chars().filter(|c| (*c as u32) < 0x10000).collect::<String>().into_bytes()
+                }
+                _ => rng.bytes(6, b"  aAbz\0\x01\xFF\t\x1F!"),
+            })
+            .collect();
+        for a in &texts {
+            let (mut ka, mut ha) = (Vec::new(), DefaultHasher::new());
+            collation.key(a, &mut ka);
+            collation.hash(a, &mut ha);
+            assert_eq!(collation.key_len(&ka, 0), Some(ka.len()), "{} {a:?}", collation.name);
+            for b in &texts {
+                let (mut kb, mut hb) = (Vec::new(), DefaultHasher::new());
+                collation.key(b, &mut kb);
+                collation.hash(b, &mut hb);
+                let want = collation.compare(a, b);
+                assert_eq!(ka.cmp(&kb), want, "{} {a:?} {b:?} {} {}", collation.name, hex(&ka), hex(&kb));
+                assert!(want.is_eq() || (!ka.starts_with(&kb) && !kb.starts_with(&ka)), "prefix-free");
+                if want.is_eq() {
+                    assert_eq!(ha.finish(), hb.finish(), "{} {a:?} {b:?}", collation.name);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn long_runs_of_spaces() {
+    let c = named("utf8mb4_bin");
+    let key = |t: &str| {
+        let mut k = Vec::new();
+        c.key(t.as_bytes(), &mut k);
+        k
+    };
+    let mut texts = Vec::new();
+    for n in [0, 1, 2, 253, 254, 255, 256, 508, 509, 1000] {
+        for tail in ["", "\t", "x"] {
+            texts.push(format!("{}{tail}", " ".repeat(n)));
+        }
+    }
+    for a in &texts {
+        for b in &texts {
+            assert_eq!(key(a).cmp(&key(b)), c.compare(a.as_bytes(), b.as_bytes()), "{} {}", a.len(), b.len());
+        }
+        let (mut text, k) = (Vec::new(), key(a));
+        assert_eq!(c.text_of_key(&k, 0, &mut text), Some(k.len()));
+        assert_eq!(text, a.trim_end_matches(' ').as_bytes());
+    }
+}
+
+#[test]
+fn any_bytes_are_harmless() {
+    seeds(300, |rng| {
+        let (a, b) = (rng.bytes(20, &[]), rng.bytes(20, b"\xE4\xB8\xAD\xF0\x9F\x98\x80a %_\\"));
+        for c in COLLATIONS {
+            let mut out = Vec::new();
+            c.compare(&a, &b);
+            c.key(&a, &mut out);
+            c.key_len(&b, 0xFF);
+            out.clear();
+            c.text_of_key(&b, 0, &mut out);
+            LikePattern::new(&b, Some('\\'), c.id).matches(&a);
+            to_upper(c.charset, &a, &mut out);
+            to_lower(c.charset, &b, &mut out);
+            c.charset.convert(&a, Charset::Latin1);
+            c.charset.char_count(&b);
+            c.charset.prefix_len(&a, 3);
+        }
+    });
+}
+
+fn like(collation: &str, text: &str, pattern: &str) -> bool {
+    LikePattern::new(pattern.as_bytes(), Some('\\'), named(collation).id).matches(text.as_bytes())
+}
+
+#[test]
+fn like_patterns() {
+    for (text, pattern, want) in [
+        ("abc", "abc", true),
+        ("abc", "a%", true),
+        ("abc", "%c", true),
+        ("abc", "%b%", true),
+        ("abc", "_b_", true),
+        ("abc", "_b", false),
+        ("", "%", true),
+        ("", "_", false),
+        ("a%c", "a\\%c", true),
+        ("abc", "a\\%c", false),
+        ("a\\", "a\\", true),
+        ("ABC", "abc", true),
+        ("äbc", "A%", true),
+        ("中国", "_国", true),
+        ("aaaaab", "%a%b", true),
+        ("aaaaac", "%a%a%b", false),
+        ("a ", "a", false),
+        ("abab", "%ab", true),
+    ] {
+        assert_eq!(like("utf8mb4_0900_ai_ci", text, pattern), want, "{text} LIKE {pattern}");
+    }
+    assert!(!like("utf8mb4_bin", "ABC", "abc"));
+    assert!(like("utf8mb4_bin", "xxabcabcd", "%abcd"));
+    let p = LikePattern::new(b"ab\\_c%d", Some('\\'), CollationId::UTF8MB4_BIN);
+    assert_eq!(p.prefix(), b"ab_c");
+    assert!(!p.is_literal());
+    // No blow-up.
+    let text = "a".repeat(3000);
+    assert!(!like("utf8mb4_0900_ai_ci", &text, &("%a".repeat(300) + "b")));
+}
+
+#[test]
+fn like_agrees_with_a_plain_definition() {
+    fn plain(text: &[char], pattern: &[char]) -> bool {
+        match pattern.split_first() {
+            None => text.is_empty(),
+            Some(('%', rest)) => (0..=text.len()).any(|i| plain(&text[i..], rest)),
+            Some(('_', rest)) => !text.is_empty() && plain(&text[1..], rest),
+            Some((c, rest)) => text.first() == Some(c) && plain(&text[1..], rest),
+        }
+    }
+    seeds(2000, |rng| {
+        let text: Vec<char> = (0..rng.below(8)).map(|_| *rng.pick(&['a', 'b', 'ä'])).collect();
+        let pattern: Vec<char> = (0..rng.below(7)).map(|_| *rng.pick(&['a', 'b', 'ä', '%', '_', '%'])).collect();
+        let (t, p): (String, String) = (text.iter().collect(), pattern.iter().collect());
+        for c in ["utf8mb4_bin", "utf8mb4_0900_as_cs", "utf8mb4_0900_bin"] {
+            assert_eq!(like(c, &t, &p), plain(&text, &pattern), "{t} LIKE {p} {c}");
+        }
+    });
+}
+
+#[test]
+fn case_conversion() {
+    let up = |t: &str| {
+        let mut out = Vec::new();
+        to_upper(Charset::Utf8mb4, t.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let low = |t: &str| {
+        let mut out = Vec::new();
+        to_lower(Charset::Utf8mb4, t.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(up("aé中ß"), "AÉ中ß");
+    assert_eq!(low("AÉ中İ"), "aé中i");
+    let mut out = Vec::new();
+    to_upper(Charset::Latin1, b"\xE4\xDF", &mut out);
+    assert_eq!(out, b"\xC4\xDF");
+}
+
+#[test]
+fn coercibility() {
+    let id = |n: &str| named(n).id;
+    let s = |n: &str, c| CollationSource::new(id(n), c);
+    use Coercibility::*;
+    let agg = |a, b| aggregate_for(&[a, b], Purpose::Compare, "=").map(|r| r.collation.get().name);
+    assert_eq!(agg(s("utf8mb4_bin", Implicit), s("utf8mb4_0900_ai_ci", Coercible)).unwrap(), "utf8mb4_bin");
+    assert_eq!(agg(s("utf8mb4_bin", Implicit), s("utf8mb4_0900_ai_ci", Implicit)).unwrap(), "utf8mb4_bin");
+    assert_eq!(agg(s("utf8mb4_bin", Implicit), s("utf8mb4_0900_ai_ci", Explicit)).unwrap(), "utf8mb4_0900_ai_ci");
+    assert_eq!(agg(s("latin1_swedish_ci", Implicit), s("utf8mb4_0900_ai_ci", Implicit)).unwrap(), "utf8mb4_0900_ai_ci");
+    assert_eq!(agg(s("binary", Coercible), s("utf8mb4_0900_ai_ci", Implicit)).unwrap(), "utf8mb4_0900_ai_ci");
+    assert_eq!(agg(s("binary", Implicit), s("utf8mb4_0900_ai_ci", Implicit)).unwrap(), "binary");
+    let e = agg(s("utf8mb4_general_ci", Implicit), s("utf8mb4_0900_ai_ci", Implicit)).unwrap_err();
+    assert_eq!(e.number(), 1267);
+    assert_eq!(
+        e.message(),
+        "Illegal mix of collations (utf8mb4_general_ci,IMPLICIT) and (utf8mb4_0900_ai_ci,IMPLICIT) for operation '='"
+    );
+    let e = agg(s("utf8mb4_general_ci", Explicit), s("utf8mb4_0900_ai_ci", Explicit)).unwrap_err();
+    assert_eq!(e.number(), 1267);
+    let three = [s("utf8mb4_general_ci", Implicit), s("utf8mb4_0900_ai_ci", Implicit), s("utf8mb4_bin", Explicit)];
+    assert_eq!(aggregate_for(&three, Purpose::Compare, "in").unwrap().collation.get().name, "utf8mb4_bin");
+    assert_eq!(aggregate_for(&three[..2], Purpose::Compare, "in").unwrap_err().number(), 1267);
+    assert_eq!(aggregate_for(&three[..2], Purpose::Result, "concat").unwrap().coercibility, None);
+    assert_eq!(aggregate_for(&[], Purpose::Result, "concat").unwrap().collation, CollationId::BINARY);
+}
