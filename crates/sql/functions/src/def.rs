@@ -233,3 +233,57 @@ impl EvalContext<'_> {
         }
     }
 }
+
+impl FunctionDef {
+    /// A pure function of `min..=max` arguments that is NULL for any NULL argument.
+    pub const fn new(
+        name: &'static str,
+        min: u8,
+        max: u8,
+        rule: TypeRule,
+        eval: Eval,
+        doc: &'static str,
+    ) -> FunctionDef {
+        FunctionDef {
+            name,
+            aliases: &[],
+            arity: Arity { min, max: Some(max) },
+            rule,
+            eval,
+            null_propagates: true,
+            stability: Stability::Pure,
+            kernel: Kernel::General,
+            doc,
+        }
+    }
+
+    /// Takes any number of arguments from its least one on.
+    pub const fn variadic(mut self) -> FunctionDef {
+        self.arity.max = None;
+        self
+    }
+
+    /// Sees NULL arguments.
+    pub const fn sees_null(mut self) -> FunctionDef {
+        self.null_propagates = false;
+        self
+    }
+
+    /// Has other names too.
+    pub const fn also(mut self, aliases: &'static [&'static str]) -> FunctionDef {
+        self.aliases = aliases;
+        self
+    }
+
+    /// Is not pure.
+    pub const fn is(mut self, stability: Stability) -> FunctionDef {
+        self.stability = stability;
+        self
+    }
+
+    /// Has a typed loop.
+    pub const fn kernel(mut self, kernel: Kernel) -> FunctionDef {
+        self.kernel = kernel;
+        self
+    }
+}

@@ -4,26 +4,62 @@
 //! evaluation. Comparisons, AND, OR, NOT, IS NULL, BETWEEN, IN, CASE and CAST are forms of the bound expression
 //! instead, because they decide which of their operands is evaluated or in which domain.
 
+mod aggregates;
+mod control;
 mod def;
+mod info;
+mod operators;
+mod rules;
 
 pub use def::{
     Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, Eval, EvalContext, FunctionDef, Kernel,
     RuleContext, SessionInfo, Stability, TypeRule,
 };
 
+use gannet_types::{Result, SqlType};
+use std::{collections::HashMap, sync::LazyLock};
+
+/// All scalar functions, by family.
+static FAMILIES: &[&[FunctionDef]] = &[operators::FUNCTIONS, control::FUNCTIONS, info::FUNCTIONS];
+
+static BY_NAME: LazyLock<HashMap<&'static str, &'static FunctionDef>> = LazyLock::new(|| {
+    let all = FAMILIES.iter().flat_map(|family| family.iter());
+    all.flat_map(|def| std::iter::once(&def.name).chain(def.aliases).map(move |name| (*name, def))).collect()
+});
+
 /// The scalar function or operator called `name`, in any case.
 pub fn function(name: &str) -> Option<&'static FunctionDef> {
-    FUNCTIONS.iter().find(|def| named(def.name, def.aliases, name))
+    BY_NAME.get(name.to_ascii_uppercase().as_str()).copied()
+}
+
+/// All scalar functions and operators.
+pub fn functions() -> impl Iterator<Item = &'static FunctionDef> {
+    FAMILIES.iter().flat_map(|family| family.iter())
 }
 
 /// The aggregate called `name`, in any case.
 pub fn aggregate(name: &str) -> Option<&'static AggregateDef> {
-    AGGREGATES.iter().find(|def| named(def.name, def.aliases, name))
+    let named = |def: &&AggregateDef| {
+        def.name.eq_ignore_ascii_case(name) || def.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+    };
+    aggregates::AGGREGATES.iter().find(named)
 }
 
-fn named(name: &str, aliases: &[&str], wanted: &str) -> bool {
-    name.eq_ignore_ascii_case(wanted) || aliases.iter().any(|alias| alias.eq_ignore_ascii_case(wanted))
+/// The type that alternatives have in common: branches of CASE, columns of UNION. Error 1267 and its kin for text whose
+/// collations do not go together.
+pub fn common_type(cx: RuleContext, alternatives: &[ArgInfo<'_>], operation: &str) -> Result<SqlType> {
+    rules::common_type(cx, alternatives, operation)
 }
 
-static FUNCTIONS: &[FunctionDef] = &[];
-static AGGREGATES: &[AggregateDef] = &[];
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_declared_twice() {
+        let names = functions().map(|def| 1 + def.aliases.len()).sum::<usize>();
+        assert_eq!(names, BY_NAME.len());
+        assert!(function("coalesce").is_some() && function("no_such_function").is_none());
+        assert!(aggregate("std").is_some());
+    }
+}

@@ -1,0 +1,364 @@
+//! Aggregate functions.
+
+use crate::{
+    def::{Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, EvalContext, RuleContext},
+    rules,
+};
+use gannet_types::{
+    Decimal, Result, SqlType, TypeId, Value,
+    convert::{self, CompareAs, compare, compare_as},
+    sql_err,
+};
+use std::cmp::Ordering;
+
+const fn one_argument(
+    name: &'static str,
+    rule: crate::def::TypeRule,
+    start: fn(Call<'_>) -> Box<dyn Accumulator>,
+    doc: &'static str,
+) -> AggregateDef {
+    AggregateDef {
+        name,
+        aliases: &[],
+        arity: Arity { min: 1, max: Some(1) },
+        rule,
+        start,
+        kernel: AggregateKernel::General,
+        doc,
+    }
+}
+
+/// COUNT.
+struct Count(i64);
+
+impl Accumulator for Count {
+    fn add(&mut self, _: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
+        self.0 += i64::from(args.iter().all(|v| !v.is_null()));
+        Ok(())
+    }
+
+    fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {
+        Ok(Value::Int(self.0))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        8
+    }
+}
+
+/// Running total: exact while the argument is exact.
+enum Total {
+    /// Integers, without a decimal for each row.
+    Integer(i128),
+    Exact(Decimal),
+    Double(f64),
+}
+
+/// SUM and AVG.
+struct Sum {
+    total: Total,
+    rows: u64,
+    average: bool,
+    scale: u8,
+}
+
+impl Sum {
+    fn start(call: Call<'_>, average: bool) -> Box<dyn Accumulator> {
+        let integer = call.args[0].id.is_integer() || matches!(call.args[0].id, TypeId::Year | TypeId::Bit);
+        let total = match call.ty.id {
+            TypeId::Double => Total::Double(0.0),
+            _ if integer => Total::Integer(0),
+            _ => Total::Exact(Decimal::ZERO),
+        };
+        Box::new(Sum { total, rows: 0, average, scale: call.ty.scale })
+    }
+
+    fn exact(&self) -> Result<Decimal> {
+        Ok(match &self.total {
+            Total::Integer(n) => Decimal::from_i128(*n, 0),
+            Total::Exact(d) => *d,
+            Total::Double(_) => Decimal::ZERO,
+        })
+    }
+}
+
+impl Accumulator for Sum {
+    fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
+        let value = &args[0];
+        if value.is_null() {
+            return Ok(());
+        }
+        self.rows += 1;
+        match (&mut self.total, value) {
+            (Total::Integer(total), Value::Int(v)) => *total += i128::from(*v),
+            (Total::Integer(total), Value::UInt(v)) => *total += i128::from(*v),
+            (Total::Integer(total), other) => {
+                let n = convert::to_integer(other.as_ref(), &mut cx.conversion())?;
+                *total += n.map_or_else(i128::from, i128::from);
+            }
+            (Total::Exact(total), other) => {
+                let d = convert::to_decimal(other.as_ref(), &mut cx.conversion())?;
+                *total = total.checked_add(&d).ok_or_else(|| sql_err!(DataOutOfRange, "DECIMAL", "sum"))?;
+            }
+            (Total::Double(total), other) => *total += convert::to_f64(other.as_ref(), &mut cx.conversion())?,
+        }
+        Ok(())
+    }
+
+    fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value> {
+        if self.rows == 0 {
+            return Ok(Value::Null);
+        }
+        if let Total::Double(total) = self.total {
+            return Ok(Value::Double(if self.average { total / self.rows as f64 } else { total }));
+        }
+        let total = self.exact()?;
+        if !self.average {
+            return Ok(Value::Decimal(total));
+        }
+        let quotient = total.checked_div(&Decimal::from_u64(self.rows), cx.div_precision_increment);
+        let rounded = quotient.and_then(|q| q.round(self.scale));
+        Ok(rounded.map_or(Value::Null, Value::Decimal))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        64
+    }
+}
+
+fn sum_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let (precision, scale) = convert::arith::decimal_digits(args[0].ty);
+    Ok(match convert::arith::numeric_domain(args[0].ty) {
+        convert::arith::Domain::Double => SqlType::DOUBLE,
+        _ => SqlType::decimal((precision + 22).min(65) as u8, scale.min(30) as u8),
+    })
+}
+
+fn avg_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let increment = u32::from(cx.div_precision_increment);
+    let (precision, scale) = convert::arith::decimal_digits(args[0].ty);
+    Ok(match convert::arith::numeric_domain(args[0].ty) {
+        convert::arith::Domain::Double => SqlType::DOUBLE,
+        _ => SqlType::decimal((precision + increment).min(65) as u8, (scale + increment).min(30) as u8),
+    })
+}
+
+/// MIN and MAX.
+struct Extreme {
+    best: Option<Value>,
+    wanted: Ordering,
+    how: CompareAs,
+}
+
+impl Extreme {
+    fn start(call: Call<'_>, wanted: Ordering) -> Box<dyn Accumulator> {
+        let ty = &call.args[0];
+        Box::new(Extreme { best: None, wanted, how: compare_as(ty, ty, ty.collation) })
+    }
+}
+
+impl Accumulator for Extreme {
+    fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
+        let value = &args[0];
+        let better = match &self.best {
+            _ if value.is_null() => false,
+            None => true,
+            Some(best) => compare(value.as_ref(), best.as_ref(), self.how, &mut cx.conversion())? == Some(self.wanted),
+        };
+        if better {
+            self.best = Some(value.clone());
+        }
+        Ok(())
+    }
+
+    fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {
+        Ok(self.best.clone().unwrap_or(Value::Null))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        96
+    }
+}
+
+fn extreme_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType { nullable: true, zerofill: false, ..args[0].ty.clone() })
+}
+
+/// BIT_AND, BIT_OR, BIT_XOR over 64-bit integers.
+struct Bits {
+    bits: u64,
+    fold: fn(u64, u64) -> u64,
+}
+
+impl Accumulator for Bits {
+    fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
+        if !args[0].is_null() {
+            let value = convert::to_u64(args[0].as_ref(), &mut cx.conversion())?;
+            self.bits = (self.fold)(self.bits, value);
+        }
+        Ok(())
+    }
+
+    fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {
+        Ok(Value::UInt(self.bits))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        16
+    }
+}
+
+fn bits_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType::bigint_unsigned().not_null())
+}
+
+/// Variance by Welford's recurrence, as MySQL computes it.
+struct Variance {
+    rows: f64,
+    mean: f64,
+    squares: f64,
+    sample: bool,
+    root: bool,
+}
+
+impl Variance {
+    fn start(sample: bool, root: bool) -> Box<dyn Accumulator> {
+        Box::new(Variance { rows: 0.0, mean: 0.0, squares: 0.0, sample, root })
+    }
+}
+
+impl Accumulator for Variance {
+    fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
+        if !args[0].is_null() {
+            let x = convert::to_f64(args[0].as_ref(), &mut cx.conversion())?;
+            self.rows += 1.0;
+            let delta = x - self.mean;
+            self.mean += delta / self.rows;
+            self.squares += delta * (x - self.mean);
+        }
+        Ok(())
+    }
+
+    fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {
+        let divisor = if self.sample { self.rows - 1.0 } else { self.rows };
+        if divisor <= 0.0 {
+            return Ok(Value::Null);
+        }
+        let variance = self.squares / divisor;
+        Ok(Value::Double(if self.root { variance.sqrt() } else { variance }))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        40
+    }
+}
+
+/// GROUP_CONCAT: its arguments are concatenated; the last one is the separator.
+struct GroupConcat {
+    text: Vec<u8>,
+    started: bool,
+    cut: bool,
+    collation: gannet_types::CollationId,
+}
+
+impl Accumulator for GroupConcat {
+    fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
+        let Some((separator, parts)) = args.split_last() else { return Ok(()) };
+        if parts.iter().any(Value::is_null) || self.cut {
+            return Ok(());
+        }
+        let charset = self.collation.charset();
+        if std::mem::replace(&mut self.started, true) {
+            self.text.extend_from_slice(&rules::text_in(separator, charset));
+        }
+        for part in parts {
+            self.text.extend_from_slice(&rules::text_in(part, charset));
+        }
+        let limit = usize::try_from(cx.group_concat_max_len).unwrap_or(usize::MAX);
+        if self.text.len() > limit {
+            let keep = charset.valid_prefix(&self.text[..limit]);
+            self.text.truncate(keep);
+            self.cut = true;
+            cx.warnings.push(sql_err!(CutValueGroupConcat, 1).to_warning(gannet_types::Level::Warning));
+        }
+        Ok(())
+    }
+
+    fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {
+        Ok(if self.started { Value::Str(self.text.as_slice().into(), self.collation) } else { Value::Null })
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.text.len() + 64
+    }
+}
+
+fn group_concat_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let collation = rules::common_collation(cx, args, "group_concat")?;
+    Ok(rules::text_type(u64::from(u32::MAX), collation, true))
+}
+
+pub(crate) static AGGREGATES: &[AggregateDef] = &[
+    AggregateDef {
+        name: "COUNT",
+        aliases: &[],
+        arity: Arity { min: 0, max: None },
+        rule: rules::int_not_null,
+        start: |_| Box::new(Count(0)),
+        kernel: AggregateKernel::Count,
+        doc: "Number of rows in which no argument is NULL.",
+    },
+    AggregateDef {
+        kernel: AggregateKernel::Sum,
+        ..one_argument("SUM", sum_rule, |call| Sum::start(call, false), "Sum of the values.")
+    },
+    AggregateDef {
+        kernel: AggregateKernel::Avg,
+        ..one_argument("AVG", avg_rule, |call| Sum::start(call, true), "Mean of the values.")
+    },
+    AggregateDef {
+        kernel: AggregateKernel::Min,
+        ..one_argument("MIN", extreme_rule, |call| Extreme::start(call, Ordering::Less), "Smallest value.")
+    },
+    AggregateDef {
+        kernel: AggregateKernel::Max,
+        ..one_argument("MAX", extreme_rule, |call| Extreme::start(call, Ordering::Greater), "Largest value.")
+    },
+    one_argument(
+        "BIT_AND",
+        bits_rule,
+        |_| Box::new(Bits { bits: u64::MAX, fold: |a, b| a & b }),
+        "Bitwise and of all values.",
+    ),
+    one_argument("BIT_OR", bits_rule, |_| Box::new(Bits { bits: 0, fold: |a, b| a | b }), "Bitwise or of all values."),
+    one_argument(
+        "BIT_XOR",
+        bits_rule,
+        |_| Box::new(Bits { bits: 0, fold: |a, b| a ^ b }),
+        "Bitwise exclusive or of all values.",
+    ),
+    AggregateDef {
+        aliases: &["STD", "STDDEV"],
+        ..one_argument(
+            "STDDEV_POP",
+            rules::double,
+            |_| Variance::start(false, true),
+            "Standard deviation of a population.",
+        )
+    },
+    one_argument("STDDEV_SAMP", rules::double, |_| Variance::start(true, true), "Standard deviation of a sample."),
+    AggregateDef {
+        aliases: &["VARIANCE"],
+        ..one_argument("VAR_POP", rules::double, |_| Variance::start(false, false), "Variance of a population.")
+    },
+    one_argument("VAR_SAMP", rules::double, |_| Variance::start(true, false), "Variance of a sample."),
+    AggregateDef {
+        arity: Arity { min: 1, max: None },
+        ..one_argument(
+            "GROUP_CONCAT",
+            group_concat_rule,
+            |call| Box::new(GroupConcat { text: Vec::new(), started: false, cut: false, collation: call.ty.collation }),
+            "The values as one text; the binder appends the separator to the arguments.",
+        )
+    },
+];

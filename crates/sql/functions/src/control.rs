@@ -1,0 +1,120 @@
+//! Alternatives: IF, IFNULL, NULLIF, COALESCE, GREATEST, LEAST, INTERVAL's kin.
+
+use crate::{
+    def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext, Stability},
+    rules,
+};
+use gannet_types::{
+    Result, SqlType, Value,
+    convert::{self, compare, compare_as},
+};
+use std::cmp::Ordering;
+
+/// Converts a chosen alternative to the common type.
+fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, value: &Value) -> Result<Value> {
+    use gannet_types::TypeId::{Enum, Json, Null, Set};
+    if value.is_null() || matches!(call.ty.id, Null | Enum | Set | Json) {
+        return Ok(value.clone());
+    }
+    let same = match value {
+        Value::Int(_) => call.ty.id.is_integer() && !call.ty.unsigned,
+        Value::UInt(_) => call.ty.id.is_integer() && call.ty.unsigned,
+        Value::Str(_, collation) => call.ty.id.is_string() && *collation == call.ty.collation,
+        _ => false,
+    };
+    if same { Ok(value.clone()) } else { convert::cast(value.as_ref(), call.ty, &mut cx.conversion()) }
+}
+
+fn if_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    rules::common_type(cx, &args[1..], "if")
+}
+
+fn if_(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let truth = convert::to_bool(args[0].as_ref(), &mut cx.conversion())?;
+    chosen(cx, call, if truth == Some(true) { &args[1] } else { &args[2] })
+}
+
+fn coalesce_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let nullable = args.iter().all(|a| a.ty.nullable);
+    Ok(SqlType { nullable, ..rules::common_type(cx, args, "coalesce")? })
+}
+
+fn coalesce(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    match args.iter().find(|v| !v.is_null()) {
+        Some(value) => chosen(cx, call, value),
+        None => Ok(Value::Null),
+    }
+}
+
+fn nullif_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType { nullable: true, ..args[0].ty.clone() })
+}
+
+fn nullif(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let how = compare_as(&call.args[0], &call.args[1], call.args[0].collation);
+    let order = compare(args[0].as_ref(), args[1].as_ref(), how, &mut cx.conversion())?;
+    Ok(if order == Some(Ordering::Equal) { Value::Null } else { args[0].clone() })
+}
+
+fn extreme_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    rules::common_type(cx, args, "least")
+}
+
+fn extreme(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], wanted: Ordering) -> Result<Value> {
+    let how = compare_as(call.ty, call.ty, call.ty.collation);
+    let mut best = &args[0];
+    for candidate in &args[1..] {
+        if compare(candidate.as_ref(), best.as_ref(), how, &mut cx.conversion())? == Some(wanted) {
+            best = candidate;
+        }
+    }
+    let best = best.clone();
+    chosen(cx, call, &best)
+}
+
+fn greatest(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    extreme(cx, call, args, Ordering::Greater)
+}
+
+fn least(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    extreme(cx, call, args, Ordering::Less)
+}
+
+fn isnull(_: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    Ok(Value::from(args[0].is_null()))
+}
+
+fn first_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(args[0].ty.clone())
+}
+
+fn first(_: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    Ok(args[0].clone())
+}
+
+fn sleep(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    let seconds = rules::double_arg(cx, &args[0])?;
+    if args[0].is_null() || seconds < 0.0 {
+        return Err(gannet_types::sql_err!(WrongArguments, "sleep"));
+    }
+    Ok(Value::from(cx.session.sleep(seconds)))
+}
+
+pub(crate) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::new("IF", 3, 3, if_rule, if_, "The second argument if the first is true, else the third.").sees_null(),
+    FunctionDef::new("COALESCE", 1, 1, coalesce_rule, coalesce, "The first argument that is not NULL.")
+        .variadic()
+        .sees_null(),
+    FunctionDef::new("IFNULL", 2, 2, coalesce_rule, coalesce, "The first argument unless it is NULL, else the second.")
+        .sees_null(),
+    FunctionDef::new("NULLIF", 2, 2, nullif_rule, nullif, "NULL if the arguments are equal, else the first.")
+        .sees_null(),
+    FunctionDef::new("GREATEST", 2, 2, extreme_rule, greatest, "The largest argument.").variadic(),
+    FunctionDef::new("LEAST", 2, 2, extreme_rule, least, "The smallest argument.").variadic(),
+    FunctionDef::new("ISNULL", 1, 1, rules::int_not_null, isnull, "1 for NULL, else 0.").sees_null(),
+    FunctionDef::new("ANY_VALUE", 1, 1, first_rule, first, "The argument; lifts the check of ONLY_FULL_GROUP_BY.")
+        .sees_null(),
+    FunctionDef::new("SLEEP", 1, 1, rules::int_not_null, sleep, "Waits that many seconds; 1 if it was interrupted.")
+        .sees_null()
+        .is(Stability::Volatile),
+];
