@@ -16,25 +16,47 @@ use crate::write::UNDERFULL;
 /// Two nodes are merged when together they use at most this: it leaves room before the next split.
 const MERGED: usize = SPACE * 3 / 4;
 
-/// What an attempt at one level says about the level above.
-enum Next {
+/// Rounds over the levels in one call, at most.
+const ROUNDS: usize = 16;
+
+/// What came of an attempt at one level.
+enum Outcome {
+    /// Nothing to do, or not possible.
     Done,
-    /// The parent has become too empty, or has this one child only.
-    Above,
+    /// The node is its parent's only child: first the parent has to get neighbours' children.
+    OnlyChild,
+    /// Two nodes became one, or shared their children out anew; `above` when the parent has become too empty by that.
+    Merged { above: bool },
 }
 
 impl Tree {
     /// Merges the leaf for `key` with a neighbour if it is too empty, and its ancestors likewise. To be called without any latch,
     /// after the mini-transaction that emptied it. What is not possible now is left: the next one will do it.
     pub fn merge(&self, key: &[u8]) -> Result<(), Error> {
-        let mut level = 0;
-        while let Next::Above = self.pool.run(|| self.merge_at(&self.pool, key, level))? {
-            level += 1;
+        for _ in 0..ROUNDS {
+            let (mut level, mut again) = (0, false);
+            loop {
+                match self.pool.run(|| self.merge_at(&self.pool, key, level))? {
+                    Outcome::Done => break,
+                    Outcome::OnlyChild => level += 1,
+                    Outcome::Merged { above } => {
+                        // What is below may have got neighbours.
+                        again |= level > 0;
+                        if !above {
+                            break;
+                        }
+                        level += 1;
+                    }
+                }
+            }
+            if !again {
+                break;
+            }
         }
         Ok(())
     }
 
-    fn merge_at(&self, pool: &Pool, key: &[u8], level: usize) -> Result<Next, Stop> {
+    fn merge_at(&self, pool: &Pool, key: &[u8], level: usize) -> Result<Outcome, Stop> {
         let mut mtr = pool.mtr()?;
         let mut notes = Notes::default();
         let found = match self.descend(pool, Target::Key(key), level, false, &mut notes) {
@@ -43,23 +65,23 @@ impl Tree {
                 let root = pool.optimistic(self.id.root())?;
                 let height = Node(&root).level();
                 root.validate()?;
-                return if height < level { Ok(Next::Done) } else { Err(Stop::Restart) };
+                return if height < level { Ok(Outcome::Done) } else { Err(Stop::Restart) };
             }
             other => other?,
         };
         let Some((parent, index)) = found.parent else {
-            return self.lower_root(mtr, found.node.upgrade()?).map(|()| Next::Done);
+            return self.lower_root(mtr, found.node.upgrade()?).map(|()| Outcome::Done);
         };
         let node = Node(&found.node);
-        let wanted = node.used_space() < UNDERFULL || (level == 0 && node.count() == 0);
+        let wanted = node.used_space() < UNDERFULL || node.count() == 0;
         let siblings = Node(&parent).count();
         found.node.validate()?;
         parent.validate()?;
         if !wanted {
-            return Ok(Next::Done);
+            return Ok(Outcome::Done);
         }
         if siblings == 0 {
-            return Ok(Next::Above);
+            return Ok(Outcome::OnlyChild);
         }
         // The right neighbour, or for the last child the left one.
         let left_index = if index < siblings { index } else { index - 1 };
@@ -73,9 +95,9 @@ impl Tree {
             let more = above.used_space() < UNDERFULL || above.count() == 0;
             mtr.commit();
             count(Counter::PageMerges);
-            return Ok(if more { Next::Above } else { Next::Done });
+            return Ok(Outcome::Merged { above: more });
         }
-        Ok(Next::Done)
+        Ok(Outcome::Done)
     }
 
     /// Moves everything of `right` into `left` and frees `right`, if it fits.
@@ -107,9 +129,9 @@ impl Tree {
         let prefix_len = prefix_between(lower.as_deref(), upper.as_deref());
         let pulled = if level > 0 { entry_space(separator.len() - prefix_len, 8) } else { 0 };
         let total = prefix_len + pulled + space_with_prefix(l, prefix_len) + space_with_prefix(r, prefix_len);
-        let empty = level == 0 && (l.count() == 0 || r.count() == 0);
+        let empty = l.count() == 0 || r.count() == 0;
         if total > if empty { SPACE } else { MERGED } {
-            return Ok(false);
+            return Ok(empty && level > 0 && self.rotate(mtr, parent, left_index, left, right, notes));
         }
         let leftmost = if level == 0 { PageNo::ZERO } else { l.child(0) };
         let prefix = separator[..prefix_len].to_vec();
@@ -131,6 +153,58 @@ impl Tree {
         mtr.apply(parent, &PageOp::Remove { pos: left_index as u16 });
         mtr.free(right);
         Ok(true)
+    }
+
+    /// Gives an inner node without separators, which cannot be merged because separators are long, one of its neighbour's
+    /// children, so that its only child gets a neighbour. False when the parent has no room for the other separator.
+    fn rotate(
+        &self,
+        mtr: &mut Mtr<'_>,
+        parent: PageRef,
+        left_index: usize,
+        left: PageRef,
+        right: PageRef,
+        notes: &Notes,
+    ) -> bool {
+        let (above, l, r) = (Node(mtr.page(parent)), Node(mtr.page(left)), Node(mtr.page(right)));
+        let old = above.key(left_index);
+        let to_left = l.count() == 0;
+        if r.count() == 0 && to_left {
+            return false;
+        }
+        let new = if to_left { r.key(0) } else { l.key(l.count() - 1) };
+        if new.len() > old.len() + above.free_space() {
+            return false;
+        }
+        let bound = |i: Option<usize>, outer: Option<&[u8]>| match i {
+            Some(i) => Some(above.key(i)),
+            None => outer.map(<[u8]>::to_vec),
+        };
+        // The node that gains a child is written anew: its range has grown.
+        let (lower, upper, page, leftmost, second) = if to_left {
+            let lower = bound(left_index.checked_sub(1), notes.outer.lower.get());
+            (lower, Some(new.clone()), left, l.child(0), r.child(0))
+        } else {
+            let next = Some(left_index + 1).filter(|&i| i < above.count());
+            let upper = bound(next, notes.outer.upper.get());
+            (Some(new.clone()), upper, right, l.child(l.count()), r.child(0))
+        };
+        let prefix_len = prefix_between(lower.as_deref(), upper.as_deref());
+        let (level, last) = (l.level() as u8, l.count().wrapping_sub(1));
+        let suffix = new[above.prefix_len()..].to_vec();
+        let mut entries = Vec::new();
+        encode_entry(&old[prefix_len..], &second.0.to_le_bytes(), &mut entries);
+        let prefix = &old[..prefix_len];
+        mtr.apply(page, &PageOp::FormatNode { owner: self.id, level, leftmost, prefix, entries: &entries });
+        if to_left {
+            mtr.apply(right, &PageOp::DropLeftmost);
+        } else {
+            mtr.apply(left, &PageOp::Remove { pos: last as u16 });
+        }
+        let child = mtr.page_no(right).0.to_le_bytes();
+        mtr.apply(parent, &PageOp::Remove { pos: left_index as u16 });
+        mtr.apply(parent, &PageOp::Insert { pos: left_index as u16, suffix: &suffix, value: &child });
+        true
     }
 
     /// A root with one child takes over the child's content, until it has more or is a leaf.
