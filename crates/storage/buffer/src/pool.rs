@@ -467,17 +467,17 @@ impl Pool {
         let _mask = mask_interrupts();
         let start = now_ns();
         loop {
-            if self.evict_clean(16) > 0 || self.frames_in_use() < self.budget as i64 {
-                return Ok(());
-            }
             if !self.cleaner.running.load(Acquire) {
                 self.reclaim(16)?;
-            } else {
+            } else if self.evict_clean(16) == 0 {
                 self.starved.lock().push(waker());
                 self.call_cleaner();
                 if self.frames_in_use() >= self.budget as i64 {
                     let _ = park(Wait::BufferFree, Some(now_ns() + 50_000_000));
                 }
+            }
+            if self.frames_in_use() < self.budget as i64 {
+                return Ok(());
             }
             if now_ns().saturating_sub(start) > Duration::from_secs(20).as_nanos() as u64 {
                 return match self.poisoned() {
@@ -555,28 +555,25 @@ impl Pool {
         }
     }
 
-    /// Evicts up to `want` clean pages without writing any. Gives how many.
+    /// Goes round with the clock until it has named `want` candidates and evicts the clean ones among them. Gives how many.
+    /// It never goes on over dirty candidates in search of clean ones: what was just loaded would go first.
     fn evict_clean(&self, want: usize) -> usize {
-        let mut victims = Vec::with_capacity(want);
-        let mut freed = 0;
+        let mut clean = Vec::with_capacity(want);
+        let mut named = 0;
         // Two rounds: the first may only mark.
         let mut left = 2 * self.resident.len();
-        while left > 0 && freed < want {
+        while left > 0 && named < want {
             let step = left.min(64);
             left -= step;
             let first = self.resident.advance(step);
-            for i in first..first + step {
-                if let Some(no) = self.clock(i)
-                    && self.arena.rec_lsn(no).load(Relaxed) == 0
-                {
-                    victims.push(no);
+            for no in (first..first + step).filter_map(|i| self.clock(i)) {
+                named += 1;
+                if self.arena.rec_lsn(no).load(Relaxed) == 0 {
+                    clean.push(no);
                 }
             }
-            if victims.len() >= want || left == 0 {
-                freed += self.evict(&mut victims, false);
-            }
         }
-        freed
+        self.evict(&mut clean, false)
     }
 
     /// Puts the pages of freed extents out of the pool without writing them. Nobody uses them any more, and their
