@@ -265,3 +265,89 @@ fn take<const N: usize>(key: &mut &[u8], flip: u8) -> Result<[u8; N]> {
     *key = rest;
     Ok(head.map(|b| b ^ flip))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::compare::order;
+    use crate::testing::{random_type, random_value, seeds};
+    use std::cmp::Ordering;
+
+    #[test]
+    fn keys_order_as_values_do_and_invert() {
+        seeds(1500, |rng| {
+            let parts: Vec<KeyPart> = (0..1 + rng.below(3))
+                .map(|_| {
+                    loop {
+                        let ty = random_type(rng);
+                        if ty.id != TypeId::Json {
+                            break KeyPart { ty, prefix: None, descending: rng.chance(30) };
+                        }
+                    }
+                })
+                .collect();
+            let rows: Vec<Vec<Value>> =
+                (0..6).map(|_| parts.iter().map(|p| random_value(rng, &p.ty)).collect()).collect();
+            let keys: Vec<Vec<u8>> = rows
+                .iter()
+                .map(|row| {
+                    let mut key = KeyBuf::new();
+                    row.iter().zip(&parts).for_each(|(v, p)| key.push(p, v.as_ref()).unwrap());
+                    key.into_vec()
+                })
+                .collect();
+            for (a, ka) in rows.iter().zip(&keys) {
+                for (b, kb) in rows.iter().zip(&keys) {
+                    let mut want = Ordering::Equal;
+                    for (i, p) in parts.iter().enumerate() {
+                        let one = order(a[i].as_ref(), b[i].as_ref(), p.ty.collation);
+                        want = want.then(if p.descending { one.reverse() } else { one });
+                    }
+                    assert_eq!(ka.cmp(kb), want, "{a:?} {b:?} {parts:?}");
+                }
+                let (mut rest, mut skipped) = (&ka[..], &ka[..]);
+                for (v, p) in a.iter().zip(&parts) {
+                    skip(p, &mut skipped).unwrap();
+                    if p.is_invertible() {
+                        assert_eq!(&decode(p, &mut rest).unwrap(), v, "{p:?}");
+                        assert_eq!(rest, skipped);
+                    }
+                    rest = skipped;
+                }
+                assert!(rest.is_empty());
+            }
+        });
+    }
+
+    #[test]
+    fn any_bytes_decode_or_fail() {
+        seeds(3000, |rng| {
+            let part = KeyPart { ty: random_type(rng), prefix: None, descending: rng.chance(50) };
+            let bytes = rng.bytes(40, &[0, 1, 0xFF, 2, b' ', 0x80]);
+            let mut rest = &bytes[..];
+            if part.ty.id != TypeId::Json {
+                let _ = decode(&part, &mut rest);
+                rest = &bytes[..];
+                let _ = skip(&part, &mut rest);
+            }
+        });
+    }
+
+    #[test]
+    fn prefixes_nulls_and_wrong_kinds() {
+        let text =
+            KeyPart { ty: SqlType::varchar(10, crate::CollationId::DEFAULT), prefix: Some(2), descending: false };
+        let key = |p: &KeyPart, v: &Value| {
+            let mut k = Vec::new();
+            encode(p, v.as_ref(), &mut k).map(|()| k)
+        };
+        assert_eq!(key(&text, &Value::text("äbc")).unwrap(), key(&text, &Value::text("ABX")).unwrap());
+        assert_eq!(key(&text, &Value::Null).unwrap(), [0]);
+        let int = KeyPart::new(SqlType::BIGINT.not_null());
+        assert_eq!(key(&int, &Value::Int(-1)).unwrap(), 0x7FFF_FFFF_FFFF_FFFFu64.to_be_bytes());
+        assert_eq!(key(&int, &Value::Null).unwrap_err().number(), 1815);
+        assert_eq!(key(&int, &Value::text("1")).unwrap_err().number(), 1815);
+        let down = KeyPart { descending: true, ..KeyPart::new(SqlType::BIGINT) };
+        assert!(key(&down, &Value::Null).unwrap() > key(&down, &Value::Int(i64::MIN)).unwrap());
+    }
+}

@@ -492,3 +492,93 @@ fn put_fixed(kind: Kind, v: ValueRef<'_>, out: &mut [u8]) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{random_type, random_value, seeds};
+
+    #[test]
+    fn rows_round_trip() {
+        seeds(1500, |rng| {
+            let types: Vec<SqlType> = (0..rng.below(40)).map(|_| random_type(rng)).collect();
+            let layout = RowLayout::new(&types);
+            let mut values: Vec<Value> = types.iter().map(|t| random_value(rng, t)).collect();
+            if rng.chance(10)
+                && let Some(i) = types.iter().position(|t| t.id == TypeId::LongBlob)
+            {
+                values[i] = Value::bytes(&vec![7; 70_000]);
+            }
+            let mut payload = vec![0xAA; 3];
+            layout.encode_values(&values, &mut payload).unwrap();
+            let payload = &payload[3..];
+            let short = layout.short_len(payload).unwrap();
+            for (i, v) in values.iter().enumerate() {
+                assert_eq!(&layout.get(payload, i).unwrap().to_owned(), v, "{:?}", types[i]);
+                if !layout.is_long(i) {
+                    assert_eq!(&layout.get(&payload[..short], i).unwrap().to_owned(), v);
+                }
+                if let Value::Str(text, _) = v {
+                    assert_eq!(layout.get_bytes(payload, i).unwrap().unwrap(), text.as_bytes());
+                }
+            }
+            assert!(layout.get(payload, values.len()).is_err());
+        });
+    }
+
+    #[test]
+    fn damaged_rows_are_errors_not_panics() {
+        seeds(1500, |rng| {
+            let types: Vec<SqlType> = (0..1 + rng.below(8)).map(|_| random_type(rng)).collect();
+            let layout = RowLayout::new(&types);
+            let values: Vec<Value> = types.iter().map(|t| random_value(rng, t)).collect();
+            let mut payload = Vec::new();
+            layout.encode_values(&values, &mut payload).unwrap();
+            payload.truncate(rng.below(payload.len() + 1));
+            for _ in 0..rng.below(4) {
+                if !payload.is_empty() {
+                    let at = rng.below(payload.len());
+                    payload[at] = rng.next() as u8;
+                }
+            }
+            for i in 0..types.len() {
+                if let Ok(v) = layout.get(&payload, i) {
+                    let mut text = Vec::new();
+                    v.write_text(&mut text);
+                }
+                let _ = layout.get_bytes(&payload, i);
+            }
+            let _ = layout.short_len(&payload);
+        });
+    }
+
+    #[test]
+    fn rows_from_before_a_column_was_added() {
+        let types = [
+            SqlType::BIGINT.not_null(),
+            SqlType::varchar(10, CollationId::DEFAULT),
+            SqlType::BIGINT,
+            SqlType::varchar(5, CollationId::DEFAULT),
+        ];
+        let old = RowLayout::new(&types[..2]);
+        let new =
+            RowLayout::with_history(&types, &[2], vec![Value::Null, Value::Null, Value::Int(7), Value::text("x")]);
+        let mut payload = Vec::new();
+        old.encode_values(&[Value::Int(1), Value::text("abc")], &mut payload).unwrap();
+        let read = |i| new.get(&payload, i).unwrap().to_owned();
+        assert_eq!(
+            (0..4).map(read).collect::<Vec<_>>(),
+            [Value::Int(1), Value::text("abc"), Value::Int(7), Value::text("x")]
+        );
+        assert!(RowLayout::new(&types).get(&payload, 0).is_err());
+    }
+
+    #[test]
+    fn refuses_wrong_values() {
+        let layout = RowLayout::new(&[SqlType::BIGINT.not_null()]);
+        let mut out = Vec::new();
+        assert_eq!(layout.encode_values(&[Value::Null], &mut out).unwrap_err().number(), 1815);
+        assert_eq!(layout.encode_values(&[Value::text("1")], &mut out).unwrap_err().number(), 1815);
+        assert_eq!(layout.encode_values(&[], &mut out).unwrap_err().number(), 1815);
+    }
+}
