@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::Arc;
 
+use crate::sim::SimCore;
 use crate::task::{ContextInner, Home, Route, Task};
 use crate::worker::{Fiber, Worker};
 
@@ -18,6 +19,10 @@ pub(crate) enum Kind {
     Worker,
     /// A fiber of a worker.
     Fiber,
+    /// A task of a simulation.
+    Sim,
+    /// The simulation's own loop: may not wait.
+    SimScheduler,
 }
 
 pub(crate) struct Cx {
@@ -30,6 +35,8 @@ pub(crate) struct Cx {
     pub(crate) worker: Cell<*const Worker>,
     /// The fiber that runs, or null.
     pub(crate) fiber: Cell<*const Fiber>,
+    /// The simulation that runs on this thread, or null.
+    pub(crate) sim: Cell<*const SimCore>,
 }
 
 thread_local! {
@@ -41,6 +48,7 @@ thread_local! {
             stack_low: Cell::new(0),
             worker: Cell::new(ptr::null()),
             fiber: Cell::new(ptr::null()),
+            sim: Cell::new(ptr::null()),
         }
     };
     static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
@@ -93,4 +101,10 @@ pub(crate) fn adopt(context: Option<Arc<ContextInner>>) -> Kind {
         });
     }
     Kind::Thread
+}
+
+/// True on the thread of a running simulation.
+#[inline]
+pub(crate) fn simulated() -> bool {
+    CX.with(|cx| !cx.sim.get().is_null())
 }

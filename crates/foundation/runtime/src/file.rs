@@ -4,16 +4,18 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use crate::cx::simulated;
 use crate::os::{Op, perform, perform_many, run_blocking};
+use crate::sim::{SimFile, current_disk};
 
 /// How to open a [`File`]. Files are made with mode 0600.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct OpenOptions {
-    write: bool,
-    create: bool,
-    create_new: bool,
-    truncate: bool,
-    direct: bool,
+    pub(crate) write: bool,
+    pub(crate) create: bool,
+    pub(crate) create_new: bool,
+    pub(crate) truncate: bool,
+    pub(crate) direct: bool,
 }
 
 impl OpenOptions {
@@ -53,9 +55,12 @@ impl OpenOptions {
 ///
 /// On a fiber each operation parks the fiber (uninterruptibly: the kernel has the buffer) and the worker goes on.
 #[derive(Debug)]
-pub struct File {
-    file: stdfs::File,
-    direct: bool,
+pub struct File(Backing);
+
+#[derive(Debug)]
+enum Backing {
+    Os { file: stdfs::File, direct: bool },
+    Sim(SimFile),
 }
 
 fn unexpected_end() -> io::Error {
@@ -70,6 +75,9 @@ impl File {
     /// Opens a file.
     pub fn open(path: impl AsRef<Path>, how: &OpenOptions) -> io::Result<File> {
         let (path, how) = (path.as_ref(), *how);
+        if simulated() {
+            return Ok(File(Backing::Sim(current_disk().open(path, &how)?)));
+        }
         run_blocking(move || {
             let open = |direct: bool| {
                 stdfs::OpenOptions::new()
@@ -84,27 +92,34 @@ impl File {
             };
             if how.direct {
                 match open(true) {
-                    Ok(file) => return Ok(File { file, direct: true }),
+                    Ok(file) => return Ok(File(Backing::Os { file, direct: true })),
                     // Refused by the file system; a file made by the refused open is not 'new' any more.
                     Err(e) if e.raw_os_error() == Some(libc::EINVAL) && how.create_new => {
                         let file = stdfs::OpenOptions::new().read(true).write(how.write).open(path)?;
-                        return Ok(File { file, direct: false });
+                        return Ok(File(Backing::Os { file, direct: false }));
                     }
                     Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {}
                     Err(e) => return Err(e),
                 }
             }
-            Ok(File { file: open(false)?, direct: false })
+            Ok(File(Backing::Os { file: open(false)?, direct: false }))
         })
     }
 
-    fn fd(&self) -> RawFd {
-        self.file.as_raw_fd()
+    /// The descriptor, when the file is a real one.
+    fn real(&self) -> Result<RawFd, &SimFile> {
+        match &self.0 {
+            Backing::Os { file, .. } => Ok(file.as_raw_fd()),
+            Backing::Sim(file) => Err(file),
+        }
     }
 
     /// True when the file is read and written past the page cache.
     pub fn is_direct(&self) -> bool {
-        self.direct
+        match &self.0 {
+            Backing::Os { direct, .. } => *direct,
+            Backing::Sim(file) => file.direct,
+        }
     }
 
     /// Reads at `offset` until `buf` is full or the file ends; gives the bytes read.
@@ -123,17 +138,22 @@ impl File {
     /// # Safety
     /// `ptr` must be valid for writes of `len` bytes until the call returns.
     pub unsafe fn read_raw(&self, ptr: *mut u8, len: usize, offset: u64) -> io::Result<usize> {
+        let fd = match self.real() {
+            Ok(fd) => fd,
+            // SAFETY: passed on.
+            Err(file) => return unsafe { file.read(ptr, len, offset) },
+        };
         let mut done = 0;
         while done < len {
             // SAFETY: `done < len`, so the pointer stays inside the caller's memory.
             let at = unsafe { ptr.add(done) };
             let part = (len - done).min(Op::MAX_LEN);
-            match perform(Op::Read { fd: self.fd(), ptr: at, len: part, offset: offset + done as u64 })? {
+            match perform(Op::Read { fd, ptr: at, len: part, offset: offset + done as u64 })? {
                 0 => break,
                 n => done += n,
             }
             // A direct read that ends short of the block size is at the end of the file.
-            if self.direct && done % 512 != 0 {
+            if self.is_direct() && done % 512 != 0 {
                 break;
             }
         }
@@ -151,12 +171,17 @@ impl File {
     /// # Safety
     /// `ptr` must be valid for reads of `len` bytes until the call returns.
     pub unsafe fn write_raw(&self, ptr: *const u8, len: usize, offset: u64) -> io::Result<()> {
+        let fd = match self.real() {
+            Ok(fd) => fd,
+            // SAFETY: passed on.
+            Err(file) => return unsafe { file.write(ptr, len, offset) },
+        };
         let mut done = 0;
         while done < len {
             // SAFETY: `done < len`, so the pointer stays inside the caller's memory.
             let at = unsafe { ptr.add(done) };
             let part = (len - done).min(Op::MAX_LEN);
-            match perform(Op::Write { fd: self.fd(), ptr: at, len: part, offset: offset + done as u64 })? {
+            match perform(Op::Write { fd, ptr: at, len: part, offset: offset + done as u64 })? {
                 0 => return Err(io::Error::from_raw_os_error(libc::ENOSPC)),
                 n => done += n,
             }
@@ -167,11 +192,18 @@ impl File {
     /// Writes the buffers one after the other from `offset` on, in one operation where possible.
     pub fn write_vectored_at(&self, bufs: &[&[u8]], offset: u64) -> io::Result<()> {
         let mut offset = offset;
+        let Ok(fd) = self.real() else {
+            for b in bufs {
+                self.write_at(b, offset)?;
+                offset += b.len() as u64;
+            }
+            return Ok(());
+        };
         for chunk in bufs.chunks(1024) {
             let iov: Vec<libc::iovec> =
                 chunk.iter().map(|b| libc::iovec { iov_base: b.as_ptr() as *mut _, iov_len: b.len() }).collect();
             let total: usize = chunk.iter().map(|b| b.len()).sum();
-            let mut done = perform(Op::Writev { fd: self.fd(), iov: iov.as_ptr(), count: iov.len(), offset })?;
+            let mut done = perform(Op::Writev { fd, iov: iov.as_ptr(), count: iov.len(), offset })?;
             if done < total {
                 // A short write: finish buffer by buffer.
                 let mut start = 0;
@@ -189,14 +221,12 @@ impl File {
 
     /// Writes each buffer at its own offset, many in flight at once. All are attempted; the first error is returned.
     pub fn write_many(&self, parts: &[(u64, &[u8])]) -> io::Result<()> {
+        let Ok(fd) = self.real() else {
+            return parts.iter().map(|(offset, b)| self.write_at(b, *offset)).fold(Ok(()), |all, one| all.and(one));
+        };
         let ops: Vec<Op> = parts
             .iter()
-            .map(|(offset, b)| Op::Write {
-                fd: self.fd(),
-                ptr: b.as_ptr(),
-                len: b.len().min(Op::MAX_LEN),
-                offset: *offset,
-            })
+            .map(|(offset, b)| Op::Write { fd, ptr: b.as_ptr(), len: b.len().min(Op::MAX_LEN), offset: *offset })
             .collect();
         let mut results = Vec::with_capacity(ops.len());
         perform_many(&ops, &mut results);
@@ -215,14 +245,13 @@ impl File {
     /// Fills each buffer from its own offset, many in flight at once. All are attempted; the first error is returned
     /// (`UnexpectedEof` where the file ends before).
     pub fn read_many(&self, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        let Ok(fd) = self.real() else {
+            let one = |(offset, b): &mut (u64, &mut [u8])| self.read_exact_at(b, *offset);
+            return parts.iter_mut().map(one).fold(Ok(()), |all, one| all.and(one));
+        };
         let ops: Vec<Op> = parts
             .iter_mut()
-            .map(|(offset, b)| Op::Read {
-                fd: self.fd(),
-                ptr: b.as_mut_ptr(),
-                len: b.len().min(Op::MAX_LEN),
-                offset: *offset,
-            })
+            .map(|(offset, b)| Op::Read { fd, ptr: b.as_mut_ptr(), len: b.len().min(Op::MAX_LEN), offset: *offset })
             .collect();
         let mut results = Vec::with_capacity(ops.len());
         perform_many(&ops, &mut results);
@@ -240,23 +269,36 @@ impl File {
 
     /// Makes what was written durable, with the file's length (fdatasync). An error is final: see the engine's rules.
     pub fn sync_data(&self) -> io::Result<()> {
-        perform(Op::Sync { fd: self.fd(), data_only: true }).map(drop)
+        match self.real() {
+            Ok(fd) => perform(Op::Sync { fd, data_only: true }).map(drop),
+            Err(file) => file.sync(),
+        }
     }
 
     /// Makes data and all metadata durable (fsync).
     pub fn sync_all(&self) -> io::Result<()> {
-        perform(Op::Sync { fd: self.fd(), data_only: false }).map(drop)
+        match self.real() {
+            Ok(fd) => perform(Op::Sync { fd, data_only: false }).map(drop),
+            Err(file) => file.sync(),
+        }
     }
 
     /// Cuts or extends (with zeros) the file.
     pub fn set_len(&self, len: u64) -> io::Result<()> {
-        run_blocking(|| self.file.set_len(len))
+        match &self.0 {
+            Backing::Os { file, .. } => run_blocking(|| file.set_len(len)),
+            Backing::Sim(file) => file.set_len(len),
+        }
     }
 
     /// Reserves space, extending the file if need be; what is new reads as zeros. Where the file system cannot reserve,
     /// the file is only extended.
     pub fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
-        match perform(Op::Allocate { fd: self.fd(), mode: 0, offset, len }) {
+        let fd = match self.real() {
+            Ok(fd) => fd,
+            Err(file) => return file.allocate(offset, len),
+        };
+        match perform(Op::Allocate { fd, mode: 0, offset, len }) {
             Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => {
                 if self.len()? < offset + len {
                     self.set_len(offset + len)
@@ -272,7 +314,11 @@ impl File {
     /// system cannot: the range is then unchanged.
     pub fn punch_hole(&self, offset: u64, len: u64) -> io::Result<bool> {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        match perform(Op::Allocate { fd: self.fd(), mode, offset, len }) {
+        let fd = match self.real() {
+            Ok(fd) => fd,
+            Err(file) => return file.punch_hole(offset, len),
+        };
+        match perform(Op::Allocate { fd, mode, offset, len }) {
             Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
             other => other.map(|_| true),
         }
@@ -280,7 +326,10 @@ impl File {
 
     /// Length in bytes.
     pub fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        match &self.0 {
+            Backing::Os { file, .. } => Ok(file.metadata()?.len()),
+            Backing::Sim(file) => file.len(),
+        }
     }
 
     /// True when the file has no bytes.
@@ -291,8 +340,12 @@ impl File {
     /// Takes the whole-file lock against other processes (and other opens in this one) without waiting. `false` when
     /// somebody has it. Held until the file is closed.
     pub fn try_lock(&self) -> io::Result<bool> {
+        let fd = match self.real() {
+            Ok(fd) => fd,
+            Err(file) => return file.try_lock(),
+        };
         // SAFETY: a plain system call on a descriptor we own.
-        if unsafe { libc::flock(self.fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+        if unsafe { libc::flock(fd, libc::LOCK_EX | libc::LOCK_NB) } == 0 {
             return Ok(true);
         }
         let e = io::Error::last_os_error();

@@ -15,6 +15,7 @@ pub mod fs;
 mod os;
 mod pool;
 mod serve;
+pub mod sim;
 mod spawn;
 mod stack;
 mod task;

@@ -63,6 +63,11 @@ impl<T> JoinHandle<T> {
 /// Runs the closure and hands its outcome to whoever joins.
 fn run_and_publish<T>(state: &Mutex<State<T>>, f: impl FnOnce() -> T) {
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+    if let Err(panic) = &outcome
+        && crate::cx::simulated()
+    {
+        crate::sim::note_panic(&**panic);
+    }
     let before = std::mem::replace(&mut *state.lock(), State::Done(outcome));
     if let State::Running(waiting) = before {
         waiting.iter().for_each(Waker::wake);
@@ -77,6 +82,10 @@ pub fn spawn<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send + 'stat
     let state = Arc::new(Mutex::new(State::Running(Vec::new())));
     let context = TaskContext(ContextInner::new(Route::none()));
     let (s, c) = (state.clone(), context.clone());
+    if crate::cx::simulated() {
+        crate::sim::spawn_task(name, c.0, move || run_and_publish(&s, f));
+        return JoinHandle { state, context, thread: None };
+    }
     let thread = std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(move || {

@@ -14,7 +14,8 @@ use gannet_base::sync::atomic::{
 use gannet_base::{slot as thread_slot, sync};
 use gannet_telemetry::{Wait, waited};
 
-use crate::cx::{CX, Kind, kind};
+use crate::cx::{self, CX, Kind, kind};
+use crate::sim;
 use crate::time::{now_ns, real_now_ns};
 use crate::worker::{self, Fiber, Message, Worker, WorkerShared};
 
@@ -45,6 +46,11 @@ pub(crate) enum Home {
         worker: Arc<WorkerShared>,
         fiber: usize,
     },
+    /// A simulated task, by the number of its simulation and its own.
+    Sim {
+        sim: u64,
+        id: u64,
+    },
 }
 
 /// What is parked and woken.
@@ -63,6 +69,7 @@ impl Task {
         if self.token.swap(NOTIFIED, SeqCst) == PARKED {
             match &self.home {
                 Home::Thread(thread) => thread.unpark(),
+                Home::Sim { sim, id } => sim::wake(*sim, *id),
                 Home::Fiber { worker, fiber } => {
                     let here = CX.with(|cx| cx.worker.get());
                     // SAFETY: the thread-local's worker is alive while the thread is its.
@@ -158,9 +165,13 @@ impl std::fmt::Debug for Waker {
     }
 }
 
+fn is_task(kind: Kind) -> bool {
+    !matches!(kind, Kind::Worker | Kind::SimScheduler)
+}
+
 /// A waker of the current task.
 pub fn waker() -> Waker {
-    assert!(kind() != Kind::Worker, "a worker's own loop is no task");
+    assert!(is_task(kind()), "a worker's own loop is no task");
     let task = CX.with(|cx| cx.task.get());
     // SAFETY: the thread-local's task pointer comes from `Arc::as_ptr` of an Arc that lives as long as the task is
     // current, so the count is at least one while it is raised.
@@ -288,7 +299,7 @@ impl TaskContext {
 
 /// The current task's context.
 pub fn context() -> TaskContext {
-    assert!(kind() != Kind::Worker, "a worker's own loop is no task");
+    assert!(is_task(kind()), "a worker's own loop is no task");
     let context = CX.with(|cx| cx.context.get());
     // SAFETY: as in `waker`: the pointer comes from an Arc which the current task keeps alive.
     unsafe {
@@ -298,7 +309,7 @@ pub fn context() -> TaskContext {
 }
 
 fn with_context<R>(f: impl FnOnce(&ContextInner) -> R) -> R {
-    assert!(kind() != Kind::Worker, "a worker's own loop is no task");
+    assert!(is_task(kind()), "a worker's own loop is no task");
     let context = CX.with(|cx| cx.context.get());
     // SAFETY: as in `waker`; the reference does not outlive the closure, during which the task stays current.
     f(unsafe { &*context })
@@ -342,8 +353,11 @@ impl Drop for InterruptMask {
 pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
     let kind = kind();
     debug_assert_eq!(sync::held(), 0, "parking for {} with a lock or latch held", why.name());
-    assert!(kind != Kind::Worker, "a worker's own loop may not wait");
-    debug_assert!(!std::thread::panicking(), "parking while unwinding would let other tasks see the panic");
+    assert!(is_task(kind), "a worker's own loop may not wait");
+    debug_assert!(
+        kind == Kind::Sim || !std::thread::panicking(),
+        "parking while unwinding would let other tasks see the panic"
+    );
     let (task, context) = CX.with(|cx| (cx.task.get(), cx.context.get()));
     // SAFETY: both come from Arcs that the current task keeps alive while it is current, and it is current (though
     // perhaps suspended) until this function returns.
@@ -351,7 +365,7 @@ pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
     if context.pending() {
         return Unpark::Interrupted;
     }
-    if task.take_token() {
+    if kind != Kind::Sim && task.take_token() {
         return Unpark::Woken;
     }
     let start = now_ns();
@@ -360,7 +374,8 @@ pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
     let woken = match kind {
         Kind::Thread | Kind::Unset => task.park_thread(deadline),
         Kind::Fiber => worker::park(task, deadline),
-        Kind::Worker => unreachable!("see above"),
+        Kind::Sim => sim::park(task, deadline),
+        Kind::Worker | Kind::SimScheduler => unreachable!("see above"),
     };
     context.waiting.store(0, Relaxed);
     waited(why, now_ns().saturating_sub(start));
@@ -377,7 +392,8 @@ pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
 pub fn yield_now() {
     match kind() {
         Kind::Fiber => worker::yield_now(),
-        Kind::Thread | Kind::Unset | Kind::Worker => std::thread::yield_now(),
+        Kind::Sim => sim::yield_now(),
+        _ => std::thread::yield_now(),
     }
 }
 
@@ -385,8 +401,10 @@ pub fn yield_now() {
 /// On a plain thread it does nothing: the kernel shares the processor.
 #[inline]
 pub fn yield_if_due() {
-    if kind() == Kind::Fiber {
-        worker::yield_if_due();
+    match kind() {
+        Kind::Fiber => worker::yield_if_due(),
+        Kind::Sim => sync::sched_point(),
+        _ => {}
     }
 }
 
@@ -395,12 +413,12 @@ pub fn yield_if_due() {
 /// task has its own.
 #[inline]
 pub fn slot() -> usize {
-    thread_slot::current()
+    if cx::simulated() { sim::slot() } else { thread_slot::current() }
 }
 
 /// One more than the greatest slot in use so far.
 pub fn slot_count() -> usize {
-    thread_slot::high_water()
+    if cx::simulated() { sim::slot_count() } else { thread_slot::high_water() }
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gannet_telemetry::Wait;
 
-use crate::{Unpark, park};
+use crate::{Unpark, cx, park, sim};
 
 /// Monotonic time in nanoseconds from an arbitrary start. About 20 ns a call; virtual in the simulation.
 #[inline]
 pub fn now_ns() -> u64 {
-    real_now_ns()
+    if cx::simulated() { sim::now_ns() } else { real_now_ns() }
 }
 
 #[inline]
@@ -21,6 +21,9 @@ pub(crate) fn real_now_ns() -> u64 {
 
 /// Wall clock in microseconds since 1970-01-01 UTC; virtual in the simulation.
 pub fn unix_micros() -> u64 {
+    if cx::simulated() {
+        return sim::unix_micros();
+    }
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
 }
 
@@ -30,6 +33,9 @@ thread_local! {
 
 /// A random number for back-off, sampling, placement: fast, not for secrets. From the seed in the simulation.
 pub fn random_u64() -> u64 {
+    if cx::simulated() {
+        return sim::random_u64();
+    }
     let mut state = RANDOM.get();
     if state == 0 {
         // The standard library's per-process random keys, hashed with this thread's address of the variable.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::socket;
+use crate::sim::{self, SimPipe};
 use crate::worker::{self, WorkerConn};
 use crate::{TaskContext, now_ns};
 
@@ -36,6 +37,7 @@ const KEEP_CAPACITY: usize = 64 << 10;
 /// What connects a [`Conn`] to its socket.
 pub(crate) enum Link {
     Worker(NonNull<WorkerConn>),
+    Sim(SimPipe),
     Thread { fd: Arc<OwnedFd>, recv_timeout: Option<Duration>, send_timeout: Option<Duration> },
 }
 
@@ -86,6 +88,7 @@ impl Conn {
         }
         match &mut self.link {
             Link::Worker(c) => worker::fill(*c, self),
+            Link::Sim(pipe) => sim::fill(pipe.clone(), &mut self.input, self.deadline),
             Link::Thread { fd, recv_timeout, .. } => {
                 let timeout = self.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now_ns())));
                 if timeout == Some(Duration::ZERO) {
@@ -120,6 +123,7 @@ impl Conn {
         }
         let outcome = match &mut self.link {
             Link::Worker(c) => return worker::flush(*c, self),
+            Link::Sim(pipe) => sim::flush(pipe.clone(), &self.out, self.deadline),
             Link::Thread { fd, send_timeout, .. } => {
                 let mut rest = &self.out[..];
                 let timeout = self.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now_ns()).max(1000)));

@@ -8,6 +8,7 @@ mod thread;
 pub(crate) use conn::Link;
 pub use conn::{Conn, Peer};
 pub use listener::{Addr, Listener, ListenerOptions, ThreadHandling};
+pub(crate) use thread::run_on_task;
 
 pub(crate) use socket::shutdown_read;
 
@@ -76,6 +77,9 @@ where
 
 /// Reports a caught panic, once, where it was caught. The panic hook has printed where it happened.
 pub(crate) fn log_panic(doing: &str, panic: &(dyn std::any::Any + Send)) {
+    if crate::sim::is_power_cut(panic) {
+        return;
+    }
     gannet_telemetry::count(gannet_telemetry::Counter::FiberPanics);
     let what = panic
         .downcast_ref::<&str>()

@@ -8,17 +8,22 @@ use std::time::Duration;
 
 use super::conn::{Conn, Link, Peer, RECV_CHUNK};
 use super::{Next, Ready, Service, socket};
-use crate::cx;
 use crate::task::TaskContext;
+use crate::{cx, now_ns, sim};
 
 /// Serves one accepted connection to its end on the calling thread.
-pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, mut service: Box<dyn Service>) {
+pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dyn Service>) {
     cx::adopt(Some(context.0.clone()));
     let fd = Arc::new(fd);
     // From now on a kill ends the thread's wait for the client too.
     context.0.route.set_socket(Some(fd.clone()));
     let link = Link::Thread { fd, recv_timeout: None, send_timeout: None };
-    let mut conn = Conn::new(peer, context, link);
+    run_on_task(service, Conn::new(peer, context.clone(), link));
+    context.0.route.set_socket(None);
+}
+
+/// Serves a connection to its end on the current task, a thread or a simulated one.
+pub(crate) fn run_on_task(mut service: Box<dyn Service>, mut conn: Conn) {
     let served = catch_unwind(AssertUnwindSafe(|| serve(&mut *service, &mut conn)));
     if let Err(panic) = served {
         super::log_panic("serving a connection", &*panic);
@@ -30,7 +35,7 @@ pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, mut service: Bo
     if let Err(panic) = closed {
         super::log_panic("closing a connection", &*panic);
     }
-    conn.context.0.route.set_socket(None);
+    let _ = catch_unwind(AssertUnwindSafe(|| conn.flush()));
 }
 
 fn serve(service: &mut dyn Service, conn: &mut Conn) {
@@ -57,7 +62,14 @@ fn wait(service: &mut dyn Service, conn: &mut Conn) -> io::Result<usize> {
         u32::MAX => None,
         s => Some(Duration::from_secs(s.max(1) as u64)),
     };
-    let Link::Thread { fd, recv_timeout, .. } = &mut conn.link else { unreachable!("a thread's connection") };
+    let (fd, recv_timeout) = match &mut conn.link {
+        Link::Thread { fd, recv_timeout, .. } => (fd, recv_timeout),
+        Link::Sim(pipe) => {
+            let deadline = timeout.map(|t| now_ns() + t.as_nanos() as u64);
+            return sim::fill(pipe.clone(), &mut conn.input, deadline);
+        }
+        Link::Worker(_) => unreachable!("a worker's connection"),
+    };
     if timeout != *recv_timeout {
         socket::set_timeout(fd, libc::SO_RCVTIMEO, timeout)?;
         *recv_timeout = timeout;

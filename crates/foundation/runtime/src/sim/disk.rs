@@ -1,0 +1,620 @@
+//! A disk in memory that forgets: what was not synced may be lost, sector by sector, when the power is cut.
+//!
+//! What is assumed of a disk (and of the file system on it), and so what this one keeps to: a write of at most 512 bytes
+//! within a sector is atomic; writes before a completed sync of the file are durable; name changes happen in order, and
+//! are durable after a sync of a directory; everything else may or may not survive.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::io_pause;
+use crate::time::splitmix;
+use crate::{ALIGN, OpenOptions};
+
+const SECTOR: u64 = 512;
+const PAGE: u64 = 4096;
+
+/// File contents, sparse.
+#[derive(Clone, Default)]
+struct Image {
+    pages: BTreeMap<u64, Box<[u8; PAGE as usize]>>,
+    len: u64,
+}
+
+impl Image {
+    /// Visits the parts of a range page by page: page number, offset in the page, range in the buffer.
+    fn parts(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            if done == len {
+                return None;
+            }
+            let at = offset + done as u64;
+            let inside = (at % PAGE) as usize;
+            let n = (PAGE as usize - inside).min(len - done);
+            let part = (at / PAGE, inside, done..done + n);
+            done += n;
+            Some(part)
+        })
+    }
+
+    fn read(&self, offset: u64, buf: &mut [u8]) {
+        for (page, inside, range) in Self::parts(offset, buf.len()) {
+            let n = range.len();
+            match self.pages.get(&page) {
+                Some(p) => buf[range].copy_from_slice(&p[inside..inside + n]),
+                None => buf[range].fill(0),
+            }
+        }
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        for (page, inside, range) in Self::parts(offset, bytes.len()) {
+            let n = range.len();
+            let p = self.pages.entry(page).or_insert_with(|| Box::new([0; PAGE as usize]));
+            p[inside..inside + n].copy_from_slice(&bytes[range]);
+        }
+    }
+
+    fn sector(&self, sector: u64) -> [u8; SECTOR as usize] {
+        let mut s = [0; SECTOR as usize];
+        self.read(sector * SECTOR, &mut s);
+        s
+    }
+
+    fn set_len(&mut self, len: u64) {
+        if len < self.len {
+            self.pages.split_off(&len.div_ceil(PAGE));
+            if let Some(p) = self.pages.get_mut(&(len / PAGE)) {
+                p[(len % PAGE) as usize..].fill(0);
+            }
+        }
+        self.len = len;
+    }
+}
+
+#[derive(Default)]
+struct Inode {
+    /// What reads see.
+    live: Image,
+    /// What a power cut leaves for sure.
+    durable: Image,
+    /// Sectors in which they may differ.
+    dirty: BTreeSet<u64>,
+    locked: bool,
+    opens: u32,
+}
+
+impl Inode {
+    fn mark(&mut self, offset: u64, len: u64) {
+        if len > 0 {
+            self.dirty.extend(offset / SECTOR..(offset + len).div_ceil(SECTOR));
+        }
+    }
+
+    /// The same for a range that is about to become zeros: where nothing was ever written nothing changes.
+    fn mark_existing(&mut self, offset: u64, end: u64) {
+        let range = offset / PAGE..end.div_ceil(PAGE);
+        let pages: BTreeSet<u64> =
+            [&self.live, &self.durable].iter().flat_map(|i| i.pages.range(range.clone()).map(|(&p, _)| p)).collect();
+        for page in pages {
+            let start = (page * PAGE).max(offset);
+            self.mark(start, ((page + 1) * PAGE).min(end) - start);
+        }
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        self.live.write(offset, bytes);
+        self.live.len = self.live.len.max(offset + bytes.len() as u64);
+        self.mark(offset, bytes.len() as u64);
+    }
+
+    fn power_cut(&mut self, seed: &mut u64) {
+        // What share of the unsynced sectors survives differs from crash to crash: all and none are likely enough.
+        let keep_of_8 = splitmix(seed) % 9;
+        let mut len = if self.live.len != self.durable.len && splitmix(seed) % 8 < keep_of_8 {
+            self.live.len
+        } else {
+            self.durable.len
+        };
+        let mut image = self.durable.clone();
+        for &sector in &self.dirty {
+            if splitmix(seed) % 8 < keep_of_8 && sector * SECTOR < self.live.len {
+                image.write(sector * SECTOR, &self.live.sector(sector));
+                if self.live.len > self.durable.len {
+                    len = len.max(((sector + 1) * SECTOR).min(self.live.len));
+                }
+            }
+        }
+        image.len = image.len.max(len);
+        image.set_len(len);
+        self.live = image.clone();
+        self.durable = image;
+        self.dirty.clear();
+        self.locked = false;
+        self.opens = 0;
+    }
+}
+
+#[derive(Clone)]
+enum NameOp {
+    Link(PathBuf, u64),
+    Unlink(PathBuf),
+    Rename(PathBuf, PathBuf),
+    MakeDir(PathBuf),
+    RemoveTree(PathBuf),
+}
+
+#[derive(Clone, Default)]
+struct Names {
+    files: BTreeMap<PathBuf, u64>,
+    dirs: BTreeSet<PathBuf>,
+}
+
+impl Names {
+    fn apply(&mut self, op: &NameOp) {
+        match op {
+            NameOp::Link(path, inode) => drop(self.files.insert(path.clone(), *inode)),
+            NameOp::Unlink(path) => drop(self.files.remove(path)),
+            NameOp::Rename(from, to) => {
+                if let Some(inode) = self.files.remove(from) {
+                    self.files.insert(to.clone(), inode);
+                } else {
+                    let moved: Vec<_> = self.files.keys().filter(|p| p.starts_with(from)).cloned().collect();
+                    for p in moved {
+                        let inode = self.files.remove(&p).unwrap_or_default();
+                        self.files.insert(to.join(p.strip_prefix(from).unwrap_or(&p)), inode);
+                    }
+                    let moved: Vec<_> = self.dirs.iter().filter(|p| p.starts_with(from)).cloned().collect();
+                    for p in moved {
+                        self.dirs.remove(&p);
+                        self.dirs.insert(to.join(p.strip_prefix(from).unwrap_or(&p)));
+                    }
+                }
+            }
+            NameOp::MakeDir(path) => drop(self.dirs.insert(path.clone())),
+            NameOp::RemoveTree(path) => {
+                self.files.retain(|p, _| !p.starts_with(path));
+                self.dirs.retain(|p| !p.starts_with(path));
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    inodes: BTreeMap<u64, Inode>,
+    next_inode: u64,
+    names: Names,
+    durable_names: Names,
+    /// Name changes since the last sync of a directory, in order.
+    unsynced: Vec<NameOp>,
+    synced_writes: u64,
+    syncs: u64,
+    /// Bytes that all files together may hold.
+    capacity: Option<u64>,
+}
+
+impl State {
+    fn change(&mut self, op: NameOp) {
+        self.names.apply(&op);
+        self.unsynced.push(op);
+    }
+
+    fn used(&self) -> u64 {
+        self.inodes.values().map(|i| i.live.pages.len() as u64 * PAGE).sum()
+    }
+}
+
+/// A simulated disk. Clones are the same disk; it outlives the simulations that use it.
+#[derive(Clone, Default)]
+pub struct SimDisk(Arc<Mutex<State>>);
+
+impl std::fmt::Debug for SimDisk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SimDisk({} files)", self.lock().names.files.len())
+    }
+}
+
+/// Paths are kept without `.` and doubled separators; the root and all prefixes of a relative path exist.
+fn clean(path: &Path) -> PathBuf {
+    path.components().filter(|c| !matches!(c, Component::CurDir)).collect()
+}
+
+fn err(errno: i32) -> io::Error {
+    io::Error::from_raw_os_error(errno)
+}
+
+fn dead() -> io::Error {
+    err(libc::EIO)
+}
+
+impl SimDisk {
+    /// An empty disk.
+    pub fn new() -> SimDisk {
+        SimDisk::default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The power is cut: of what was not synced a random part remains, by `seed`. Simulations do it when they crash.
+    pub fn crash(&self, seed: u64) {
+        let mut seed = seed;
+        let mut state = self.lock();
+        let keep = splitmix(&mut seed) as usize % (state.unsynced.len() + 1);
+        let ops = std::mem::take(&mut state.unsynced);
+        let mut names = state.durable_names.clone();
+        ops[..keep].iter().for_each(|op| names.apply(op));
+        state.names = names.clone();
+        state.durable_names = names;
+        let named: BTreeSet<u64> = state.names.files.values().copied().collect();
+        state.inodes.retain(|id, _| named.contains(id));
+        state.inodes.values_mut().for_each(|inode| inode.power_cut(&mut seed));
+    }
+
+    /// Bounds the space of the disk: writes beyond fail as on a full disk. `None` lifts the bound.
+    pub fn set_capacity(&self, bytes: Option<u64>) {
+        self.lock().capacity = bytes;
+    }
+
+    /// Bytes in use.
+    pub fn used(&self) -> u64 {
+        self.lock().used()
+    }
+
+    /// Completed syncs of files.
+    pub fn syncs(&self) -> u64 {
+        self.lock().syncs
+    }
+
+    /// Names of all files.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.lock().names.files.keys().cloned().collect()
+    }
+
+    /// Reads a file's bytes as they are now, without simulated time.
+    pub fn peek(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+        let state = self.lock();
+        let inode = state.inodes.get(state.names.files.get(&clean(path.as_ref()))?)?;
+        let mut bytes = vec![0; inode.live.len as usize];
+        inode.live.read(0, &mut bytes);
+        Some(bytes)
+    }
+
+    /// Changes bytes behind the server's back, durably: a damaged page. `false` when there is no such file.
+    pub fn poke(&self, path: impl AsRef<Path>, offset: u64, bytes: &[u8]) -> bool {
+        let mut state = self.lock();
+        let Some(&inode) = state.names.files.get(&clean(path.as_ref())) else { return false };
+        let Some(inode) = state.inodes.get_mut(&inode) else { return false };
+        inode.live.write(offset, bytes);
+        inode.durable.write(offset, bytes);
+        for image in [&mut inode.live, &mut inode.durable] {
+            image.len = image.len.max(offset + bytes.len() as u64);
+        }
+        true
+    }
+
+    pub(crate) fn open(&self, path: &Path, how: &OpenOptions) -> io::Result<SimFile> {
+        if !io_pause(1, 20) {
+            return Err(dead());
+        }
+        let path = clean(path);
+        let mut state = self.lock();
+        if state.names.dirs.contains(&path) {
+            return Err(err(libc::EISDIR));
+        }
+        let id = match state.names.files.get(&path) {
+            Some(_) if how.create_new => return Err(err(libc::EEXIST)),
+            Some(&id) => id,
+            None if !(how.create || how.create_new) => return Err(err(libc::ENOENT)),
+            None => {
+                if let Some(parent) = path.parent()
+                    && !parent.as_os_str().is_empty()
+                    && parent != Path::new("/")
+                    && !state.names.dirs.contains(parent)
+                {
+                    return Err(err(libc::ENOENT));
+                }
+                let id = state.next_inode;
+                state.next_inode += 1;
+                state.inodes.insert(id, Inode::default());
+                state.change(NameOp::Link(path, id));
+                id
+            }
+        };
+        let inode = state.inodes.get_mut(&id).ok_or_else(dead)?;
+        inode.opens += 1;
+        if how.truncate {
+            inode.mark_existing(0, inode.live.len);
+            inode.live.set_len(0);
+        }
+        Ok(SimFile { disk: self.clone(), inode: id, write: how.write, direct: how.direct, holds_lock: false.into() })
+    }
+
+    fn named(&self, f: impl FnOnce(&mut State) -> io::Result<()>) -> io::Result<()> {
+        if io_pause(5, 50) { f(&mut self.lock()) } else { Err(dead()) }
+    }
+
+    pub(crate) fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        let path = clean(path);
+        self.named(|state| {
+            let mut all: Vec<_> = path.ancestors().filter(|p| !p.as_os_str().is_empty()).map(PathBuf::from).collect();
+            all.reverse();
+            for p in all {
+                if state.names.files.contains_key(&p) {
+                    return Err(err(libc::ENOTDIR));
+                }
+                if !state.names.dirs.contains(&p) {
+                    state.change(NameOp::MakeDir(p));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from, to) = (clean(from), clean(to));
+        self.named(|state| {
+            if !state.names.files.contains_key(&from) && !state.names.dirs.contains(&from) {
+                return Err(err(libc::ENOENT));
+            }
+            state.change(NameOp::Rename(from, to));
+            Ok(())
+        })
+    }
+
+    pub(crate) fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let path = clean(path);
+        self.named(|state| {
+            if !state.names.files.contains_key(&path) {
+                return Err(err(libc::ENOENT));
+            }
+            state.change(NameOp::Unlink(path));
+            Ok(())
+        })
+    }
+
+    pub(crate) fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        let path = clean(path);
+        self.named(|state| {
+            if !state.names.dirs.contains(&path) {
+                return Err(err(libc::ENOENT));
+            }
+            state.change(NameOp::RemoveTree(path));
+            Ok(())
+        })
+    }
+
+    pub(crate) fn read_dir(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        if !io_pause(1, 20) {
+            return Err(dead());
+        }
+        let path = clean(path);
+        let state = self.lock();
+        if !state.names.dirs.contains(&path) {
+            return Err(err(libc::ENOENT));
+        }
+        let all = state.names.files.keys().chain(&state.names.dirs);
+        let mut found: Vec<_> = all.filter(|p| p.parent() == Some(&path)).cloned().collect();
+        found.sort();
+        Ok(found)
+    }
+
+    pub(crate) fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let path = clean(path);
+        // The changes made before the call are durable after it.
+        let count = self.lock().unsynced.len();
+        if !io_pause(100, 2000) {
+            return Err(dead());
+        }
+        let mut state = self.lock();
+        if !state.names.dirs.contains(&path) {
+            return Err(err(libc::ENOENT));
+        }
+        // Another sync may have taken some of them meanwhile: it took the front.
+        let count = count.min(state.unsynced.len());
+        let ops: Vec<_> = state.unsynced.drain(..count).collect();
+        ops.iter().for_each(|op| state.durable_names.apply(op));
+        Ok(())
+    }
+
+    pub(crate) fn exists(&self, path: &Path) -> bool {
+        let (path, state) = (clean(path), self.lock());
+        state.names.files.contains_key(&path) || state.names.dirs.contains(&path)
+    }
+
+    pub(crate) fn free_space(&self) -> u64 {
+        let state = self.lock();
+        state.capacity.unwrap_or(1 << 40).saturating_sub(state.used())
+    }
+}
+
+/// An open file on a simulated disk.
+pub(crate) struct SimFile {
+    disk: SimDisk,
+    inode: u64,
+    write: bool,
+    pub(crate) direct: bool,
+    holds_lock: std::sync::atomic::AtomicBool,
+}
+
+impl std::fmt::Debug for SimFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SimFile({})", self.inode)
+    }
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        let mut state = self.disk.lock();
+        let unnamed = !state.names.files.values().chain(state.durable_names.files.values()).any(|&i| i == self.inode);
+        if let Some(inode) = state.inodes.get_mut(&self.inode) {
+            if self.holds_lock.load(std::sync::atomic::Ordering::Relaxed) {
+                inode.locked = false;
+            }
+            inode.opens = inode.opens.saturating_sub(1);
+            if inode.opens == 0 && unnamed {
+                state.inodes.remove(&self.inode);
+            }
+        }
+    }
+}
+
+impl SimFile {
+    fn with<T>(&self, f: impl FnOnce(&mut Inode) -> io::Result<T>) -> io::Result<T> {
+        f(self.disk.lock().inodes.get_mut(&self.inode).ok_or_else(dead)?)
+    }
+
+    fn check_aligned(&self, address: usize, len: usize, offset: u64) -> io::Result<()> {
+        let aligned = |v: u64| v.is_multiple_of(SECTOR);
+        if self.direct && !(address.is_multiple_of(SECTOR as usize) && aligned(len as u64) && aligned(offset)) {
+            debug_assert_eq!(ALIGN % SECTOR as usize, 0);
+            return Err(err(libc::EINVAL));
+        }
+        Ok(())
+    }
+
+    /// Reads into `ptr`; gives the bytes read, less only at the end of the file.
+    ///
+    /// # Safety
+    /// `ptr` must be valid for writes of `len` bytes until the call returns.
+    pub(crate) unsafe fn read(&self, ptr: *mut u8, len: usize, offset: u64) -> io::Result<usize> {
+        self.check_aligned(ptr as usize, len, offset)?;
+        if !io_pause(20, 200) {
+            return Err(dead());
+        }
+        self.with(|inode| {
+            let n = (inode.live.len.saturating_sub(offset)).min(len as u64) as usize;
+            let mut bytes = vec![0; n];
+            inode.live.read(offset, &mut bytes);
+            // SAFETY: `n` is at most `len`; a copy, because the destination may be looked at by others.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), ptr, n) };
+            Ok(n)
+        })
+    }
+
+    /// Writes all bytes from `ptr`.
+    ///
+    /// # Safety
+    /// `ptr` must be valid for reads of `len` bytes until the call returns.
+    pub(crate) unsafe fn write(&self, ptr: *const u8, len: usize, offset: u64) -> io::Result<()> {
+        if !self.write {
+            return Err(err(libc::EBADF));
+        }
+        self.check_aligned(ptr as usize, len, offset)?;
+        // Half of the writes reach the (volatile) disk before the device reports them, half after: a crash in between
+        // finds either.
+        let mut bytes = vec![0; len];
+        // SAFETY: by the contract.
+        unsafe { std::ptr::copy_nonoverlapping(ptr, bytes.as_mut_ptr(), len) };
+        let early = crate::cx::kind() == crate::cx::Kind::Sim && super::random_u64() & 1 == 0;
+        if early {
+            self.put(offset, &bytes)?;
+        }
+        if !io_pause(10, 150) {
+            return Err(dead());
+        }
+        if early { Ok(()) } else { self.put(offset, &bytes) }
+    }
+
+    fn put(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        {
+            let state = self.disk.lock();
+            if let Some(capacity) = state.capacity {
+                let new = Image::parts(offset, bytes.len())
+                    .filter(|(page, ..)| {
+                        state.inodes.get(&self.inode).is_some_and(|i| !i.live.pages.contains_key(page))
+                    })
+                    .count() as u64;
+                if state.used() + new * PAGE > capacity && new > 0 {
+                    return Err(err(libc::ENOSPC));
+                }
+            }
+        }
+        self.with(|inode| {
+            inode.write(offset, bytes);
+            Ok(())
+        })
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        // What was written before the call is durable after it; later writes may or may not be.
+        let (sectors, len) = self.with(|inode| {
+            let sectors: Vec<_> = inode.dirty.iter().map(|&s| (s, inode.live.sector(s))).collect();
+            Ok((sectors, inode.live.len))
+        })?;
+        if !io_pause(100, 2000) {
+            return Err(dead());
+        }
+        let mut state = self.disk.lock();
+        state.syncs += 1;
+        state.synced_writes += sectors.len() as u64;
+        let inode = state.inodes.get_mut(&self.inode).ok_or_else(dead)?;
+        for (sector, bytes) in sectors {
+            inode.durable.write(sector * SECTOR, &bytes);
+            if inode.live.sector(sector) == bytes {
+                inode.dirty.remove(&sector);
+            }
+        }
+        inode.durable.set_len(len);
+        Ok(())
+    }
+
+    pub(crate) fn set_len(&self, len: u64) -> io::Result<()> {
+        if !io_pause(5, 50) {
+            return Err(dead());
+        }
+        self.with(|inode| {
+            if len < inode.live.len {
+                inode.mark_existing(len, inode.live.len);
+            }
+            inode.live.set_len(len);
+            Ok(())
+        })
+    }
+
+    pub(crate) fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
+        if self.len()? < offset + len { self.set_len(offset + len) } else { Ok(()) }
+    }
+
+    pub(crate) fn punch_hole(&self, offset: u64, len: u64) -> io::Result<bool> {
+        if !io_pause(5, 50) {
+            return Err(dead());
+        }
+        self.with(|inode| {
+            let end = (offset + len).min(inode.live.len);
+            inode.mark_existing(offset, end);
+            let mut at = offset;
+            while at < end {
+                let n = (PAGE - at % PAGE).min(end - at);
+                if n == PAGE {
+                    inode.live.pages.remove(&(at / PAGE));
+                } else if let Some(p) = inode.live.pages.get_mut(&(at / PAGE)) {
+                    p[(at % PAGE) as usize..(at % PAGE + n) as usize].fill(0);
+                }
+                at += n;
+            }
+            Ok(true)
+        })
+    }
+
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        self.with(|inode| Ok(inode.live.len))
+    }
+
+    pub(crate) fn try_lock(&self) -> io::Result<bool> {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.with(|inode| {
+            if inode.locked && !self.holds_lock.load(Relaxed) {
+                return Ok(false);
+            }
+            inode.locked = true;
+            self.holds_lock.store(true, Relaxed);
+            Ok(true)
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! A simulated network: connections in memory, whose bytes arrive late and in pieces.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use gannet_telemetry::Wait;
+
+use super::{io_pause, random_u64};
+use crate::serve::{Conn, Link, Peer, Service};
+use crate::task::{ContextInner, Route};
+use crate::{Interrupt, TaskContext, Unpark, Waker, park, waker};
+
+/// Bytes under way in one direction.
+const CAPACITY: usize = 64 << 10;
+
+#[derive(Default)]
+struct Lane {
+    bytes: VecDeque<u8>,
+    closed: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+impl Lane {
+    fn wake(&mut self) {
+        self.reader.iter().chain(&self.writer).for_each(Waker::wake);
+    }
+}
+
+#[derive(Default)]
+struct Pipe {
+    to_server: Lane,
+    to_client: Lane,
+}
+
+/// One end's view of a simulated connection.
+#[derive(Clone, Default)]
+pub(crate) struct SimPipe(Arc<Mutex<Pipe>>);
+
+impl SimPipe {
+    fn lock(&self) -> MutexGuard<'_, Pipe> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn lane(pipe: &mut Pipe, to_server: bool) -> &mut Lane {
+        if to_server { &mut pipe.to_server } else { &mut pipe.to_client }
+    }
+
+    fn read(&self, to_server: bool, to: &mut Vec<u8>, deadline: Option<u64>) -> io::Result<usize> {
+        loop {
+            {
+                let mut pipe = self.lock();
+                let lane = Self::lane(&mut pipe, to_server);
+                if !lane.bytes.is_empty() {
+                    // Any number of the bytes that are there: packets come in pieces.
+                    let n = 1 + random_u64() as usize % lane.bytes.len();
+                    to.extend(lane.bytes.drain(..n));
+                    lane.wake();
+                    return Ok(n);
+                }
+                if lane.closed {
+                    return Ok(0);
+                }
+                lane.reader = Some(waker());
+            }
+            wait(Wait::ClientRead, deadline)?;
+        }
+    }
+
+    fn write(&self, to_server: bool, mut bytes: &[u8], deadline: Option<u64>) -> io::Result<()> {
+        if !io_pause(5, 100) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        while !bytes.is_empty() {
+            {
+                let mut pipe = self.lock();
+                let lane = Self::lane(&mut pipe, to_server);
+                if lane.closed {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                let n = bytes.len().min(CAPACITY - lane.bytes.len());
+                lane.bytes.extend(&bytes[..n]);
+                bytes = &bytes[n..];
+                if n > 0 {
+                    lane.wake();
+                    continue;
+                }
+                lane.writer = Some(waker());
+            }
+            wait(Wait::ClientWrite, deadline)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing more comes in either direction; what is under way to the client still arrives.
+    pub(crate) fn close(&self) {
+        let mut pipe = self.lock();
+        for lane in [true, false] {
+            let lane = Self::lane(&mut pipe, lane);
+            lane.closed = true;
+            lane.wake();
+        }
+    }
+}
+
+fn wait(why: Wait, deadline: Option<u64>) -> io::Result<()> {
+    match park(why, deadline) {
+        Unpark::Woken => Ok(()),
+        Unpark::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+        Unpark::Interrupted => Err(io::ErrorKind::Interrupted.into()),
+    }
+}
+
+pub(crate) fn fill(pipe: SimPipe, to: &mut Vec<u8>, deadline: Option<u64>) -> io::Result<usize> {
+    pipe.read(true, to, deadline)
+}
+
+pub(crate) fn flush(pipe: SimPipe, bytes: &[u8], deadline: Option<u64>) -> io::Result<()> {
+    pipe.write(false, bytes, deadline)
+}
+
+/// The client's end of a simulated connection. Dropping it is a client that vanishes.
+pub struct SimClient {
+    pipe: SimPipe,
+    context: TaskContext,
+}
+
+/// Connects to a service: it runs as a task of its own, in the current simulation.
+pub fn connect(service: impl FnOnce(&Peer, &TaskContext) -> Box<dyn Service>) -> SimClient {
+    let pipe = SimPipe::default();
+    let peer = Peer::Unix { uid: 0, pid: 0 };
+    let context = TaskContext(ContextInner::new(Route::none()));
+    let service = service(&peer, &context);
+    let conn = Conn::new(peer, context.clone(), Link::Sim(pipe.clone()));
+    let p = pipe.clone();
+    super::spawn_task("connection", context.0.clone(), move || {
+        crate::serve::run_on_task(service, conn);
+        p.close();
+    });
+    SimClient { pipe, context }
+}
+
+impl SimClient {
+    /// Sends bytes; waits while the server does not read.
+    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.pipe.write(true, bytes, None)
+    }
+
+    /// Appends at least one byte that has arrived; 0 when the server has closed.
+    pub fn read(&mut self, to: &mut Vec<u8>) -> io::Result<usize> {
+        self.pipe.read(false, to, None)
+    }
+
+    /// The connection's context.
+    pub fn context(&self) -> &TaskContext {
+        &self.context
+    }
+}
+
+impl Drop for SimClient {
+    fn drop(&mut self) {
+        self.pipe.close();
+        self.context.interrupt(Interrupt::PeerGone);
+    }
+}
