@@ -14,7 +14,11 @@ type Map = BTreeMap<Vec<i64>, Vec<i64>>;
 pub fn check(client: &mut Client, initial: bool) -> Outcome<Vec<(u8, Result<(), String>)>> {
     let warehouse = load(client, "SELECT w_id, w_ytd FROM warehouse", 1)?;
     let district = load(client, "SELECT d_w_id, d_id, d_next_o_id * 1.00, d_ytd FROM district", 2)?;
-    let max_order = load(client, "SELECT o_w_id, o_d_id, MAX(o_id) * 1.00, COUNT(*) * 1.00, SUM(o_ol_cnt) * 1.00 FROM orders GROUP BY o_w_id, o_d_id", 2)?;
+    let max_order = load(
+        client,
+        "SELECT o_w_id, o_d_id, MAX(o_id) * 1.00, COUNT(*) * 1.00, SUM(o_ol_cnt) * 1.00 FROM orders GROUP BY o_w_id, o_d_id",
+        2,
+    )?;
     let new_orders = load(
         client,
         "SELECT no_w_id, no_d_id, MAX(no_o_id) * 1.00, MIN(no_o_id) * 1.00, COUNT(*) * 1.00 FROM new_orders GROUP BY no_w_id, no_d_id",
@@ -58,9 +62,11 @@ pub fn check(client: &mut Client, initial: bool) -> Outcome<Vec<(u8, Result<(), 
         by_warehouse.entry(vec![key[0]]).or_insert_with(|| vec![0])[0] += d[1];
     }
     say(1, differ(&warehouse, |k, v| (v[0], by_warehouse.get(k).map_or(0, |x| x[0]))));
-    say(2, differ(&district, |k, v| (v[0] - 100, max_order.get(k).map_or(0, |o| o[0]))).or_else(|| {
-        differ(&new_orders, |k, v| (v[0], max_order.get(k).map_or(0, |o| o[0])))
-    }));
+    say(
+        2,
+        differ(&district, |k, v| (v[0] - 100, max_order.get(k).map_or(0, |o| o[0])))
+            .or_else(|| differ(&new_orders, |k, v| (v[0], max_order.get(k).map_or(0, |o| o[0])))),
+    );
     say(3, differ(&new_orders, |_, v| (v[0] - v[1] + 100, v[2])));
     let mut line_count: Map = Map::new();
     for (key, l) in &lines {
@@ -73,11 +79,14 @@ pub fn check(client: &mut Client, initial: bool) -> Outcome<Vec<(u8, Result<(), 
     say(8, differ(&warehouse, |k, v| (v[0], history_w.get(k).map_or(0, |h| h[0]))));
     say(9, differ(&district, |k, v| (v[1], history_d.get(k).map_or(0, |h| h[0]))));
     say(10, differ(&customers, |k, v| (v[0], delivered_of(k) - paid(k))));
-    say(11, differ(&district, |k, _| {
-        let total = max_order.get(k).map_or(0, |o| o[1]) / 100;
-        let closed = total - new_orders.get(k).map_or(0, |n| n[2]) / 100;
-        (if initial { closed } else { closed.min(2100) }, 2100)
-    }));
+    say(
+        11,
+        differ(&district, |k, _| {
+            let total = max_order.get(k).map_or(0, |o| o[1]) / 100;
+            let closed = total - new_orders.get(k).map_or(0, |n| n[2]) / 100;
+            (if initial { closed } else { closed.min(2100) }, 2100)
+        }),
+    );
     say(12, differ(&customers, |k, v| (v[0] + v[1], delivered_of(k))));
     Ok(results)
 }

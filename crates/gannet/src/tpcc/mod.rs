@@ -218,10 +218,8 @@ fn measure(options: &Options) -> Result<(), String> {
     let begin = Instant::now();
     let end = begin + Duration::from_secs(options.seconds);
     let outcome = std::thread::scope(|scope| {
-        let runs: Vec<_> = terminals
-            .into_iter()
-            .map(|terminal| scope.spawn(|| terminal_loop(terminal, &stop, end, &total)))
-            .collect();
+        let runs: Vec<_> =
+            terminals.into_iter().map(|terminal| scope.spawn(|| terminal_loop(terminal, &stop, end, &total))).collect();
         runs.into_iter().try_for_each(|r| r.join().unwrap_or_else(|_| Err("a terminal panicked".into())))
     });
     outcome.map_err(|e| e.to_string())?;
@@ -265,7 +263,10 @@ fn report(options: &Options, seconds: f64, tally: &mut Tally) {
     tally.latencies_us.sort_unstable();
     let at = |share: f64| {
         let n = tally.latencies_us.len();
-        tally.latencies_us.get(((n as f64 * share) as usize).min(n.saturating_sub(1))).map_or(0.0, |us| f64::from(*us) / 1e3)
+        tally
+            .latencies_us
+            .get(((n as f64 * share) as usize).min(n.saturating_sub(1)))
+            .map_or(0.0, |us| f64::from(*us) / 1e3)
     };
     let all: u64 = tally.committed.iter().sum();
     println!(

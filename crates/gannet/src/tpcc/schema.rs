@@ -42,7 +42,10 @@ pub const TABLES: &[(&str, &str)] = &[
         "new_orders",
         "no_o_id INT NOT NULL, no_d_id TINYINT NOT NULL, no_w_id SMALLINT NOT NULL, PRIMARY KEY (no_w_id, no_d_id, no_o_id)",
     ),
-    ("item", "i_id INT NOT NULL, i_im_id INT, i_name VARCHAR(24), i_price DECIMAL(5,2), i_data VARCHAR(50), PRIMARY KEY (i_id)"),
+    (
+        "item",
+        "i_id INT NOT NULL, i_im_id INT, i_name VARCHAR(24), i_price DECIMAL(5,2), i_data VARCHAR(50), PRIMARY KEY (i_id)",
+    ),
     (
         "stock",
         "s_i_id INT NOT NULL, s_w_id SMALLINT NOT NULL, s_quantity SMALLINT, s_dist_01 CHAR(24), s_dist_02 CHAR(24), \
@@ -71,7 +74,8 @@ impl<'a> Batch<'a> {
     }
 
     fn row(&mut self, values: std::fmt::Arguments<'_>) -> Outcome<()> {
-        let separator = if self.text.is_empty() { format!("INSERT INTO {} VALUES ", self.table) } else { ",".to_owned() };
+        let separator =
+            if self.text.is_empty() { format!("INSERT INTO {} VALUES ", self.table) } else { ",".to_owned() };
         let _ = write!(self.text, "{separator}({values})");
         if self.text.len() > 256 * 1024 { self.flush() } else { Ok(()) }
     }

@@ -23,13 +23,8 @@ pub enum Kind {
 
 impl Kind {
     /// All, with their share of the mix in percent (5.2.3).
-    pub const MIX: [(Kind, u64); 5] = [
-        (Kind::NewOrder, 45),
-        (Kind::Payment, 43),
-        (Kind::OrderStatus, 4),
-        (Kind::Delivery, 4),
-        (Kind::StockLevel, 4),
-    ];
+    pub const MIX: [(Kind, u64); 5] =
+        [(Kind::NewOrder, 45), (Kind::Payment, 43), (Kind::OrderStatus, 4), (Kind::Delivery, 4), (Kind::StockLevel, 4)];
 
     /// Draws one by its share.
     pub fn draw(random: &mut Random) -> Kind {
