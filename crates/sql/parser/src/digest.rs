@@ -1,1 +1,519 @@
 //! Shape and digest of a statement's text.
+//!
+//! **Shape** ([`scan`]) is the key of the plan cache: two texts of one shape differ in their literals only, so that one
+//! plan serves both. It is the text itself with each literal token replaced by its kind and with comments left out
+//! (optimizer hints are kept); white space and case count, because unaliased columns of a result are named by their
+//! source text. The hash is keyed by a secret of the process, so that nobody can construct two texts of one shape.
+//!
+//! **Literals.** `scan` lists the literal tokens in the order of the text: numbers, strings, `x'..'`, `b'..'`, `N'..'`
+//! (not NULL, TRUE, FALSE, `?`, nor what stands in comments and hints). Adjacent strings are as many tokens.
+//! [`crate::parse_parameterised`] parses the same text and gives each [`crate::ast::Literal`] the ordinal of its (first)
+//! token in that list, in [`crate::ast::Literal::index`].
+//!
+//! **Contract with the plan cache.** The planner decides which ordinals become runtime parameters of the plan. *Every other
+//! ordinal is pinned*: a cached plan may be used only if the raw text of each pinned literal is the same. Ordinals that
+//! appear nowhere in the tree (lengths of types, the second of two adjacent strings, file names, ...) are therefore pinned
+//! without anybody naming them. The planner pins for itself: positions in ORDER BY and GROUP BY, literals inside select
+//! items without an alias (their text is the column's name), LIMIT if it decides the plan, and whatever it folds.
+//!
+//! **Digest** ([`digest`]) is what statistics are grouped by: MySQL's normal form, in which keywords are in upper case,
+//! literals are `?`, lists of values collapse to `(...)` and repeated rows to `(...) /* , ... */`. It depends on the shape
+//! only, so it is computed once per cached plan, not per execution.
+
+use crate::keyword::{Class, Kw};
+use crate::lexer::{Lexer, Tok, Token};
+use crate::mode::LexMode;
+
+/// Texts longer than this are not cached.
+pub const MAX_TEXT: usize = 64 << 10;
+/// Texts with more literals are not cached.
+pub const MAX_LITERALS: usize = 1000;
+/// Tokens of a digest at most; what follows is left out.
+pub const MAX_DIGEST_TOKENS: usize = 1024;
+
+/// A literal token of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiteralToken {
+    /// [`Tok::Int`], [`Tok::Decimal`], [`Tok::Float`], [`Tok::Str`], [`Tok::NStr`], [`Tok::Hex`] or [`Tok::Bit`].
+    pub kind: Tok,
+    /// Offset of its first byte.
+    pub start: u32,
+    /// Offset behind its last byte.
+    pub end: u32,
+}
+
+impl LiteralToken {
+    /// Its text, quotes and all.
+    pub fn raw<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        &text[self.start as usize..self.end as usize]
+    }
+}
+
+/// Result of [`scan`]; reused from statement to statement.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    seed: u64,
+    /// Hash of the text without its literals.
+    pub shape: u128,
+    /// The literals.
+    pub literals: Vec<LiteralToken>,
+    /// Number of `?`.
+    pub params: u32,
+    /// White space between two tokens with a comment between them.
+    gap: Vec<u8>,
+}
+
+impl Scan {
+    /// Buffers for scanning; all scans whose shapes are compared must have one `seed`, secret and random.
+    pub fn new(seed: u64) -> Scan {
+        Scan { seed, shape: 0, literals: Vec::with_capacity(32), params: 0, gap: Vec::new() }
+    }
+}
+
+const K: [u64; 4] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03, 0xaef1_7502_108e_f2d9, 0xda94_2042_e4dd_58b5];
+
+/// Two lanes of folded 64x64 -> 128 multiplications.
+struct Hasher {
+    a: u64,
+    b: u64,
+}
+
+#[inline]
+fn fold(x: u64, y: u64) -> u64 {
+    let p = u128::from(x) * u128::from(y);
+    (p as u64) ^ ((p >> 64) as u64)
+}
+
+#[inline]
+fn read(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(chunk) => u64::from_le_bytes(*chunk),
+        None => bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)),
+    }
+}
+
+impl Hasher {
+    #[inline]
+    fn new(seed: u64) -> Hasher {
+        Hasher { a: seed ^ K[0], b: fold(seed ^ K[1], K[2]) }
+    }
+
+    #[inline]
+    fn word(&mut self, x: u64, y: u64) {
+        self.a = fold(self.a ^ x, y ^ K[1]) ^ self.b.rotate_left(23);
+        self.b = fold(self.b ^ y, x ^ K[2]).wrapping_add(self.a);
+    }
+
+    /// A run of bytes; its length is part of it.
+    #[inline]
+    fn bytes(&mut self, mut bytes: &[u8]) {
+        let len = bytes.len() as u64;
+        while bytes.len() > 16 {
+            self.word(read(bytes), read(&bytes[8..]));
+            bytes = &bytes[16..];
+        }
+        let high = if bytes.len() > 8 { read(&bytes[8..]) } else { 0 };
+        self.word(read(bytes), high);
+        self.a ^= len.wrapping_mul(K[3]);
+    }
+
+    #[inline]
+    fn finish(&self) -> u128 {
+        let low = fold(self.a ^ K[3], self.b ^ K[0]);
+        let high = fold(self.b ^ K[2], self.a ^ K[1]);
+        u128::from(high) << 64 | u128::from(low)
+    }
+}
+
+/// Computes the shape of `text` and lists its literals. Returns false if the text is not for the plan cache: too long,
+/// too many literals, more than one statement, or not readable. `out` is meaningless then.
+pub fn scan(text: &[u8], mode: LexMode, out: &mut Scan) -> bool {
+    out.literals.clear();
+    out.params = 0;
+    if text.len() > MAX_TEXT {
+        return false;
+    }
+    let mut hash = Hasher::new(out.seed);
+    let mut lexer = Lexer::new(text, mode);
+    // Start of the text that was not hashed yet, end of the last token.
+    let (mut from, mut before) = (0, 0);
+    loop {
+        let token = lexer.next_raw();
+        let start = token.start as usize;
+        if before == 0 {
+            from = start;
+        } else if lexer.commented() && token.kind != Tok::End {
+            hash.bytes(&text[from..before]);
+            out.gap.clear();
+            crate::lexer::copy_space(&text[before..start], &mut out.gap);
+            hash.bytes(&out.gap);
+            from = start;
+        }
+        match token.kind {
+            Tok::Int | Tok::Str | Tok::Decimal | Tok::Float | Tok::NStr | Tok::Hex | Tok::Bit => {
+                if out.literals.len() >= MAX_LITERALS {
+                    return false;
+                }
+                hash.bytes(&text[from..start]);
+                hash.word(u64::from(token.kind as u8), K[3]);
+                from = token.end as usize;
+                out.literals.push(LiteralToken { kind: token.kind, start: token.start, end: token.end });
+            }
+            Tok::Param => out.params += 1,
+            Tok::Semi => {
+                let end = |b: &u8| *b == b';' || crate::lexer::is_space(*b);
+                if !text[start..].iter().all(end) {
+                    return false;
+                }
+                hash.bytes(&text[from..before.max(from)]);
+                break;
+            }
+            Tok::End => {
+                hash.bytes(&text[from.min(before)..before]);
+                break;
+            }
+            Tok::Error => return false,
+            _ => {}
+        }
+        before = token.end as usize;
+    }
+    out.shape = hash.finish();
+    true
+}
+
+/// MySQL's normal form of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// Hash of the normal form; the same in every process.
+    pub hash: u128,
+    /// The normal form, at most some kilobytes.
+    pub text: String,
+}
+
+/// A token of the normal form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Norm {
+    /// Keyword or punctuation, with the byte range it came from.
+    Plain(Tok, Kw, u32, u32),
+    /// Identifier.
+    Name(u32, u32, bool),
+    /// `?`
+    Value,
+    /// `?, ...`
+    Values,
+    /// `(?)`
+    Row1,
+    /// `(?) /* , ... */`
+    Row1List,
+    /// `(...)`
+    Row,
+    /// `(...) /* , ... */`
+    RowList,
+    /// `IN (...)`
+    InList,
+}
+
+impl Norm {
+    fn is(&self, kind: Tok) -> bool {
+        matches!(self, Norm::Plain(k, ..) if *k == kind)
+    }
+}
+
+/// The normal form of the first statement of `text`.
+pub fn digest(text: &[u8], mode: LexMode) -> Digest {
+    let mut out: Vec<Norm> = Vec::with_capacity(64);
+    let text = &text[..text.len().min(u32::MAX as usize)];
+    let mut lexer = Lexer::new(text, mode);
+    let mut token = lexer.next();
+    let mut truncated = false;
+    while !matches!(token.kind, Tok::End | Tok::Error | Tok::Semi) {
+        let next = lexer.next();
+        if out.len() >= MAX_DIGEST_TOKENS {
+            truncated = true;
+            break;
+        }
+        add(&mut out, token, next);
+        token = next;
+    }
+    let mut digest = Digest { hash: 0, text: String::new() };
+    for (i, norm) in out.iter().enumerate() {
+        let glued = i > 0 && matches!(out[i - 1], Norm::Plain(Tok::AtAt, ..));
+        if i > 0 && !glued {
+            digest.text.push(' ');
+        }
+        print(norm, text, &mut digest.text);
+    }
+    if truncated {
+        digest.text.push_str(" ...");
+    }
+    let mut hash = Hasher::new(0);
+    hash.bytes(digest.text.as_bytes());
+    digest.hash = hash.finish();
+    digest
+}
+
+/// Appends a token and reduces what it completes.
+fn add(out: &mut Vec<Norm>, token: Token, next: Token) {
+    match token.kind {
+        Tok::Word if token.kw == Kw::NULL && is_operand_position(out.last()) => value(out, false),
+        Tok::Word => {
+            let name = token.kw == Kw::NONE || (token.kw.class() == Class::Free && is_name(out.last(), next));
+            out.push(if name {
+                Norm::Name(token.start, token.end, false)
+            } else {
+                Norm::Plain(Tok::Word, token.kw, token.start, token.end)
+            });
+        }
+        Tok::Quoted => out.push(Norm::Name(token.start, token.end, true)),
+        Tok::Int | Tok::Decimal | Tok::Float | Tok::Hex | Tok::Bit => value(out, true),
+        Tok::Str | Tok::NStr | Tok::Param | Tok::NullLit => value(out, false),
+        Tok::Hint => {}
+        Tok::RParen => close(out, token),
+        kind => out.push(Norm::Plain(kind, Kw::NONE, token.start, token.end)),
+    }
+}
+
+fn value(out: &mut Vec<Norm>, number: bool) {
+    // A sign in front of a number belongs to it if no operand stands in front of the sign.
+    while number
+        && let [rest @ .., sign] = &out[..]
+        && (sign.is(Tok::Minus) || sign.is(Tok::Plus))
+        && is_operand_position(rest.last())
+    {
+        out.pop();
+    }
+    if let [.., before, comma] = &out[..]
+        && comma.is(Tok::Comma)
+        && matches!(before, Norm::Value | Norm::Values)
+    {
+        out.truncate(out.len() - 2);
+        out.push(Norm::Values);
+        return;
+    }
+    out.push(Norm::Value);
+}
+
+fn close(out: &mut Vec<Norm>, token: Token) {
+    let row = match &out[..] {
+        [.., open, Norm::Value] if open.is(Tok::LParen) => Norm::Row1,
+        [.., open, Norm::Values] if open.is(Tok::LParen) => Norm::Row,
+        _ => {
+            out.push(Norm::Plain(Tok::RParen, Kw::NONE, token.start, token.end));
+            return;
+        }
+    };
+    out.truncate(out.len() - 2);
+    if matches!(out.last(), Some(Norm::Plain(Tok::Word, Kw::IN, ..))) {
+        out.pop();
+        out.push(Norm::InList);
+        return;
+    }
+    let list = match (&out[..], row) {
+        ([.., Norm::Row1 | Norm::Row1List, comma], Norm::Row1) if comma.is(Tok::Comma) => Some(Norm::Row1List),
+        ([.., Norm::Row | Norm::RowList, comma], Norm::Row) if comma.is(Tok::Comma) => Some(Norm::RowList),
+        _ => None,
+    };
+    if let Some(list) = list {
+        out.truncate(out.len() - 2);
+        out.push(list);
+    } else {
+        out.push(row);
+    }
+}
+
+/// May an operand stand behind `last`?
+fn is_operand_position(last: Option<&Norm>) -> bool {
+    match last {
+        None => true,
+        Some(Norm::Plain(Tok::Word, kw, ..)) => matches!(
+            kw,
+            Kw::SELECT
+                | Kw::DISTINCT
+                | Kw::WHERE
+                | Kw::AND
+                | Kw::OR
+                | Kw::XOR
+                | Kw::BY
+                | Kw::ON
+                | Kw::HAVING
+                | Kw::LIKE
+                | Kw::BETWEEN
+                | Kw::REGEXP
+                | Kw::RLIKE
+                | Kw::DIV
+                | Kw::MOD
+                | Kw::WHEN
+                | Kw::THEN
+                | Kw::ELSE
+                | Kw::CASE
+                | Kw::LIMIT
+                | Kw::OFFSET
+                | Kw::INTERVAL
+                | Kw::RETURN
+                | Kw::ESCAPE
+        ),
+        Some(Norm::Plain(kind, ..)) => !matches!(kind, Tok::RParen | Tok::Dot | Tok::UserVar | Tok::AtAt | Tok::RBrace),
+        Some(_) => false,
+    }
+}
+
+/// Does a keyword that may be an identifier look like one?
+fn is_name(last: Option<&Norm>, next: Token) -> bool {
+    let before = match last {
+        None => false,
+        Some(Norm::Plain(Tok::Word, kw, ..)) => matches!(
+            kw,
+            Kw::FROM | Kw::JOIN | Kw::INTO | Kw::UPDATE | Kw::AS | Kw::SET | Kw::TABLE | Kw::EXISTS | Kw::COLUMN | Kw::USING
+        ),
+        Some(Norm::Plain(Tok::Dot | Tok::AtAt, ..)) => return true,
+        Some(Norm::Name(..)) => false,
+        _ => false,
+    } || is_operand_position(last);
+    let behind = match next.kind {
+        Tok::Word => next.kw.is_reserved(),
+        Tok::LParen | Tok::Quoted | Tok::Str | Tok::UserVar | Tok::AtAt => false,
+        _ => true,
+    };
+    next.kind == Tok::Dot || (before && behind)
+}
+
+fn print(norm: &Norm, text: &[u8], out: &mut String) {
+    let piece = |start: &u32, end: &u32| String::from_utf8_lossy(&text[*start as usize..*end as usize]).into_owned();
+    match norm {
+        Norm::Plain(Tok::Word, kw, ..) => out.push_str(kw.word()),
+        Norm::Plain(Tok::UserVar, _, start, end) => {
+            out.push('@');
+            let name = piece(start, end);
+            out.push_str(if name.len() > 1 { "?" } else { "" });
+        }
+        Norm::Plain(_, _, start, end) => out.push_str(&piece(start, end)),
+        Norm::Name(start, end, quoted) => {
+            let raw = &text[*start as usize..*end as usize];
+            let name = if *quoted { crate::lexer::unquote_name(raw) } else { raw.to_vec() };
+            out.push('`');
+            out.push_str(&String::from_utf8_lossy(&name).replace('`', "``"));
+            out.push('`');
+        }
+        Norm::Value => out.push('?'),
+        Norm::Values => out.push_str("?, ..."),
+        Norm::Row1 => out.push_str("(?)"),
+        Norm::Row1List => out.push_str("(?) /* , ... */"),
+        Norm::Row => out.push_str("(...)"),
+        Norm::RowList => out.push_str("(...) /* , ... */"),
+        Norm::InList => out.push_str("IN (...)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> (bool, u128, Vec<String>) {
+        let mut s = Scan::new(7);
+        let ok = scan(text.as_bytes(), LexMode::default(), &mut s);
+        let literals = s.literals.iter().map(|l| String::from_utf8_lossy(l.raw(text.as_bytes())).into_owned()).collect();
+        (ok, s.shape, literals)
+    }
+
+    #[test]
+    fn shapes_are_equal_up_to_literals_and_comments() {
+        let a = shape("SELECT c FROM t WHERE id=12345 AND n='x'");
+        let b = shape("SELECT c FROM t WHERE id=7 AND n='it''s \\' '");
+        assert!(a.0 && b.0);
+        assert_eq!(a.1, b.1);
+        assert_eq!(a.2, ["12345", "'x'"]);
+        assert_eq!(b.2, ["7", "'it''s \\' '"]);
+        assert_eq!(shape("/* 1 */SELECT 1").1, shape("/* 22 'x' */SELECT 2").1);
+        assert_eq!(shape("SELECT a -- x 1\n, 2").1, shape("SELECT a -- yy 77\n, 3").1);
+        assert_eq!(shape("SELECT 1").1, shape("SELECT 1 ").1);
+        assert_eq!(shape("SELECT a").1, shape("SELECT a; ; ").1);
+    }
+
+    #[test]
+    fn shapes_differ() {
+        let texts = [
+            "SELECT 1",
+            "SELECT 1.5",
+            "SELECT 1e5",
+            "SELECT '1'",
+            "SELECT x'31'",
+            "SELECT b'1'",
+            "SELECT N'1'",
+            "SELECT ?",
+            "SELECT  1",
+            "select 1",
+            "SELECT 1, 1",
+            "SELECT 1,1",
+            "SELECT a1",
+            "SELECT a2",
+            "SELECT a.1b",
+            "SELECT a.2b",
+            "SELECT `1`",
+            "SELECT `2`",
+            "SELECT @1",
+            "SELECT @2",
+            "SELECT /*+ A(1) */ 1",
+            "SELECT /*+ A(2) */ 1",
+            "SELECT /*!1*/ 1",
+            "SELECT a b",
+            "SELECT a/**/b",
+            "SELECT ab",
+            "SELECT NULL",
+            "SELECT TRUE",
+            "SELECT 1a",
+            "SELECT 2a",
+        ];
+        let all: Vec<_> = texts.iter().map(|t| shape(t)).collect();
+        for (i, a) in all.iter().enumerate() {
+            assert!(a.0, "{}", texts[i]);
+            for (j, b) in all.iter().enumerate().skip(i + 1) {
+                assert_ne!(a.1, b.1, "{} / {}", texts[i], texts[j]);
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_not_for_the_cache() {
+        assert!(!shape("SELECT 1; SELECT 2").0);
+        assert!(!shape("SELECT 'abc").0);
+        assert!(!shape("SELECT 1 /* ").0);
+        assert!(!shape(&format!("SELECT {}", "1,".repeat(1001))).0);
+        assert!(shape(&format!("SELECT {}1", "1,".repeat(999))).0);
+        assert!(!shape(&format!("SELECT '{}'", "x".repeat(MAX_TEXT))).0);
+    }
+
+    #[test]
+    fn normal_forms() {
+        let rows = [
+            ("SELECT c FROM sbtest1 WHERE id=12345", "SELECT `c` FROM `sbtest1` WHERE `id` = ?"),
+            ("select 1", "SELECT ?"),
+            ("select -1, +2, a - 1", "SELECT ?, ... , `a` - ?"),
+            ("insert into t values (1,2),(3,4), (5,6)", "INSERT INTO `t` VALUES (...) /* , ... */"),
+            ("insert into t values (1),(3)", "INSERT INTO `t` VALUES (?) /* , ... */"),
+            ("insert into t(a,b) values (1,'x')", "INSERT INTO `t` ( `a` , `b` ) VALUES (...)"),
+            ("select * from t where a in (1,2,3)", "SELECT * FROM `t` WHERE `a` IN (...)"),
+            ("select * from t where a in (1)", "SELECT * FROM `t` WHERE `a` IN (...)"),
+            ("select count(*) from db.t", "SELECT COUNT ( * ) FROM `db` . `t`"),
+            ("select @@version_comment limit 1", "SELECT @@`version_comment` LIMIT ?"),
+            ("select @a, t.status, status from t", "SELECT @? , `t` . `status` , `status` FROM `t`"),
+            ("show status like 'x'", "SHOW STATUS LIKE ?"),
+            ("select null, a is null", "SELECT ? , `a` IS NULL"),
+            ("update t set a = null /* c */ where b <=> 'x'", "UPDATE `t` SET `a` = ? WHERE `b` <=> ?"),
+            ("select 1; select 2", "SELECT ?"),
+        ];
+        for (text, want) in rows {
+            assert_eq!(digest(text.as_bytes(), LexMode::default()).text, want, "{text}");
+        }
+        let d = |t: &str| digest(t.as_bytes(), LexMode::default()).hash;
+        assert_eq!(d("select a from t where b in (1,2)"), d("SELECT a FROM t  WHERE b IN (1,2,3,4)"));
+        assert_ne!(d("select a from t"), d("select b from t"));
+    }
+
+    #[test]
+    fn digests_are_bounded() {
+        let text = "a+".repeat(1 << 20);
+        assert!(digest(text.as_bytes(), LexMode::default()).text.len() < 16 << 10);
+        let text = format!("select {}1", "1,".repeat(1 << 20));
+        assert_eq!(digest(text.as_bytes(), LexMode::default()).text, "SELECT ?, ...");
+    }
+}

@@ -168,6 +168,10 @@ pub struct Lexer<'a> {
     /// The last token was SELECT, INSERT, REPLACE, UPDATE or DELETE.
     after_verb: bool,
     literals: u32,
+    /// A comment stood in front of the last token.
+    commented: bool,
+    /// The last token, if it was an unquoted word (of [`Lexer::next_raw`], which looks up no keyword).
+    last_word: (u32, u32),
 }
 
 impl<'a> Lexer<'a> {
@@ -183,7 +187,14 @@ impl<'a> Lexer<'a> {
             after_name: false,
             after_verb: false,
             literals: 0,
+            commented: false,
+            last_word: (0, 0),
         }
+    }
+
+    /// Did a comment stand in front of the last token?
+    pub(crate) fn commented(&self) -> bool {
+        self.commented
     }
 
     /// Start of what has not been read.
@@ -218,6 +229,7 @@ impl<'a> Lexer<'a> {
                 }
                 b'*' if self.in_version && self.at(self.pos + 1) == b'/' => {
                     self.in_version = false;
+                    self.commented = true;
                     self.pos += 2;
                 }
                 _ => return Ok(None),
@@ -234,12 +246,14 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_line(&mut self) {
+        self.commented = true;
         self.pos = find(self.text, self.pos, b'\n').unwrap_or(self.text.len());
     }
 
     /// At `/*`.
     fn skip_block(&mut self) -> Result<Option<usize>, usize> {
         let start = self.pos;
+        self.commented |= !(self.after_verb && self.at(start + 2) == b'+');
         match self.at(start + 2) {
             b'!' if !self.in_version => {
                 let digits = (0..6).take_while(|i| is_digit(self.at(start + 3 + i))).count();
@@ -259,8 +273,7 @@ impl<'a> Lexer<'a> {
                 Ok(None)
             }
             b'+' if self.after_verb => {
-                let end = find2(self.text, start + 3).ok_or(start)?;
-                self.pos = end;
+                self.pos = find2(self.text, start + 3).ok_or(start)?;
                 Ok(Some(start))
             }
             _ => {
@@ -288,11 +301,25 @@ impl<'a> Lexer<'a> {
     /// The next token. Behind the end it goes on returning [`Tok::End`].
     #[inline]
     pub fn next(&mut self) -> Token {
+        self.next_token::<false>()
+    }
+
+    /// Like [`Lexer::next`], but without looking up keywords: the same tokens with the same bounds, except that every
+    /// `/*+ .. */` is a [`Tok::Hint`] wherever it stands.
+    #[inline]
+    pub(crate) fn next_raw(&mut self) -> Token {
+        self.after_verb = true;
+        self.next_token::<true>()
+    }
+
+    #[inline]
+    fn next_token<const RAW: bool>(&mut self) -> Token {
         let mut kw = Kw::NONE;
+        self.commented = false;
         let (kind, start) = match self.skip() {
             Ok(None) => {
                 let start = self.pos;
-                (self.scan(&mut kw), start)
+                (self.scan::<RAW>(&mut kw), start)
             }
             Ok(Some(start)) => (Tok::Hint, start),
             Err(start) => {
@@ -302,7 +329,11 @@ impl<'a> Lexer<'a> {
         };
         self.after_dot = kind == Tok::Dot;
         self.after_name = kind == Tok::Quoted || (kind == Tok::Word && !kw.is_reserved());
-        self.after_verb = matches!(kw, Kw::SELECT | Kw::INSERT | Kw::REPLACE | Kw::UPDATE | Kw::DELETE);
+        if RAW {
+            self.last_word = if kind == Tok::Word { (start as u32, self.pos as u32) } else { (0, 0) };
+        } else {
+            self.after_verb = matches!(kw, Kw::SELECT | Kw::INSERT | Kw::REPLACE | Kw::UPDATE | Kw::DELETE);
+        }
         let token = Token { kind, kw, start: start as u32, end: self.pos as u32, literal: self.literals };
         self.literals += u32::from(kind.is_literal());
         token
@@ -310,7 +341,7 @@ impl<'a> Lexer<'a> {
 
     /// Reads the token at `pos`.
     #[inline]
-    fn scan(&mut self, kw: &mut Kw) -> Tok {
+    fn scan<const RAW: bool>(&mut self, kw: &mut Kw) -> Tok {
         let start = self.pos;
         let b = self.at(start);
         // A word directly behind a point is an identifier.
@@ -324,7 +355,9 @@ impl<'a> Lexer<'a> {
             b'b' | b'B' if self.at(start + 1) == b'\'' => self.quoted_digits(Tok::Bit),
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..=0xff => {
                 self.pos = self.word_end(start);
-                *kw = self.keyword(start);
+                if !RAW {
+                    *kw = self.keyword(start);
+                }
                 Tok::Word
             }
             b'0'..=b'9' => self.number(),
@@ -334,10 +367,9 @@ impl<'a> Lexer<'a> {
             b'`' => self.quoted_name(start, b'`', Tok::Quoted),
             b'@' => self.at_sign(),
             b'.' => {
-                let name_before = self.after_name && start > 0 && !is_space(self.text[start - 1]);
-                if is_digit(self.at(start + 1)) && !name_before { self.fraction(start) } else { self.take(1, Tok::Dot) }
+                if is_digit(self.at(start + 1)) && !self.name_before(start) { self.fraction(start) } else { self.take(1, Tok::Dot) }
             }
-            0 if start >= self.text.len() => {
+            0 if self.only_padding(start) => {
                 if self.in_version {
                     // An executed version comment that is never closed.
                     self.in_version = false;
@@ -347,6 +379,20 @@ impl<'a> Lexer<'a> {
             }
             _ => self.punctuation(b),
         }
+    }
+
+    /// Does an identifier end directly in front of `start`? A reserved word is none, and [`Lexer::next_raw`] has not asked.
+    fn name_before(&self, start: usize) -> bool {
+        let (from, to) = self.last_word;
+        self.after_name
+            && start > 0
+            && !is_space(self.text[start - 1])
+            && !keyword::lookup(&self.text[from as usize..to as usize]).is_reserved()
+    }
+
+    /// Is there nothing behind `start` but NUL bytes (which some clients count into the text), spaces and `;`?
+    fn only_padding(&self, start: usize) -> bool {
+        self.text.get(start..).is_none_or(|rest| rest.iter().all(|&b| b == 0 || b == b';' || is_space(b)))
     }
 
     #[inline]
@@ -659,7 +705,7 @@ pub(crate) fn without_comments(text: &[u8], mode: LexMode) -> Vec<u8> {
 }
 
 /// Copies the white space of a gap between two tokens, leaving its comments out.
-fn copy_space(gap: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn copy_space(gap: &[u8], out: &mut Vec<u8>) {
     let mut i = 0;
     while i < gap.len() {
         match gap[i] {

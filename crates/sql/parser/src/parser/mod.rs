@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
     }
 
     fn must_be_end(&mut self) -> Result<()> {
-        self.eat(Tok::Semi);
+        while self.eat(Tok::Semi) {}
         if self.at(Tok::End) { Ok(()) } else { self.syntax() }
     }
 

@@ -4,11 +4,16 @@ use super::*;
 
 impl Parser<'_> {
     pub(super) fn statement_or_empty(&mut self) -> Result<Statement> {
-        if self.at(Tok::End) || self.at(Tok::Semi) {
-            if self.at(Tok::End) {
-                return Ok(Statement::Empty);
+        if self.at(Tok::Semi) {
+            // `;` at the end of a packet means nothing.
+            let start = self.here();
+            while self.eat(Tok::Semi) {}
+            if !self.at(Tok::End) {
+                return self.error_at(ErrorKind::Syntax, start);
             }
-            return self.syntax();
+        }
+        if self.at(Tok::End) {
+            return Ok(Statement::Empty);
         }
         self.statement()
     }

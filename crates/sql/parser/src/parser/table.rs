@@ -28,7 +28,10 @@ impl Parser<'_> {
         let mut current = first;
         let mut count = 0;
         loop {
-            let condition = if self.eat_kw(Kw::ON) {
+            let condition = if waiting.is_empty() || (self.at_kw(Kw::ON) && self.peek(1).kw == Kw::DUPLICATE) {
+                // `INSERT .. SELECT .. FROM t ON DUPLICATE KEY UPDATE ..`
+                JoinCondition::None
+            } else if self.eat_kw(Kw::ON) {
                 JoinCondition::On(self.expr()?)
             } else if self.eat_kw(Kw::USING) {
                 JoinCondition::Using(self.paren_list(Self::ident)?)
