@@ -363,7 +363,16 @@ fn is_name(last: Option<&Norm>, next: Token) -> bool {
         None => false,
         Some(Norm::Plain(Tok::Word, kw, ..)) => matches!(
             kw,
-            Kw::FROM | Kw::JOIN | Kw::INTO | Kw::UPDATE | Kw::AS | Kw::SET | Kw::TABLE | Kw::EXISTS | Kw::COLUMN | Kw::USING
+            Kw::FROM
+                | Kw::JOIN
+                | Kw::INTO
+                | Kw::UPDATE
+                | Kw::AS
+                | Kw::SET
+                | Kw::TABLE
+                | Kw::EXISTS
+                | Kw::COLUMN
+                | Kw::USING
         ),
         Some(Norm::Plain(Tok::Dot | Tok::AtAt, ..)) => return true,
         Some(Norm::Name(..)) => false,
@@ -411,7 +420,8 @@ mod tests {
     fn shape(text: &str) -> (bool, u128, Vec<String>) {
         let mut s = Scan::new(7);
         let ok = scan(text.as_bytes(), LexMode::default(), &mut s);
-        let literals = s.literals.iter().map(|l| String::from_utf8_lossy(l.raw(text.as_bytes())).into_owned()).collect();
+        let literals =
+            s.literals.iter().map(|l| String::from_utf8_lossy(l.raw(text.as_bytes())).into_owned()).collect();
         (ok, s.shape, literals)
     }
 

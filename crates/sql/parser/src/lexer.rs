@@ -367,7 +367,11 @@ impl<'a> Lexer<'a> {
             b'`' => self.quoted_name(start, b'`', Tok::Quoted),
             b'@' => self.at_sign(),
             b'.' => {
-                if is_digit(self.at(start + 1)) && !self.name_before(start) { self.fraction(start) } else { self.take(1, Tok::Dot) }
+                if is_digit(self.at(start + 1)) && !self.name_before(start) {
+                    self.fraction(start)
+                } else {
+                    self.take(1, Tok::Dot)
+                }
             }
             0 if self.only_padding(start) => {
                 if self.in_version {

@@ -12,4 +12,4 @@ mod parser;
 pub use ast::Statement;
 pub use error::{ErrorKind, ParseError};
 pub use mode::LexMode;
-pub use parser::{MAX_HEIGHT, MAX_NEST, Parsed, parse, parse_expr, parse_one, parse_parameterised};
+pub use parser::{MAX_HEIGHT, Parsed, STACK_BUDGET, parse, parse_expr, parse_one, parse_parameterised};

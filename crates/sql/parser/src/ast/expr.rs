@@ -125,9 +125,9 @@ pub enum Expr {
     /// `column -> 'path'`, `column ->> 'path'`
     JsonPath {
         /// The column.
-        column: ColumnRef,
+        column: Box<ColumnRef>,
         /// The path text.
-        path: Literal,
+        path: Box<Literal>,
         /// `->>`.
         unquote: bool,
     },

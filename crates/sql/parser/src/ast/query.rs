@@ -29,7 +29,7 @@ pub enum QueryBody {
     /// `VALUES ROW(..), ..`
     Values(Vec<Vec<Expr>>),
     /// `TABLE t`
-    Table(ObjectName),
+    Table(Box<ObjectName>),
     /// A query in parentheses that has clauses of its own (WITH, ORDER BY, LIMIT, ...).
     Query(Box<Query>),
     /// UNION, INTERSECT, EXCEPT.
@@ -124,6 +124,24 @@ pub struct Select {
     pub windows: Vec<(Ident, WindowSpec)>,
     /// From SELECT to the end of its own clauses.
     pub span: Span,
+}
+
+impl Select {
+    /// A SELECT of nothing.
+    pub fn empty() -> Box<Select> {
+        Box::new(Select {
+            options: SelectOptions::default(),
+            hints: None,
+            items: Vec::new(),
+            from: Vec::new(),
+            filter: None,
+            group_by: Vec::new(),
+            rollup: false,
+            having: None,
+            windows: Vec::new(),
+            span: Span::default(),
+        })
+    }
 }
 
 /// One element of the list.

@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// `user[@host]`, CURRENT_USER
+    #[inline(never)]
     pub(super) fn account(&mut self) -> Result<Account> {
         if self.eat_kw(Kw::CURRENT_USER)
             || (self.at_kw(Kw::USER) && self.peek(1).kind == Tok::LParen && self.eat_kw(Kw::USER))
@@ -17,6 +18,7 @@ impl Parser<'_> {
     }
 
     /// A role or an account written by name.
+    #[inline(never)]
     pub(super) fn role(&mut self) -> Result<Account> {
         let start = self.here();
         let user = self.ident_or_string()?.text;
@@ -25,6 +27,7 @@ impl Parser<'_> {
     }
 
     /// NONE, DEFAULT, ALL [EXCEPT ..], or roles. DEFAULT only if `or_default`.
+    #[inline(never)]
     pub(super) fn role_selection(&mut self, or_default: bool) -> Result<RoleSelection> {
         if self.at_kw(Kw::NONE) {
             self.advance();
@@ -43,6 +46,7 @@ impl Parser<'_> {
     }
 
     /// Behind `CREATE USER` or `ALTER USER`.
+    #[inline(never)]
     pub(super) fn user_statement(&mut self, alter: bool, or_replace: bool) -> Result<Statement> {
         let if_exists = if alter { self.if_exists() } else { self.if_not_exists() };
         let users = self.list(|p| p.user_spec(alter))?;
@@ -73,6 +77,7 @@ impl Parser<'_> {
         Ok(Statement::User(Box::new(s)))
     }
 
+    #[inline(never)]
     fn user_spec(&mut self, alter: bool) -> Result<UserSpec> {
         let account = self.account()?;
         let mut spec = UserSpec {
@@ -128,6 +133,7 @@ impl Parser<'_> {
     }
 
     /// `n FACTOR [IDENTIFIED ..]` or `n FACTOR {INITIATE | FINISH} REGISTRATION ..| UNREGISTER`
+    #[inline(never)]
     fn factor(&mut self, verb: Token) -> Result<FactorAction> {
         let factor = self.number()?;
         self.expect_kw(Kw::FACTOR)?;
@@ -152,6 +158,7 @@ impl Parser<'_> {
         Ok(FactorAction { verb, factor, auth })
     }
 
+    #[inline(never)]
     fn retain_current(&mut self) -> Result<()> {
         self.expect_kw(Kw::RETAIN)?;
         self.expect_kw(Kw::CURRENT)?;
@@ -159,6 +166,7 @@ impl Parser<'_> {
     }
 
     /// `IDENTIFIED ...`
+    #[inline(never)]
     fn identified(&mut self) -> Result<Authentication> {
         self.expect_kw(Kw::IDENTIFIED)?;
         if self.eat_kw(Kw::BY) {
@@ -172,6 +180,7 @@ impl Parser<'_> {
     }
 
     /// `plugin [BY .. | AS .. | USING ..]`
+    #[inline(never)]
     fn authentication_method(&mut self) -> Result<Authentication> {
         let plugin = Some(self.ident_or_string()?.text);
         let secret = if self.eat_kw(Kw::BY) {
@@ -194,6 +203,7 @@ impl Parser<'_> {
     }
 
     /// Behind BY.
+    #[inline(never)]
     fn secret(&mut self) -> Result<AuthSecret> {
         if self.eat_kw(Kw::RANDOM) {
             self.expect_kw(Kw::PASSWORD)?;
@@ -205,6 +215,7 @@ impl Parser<'_> {
         self.string_bytes().map(AuthSecret::Password)
     }
 
+    #[inline(never)]
     fn opt_require(&mut self) -> Result<Option<Require>> {
         if !self.eat_kw(Kw::REQUIRE) {
             return Ok(None);
@@ -227,6 +238,7 @@ impl Parser<'_> {
     }
 
     /// Resource limits behind WITH.
+    #[inline(never)]
     fn resources(&mut self) -> Result<Vec<(Ident, u64)>> {
         let mut out = Vec::new();
         while matches!(
@@ -245,6 +257,7 @@ impl Parser<'_> {
         Ok(out)
     }
 
+    #[inline(never)]
     fn user_option(&mut self) -> Result<Option<UserOption>> {
         use UserOption as O;
         Ok(Some(match self.tok().kw {
@@ -273,6 +286,7 @@ impl Parser<'_> {
         }))
     }
 
+    #[inline(never)]
     fn password_option(&mut self) -> Result<UserOption> {
         use UserOption as O;
         Ok(match self.one_of(&[Kw::EXPIRE, Kw::HISTORY, Kw::REUSE, Kw::REQUIRE]) {
@@ -307,6 +321,7 @@ impl Parser<'_> {
         })
     }
 
+    #[inline(never)]
     pub(super) fn set_password(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::PASSWORD)?;
         let user = if self.eat_kw(Kw::FOR) { Some(self.account()?) } else { None };
@@ -336,6 +351,7 @@ impl Parser<'_> {
         Ok(Statement::SetPassword(Box::new(s)))
     }
 
+    #[inline(never)]
     pub(super) fn grant(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::GRANT)?;
         let items = self.grant_items(Kw::TO)?;
@@ -379,6 +395,7 @@ impl Parser<'_> {
         Ok(Statement::Grant(Box::new(grant)))
     }
 
+    #[inline(never)]
     pub(super) fn revoke(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::REVOKE)?;
         let if_exists = self.if_exists();
@@ -393,6 +410,7 @@ impl Parser<'_> {
     }
 
     /// What is granted or revoked, up to `stop` (TO or FROM).
+    #[inline(never)]
     fn grant_items(&mut self, stop: Kw) -> Result<GrantItems> {
         if self.at_kw(Kw::PROXY) && self.peek(1).kw == Kw::ON {
             self.advance();
@@ -434,6 +452,7 @@ impl Parser<'_> {
     }
 
     /// Words of one privilege and its columns.
+    #[inline(never)]
     fn privilege(&mut self) -> Result<Privilege> {
         let mut name = String::new();
         while self.at(Tok::Word) && !self.at_kw(Kw::ON) && !self.at_kw(Kw::TO) && !self.at_kw(Kw::FROM) {
@@ -453,6 +472,7 @@ impl Parser<'_> {
     }
 
     /// Behind ON.
+    #[inline(never)]
     fn grant_level(&mut self, privileges: Vec<Privilege>) -> Result<GrantItems> {
         let object = match self.tok().kw {
             Kw::TABLE => GrantObject::Table,

@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE; MariaDB's ANALYZE of a statement.
+    #[inline(never)]
     pub(super) fn maintenance(&mut self) -> Result<Statement> {
         use MaintenanceKind as M;
         let kind = match self.advance().kw {
@@ -59,6 +60,7 @@ impl Parser<'_> {
         Ok(Statement::TableMaintenance(Box::new(m)))
     }
 
+    #[inline(never)]
     fn histogram(&mut self) -> Result<Option<Histogram>> {
         let drop = match self.tok().kw {
             Kw::UPDATE => false,
@@ -90,6 +92,7 @@ impl Parser<'_> {
     }
 
     /// CACHE INDEX
+    #[inline(never)]
     pub(super) fn cache_index(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::CACHE)?;
         self.expect_kw(Kw::INDEX)?;
@@ -100,6 +103,7 @@ impl Parser<'_> {
     }
 
     /// Behind `LOAD INDEX`.
+    #[inline(never)]
     pub(super) fn load_index(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::INTO)?;
         self.expect_kw(Kw::CACHE)?;
@@ -107,6 +111,7 @@ impl Parser<'_> {
         Ok(Statement::KeyCache(Box::new(KeyCache { load: true, tables, cache: None })))
     }
 
+    #[inline(never)]
     fn key_cache_table(&mut self) -> Result<KeyCacheTable> {
         let table = self.object_name()?;
         let partitions = if self.eat_kw(Kw::PARTITION) {
@@ -125,6 +130,7 @@ impl Parser<'_> {
         Ok(KeyCacheTable { table, partitions, indexes, ignore_leaves })
     }
 
+    #[inline(never)]
     pub(super) fn flush(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::FLUSH)?;
         let no_write_to_binlog = self.no_write_to_binlog();
@@ -136,6 +142,7 @@ impl Parser<'_> {
         Ok(Statement::Flush(Flush { no_write_to_binlog, targets }))
     }
 
+    #[inline(never)]
     fn flush_tables(&mut self) -> Result<FlushTarget> {
         self.advance();
         let names = if self.at_ident() { self.list(Self::object_name)? } else { Vec::new() };
@@ -158,6 +165,7 @@ impl Parser<'_> {
         Ok(FlushTarget::Tables { names, with_read_lock, for_export })
     }
 
+    #[inline(never)]
     fn flush_target(&mut self) -> Result<FlushTarget> {
         use FlushTarget as F;
         let kw = self.tok().kw;
@@ -197,6 +205,7 @@ impl Parser<'_> {
         Ok(target)
     }
 
+    #[inline(never)]
     pub(super) fn reset(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::RESET)?;
         self.list(|p| {
@@ -241,6 +250,7 @@ impl Parser<'_> {
         .map(Statement::Reset)
     }
 
+    #[inline(never)]
     pub(super) fn clone_statement(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::CLONE)?;
         let clone = if self.eat_kw(Kw::LOCAL) {
@@ -267,6 +277,7 @@ impl Parser<'_> {
         Ok(Statement::Clone(Box::new(clone)))
     }
 
+    #[inline(never)]
     fn data_directory(&mut self) -> Result<Box<str>> {
         self.expect_kw(Kw::DATA)?;
         self.expect_kw(Kw::DIRECTORY)?;
@@ -274,6 +285,7 @@ impl Parser<'_> {
         self.string()
     }
 
+    #[inline(never)]
     pub(super) fn install(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::INSTALL)?;
         let install = if self.eat_kw(Kw::PLUGIN) {
@@ -289,6 +301,7 @@ impl Parser<'_> {
         Ok(Statement::Install(Box::new(install)))
     }
 
+    #[inline(never)]
     pub(super) fn uninstall(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::UNINSTALL)?;
         Ok(Statement::Uninstall(if self.eat_kw(Kw::PLUGIN) {
@@ -300,6 +313,7 @@ impl Parser<'_> {
     }
 
     /// SIGNAL, RESIGNAL
+    #[inline(never)]
     pub(super) fn signal(&mut self) -> Result<Statement> {
         let resignal = self.advance().kw == Kw::RESIGNAL;
         let condition = if self.at_kw(Kw::SQLSTATE) {
@@ -324,12 +338,14 @@ impl Parser<'_> {
     }
 
     /// `SQLSTATE [VALUE] '.....'`
+    #[inline(never)]
     pub(super) fn sqlstate(&mut self) -> Result<ConditionValue> {
         self.expect_kw(Kw::SQLSTATE)?;
         self.eat_kw(Kw::VALUE);
         self.string().map(ConditionValue::SqlState)
     }
 
+    #[inline(never)]
     pub(super) fn get_diagnostics(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::GET)?;
         let stacked = self.one_of(&[Kw::CURRENT, Kw::STACKED]) == Some(Kw::STACKED);

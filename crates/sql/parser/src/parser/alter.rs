@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// Behind `ALTER TABLE`.
+    #[inline(never)]
     pub(super) fn alter_table(&mut self) -> Result<Statement> {
         let if_exists = self.if_exists();
         let name = self.object_name()?;
@@ -24,6 +25,7 @@ impl Parser<'_> {
         Ok(Statement::AlterTable(Box::new(alter)))
     }
 
+    #[inline(never)]
     fn alter_action(&mut self) -> Result<AlterAction> {
         use AlterAction as A;
         match self.tok().kw {
@@ -126,11 +128,13 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn named_column(&mut self) -> Result<ColumnDef> {
         let name = self.ident()?;
         self.column_def(name)
     }
 
+    #[inline(never)]
     fn column_position(&mut self) -> Result<ColumnPosition> {
         if self.eat_kw(Kw::FIRST) {
             return Ok(ColumnPosition::First);
@@ -141,6 +145,7 @@ impl Parser<'_> {
         Ok(ColumnPosition::Last)
     }
 
+    #[inline(never)]
     fn alter_add(&mut self) -> Result<AlterAction> {
         if self.at_kw(Kw::PARTITION) && self.peek(1).kw != Kw::BY {
             self.advance();
@@ -164,6 +169,7 @@ impl Parser<'_> {
         Ok(AlterAction::AddColumn { column, position: self.column_position()?, if_not_exists })
     }
 
+    #[inline(never)]
     fn alter_drop(&mut self) -> Result<AlterAction> {
         use AlterAction as A;
         match self.tok().kw {
@@ -204,6 +210,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn alter_alter(&mut self) -> Result<AlterAction> {
         use AlterAction as A;
         match self.tok().kw {
@@ -244,6 +251,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn alter_rename(&mut self) -> Result<AlterAction> {
         match self.tok().kw {
             Kw::COLUMN => {
@@ -266,11 +274,13 @@ impl Parser<'_> {
     }
 
     /// `NO_WRITE_TO_BINLOG | LOCAL`
+    #[inline(never)]
     pub(super) fn no_write_to_binlog(&mut self) -> bool {
         self.one_of(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]).is_some()
     }
 
     /// REORGANIZE, COALESCE, EXCHANGE PARTITION.
+    #[inline(never)]
     fn alter_partition(&mut self) -> Result<AlterAction> {
         let kw = self.advance().kw;
         self.expect_kw(Kw::PARTITION)?;
@@ -307,6 +317,7 @@ impl Parser<'_> {
     }
 
     /// ANALYZE, CHECK, ... PARTITION; DISCARD and IMPORT TABLESPACE.
+    #[inline(never)]
     fn partition_verb(&mut self) -> Result<AlterAction> {
         let verb = self.any_word()?;
         if self.eat_kw(Kw::TABLESPACE) {

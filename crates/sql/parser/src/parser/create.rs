@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// Behind `CREATE [OR REPLACE] [TEMPORARY] TABLE`.
+    #[inline(never)]
     pub(super) fn create_table(&mut self, temporary: bool, or_replace: bool) -> Result<Statement> {
         let existence = Existence { if_exists: self.if_not_exists(), or_replace };
         let name = self.object_name()?;
@@ -11,6 +12,7 @@ impl Parser<'_> {
         Ok(Statement::CreateTable(Box::new(CreateTable { temporary, existence, name, body })))
     }
 
+    #[inline(never)]
     fn create_table_body(&mut self) -> Result<CreateTableBody> {
         if self.eat_kw(Kw::LIKE) {
             return self.object_name().map(CreateTableBody::Like);
@@ -37,14 +39,14 @@ impl Parser<'_> {
             None => OnDuplicate::Error,
         };
         let has_as = self.eat_kw(Kw::AS);
-        let query =
-            if has_as || self.at(Tok::LParen) || self.query_follows(0) { Some(Box::new(self.query()?)) } else { None };
+        let query = if has_as || self.at(Tok::LParen) || self.query_follows(0) { Some(self.query()?) } else { None };
         if query.is_none() && (elements.is_empty() || on_duplicate != OnDuplicate::Error) {
             return self.syntax();
         }
         Ok(CreateTableBody::Define { elements, options, partition, on_duplicate, query })
     }
 
+    #[inline(never)]
     pub(super) fn table_element(&mut self) -> Result<TableElement> {
         if let Some(element) = self.opt_constraint()? {
             return Ok(element);
@@ -54,6 +56,7 @@ impl Parser<'_> {
     }
 
     /// A key, foreign key or check, if one starts here.
+    #[inline(never)]
     pub(super) fn opt_constraint(&mut self) -> Result<Option<TableElement>> {
         let mut constraint = None;
         let named = self.eat_kw(Kw::CONSTRAINT);
@@ -100,6 +103,7 @@ impl Parser<'_> {
     }
 
     /// A key's optional name; TYPE in front of BTREE or HASH is not one.
+    #[inline(never)]
     fn opt_index_name(&mut self) -> Result<Option<Ident>> {
         if self.at_kw(Kw::TYPE) && matches!(self.peek(1).kw, Kw::BTREE | Kw::HASH | Kw::RTREE) {
             return Ok(None);
@@ -125,6 +129,7 @@ impl Parser<'_> {
     }
 
     /// Behind `CREATE`: `[kind] INDEX name [type] ON table (parts) ...`
+    #[inline(never)]
     pub(super) fn create_index(&mut self, or_replace: bool) -> Result<Statement> {
         let kind = match self.one_of(&[Kw::UNIQUE, Kw::FULLTEXT, Kw::SPATIAL]) {
             Some(Kw::UNIQUE) => IndexKind::Unique,
@@ -149,6 +154,7 @@ impl Parser<'_> {
     }
 
     /// ALGORITHM and LOCK of CREATE / DROP INDEX.
+    #[inline(never)]
     pub(super) fn online_options(&mut self) -> Result<Vec<AlterAction>> {
         let mut out = Vec::new();
         while let Some(kw) = self.one_of(&[Kw::ALGORITHM, Kw::LOCK]) {
@@ -159,6 +165,7 @@ impl Parser<'_> {
         Ok(out)
     }
 
+    #[inline(never)]
     pub(super) fn key_part(&mut self) -> Result<KeyPart> {
         let source = if self.eat(Tok::LParen) {
             let expr = self.expr()?;
@@ -173,6 +180,7 @@ impl Parser<'_> {
         Ok(KeyPart { source, desc })
     }
 
+    #[inline(never)]
     fn opt_using(&mut self) -> Result<Option<IndexOption>> {
         if self.at_kw(Kw::USING)
             || (self.at_kw(Kw::TYPE) && matches!(self.peek(1).kw, Kw::BTREE | Kw::HASH | Kw::RTREE))
@@ -186,6 +194,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
+    #[inline(never)]
     fn index_options(&mut self, out: &mut Vec<IndexOption>) -> Result<()> {
         loop {
             if let Some(using) = self.opt_using()? {
@@ -232,6 +241,7 @@ impl Parser<'_> {
     }
 
     /// `CHECK (expr) [[NOT] ENFORCED]`
+    #[inline(never)]
     fn check(&mut self, constraint: Option<Ident>) -> Result<CheckDef> {
         self.expect_kw(Kw::CHECK)?;
         self.expect(Tok::LParen)?;
@@ -247,6 +257,7 @@ impl Parser<'_> {
     }
 
     /// `REFERENCES ...`
+    #[inline(never)]
     fn references(&mut self) -> Result<References> {
         self.expect_kw(Kw::REFERENCES)?;
         let table = self.object_name()?;
@@ -285,6 +296,7 @@ impl Parser<'_> {
     }
 
     /// A column behind its name.
+    #[inline(never)]
     pub(super) fn column_def(&mut self, name: Ident) -> Result<ColumnDef> {
         let serial = self.at_kw(Kw::SERIAL);
         let data_type = self.data_type()?;
@@ -310,6 +322,7 @@ impl Parser<'_> {
     }
 
     /// `[GENERATED ALWAYS] AS (expr) [VIRTUAL | STORED]`
+    #[inline(never)]
     fn generated(&mut self) -> Result<Generated> {
         if self.eat_kw(Kw::GENERATED) {
             self.expect_kw(Kw::ALWAYS)?;
@@ -328,6 +341,7 @@ impl Parser<'_> {
         Ok(Generated { expr, text, stored })
     }
 
+    #[inline(never)]
     fn column_attribute(&mut self) -> Result<Option<ColumnAttribute>> {
         use ColumnAttribute as A;
         let kw = self.tok().kw;
@@ -430,6 +444,7 @@ impl Parser<'_> {
         }))
     }
 
+    #[inline(never)]
     fn column_storage(&mut self) -> Result<ColumnStorage> {
         match self.one_of(&[Kw::DEFAULT, Kw::DISK, Kw::MEMORY]) {
             Some(Kw::DEFAULT) => Ok(ColumnStorage::Default),
@@ -440,6 +455,7 @@ impl Parser<'_> {
     }
 
     /// Behind DEFAULT: the value and whether it stands in parentheses.
+    #[inline(never)]
     pub(super) fn default_value(&mut self) -> Result<(Expr, bool)> {
         if self.eat(Tok::LParen) {
             let expr = self.expr()?;
@@ -462,11 +478,13 @@ impl Parser<'_> {
         Ok((self.signed_literal()?, false))
     }
 
+    #[inline(never)]
     fn at_now(&mut self) -> bool {
         matches!(self.tok().kw, Kw::CURRENT_TIMESTAMP | Kw::LOCALTIME | Kw::LOCALTIMESTAMP | Kw::NOW)
     }
 
     /// `CURRENT_TIMESTAMP`, `CURRENT_TIMESTAMP(n)`, `NOW()` and so on; returns n.
+    #[inline(never)]
     pub(super) fn now(&mut self) -> Result<Option<u64>> {
         if !self.at_now() {
             return self.syntax();

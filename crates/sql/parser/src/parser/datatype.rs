@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// A type as in a column definition. SERIAL is read by [`Parser::column_def`].
+    #[inline(never)]
     pub(super) fn data_type(&mut self) -> Result<DataType> {
         use BaseType as B;
         let kw = self.tok().kw;
@@ -85,10 +86,12 @@ impl Parser<'_> {
         Ok(ty)
     }
 
+    #[inline(never)]
     fn opt_length(&mut self) -> Result<Option<u64>> {
         if self.at(Tok::LParen) { self.paren_number().map(Some) } else { Ok(None) }
     }
 
+    #[inline(never)]
     fn precision(&mut self, ty: &mut DataType) -> Result<()> {
         if self.eat(Tok::LParen) {
             ty.length = Some(self.number()?);
@@ -100,6 +103,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    #[inline(never)]
     fn sign(&mut self, ty: &mut DataType) {
         while let Some(kw) = self.one_of(&[Kw::SIGNED, Kw::UNSIGNED, Kw::ZEROFILL]) {
             ty.unsigned |= kw != Kw::SIGNED;
@@ -108,6 +112,7 @@ impl Parser<'_> {
     }
 
     /// CHAR, VARCHAR, NCHAR, NVARCHAR, NATIONAL ..., behind the first word.
+    #[inline(never)]
     fn character(&mut self, ty: &mut DataType, kw: Kw) -> Result<()> {
         ty.national = matches!(kw, Kw::NCHAR | Kw::NVARCHAR | Kw::NATIONAL);
         if kw == Kw::NATIONAL {
@@ -133,6 +138,7 @@ impl Parser<'_> {
     }
 
     /// LONG [VARCHAR | VARBINARY]
+    #[inline(never)]
     fn long(&mut self, ty: &mut DataType) -> Result<()> {
         if self.eat_kw(Kw::VARBINARY) {
             ty.base = BaseType::MediumBlob;
@@ -147,6 +153,7 @@ impl Parser<'_> {
     }
 
     /// `CHARACTER SET x`, ASCII, UNICODE, BYTE, BINARY, in either order.
+    #[inline(never)]
     fn charset_attributes(&mut self, ty: &mut DataType) -> Result<()> {
         loop {
             let named = |name: &str, t: Token| Ident { text: name.into(), span: Span { start: t.start, end: t.end } };
@@ -168,6 +175,7 @@ impl Parser<'_> {
     }
 
     /// The type of a CAST.
+    #[inline(never)]
     pub(super) fn cast_type(&mut self) -> Result<CastType> {
         use BaseType as B;
         let kw = self.tok().kw;

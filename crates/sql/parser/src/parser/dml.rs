@@ -3,6 +3,7 @@
 use super::*;
 
 impl Parser<'_> {
+    #[inline(never)]
     pub(super) fn insert(&mut self) -> Result<Statement> {
         let replace = self.advance().kw == Kw::REPLACE;
         let hints = self.opt_hints();
@@ -45,6 +46,7 @@ impl Parser<'_> {
         Ok(Statement::Insert(Box::new(insert)))
     }
 
+    #[inline(never)]
     fn insert_source(&mut self, insert: &mut Insert) -> Result<()> {
         if self.eat_kw(Kw::SET) {
             let (mut columns, mut row) = (Vec::new(), Vec::new());
@@ -67,16 +69,18 @@ impl Parser<'_> {
                 self.advance();
                 InsertSource::Values(self.list(Self::row_values)?)
             }
-            _ => InsertSource::Query(Box::new(self.query()?)),
+            _ => InsertSource::Query(self.query()?),
         };
         Ok(())
     }
 
+    #[inline(never)]
     fn opt_returning(&mut self) -> Result<Vec<SelectItem>> {
         if self.eat_kw(Kw::RETURNING) { self.list(Self::select_item) } else { Ok(Vec::new()) }
     }
 
     /// `column = expr`
+    #[inline(never)]
     pub(super) fn assignment(&mut self) -> Result<Assignment> {
         let column = self.column_ref()?;
         if !self.eat(Tok::Eq) {
@@ -85,6 +89,7 @@ impl Parser<'_> {
         Ok(Assignment { column, value: self.expr()? })
     }
 
+    #[inline(never)]
     pub(super) fn update(&mut self, with: Option<With>) -> Result<Statement> {
         self.expect_kw(Kw::UPDATE)?;
         let hints = self.opt_hints();
@@ -109,6 +114,7 @@ impl Parser<'_> {
         })))
     }
 
+    #[inline(never)]
     pub(super) fn delete(&mut self, with: Option<With>) -> Result<Statement> {
         self.expect_kw(Kw::DELETE)?;
         let mut delete = Delete {
@@ -164,6 +170,7 @@ impl Parser<'_> {
     }
 
     /// `[schema.]table[.*]`
+    #[inline(never)]
     fn delete_target(&mut self) -> Result<ObjectName> {
         let first = self.ident()?;
         let mut name = ObjectName { schema: None, name: first };
@@ -180,6 +187,7 @@ impl Parser<'_> {
         Ok(name)
     }
 
+    #[inline(never)]
     pub(super) fn load(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::LOAD)?;
         if self.eat_kw(Kw::INDEX) {
@@ -252,6 +260,7 @@ impl Parser<'_> {
         })))
     }
 
+    #[inline(never)]
     pub(super) fn handler(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::HANDLER)?;
         let table = self.object_name()?;
@@ -264,6 +273,7 @@ impl Parser<'_> {
         Ok(Statement::Handler(Box::new(Handler { table, action })))
     }
 
+    #[inline(never)]
     fn handler_read(&mut self) -> Result<HandlerAction> {
         let words = [Kw::FIRST, Kw::NEXT, Kw::PREV, Kw::LAST];
         let bare = words.contains(&self.tok().kw)
@@ -292,6 +302,7 @@ impl Parser<'_> {
         Ok(HandlerAction::Read { index, position, filter, limit })
     }
 
+    #[inline(never)]
     pub(super) fn do_statement(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::DO)?;
         // As in a select list, aliases are allowed and mean nothing.
@@ -305,6 +316,7 @@ impl Parser<'_> {
         .map(Statement::Do)
     }
 
+    #[inline(never)]
     pub(super) fn call_statement(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::CALL)?;
         let name = self.object_name()?;

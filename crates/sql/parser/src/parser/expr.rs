@@ -106,16 +106,12 @@ impl Parser<'_> {
     }
 
     fn expr_at(&mut self, min: u8) -> Result<Expr> {
-        if self.nest >= MAX_NEST {
-            return self.too_deep();
-        }
-        self.nest += 1;
+        self.check_stack()?;
         let base = self.open.len();
-        let result = self.expr_loop(min, base);
-        self.nest -= 1;
-        result
+        self.expr_loop(min, base)
     }
 
+    #[inline(never)]
     fn expr_loop(&mut self, mut min: u8, base: usize) -> Result<Expr> {
         loop {
             let Some(mut value) = self.operand(&mut min)? else { continue };
@@ -159,6 +155,7 @@ impl Parser<'_> {
     }
 
     /// Reads an operand, or opens something (and sets the level demanded inside).
+    #[inline(never)]
     fn operand(&mut self, min: &mut u8) -> Result<Option<Value>> {
         let t = self.tok();
         let opened = match t.kind {
@@ -208,6 +205,7 @@ impl Parser<'_> {
     }
 
     /// A call of regular form is opened; anything else is a primary.
+    #[inline(never)]
     fn word_operand(&mut self, min: &mut u8) -> Result<Option<Value>> {
         let Some(call) = self.regular_call()? else { return self.primary().map(Some) };
         if self.eat(Tok::RParen) {
@@ -220,6 +218,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
+    #[inline(never)]
     fn open_case(&mut self, min: &mut u8) -> Result<Option<Value>> {
         self.advance();
         let case = Box::new(Case { operand: None, whens: Vec::new(), otherwise: None });
@@ -230,6 +229,7 @@ impl Parser<'_> {
     }
 
     /// Behind INTERVAL; `date` is set if it is the right side of `+` or `-`. Returns the level of the operand due.
+    #[inline(never)]
     fn open_interval(&mut self, date: Option<(Expr, bool)>, height: u32, min: u8) -> Result<u8> {
         let kind = if self.at(Tok::LParen) && !self.query_follows(1) {
             self.advance();
@@ -290,6 +290,7 @@ impl Parser<'_> {
     }
 
     /// Applies what follows a value, if it binds tightly enough.
+    #[inline(never)]
     fn infix(&mut self, value: Value, min: u8) -> Result<Step> {
         if let Some((op, level)) = self.binary_op() {
             if level < min || level > value.ceil {
@@ -344,10 +345,11 @@ impl Parser<'_> {
         Ok(Step::Operand(level + 1))
     }
 
+    #[inline(never)]
     fn json_path(&mut self, value: Value, min: u8) -> Result<Step> {
         let Expr::Column(column) = value.expr else { return self.syntax() };
         let unquote = self.advance().kind == Tok::LongArrow;
-        let path = self.string_literal()?;
+        let (column, path) = (Box::new(column), Box::new(self.string_literal()?));
         self.built(Expr::JsonPath { column, path, unquote }, value.height, PRIMARY, min)
     }
 
@@ -355,7 +357,7 @@ impl Parser<'_> {
     fn quantified(&mut self, value: Value, op: BinaryOp, min: u8) -> Result<Step> {
         let all = self.advance().kw == Kw::ALL;
         let (query, height) = self.measured(Self::paren_query)?;
-        let expr = Expr::Quantified { left: Box::new(value.expr), op, all, query: Box::new(query) };
+        let expr = Expr::Quantified { left: Box::new(value.expr), op, all, query };
         self.built(expr, value.height.max(height), COMPARE, min)
     }
 
@@ -367,6 +369,7 @@ impl Parser<'_> {
         Ok((result, height))
     }
 
+    #[inline(never)]
     fn is_test(&mut self, value: Value, min: u8) -> Result<Step> {
         if COMPARE < min || COMPARE > value.ceil {
             return Ok(Step::Done(value));
@@ -385,6 +388,7 @@ impl Parser<'_> {
     }
 
     /// IN, LIKE, BETWEEN, REGEXP, SOUNDS LIKE, MEMBER OF, with or without NOT.
+    #[inline(never)]
     fn predicate(&mut self, value: Value, min: u8) -> Result<Step> {
         let negated = self.at_kw(Kw::NOT);
         let word = if negated { self.peek(1).kw } else { self.tok().kw };
@@ -430,11 +434,12 @@ impl Parser<'_> {
     #[inline(never)]
     fn in_query(&mut self, value: Value, negated: bool, min: u8) -> Result<Step> {
         let (query, height) = self.measured(Self::paren_query)?;
-        let expr = Expr::InSubquery { expr: Box::new(value.expr), query: Box::new(query), negated };
+        let expr = Expr::InSubquery { expr: Box::new(value.expr), query, negated };
         self.built(expr, value.height.max(height), COMPARE, min)
     }
 
     /// Gives a complete value to the innermost open frame.
+    #[inline(never)]
     fn reduce(&mut self, value: Value) -> Result<Step> {
         let Some(Frame { min, height: held, kind }) = self.open.pop() else { return self.syntax() };
         let height = held.max(value.height);
@@ -510,6 +515,7 @@ impl Parser<'_> {
     }
 
     /// Joins the operands of AND or OR into one list; a list on the left grows without getting higher.
+    #[inline(never)]
     fn chain(&mut self, left: Expr, held: u32, right: Expr, height: u32, min: u8, and: bool) -> Result<Step> {
         let ceil = if and { AND } else { OR };
         let (mut list, grown) = match left {
@@ -525,6 +531,7 @@ impl Parser<'_> {
         self.built(expr, height, ceil, min)
     }
 
+    #[inline(never)]
     fn close_paren(&mut self, mut expr: Expr, mut height: u32, min: u8) -> Result<Step> {
         if self.eat(Tok::Comma) {
             self.push(min, height, Kind::Row(vec![expr]))?;
@@ -535,14 +542,15 @@ impl Parser<'_> {
             && self.query_continues()
             && let Expr::Subquery(query) = expr
         {
-            let (query, inner) = self.measured(|p| p.query_behind(*query))?;
+            let (query, inner) = self.measured(|p| p.query_behind(query))?;
             height = height.max(inner + 1);
-            expr = Expr::Subquery(Box::new(query));
+            expr = Expr::Subquery(query);
         }
         self.expect(Tok::RParen)?;
         Ok(Step::Value(Value { expr, height, ceil: PRIMARY }, min))
     }
 
+    #[inline(never)]
     fn close_in(
         &mut self,
         tested: Expr,
@@ -561,7 +569,7 @@ impl Parser<'_> {
             && self.query_continues()
             && let Expr::Subquery(query) = last
         {
-            last = Expr::Subquery(Box::new(self.query_behind(*query)?));
+            last = Expr::Subquery(self.query_behind(query)?);
         }
         self.expect(Tok::RParen)?;
         let tested = Box::new(tested);
@@ -575,6 +583,7 @@ impl Parser<'_> {
         self.built(expr, height, COMPARE, min)
     }
 
+    #[inline(never)]
     fn next_argument(&mut self, mut call: Box<Call>, arg: Expr, height: u32, min: u8) -> Result<Step> {
         call.args.push(arg);
         let alias = if call.schema.is_none() && (self.eat_kw(Kw::AS) || is_ident(self.tok()) || self.at(Tok::Str)) {
@@ -595,6 +604,7 @@ impl Parser<'_> {
         self.built(Expr::Call(call), height, PRIMARY, min)
     }
 
+    #[inline(never)]
     fn case_part(&mut self, mut case: Box<Case>, part: CasePart, expr: Expr, height: u32, min: u8) -> Result<Step> {
         let next = match part {
             CasePart::Operand => {
@@ -630,6 +640,7 @@ impl Parser<'_> {
     }
 
     /// Behind the first expression of `INTERVAL (`.
+    #[inline(never)]
     fn interval_paren(
         &mut self,
         date: Option<Box<(Expr, bool)>>,
@@ -663,7 +674,7 @@ impl Parser<'_> {
         if self.query_continues()
             && let Expr::Subquery(query) = value.expr
         {
-            value.expr = Expr::Subquery(Box::new(self.query_behind(*query)?));
+            value.expr = Expr::Subquery(self.query_behind(query)?);
         }
         self.expect(Tok::RParen)?;
         let kind = match date {

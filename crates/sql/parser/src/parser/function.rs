@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// If a call of regular form starts here, reads it up to and with its opening parenthesis.
+    #[inline(never)]
     pub(super) fn regular_call(&mut self) -> Result<Option<Box<Call>>> {
         let t = self.tok();
         if self.peek(1).kind == Tok::LParen {
@@ -45,6 +46,7 @@ impl Parser<'_> {
     }
 
     /// An operand that is neither an operator's nor a regular call.
+    #[inline(never)]
     pub(super) fn primary_expr(&mut self) -> Result<Expr> {
         let t = self.tok();
         match t.kind {
@@ -55,7 +57,7 @@ impl Parser<'_> {
             Tok::Param => self.param(),
             Tok::UserVar => self.user_var().map(Expr::UserVar),
             Tok::AtAt => Ok(Expr::SysVar(Box::new(self.sys_var()?))),
-            Tok::LParen => Ok(Expr::Subquery(Box::new(self.paren_query()?))),
+            Tok::LParen => self.paren_query().map(Expr::Subquery),
             Tok::LBrace => self.odbc(),
             Tok::Quoted | Tok::Dot => self.column_ref().map(Expr::Column),
             Tok::Word => self.word_primary(t),
@@ -72,6 +74,7 @@ impl Parser<'_> {
         Ok(Expr::Param(self.params - 1))
     }
 
+    #[inline(never)]
     fn word_primary(&mut self, t: Token) -> Result<Expr> {
         let paren = self.peek(1).kind == Tok::LParen;
         match t.kw {
@@ -81,7 +84,7 @@ impl Parser<'_> {
             Kw::FALSE => return Ok(self.constant(LiteralValue::Bool(false))),
             Kw::EXISTS => {
                 self.advance();
-                return Ok(Expr::Exists(Box::new(self.paren_query()?)));
+                return self.paren_query().map(Expr::Exists);
             }
             Kw::DATE | Kw::TIME | Kw::TIMESTAMP if self.peek(1).kind == Tok::Str => {
                 self.advance();
@@ -143,6 +146,7 @@ impl Parser<'_> {
     }
 
     /// `{d '..'}`, `{fn expr}` and so on.
+    #[inline(never)]
     fn odbc(&mut self) -> Result<Expr> {
         let start = self.here();
         self.advance();
@@ -164,7 +168,6 @@ impl Parser<'_> {
     /// A function with a grammar of its own; the current token is its name, the next is `(`.
     #[inline(never)]
     fn special(&mut self, kw: Kw) -> Result<Expr> {
-        let start = self.here();
         if let Some(func) = aggregate(kw) {
             return self.aggregate(func);
         }
@@ -175,65 +178,15 @@ impl Parser<'_> {
         self.advance();
         let expr = match kw {
             Kw::CAST => self.cast()?,
-            Kw::CONVERT => {
-                let expr = self.expr()?;
-                if self.eat_kw(Kw::USING) {
-                    Expr::ConvertUsing { expr: Box::new(expr), charset: self.charset_name()? }
-                } else {
-                    self.expect(Tok::Comma)?;
-                    let to = self.cast_type()?;
-                    Expr::Cast(Box::new(Cast { expr, at_time_zone: None, to, array: false }))
-                }
-            }
-            Kw::EXTRACT => {
-                let unit = self.interval_unit()?;
-                self.expect_kw(Kw::FROM)?;
-                Expr::Extract { unit, expr: Box::new(self.expr()?) }
-            }
+            Kw::CONVERT => self.convert()?,
+            Kw::EXTRACT => self.extract()?,
             Kw::TRIM => self.trim()?,
-            Kw::POSITION => {
-                let needle = self.bit_expr()?;
-                self.expect_kw(Kw::IN)?;
-                let args = vec![needle, self.expr()?];
-                let name = Ident { text: "locate".into(), span: name.span };
-                self.call(name, args, start)
-            }
-            Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => {
-                let mut args = vec![self.expr()?];
-                let words = self.eat_kw(Kw::FROM);
-                if !words {
-                    self.expect(Tok::Comma)?;
-                }
-                args.push(self.expr()?);
-                if if words { self.eat_kw(Kw::FOR) } else { self.eat(Tok::Comma) } {
-                    args.push(self.expr()?);
-                }
-                self.call(name, args, start)
-            }
+            Kw::POSITION => self.position(name)?,
+            Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => self.substring(name)?,
             Kw::DATE_ADD | Kw::DATE_SUB | Kw::ADDDATE | Kw::SUBDATE => self.date_function(kw, name)?,
-            Kw::TIMESTAMPADD | Kw::TIMESTAMPDIFF => {
-                let unit = self.interval_unit()?;
-                self.expect(Tok::Comma)?;
-                let first = self.expr()?;
-                self.expect(Tok::Comma)?;
-                let args = Box::new((first, self.expr()?));
-                Expr::TimestampFn { diff: kw == Kw::TIMESTAMPDIFF, unit, args }
-            }
-            Kw::GET_FORMAT => {
-                let kind = match self.one_of(&[Kw::DATE, Kw::TIME, Kw::DATETIME, Kw::TIMESTAMP]) {
-                    Some(Kw::DATE) => TemporalKind::Date,
-                    Some(Kw::TIME) => TemporalKind::Time,
-                    Some(_) => TemporalKind::DateTime,
-                    None => return self.syntax(),
-                };
-                self.expect(Tok::Comma)?;
-                Expr::GetFormat { kind, expr: Box::new(self.expr()?) }
-            }
-            Kw::CHAR => {
-                let args = self.list(Self::expr)?;
-                let charset = if self.eat_kw(Kw::USING) { Some(self.charset_name()?) } else { None };
-                Expr::Char { args, charset }
-            }
+            Kw::TIMESTAMPADD | Kw::TIMESTAMPDIFF => self.timestamp_function(kw)?,
+            Kw::GET_FORMAT => self.get_format()?,
+            Kw::CHAR => self.char_function()?,
             Kw::WEIGHT_STRING => self.weight_string()?,
             Kw::MATCH => return self.match_against(),
             Kw::JSON_VALUE => self.json_value()?,
@@ -251,6 +204,80 @@ impl Parser<'_> {
         })
     }
 
+    #[inline(never)]
+    fn extract(&mut self) -> Result<Expr> {
+        let unit = self.interval_unit()?;
+        self.expect_kw(Kw::FROM)?;
+        Ok(Expr::Extract { unit, expr: Box::new(self.expr()?) })
+    }
+
+    #[inline(never)]
+    fn convert(&mut self) -> Result<Expr> {
+        let expr = self.expr()?;
+        if self.eat_kw(Kw::USING) {
+            return Ok(Expr::ConvertUsing { expr: Box::new(expr), charset: self.charset_name()? });
+        }
+        self.expect(Tok::Comma)?;
+        let to = self.cast_type()?;
+        Ok(Expr::Cast(Box::new(Cast { expr, at_time_zone: None, to, array: false })))
+    }
+
+    /// `POSITION(a IN b)` is `LOCATE(a, b)`.
+    #[inline(never)]
+    fn position(&mut self, name: Ident) -> Result<Expr> {
+        let mut args = vec![self.bit_expr()?];
+        self.expect_kw(Kw::IN)?;
+        args.push(self.expr()?);
+        let start = name.span.start;
+        let name = Ident { text: "locate".into(), span: name.span };
+        Ok(self.call(name, args, start))
+    }
+
+    #[inline(never)]
+    fn substring(&mut self, name: Ident) -> Result<Expr> {
+        let start = name.span.start;
+        let mut args = vec![self.expr()?];
+        let words = self.eat_kw(Kw::FROM);
+        if !words {
+            self.expect(Tok::Comma)?;
+        }
+        args.push(self.expr()?);
+        if if words { self.eat_kw(Kw::FOR) } else { self.eat(Tok::Comma) } {
+            args.push(self.expr()?);
+        }
+        Ok(self.call(name, args, start))
+    }
+
+    #[inline(never)]
+    fn timestamp_function(&mut self, kw: Kw) -> Result<Expr> {
+        let unit = self.interval_unit()?;
+        self.expect(Tok::Comma)?;
+        let first = self.expr()?;
+        self.expect(Tok::Comma)?;
+        let args = Box::new((first, self.expr()?));
+        Ok(Expr::TimestampFn { diff: kw == Kw::TIMESTAMPDIFF, unit, args })
+    }
+
+    #[inline(never)]
+    fn get_format(&mut self) -> Result<Expr> {
+        let kind = match self.one_of(&[Kw::DATE, Kw::TIME, Kw::DATETIME, Kw::TIMESTAMP]) {
+            Some(Kw::DATE) => TemporalKind::Date,
+            Some(Kw::TIME) => TemporalKind::Time,
+            Some(_) => TemporalKind::DateTime,
+            None => return self.syntax(),
+        };
+        self.expect(Tok::Comma)?;
+        Ok(Expr::GetFormat { kind, expr: Box::new(self.expr()?) })
+    }
+
+    #[inline(never)]
+    fn char_function(&mut self) -> Result<Expr> {
+        let args = self.list(Self::expr)?;
+        let charset = if self.eat_kw(Kw::USING) { Some(self.charset_name()?) } else { None };
+        Ok(Expr::Char { args, charset })
+    }
+
+    #[inline(never)]
     fn cast(&mut self) -> Result<Expr> {
         let expr = self.expr()?;
         let at_time_zone = if self.eat_kw(Kw::AT) {
@@ -268,6 +295,7 @@ impl Parser<'_> {
         Ok(Expr::Cast(Box::new(Cast { expr, at_time_zone, to, array })))
     }
 
+    #[inline(never)]
     fn trim(&mut self) -> Result<Expr> {
         let side = match self.one_of(&[Kw::BOTH, Kw::LEADING, Kw::TRAILING]) {
             Some(Kw::BOTH) => Some(TrimSide::Both),
@@ -291,6 +319,7 @@ impl Parser<'_> {
     }
 
     /// DATE_ADD, DATE_SUB, ADDDATE, SUBDATE, behind the parenthesis.
+    #[inline(never)]
     fn date_function(&mut self, kw: Kw, name: Ident) -> Result<Expr> {
         let start = name.span.start;
         let date = self.expr()?;
@@ -306,6 +335,7 @@ impl Parser<'_> {
         Ok(Expr::DateArith(Box::new(DateArith { date, subtract, amount, unit })))
     }
 
+    #[inline(never)]
     fn weight_string(&mut self) -> Result<Expr> {
         let expr = Box::new(self.expr()?);
         let mut cast = None;
@@ -321,6 +351,7 @@ impl Parser<'_> {
     }
 
     /// Behind `MATCH (`; the column list may stand without parentheses of its own.
+    #[inline(never)]
     fn match_against(&mut self) -> Result<Expr> {
         let columns = self.list(Self::column_ref)?;
         self.expect(Tok::RParen)?;
@@ -345,6 +376,7 @@ impl Parser<'_> {
         Ok(Expr::Match(Box::new(Match { columns, against, boolean, expansion })))
     }
 
+    #[inline(never)]
     fn json_value(&mut self) -> Result<Expr> {
         let doc = self.simple_expr()?;
         self.expect(Tok::Comma)?;
@@ -374,6 +406,7 @@ impl Parser<'_> {
     }
 
     /// A literal, a constant, or a number with a sign.
+    #[inline(never)]
     pub(super) fn signed_literal(&mut self) -> Result<Expr> {
         match self.tok().kind {
             Tok::Minus => {

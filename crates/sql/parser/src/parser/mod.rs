@@ -1,8 +1,9 @@
 //! Recursive descent over the lexer's tokens, one module per family of statements.
 //!
 //! Tokens are read as they are needed, with a few of look-ahead; there is no token list, and, but for one place
-//! (`(` behind INTERVAL), no backtracking, so that time and memory are linear in the text. Expressions are parsed with
-//! an explicit stack (see [`expr`]); what recursion remains is counted against [`MAX_NEST`].
+//! (`schema.table.*`), no backtracking, so that time and memory are linear in the text. Expressions are parsed with
+//! an explicit stack (see [`expr`]); what recursion remains (subqueries, functions with a grammar of their own,
+//! statements in statements) measures the native stack it uses against [`STACK_BUDGET`].
 
 mod account;
 mod admin;
@@ -32,9 +33,10 @@ use crate::lexer::{Lexer, Tok, Token, unquote_name, unquote_string, without_comm
 use crate::mode::LexMode;
 
 /// Greatest height of an expression tree: what walks one may recurse this deep.
-pub const MAX_HEIGHT: u32 = 400;
-/// Greatest depth of constructs parsed by recursion (subqueries, CASE, special functions, statements in statements).
-pub const MAX_NEST: u32 = 48;
+pub const MAX_HEIGHT: u32 = 200;
+/// Bytes of native stack the parser uses at most before it refuses a text as nested too deeply. A caller must have this
+/// much left, and some 32 KiB for what does not recurse.
+pub const STACK_BUDGET: usize = 192 << 10;
 /// Greatest number of operators, parentheses and calls open at once in all expressions.
 pub(crate) const MAX_OPEN: usize = 4096;
 /// Parameters of a statement at most.
@@ -99,7 +101,8 @@ pub(crate) struct Parser<'a> {
     state: State<'a>,
     parameterised: bool,
     params: u32,
-    nest: u32,
+    /// Where the native stack was when the parser started.
+    stack_base: usize,
     /// Greatest height of the expressions finished since it was last taken.
     height: u32,
     /// Open operators of all expressions being parsed.
@@ -121,7 +124,7 @@ impl<'a> Parser<'a> {
             state: State { lexer, tok, ahead: [tok; 3], ahead_len: 0, prev_end: 0 },
             parameterised,
             params: 0,
-            nest: 0,
+            stack_base: stack_position(),
             height: 0,
             open: Vec::new(),
             in_program: false,
@@ -308,13 +311,14 @@ impl<'a> Parser<'a> {
 
     /// Runs `f` one level deeper.
     fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.nest >= MAX_NEST {
-            return self.too_deep();
-        }
-        self.nest += 1;
-        let result = f(self);
-        self.nest -= 1;
-        result
+        self.check_stack()?;
+        f(self)
+    }
+
+    /// Refuses to go deeper if the stack budget is used up. Every cycle of the grammar's recursion passes here.
+    #[inline]
+    fn check_stack(&self) -> Result<()> {
+        if self.stack_base.abs_diff(stack_position()) > STACK_BUDGET { self.too_deep() } else { Ok(()) }
     }
 
     // Names and small pieces.
@@ -507,6 +511,13 @@ impl<'a> Parser<'a> {
     fn eat_charset(&mut self) -> bool {
         self.eat_kw2(Kw::CHARACTER, Kw::SET) || self.eat_kw2(Kw::CHAR, Kw::SET) || self.eat_kw(Kw::CHARSET)
     }
+}
+
+/// An address on the native stack.
+#[inline(never)]
+fn stack_position() -> usize {
+    let here = 0u8;
+    std::hint::black_box(&raw const here) as usize
 }
 
 /// May the token be an identifier?

@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// Options behind the columns, separated by white space or commas.
+    #[inline(never)]
     pub(super) fn table_options(&mut self) -> Result<Vec<TableOption>> {
         let mut out = Vec::new();
         while let Some(option) = self.table_option()? {
@@ -14,11 +15,13 @@ impl Parser<'_> {
     }
 
     /// `word [=]`
+    #[inline(never)]
     fn option_word(&mut self) {
         self.advance();
         self.eat(Tok::Eq);
     }
 
+    #[inline(never)]
     pub(super) fn table_option(&mut self) -> Result<Option<TableOption>> {
         use TableOption as O;
         if let Some(option) = self.charset_option()? {
@@ -126,6 +129,7 @@ impl Parser<'_> {
     }
 
     /// `name = value`: an option of MariaDB.
+    #[inline(never)]
     fn foreign_option(&mut self) -> Result<Option<TableOption>> {
         if !self.at_ident() || self.peek(1).kind != Tok::Eq {
             return Ok(None);
@@ -144,27 +148,32 @@ impl Parser<'_> {
         Ok(Some(TableOption::Other(name, value)))
     }
 
+    #[inline(never)]
     fn text_option(&mut self, make: fn(Box<str>) -> TableOption) -> Result<TableOption> {
         self.option_word();
         self.string().map(make)
     }
 
+    #[inline(never)]
     fn number_option(&mut self, make: fn(u64) -> TableOption) -> Result<TableOption> {
         self.option_word();
         self.number().map(make)
     }
 
     /// 0, 1 (any number) or DEFAULT
+    #[inline(never)]
     fn ternary_option(&mut self, make: fn(Option<u64>) -> TableOption) -> Result<TableOption> {
         self.option_word();
         self.number_or_default().map(make)
     }
 
+    #[inline(never)]
     pub(super) fn number_or_default(&mut self) -> Result<Option<u64>> {
         if self.eat_kw(Kw::DEFAULT) { Ok(None) } else { self.number().map(Some) }
     }
 
     /// `[DEFAULT] CHARACTER SET | COLLATE [=] name`
+    #[inline(never)]
     fn charset_option(&mut self) -> Result<Option<TableOption>> {
         let n = usize::from(self.at_kw(Kw::DEFAULT));
         let t = if n == 0 { self.tok() } else { self.peek(1) };
@@ -194,6 +203,7 @@ impl Parser<'_> {
     }
 
     /// A number, perhaps with K, M or G.
+    #[inline(never)]
     pub(super) fn size(&mut self) -> Result<u64> {
         let t = self.tok();
         if t.kind == Tok::Word {
@@ -218,6 +228,7 @@ impl Parser<'_> {
     }
 
     /// `PARTITION BY ...`
+    #[inline(never)]
     pub(super) fn partition_by(&mut self) -> Result<PartitionBy> {
         self.expect_kw(Kw::PARTITION)?;
         self.expect_kw(Kw::BY)?;
@@ -247,6 +258,7 @@ impl Parser<'_> {
         Ok(PartitionBy { method, count, sub, partitions })
     }
 
+    #[inline(never)]
     fn paren_expr(&mut self) -> Result<Expr> {
         self.expect(Tok::LParen)?;
         let expr = self.expr()?;
@@ -254,6 +266,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
+    #[inline(never)]
     fn hash_or_key(&mut self) -> Result<PartitionMethod> {
         let linear = self.eat_kw(Kw::LINEAR);
         if self.eat_kw(Kw::HASH) {
@@ -272,6 +285,7 @@ impl Parser<'_> {
         Ok(PartitionMethod::Key { linear, algorithm, columns })
     }
 
+    #[inline(never)]
     pub(super) fn partition_def(&mut self) -> Result<PartitionDef> {
         self.expect_kw(Kw::PARTITION)?;
         let name = self.ident()?;
@@ -304,6 +318,7 @@ impl Parser<'_> {
         Ok(PartitionDef { name, values, options, sub })
     }
 
+    #[inline(never)]
     fn partition_bound(&mut self) -> Result<PartitionBound> {
         if self.eat_kw(Kw::MAXVALUE) {
             return Ok(PartitionBound::MaxValue);
@@ -311,6 +326,7 @@ impl Parser<'_> {
         self.bit_expr().map(PartitionBound::Expr)
     }
 
+    #[inline(never)]
     fn partition_options(&mut self) -> Result<Vec<PartitionOption>> {
         use PartitionOption as O;
         let mut out = Vec::new();

@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// CREATE of a view, routine, trigger or event, behind `CREATE [OR REPLACE]`.
+    #[inline(never)]
     pub(super) fn create_program(&mut self, _start: u32, or_replace: bool) -> Result<Statement> {
         let (algorithm, definer, invoker) = self.program_prefix()?;
         let existence = Existence { if_exists: false, or_replace };
@@ -29,6 +30,7 @@ impl Parser<'_> {
     }
 
     /// ALTER VIEW, ALTER DEFINER = .. EVENT
+    #[inline(never)]
     pub(super) fn alter_program(&mut self, _start: u32) -> Result<Statement> {
         let (algorithm, definer, invoker) = self.program_prefix()?;
         if self.at_kw(Kw::EVENT) {
@@ -39,6 +41,7 @@ impl Parser<'_> {
     }
 
     /// `[ALGORITHM = ..] [DEFINER = ..] [SQL SECURITY ..]`
+    #[inline(never)]
     fn program_prefix(&mut self) -> Result<(Option<Ident>, Option<Account>, Option<bool>)> {
         let mut algorithm = None;
         if self.eat_kw(Kw::ALGORITHM) {
@@ -61,6 +64,7 @@ impl Parser<'_> {
     }
 
     /// `DEFINER | INVOKER`: is it INVOKER?
+    #[inline(never)]
     fn security(&mut self) -> Result<bool> {
         match self.one_of(&[Kw::DEFINER, Kw::INVOKER]) {
             Some(kw) => Ok(kw == Kw::INVOKER),
@@ -68,6 +72,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn loadable(&mut self, aggregate: bool, if_not_exists: bool, name: Ident) -> Result<Statement> {
         let returns = self.any_word()?;
         self.expect_kw(Kw::SONAME)?;
@@ -105,6 +110,7 @@ impl Parser<'_> {
         Ok(Statement::CreateRoutine(Box::new(routine)))
     }
 
+    #[inline(never)]
     fn routine_param(&mut self, kind: RoutineKind) -> Result<RoutineParam> {
         let mut mode = ParamMode::In;
         if kind == RoutineKind::Procedure {
@@ -119,6 +125,7 @@ impl Parser<'_> {
         Ok(RoutineParam { mode, name, data_type, collation: self.opt_collate()? })
     }
 
+    #[inline(never)]
     pub(super) fn characteristics(&mut self) -> Result<Vec<Characteristic>> {
         use Characteristic as C;
         let mut out = Vec::new();
@@ -167,6 +174,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn create_trigger(&mut self, mut existence: Existence, definer: Option<Account>) -> Result<Statement> {
         self.advance();
         existence.if_exists = self.if_not_exists();
@@ -195,6 +203,7 @@ impl Parser<'_> {
         Ok(Statement::CreateTrigger(Box::new(trigger)))
     }
 
+    #[inline(never)]
     fn create_event(&mut self, mut existence: Existence, definer: Option<Account>) -> Result<Statement> {
         self.advance();
         existence.if_exists = self.if_not_exists();
@@ -211,6 +220,7 @@ impl Parser<'_> {
         Ok(Statement::CreateEvent(Box::new(event)))
     }
 
+    #[inline(never)]
     pub(super) fn alter_event(&mut self, definer: Option<Account>) -> Result<Statement> {
         self.expect_kw(Kw::EVENT)?;
         let name = self.object_name()?;
@@ -234,6 +244,7 @@ impl Parser<'_> {
         Ok(Statement::AlterEvent(Box::new(event)))
     }
 
+    #[inline(never)]
     fn schedule(&mut self) -> Result<Schedule> {
         if self.eat_kw(Kw::AT) {
             return self.expr().map(Schedule::At);
@@ -246,6 +257,7 @@ impl Parser<'_> {
         Ok(Schedule::Every { amount, unit, starts, ends })
     }
 
+    #[inline(never)]
     fn preserve(&mut self) -> Result<Option<bool>> {
         if !self.eat_kw2(Kw::ON, Kw::COMPLETION) {
             return Ok(None);
@@ -255,6 +267,7 @@ impl Parser<'_> {
         Ok(Some(!not))
     }
 
+    #[inline(never)]
     fn event_status(&mut self) -> Result<Option<EventStatus>> {
         if self.eat_kw(Kw::ENABLE) {
             return Ok(Some(EventStatus::Enable));
@@ -272,6 +285,7 @@ impl Parser<'_> {
     }
 
     /// Body of a stored program.
+    #[inline(never)]
     fn body(&mut self) -> Result<Body> {
         let start = self.here();
         let statement = Box::new(self.in_program(|p| p.nested(Self::statement))?);
@@ -287,6 +301,7 @@ impl Parser<'_> {
     }
 
     /// A statement that exists in stored programs only, if one starts here.
+    #[inline(never)]
     pub(super) fn opt_compound(&mut self) -> Result<Option<Statement>> {
         let mut label = None;
         if self.at_ident() && self.peek(1).kind == Tok::Colon {
@@ -363,6 +378,7 @@ impl Parser<'_> {
     }
 
     /// Behind BEGIN.
+    #[inline(never)]
     pub(super) fn block_body(&mut self, label: Option<Ident>) -> Result<Statement> {
         let statements = if self.at_kw(Kw::END) { Vec::new() } else { self.statements(&[Kw::END])? };
         self.expect_kw(Kw::END)?;
@@ -370,6 +386,7 @@ impl Parser<'_> {
         Ok(Statement::Compound(Box::new(Compound::Block { label, statements })))
     }
 
+    #[inline(never)]
     fn end_loop(&mut self, kw: Kw, label: &Option<Ident>) -> Result<()> {
         self.expect_kw(Kw::END)?;
         self.expect_kw(kw)?;
@@ -377,6 +394,7 @@ impl Parser<'_> {
     }
 
     /// A label behind END must be the one in front.
+    #[inline(never)]
     fn end_label(&mut self, label: &Option<Ident>) -> Result<()> {
         if !self.at_ident() {
             return Ok(());
@@ -390,6 +408,7 @@ impl Parser<'_> {
     }
 
     /// `statement; statement; ...` up to one of `stop`.
+    #[inline(never)]
     fn statements(&mut self, stop: &[Kw]) -> Result<Vec<Statement>> {
         let mut out = Vec::new();
         loop {
@@ -401,6 +420,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn compound_if(&mut self) -> Result<Compound> {
         self.advance();
         let stop = [Kw::ELSEIF, Kw::ELSE, Kw::END];
@@ -422,6 +442,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn compound_case(&mut self) -> Result<Compound> {
         self.advance();
         let operand = if self.at_kw(Kw::WHEN) { None } else { Some(self.expr()?) };
@@ -444,6 +465,7 @@ impl Parser<'_> {
         Ok(Compound::Case { operand, branches, otherwise })
     }
 
+    #[inline(never)]
     fn declare(&mut self) -> Result<Compound> {
         self.advance();
         let kind = match self.tok().kw {
@@ -468,7 +490,7 @@ impl Parser<'_> {
         }
         if self.eat_kw(Kw::CURSOR) {
             self.expect_kw(Kw::FOR)?;
-            return Ok(Compound::DeclareCursor { name: first, query: Box::new(self.query()?) });
+            return Ok(Compound::DeclareCursor { name: first, query: self.query()? });
         }
         let mut names = vec![first];
         while self.eat(Tok::Comma) {
@@ -480,6 +502,7 @@ impl Parser<'_> {
         Ok(Compound::DeclareVariable { names, data_type, collation, default })
     }
 
+    #[inline(never)]
     fn handler_condition(&mut self) -> Result<ConditionValue> {
         match self.tok().kw {
             Kw::SQLSTATE => self.sqlstate(),

@@ -19,7 +19,8 @@ impl Parser<'_> {
     }
 
     /// `(query)`
-    pub(super) fn paren_query(&mut self) -> Result<Query> {
+    #[inline(never)]
+    pub(super) fn paren_query(&mut self) -> Result<Box<Query>> {
         self.expect(Tok::LParen)?;
         let query = self.query()?;
         self.expect(Tok::RParen)?;
@@ -27,7 +28,8 @@ impl Parser<'_> {
     }
 
     /// A query expression.
-    pub(super) fn query(&mut self) -> Result<Query> {
+    #[inline(never)]
+    pub(super) fn query(&mut self) -> Result<Box<Query>> {
         self.nested(|p| {
             let start = p.here();
             let with = p.opt_with()?;
@@ -36,24 +38,25 @@ impl Parser<'_> {
     }
 
     /// A query whose WITH was read already.
-    pub(super) fn query_body_and_tail(&mut self, with: Option<With>, start: u32) -> Result<Query> {
+    pub(super) fn query_body_and_tail(&mut self, with: Option<With>, start: u32) -> Result<Box<Query>> {
         let (first, into) = self.query_primary()?;
         self.query_from(with, first, into, start)
     }
 
     /// A query that starts with another one in parentheses, which were consumed.
-    pub(super) fn query_behind(&mut self, first: Query) -> Result<Query> {
+    pub(super) fn query_behind(&mut self, first: Box<Query>) -> Result<Box<Query>> {
         let start = first.span.start;
         self.query_from(None, body_of(first), None, start)
     }
 
+    #[inline(never)]
     fn query_from(
         &mut self,
         with: Option<With>,
         first: QueryBody,
         mut into: Option<Box<SelectInto>>,
         start: u32,
-    ) -> Result<Query> {
+    ) -> Result<Box<Query>> {
         let body = self.set_operations(first, &mut into)?;
         let order_by = self.opt_order_by()?;
         let limit = self.opt_limit()?;
@@ -69,11 +72,12 @@ impl Parser<'_> {
         if is_bare(&query)
             && let QueryBody::Query(inner) = query.body
         {
-            return Ok(*inner);
+            return Ok(inner);
         }
-        Ok(query)
+        Ok(Box::new(query))
     }
 
+    #[inline(never)]
     pub(super) fn opt_with(&mut self) -> Result<Option<With>> {
         if !self.eat_kw(Kw::WITH) {
             return Ok(None);
@@ -83,13 +87,14 @@ impl Parser<'_> {
             let name = p.ident()?;
             let columns = p.opt_ident_list()?;
             p.expect_kw(Kw::AS)?;
-            let query = Box::new(p.paren_query()?);
+            let query = p.paren_query()?;
             Ok(Cte { name, columns, query })
         })?;
         Ok(Some(With { recursive, ctes }))
     }
 
     /// `first [op operand]...`: INTERSECT binds closer than UNION and EXCEPT.
+    #[inline(never)]
     fn set_operations(&mut self, first: QueryBody, into: &mut Option<Box<SelectInto>>) -> Result<QueryBody> {
         let first = self.intersections(first, into)?;
         let mut rest = Vec::new();
@@ -132,6 +137,7 @@ impl Parser<'_> {
     }
 
     /// SELECT, VALUES, TABLE or a query in parentheses.
+    #[inline(never)]
     fn query_primary(&mut self) -> Result<(QueryBody, Option<Box<SelectInto>>)> {
         if self.at(Tok::LParen) {
             return Ok((body_of(self.paren_query()?), None));
@@ -139,11 +145,11 @@ impl Parser<'_> {
         match self.tok().kw {
             Kw::SELECT => {
                 let (select, into) = self.select()?;
-                Ok((QueryBody::Select(Box::new(select)), into))
+                Ok((QueryBody::Select(select), into))
             }
             Kw::TABLE => {
                 self.advance();
-                Ok((QueryBody::Table(self.object_name()?), None))
+                Ok((QueryBody::Table(Box::new(self.object_name()?)), None))
             }
             Kw::VALUES => {
                 self.advance();
@@ -175,31 +181,53 @@ impl Parser<'_> {
         Some(String::from_utf8_lossy(&raw[3..raw.len() - 2]).into())
     }
 
-    fn select(&mut self) -> Result<(Select, Option<Box<SelectInto>>)> {
+    /// One SELECT and its INTO. Split into small pieces: subqueries nest through it, so its stack frame counts.
+    #[inline(never)]
+    fn select(&mut self) -> Result<(Box<Select>, Option<Box<SelectInto>>)> {
         let start = self.here();
         self.expect_kw(Kw::SELECT)?;
-        let hints = self.opt_hints();
-        let options = self.select_options()?;
-        let items = self.list(Self::select_item)?;
+        let mut select = Select::empty();
+        select.hints = self.opt_hints();
+        select.options = self.select_options()?;
+        self.select_items(&mut select.items)?;
         let mut into = self.opt_into()?;
-        let mut select = Select {
-            options,
-            hints,
-            items,
-            from: Vec::new(),
-            filter: None,
-            group_by: Vec::new(),
-            rollup: false,
-            having: None,
-            windows: Vec::new(),
-            span: Span::default(),
-        };
+        self.select_from(&mut select)?;
+        select.filter = self.opt_where()?;
+        self.select_grouping(&mut select)?;
+        if self.at_kw(Kw::WINDOW) {
+            self.select_windows(&mut select)?;
+        }
+        if into.is_none() && !self.at_kw(Kw::ORDER) && !self.at_kw(Kw::LIMIT) {
+            into = self.opt_into()?;
+        }
+        select.span = self.span_from(start);
+        Ok((select, into))
+    }
+
+    #[inline(never)]
+    fn select_items(&mut self, items: &mut Vec<SelectItem>) -> Result<()> {
+        loop {
+            items.push(self.select_item()?);
+            if !self.eat(Tok::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn select_from(&mut self, select: &mut Select) -> Result<()> {
         if self.eat_kw(Kw::FROM) && !self.eat_kw(Kw::DUAL) {
             select.from = self.table_list()?;
         }
-        select.filter = self.opt_where()?;
+        Ok(())
+    }
+
+    /// GROUP BY and HAVING
+    #[inline(never)]
+    fn select_grouping(&mut self, select: &mut Select) -> Result<()> {
         if self.eat_kw2(Kw::GROUP, Kw::BY) {
-            if self.eat_kw(Kw::ROLLUP) {
+            if self.at_word("ROLLUP") && self.peek(1).kind == Tok::LParen {
+                self.advance();
                 select.group_by = self.paren_list(Self::group_item)?;
                 select.rollup = true;
             } else {
@@ -210,20 +238,21 @@ impl Parser<'_> {
         if self.eat_kw(Kw::HAVING) {
             select.having = Some(self.expr()?);
         }
-        if self.eat_kw(Kw::WINDOW) {
-            select.windows = self.list(|p| {
-                let name = p.ident()?;
-                p.expect_kw(Kw::AS)?;
-                Ok((name, p.window_spec()?))
-            })?;
-        }
-        if into.is_none() && !self.at_kw(Kw::ORDER) && !self.at_kw(Kw::LIMIT) {
-            into = self.opt_into()?;
-        }
-        select.span = self.span_from(start);
-        Ok((select, into))
+        Ok(())
     }
 
+    #[inline(never)]
+    fn select_windows(&mut self, select: &mut Select) -> Result<()> {
+        self.expect_kw(Kw::WINDOW)?;
+        select.windows = self.list(|p| {
+            let name = p.ident()?;
+            p.expect_kw(Kw::AS)?;
+            Ok((name, p.window_spec()?))
+        })?;
+        Ok(())
+    }
+
+    #[inline(never)]
     fn select_options(&mut self) -> Result<SelectOptions> {
         let mut o = SelectOptions::default();
         loop {
@@ -245,6 +274,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn select_item(&mut self) -> Result<SelectItem> {
         let t = self.tok();
         if t.kind == Tok::Star {
@@ -269,6 +299,7 @@ impl Parser<'_> {
     }
 
     /// `schema.table.*`
+    #[inline(never)]
     fn schema_wildcard(&mut self) -> Result<Option<ObjectName>> {
         if !is_ident(self.peek(2)) || self.peek(3).kind != Tok::Dot {
             return Ok(None);
@@ -283,6 +314,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
+    #[inline(never)]
     fn select_alias(&mut self) -> Result<Option<Ident>> {
         if self.eat_kw(Kw::AS) || is_ident(self.tok()) || self.at(Tok::Str) {
             return self.ident_or_string().map(Some);
@@ -291,6 +323,7 @@ impl Parser<'_> {
     }
 
     /// Name of the result's column for an item without an alias.
+    #[inline(never)]
     fn column_name(&self, expr: &Expr, start: u32) -> SourceText {
         match expr {
             Expr::Column(c) => SourceText(c.column.text.clone()),
@@ -310,6 +343,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn opt_where(&mut self) -> Result<Option<Expr>> {
         if self.eat_kw(Kw::WHERE) { self.expr().map(Some) } else { Ok(None) }
     }
@@ -333,6 +367,7 @@ impl Parser<'_> {
         self.list(Self::order_item)
     }
 
+    #[inline(never)]
     pub(super) fn opt_limit(&mut self) -> Result<Option<Limit>> {
         if !self.eat_kw(Kw::LIMIT) {
             return Ok(None);
@@ -362,6 +397,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn locking(&mut self) -> Result<Vec<Locking>> {
         let mut out = Vec::new();
         loop {
@@ -396,6 +432,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn opt_into(&mut self) -> Result<Option<Box<SelectInto>>> {
         if !self.eat_kw(Kw::INTO) {
             return Ok(None);
@@ -469,8 +506,8 @@ fn is_bare(q: &Query) -> bool {
 }
 
 /// A query in parentheses as an operand.
-fn body_of(query: Query) -> QueryBody {
-    if is_bare(&query) { query.body } else { QueryBody::Query(Box::new(query)) }
+fn body_of(query: Box<Query>) -> QueryBody {
+    if is_bare(&query) { query.body } else { QueryBody::Query(query) }
 }
 
 fn set_body(first: QueryBody, rest: Vec<SetArm>) -> QueryBody {

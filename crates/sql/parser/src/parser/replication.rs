@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// CHANGE REPLICATION SOURCE / FILTER, CHANGE MASTER
+    #[inline(never)]
     pub(super) fn change(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::CHANGE)?;
         let mut channel = None;
@@ -28,6 +29,7 @@ impl Parser<'_> {
     }
 
     /// `NAME = value`
+    #[inline(never)]
     fn replication_option(&mut self) -> Result<(Ident, ReplicationValue)> {
         let mut name = self.any_word()?;
         name.text = name.text.to_ascii_uppercase().into();
@@ -36,6 +38,7 @@ impl Parser<'_> {
         Ok((name, self.replication_value(is_account)?))
     }
 
+    #[inline(never)]
     fn replication_value(&mut self, is_account: bool) -> Result<ReplicationValue> {
         let t = self.tok();
         match t.kind {
@@ -58,6 +61,7 @@ impl Parser<'_> {
     }
 
     /// Rules of CHANGE REPLICATION FILTER: `NAME = (a, (b, c), 'd')`; the elements are kept as text.
+    #[inline(never)]
     fn change_filter(&mut self) -> Result<Statement> {
         let rules = self.list(|p| {
             let name = p.ident()?;
@@ -88,6 +92,7 @@ impl Parser<'_> {
     }
 
     /// Behind START or STOP.
+    #[inline(never)]
     pub(super) fn replica(&mut self, start: bool) -> Result<Statement> {
         if self.eat_kw(Kw::GROUP_REPLICATION) {
             let mut credentials = Vec::new();
@@ -131,12 +136,14 @@ impl Parser<'_> {
     }
 
     /// `NAME = 'value'`
+    #[inline(never)]
     fn credential(&mut self) -> Result<(Ident, Box<str>)> {
         let name = self.ident()?;
         self.expect(Tok::Eq)?;
         Ok((name, self.string()?))
     }
 
+    #[inline(never)]
     pub(super) fn purge(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::PURGE)?;
         if self.one_of(&[Kw::BINARY, Kw::MASTER]).is_none() {

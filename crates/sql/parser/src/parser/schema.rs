@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// CREATE ...
+    #[inline(never)]
     pub(super) fn create(&mut self) -> Result<Statement> {
         let start = self.here();
         self.expect_kw(Kw::CREATE)?;
@@ -49,6 +50,7 @@ impl Parser<'_> {
     }
 
     /// Options of CREATE / ALTER DATABASE.
+    #[inline(never)]
     fn database_options(&mut self) -> Result<Vec<DatabaseOption>> {
         let mut out = Vec::new();
         loop {
@@ -87,6 +89,7 @@ impl Parser<'_> {
     }
 
     /// ALTER ...
+    #[inline(never)]
     pub(super) fn alter(&mut self) -> Result<Statement> {
         let start = self.here();
         self.expect_kw(Kw::ALTER)?;
@@ -134,6 +137,7 @@ impl Parser<'_> {
     }
 
     /// Behind `VIEW`; the clauses in front of it are given.
+    #[inline(never)]
     pub(super) fn view(&mut self, mut view: CreateView) -> Result<Statement> {
         if !view.alter {
             view.existence.if_exists = self.if_not_exists();
@@ -142,7 +146,7 @@ impl Parser<'_> {
         view.columns = self.opt_ident_list()?;
         self.expect_kw(Kw::AS)?;
         let start = self.here();
-        view.query = self.query()?;
+        view.query = *self.query()?;
         view.text = self.source_text(start);
         if self.eat_kw(Kw::WITH) {
             let cascaded = match self.one_of(&[Kw::CASCADED, Kw::LOCAL]) {
@@ -157,6 +161,7 @@ impl Parser<'_> {
     }
 
     /// DROP ...
+    #[inline(never)]
     pub(super) fn drop(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::DROP)?;
         let kw = self.tok().kw;
@@ -215,6 +220,7 @@ impl Parser<'_> {
         Ok(Statement::DropProgram { kind, if_exists: self.if_exists(), name: self.object_name()? })
     }
 
+    #[inline(never)]
     fn drop_table(&mut self, temporary: bool) -> Result<Statement> {
         let if_exists = self.if_exists();
         let names = self.list(Self::object_name)?;
@@ -222,6 +228,7 @@ impl Parser<'_> {
         Ok(Statement::DropTable { temporary, if_exists, names })
     }
 
+    #[inline(never)]
     pub(super) fn rename(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::RENAME)?;
         if self.eat_kw(Kw::USER) {
@@ -243,6 +250,7 @@ impl Parser<'_> {
         Ok(Statement::RenameTable(pairs))
     }
 
+    #[inline(never)]
     pub(super) fn truncate(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::TRUNCATE)?;
         self.eat_kw(Kw::TABLE);
@@ -250,6 +258,7 @@ impl Parser<'_> {
     }
 
     /// Tablespaces and so on: what stands behind the name is kept as text.
+    #[inline(never)]
     pub(super) fn storage_statement(&mut self, verb: StorageVerb, or_replace: bool) -> Result<Statement> {
         let kw = self.tok().kw;
         let next = self.peek(1).kw;

@@ -3,6 +3,7 @@
 use super::*;
 
 impl Parser<'_> {
+    #[inline(never)]
     pub(super) fn set(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::SET)?;
         match self.tok().kw {
@@ -34,12 +35,14 @@ impl Parser<'_> {
         self.set_items().map(Statement::Set)
     }
 
+    #[inline(never)]
     fn password_follows(&mut self) -> bool {
         let t = self.peek(1);
         matches!(t.kind, Tok::Eq | Tok::Assign) || matches!(t.kw, Kw::FOR | Kw::TO)
     }
 
     /// `SET RESOURCE GROUP name [FOR threads]`
+    #[inline(never)]
     fn set_resource_group(&mut self) -> Result<Statement> {
         self.advance();
         self.advance();
@@ -62,11 +65,13 @@ impl Parser<'_> {
 
     /// The elements of SET. A scope word holds for the element it stands in front of, and, as in MySQL, for those of the
     /// same list that follow without one.
+    #[inline(never)]
     pub(super) fn set_items(&mut self) -> Result<Vec<SetItem>> {
         let mut scope = VarScope::Implicit;
         self.list(|p| p.set_item(&mut scope))
     }
 
+    #[inline(never)]
     fn set_item(&mut self, scope: &mut VarScope) -> Result<SetItem> {
         match self.tok().kind {
             Tok::UserVar => {
@@ -130,6 +135,7 @@ impl Parser<'_> {
         Ok(SetItem::Variable { scope: *scope, at_at: false, prefix, name, value: self.set_value()? })
     }
 
+    #[inline(never)]
     fn assign_sign(&mut self) -> Result<()> {
         if self.eat(Tok::Assign) {
             return Ok(());
@@ -137,6 +143,7 @@ impl Parser<'_> {
         self.expect(Tok::Eq).map(|_| ())
     }
 
+    #[inline(never)]
     fn set_value(&mut self) -> Result<SetValue> {
         let ends = |t: Token| matches!(t.kind, Tok::Comma | Tok::Semi | Tok::End) || t.kw == Kw::FOR;
         let t = self.tok();
@@ -156,6 +163,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn set_transaction(&mut self, scope: VarScope) -> Result<SetItem> {
         self.advance();
         let (mut isolation, mut read_only) = (None, None);
@@ -174,6 +182,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn isolation(&mut self) -> Result<Isolation> {
         match self.one_of(&[Kw::READ, Kw::REPEATABLE, Kw::SERIALIZABLE]) {
             Some(Kw::READ) => match self.one_of(&[Kw::UNCOMMITTED, Kw::COMMITTED]) {

@@ -3,6 +3,7 @@
 use super::*;
 
 impl Parser<'_> {
+    #[inline(never)]
     pub(super) fn show(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::SHOW)?;
         let kind = self.show_kind()?;
@@ -10,6 +11,7 @@ impl Parser<'_> {
         Ok(Statement::Show(Box::new(Show { kind, filter })))
     }
 
+    #[inline(never)]
     fn show_filter(&mut self) -> Result<Option<ShowFilter>> {
         if self.eat_kw(Kw::LIKE) {
             return Ok(Some(ShowFilter::Like(self.string_bytes()?)));
@@ -18,11 +20,13 @@ impl Parser<'_> {
     }
 
     /// `{FROM | IN} schema`
+    #[inline(never)]
     fn opt_from_schema(&mut self) -> Result<Option<Ident>> {
         if self.eat_kw(Kw::FROM) || self.eat_kw(Kw::IN) { self.ident().map(Some) } else { Ok(None) }
     }
 
     /// `{FROM | IN} table [{FROM | IN} schema]`
+    #[inline(never)]
     fn from_table(&mut self) -> Result<ObjectName> {
         if !self.eat_kw(Kw::FROM) {
             self.expect_kw(Kw::IN)?;
@@ -34,6 +38,7 @@ impl Parser<'_> {
         Ok(table)
     }
 
+    #[inline(never)]
     fn show_kind(&mut self) -> Result<ShowKind> {
         use ShowKind as S;
         let t = self.tok();
@@ -55,6 +60,7 @@ impl Parser<'_> {
     }
 
     /// The common ones.
+    #[inline(never)]
     fn show_plain(&mut self, kw: Kw, extended: bool, full: bool) -> Result<Option<ShowKind>> {
         use ShowKind as S;
         let next = self.peek(1).kw;
@@ -159,6 +165,7 @@ impl Parser<'_> {
     }
 
     /// The rarer ones.
+    #[inline(never)]
     fn show_words(&mut self, kw: Kw) -> Result<ShowKind> {
         use ShowKind as S;
         let next = self.peek(1).kw;
@@ -266,6 +273,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn show_create(&mut self) -> Result<ShowKind> {
         use ShowKind as S;
         let kw = self.tok().kw;
@@ -297,6 +305,7 @@ impl Parser<'_> {
         self.object_name().map(make)
     }
 
+    #[inline(never)]
     fn show_grants(&mut self) -> Result<ShowKind> {
         let (mut user, mut current_user, mut using) = (None, false, Vec::new());
         if self.eat_kw(Kw::FOR) {
@@ -311,6 +320,7 @@ impl Parser<'_> {
         Ok(ShowKind::Grants { user, current_user, using })
     }
 
+    #[inline(never)]
     fn show_profile(&mut self) -> Result<ShowKind> {
         let mut types: Vec<Box<str>> = Vec::new();
         while matches!(
@@ -342,6 +352,7 @@ impl Parser<'_> {
         Ok(ShowKind::Profile { types, query, limit: self.opt_limit()? })
     }
 
+    #[inline(never)]
     fn log_events(&mut self, relay: bool) -> Result<ShowKind> {
         // MariaDB: SHOW RELAYLOG ['connection'] EVENTS
         let mut channel = if relay && self.at(Tok::Str) { Some(self.string()?) } else { None };
@@ -356,6 +367,7 @@ impl Parser<'_> {
     }
 
     /// `FOR CHANNEL name`
+    #[inline(never)]
     pub(super) fn opt_channel(&mut self) -> Result<Option<Box<str>>> {
         if self.eat_kw2(Kw::FOR, Kw::CHANNEL) { self.ident_or_string().map(|i| Some(i.text)) } else { Ok(None) }
     }

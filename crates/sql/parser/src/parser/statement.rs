@@ -27,8 +27,8 @@ impl Parser<'_> {
         }
         let kw = self.tok().kw;
         match kw {
-            Kw::SELECT | Kw::VALUES => self.query().map(|q| Statement::Query(Box::new(q))),
-            Kw::TABLE => self.query().map(|q| Statement::Query(Box::new(q))),
+            Kw::SELECT | Kw::VALUES => self.query().map(Statement::Query),
+            Kw::TABLE => self.query().map(Statement::Query),
             Kw::WITH => self.with_statement(),
             Kw::INSERT | Kw::REPLACE => self.insert(),
             Kw::UPDATE => self.update(None),
@@ -102,12 +102,13 @@ impl Parser<'_> {
             Kw::PURGE => self.purge(),
             Kw::SIGNAL | Kw::RESIGNAL => self.signal(),
             Kw::GET => self.get_diagnostics(),
-            _ if self.at(Tok::LParen) => self.query().map(|q| Statement::Query(Box::new(q))),
+            _ if self.at(Tok::LParen) => self.query().map(Statement::Query),
             _ => self.syntax(),
         }
     }
 
     /// WITH in front of a query, UPDATE or DELETE.
+    #[inline(never)]
     fn with_statement(&mut self) -> Result<Statement> {
         let start = self.here();
         let with = self.nested(Self::opt_with)?;
@@ -116,12 +117,13 @@ impl Parser<'_> {
             Kw::DELETE => self.delete(with),
             _ => {
                 let query = self.nested(|p| p.query_body_and_tail(with, start))?;
-                Ok(Statement::Query(Box::new(query)))
+                Ok(Statement::Query(query))
             }
         }
     }
 
     /// BEGIN of a transaction, or MariaDB's `BEGIN NOT ATOMIC` block.
+    #[inline(never)]
     fn begin_statement(&mut self) -> Result<Statement> {
         if self.peek(1).kw == Kw::NOT && self.is_word_ahead(2, "ATOMIC") {
             self.advance();
@@ -150,6 +152,7 @@ impl Parser<'_> {
         self.replica(false)
     }
 
+    #[inline(never)]
     fn kill(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::KILL)?;
         // MariaDB: KILL [HARD | SOFT]
@@ -161,6 +164,7 @@ impl Parser<'_> {
         Ok(Statement::Kill { query, id: self.expr()? })
     }
 
+    #[inline(never)]
     fn prepare(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::PREPARE)?;
         let name = self.ident()?;
@@ -173,6 +177,7 @@ impl Parser<'_> {
         Ok(Statement::Prepare { name, source })
     }
 
+    #[inline(never)]
     fn execute(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::EXECUTE)?;
         if self.at_word("IMMEDIATE")
@@ -188,6 +193,7 @@ impl Parser<'_> {
     }
 
     /// EXPLAIN, DESCRIBE, DESC
+    #[inline(never)]
     fn explain(&mut self) -> Result<Statement> {
         self.advance();
         let mut explain = Explain {

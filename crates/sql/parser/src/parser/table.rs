@@ -4,7 +4,7 @@ use super::*;
 
 /// What a parenthesis in FROM turned out to hold.
 enum Paren {
-    Query(Query),
+    Query(Box<Query>),
     Tables(Vec<TableRef>),
 }
 
@@ -23,6 +23,7 @@ impl Parser<'_> {
     /// The joins behind a reference. A join waits for its condition while further ones start:
     /// `a LEFT JOIN b JOIN c ON x ON y` is `a LEFT JOIN (b JOIN c ON x) ON y`. One that never gets a condition is a
     /// cross join and associates to the left: `a JOIN b JOIN c ON x` is `(a JOIN b) JOIN c ON x`.
+    #[inline(never)]
     fn joins(&mut self, first: TableRef) -> Result<TableRef> {
         let mut waiting: Vec<(TableRef, JoinKind)> = Vec::new();
         let mut current = first;
@@ -102,6 +103,7 @@ impl Parser<'_> {
         kind
     }
 
+    #[inline(never)]
     fn table_factor(&mut self) -> Result<TableRef> {
         let t = self.tok();
         match t.kind {
@@ -156,13 +158,15 @@ impl Parser<'_> {
         self.opt_ident()
     }
 
-    fn derived(&mut self, lateral: bool, query: Query) -> Result<TableRef> {
+    #[inline(never)]
+    fn derived(&mut self, lateral: bool, query: Box<Query>) -> Result<TableRef> {
         let alias = self.table_alias()?;
         let columns = if alias.is_some() { self.opt_ident_list()? } else { Vec::new() };
-        Ok(TableRef::Derived(Box::new(Derived { lateral, query, alias, columns })))
+        Ok(TableRef::Derived(Box::new(Derived { lateral, query: *query, alias, columns })))
     }
 
     /// A parenthesis: a query, or references.
+    #[inline(never)]
     fn paren(&mut self) -> Result<Paren> {
         self.nested(|p| {
             p.expect(Tok::LParen)?;
@@ -202,6 +206,7 @@ impl Parser<'_> {
         })
     }
 
+    #[inline(never)]
     fn index_hints(&mut self) -> Result<Vec<IndexHint>> {
         let mut out = Vec::new();
         while let Some(hint) = self.opt_index_hint()? {
@@ -255,6 +260,7 @@ impl Parser<'_> {
         if self.at_kw(Kw::PRIMARY) { self.any_word() } else { self.ident() }
     }
 
+    #[inline(never)]
     fn json_table(&mut self) -> Result<TableRef> {
         self.advance();
         self.expect(Tok::LParen)?;

@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// `BEGIN [WORK]` as a statement of its own.
+    #[inline(never)]
     pub(super) fn begin(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::BEGIN)?;
         self.eat_kw(Kw::WORK);
@@ -11,6 +12,7 @@ impl Parser<'_> {
     }
 
     /// Behind `START TRANSACTION`.
+    #[inline(never)]
     pub(super) fn start_transaction(&mut self) -> Result<Statement> {
         let mut begin = Begin::default();
         if self.at(Tok::End) || self.at(Tok::Semi) {
@@ -34,6 +36,7 @@ impl Parser<'_> {
     }
 
     /// `READ ONLY | WRITE`: is it ONLY?
+    #[inline(never)]
     pub(super) fn read_mode(&mut self) -> Result<bool> {
         self.expect_kw(Kw::READ)?;
         match self.one_of(&[Kw::ONLY, Kw::WRITE]) {
@@ -42,12 +45,14 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn commit(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::COMMIT)?;
         self.eat_kw(Kw::WORK);
         self.completion().map(Statement::Commit)
     }
 
+    #[inline(never)]
     pub(super) fn rollback(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::ROLLBACK)?;
         self.eat_kw(Kw::WORK);
@@ -61,6 +66,7 @@ impl Parser<'_> {
     }
 
     /// `[AND [NO] CHAIN] [[NO] RELEASE]`
+    #[inline(never)]
     fn completion(&mut self) -> Result<Completion> {
         let mut c = Completion::default();
         if self.eat_kw(Kw::AND) {
@@ -79,17 +85,20 @@ impl Parser<'_> {
         Ok(c)
     }
 
+    #[inline(never)]
     pub(super) fn savepoint(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::SAVEPOINT)?;
         self.ident().map(Statement::Savepoint)
     }
 
+    #[inline(never)]
     pub(super) fn release(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::RELEASE)?;
         self.expect_kw(Kw::SAVEPOINT)?;
         self.ident().map(Statement::ReleaseSavepoint)
     }
 
+    #[inline(never)]
     pub(super) fn xa(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::XA)?;
         let verbs = [Kw::START, Kw::BEGIN, Kw::END, Kw::PREPARE, Kw::COMMIT, Kw::ROLLBACK, Kw::RECOVER];
@@ -132,6 +141,7 @@ impl Parser<'_> {
         }))
     }
 
+    #[inline(never)]
     fn xid(&mut self) -> Result<Xid> {
         let gtrid = self.string_bytes()?;
         let mut xid = Xid { gtrid, bqual: Box::default(), format_id: 1 };
@@ -145,6 +155,7 @@ impl Parser<'_> {
     }
 
     /// LOCK TABLES, LOCK INSTANCE.
+    #[inline(never)]
     pub(super) fn lock(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::LOCK)?;
         if self.eat_kw(Kw::INSTANCE) {
@@ -173,6 +184,7 @@ impl Parser<'_> {
         Ok(Statement::LockTables(locks))
     }
 
+    #[inline(never)]
     pub(super) fn unlock(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::UNLOCK)?;
         match self.one_of(&[Kw::TABLE, Kw::TABLES, Kw::INSTANCE]) {

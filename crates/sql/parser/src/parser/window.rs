@@ -4,6 +4,7 @@ use super::*;
 
 impl Parser<'_> {
     /// An aggregate; the current token is its name, the next is `(`.
+    #[inline(never)]
     pub(super) fn aggregate(&mut self, func: AggregateFunc) -> Result<Expr> {
         use AggregateFunc as A;
         let start = self.here();
@@ -61,6 +62,7 @@ impl Parser<'_> {
     }
 
     /// A window function; the current token is its name, the next is `(`.
+    #[inline(never)]
     pub(super) fn window_function(&mut self, func: WindowFunc) -> Result<Expr> {
         let start = self.here();
         self.advance();
@@ -86,6 +88,7 @@ impl Parser<'_> {
         Ok(Expr::Window(Box::new(WindowCall { func, args, from_last, ignore_nulls, over, span })))
     }
 
+    #[inline(never)]
     fn over(&mut self) -> Result<WindowRef> {
         self.expect_kw(Kw::OVER)?;
         if self.at(Tok::LParen) {
@@ -112,6 +115,7 @@ impl Parser<'_> {
         Ok(WindowSpec { base, partition_by, order_by, frame })
     }
 
+    #[inline(never)]
     fn frame(&mut self, kw: Kw) -> Result<WindowFrame> {
         let unit = match kw {
             Kw::ROWS => FrameUnit::Rows,
