@@ -457,11 +457,8 @@ impl fmt::Display for SqlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.data_type())?;
         match self.id {
-            id if id.is_integer() => {
-                if self.zerofill || (id == TypeId::TinyInt && self.length == 1 && !self.unsigned) {
-                    write!(f, "({})", self.display_chars())?;
-                }
-            }
+            id if id.is_integer() && self.zerofill => write!(f, "({})", self.display_chars())?,
+            TypeId::TinyInt if self.length == 1 && !self.unsigned => f.write_str("(1)")?,
             TypeId::Decimal => write!(f, "({},{})", self.length, self.scale)?,
             TypeId::Float | TypeId::Double if self.scale != Self::NOT_FIXED => {
                 write!(f, "({},{})", self.length, self.scale)?

@@ -153,7 +153,7 @@ impl Collation {
             Algorithm::Ascii => compare_iters(ascii(a), ascii(b), pad, space),
             Algorithm::Table(t) => compare_iters(table(t, a), table(t, b), pad, space),
             Algorithm::General => {
-                let n = common_ascii(a, b, |x, y| x.to_ascii_uppercase() == y.to_ascii_uppercase());
+                let n = common_ascii(a, b, |x, y| x.eq_ignore_ascii_case(&y));
                 compare_iters(general(charset, &a[n..]), general(charset, &b[n..]), pad, space)
             }
             Algorithm::Uca(Uca::V900, 1) => {

@@ -147,7 +147,7 @@ impl<'a> Elements<'a> {
     fn hangul(&mut self, index: u32) -> Element {
         let (lead, vowel, trail) = (0x1100 + index / 588, 0x1161 + index % 588 / 28, 0x11A7 + index % 28);
         let version = self.version;
-        if index % 28 == 0 {
+        if index.is_multiple_of(28) {
             self.computed[0] = version.entry(vowel);
             self.left = 1;
         } else {

@@ -264,7 +264,7 @@ pub fn neg(domain: Domain, a: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Opti
     let a = a.localize(cx.zone);
     Ok(match domain {
         Domain::Double => Some(Value::Double(-to_f64(a, cx)?)),
-        Domain::Decimal => Some(Value::Decimal(to_decimal(a, cx)?.neg())),
+        Domain::Decimal => Some(Value::Decimal(-to_decimal(a, cx)?)),
         _ => {
             let n = to_integer(a, cx)?.map_or_else(i128::from, i128::from);
             i64::try_from(-n).ok().map(Value::Int)

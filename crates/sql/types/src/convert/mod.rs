@@ -125,3 +125,6 @@ pub(crate) fn offending(text: &[u8]) -> String {
 pub(crate) fn recode<'a>(text: &'a [u8], from: Charset, to: Charset) -> crate::charset::Converted<'a> {
     from.convert(text, to)
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,7 @@ pub fn to_decimal(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Decimal> {
 pub(super) fn double_to_decimal(v: f64) -> Decimal {
     Decimal::from_f64(v).unwrap_or_else(|| {
         let max = Decimal::max_of(crate::decimal::MAX_PRECISION, 0);
-        if v < 0.0 { max.neg() } else { max }
+        if v < 0.0 { -max } else { max }
     })
 }
 

@@ -222,7 +222,7 @@ impl Store<'_, '_, '_> {
             Ok(stored) => stored,
             Err(limit) => {
                 self.warn(ErrorCode::WarnDataOutOfRange)?;
-                limit
+                return Ok(Value::Decimal(limit));
             }
         };
         if garbage {

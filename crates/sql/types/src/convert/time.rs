@@ -122,8 +122,8 @@ fn time_with_fraction(d: &Decimal) -> Option<ParsedTime> {
     Some(p)
 }
 
-/// The value as a TIME with its fraction digits; `None` (with warning 1292) if it is none, or for NULL (without). Out of range gives the
-/// limit with a warning.
+/// The value as a TIME with its fraction digits; `None` (with warning 1292) if it is none, or for NULL (without). Out of range text
+/// gives the limit with a warning, a number NULL.
 pub fn to_time(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Time, u8)>> {
     if v.is_null() {
         return Ok(None);
@@ -135,7 +135,9 @@ pub fn to_time(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Time, u8
     if p.truncated || p.out_of_range {
         cx.truncated("time", &to_text(&v))?;
     }
-    Ok(Some((p.value, p.fsp)))
+    // A text is brought into range, a number is none.
+    let text = matches!(v, ValueRef::Str(..) | ValueRef::Json(_));
+    Ok((text || !p.out_of_range).then_some((p.value, p.fsp)))
 }
 
 /// Does `sql_mode` cut fractions instead of rounding them?

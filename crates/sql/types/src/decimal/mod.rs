@@ -141,11 +141,6 @@ impl Decimal {
         Some(if self.negative { -v } else { v })
     }
 
-    pub fn neg(mut self) -> Decimal {
-        self.negative = !self.negative && !self.is_zero();
-        self
-    }
-
     pub fn abs(mut self) -> Decimal {
         self.negative = false;
         self
@@ -181,7 +176,7 @@ impl Decimal {
     }
 
     pub fn checked_sub(&self, other: &Decimal) -> Option<Decimal> {
-        self.checked_add(&other.neg())
+        self.checked_add(&-*other)
     }
 
     /// Product; its scale is the sum of scales, cut to [`MAX_SCALE`]; `None` on overflow.
@@ -406,7 +401,7 @@ impl Decimal {
     pub fn to_column(&self, precision: u8, scale: u8) -> Result<Decimal, Decimal> {
         let limit = || {
             let max = Decimal::max_of(precision, scale);
-            if self.negative { max.neg() } else { max }
+            if self.negative { -max } else { max }
         };
         let v = self.round(scale).ok_or_else(limit)?;
         if wide::digits(&v.wide()) > u32::from(precision) { Err(limit()) } else { Ok(v) }
@@ -535,6 +530,14 @@ fn truncate_off(v: &U512, n: u32) -> U512 {
         n -= step;
     }
     v
+}
+
+impl std::ops::Neg for Decimal {
+    type Output = Decimal;
+    fn neg(mut self) -> Decimal {
+        self.negative = !self.negative && !self.is_zero();
+        self
+    }
 }
 
 impl Ord for Decimal {

@@ -122,7 +122,7 @@ fn build(negative: bool, int: &[u8], fraction: &[u8], exponent: i64) -> (Decimal
     let before = int.len() as i64 - zeros as i64 + exponent;
     if before > i64::from(MAX_PRECISION) {
         let (v, o, t) = limit(true);
-        return (if negative { v.neg() } else { v }, o, t);
+        return (if negative { -v } else { v }, o, t);
     }
     let scale = (count as i64 - before).max(0);
     let room = (i64::from(MAX_PRECISION) - before.max(0)).min(MAX_TEXT_SCALE);
@@ -150,7 +150,7 @@ fn build(negative: bool, int: &[u8], fraction: &[u8], exponent: i64) -> (Decimal
         Some(d) => (d, false, truncated),
         None => {
             let (v, o, t) = limit(true);
-            (if negative { v.neg() } else { v }, o, t)
+            (if negative { -v } else { v }, o, t)
         }
     }
 }

@@ -11,7 +11,7 @@ const MAX_DAYS: i64 = 3_652_424;
 pub type Weekday = u32;
 
 pub fn is_leap(year: u32) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || (year % 400 == 0 && year != 0))
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || (year.is_multiple_of(400) && year != 0))
 }
 
 /// 0 for month 0 and months above 12.

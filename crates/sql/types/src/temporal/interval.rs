@@ -138,13 +138,6 @@ impl Interval {
         Interval::Micros(i128::from(micros))
     }
 
-    pub fn neg(self) -> Interval {
-        match self {
-            Interval::Months(n) => Interval::Months(n.saturating_neg()),
-            Interval::Micros(n) => Interval::Micros(-n),
-        }
-    }
-
     /// The text of a composite unit: numbers with anything between them. Fewer numbers than fields are the rightmost ones; a final
     /// microsecond field counts as a fraction (`.5` is 500000). `None` if there are more numbers than fields.
     pub fn parse(text: &[u8], unit: IntervalUnit) -> Option<Interval> {
@@ -180,6 +173,16 @@ impl Interval {
         } else {
             Interval::Micros(sum)
         })
+    }
+}
+
+impl std::ops::Neg for Interval {
+    type Output = Interval;
+    fn neg(self) -> Interval {
+        match self {
+            Interval::Months(n) => Interval::Months(n.saturating_neg()),
+            Interval::Micros(n) => Interval::Micros(n.saturating_neg()),
+        }
     }
 }
 

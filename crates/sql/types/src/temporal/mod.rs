@@ -185,7 +185,7 @@ impl DateTime {
 
     /// The time of day.
     pub fn time(self) -> Time {
-        Time(self.0 & 0x1_FFFF_FFFF_FF)
+        Time(self.0 & 0x1FF_FFFF_FFFF)
     }
 
     /// YYYYMMDDhhmmss.
@@ -220,7 +220,7 @@ impl DateTime {
             return Some(DateTime(cut.0 + i64::from(unit)));
         }
         if cut.second() < 59 {
-            return Some(DateTime((cut.0 >> 24) + 1 << 24));
+            return Some(DateTime(((cut.0 >> 24) + 1) << 24));
         }
         let zero_parts = cut.month() == 0 || cut.day() == 0;
         let whole = DateTime(cut.0 >> 24 << 24);
@@ -304,10 +304,6 @@ impl Time {
         self.0 == 0
     }
 
-    pub fn neg(self) -> Time {
-        Time(-self.0)
-    }
-
     /// Seconds without sign and fraction.
     pub fn whole_seconds(self) -> i64 {
         i64::from(self.hour()) * 3600 + i64::from(self.minute()) * 60 + i64::from(self.second())
@@ -364,6 +360,13 @@ impl Time {
         put2(&mut b[4..6], self.second());
         let n = put_fraction(&mut b[6..], self.micros(), fsp);
         out.extend_from_slice(&b[..6 + n]);
+    }
+}
+
+impl std::ops::Neg for Time {
+    type Output = Time;
+    fn neg(self) -> Time {
+        Time(-self.0)
     }
 }
 
@@ -470,3 +473,6 @@ impl std::fmt::Debug for Timestamp {
         write!(f, "{} UTC", self.to_local(&TimeZone::UTC))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -117,10 +117,23 @@ impl Reader<'_> {
 /// Reads a date or datetime. Delimiters may be any punctuation, and may be left out altogether; a year of two digits is 1970..=2069; a
 /// fraction of more than six digits is rounded. `None` if there is no date, or `flags` do not accept it.
 pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
+    read_datetime(text, flags, false).ok()
+}
+
+/// Why a text is no datetime.
+enum Bad {
+    /// It has not the form of one.
+    Form,
+    /// A part is out of range.
+    Range,
+}
+
+/// `datetime_only`: a date whose delimiters are followed by no space is not meant as one.
+fn read_datetime(text: &[u8], flags: DateFlags, datetime_only: bool) -> Result<ParsedDateTime, Bad> {
     let mut r = Reader { text, at: 0 };
     r.skip_space();
     if !r.digit_at(0) {
-        return None;
+        return Err(Bad::Form);
     }
     let run = text[r.at..].iter().take_while(|b| b.is_ascii_digit() || **b == b'T').count();
     let next = text.get(r.at + run).copied();
@@ -128,7 +141,7 @@ pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
     let mut year_len = if run == 4 || run == 8 || run >= 14 { 4 } else { 2 };
     let mut parts = [0u32; 6];
     let (mut count, mut micros, mut fsp, mut round_up) = (0, 0, 0, false);
-    let mut truncated = false;
+    let (mut delimited, mut spaced) = (false, false);
     while count < 6 && r.digit_at(0) {
         let width = match (compact, count) {
             (true, 0) => year_len,
@@ -137,7 +150,7 @@ pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
         };
         let (v, n) = r.digits(width);
         if v > 999_999 {
-            return None;
+            return Err(Bad::Form);
         }
         if count == 0 && !compact {
             year_len = n;
@@ -149,6 +162,7 @@ pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
         }
         if count == 3 && r.peek() == b'T' {
             r.at += 1;
+            spaced = true;
             continue;
         }
         if count == 6 {
@@ -163,36 +177,35 @@ pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
             continue;
         }
         let before = r.at;
-        let mut space = false;
         while r.peek().is_ascii_punctuation() || r.peek().is_ascii_whitespace() {
-            // Space belongs between date and time only.
             if r.peek().is_ascii_whitespace() {
+                // Space belongs between date and time only.
                 if count != 3 {
-                    break;
+                    return Err(Bad::Form);
                 }
-                space = true;
-            } else if count >= 3 && !space && count == 3 && matches!(r.peek(), b'+' | b'-') && !compact {
+                spaced = true;
+            } else if count == 5 && zone_offset(&mut Reader { ..r }).is_some() {
                 break;
             }
+            delimited = true;
             r.at += 1;
         }
         if r.at == before {
             break;
         }
-        if !r.digit_at(0) {
-            // A delimiter with nothing behind it is tolerated; it stays for the check of the rest.
-            break;
-        }
+    }
+    if datetime_only && delimited && !spaced {
+        return Err(Bad::Form);
     }
     if count < 3 {
-        return None;
+        return Err(Bad::Range);
     }
     let mut offset = None;
     if count >= 5 && matches!(r.peek(), b'+' | b'-') {
         offset = zone_offset(&mut r);
     }
     let any = parts.iter().any(|p| *p != 0) || micros != 0;
-    if year_len <= 2 && any {
+    if year_len == 2 && any {
         parts[0] += if parts[0] < 70 { 2000 } else { 1900 };
     }
     let [year, month, day, hour, minute, second] = parts;
@@ -204,25 +217,27 @@ pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
         || second > 59
         || !flags.accepts(year, month, day)
     {
-        return None;
+        return Err(Bad::Range);
     }
     let mut value = DateTime::new(year, month, day, hour, minute, second, micros);
     if round_up {
         value = if micros == 999_999 {
-            DateTime::new(year, month, day, hour, minute, second, 0).add_seconds(1)?
+            DateTime::new(year, month, day, hour, minute, second, 0).add_seconds(1).ok_or(Bad::Range)?
         } else {
             DateTime::new(year, month, day, hour, minute, second, micros + 1)
         };
     }
     r.skip_space();
-    truncated |= !r.done();
-    Some(ParsedDateTime { value, date_only: count == 3, fsp, truncated, offset })
+    Ok(ParsedDateTime { value, date_only: count == 3, fsp, truncated: !r.done(), offset })
 }
 
-/// `[+-]hh:mm`, -13:59 ..= +14:00.
+/// `[+-]hh:mm` at the end, -13:59 ..= +14:00.
 fn zone_offset(r: &mut Reader<'_>) -> Option<i32> {
     let start = r.at;
     let negative = r.peek() == b'-';
+    if !negative && r.peek() != b'+' {
+        return None;
+    }
     r.at += 1;
     let (h, hn) = r.digits(2);
     let colon = r.peek() == b':';
@@ -230,36 +245,44 @@ fn zone_offset(r: &mut Reader<'_>) -> Option<i32> {
     let (m, mn) = r.digits(2);
     let seconds = (h * 3600 + m * 60) as i32;
     let limit = if negative { 13 * 3600 + 59 * 60 } else { 14 * 3600 };
-    if hn != 2 || mn != 2 || !colon || m > 59 || seconds > limit || (negative && seconds == 0) {
+    if !r.done() || hn != 2 || mn != 2 || !colon || m > 59 || seconds > limit || (negative && seconds == 0) {
         r.at = start;
         return None;
     }
     Some(if negative { -seconds } else { seconds })
 }
 
-/// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. `None` if there is none.
+/// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. Text without a number is 0, and truncated.
+/// `None` for empty text, and for parts out of range.
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     let mut r = Reader { text, at: 0 };
     r.skip_space();
     let negative = r.peek() == b'-';
     r.at += usize::from(negative);
-    if !r.digit_at(0) && !(r.peek() == b'.' && r.digit_at(1)) {
+    if r.done() {
         return None;
     }
-    if text.len() - r.at >= 12
-        && let Some(d) = timestamp_in(&text[r.at..])
-    {
-        let value = if negative { d.value.time().neg() } else { d.value.time() };
-        return Some(ParsedTime { value, fsp: d.fsp, truncated: d.truncated, out_of_range: false });
+    if text.len() - r.at >= 12 {
+        match read_datetime(&text[r.at..], DateFlags::LAX, true) {
+            Ok(d) => {
+                let value = if negative { -d.value.time() } else { d.value.time() };
+                return Some(ParsedTime { value, fsp: d.fsp, truncated: d.truncated, out_of_range: false });
+            }
+            Err(Bad::Range) => return None,
+            Err(Bad::Form) => {}
+        }
     }
     let (first, _) = r.digits(usize::MAX);
+    if first > u64::from(u32::MAX) {
+        return None;
+    }
     let end_of_first = r.at;
     r.skip_space();
     let (mut days, mut hms) = (0u64, [0u64; 3]);
     if r.at > end_of_first && r.digit_at(0) {
         days = first;
         read_hms(&mut r, &mut hms, 0);
-    } else if r.at == end_of_first && r.peek() == b':' && r.digit_at(1) {
+    } else if r.peek() == b':' && r.digit_at(1) {
         hms[0] = first;
         r.at += 1;
         read_hms(&mut r, &mut hms, 1);
@@ -271,30 +294,23 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     if r.peek() == b'.' && r.digit_at(1) {
         (micros, fsp, round_up) = r.fraction();
     }
+    // A number with an exponent is no time.
+    if matches!(r.peek(), b'e' | b'E') {
+        let sign = usize::from(matches!(r.text.get(r.at + 1), Some(b'+' | b'-')));
+        if r.digit_at(1 + sign) {
+            return None;
+        }
+    }
     if hms[1] > 59 || hms[2] > 59 {
         return None;
     }
     r.skip_space();
-    let truncated = !r.done();
+    let truncated = !r.done() || r.at == usize::from(negative);
     let hours = hms[0].saturating_add(days.saturating_mul(24));
     let seconds = hours.min(1 << 20) as i64 * 3600 + hms[1] as i64 * 60 + hms[2] as i64;
     let total = seconds * 1_000_000 + i64::from(micros) + i64::from(round_up);
     let (value, out_of_range) = Time::from_micros(if negative { -total } else { total }).clamp();
     Some(ParsedTime { value, fsp, truncated, out_of_range })
-}
-
-/// A datetime in a text that should be a time: only with a date's delimiters, or as 14 or more digits... and both parts present.
-fn timestamp_in(text: &[u8]) -> Option<ParsedDateTime> {
-    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let spaced = text.iter().any(|b| matches!(b, b' ' | b'T'));
-    if digits < 12 && !spaced {
-        return None;
-    }
-    // "1 10:11:12.123" is days and time.
-    if digits < 12 && text.get(digits) == Some(&b' ') {
-        return None;
-    }
-    parse_datetime(text, DateFlags::LAX).filter(|d| !d.date_only)
 }
 
 fn read_hms(r: &mut Reader<'_>, hms: &mut [u64; 3], from: usize) {
