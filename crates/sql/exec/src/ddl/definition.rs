@@ -204,7 +204,7 @@ fn literal(expr: &Expr) -> Option<Value> {
         Expr::Unary { op: UnaryOp::Neg, expr } => match literal(expr)? {
             Value::Int(n) => Some(Value::Int(n.checked_neg()?)),
             Value::UInt(n) => (n == 1 << 63).then_some(Value::Int(i64::MIN)),
-            Value::Decimal(d) => Some(Value::Decimal(d.neg())),
+            Value::Decimal(d) => Some(Value::Decimal(-d)),
             Value::Double(d) => Some(Value::Double(-d)),
             _ => None,
         },
