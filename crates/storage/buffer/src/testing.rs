@@ -1,23 +1,37 @@
-//! A log in memory, for tests of the layers above and below.
+//! A log in memory and a redo source over it, for tests of this crate and of those above.
 
-use gannet_base::Lsn;
+use std::collections::HashMap;
+
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
+use gannet_base::{Lsn, PageNo, Reader};
 use gannet_log::LogError;
+use gannet_page::{Corrupt, PageBuf, PageOp, redo};
 
-use crate::Wal;
+use crate::{RedoSource, Wal};
 
-/// Keeps every record; all of it counts as durable at once, or when told.
-#[derive(Default)]
+/// Keeps every record. A record is durable when somebody has waited for it.
 pub struct MemoryLog {
     records: Mutex<Vec<(Lsn, Vec<u8>)>>,
     tail: AtomicU64,
+    durable: AtomicU64,
+}
+
+impl Default for MemoryLog {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl MemoryLog {
     /// An empty log that begins at LSN 4096.
     pub fn new() -> Self {
-        MemoryLog { records: Mutex::new(Vec::new()), tail: AtomicU64::new(4096) }
+        Self::starting_at(Lsn(4096))
+    }
+
+    /// An empty log that begins there.
+    pub fn starting_at(lsn: Lsn) -> Self {
+        MemoryLog { records: Mutex::new(Vec::new()), tail: AtomicU64::new(lsn.0), durable: AtomicU64::new(lsn.0) }
     }
 
     /// All records: end LSN and payload.
@@ -32,10 +46,12 @@ impl Wal for MemoryLog {
     }
 
     fn append(&self, payload: &[u8], at: &mut dyn FnMut(Lsn)) -> Lsn {
-        let mut records = self.records.lock();
-        let lsn = Lsn(self.tail.fetch_add(payload.len() as u64 + 8, AcqRel) + payload.len() as u64 + 8);
+        let size = payload.len() as u64 + 8;
+        let lsn = Lsn(self.tail.fetch_add(size, AcqRel) + size);
+        gannet_base::sync::sched_point();
         at(lsn);
-        records.push((lsn, payload.to_vec()));
+        gannet_base::sync::sched_point();
+        self.records.lock().push((lsn, payload.to_vec()));
         lsn
     }
 
@@ -44,19 +60,62 @@ impl Wal for MemoryLog {
     }
 
     fn durable_lsn(&self) -> Lsn {
-        self.tail_lsn()
+        Lsn(self.durable.load(Acquire))
     }
 
-    fn wait_durable(&self, _lsn: Lsn) -> Result<(), LogError> {
+    fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError> {
+        assert!(lsn <= self.tail_lsn(), "a page carries an LSN that the log never gave out");
+        self.durable.fetch_max(lsn.0, AcqRel);
         Ok(())
     }
 }
 
 /// Calls `each` for every change in a record's payload.
-pub fn changes(payload: &[u8], mut each: impl FnMut(gannet_base::PageNo, gannet_page::PageOp<'_>)) {
+pub fn changes(payload: &[u8], mut each: impl FnMut(PageNo, PageOp<'_>)) {
     crate::mtr::decode_payload(payload, |no, op| {
         each(no, op);
         Ok(())
     })
     .expect("a payload written by an Mtr");
+}
+
+/// The changes of some records, by page.
+pub struct MemoryRedo(Mutex<HashMap<PageNo, Vec<(Lsn, Vec<u8>)>>>);
+
+impl MemoryRedo {
+    /// Buckets the records that end above `from`.
+    pub fn new(records: &[(Lsn, Vec<u8>)], from: Lsn) -> Self {
+        let mut records: Vec<_> = records.iter().filter(|(lsn, _)| *lsn > from).collect();
+        records.sort_by_key(|(lsn, _)| *lsn);
+        let mut pages: HashMap<PageNo, Vec<(Lsn, Vec<u8>)>> = HashMap::new();
+        for (lsn, payload) in records {
+            changes(payload, |no, op| {
+                let mut bytes = Vec::new();
+                op.encode(&mut bytes);
+                pages.entry(no).or_default().push((*lsn, bytes));
+            });
+        }
+        MemoryRedo(Mutex::new(pages))
+    }
+
+    /// Pages with changes not applied yet, ascending.
+    pub fn pages(&self) -> Vec<PageNo> {
+        let mut pages: Vec<_> = self.0.lock().keys().copied().collect();
+        pages.sort();
+        pages
+    }
+}
+
+impl RedoSource for MemoryRedo {
+    fn pending(&self, page: PageNo) -> bool {
+        self.0.lock().contains_key(&page)
+    }
+
+    fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> Result<Option<Lsn>, Corrupt> {
+        let Some(changes) = self.0.lock().remove(&page) else {
+            return Ok(None);
+        };
+        let ops = changes.iter().map(|(lsn, op)| (*lsn, PageOp::decode(&mut Reader::new(op)).expect("encoded above")));
+        redo(page, bytes, ops)
+    }
 }

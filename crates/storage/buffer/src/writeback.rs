@@ -110,17 +110,17 @@ impl Pool {
         if page.lsn() == lsn {
             self.set_clean(no);
         } else if self.rec_lsn(no).load(Relaxed) != 0 {
-            self.rec_lsn(no).store(lsn.0.max(1), Release);
+            self.rec_lsn(no).store(lsn.0 + 1, Release);
         }
     }
 
     /// Sectors of the resident set for [`Pool::sweep`].
     pub fn sectors(&self) -> usize {
-        (self.resident.len() / 1024).clamp(1, 64)
+        (self.resident.len() / 4096).clamp(1, 32)
     }
 
-    /// Writes back what is dirty in a sector. Gives an LSN: every change below it of a page that was in the sector is on
-    /// disk. The checkpoint may be the least of all sectors' latest LSNs, provided that it is durable in the log and that
+    /// Writes back what is dirty in a sector. Gives an LSN: every record that ends at or below it is on disk as far as it changed
+    /// pages that were in the sector. The checkpoint may be the least of all sectors' latest LSNs, provided that it is durable in the log and that
     /// each of these sweeps began after the last pending redo was applied.
     pub fn sweep(&self, sector: usize) -> Result<Lsn, Error> {
         let from = self.wal.tail_lsn();
@@ -161,7 +161,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether the page has a change below `from` that may not be on disk. Waits out an exclusive latch: its holder may
+    /// Whether the page has a change that ends at or below `from` and may not be on disk. Waits out an exclusive latch: its holder may
     /// have reserved such an LSN without having marked the page yet.
     fn dirty_before(&self, no: PageNo, from: Lsn) -> bool {
         let word = self.arena.state(no);
@@ -173,7 +173,7 @@ impl Pool {
             self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT);
         }
         let rec = self.rec_lsn(no).load(Acquire);
-        rec != 0 && rec < from.0
+        rec != 0 && rec <= from.0
     }
 
     /// Writes back everything that is dirty now. Gives an LSN below which every change is on disk.

@@ -35,7 +35,9 @@ pub struct Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.pool.stop_cleaner();
+        if !std::thread::panicking() {
+            self.pool.stop_cleaner();
+        }
     }
 }
 
