@@ -1,14 +1,30 @@
 //! Metadata locks: who uses which table while its definition must not change.
 //!
-//! A statement names the tables it uses in its session's own slot (plain stores and a fence); DDL raises a flag on the
-//! table, then waits until no slot names it.
+//! A statement names the tables it uses in its own owner's slots: a plain store and a fence, no line shared with others is
+//! written. DDL raises a flag on the table, then waits until no slot names it. The flag is looked at after the store, the
+//! slots after the flag: one side sees the other.
+//!
+//! INV-MDL-1: while an object's flags are raised, `slot_users` holds every other owner whose slots name the object in a
+//! mode that the flags stop; an owner that takes a name back looks at the flags afterwards, and at `slot_users` then.
+//! INV-MDL-2: requests that have to wait are served in order; only those who raise a lock go in front.
 
-use gannet_base::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
 
-use crate::{LockError, LockOwner, Wait};
+use gannet_base::sync::atomic::{
+    AtomicU8, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+    fence,
+};
+use gannet_base::sync::{Arc, Mutex};
+use gannet_runtime::Wait as WaitEvent;
 
-/// How a session uses a table. Ordered by strength.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+use crate::graph::Edge;
+use crate::owner::{Owner, Target};
+use crate::{LockError, LockOwner, LockTable, Party, Wait};
+
+/// How a session uses a table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum MdlMode {
     /// Reads rows or the definition.
@@ -23,8 +39,47 @@ pub enum MdlMode {
     Exclusive = 5,
 }
 
+impl MdlMode {
+    fn conflicts(self, other: MdlMode) -> bool {
+        use MdlMode::*;
+        match (self.min(other), self.max(other)) {
+            (_, Exclusive) | (Upgradable, Upgradable) | (Write, NoWrite) => true,
+            (Read | Write | NoWrite, _) | (Upgradable | Exclusive, _) => false,
+        }
+    }
+
+    /// Whoever has this needs no lock of mode `other` besides.
+    fn covers(self, other: MdlMode) -> bool {
+        self == other || self == MdlMode::Exclusive || other == MdlMode::Read
+    }
+
+    /// The flags it raises on the object, held or waited for.
+    fn flags(self) -> u8 {
+        match self {
+            MdlMode::Read | MdlMode::Write | MdlMode::Upgradable => 0,
+            MdlMode::NoWrite => STOPS_WRITERS,
+            MdlMode::Exclusive => STOPS_READERS | STOPS_WRITERS,
+        }
+    }
+
+    /// The flag by which it is stopped.
+    fn stopped_by(self) -> u8 {
+        match self {
+            MdlMode::Read => STOPS_READERS,
+            _ => STOPS_WRITERS,
+        }
+    }
+
+    fn from_bits(bits: u64) -> MdlMode {
+        if bits & 7 == MdlMode::Write as u64 { MdlMode::Write } else { MdlMode::Read }
+    }
+}
+
+const STOPS_READERS: u8 = 1;
+const STOPS_WRITERS: u8 = 2;
+
 /// When a use ends by itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MdlDuration {
     /// With [`LockOwner::mdl_end_statement`].
     Statement,
@@ -34,45 +89,455 @@ pub enum MdlDuration {
     Explicit,
 }
 
-/// The lockable side of one table (or schema, or the global read lock): kept in the catalog's object for it.
-pub struct MdlObject {}
+const SLOTS: usize = 8;
 
-impl crate::LockTable {
-    /// The object with that number, the same for all callers. `name` is what introspection shows.
-    pub fn mdl_object(&self, _id: u64, _name: &str) -> Arc<MdlObject> {
-        unimplemented!()
+/// The uses an owner publishes: object number × 8 + mode, 0 = none. Written by the owner, read by DDL.
+#[derive(Default)]
+pub(crate) struct FastSlots {
+    words: [AtomicU64; SLOTS],
+}
+
+/// Where a use is recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Slot(usize),
+    Object,
+}
+
+/// One use, as the owner knows it. One for each (object, duration).
+pub(crate) struct Use {
+    object: MdlObject,
+    mode: MdlMode,
+    duration: MdlDuration,
+    place: Place,
+}
+
+#[derive(Default)]
+struct State {
+    id: u64,
+    name: Arc<str>,
+    /// Strong locks, and weak ones that had to wait or found no slot.
+    holders: Vec<(Arc<Owner>, MdlMode)>,
+    waiting: VecDeque<Request>,
+    slot_users: Vec<(Arc<Owner>, MdlMode)>,
+}
+
+struct Request {
+    owner: Arc<Owner>,
+    mode: MdlMode,
+    raise: bool,
+}
+
+struct Object {
+    number: u64,
+    flags: AtomicU8,
+    state: Mutex<State>,
+}
+
+/// The lockable side of one table (or schema, or the global read lock): kept in the catalog's object for it. A handle:
+/// copying it writes nothing shared. Handles of forgotten objects stay harmless: they lock something, perhaps another
+/// object; the catalog's version is to be looked at after locking anyway.
+#[derive(Clone, Copy)]
+pub struct MdlObject(&'static Object);
+
+impl PartialEq for MdlObject {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.number == other.0.number
+    }
+}
+
+impl Eq for MdlObject {}
+
+impl fmt::Debug for MdlObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MdlObject {}", self.0.number)
+    }
+}
+
+/// The objects of a lock table. They are never freed, but used again: handles are plain references.
+#[derive(Default)]
+pub(crate) struct MdlRegistry(Mutex<Registry>);
+
+#[derive(Default)]
+struct Registry {
+    by_id: HashMap<u64, MdlObject>,
+    unused: Vec<MdlObject>,
+}
+
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// A metadata lock as introspection shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MdlInfo {
+    /// The object's id.
+    pub object: u64,
+    /// The object's name.
+    pub name: String,
+    /// Who holds it or waits.
+    pub party: Party,
+    /// The mode.
+    pub mode: MdlMode,
+    /// Held, or waited for.
+    pub granted: bool,
+}
+
+impl State {
+    fn blocked_by_holders(&self, owner: &Arc<Owner>, mode: MdlMode) -> bool {
+        self.holders.iter().any(|(o, m)| m.conflicts(mode) && !Arc::ptr_eq(o, owner))
+    }
+
+    fn blocked(&self, owner: &Arc<Owner>, mode: MdlMode) -> bool {
+        self.blocked_by_holders(owner, mode)
+            || self.slot_users.iter().any(|(o, m)| m.conflicts(mode) && !Arc::ptr_eq(o, owner))
+    }
+
+    fn add_holder(&mut self, owner: &Arc<Owner>, mode: MdlMode) {
+        self.holders.push((owner.clone(), mode));
+    }
+
+    fn remove_holder(&mut self, owner: &Arc<Owner>, mode: MdlMode) {
+        let found = self.holders.iter().position(|(o, m)| *m == mode && Arc::ptr_eq(o, owner));
+        if let Some(i) = found {
+            self.holders.swap_remove(i);
+        }
+    }
+}
+
+impl Object {
+    /// Sets the flags to what holders and waiters need, and with flags up finds the slots that matter (INV-MDL-1).
+    fn raise_flags(&self, state: &mut State, table: &LockTable) {
+        let held = state.holders.iter().map(|h| h.1.flags());
+        let flags = held.chain(state.waiting.iter().map(|r| r.mode.flags())).fold(0, |a, b| a | b);
+        let before = self.flags.swap(flags, SeqCst);
+        if flags & !before == 0 {
+            if flags == 0 {
+                state.slot_users.clear();
+            }
+            return;
+        }
+        fence(SeqCst);
+        state.slot_users.clear();
+        for owner in table.owners() {
+            for slot in &owner.slots.words {
+                let bits = slot.load(Acquire);
+                let mode = MdlMode::from_bits(bits);
+                if bits >> 3 == self.number && mode.stopped_by() & flags != 0 {
+                    state.slot_users.push((owner.clone(), mode));
+                }
+            }
+        }
+    }
+
+    /// Serves the waiting from the front as far as possible, then sets the flags for those who are left.
+    fn grant_waiting(&self, state: &mut State, table: &LockTable, granted: &mut Vec<Arc<Owner>>) {
+        while let Some(front) = state.waiting.front() {
+            if front.owner.is_waiting() && state.blocked(&front.owner, front.mode) {
+                break;
+            }
+            let Some(Request { owner, mode, .. }) = state.waiting.pop_front() else { break };
+            if owner.grant() {
+                state.add_holder(&owner, mode);
+                granted.push(owner);
+            }
+        }
+        self.raise_flags(state, table);
+    }
+
+    /// The owner took a name out of its slots while flags were up.
+    #[cold]
+    fn slot_left(&self, owner: &Arc<Owner>, mode: MdlMode, table: &LockTable) {
+        let mut granted = Vec::new();
+        {
+            let mut state = self.state.lock();
+            let found = state.slot_users.iter().position(|(o, m)| *m == mode && Arc::ptr_eq(o, owner));
+            if let Some(i) = found {
+                state.slot_users.swap_remove(i);
+                self.grant_waiting(&mut state, table, &mut granted);
+            }
+        }
+        Owner::wake_all(&granted);
+    }
+}
+
+impl MdlObject {
+    pub(crate) fn blockers(self, owner: &Arc<Owner>, mode: MdlMode, out: &mut Vec<Edge>) {
+        let state = self.0.state.lock();
+        let held = state.holders.iter().chain(&state.slot_users);
+        let mut edges: Vec<&Arc<Owner>> = held.filter(|(_, m)| m.conflicts(mode)).map(|(o, _)| o).collect();
+        let raise = state.waiting.iter().any(|r| r.raise && Arc::ptr_eq(&r.owner, owner));
+        if !raise {
+            let ahead = state.waiting.iter().take_while(|r| !Arc::ptr_eq(&r.owner, owner));
+            // Not only those that conflict: the line is served in order.
+            edges.extend(ahead.map(|r| &r.owner));
+        }
+        out.extend(edges.into_iter().filter(|o| !Arc::ptr_eq(o, owner)).map(|o| Edge { to: o.clone(), mode: None }));
+    }
+
+    /// Its id and name.
+    pub(crate) fn describe(self) -> (u64, Arc<str>) {
+        let state = self.0.state.lock();
+        (state.id, state.name.clone())
+    }
+}
+
+impl LockTable {
+    /// The object with that id (of a table: its number in the dictionary), the same for all callers. `name` is what
+    /// introspection shows.
+    pub fn mdl_object(&self, id: u64, name: &str) -> MdlObject {
+        let mut registry = self.mdl.0.lock();
+        if let Some(&found) = registry.by_id.get(&id) {
+            return found;
+        }
+        let object = registry.unused.pop().unwrap_or_else(|| {
+            let number = NEXT_NUMBER.fetch_add(1, Relaxed);
+            let object = Object { number, flags: AtomicU8::new(0), state: Mutex::new(State::default()) };
+            MdlObject(Box::leak(Box::new(object)))
+        });
+        {
+            let mut state = object.0.state.lock();
+            state.id = id;
+            state.name = name.into();
+        }
+        registry.by_id.insert(id, object);
+        object
+    }
+
+    /// The table is gone for good: its object may serve another one.
+    pub fn mdl_forget(&self, id: u64) {
+        let mut registry = self.mdl.0.lock();
+        if let Some(object) = registry.by_id.remove(&id) {
+            registry.unused.push(object);
+        }
+    }
+
+    /// All metadata locks, for performance_schema.metadata_locks.
+    pub fn metadata_locks(&self) -> Vec<MdlInfo> {
+        let objects: Vec<MdlObject> = self.mdl.0.lock().by_id.values().copied().collect();
+        let mut out = Vec::new();
+        let mut names = HashMap::new();
+        for object in objects {
+            let state = object.0.state.lock();
+            names.insert(object.0.number, (state.id, state.name.clone()));
+            let info = |owner: &Arc<Owner>, mode: MdlMode, granted: bool| MdlInfo {
+                object: state.id,
+                name: state.name.to_string(),
+                party: Party::of(owner),
+                mode,
+                granted,
+            };
+            out.extend(state.holders.iter().map(|(o, m)| info(o, *m, true)));
+            out.extend(state.waiting.iter().map(|r| info(&r.owner, r.mode, false)));
+        }
+        for owner in self.owners() {
+            for slot in &owner.slots.words {
+                let bits = slot.load(Acquire);
+                if let Some((id, name)) = names.get(&(bits >> 3)) {
+                    out.push(MdlInfo {
+                        object: *id,
+                        name: name.to_string(),
+                        party: Party::of(&owner),
+                        mode: MdlMode::from_bits(bits),
+                        granted: true,
+                    });
+                }
+            }
+        }
+        out
     }
 }
 
 impl LockOwner {
-    /// Takes a metadata lock, or raises one this owner has on the object to a stronger mode.
+    /// Takes a metadata lock, in place of one of the same duration that it makes superfluous. Nothing happens when the
+    /// owner has one that covers it and lasts as long.
+    ///
+    /// Take locks before looking at the definition: it is stable afterwards.
     pub fn mdl_lock(
         &self,
-        _object: &Arc<MdlObject>,
-        _mode: MdlMode,
-        _duration: MdlDuration,
-        _wait: Wait,
+        object: MdlObject,
+        mode: MdlMode,
+        duration: MdlDuration,
+        wait: Wait,
     ) -> Result<(), LockError> {
-        unimplemented!()
+        let mut raise = false;
+        let mut old = None;
+        {
+            let uses = self.inner.uses.lock();
+            for (i, u) in uses.iter().enumerate().filter(|(_, u)| u.object == object) {
+                if u.mode.covers(mode) && u.duration >= duration {
+                    return Ok(());
+                }
+                raise = true;
+                if u.duration == duration && mode.covers(u.mode) {
+                    old = Some(i);
+                }
+            }
+        }
+        let place = match self.publish(object, mode) {
+            Some(place) => place,
+            None => self.enter_object(object, mode, raise, wait)?,
+        };
+        let new = Use { object, mode, duration, place };
+        let replaced = {
+            let mut uses = self.inner.uses.lock();
+            match old {
+                Some(i) => Some(std::mem::replace(&mut uses[i], new)),
+                None => {
+                    uses.push(new);
+                    None
+                }
+            }
+        };
+        if let Some(replaced) = replaced {
+            self.end_use(&replaced);
+        }
+        Ok(())
     }
 
-    /// Lowers an [`MdlMode::Exclusive`] lock to a weaker mode.
-    pub fn mdl_downgrade(&self, _object: &Arc<MdlObject>, _mode: MdlMode) {
-        unimplemented!()
+    /// The fast way for readers and writers of rows: a slot.
+    fn publish(&self, object: MdlObject, mode: MdlMode) -> Option<Place> {
+        if mode > MdlMode::Write {
+            return None;
+        }
+        let slots = &self.inner.slots.words;
+        let i = slots.iter().position(|s| s.load(Relaxed) == 0)?;
+        slots[i].store(object.0.number << 3 | mode as u64, Relaxed);
+        fence(SeqCst);
+        if object.0.flags.load(Acquire) & mode.stopped_by() == 0 {
+            return Some(Place::Slot(i));
+        }
+        self.clear_slot(i, object, mode);
+        None
+    }
+
+    fn clear_slot(&self, i: usize, object: MdlObject, mode: MdlMode) {
+        self.inner.slots.words[i].store(0, Release);
+        fence(SeqCst);
+        if object.0.flags.load(Acquire) != 0 {
+            object.0.slot_left(&self.inner, mode, &self.table);
+        }
+    }
+
+    /// The slow way: in the object's own list, waiting in line if need be.
+    fn enter_object(&self, object: MdlObject, mode: MdlMode, raise: bool, wait: Wait) -> Result<Place, LockError> {
+        let me = &self.inner;
+        {
+            let mut state = object.0.state.lock();
+            // Flags first, then the look at the slots: so those seen are all there are.
+            let at = if raise { state.waiting.iter().take_while(|r| r.raise).count() } else { state.waiting.len() };
+            let in_line = at > 0;
+            state.waiting.insert(at, Request { owner: me.clone(), mode, raise });
+            object.0.raise_flags(&mut state, &self.table);
+            let free = !in_line && !state.blocked(me, mode);
+            let limit = Self::limit(wait);
+            if free || limit.is_err() {
+                let mut granted = Vec::new();
+                state.waiting.remove(at);
+                if free {
+                    state.add_holder(me, mode);
+                }
+                object.0.grant_waiting(&mut state, &self.table, &mut granted);
+                drop(state);
+                Owner::wake_all(&granted);
+                return limit.map(|_| Place::Object).or_else(|e| if free { Ok(Place::Object) } else { Err(e) });
+            }
+            me.begin_wait(Target::Mdl { object, mode });
+            let held = state.holders.iter().chain(&state.slot_users).filter(|(_, m)| m.conflicts(mode));
+            let ahead = state.waiting.iter().take(at).map(|r| &r.owner);
+            // Those behind a raised lock now wait for it too.
+            held.map(|(o, _)| o).chain(ahead).for_each(|o| o.blocks.store(true, Relaxed));
+            if state.waiting.len() > at + 1 {
+                me.blocks.store(true, Relaxed);
+            }
+        }
+        let limit = Self::limit(wait)?;
+        self.wait(WaitEvent::MetadataLock, limit, || {
+            let mut granted = Vec::new();
+            {
+                let mut state = object.0.state.lock();
+                state.waiting.retain(|r| !Arc::ptr_eq(&r.owner, me));
+                object.0.grant_waiting(&mut state, &self.table, &mut granted);
+            }
+            Owner::wake_all(&granted);
+        })?;
+        Ok(Place::Object)
+    }
+
+    fn end_use(&self, u: &Use) {
+        match u.place {
+            Place::Slot(i) => self.clear_slot(i, u.object, u.mode),
+            Place::Object => {
+                let mut granted = Vec::new();
+                {
+                    let mut state = u.object.0.state.lock();
+                    state.remove_holder(&self.inner, u.mode);
+                    u.object.0.grant_waiting(&mut state, &self.table, &mut granted);
+                }
+                Owner::wake_all(&granted);
+            }
+        }
+    }
+
+    fn end_uses(&self, ends: impl Fn(&Use) -> bool) {
+        let ended: Vec<Use> = {
+            let mut uses = self.inner.uses.lock();
+            if uses.is_empty() {
+                return;
+            }
+            uses.extract_if(.., |u| ends(u)).collect()
+        };
+        ended.iter().for_each(|u| self.end_use(u));
+        if self.inner.blocks.load(Relaxed) && self.inner.uses.lock().is_empty() && self.is_free() {
+            self.inner.blocks.store(false, Relaxed);
+        }
+    }
+
+    /// Lowers this owner's locks on the object to a weaker mode, where stronger.
+    pub fn mdl_downgrade(&self, object: MdlObject, mode: MdlMode) {
+        let mut lowered = Vec::new();
+        for u in self.inner.uses.lock().iter_mut() {
+            if u.object == object && u.mode > mode && u.place == Place::Object {
+                lowered.push(u.mode);
+                u.mode = mode;
+            }
+        }
+        let mut granted = Vec::new();
+        {
+            let mut state = object.0.state.lock();
+            for from in lowered {
+                state.remove_holder(&self.inner, from);
+                state.add_holder(&self.inner, mode);
+            }
+            object.0.grant_waiting(&mut state, &self.table, &mut granted);
+        }
+        Owner::wake_all(&granted);
+    }
+
+    /// The strongest lock this owner has on the object.
+    pub fn mdl_mode(&self, object: MdlObject) -> Option<MdlMode> {
+        self.inner.uses.lock().iter().filter(|u| u.object == object).map(|u| u.mode).max()
     }
 
     /// Ends all uses of statement duration.
     pub fn mdl_end_statement(&self) {
-        unimplemented!()
+        self.end_uses(|u| u.duration == MdlDuration::Statement);
     }
 
     /// Ends all uses of statement and transaction duration.
     pub fn mdl_end_transaction(&self) {
-        unimplemented!()
+        self.end_uses(|u| u.duration <= MdlDuration::Transaction);
     }
 
     /// Ends all uses of explicit duration (UNLOCK TABLES).
     pub fn mdl_release_explicit(&self) {
-        unimplemented!()
+        self.end_uses(|u| u.duration == MdlDuration::Explicit);
+    }
+
+    /// Ends this owner's uses of one object, of that duration.
+    pub fn mdl_release(&self, object: MdlObject, duration: MdlDuration) {
+        self.end_uses(|u| u.object == object && u.duration == duration);
+    }
+
+    pub(crate) fn mdl_release_everything(&self) {
+        self.end_uses(|_| true);
     }
 }

@@ -1,0 +1,152 @@
+//! Gap locks: intervals of a tree's key space that other owners may not insert into.
+//!
+//! They never conflict with each other; an insert waits until no other owner's interval is over its key.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::Ordering::{Relaxed, SeqCst};
+use gannet_runtime::Wait as WaitEvent;
+
+use crate::graph::Edge;
+use crate::owner::{Owner, Target};
+use crate::table::{TreeLocks, after_counter};
+use crate::treap::{OwnedCut, Treap};
+use crate::{Cut, LockError, LockOwner, Wait};
+
+/// The gap locks of one tree.
+#[derive(Default)]
+pub(crate) struct GapSet {
+    treap: Treap,
+    /// Each owner's intervals by lower end: disjoint, not touching.
+    by_owner: HashMap<u64, BTreeMap<OwnedCut, OwnedCut>>,
+    waiting: Vec<(Arc<Owner>, Arc<[u8]>)>,
+}
+
+impl GapSet {
+    /// Adds an interval, joining it with those of the same owner that overlap or touch it. True if the owner had none.
+    fn add(&mut self, owner: &Arc<Owner>, low: Cut<'_>, high: Cut<'_>) -> bool {
+        let mut low = OwnedCut::new(low);
+        let mut high = OwnedCut::new(high);
+        let first = !self.by_owner.contains_key(&owner.id);
+        let own = self.by_owner.entry(owner.id).or_default();
+        if let Some((l, h)) = own.range(..=&low).next_back() {
+            if *h >= high {
+                return first;
+            }
+            if *h >= low {
+                low = l.clone();
+            }
+        }
+        while let Some((l, h)) = own.range(&low..=&high).next().map(|(l, h)| (l.clone(), h.clone())) {
+            own.remove(&l);
+            self.treap.remove(&l, owner.id);
+            high = high.max(h);
+        }
+        own.insert(low.clone(), high.clone());
+        self.treap.insert(low, high, owner.clone());
+        if self.waiting.iter().any(|(o, _)| !Arc::ptr_eq(o, owner)) {
+            // Perhaps one of them now waits for this owner too.
+            owner.blocks.store(true, Relaxed);
+        }
+        first
+    }
+
+    fn blocked(&self, owner: &Arc<Owner>, key: &[u8]) -> bool {
+        let mut blocked = false;
+        self.treap.over(key, |o| {
+            blocked = !Arc::ptr_eq(o, owner);
+            !blocked
+        });
+        blocked
+    }
+
+    /// Intervals with their owners, for introspection.
+    pub(crate) fn intervals(&self) -> impl Iterator<Item = (&OwnedCut, &OwnedCut, &Arc<Owner>)> {
+        self.treap.iter()
+    }
+}
+
+impl TreeLocks {
+    pub(crate) fn release_gaps(&self, owner: &Arc<Owner>, granted: &mut Vec<Arc<Owner>>) {
+        let mut set = self.gap_set.lock();
+        let Some(own) = set.by_owner.remove(&owner.id) else { return };
+        for low in own.keys() {
+            set.treap.remove(low, owner.id);
+        }
+        self.gaps.fetch_sub(1, SeqCst);
+        let mut waiting = std::mem::take(&mut set.waiting);
+        waiting.retain(|(o, key)| {
+            let free = !set.blocked(o, key);
+            if free && o.grant() {
+                granted.push(o.clone());
+            }
+            !free
+        });
+        set.waiting = waiting;
+    }
+
+    pub(crate) fn insert_blockers(&self, owner: &Arc<Owner>, key: &[u8], out: &mut Vec<Edge>) {
+        self.gap_set.lock().treap.over(key, |o| {
+            if !Arc::ptr_eq(o, owner) {
+                out.push(Edge { to: o.clone(), mode: None });
+            }
+            true
+        });
+    }
+}
+
+impl LockOwner {
+    /// Locks the interval `[low, high)` of cuts against inserts by other owners. Never waits. Register first, then read
+    /// the interval (again).
+    pub fn lock_gap(&self, tree: &Arc<TreeLocks>, low: Cut<'_>, high: Cut<'_>) {
+        if OwnedCut::new(low).cmp_cut(high).is_ge() {
+            return;
+        }
+        tree.gaps.fetch_add(1, SeqCst);
+        let first = tree.gap_set.lock().add(&self.inner, low, high);
+        if first {
+            self.inner.held.lock().gaps.push(tree.clone());
+            after_counter();
+        } else {
+            // Counted already.
+            tree.gaps.fetch_sub(1, SeqCst);
+        }
+    }
+
+    /// Would this owner have to wait for another owner's gap before inserting `key`? Never parks: under the leaf's latch,
+    /// when [`TreeLocks::no_gaps`] is false.
+    pub fn insert_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8]) -> bool {
+        tree.gap_set.lock().blocked(&self.inner, key)
+    }
+
+    /// Waits until no other owner's gap is over `key`. The caller then descends again and looks anew.
+    pub fn wait_insert(&self, tree: &Arc<TreeLocks>, key: &[u8], wait: Wait) -> Result<(), LockError> {
+        let me = &self.inner;
+        {
+            let mut set = tree.gap_set.lock();
+            if !set.blocked(me, key) {
+                return Ok(());
+            }
+            Self::limit(wait)?;
+            let key: Arc<[u8]> = key.into();
+            me.begin_wait(Target::Insert { tree: tree.clone(), key: key.clone() });
+            set.treap.over(&key, |o| {
+                o.blocks.store(true, Relaxed);
+                true
+            });
+            set.waiting.push((me.clone(), key));
+        }
+        let abandon = || tree.gap_set.lock().waiting.retain(|(o, _)| !Arc::ptr_eq(o, me));
+        self.wait(WaitEvent::RowLock, Self::limit(wait)?, abandon)
+    }
+
+    /// Gives back all gap locks of this owner (record locks stay): for READ COMMITTED, which keeps none between
+    /// statements.
+    pub fn release_gaps(&self) {
+        let trees = std::mem::take(&mut self.inner.held.lock().gaps);
+        let mut granted = Vec::new();
+        trees.iter().for_each(|t| t.release_gaps(&self.inner, &mut granted));
+        Owner::wake_all(&granted);
+    }
+}

@@ -1,0 +1,174 @@
+//! What people see: performance_schema.data_locks and data_lock_waits, SHOW ENGINE INNODB STATUS, 'who blocks whom'.
+
+use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::Ordering::Relaxed;
+use gannet_base::{TreeId, TrxId};
+
+use crate::owner::{Owner, Target};
+use crate::treap::{OwnedCut, Side};
+use crate::{LockTable, MdlMode, Mode};
+
+/// An owner as others see it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Party {
+    /// The owner.
+    pub owner: u64,
+    /// The session's thread id; 0 for background work.
+    pub thread: u64,
+    /// Its transaction; zero when it has not written.
+    pub trx: TrxId,
+}
+
+impl Party {
+    pub(crate) fn of(owner: &Owner) -> Party {
+        Party { owner: owner.id, thread: owner.thread.load(Relaxed), trx: TrxId(owner.trx.load(Relaxed)) }
+    }
+}
+
+/// One end of an interval: the key, and whether the end lies after it. `None`: the end of the key space.
+pub type GapEnd = Option<(Vec<u8>, bool)>;
+
+/// What is locked or waited for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LockKind {
+    /// A record.
+    Record {
+        /// Its tree.
+        tree: TreeId,
+        /// Its key.
+        key: Vec<u8>,
+        /// Shared or exclusive.
+        mode: Mode,
+    },
+    /// An interval between records.
+    Gap {
+        /// Its tree.
+        tree: TreeId,
+        /// Lower end.
+        low: GapEnd,
+        /// Upper end.
+        high: GapEnd,
+    },
+    /// The place for a new record.
+    Insert {
+        /// Its tree.
+        tree: TreeId,
+        /// Its key.
+        key: Vec<u8>,
+    },
+    /// A transaction whose stamp is on a row.
+    Transaction(TrxId),
+    /// A metadata lock.
+    Metadata {
+        /// The object.
+        object: u64,
+        /// Its name.
+        name: String,
+        /// The mode.
+        mode: MdlMode,
+    },
+}
+
+impl LockKind {
+    pub(crate) fn wanted(target: &Target) -> LockKind {
+        match target {
+            Target::Record { tree, key, mode, .. } => {
+                LockKind::Record { tree: tree.id(), key: key.to_vec(), mode: *mode }
+            }
+            Target::Insert { tree, key } => LockKind::Insert { tree: tree.id(), key: key.to_vec() },
+            Target::Trx(trx) => LockKind::Transaction(*trx),
+            Target::Mdl { object, mode } => {
+                let (object, name) = object.describe();
+                LockKind::Metadata { object, name: name.to_string(), mode: *mode }
+            }
+        }
+    }
+}
+
+/// A lock that is held or waited for. Stamps in rows are not among them: the engine knows those.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LockInfo {
+    /// Who.
+    pub party: Party,
+    /// What.
+    pub kind: LockKind,
+    /// Held, or waited for.
+    pub granted: bool,
+}
+
+/// A wait.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitInfo {
+    /// Who waits.
+    pub party: Party,
+    /// For what.
+    pub waits_for: LockKind,
+    /// Since when, as the runtime's clock counts nanoseconds.
+    pub since_ns: u64,
+    /// Who holds it, or stands in front. For a wait for a transaction: its owner, if it has one here.
+    pub blockers: Vec<Party>,
+}
+
+fn end(cut: &OwnedCut) -> GapEnd {
+    match cut {
+        OwnedCut::At(key, side) => Some((key.to_vec(), *side == Side::After)),
+        OwnedCut::Min | OwnedCut::Max => None,
+    }
+}
+
+impl LockTable {
+    /// All explicit record and gap locks, held and waited for, at most `most`. A shard at a time: not one moment's picture.
+    pub fn locks(&self, most: usize) -> Vec<LockInfo> {
+        let mut out = Vec::new();
+        for shard in self.all_shards() {
+            for mut queue in shard.values() {
+                loop {
+                    let kind = |mode| LockKind::Record { tree: queue.tree.id(), key: queue.key.to_vec(), mode };
+                    let info =
+                        |o: &Arc<Owner>, mode, granted| LockInfo { party: Party::of(o), kind: kind(mode), granted };
+                    out.extend(queue.holders().map(|h| info(&h.owner, h.mode, true)));
+                    out.extend(queue.waiters().map(|w| info(&w.owner, w.mode, false)));
+                    match queue.chained() {
+                        Some(next) => queue = next,
+                        None => break,
+                    }
+                }
+                if out.len() >= most {
+                    break;
+                }
+            }
+        }
+        for tree in self.trees() {
+            if out.len() >= most {
+                break;
+            }
+            let set = tree.gap_set.lock();
+            out.extend(set.intervals().map(|(low, high, owner)| LockInfo {
+                party: Party::of(owner),
+                kind: LockKind::Gap { tree: tree.id(), low: end(low), high: end(high) },
+                granted: true,
+            }));
+        }
+        out.truncate(most);
+        out
+    }
+
+    /// All waits, with those who are waited for.
+    pub fn waits(&self) -> Vec<WaitInfo> {
+        let mut out = Vec::new();
+        for owner in self.graph.waiting() {
+            let (target, since_ns) = match &*owner.waiting.lock() {
+                Some(w) => (w.target.clone(), w.since_ns),
+                None => continue,
+            };
+            let mut blockers: Vec<Party> = self.graph.blockers(self, &owner).iter().map(|e| Party::of(&e.to)).collect();
+            if let (Target::Trx(trx), true) = (&target, blockers.is_empty()) {
+                let by_trx = |o: &Arc<Owner>| o.trx.load(Relaxed) == trx.get();
+                blockers.extend(self.owners().into_iter().find(by_trx).map(|o| Party::of(&o)));
+            }
+            out.push(WaitInfo { party: Party::of(&owner), waits_for: LockKind::wanted(&target), since_ns, blockers });
+        }
+        out.sort_by_key(|w| w.since_ns);
+        out
+    }
+}

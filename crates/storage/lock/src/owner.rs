@@ -1,0 +1,276 @@
+//! Who owns locks and waits. An owner waits for one thing at a time.
+
+use std::fmt;
+use std::time::Duration;
+
+use gannet_base::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+};
+use gannet_base::sync::{Arc, Mutex};
+use gannet_base::{CachePadded, TrxId};
+use gannet_runtime::{Unpark, Wait as WaitEvent, Waker, now_ns, park, waker};
+use gannet_telemetry::{Counter, add, count, sub};
+
+use crate::mdl::{FastSlots, Use};
+use crate::table::{LockTable, TreeLocks};
+use crate::{LockError, MdlMode, MdlObject, Mode, Wait};
+
+/// What an owner waits for.
+#[derive(Clone)]
+pub(crate) enum Target {
+    Record { hash: u64, tree: Arc<TreeLocks>, key: Arc<[u8]>, mode: Mode },
+    Insert { tree: Arc<TreeLocks>, key: Arc<[u8]> },
+    Trx(TrxId),
+    Mdl { object: MdlObject, mode: MdlMode },
+}
+
+/// A wait that has begun.
+pub(crate) struct Waiting {
+    pub(crate) target: Target,
+    pub(crate) since_ns: u64,
+    waker: Waker,
+}
+
+/// The outcome of a wait. Set from `WAITING` by compare-and-swap, so exactly one of granter, deadlock detector and the
+/// waiter's own giving up decides.
+const IDLE: u8 = 0;
+const WAITING: u8 = 1;
+const GRANTED: u8 = 2;
+const VICTIM: u8 = 3;
+const GAVE_UP: u8 = 4;
+
+/// The shared part of an owner.
+pub(crate) struct Owner {
+    pub(crate) id: u64,
+    pub(crate) thread: AtomicU64,
+    pub(crate) trx: AtomicU64,
+    pub(crate) weight: AtomicU64,
+    /// Somebody has begun to wait for this owner since it last held nothing. While false, this owner's waits cannot close
+    /// a cycle. INV-LOCK-4: of those in front of a waiter, its nearest conflicting neighbours are marked.
+    pub(crate) blocks: AtomicBool,
+    verdict: AtomicU8,
+    pub(crate) waiting: Mutex<Option<Waiting>>,
+    /// Written by the owner's own task only.
+    pub(crate) held: Mutex<Held>,
+    pub(crate) slots: CachePadded<FastSlots>,
+    pub(crate) uses: Mutex<Vec<Use>>,
+}
+
+/// What an owner holds of record and gap locks.
+#[derive(Default)]
+pub(crate) struct Held {
+    /// Hashes of the records; of two keys with the same hash either may be released first.
+    pub(crate) records: Vec<u64>,
+    /// Trees with gaps of this owner, each once.
+    pub(crate) gaps: Vec<Arc<TreeLocks>>,
+}
+
+impl Owner {
+    pub(crate) fn new(id: u64, thread: u64) -> Owner {
+        Owner {
+            id,
+            thread: AtomicU64::new(thread),
+            trx: AtomicU64::new(0),
+            weight: AtomicU64::new(0),
+            blocks: AtomicBool::new(false),
+            verdict: AtomicU8::new(IDLE),
+            waiting: Mutex::new(None),
+            held: Mutex::new(Held::default()),
+            slots: CachePadded::new(FastSlots::default()),
+            uses: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The order in which victims are chosen: least first. Rows changed, then the youngest.
+    pub(crate) fn price(&self) -> (u64, std::cmp::Reverse<u64>, std::cmp::Reverse<u64>) {
+        let trx = self.trx.load(Relaxed);
+        let age = if trx == 0 { u64::MAX } else { trx };
+        (self.weight.load(Relaxed), std::cmp::Reverse(age), std::cmp::Reverse(self.id))
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.verdict.load(Acquire) == WAITING
+    }
+
+    fn decide(&self, verdict: u8) -> bool {
+        self.verdict.compare_exchange(WAITING, verdict, SeqCst, SeqCst).is_ok()
+    }
+
+    fn wake(&self) {
+        let waker = self.waiting.lock().as_ref().map(|w| w.waker.clone());
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Ends the wait with success, unless it is over already. The caller wakes with [`Owner::wake_all`] when it has let
+    /// go of its locks.
+    pub(crate) fn grant(&self) -> bool {
+        self.decide(GRANTED)
+    }
+
+    /// Ends the wait as a deadlock's victim.
+    pub(crate) fn condemn(&self) -> bool {
+        let done = self.decide(VICTIM);
+        if done {
+            self.wake();
+        }
+        done
+    }
+
+    /// Ends the wait without success. Under the graph's lock only.
+    pub(crate) fn give_up(&self) {
+        self.decide(GAVE_UP);
+    }
+
+    /// Wakes those whose wait was granted.
+    pub(crate) fn wake_all(granted: &[Arc<Owner>]) {
+        granted.iter().for_each(|o| o.wake());
+    }
+
+    /// To be called before the owner enters a queue: from now on it can be granted.
+    pub(crate) fn begin_wait(&self, target: Target) {
+        *self.waiting.lock() = Some(Waiting { target, since_ns: now_ns(), waker: waker() });
+        self.verdict.store(WAITING, SeqCst);
+    }
+
+    /// Takes back [`Owner::begin_wait`] when it turned out that there is nothing to wait for.
+    pub(crate) fn no_wait(&self) {
+        self.verdict.store(IDLE, Release);
+        *self.waiting.lock() = None;
+    }
+}
+
+/// Who owns locks and waits: one for each session (reused by its transactions) or background transaction. Used by one
+/// task at a time.
+pub struct LockOwner {
+    pub(crate) table: Arc<LockTable>,
+    pub(crate) inner: Arc<Owner>,
+}
+
+impl fmt::Debug for LockOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LockOwner {} of thread {}", self.inner.id, self.inner.thread.load(Relaxed))
+    }
+}
+
+impl LockOwner {
+    /// The table it belongs to.
+    pub fn table(&self) -> &Arc<LockTable> {
+        &self.table
+    }
+
+    /// The transaction this owner now acts for; [`TrxId::ZERO`]: none that has written.
+    pub fn set_trx(&self, trx: TrxId) {
+        self.inner.trx.store(trx.get(), Relaxed);
+    }
+
+    /// What the transaction has changed so far (rows): of a deadlock's members the one with the least weight is the
+    /// victim. `u64::MAX` for work that must not be rolled back.
+    #[inline]
+    pub fn set_weight(&self, rows_changed: u64) {
+        self.inner.weight.store(rows_changed, Relaxed);
+    }
+
+    /// Number of record locks held.
+    pub fn record_count(&self) -> usize {
+        self.inner.held.lock().records.len()
+    }
+
+    /// True when the owner holds no record and no gap lock.
+    pub fn is_free(&self) -> bool {
+        let held = self.inner.held.lock();
+        held.records.is_empty() && held.gaps.is_empty()
+    }
+
+    /// Parks until the wait which was begun is decided. `abandon` takes the owner out of the queue when it was not
+    /// granted.
+    pub(crate) fn wait(&self, event: WaitEvent, limit: Duration, abandon: impl FnOnce()) -> Result<(), LockError> {
+        let me = &self.inner;
+        let start = now_ns();
+        let deadline = start.saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        let row = event == WaitEvent::RowLock;
+        if row {
+            count(Counter::InnodbRowLockWaits);
+            add(Counter::InnodbRowLockCurrentWaits, 1);
+        }
+        self.table.graph.enter(&self.table, me);
+        let mut reason = LockError::Timeout;
+        while me.is_waiting() {
+            let ended = match park(event, Some(deadline)) {
+                Unpark::Woken => continue,
+                Unpark::TimedOut => LockError::Timeout,
+                Unpark::Interrupted => LockError::Killed,
+            };
+            reason = ended;
+            self.table.graph.give_up(me);
+        }
+        self.table.graph.leave(me);
+        if row {
+            sub(Counter::InnodbRowLockCurrentWaits, 1);
+            add(Counter::InnodbRowLockTimeMicros, (now_ns() - start) / 1000);
+        }
+        let outcome = match me.verdict.load(Acquire) {
+            GRANTED => Ok(()),
+            VICTIM => Err(LockError::Deadlock),
+            _ => {
+                if reason == LockError::Timeout {
+                    count(Counter::LockTimeouts);
+                }
+                Err(reason)
+            }
+        };
+        if outcome.is_err() {
+            abandon();
+        }
+        me.no_wait();
+        outcome
+    }
+
+    /// The limit of a wait; `Err` when there is to be none.
+    pub(crate) fn limit(wait: Wait) -> Result<Duration, LockError> {
+        match wait {
+            Wait::No => Err(LockError::WouldWait),
+            Wait::For(limit) => Ok(limit),
+        }
+    }
+
+    /// The transaction is over (its state is published already): gives back all record and gap locks and wakes those who
+    /// wait for its stamps. Costs what it holds. The owner can be used for the next transaction.
+    pub fn release_all(&self) {
+        let me = &self.inner;
+        let held = std::mem::take(&mut *me.held.lock());
+        let mut granted = Vec::new();
+        for hash in &held.records {
+            self.table.release_record_by_hash(me, *hash, &mut granted);
+        }
+        for tree in &held.gaps {
+            tree.release_gaps(me, &mut granted);
+        }
+        let trx = me.trx.load(Relaxed);
+        if trx != 0 {
+            self.table.trx_waits.finished(TrxId(trx), &mut granted);
+            me.trx.store(0, Relaxed);
+        }
+        me.weight.store(0, Relaxed);
+        if me.blocks.load(Relaxed) && me.uses.lock().is_empty() {
+            me.blocks.store(false, Relaxed);
+        }
+        Owner::wake_all(&granted);
+        if held.records.capacity() > 0 && held.records.capacity() <= 256 {
+            // Keep the memory for the next transaction.
+            let mut records = held.records;
+            records.clear();
+            me.held.lock().records = records;
+        }
+    }
+}
+
+impl Drop for LockOwner {
+    fn drop(&mut self) {
+        self.release_all();
+        self.mdl_release_everything();
+        self.table.forget_owner(self.inner.id);
+    }
+}

@@ -1,0 +1,193 @@
+//! The lock table: sharded record queues, the trees' counters, the list of owners.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+
+use gannet_base::sync::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, SeqCst},
+};
+use gannet_base::sync::{Arc, Mutex, MutexGuard, Weak};
+use gannet_base::{CachePadded, TreeId};
+
+use crate::LockOwner;
+use crate::gaps::GapSet;
+use crate::graph::Graph;
+use crate::mdl::MdlRegistry;
+use crate::owner::Owner;
+use crate::record::RecordQueue;
+use crate::trx::TrxWaits;
+
+const SHARDS: usize = 256;
+
+/// Record hashes are well mixed already.
+#[derive(Default)]
+pub(crate) struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = self.0.rotate_left(8) ^ b as u64;
+        }
+    }
+
+    fn write_u64(&mut self, v: u64) {
+        self.0 = v;
+    }
+}
+
+/// Queues by hash; those of equal hash are chained.
+pub(crate) type Shard = HashMap<u64, RecordQueue, BuildHasherDefault<Identity>>;
+
+/// All row and metadata locks of a store.
+pub struct LockTable {
+    shards: Box<[CachePadded<Mutex<Shard>>]>,
+    seed: u64,
+    pub(crate) trx_waits: TrxWaits,
+    pub(crate) graph: Graph,
+    pub(crate) mdl: MdlRegistry,
+    trees: Mutex<HashMap<TreeId, Weak<TreeLocks>>>,
+    owners: Mutex<HashMap<u64, Weak<Owner>>>,
+    next_owner: AtomicU64,
+}
+
+/// The explicit locks of one tree: kept in the tree's handle, so that writers look with one load.
+pub struct TreeLocks {
+    id: TreeId,
+    /// Record locks held or waited for. Raised before the lock is entered, lowered after it is gone.
+    pub(crate) records: AtomicUsize,
+    /// Gap intervals. Raised before the interval is entered.
+    pub(crate) gaps: AtomicUsize,
+    pub(crate) gap_set: Mutex<GapSet>,
+}
+
+/// Orders a writer's latching of the leaf before its look at a counter.
+///
+/// The writer latches (a read-modify-write), then loads the counter; the locker raises the counter (a read-modify-write),
+/// then reads the leaf. One of them must see the other, which needs full barriers on both sides; on x86 a
+/// read-modify-write is one.
+#[inline(always)]
+fn after_latch() {
+    #[cfg(target_arch = "x86_64")]
+    gannet_base::sync::atomic::compiler_fence(SeqCst);
+    #[cfg(not(target_arch = "x86_64"))]
+    gannet_base::sync::atomic::fence(SeqCst);
+}
+
+/// The locker's side of [`after_latch`].
+#[inline(always)]
+pub(crate) fn after_counter() {
+    gannet_base::sync::atomic::fence(SeqCst);
+}
+
+impl TreeLocks {
+    /// The tree.
+    pub fn id(&self) -> TreeId {
+        self.id
+    }
+
+    /// True when no record lock exists or is waited for in this tree. One load; call it under the leaf's exclusive
+    /// latch: a locker raises the counter before it reads the row.
+    #[inline]
+    pub fn no_records(&self) -> bool {
+        after_latch();
+        self.records.load(Acquire) == 0
+    }
+
+    /// True when no gap of this tree is locked. One load, under the leaf's exclusive latch.
+    #[inline]
+    pub fn no_gaps(&self) -> bool {
+        after_latch();
+        self.gaps.load(Acquire) == 0
+    }
+}
+
+impl LockTable {
+    /// An empty table.
+    pub fn new() -> Arc<LockTable> {
+        Arc::new(LockTable {
+            shards: (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Shard::default()))).collect(),
+            // Keys come from clients: nobody should be able to choose colliding ones.
+            seed: std::hash::RandomState::new().hash_one(0u64),
+            trx_waits: TrxWaits::new(),
+            graph: Graph::new(),
+            mdl: MdlRegistry::default(),
+            trees: Mutex::new(HashMap::new()),
+            owners: Mutex::new(HashMap::new()),
+            next_owner: AtomicU64::new(1),
+        })
+    }
+
+    /// A new owner. `thread_id` is what introspection shows (the connection id; 0 for background work).
+    pub fn owner(self: &Arc<Self>, thread_id: u64) -> LockOwner {
+        let id = self.next_owner.fetch_add(1, Relaxed);
+        let inner = Arc::new(Owner::new(id, thread_id));
+        self.owners.lock().insert(id, Arc::downgrade(&inner));
+        LockOwner { table: self.clone(), inner }
+    }
+
+    pub(crate) fn forget_owner(&self, id: u64) {
+        self.owners.lock().remove(&id);
+    }
+
+    /// All owners that exist.
+    pub(crate) fn owners(&self) -> Vec<Arc<Owner>> {
+        self.owners.lock().values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The locks of a tree; the same for all callers as long as one of them keeps it.
+    pub fn tree(&self, tree: TreeId) -> Arc<TreeLocks> {
+        let mut trees = self.trees.lock();
+        if let Some(found) = trees.get(&tree).and_then(Weak::upgrade) {
+            return found;
+        }
+        if trees.len() >= 64 && trees.len().is_power_of_two() {
+            trees.retain(|_, t| t.strong_count() > 0);
+        }
+        let made = Arc::new(TreeLocks {
+            id: tree,
+            records: AtomicUsize::new(0),
+            gaps: AtomicUsize::new(0),
+            gap_set: Mutex::new(GapSet::default()),
+        });
+        trees.insert(tree, Arc::downgrade(&made));
+        made
+    }
+
+    pub(crate) fn trees(&self) -> Vec<Arc<TreeLocks>> {
+        self.trees.lock().values().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
+        // The map inside a shard uses the lowest and the highest bits.
+        self.shards[(hash >> 40) as usize % SHARDS].lock()
+    }
+
+    pub(crate) fn all_shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
+        self.shards.iter().map(|s| s.lock())
+    }
+
+    /// A well mixed hash of tree and key: 8 bytes a step, folded 128-bit products (as in wyhash, Wang Yi).
+    pub(crate) fn hash(&self, tree: TreeId, key: &[u8]) -> u64 {
+        fn fold(a: u64, b: u64) -> u64 {
+            let product = a as u128 * b as u128;
+            product as u64 ^ (product >> 64) as u64
+        }
+        const K0: u64 = 0xa076_1d64_78bd_642f;
+        const K1: u64 = 0xe703_7ed1_a0b4_28db;
+        let mut hash = fold(self.seed ^ tree.get(), K0);
+        let mut chunks = key.chunks_exact(8);
+        for chunk in &mut chunks {
+            let mut word = [0; 8];
+            word.copy_from_slice(chunk);
+            hash = fold(hash ^ u64::from_le_bytes(word), K1);
+        }
+        let mut word = [0; 8];
+        word[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+        fold(hash ^ u64::from_le_bytes(word), K1 ^ key.len() as u64)
+    }
+}

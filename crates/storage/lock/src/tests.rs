@@ -1,0 +1,632 @@
+//! Locks between threads: named situations, deadlocks, storms.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use gannet_base::sync::Arc;
+use gannet_base::{TreeId, TrxId};
+
+use crate::Mode::{Exclusive, Shared};
+use crate::*;
+
+const LONG: Wait = Wait::For(Duration::from_secs(8));
+const SHORT: Wait = Wait::For(Duration::from_millis(30));
+const NEW: Granted = Granted { waited: false, before: None };
+
+fn setup(n: usize) -> (Arc<LockTable>, Arc<TreeLocks>, Vec<LockOwner>) {
+    let table = LockTable::new();
+    let tree = table.tree(TreeId(7));
+    let owners = (0..n).map(|i| table.owner(i as u64 + 100)).collect();
+    (table, tree, owners)
+}
+
+/// Runs `f` on another thread and returns when its owner waits.
+fn waiting<'s, T: Send + 's>(
+    s: &'s Scope<'s, '_>,
+    owner: &'s LockOwner,
+    f: impl FnOnce() -> T + Send + 's,
+) -> ScopedJoinHandle<'s, T> {
+    let t = s.spawn(f);
+    until(|| owner.is_waiting() && owner.table.graph.waiting().iter().any(|o| Arc::ptr_eq(o, &owner.inner)));
+    t
+}
+
+fn until(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it never happens");
+        std::thread::yield_now();
+    }
+}
+
+fn waited(before: Option<Mode>) -> Result<Granted, LockError> {
+    Ok(Granted { waited: true, before })
+}
+
+#[test]
+fn modes_and_release() {
+    let (table, tree, o) = setup(3);
+    assert!(tree.no_records());
+    assert_eq!(o[0].lock_record(&tree, b"k", Shared, Wait::No), Ok(NEW));
+    assert_eq!(o[1].lock_record(&tree, b"k", Shared, Wait::No), Ok(NEW));
+    assert_eq!(o[2].lock_record(&tree, b"k", Exclusive, Wait::No), Err(LockError::WouldWait));
+    assert_eq!(o[2].lock_record(&tree, b"k", Exclusive, SHORT), Err(LockError::Timeout));
+    assert!(!tree.no_records());
+    assert!(o[2].record_blocked(&tree, b"k", Exclusive));
+    assert!(!o[2].record_blocked(&tree, b"k", Shared));
+    assert!(!o[2].record_blocked(&tree, b"other", Exclusive));
+    o[0].release_all();
+    assert_eq!(o[1].lock_record(&tree, b"k", Exclusive, Wait::No), Ok(Granted { waited: false, before: Some(Shared) }));
+    assert_eq!(o[1].lock_record(&tree, b"k", Shared, Wait::No), Ok(Granted { waited: false, before: Some(Exclusive) }));
+    assert_eq!(o[1].record_mode(&tree, b"k"), Some(Exclusive));
+    assert_eq!(o[1].record_count(), 1);
+    assert_eq!(o[2].lock_record(&tree, b"k", Shared, Wait::No), Err(LockError::WouldWait));
+    o[1].release_all();
+    assert!(tree.no_records());
+    assert!(table.locks(10).is_empty());
+    assert_eq!(o[1].record_mode(&tree, b"k"), None);
+}
+
+#[test]
+fn trees_and_keys_are_apart() {
+    let (table, tree, o) = setup(2);
+    let other = table.tree(TreeId(8));
+    assert!(Arc::ptr_eq(&tree, &table.tree(TreeId(7))));
+    let _ = o[0].lock_record(&tree, b"k", Exclusive, Wait::No).unwrap();
+    assert_eq!(o[1].lock_record(&other, b"k", Exclusive, Wait::No), Ok(NEW));
+    assert_eq!(o[1].lock_record(&tree, b"kk", Exclusive, Wait::No), Ok(NEW));
+    assert_eq!(o[1].lock_record(&tree, b"", Exclusive, Wait::No), Ok(NEW));
+    assert!(other.no_gaps() && !other.no_records());
+}
+
+#[test]
+fn a_waiting_writer_holds_back_later_readers() {
+    let (_table, tree, o) = setup(4);
+    let order = AtomicUsize::new(0);
+    std::thread::scope(|s| {
+        let _ = o[0].lock_record(&tree, b"k", Shared, Wait::No).unwrap();
+        let w = waiting(s, &o[1], || {
+            let got = o[1].lock_record(&tree, b"k", Exclusive, LONG);
+            assert_eq!(order.fetch_add(1, SeqCst), 0);
+            got
+        });
+        assert_eq!(o[2].lock_record(&tree, b"k", Shared, Wait::No), Err(LockError::WouldWait));
+        assert!(o[3].record_blocked(&tree, b"k", Shared), "a writer under its latch does not barge in either");
+        let r = waiting(s, &o[2], || {
+            let got = o[2].lock_record(&tree, b"k", Shared, LONG);
+            assert_eq!(order.fetch_add(1, SeqCst), 1);
+            got
+        });
+        // Who holds it already is not held back.
+        assert_eq!(o[0].lock_record(&tree, b"k", Shared, Wait::No).unwrap().before, Some(Shared));
+        o[0].release_all();
+        assert_eq!(w.join().unwrap(), waited(None));
+        assert!(o[2].is_waiting());
+        o[1].release_all();
+        assert_eq!(r.join().unwrap(), waited(None));
+    });
+}
+
+#[test]
+fn giving_up_lets_those_behind_through() {
+    let (_table, tree, o) = setup(3);
+    std::thread::scope(|s| {
+        let _ = o[0].lock_record(&tree, b"k", Shared, Wait::No).unwrap();
+        let writer =
+            waiting(s, &o[1], || o[1].lock_record(&tree, b"k", Exclusive, Wait::For(Duration::from_millis(300))));
+        let reader = waiting(s, &o[2], || o[2].lock_record(&tree, b"k", Shared, LONG));
+        assert_eq!(writer.join().unwrap(), Err(LockError::Timeout));
+        assert_eq!(reader.join().unwrap(), waited(None));
+        assert!(o[1].is_free());
+    });
+    assert_eq!(o[0].lock_record(&tree, b"k", Exclusive, SHORT), Err(LockError::Timeout));
+    o[2].release_all();
+    assert_eq!(o[0].lock_record(&tree, b"k", Exclusive, SHORT).unwrap().before, Some(Shared));
+}
+
+#[test]
+fn interruption_ends_a_wait() {
+    let (_table, tree, o) = setup(2);
+    let _ = o[0].lock_record(&tree, b"k", Exclusive, Wait::No).unwrap();
+    let (tx, rx) = std::sync::mpsc::channel();
+    std::thread::scope(|s| {
+        let t = waiting(s, &o[1], || {
+            tx.send(gannet_runtime::context()).unwrap();
+            o[1].lock_record(&tree, b"k", Shared, LONG)
+        });
+        rx.recv().unwrap().interrupt(gannet_runtime::Interrupt::Query);
+        assert_eq!(t.join().unwrap(), Err(LockError::Killed));
+    });
+    assert!(!o[1].is_waiting());
+}
+
+#[test]
+fn raising_goes_in_front_and_two_raises_are_a_deadlock() {
+    let (table, tree, o) = setup(3);
+    o[0].set_weight(5);
+    o[1].set_weight(3);
+    std::thread::scope(|s| {
+        let _ = o[0].lock_record(&tree, b"k", Shared, Wait::No).unwrap();
+        let _ = o[1].lock_record(&tree, b"k", Shared, Wait::No).unwrap();
+        let stranger = waiting(s, &o[2], || o[2].lock_record(&tree, b"k", Exclusive, LONG));
+        let first = waiting(s, &o[0], || o[0].lock_record(&tree, b"k", Exclusive, LONG));
+        // The second raise closes the cycle and is the cheaper one.
+        assert_eq!(o[1].lock_record(&tree, b"k", Exclusive, LONG), Err(LockError::Deadlock));
+        assert_eq!(o[1].record_mode(&tree, b"k"), Some(Shared), "rolled back only when the caller does it");
+        o[1].release_all();
+        assert_eq!(first.join().unwrap(), waited(Some(Shared)));
+        assert_eq!(o[0].record_mode(&tree, b"k"), Some(Exclusive));
+        o[0].release_all();
+        assert_eq!(stranger.join().unwrap(), waited(None));
+    });
+    let report = table.last_deadlock().unwrap();
+    assert_eq!(report.members.len(), 2);
+    let victim = report.members.iter().find(|m| m.victim).unwrap();
+    assert_eq!((victim.party.thread, victim.weight), (101, 3));
+    o[2].release_all();
+    assert!(tree.no_records());
+}
+
+/// Three owners, each holding one key and wanting the next one's; the last to ask closes the cycle.
+fn three_way(weights: [u64; 3], victim: usize) {
+    let (table, tree, o) = setup(3);
+    let keys = [b"a", b"b", b"c"];
+    for i in 0..3 {
+        o[i].set_weight(weights[i]);
+        o[i].set_trx(TrxId(i as u64 + 1));
+        let _ = o[i].lock_record(&tree, keys[i], Exclusive, Wait::No).unwrap();
+    }
+    let ask = |i: usize| {
+        let got = o[i].lock_record(&tree, keys[(i + 1) % 3], Exclusive, LONG);
+        o[i].release_all();
+        got.is_ok()
+    };
+    std::thread::scope(|s| {
+        let a = waiting(s, &o[0], || ask(0));
+        let b = waiting(s, &o[1], || ask(1));
+        let got = [ask(2), b.join().unwrap(), a.join().unwrap()];
+        let want = [victim != 2, victim != 1, victim != 0];
+        assert_eq!(got, want, "weights {weights:?}");
+    });
+    assert_eq!(table.last_deadlock().unwrap().members.len(), 3);
+    assert!(table.locks(10).is_empty() && table.waits().is_empty());
+}
+
+#[test]
+fn the_cheapest_member_of_a_cycle_is_the_victim() {
+    three_way([1, 2, 3], 0);
+    three_way([2, 1, 3], 1);
+    three_way([3, 2, 1], 2);
+    // All the same: the youngest transaction.
+    three_way([4, 4, 4], 2);
+}
+
+#[test]
+fn a_bystander_in_the_same_queue_is_not_rolled_back() {
+    let (table, tree, o) = setup(3);
+    // 0 holds a and b's holder is 2; 1 (cheapest) only stands in line for b.
+    o[0].set_weight(10);
+    o[1].set_weight(0);
+    o[2].set_weight(5);
+    std::thread::scope(|s| {
+        let _ = o[0].lock_record(&tree, b"a", Exclusive, Wait::No).unwrap();
+        let _ = o[2].lock_record(&tree, b"b", Exclusive, Wait::No).unwrap();
+        let bystander = waiting(s, &o[1], || o[1].lock_record(&tree, b"b", Exclusive, LONG));
+        let zero = waiting(s, &o[0], || o[0].lock_record(&tree, b"b", Exclusive, LONG));
+        assert_eq!(o[2].lock_record(&tree, b"a", Exclusive, LONG), Err(LockError::Deadlock));
+        assert!(o[1].is_waiting());
+        o[2].release_all();
+        assert_eq!(bystander.join().unwrap(), waited(None));
+        o[1].release_all();
+        assert_eq!(zero.join().unwrap(), waited(None));
+    });
+    assert_eq!(table.last_deadlock().unwrap().members.len(), 2);
+}
+
+#[test]
+fn waiting_for_a_transaction() {
+    let (table, tree, o) = setup(3);
+    let active = AtomicBool::new(true);
+    o[0].set_trx(TrxId(9));
+    assert_eq!(o[1].wait_trx(TrxId(9), || false, Wait::No), Ok(()));
+    assert_eq!(o[1].wait_trx(TrxId(9), || false, LONG), Ok(()));
+    assert_eq!(o[1].wait_trx(TrxId(9), || true, Wait::No), Err(LockError::WouldWait));
+    assert_eq!(o[1].wait_trx(TrxId(9), || true, SHORT), Err(LockError::Timeout));
+    std::thread::scope(|s| {
+        // In line for the row: the first waits for the stamp, the second for the first.
+        let first = waiting(s, &o[1], || {
+            assert_eq!(o[1].lock_record(&tree, b"k", Exclusive, LONG), Ok(NEW));
+            o[1].wait_trx(TrxId(9), || active.load(SeqCst), LONG)
+        });
+        let second = waiting(s, &o[2], || o[2].lock_record(&tree, b"k", Exclusive, LONG));
+        let waits = table.waits();
+        assert_eq!(waits.len(), 2);
+        assert_eq!(waits[0].waits_for, LockKind::Transaction(TrxId(9)));
+        assert_eq!(waits[0].blockers[0].thread, 100);
+        assert_eq!((waits[1].party.thread, waits[1].blockers[0].thread), (102, 101));
+        active.store(false, SeqCst);
+        o[0].release_all();
+        assert_eq!(first.join().unwrap(), Ok(()));
+        assert!(o[2].is_waiting());
+        o[1].release_all();
+        assert_eq!(second.join().unwrap(), waited(None));
+    });
+}
+
+#[test]
+fn a_deadlock_through_a_stamp() {
+    let (_table, tree, o) = setup(2);
+    o[0].set_trx(TrxId(1));
+    o[0].set_weight(9);
+    o[1].set_trx(TrxId(2));
+    o[1].set_weight(1);
+    std::thread::scope(|s| {
+        // Both have stamped rows; 1 waits for 2's stamp, 2 then for 1's.
+        let one = waiting(s, &o[0], || {
+            let _ = o[0].lock_record(&tree, b"b", Exclusive, LONG).unwrap();
+            o[0].wait_trx(TrxId(2), || true, LONG)
+        });
+        let _ = o[1].lock_record(&tree, b"a", Exclusive, LONG).unwrap();
+        assert_eq!(o[1].wait_trx(TrxId(1), || true, LONG), Err(LockError::Deadlock));
+        o[1].release_all();
+        assert_eq!(one.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn ends_of_transactions_are_not_missed() {
+    let (_table, _tree, o) = setup(2);
+    const ROUNDS: u64 = 3000;
+    let active: Vec<_> = (0..ROUNDS).map(|_| AtomicBool::new(true)).collect();
+    let (o0, o1) = (&o[0], &o[1]);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            for i in 0..ROUNDS {
+                o0.set_trx(TrxId(i + 1));
+                active[i as usize].store(false, SeqCst);
+                o0.release_all();
+            }
+        });
+        s.spawn(|| {
+            for i in 0..ROUNDS {
+                assert_eq!(o1.wait_trx(TrxId(i + 1), || active[i as usize].load(SeqCst), LONG), Ok(()));
+            }
+        });
+    });
+}
+
+#[test]
+fn gaps_stop_inserts_of_others_only() {
+    let (table, tree, o) = setup(3);
+    assert!(tree.no_gaps());
+    o[0].lock_gap(&tree, Cut::After(b"b"), Cut::Before(b"f"));
+    o[1].lock_gap(&tree, Cut::After(b"d"), Cut::Max);
+    assert!(!tree.no_gaps() && tree.no_records());
+    let blocked = |o: &LockOwner, k: &[u8]| o.insert_blocked(&tree, k);
+    assert!(!blocked(&o[2], b"b") && blocked(&o[2], b"ba") && blocked(&o[2], b"e"));
+    assert!(!blocked(&o[0], b"c") && blocked(&o[1], b"c"));
+    assert!(blocked(&o[0], b"e") && blocked(&o[0], b"f") && blocked(&o[0], b"zzz"));
+    assert!(!blocked(&o[1], b"zzz") && !blocked(&o[1], b"f") && blocked(&o[2], b"f"));
+    assert_eq!(o[2].wait_insert(&tree, b"c", Wait::No), Err(LockError::WouldWait));
+    assert_eq!(o[2].wait_insert(&tree, b"c", SHORT), Err(LockError::Timeout));
+    assert_eq!(o[2].wait_insert(&tree, b"a", Wait::No), Ok(()));
+    std::thread::scope(|s| {
+        let t = waiting(s, &o[2], || o[2].wait_insert(&tree, b"e", LONG));
+        assert_eq!(table.waits()[0].blockers.len(), 2);
+        o[0].release_all();
+        assert!(o[2].is_waiting(), "two have it");
+        o[1].release_gaps();
+        assert_eq!(t.join().unwrap(), Ok(()));
+    });
+    assert!(tree.no_gaps());
+    // An empty interval locks nothing.
+    o[0].lock_gap(&tree, Cut::After(b"x"), Cut::Before(b"a"));
+    assert!(tree.no_gaps() && o[0].is_free());
+}
+
+#[test]
+fn adjacent_gaps_become_one() {
+    let (table, tree, o) = setup(1);
+    let key = |i: u32| i.to_be_bytes();
+    for i in (0..1000).chain((1500..2000).rev()) {
+        o[0].lock_gap(&tree, Cut::After(&key(i)), Cut::After(&key(i + 1)));
+    }
+    assert_eq!(table.locks(100).len(), 2);
+    o[0].lock_gap(&tree, Cut::Before(&key(900)), Cut::Before(&key(1600)));
+    let kind =
+        LockKind::Gap { tree: TreeId(7), low: Some((key(0).to_vec(), true)), high: Some((key(2000).to_vec(), true)) };
+    assert_eq!(table.locks(100).into_iter().map(|l| l.kind).collect::<Vec<_>>(), [kind]);
+    o[0].lock_gap(&tree, Cut::Min, Cut::Max);
+    assert_eq!(table.locks(100).len(), 1);
+}
+
+#[test]
+fn the_insert_insert_deadlock_of_next_key_locks() {
+    // Both lock the same gap, then both insert into it: InnoDB's classic.
+    let (_table, tree, o) = setup(2);
+    o[0].set_weight(2);
+    std::thread::scope(|s| {
+        for o in &o {
+            o.lock_gap(&tree, Cut::Min, Cut::Max);
+        }
+        let zero = waiting(s, &o[0], || o[0].wait_insert(&tree, b"5", LONG));
+        assert_eq!(o[1].wait_insert(&tree, b"6", LONG), Err(LockError::Deadlock));
+        o[1].release_all();
+        assert_eq!(zero.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn a_gap_taken_while_an_insert_waits_counts_for_deadlocks() {
+    let (_table, tree, o) = setup(3);
+    o[0].set_weight(2);
+    o[2].set_weight(9);
+    std::thread::scope(|s| {
+        let _ = o[0].lock_record(&tree, b"k", Exclusive, Wait::No).unwrap();
+        o[1].lock_gap(&tree, Cut::Min, Cut::Max);
+        let zero = waiting(s, &o[0], || o[0].wait_insert(&tree, b"5", LONG));
+        // The first holder of the gap goes; another came meanwhile, which then waits for 0.
+        o[2].lock_gap(&tree, Cut::Min, Cut::Max);
+        let two = s.spawn(|| o[2].lock_record(&tree, b"k", Exclusive, LONG));
+        assert_eq!(zero.join().unwrap(), Err(LockError::Deadlock));
+        o[0].release_all();
+        assert_eq!(two.join().unwrap(), waited(None));
+    });
+}
+
+#[test]
+fn unlocking_goes_back_to_what_was_held_before() {
+    let (_table, tree, o) = setup(2);
+    let s = o[0].lock_record(&tree, b"k", Shared, Wait::No).unwrap();
+    let x = o[0].lock_record(&tree, b"k", Exclusive, Wait::No).unwrap();
+    o[0].unlock_record(&tree, b"k", x.before);
+    assert_eq!(o[0].record_mode(&tree, b"k"), Some(Shared));
+    assert_eq!(o[1].lock_record(&tree, b"k", Shared, Wait::No), Ok(NEW));
+    o[0].unlock_record(&tree, b"k", s.before);
+    assert!(o[0].is_free());
+    o[0].unlock_record(&tree, b"k", None);
+    o[0].unlock_record(&tree, b"none", None);
+    std::thread::scope(|scope| {
+        let t = waiting(scope, &o[0], || o[0].lock_record(&tree, b"k", Exclusive, LONG));
+        o[1].unlock_record(&tree, b"k", None);
+        assert_eq!(t.join().unwrap(), waited(None));
+    });
+    o[0].release_all();
+    assert!(tree.no_records());
+}
+
+#[test]
+fn a_kept_record_stays_locked_without_its_stamp() {
+    let (_table, tree, o) = setup(2);
+    o[0].keep_record(&tree, b"k");
+    o[0].keep_record(&tree, b"k");
+    assert_eq!(o[1].lock_record(&tree, b"k", Shared, Wait::No), Err(LockError::WouldWait));
+    assert_eq!(o[0].record_count(), 1);
+    o[0].release_all();
+    assert!(tree.no_records());
+}
+
+#[test]
+fn a_hot_row_is_handed_over_one_by_one() {
+    const WAITERS: usize = 200;
+    let (_table, tree, o) = setup(WAITERS + 1);
+    let inside = AtomicUsize::new(0);
+    let turns = AtomicUsize::new(0);
+    let _ = o[0].lock_record(&tree, b"hot", Exclusive, Wait::No).unwrap();
+    std::thread::scope(|s| {
+        for o in &o[1..] {
+            let (tree, inside, turns) = (&tree, &inside, &turns);
+            s.spawn(move || {
+                assert_eq!(o.lock_record(tree, b"hot", Exclusive, LONG).unwrap().before, None);
+                assert_eq!(inside.fetch_add(1, SeqCst), 0);
+                turns.fetch_add(1, SeqCst);
+                inside.fetch_sub(1, SeqCst);
+                o.release_all();
+            });
+        }
+        until(|| o[1..].iter().all(|o| o.is_waiting()));
+        o[0].release_all();
+    });
+    assert_eq!(turns.load(SeqCst), WAITERS);
+    assert!(tree.no_records());
+}
+
+#[test]
+fn random_transactions_of_many_threads() {
+    const THREADS: usize = 8;
+    const KEYS: usize = 6;
+    let (table, tree, o) = setup(THREADS);
+    // Who is inside: exclusive sets the high part, shared counts in the low part.
+    let state: Vec<_> = (0..KEYS).map(|_| AtomicU64::new(0)).collect();
+    let (deadlocks, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    const X: u64 = 1 << 32;
+    std::thread::scope(|s| {
+        for (t, o) in o.iter().enumerate() {
+            let (tree, state, deadlocks, done, table) = (&tree, &state, &deadlocks, &done, &table);
+            s.spawn(move || {
+                let mut seed = t as u64 + 1;
+                let mut random = move |n: usize| {
+                    seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    (seed >> 33) as usize % n
+                };
+                for round in 0..1500u64 {
+                    let mut mine: [Option<Mode>; KEYS] = [None; KEYS];
+                    o.set_trx(TrxId(round * THREADS as u64 + t as u64 + 1));
+                    let mut ok = true;
+                    for step in 0..random(4) + 1 {
+                        o.set_weight(step as u64);
+                        let k = random(KEYS);
+                        let mode = if random(2) == 0 { Shared } else { Exclusive };
+                        let wait = if random(8) == 0 { Wait::No } else { LONG };
+                        match o.lock_record(tree, &[k as u8], mode, wait) {
+                            Ok(got) => {
+                                assert_eq!(got.before, mine[k]);
+                                let now = mine[k].max(Some(mode));
+                                if now != mine[k] {
+                                    if mine[k] == Some(Shared) {
+                                        state[k].fetch_sub(1, SeqCst);
+                                    }
+                                    let add = if now == Some(Exclusive) { X } else { 1 };
+                                    let before = state[k].fetch_add(add, SeqCst);
+                                    assert!(if add == X { before == 0 } else { before < X }, "{before:x}");
+                                    mine[k] = now;
+                                }
+                            }
+                            Err(LockError::WouldWait) => {}
+                            Err(LockError::Deadlock) => {
+                                deadlocks.fetch_add(1, SeqCst);
+                                ok = false;
+                                break;
+                            }
+                            Err(e) => panic!("{e}: {:#?}", (table.waits(), table.locks(100))),
+                        }
+                    }
+                    for (k, m) in mine.iter().enumerate() {
+                        match m {
+                            Some(Shared) => _ = state[k].fetch_sub(1, SeqCst),
+                            Some(Exclusive) => _ = state[k].fetch_sub(X, SeqCst),
+                            None => {}
+                        }
+                    }
+                    o.release_all();
+                    done.fetch_add(ok as usize, SeqCst);
+                }
+            });
+        }
+    });
+    assert!(done.load(SeqCst) > 0 && deadlocks.load(SeqCst) > 0);
+    assert!(tree.no_records() && table.locks(10).is_empty() && table.waits().is_empty());
+}
+
+const TX: MdlDuration = MdlDuration::Transaction;
+const ST: MdlDuration = MdlDuration::Statement;
+
+#[test]
+fn metadata_locks_by_mode() {
+    use MdlMode::*;
+    let modes = [Read, Write, NoWrite, Upgradable, Exclusive];
+    // MySQL's matrix for SR, SW, SRO, SU, X: row held, column asked.
+    let allowed = [
+        [true, true, true, true, false],
+        [true, true, false, true, false],
+        [true, false, true, true, false],
+        [true, true, true, false, false],
+        [false; 5],
+    ];
+    let (table, _tree, o) = setup(2);
+    let t = table.mdl_object(1, "db.t");
+    assert_eq!(t, table.mdl_object(1, "db.t"));
+    assert_ne!(t, table.mdl_object(2, "db.u"));
+    for (i, held) in modes.into_iter().enumerate() {
+        for (j, asked) in modes.into_iter().enumerate() {
+            o[0].mdl_lock(t, held, TX, Wait::No).unwrap();
+            let got = o[1].mdl_lock(t, asked, TX, Wait::No);
+            assert_eq!(got.is_ok(), allowed[i][j], "{held:?} then {asked:?}");
+            assert_eq!(table.metadata_locks().len(), 1 + allowed[i][j] as usize);
+            o[0].mdl_end_transaction();
+            o[1].mdl_end_transaction();
+            assert!(table.metadata_locks().is_empty());
+        }
+    }
+}
+
+#[test]
+fn ddl_waits_for_users_and_holds_back_new_ones() {
+    let (table, _tree, o) = setup(4);
+    let t = table.mdl_object(1, "db.t");
+    let other = table.mdl_object(2, "db.u");
+    o[0].mdl_lock(t, MdlMode::Read, TX, Wait::No).unwrap();
+    o[1].mdl_lock(t, MdlMode::Write, ST, Wait::No).unwrap();
+    std::thread::scope(|s| {
+        let ddl = waiting(s, &o[2], || o[2].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
+        assert_eq!(o[3].mdl_lock(t, MdlMode::Read, TX, Wait::No), Err(LockError::WouldWait));
+        assert_eq!(o[3].mdl_lock(other, MdlMode::Write, TX, Wait::No), Ok(()));
+        // A user goes on using what it has, also more strongly.
+        assert_eq!(o[0].mdl_lock(t, MdlMode::Read, TX, Wait::No), Ok(()));
+        assert_eq!(o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No), Ok(()));
+        let reader = waiting(s, &o[3], || o[3].mdl_lock(t, MdlMode::Read, TX, LONG));
+        o[1].mdl_end_statement();
+        assert!(o[2].is_waiting());
+        o[0].mdl_end_statement();
+        assert!(o[2].is_waiting());
+        o[0].mdl_end_transaction();
+        assert_eq!(ddl.join().unwrap(), Ok(()));
+        assert!(o[3].is_waiting());
+        o[2].mdl_downgrade(t, MdlMode::Upgradable);
+        assert_eq!(reader.join().unwrap(), Ok(()));
+        assert_eq!(o[2].mdl_lock(t, MdlMode::Exclusive, TX, SHORT), Err(LockError::Timeout));
+        assert_eq!(o[0].mdl_lock(t, MdlMode::Read, TX, Wait::No), Ok(()), "the flags are down again");
+    });
+}
+
+#[test]
+fn more_tables_than_slots() {
+    let (table, _tree, o) = setup(2);
+    let objects: Vec<_> = (0..40).map(|i| table.mdl_object(i, &format!("t{i}"))).collect();
+    for &t in &objects {
+        o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
+    }
+    for &t in &objects {
+        assert_eq!(o[1].mdl_lock(t, MdlMode::Exclusive, TX, Wait::No), Err(LockError::WouldWait));
+    }
+    assert_eq!(table.metadata_locks().len(), 40);
+    o[0].mdl_end_transaction();
+    for &t in &objects {
+        o[1].mdl_lock(t, MdlMode::Exclusive, TX, Wait::No).unwrap();
+    }
+    drop(o);
+    assert!(table.metadata_locks().is_empty());
+    table.mdl_forget(0);
+    assert_eq!(table.mdl_object(99, "again"), objects[0]);
+}
+
+#[test]
+fn a_deadlock_of_rows_and_metadata() {
+    let (table, tree, o) = setup(3);
+    let t = table.mdl_object(1, "db.t");
+    for (o, w) in o.iter().zip([7, 8, 1]) {
+        o.set_weight(w);
+    }
+    // 0 uses t and wants a row of 1; 2 (DDL) wants t; 1 wants to use t.
+    o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
+    let _ = o[1].lock_record(&tree, b"r", Exclusive, Wait::No).unwrap();
+    std::thread::scope(|s| {
+        let ddl = waiting(s, &o[2], || o[2].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
+        let zero = waiting(s, &o[0], || o[0].lock_record(&tree, b"r", Exclusive, LONG));
+        assert_eq!(o[1].mdl_lock(t, MdlMode::Read, TX, LONG), Ok(()), "the DDL was the cheapest");
+        assert_eq!(ddl.join().unwrap(), Err(LockError::Deadlock));
+        o[1].release_all();
+        assert_eq!(zero.join().unwrap(), waited(None));
+    });
+}
+
+#[test]
+fn metadata_storm() {
+    const THREADS: usize = 6;
+    let (table, _tree, o) = setup(THREADS);
+    let objects = [table.mdl_object(1, "a"), table.mdl_object(2, "b")];
+    let inside = [AtomicU64::new(0), AtomicU64::new(0)];
+    std::thread::scope(|s| {
+        for (t, o) in o.iter().enumerate() {
+            let inside = &inside;
+            s.spawn(move || {
+                for i in 0..4000usize {
+                    let k = (i + t) % 2;
+                    if t == 0 && i % 8 == 0 {
+                        o.mdl_lock(objects[k], MdlMode::Exclusive, TX, LONG).unwrap();
+                        assert_eq!(inside[k].load(SeqCst), 0);
+                        std::hint::spin_loop();
+                        assert_eq!(inside[k].load(SeqCst), 0);
+                    } else {
+                        o.mdl_lock(objects[k], MdlMode::Write, TX, LONG).unwrap();
+                        inside[k].fetch_add(1, SeqCst);
+                        inside[k].fetch_sub(1, SeqCst);
+                    }
+                    o.mdl_end_transaction();
+                }
+            });
+        }
+    });
+    assert!(table.metadata_locks().is_empty());
+}

@@ -1,0 +1,270 @@
+//! Intervals of cuts in a treap (Seidel and Aragon, 1996), each subtree knowing its greatest upper end: finding the
+//! intervals over a key costs O(log n + found).
+
+use std::cmp::Ordering;
+
+use gannet_base::sync::Arc;
+
+use crate::Cut;
+use crate::owner::Owner;
+
+/// A cut that owns its key. Field order gives the order of cuts.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum OwnedCut {
+    Min,
+    At(Arc<[u8]>, Side),
+    Max,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+impl OwnedCut {
+    pub(crate) fn new(cut: Cut<'_>) -> OwnedCut {
+        match cut {
+            Cut::Min => OwnedCut::Min,
+            Cut::Before(k) => OwnedCut::At(k.into(), Side::Before),
+            Cut::After(k) => OwnedCut::At(k.into(), Side::After),
+            Cut::Max => OwnedCut::Max,
+        }
+    }
+
+    pub(crate) fn cmp_cut(&self, other: Cut<'_>) -> Ordering {
+        let class = |c: &OwnedCut| match c {
+            OwnedCut::Min => 0,
+            OwnedCut::At(..) => 1,
+            OwnedCut::Max => 2,
+        };
+        let (other_class, key, side) = match other {
+            Cut::Min => (0, &[][..], Side::Before),
+            Cut::Before(k) => (1, k, Side::Before),
+            Cut::After(k) => (1, k, Side::After),
+            Cut::Max => (2, &[][..], Side::Before),
+        };
+        match self {
+            OwnedCut::At(own, own_side) if other_class == 1 => (**own).cmp(key).then(own_side.cmp(&side)),
+            _ => class(self).cmp(&other_class),
+        }
+    }
+}
+
+const NIL: u32 = u32::MAX;
+
+struct Node {
+    low: OwnedCut,
+    high: OwnedCut,
+    owner: Arc<Owner>,
+    priority: u64,
+    left: u32,
+    right: u32,
+    /// The node of this subtree with the greatest `high`.
+    reaches: u32,
+}
+
+pub(crate) struct Treap {
+    nodes: Vec<Option<Node>>,
+    free: Vec<u32>,
+    root: u32,
+    random: u64,
+}
+
+impl Default for Treap {
+    fn default() -> Self {
+        Treap { nodes: Vec::new(), free: Vec::new(), root: NIL, random: 0x9e37_79b9_7f4a_7c15 }
+    }
+}
+
+impl Treap {
+    fn node(&self, i: u32) -> &Node {
+        match &self.nodes[i as usize] {
+            Some(node) => node,
+            None => unreachable!("a link to a freed node"),
+        }
+    }
+
+    fn node_mut(&mut self, i: u32) -> &mut Node {
+        match &mut self.nodes[i as usize] {
+            Some(node) => node,
+            None => unreachable!("a link to a freed node"),
+        }
+    }
+
+    /// Computes `reaches` from the children.
+    fn update(&mut self, i: u32) {
+        let node = self.node(i);
+        let mut best = i;
+        for child in [node.left, node.right] {
+            if child != NIL {
+                let candidate = self.node(child).reaches;
+                if self.node(candidate).high > self.node(best).high {
+                    best = candidate;
+                }
+            }
+        }
+        self.node_mut(i).reaches = best;
+    }
+
+    fn merge(&mut self, a: u32, b: u32) -> u32 {
+        if a == NIL || b == NIL {
+            return if a == NIL { b } else { a };
+        }
+        if self.node(a).priority > self.node(b).priority {
+            let right = self.merge(self.node(a).right, b);
+            self.node_mut(a).right = right;
+            self.update(a);
+            a
+        } else {
+            let left = self.merge(a, self.node(b).left);
+            self.node_mut(b).left = left;
+            self.update(b);
+            b
+        }
+    }
+
+    /// Splits into those before `(low, owner)` and the rest.
+    fn split(&mut self, at: u32, low: &OwnedCut, owner: u64) -> (u32, u32) {
+        if at == NIL {
+            return (NIL, NIL);
+        }
+        let node = self.node(at);
+        if (&node.low, node.owner.id) < (low, owner) {
+            let (a, b) = self.split(node.right, low, owner);
+            self.node_mut(at).right = a;
+            self.update(at);
+            (at, b)
+        } else {
+            let (a, b) = self.split(node.left, low, owner);
+            self.node_mut(at).left = b;
+            self.update(at);
+            (a, at)
+        }
+    }
+
+    pub(crate) fn insert(&mut self, low: OwnedCut, high: OwnedCut, owner: Arc<Owner>) {
+        // xorshift64 (Marsaglia, 2003): balance only.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let (a, b) = self.split(self.root, &low, owner.id);
+        let node = Node { low, high, owner, priority: self.random, left: NIL, right: NIL, reaches: NIL };
+        let i = match self.free.pop() {
+            Some(i) => {
+                self.nodes[i as usize] = Some(node);
+                i
+            }
+            None => {
+                self.nodes.push(Some(node));
+                self.nodes.len() as u32 - 1
+            }
+        };
+        self.update(i);
+        let left = self.merge(a, i);
+        self.root = self.merge(left, b);
+    }
+
+    pub(crate) fn remove(&mut self, low: &OwnedCut, owner: u64) {
+        let (a, rest) = self.split(self.root, low, owner);
+        let (found, b) = self.split(rest, low, owner + 1);
+        if found != NIL {
+            self.nodes[found as usize] = None;
+            self.free.push(found);
+        }
+        self.root = self.merge(a, b);
+        if self.root == NIL {
+            // Give the memory back after a storm.
+            self.nodes.clear();
+            self.free.clear();
+        }
+    }
+
+    /// Calls `f` for the owners of all intervals over `key`, until it returns false.
+    pub(crate) fn over(&self, key: &[u8], mut f: impl FnMut(&Arc<Owner>) -> bool) {
+        let mut stack = vec![self.root];
+        while let Some(at) = stack.pop() {
+            if at == NIL {
+                continue;
+            }
+            let node = self.node(at);
+            if self.node(node.reaches).high.cmp_cut(Cut::After(key)).is_lt() {
+                continue;
+            }
+            stack.push(node.left);
+            if node.low.cmp_cut(Cut::Before(key)).is_le() {
+                if node.high.cmp_cut(Cut::After(key)).is_ge() && !f(&node.owner) {
+                    return;
+                }
+                stack.push(node.right);
+            }
+        }
+    }
+
+    /// All intervals, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&OwnedCut, &OwnedCut, &Arc<Owner>)> {
+        self.nodes.iter().flatten().map(|n| (&n.low, &n.high, &n.owner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_are_ordered() {
+        let cuts = [Cut::Min, Cut::Before(b""), Cut::After(b""), Cut::Before(b"a"), Cut::After(b"a"), Cut::Max];
+        for (i, a) in cuts.iter().enumerate() {
+            for (j, b) in cuts.iter().enumerate() {
+                assert_eq!(OwnedCut::new(*a).cmp_cut(*b), i.cmp(&j));
+                assert_eq!(OwnedCut::new(*a).cmp(&OwnedCut::new(*b)), i.cmp(&j));
+            }
+        }
+    }
+
+    #[test]
+    fn agrees_with_a_plain_list() {
+        let owners: Vec<_> = (0..5).map(|i| Arc::new(Owner::new(i, i))).collect();
+        let mut treap = Treap::default();
+        let mut list: Vec<(OwnedCut, OwnedCut, u64)> = Vec::new();
+        let mut seed = 99u64;
+        let mut random = move |n: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % n
+        };
+        let cut = |v: u64| {
+            let key = [(v / 2 % 60) as u8];
+            let side = if v.is_multiple_of(2) { Side::Before } else { Side::After };
+            match v {
+                0 => OwnedCut::Min,
+                121 => OwnedCut::Max,
+                _ => OwnedCut::At(key[..].into(), side),
+            }
+        };
+        for _ in 0..5000 {
+            let (a, b, o) = (random(121), random(122), random(5));
+            let (low, high) = (cut(a.min(b)), cut(a.max(b)));
+            if random(5) < 3 && !list.iter().any(|x| x.0 == low && x.2 == o) {
+                treap.insert(low.clone(), high.clone(), owners[o as usize].clone());
+                list.push((low, high, o));
+            } else if !list.is_empty() {
+                let gone = list.swap_remove(random(list.len() as u64) as usize);
+                treap.remove(&gone.0, gone.2);
+            }
+            let key = [random(60) as u8];
+            let mut found = Vec::new();
+            treap.over(&key, |owner| {
+                found.push(owner.id);
+                true
+            });
+            let covers = |x: &&(OwnedCut, OwnedCut, u64)| {
+                x.0.cmp_cut(Cut::Before(&key)).is_le() && x.1.cmp_cut(Cut::After(&key)).is_ge()
+            };
+            let mut want: Vec<_> = list.iter().filter(covers).map(|x| x.2).collect();
+            found.sort();
+            want.sort();
+            assert_eq!(found, want);
+            assert_eq!(treap.iter().count(), list.len());
+        }
+    }
+}

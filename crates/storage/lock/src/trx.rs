@@ -1,0 +1,103 @@
+//! Waiting for a transaction whose stamp is on a row.
+//!
+//! The waiter enters itself, then looks whether the transaction is still active; the transaction publishes its end, then
+//! looks whether anybody waits. One of them sees the other. A transaction nobody waits for pays one load.
+
+use std::collections::HashMap;
+
+use gannet_base::sync::atomic::{
+    AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+    fence,
+};
+use gannet_base::sync::{Arc, Mutex};
+use gannet_base::{CachePadded, TrxId};
+use gannet_runtime::Wait as WaitEvent;
+
+use crate::owner::{Owner, Target};
+use crate::{LockError, LockOwner, Wait};
+
+const SHARDS: usize = 64;
+
+#[derive(Default)]
+struct Shard {
+    /// Number of waiters in `map`.
+    count: AtomicUsize,
+    map: Mutex<HashMap<u64, Vec<Arc<Owner>>>>,
+}
+
+pub(crate) struct TrxWaits(Box<[CachePadded<Shard>]>);
+
+impl TrxWaits {
+    pub(crate) fn new() -> TrxWaits {
+        TrxWaits((0..SHARDS).map(|_| CachePadded::default()).collect())
+    }
+
+    fn shard(&self, trx: TrxId) -> &Shard {
+        &self.0[trx.get() as usize % SHARDS]
+    }
+
+    /// The transaction's end is published: whoever waits for it goes on.
+    pub(crate) fn finished(&self, trx: TrxId, granted: &mut Vec<Arc<Owner>>) {
+        let shard = self.shard(trx);
+        fence(SeqCst);
+        if shard.count.load(Relaxed) == 0 {
+            return;
+        }
+        let waiting = {
+            let mut map = shard.map.lock();
+            let waiting = map.remove(&trx.get()).unwrap_or_default();
+            shard.count.fetch_sub(waiting.len(), SeqCst);
+            waiting
+        };
+        granted.extend(waiting.into_iter().filter(|o| o.grant()));
+    }
+
+    pub(crate) fn anyone_waits_for(&self, trx: TrxId) -> bool {
+        let shard = self.shard(trx);
+        !trx.is_zero() && shard.count.load(SeqCst) > 0 && shard.map.lock().contains_key(&trx.get())
+    }
+
+    fn enter(&self, trx: TrxId, owner: &Arc<Owner>) {
+        let shard = self.shard(trx);
+        let mut map = shard.map.lock();
+        map.entry(trx.get()).or_default().push(owner.clone());
+        shard.count.fetch_add(1, SeqCst);
+    }
+
+    fn leave(&self, trx: TrxId, owner: &Arc<Owner>) {
+        let shard = self.shard(trx);
+        let mut map = shard.map.lock();
+        if let Some(waiting) = map.get_mut(&trx.get()) {
+            let before = waiting.len();
+            waiting.retain(|o| !Arc::ptr_eq(o, owner));
+            shard.count.fetch_sub(before - waiting.len(), SeqCst);
+            if waiting.is_empty() {
+                map.remove(&trx.get());
+            }
+        }
+    }
+}
+
+impl LockOwner {
+    /// Waits for the end of the transaction whose stamp is on a row. `active` tells whether it still runs; it is asked
+    /// after the wait is registered, so an end in between is not missed.
+    ///
+    /// Take the record's lock first: then only one waits here for each row, the others wait in line behind it.
+    pub fn wait_trx(&self, trx: TrxId, active: impl FnOnce() -> bool, wait: Wait) -> Result<(), LockError> {
+        let me = &self.inner;
+        let limit = match Self::limit(wait) {
+            Ok(limit) => limit,
+            Err(e) => return if active() { Err(e) } else { Ok(()) },
+        };
+        me.begin_wait(Target::Trx(trx));
+        self.table.trx_waits.enter(trx, me);
+        fence(SeqCst);
+        if !active() {
+            self.table.trx_waits.leave(trx, me);
+            me.no_wait();
+            return Ok(());
+        }
+        self.wait(WaitEvent::RowLock, limit, || self.table.trx_waits.leave(trx, me))
+    }
+}
