@@ -222,7 +222,11 @@ impl File {
     /// Writes each buffer at its own offset, many in flight at once. All are attempted; the first error is returned.
     pub fn write_many(&self, parts: &[(u64, &[u8])]) -> io::Result<()> {
         let Ok(fd) = self.real() else {
-            return parts.iter().map(|(offset, b)| self.write_at(b, *offset)).fold(Ok(()), |all, one| all.and(one));
+            let mut outcome = Ok(());
+            for (offset, b) in parts {
+                outcome = outcome.and(self.write_at(b, *offset));
+            }
+            return outcome;
         };
         let ops: Vec<Op> = parts
             .iter()
@@ -246,8 +250,11 @@ impl File {
     /// (`UnexpectedEof` where the file ends before).
     pub fn read_many(&self, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
         let Ok(fd) = self.real() else {
-            let one = |(offset, b): &mut (u64, &mut [u8])| self.read_exact_at(b, *offset);
-            return parts.iter_mut().map(one).fold(Ok(()), |all, one| all.and(one));
+            let mut outcome = Ok(());
+            for (offset, b) in parts {
+                outcome = outcome.and(self.read_exact_at(b, *offset));
+            }
+            return outcome;
         };
         let ops: Vec<Op> = parts
             .iter_mut()

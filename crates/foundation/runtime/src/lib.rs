@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+mod batch;
 mod buf;
 mod cx;
 mod fiber;

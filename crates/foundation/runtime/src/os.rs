@@ -4,6 +4,9 @@
 use std::io;
 use std::os::fd::RawFd;
 
+use gannet_telemetry::Wait;
+
+use crate::batch;
 use crate::cx::{Kind, kind};
 use crate::worker;
 
@@ -52,28 +55,36 @@ impl Op {
 
 /// Executes an operation, waiting without blocking other tasks: the count of bytes, or the error.
 pub(crate) fn perform(op: Op) -> io::Result<usize> {
-    let n = match kind() {
-        Kind::Fiber if !std::thread::panicking() => {
-            let mut result = [0];
-            worker::perform(&[op], &mut result);
-            result[0]
-        }
-        _ => op.execute(),
-    };
-    if n < 0 { Err(io::Error::from_raw_os_error(-n)) } else { Ok(n as usize) }
+    let mut result = [0];
+    measured(&op, || match kind() {
+        Kind::Fiber if !std::thread::panicking() => worker::perform(&[op], &mut result),
+        _ => result[0] = op.execute(),
+    });
+    if result[0] < 0 { Err(io::Error::from_raw_os_error(-result[0])) } else { Ok(result[0] as usize) }
 }
 
 /// Executes several operations, many in flight at once where that is possible; `results` gets one entry each, a byte
 /// count or a negated error number.
 pub(crate) fn perform_many(ops: &[Op], results: &mut Vec<i32>) {
     results.clear();
-    match kind() {
-        Kind::Fiber if !std::thread::panicking() => {
-            results.resize(ops.len(), 0);
-            worker::perform(ops, results);
-        }
-        _ => results.extend(ops.iter().map(Op::execute)),
-    }
+    let Some(first) = ops.first() else { return };
+    results.resize(ops.len(), 0);
+    measured(first, || match kind() {
+        Kind::Fiber if !std::thread::panicking() => worker::perform(ops, results),
+        _ if ops.len() > 1 && batch::perform(ops, results) => {}
+        _ => results.iter_mut().zip(ops).for_each(|(result, op)| *result = op.execute()),
+    });
+}
+
+/// Shows and records that the current task waits for a file.
+fn measured(op: &Op, f: impl FnOnce()) {
+    let why = match op {
+        Op::Read { .. } => Wait::FileRead,
+        Op::Write { .. } | Op::Writev { .. } => Wait::FileWrite,
+        Op::Sync { .. } => Wait::FileSync,
+        Op::Allocate { .. } => Wait::FileMeta,
+    };
+    crate::task::waiting(why, f);
 }
 
 /// Runs a closure that may block the thread for long (name look-ups, metadata of files, slow hashing) without holding

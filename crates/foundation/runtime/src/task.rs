@@ -247,6 +247,16 @@ impl ContextInner {
         let _ = self.route.task.set(Waker(task.clone()));
     }
 
+    /// Shows and records that the task waits while `f` runs.
+    fn wait(&self, why: Wait, f: impl FnOnce()) {
+        let start = now_ns();
+        self.waiting_since.store(start, Relaxed);
+        self.waiting.store(why as u32 + 1, Relaxed);
+        f();
+        self.waiting.store(0, Relaxed);
+        waited(why, now_ns().saturating_sub(start));
+    }
+
     #[inline]
     fn pending(&self) -> bool {
         self.flags.load(Relaxed) != 0 && self.masked.load(Relaxed) == 0
@@ -368,17 +378,15 @@ pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
     if kind != Kind::Sim && task.take_token() {
         return Unpark::Woken;
     }
-    let start = now_ns();
-    context.waiting_since.store(start, Relaxed);
-    context.waiting.store(why as u32 + 1, Relaxed);
-    let woken = match kind {
-        Kind::Thread | Kind::Unset => task.park_thread(deadline),
-        Kind::Fiber => worker::park(task, deadline),
-        Kind::Sim => sim::park(task, deadline),
-        Kind::Worker | Kind::SimScheduler => unreachable!("see above"),
-    };
-    context.waiting.store(0, Relaxed);
-    waited(why, now_ns().saturating_sub(start));
+    let mut woken = false;
+    context.wait(why, || {
+        woken = match kind {
+            Kind::Thread | Kind::Unset => task.park_thread(deadline),
+            Kind::Fiber => worker::park(task, deadline),
+            Kind::Sim => sim::park(task, deadline),
+            Kind::Worker | Kind::SimScheduler => unreachable!("see above"),
+        }
+    });
     if context.pending() {
         Unpark::Interrupted
     } else if woken {
@@ -386,6 +394,11 @@ pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
     } else {
         Unpark::TimedOut
     }
+}
+
+/// Shows and records that the current task, if it is one, waits while `f` runs.
+pub(crate) fn waiting(why: Wait, f: impl FnOnce()) {
+    if is_task(kind()) { with_context(|c| c.wait(why, f)) } else { f() }
 }
 
 /// Lets other tasks of this worker run. On a plain thread: gives up the processor.

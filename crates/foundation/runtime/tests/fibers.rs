@@ -184,7 +184,7 @@ fn exercise(path: std::path::PathBuf, direct: bool) {
     gannet_runtime::fs::sync_dir(path.parent().unwrap()).unwrap();
     let to = path.with_extension("moved");
     gannet_runtime::fs::rename(&path, &to).unwrap();
-    assert_eq!(gannet_runtime::fs::read_dir(path.parent().unwrap()).unwrap(), [to.clone()]);
+    assert_eq!(gannet_runtime::fs::read_dir(path.parent().unwrap()).unwrap(), std::slice::from_ref(&to));
     gannet_runtime::fs::remove_file(&to).unwrap();
     assert!(!gannet_runtime::fs::exists(&to).unwrap());
 }

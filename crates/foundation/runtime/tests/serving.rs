@@ -241,7 +241,6 @@ fn large_requests_and_slow_readers() {
 #[test]
 fn kill_statement_and_connection() {
     all_ways(|o| {
-        let workers = o.is_some();
         let server = start(o, u32::MAX);
         let mut c = server.connect();
         c.write_all(b"hang\n").unwrap();
@@ -262,15 +261,13 @@ fn kill_statement_and_connection() {
         context.interrupt(Interrupt::Connection);
         assert_eq!(line(&mut c), "interrupted");
         assert_eq!(c.read(&mut [0]).unwrap(), 0);
-        if workers {
-            // A client that vanishes during a statement interrupts it.
-            let mut c = server.connect();
-            c.write_all(b"hang\n").unwrap();
-            let context = server.seen.contexts.lock().unwrap()[2].clone();
-            eventually("it waits", || context.waiting().is_some());
-            drop(c);
-            eventually("noticed", || server.seen.interrupted.load(SeqCst) == 3);
-        }
+        // A client that vanishes during a statement interrupts it.
+        let mut c = server.connect();
+        c.write_all(b"hang\n").unwrap();
+        let context = server.seen.contexts.lock().unwrap()[2].clone();
+        eventually("it waits", || context.waiting().is_some());
+        drop(c);
+        eventually("noticed", || server.seen.interrupted.load(SeqCst) == 3);
         server.stop();
     });
 }
@@ -320,4 +317,60 @@ fn shutdown_interrupts_statements() {
     assert_eq!(busy.read(&mut [0]).unwrap(), 0);
     assert_eq!(idle.read(&mut [0]).unwrap(), 0);
     assert_eq!(seen.closed.load(SeqCst), 2);
+}
+
+/// Clients that do anything at any time: the server neither hangs nor loses a connection's end.
+#[test]
+fn chaos() {
+    all_ways(|o| {
+        let mode = o.clone();
+        let server = start(o, u32::MAX);
+        let at = server.at;
+        let clients: Vec<_> = (0..4u64)
+            .map(|seed| {
+                std::thread::spawn(move || {
+                    let mut state = seed + 1;
+                    let mut random = move |n: u64| {
+                        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                        (state >> 33) % n
+                    };
+                    for _ in 0..60 {
+                        let mut c = TcpStream::connect(at).unwrap();
+                        c.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+                        for _ in 0..random(6) {
+                            let request: &[u8] = match random(9) {
+                                0 => b"hang\n",
+                                1 => b"panic\n",
+                                2 => b"get 20000\n",
+                                3 => b"put 100000\nabc",
+                                4 => b"sleep 2\n",
+                                5 => b"half a li",
+                                6 => b"quit\n",
+                                _ => b"a\nb\nc\nd\n",
+                            };
+                            if c.write_all(request).is_err() {
+                                break;
+                            }
+                            if random(2) == 0 {
+                                let _ = c.set_read_timeout(Some(Duration::from_millis(1)));
+                                let _ = c.read(&mut [0; 5000]);
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        clients.into_iter().for_each(|c| c.join().unwrap());
+        let stuck = || {
+            let contexts = server.seen.contexts.lock().unwrap();
+            contexts.iter().filter_map(|c| Some((c.waiting()?.0, c.pending()))).collect::<Vec<_>>()
+        };
+        let until = Instant::now() + Duration::from_secs(10);
+        while server.seen.closed.load(SeqCst) < 240 {
+            assert!(Instant::now() < until, "{:?}: {} closed, {:?}", mode, server.seen.closed.load(SeqCst), stuck());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        server.connect();
+        server.stop();
+    });
 }

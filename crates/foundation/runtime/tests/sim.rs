@@ -117,8 +117,7 @@ fn locks_and_spins_do_not_hang() {
             let mut s = slots.lock().clone();
             s.sort();
             assert!(s.iter().all(|&s| s < 16));
-            let total = *m.lock();
-            total
+            *m.lock()
         });
         assert_eq!(total, 80);
     }

@@ -245,12 +245,15 @@ impl DigestHandle {
 pub struct StatementStats {
     max_digests: AtomicUsize,
     max_text: usize,
-    shards: [CachePadded<RwLock<HashMap<(Digest, String), DigestHandle>>>; SHARDS],
+    shards: [CachePadded<RwLock<Shard>>; SHARDS],
     size: AtomicUsize,
     others: DigestHandle,
 }
 
 const SHARDS: usize = 16;
+
+/// By digest and default database.
+type Shard = HashMap<(Digest, String), DigestHandle>;
 
 impl StatementStats {
     /// An empty store for at most `max_digests` digests whose texts are cut to `max_text` bytes.

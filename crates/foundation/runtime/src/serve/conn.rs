@@ -113,7 +113,8 @@ impl Conn {
         &mut self.out
     }
 
-    /// Sends the output buffer and empties it. Parks this task only, while the client is slow.
+    /// Sends the output buffer and empties it. Parks this task only, while the client is slow: on a worker at most what
+    /// two flushes gave is on its way, and an error may be reported by the next call.
     ///
     /// # Errors
     /// `TimedOut` after the deadline, `Interrupted` when killed, `BrokenPipe` and the like when the peer is gone.

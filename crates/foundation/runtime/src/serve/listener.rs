@@ -41,11 +41,19 @@ pub struct ListenerOptions {
     pub backlog: i32,
     /// Stack of a connection's own thread in bytes (lazily used).
     pub thread_stack: usize,
+    /// Connections served by threads of their own at most; further ones are closed at once. Each needs a slot of its
+    /// own, of which there are [`crate::MAX_SLOTS`]. Services that know a limit refuse politely before.
+    pub max_threads: usize,
 }
 
 impl Default for ListenerOptions {
     fn default() -> Self {
-        ListenerOptions { handling: ThreadHandling::default(), backlog: 4096, thread_stack: 1 << 20 }
+        ListenerOptions {
+            handling: ThreadHandling::default(),
+            backlog: 4096,
+            thread_stack: 1 << 20,
+            max_threads: crate::MAX_SLOTS - 128,
+        }
     }
 }
 
@@ -208,7 +216,10 @@ fn start_thread(
     context: TaskContext,
     service: Box<dyn super::Service>,
 ) {
-    shared.open.fetch_add(1, Ordering::Relaxed);
+    if shared.open.fetch_add(1, Ordering::Relaxed) >= options.max_threads {
+        shared.open.fetch_sub(1, Ordering::Relaxed);
+        return count(Counter::ConnectionErrorsMaxConnections);
+    }
     let s = shared.clone();
     let started = std::thread::Builder::new().name("conn".into()).stack_size(options.thread_stack).spawn(move || {
         thread::run(fd, peer, context, service);

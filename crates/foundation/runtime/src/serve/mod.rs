@@ -4,6 +4,7 @@ mod conn;
 mod listener;
 pub(crate) mod socket;
 mod thread;
+mod watch;
 
 pub(crate) use conn::Link;
 pub use conn::{Conn, Peer};

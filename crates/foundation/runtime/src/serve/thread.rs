@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::conn::{Conn, Link, Peer, RECV_CHUNK};
-use super::{Next, Ready, Service, socket};
+use super::{Next, Ready, Service, socket, watch};
 use crate::task::TaskContext;
 use crate::{cx, now_ns, sim};
 
@@ -17,6 +17,7 @@ pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dy
     let fd = Arc::new(fd);
     // From now on a kill ends the thread's wait for the client too.
     context.0.route.set_socket(Some(fd.clone()));
+    let _watched = watch::add(&fd, &context);
     let link = Link::Thread { fd, recv_timeout: None, send_timeout: None };
     run_on_task(service, Conn::new(peer, context.clone(), link));
     context.0.route.set_socket(None);
@@ -27,6 +28,8 @@ pub(crate) fn run_on_task(mut service: Box<dyn Service>, mut conn: Conn) {
     let served = catch_unwind(AssertUnwindSafe(|| serve(&mut *service, &mut conn)));
     if let Err(panic) = served {
         super::log_panic("serving a connection", &*panic);
+        // Half a reply helps nobody.
+        conn.out.clear();
     }
     let closed = catch_unwind(AssertUnwindSafe(|| {
         let _mask = crate::mask_interrupts();

@@ -31,10 +31,12 @@ pub(crate) struct WorkerConn {
     pub(super) fiber: Cell<*const Fiber>,
     /// Received while being served.
     pending: RefCell<Vec<u8>>,
-    /// A reception is with the kernel (ring), or the socket may hold bytes not yet read (epoll: the opposite).
+    /// With the ring: a reception is with the kernel.
     receiving: Cell<bool>,
+    /// With epoll: the socket may hold bytes not yet read.
     readable: Cell<bool>,
-    writable: Cell<bool>,
+    /// Epoll has announced the peer's end: the socket is read until it comes.
+    ended: Cell<bool>,
     eof: Cell<bool>,
     /// Why the socket cannot be used any more: an errno.
     error: Cell<i32>,
@@ -94,7 +96,7 @@ impl Worker {
             pending: RefCell::default(),
             receiving: Cell::new(false),
             readable: Cell::new(false),
-            writable: Cell::new(true),
+            ended: Cell::new(false),
             eof: Cell::new(false),
             error: Cell::new(0),
             awaits: Cell::new(false),
@@ -132,7 +134,7 @@ impl Worker {
         let wc = unsafe { c.as_ref() };
         debug_assert!(wc.fiber.get().is_null());
         // SAFETY: no fiber serves it, so the worker owns both.
-        let ready = unsafe { (*wc.service.get()).ready((*wc.conn.get()).buffered()) };
+        let ready = unsafe { look(&mut **wc.service.get(), &*wc.conn.get()) };
         match ready {
             Ready::NeedMore => self.become_idle(c),
             Ready::Serve => {
@@ -249,18 +251,18 @@ impl Worker {
         }
     }
 
-    pub(super) fn on_ready(&self, key: usize, readable: bool, writable: bool) {
+    pub(super) fn on_ready(&self, key: usize, readable: bool, writable: bool, ended: bool) {
         let c = NonNull::new(key as *mut WorkerConn).expect("a connection");
         // SAFETY: with epoll a connection is freed by `release` only after this batch of events (see there).
         let wc = unsafe { c.as_ref() };
         if wc.closing.get() && !wc.send_inflight.get() {
             return;
         }
-        if writable {
-            wc.writable.set(true);
-            if wc.send_inflight.get() {
-                self.continue_send(c);
-            }
+        if ended {
+            wc.ended.set(true);
+        }
+        if writable && wc.send_inflight.get() {
+            self.continue_send(c);
         }
         if readable && !wc.closing.get() {
             wc.readable.set(true);
@@ -279,8 +281,9 @@ impl Worker {
             }
             let mut chunk = self.take_buffer();
             let n = socket::recv(&wc.fd, &mut chunk, CHUNK, libc::MSG_DONTWAIT);
-            // Less than asked for: the socket is empty, and the next arrival is a new edge (epoll(7)).
-            if matches!(n, Ok(n) if n < CHUNK) {
+            // Less than asked for: the socket is empty, and the next arrival is a new edge (epoll(7)). The end has been
+            // announced with the last bytes, so it has to be read now.
+            if matches!(n, Ok(n) if n < CHUNK) && !wc.ended.get() {
                 wc.readable.set(false);
             }
             match n {
@@ -318,7 +321,6 @@ impl Worker {
         wc.sent.set(done);
         *wc.sending.borrow_mut() = bytes;
         wc.send_inflight.set(true);
-        wc.writable.set(false);
         self.send_rest(wc);
     }
 
@@ -356,7 +358,7 @@ impl Worker {
         while wc.sent.get() < wc.sending.borrow().len() {
             match socket::send(&wc.fd, &wc.sending.borrow()[wc.sent.get()..], libc::MSG_DONTWAIT) {
                 Ok(n) => wc.sent.set(wc.sent.get() + n),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return wc.writable.set(false),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
                 Err(e) => {
                     wc.error.set(e.raw_os_error().unwrap_or(libc::EIO));
                     break;
@@ -487,6 +489,14 @@ impl Worker {
     }
 }
 
+/// Asks the service what the received bytes are; a panic means no more of them.
+fn look(service: &mut dyn Service, conn: &Conn) -> Ready {
+    catch_unwind(AssertUnwindSafe(|| service.ready(conn.buffered()))).unwrap_or_else(|panic| {
+        log_panic("reading a request", &*panic);
+        Ready::Close
+    })
+}
+
 fn wake_if_waiting(wc: &WorkerConn) {
     if wc.awaits.get() && !wc.fiber.get().is_null() {
         // SAFETY: the fiber that serves a connection is alive.
@@ -518,7 +528,7 @@ pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>) {
         if conn.buffered().is_empty() && !wc.eof.get() {
             return worker.become_idle(c);
         }
-        match service.ready(conn.buffered()) {
+        match look(service, conn) {
             Ready::Serve => {
                 if conn.out.capacity() == 0 {
                     conn.out = worker.take_buffer();
@@ -622,13 +632,13 @@ pub(crate) fn fill(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<usize>
     }
 }
 
-/// [`Conn::flush`] for a connection on a worker: returns when the kernel has taken all.
+/// [`Conn::flush`] for a connection on a worker: starts to send, when what was sent before is out. So a statement
+/// produces the next part of its result while one part is under way, and no more.
 pub(crate) fn flush(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<()> {
     // SAFETY: as in `fill`.
     let wc = unsafe { c.as_ref() };
     let worker = super::fiber::worker();
     send_all(worker, wc, conn)?;
-    wait_for_send(wc, conn.deadline)?;
     conn.out = worker.take_buffer();
     Ok(())
 }

@@ -17,8 +17,8 @@ pub(crate) enum Event {
     Received { key: usize, result: i32, buffer: Option<u16>, more: bool },
     /// A send ended.
     Sent { key: usize, result: i32 },
-    /// Epoll says that a socket can be read or written.
-    Ready { key: usize, readable: bool, writable: bool },
+    /// Epoll says that a socket can be read or written, or that its end can be read.
+    Ready { key: usize, readable: bool, writable: bool, ended: bool },
 }
 
 /// How bytes are received on the ring.
@@ -39,6 +39,7 @@ pub enum SendMode {
     Ring,
 }
 
+#[expect(clippy::large_enum_variant, reason = "one a worker")]
 pub(crate) enum Driver {
     Ring(Ring),
     Epoll(Epoll),
@@ -138,6 +139,7 @@ impl Epoll {
                 Event::Ready {
                     key: key as usize,
                     readable: hung || mask & (libc::EPOLLIN | libc::EPOLLRDHUP) != 0,
+                    ended: hung || mask & libc::EPOLLRDHUP != 0,
                     writable: hung || mask & libc::EPOLLOUT != 0,
                 }
             });

@@ -25,6 +25,7 @@ use driver::{Driver, Epoll, Event};
 pub use driver::{RecvMode, SendMode};
 pub(crate) use fiber::{Fiber, Job, park};
 use ring::Ring;
+pub(crate) use ring::entry;
 
 use crate::cx::{CX, Kind};
 use crate::os::Op;
@@ -127,8 +128,11 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts the workers.
+    /// Starts the workers. Not inside a simulation, where tasks need none: an error of kind `Unsupported`.
     pub fn start(options: WorkerOptions) -> io::Result<Workers> {
+        if crate::cx::simulated() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let count = match options.count {
             0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
             n => n,
@@ -423,7 +427,7 @@ impl Worker {
             }
             Event::Received { key, result, buffer, more } => self.on_received(key, result, buffer, more),
             Event::Sent { key, result } => self.on_sent(key, result),
-            Event::Ready { key, readable, writable } => self.on_ready(key, readable, writable),
+            Event::Ready { key, readable, writable, ended } => self.on_ready(key, readable, writable, ended),
         }
     }
 

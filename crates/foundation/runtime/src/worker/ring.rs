@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
+use io_uring::types::{BufRingEntry, Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
 use super::driver::{Event, RecvMode};
@@ -34,6 +34,8 @@ pub(crate) struct Ring {
     mail: RawFd,
     mail_buf: Box<Cell<u64>>,
     mail_armed: Cell<bool>,
+    /// Completions taken to make room for submissions.
+    early: RefCell<Vec<(u64, i32, u32)>>,
     buffers: BufRing,
     mode: RecvMode,
 }
@@ -48,16 +50,14 @@ impl Ring {
             setup(&mut b);
             b.build(ENTRIES)
         };
-        // Completions are then run only when this thread asks for them, without interrupting it.
-        let ring = build(|b| {
+        // Completions are then run only when this thread asks for them, without interrupting it. Kernels that refuse
+        // (before 6.1) may not know multishot reception either.
+        let (ring, mode) = match build(|b| {
             b.setup_single_issuer().setup_defer_taskrun();
-        })
-        .or_else(|_| {
-            build(|b| {
-                b.setup_coop_taskrun();
-            })
-        })
-        .or_else(|_| build(|_| {}))?;
+        }) {
+            Ok(ring) => (ring, mode),
+            Err(_) => (build(|_| {})?, RecvMode::Oneshot),
+        };
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -68,7 +68,15 @@ impl Ring {
             buffers.give_back(id);
         }
         let mail_buf = Box::new(Cell::new(0));
-        Ok(Ring { ring: RefCell::new(ring), mail, mail_buf, mail_armed: Cell::new(false), buffers, mode })
+        Ok(Ring {
+            ring: RefCell::new(ring),
+            mail,
+            mail_buf,
+            mail_armed: Cell::new(false),
+            early: RefCell::default(),
+            buffers,
+            mode,
+        })
     }
 
     fn push(&self, entry: squeue::Entry) {
@@ -78,8 +86,10 @@ impl Ring {
             if unsafe { ring.submission().push(&entry) }.is_ok() {
                 return;
             }
-            // Full: hand over what is there. Errors are transient (EAGAIN, EBUSY: completions first); retry.
-            let _ = ring.submit();
+            // Full: hand over what is there. Errors are transient and ask to take completions first.
+            if ring.submit().is_err() {
+                self.early.borrow_mut().extend(ring.completion().map(|c| (c.user_data(), c.result(), c.flags())));
+            }
         }
     }
 
@@ -88,25 +98,7 @@ impl Ring {
     /// # Safety
     /// What the operation points to must stay valid until its event has come.
     pub(crate) unsafe fn start(&self, op: &Op, key: usize) {
-        let entry = match *op {
-            Op::Read { fd, ptr, len, offset } => opcode::Read::new(Fd(fd), ptr, len as u32).offset(offset).build(),
-            Op::Write { fd, ptr, len, offset } => opcode::Write::new(Fd(fd), ptr, len as u32).offset(offset).build(),
-            Op::Writev { fd, iov, count, offset } => {
-                opcode::Writev::new(Fd(fd), iov, count as u32).offset(offset).build()
-            }
-            Op::Sync { fd, data_only } => {
-                let flags = if data_only {
-                    io_uring::types::FsyncFlags::DATASYNC
-                } else {
-                    io_uring::types::FsyncFlags::empty()
-                };
-                opcode::Fsync::new(Fd(fd)).flags(flags).build()
-            }
-            Op::Allocate { fd, mode, offset, len } => {
-                opcode::Fallocate::new(Fd(fd), len).offset(offset).mode(mode).build()
-            }
-        };
-        self.push(entry.user_data(key as u64 | OP));
+        self.push(entry(op).user_data(key as u64 | OP));
     }
 
     /// Starts reception on a socket.
@@ -152,6 +144,8 @@ impl Ring {
             let entry = opcode::Read::new(Fd(self.mail), self.mail_buf.as_ptr().cast(), 8).build();
             self.push(entry.user_data(MAIL));
         }
+        let early = self.early.take();
+        let timeout = if early.is_empty() { timeout } else { Some(0) };
         let mut ring = self.ring.borrow_mut();
         // Errors: EINTR and EBUSY ask to look at the completions, ETIME is the timeout. None loses a request.
         let _ = match timeout {
@@ -167,8 +161,8 @@ impl Ring {
                 ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&ts))
             }
         };
-        for c in ring.completion() {
-            let (data, result, flags) = (c.user_data(), c.result(), c.flags());
+        let completions = ring.completion().map(|c| (c.user_data(), c.result(), c.flags()));
+        for (data, result, flags) in early.into_iter().chain(completions) {
             let key = (data & !TAG) as usize;
             match data & TAG {
                 MAIL => {
@@ -186,6 +180,20 @@ impl Ring {
                 _ => {}
             }
         }
+    }
+}
+
+/// A file operation as the kernel takes it.
+pub(crate) fn entry(op: &Op) -> squeue::Entry {
+    match *op {
+        Op::Read { fd, ptr, len, offset } => opcode::Read::new(Fd(fd), ptr, len as u32).offset(offset).build(),
+        Op::Write { fd, ptr, len, offset } => opcode::Write::new(Fd(fd), ptr, len as u32).offset(offset).build(),
+        Op::Writev { fd, iov, count, offset } => opcode::Writev::new(Fd(fd), iov, count as u32).offset(offset).build(),
+        Op::Sync { fd, data_only } => {
+            let flags = if data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
+            opcode::Fsync::new(Fd(fd)).flags(flags).build()
+        }
+        Op::Allocate { fd, mode, offset, len } => opcode::Fallocate::new(Fd(fd), len).offset(offset).mode(mode).build(),
     }
 }
 
