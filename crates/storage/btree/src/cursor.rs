@@ -133,8 +133,7 @@ impl Cursor {
         };
         loop {
             self.load(next.as_deref().map_or(Target::First, Target::Key))?;
-            if self.low < self.high {
-                self.pos = self.low;
+            if self.pos < self.high {
                 self.at = At::Entry;
                 self.assemble_key();
                 return Ok(true);
@@ -157,8 +156,8 @@ impl Cursor {
         };
         loop {
             self.load(next.as_deref().map_or(Target::Last, Target::Below))?;
-            if self.low < self.high {
-                self.pos = self.high - 1;
+            if self.pos > self.low {
+                self.pos -= 1;
                 self.at = At::Entry;
                 self.assemble_key();
                 return Ok(true);
@@ -199,7 +198,8 @@ impl Cursor {
         self.key.extend_from_slice(node.suffix_bytes(self.pos));
     }
 
-    /// Copies the leaf for `target` and finds which of its entries are in the range.
+    /// Copies the leaf for `target` and finds which of its entries are in the range, and where a step forward (or with
+    /// [`Target::Below`] and [`Target::Last`] backward, from there on down) begins.
     fn load(&mut self, target: Target<'_>) -> Result<(), Error> {
         let (tree, leaf, notes, scan) = (&self.tree, &mut self.leaf, &mut self.notes, self.scan);
         let priority = if scan { Priority::Scan } else { Priority::Normal };
@@ -220,13 +220,17 @@ impl Cursor {
         self.key.clear();
         let node = Node(&*self.leaf);
         let (lower, upper) = (self.notes.bounds.lower.get(), self.notes.bounds.upper.get());
-        self.low = match &self.from {
-            Some(from) if lower.is_none_or(|lower| lower < &from[..]) => node.search(from).0,
-            _ => 0,
-        };
-        self.high = match &self.to {
-            Some(to) if upper.is_none_or(|upper| upper > &to[..]) => node.search(to).0,
-            _ => node.count(),
+        let first = |key: &[u8]| if lower.is_none_or(|lower| lower < key) { node.search(key).0 } else { 0 };
+        let end = |key: &[u8]| if upper.is_none_or(|upper| upper > key) { node.search(key).0 } else { node.count() };
+        self.low = self.from.as_deref().map_or(0, first);
+        self.high = self.to.as_deref().map_or(node.count(), end);
+        // The leaf may reach further back than the last one ended, if leaves were merged since: what was shown is not
+        // shown again (INV-BT-6).
+        self.pos = match target {
+            Target::Key(key) => first(key).max(self.low),
+            Target::Below(key) => end(key).min(self.high),
+            Target::First => self.low,
+            Target::Last => self.high,
         };
         Ok(())
     }

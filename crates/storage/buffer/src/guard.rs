@@ -70,6 +70,14 @@ impl<'p> OptimisticGuard<'p> {
         let frame = pool.arena.frame(no) as *const u64;
         sched_point();
         if SHARED_READS {
+            // Only this build's readers could starve a writer: they stand back for a while.
+            let mut backoff = Backoff::new();
+            for _ in 0..4 * PATIENCE {
+                if pool.impatient.load(Relaxed) == 0 {
+                    break;
+                }
+                backoff.wait();
+            }
             let version = acquire_shared(word, no)?;
             return Ok(OptimisticGuard { pool, frame, state: word, version, no });
         }
@@ -122,6 +130,7 @@ impl<'p> OptimisticGuard<'p> {
     /// Takes the exclusive latch if nothing has changed since the guard was taken; then all that was read is right too.
     pub fn upgrade(self) -> Result<ExclusiveGuard<'p>, Stop> {
         let (pool, word, no, seen) = (self.pool, self.state, self.no, self.version);
+        let _impatient = SHARED_READS.then(|| Impatient::new(pool));
         let sharers = if SHARED_READS { UNLOCKED + 1 } else { UNLOCKED };
         let mut backoff = Backoff::new();
         for _ in 0..PATIENCE {
@@ -143,6 +152,22 @@ impl<'p> OptimisticGuard<'p> {
             backoff.wait();
         }
         Err(Stop::Restart)
+    }
+}
+
+/// A writer is waiting while readers take shared latches.
+struct Impatient<'p>(&'p Pool);
+
+impl<'p> Impatient<'p> {
+    fn new(pool: &'p Pool) -> Self {
+        pool.impatient.fetch_add(1, Relaxed);
+        Impatient(pool)
+    }
+}
+
+impl Drop for Impatient<'_> {
+    fn drop(&mut self) {
+        self.0.impatient.fetch_sub(1, Relaxed);
     }
 }
 
@@ -253,6 +278,7 @@ impl<'p> ExclusiveGuard<'p> {
         if no.0 >= pool.arena.pages() {
             return Err(Stop::Fault(no));
         }
+        let _impatient = SHARED_READS.then(|| Impatient::new(pool));
         let word = pool.arena.state(no);
         let mut backoff = Backoff::new();
         loop {

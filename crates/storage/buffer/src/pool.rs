@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gannet_base::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::*};
+use gannet_base::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 use gannet_base::sync::{Arc, Backoff, Mutex, OnceLock};
 use gannet_base::{CachePadded, Lsn, PAGE_SIZE, PageNo, slot};
 use gannet_page::{Corrupt, PageBuf};
@@ -114,6 +114,8 @@ pub struct Pool {
     starved: Mutex<Vec<Waker>>,
     pub(crate) cleaner: Cleaner,
     poison: OnceLock<Arc<str>>,
+    /// Writers waiting for a latch, in the build whose readers take shared latches.
+    pub(crate) impatient: AtomicU32,
     store_id: [u8; 16],
 }
 
@@ -177,6 +179,7 @@ impl Pool {
                 task: Mutex::new(None),
             },
             poison: OnceLock::new(),
+            impatient: AtomicU32::new(0),
             store_id: options.store_id,
         });
         if let Some(redo) = redo {

@@ -1,0 +1,142 @@
+//! Many tasks on one tree: writers with keys of their own, readers and scanners over all of them, eviction and sweeps.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{Rng, Store, store};
+use gannet_btree::Tree;
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A key of writer `who`: the writers' keys are mixed throughout the tree.
+fn key(rng: &mut Rng, who: u64, keys: u64) -> Vec<u8> {
+    let n = rng.below(keys);
+    let mut k = format!("{:06}", n * 7919 % keys).into_bytes();
+    k.push(who as u8);
+    k.extend(std::iter::repeat_n(b'.', (n % 5) as usize * 20));
+    k
+}
+
+/// A value says which key it belongs to.
+fn value(rng: &mut Rng, key: &[u8]) -> Vec<u8> {
+    let mut v = key.to_vec();
+    v.extend(std::iter::repeat_n(rng.0 as u8, rng.below(300) as usize));
+    v
+}
+
+fn write(tree: &Tree, seed: u64, who: u64, keys: u64, steps: usize) -> Model {
+    let mut rng = Rng(seed);
+    let mut model = Model::new();
+    let mut out = Vec::new();
+    for step in 0..steps {
+        let k = key(&mut rng, who, keys);
+        if step / (steps / 5).max(1) % 2 == 1 {
+            let k = model.range(k.clone()..).next().map_or(k.clone(), |(k, _)| k.clone());
+            assert_eq!(tree.delete(&k).unwrap(), model.remove(&k).is_some());
+        } else {
+            let v = value(&mut rng, &k);
+            assert_eq!(tree.put(&k, &v).unwrap(), model.insert(k.clone(), v).is_some());
+        }
+        out.clear();
+        assert_eq!(tree.lookup(&k, &mut out).unwrap().then_some(&out), model.get(&k), "own write is not seen");
+    }
+    model
+}
+
+fn check_entry(k: &[u8], v: &[u8]) {
+    assert!(v.starts_with(k), "a value of another key: {k:?} {v:?}");
+}
+
+fn read(tree: &Tree, seed: u64, writers: u64, keys: u64, stop: impl Fn(u64) -> bool) {
+    let mut rng = Rng(seed);
+    let mut cursor = tree.cursor();
+    let mut out = Vec::new();
+    let mut round = 0;
+    while !stop(round) {
+        round += 1;
+        let who = rng.below(writers);
+        let k = key(&mut rng, who, keys);
+        match rng.below(4) {
+            0 => {
+                cursor.set_range(Some(&k), None);
+                let mut before = k;
+                for _ in 0..rng.below(200) {
+                    if !cursor.next().unwrap() {
+                        break;
+                    }
+                    assert!(cursor.key() >= &before[..], "a scan goes back");
+                    check_entry(cursor.key(), cursor.value());
+                    before = cursor.key().to_vec();
+                }
+            }
+            1 => {
+                cursor.set_range(None, Some(&k));
+                let mut after = k;
+                for _ in 0..rng.below(200) {
+                    if !cursor.prev().unwrap() {
+                        break;
+                    }
+                    assert!(cursor.key() < &after[..], "a backward scan goes forward");
+                    check_entry(cursor.key(), cursor.value());
+                    after = cursor.key().to_vec();
+                }
+            }
+            _ => {
+                out.clear();
+                if tree.lookup(&k, &mut out).unwrap() {
+                    check_entry(&k, &out);
+                }
+            }
+        }
+    }
+}
+
+fn finish(s: &Store, tree: &Tree, models: Vec<Model>) {
+    let model: Model = models.into_iter().flatten().collect();
+    let mut entries = model.iter();
+    let check =
+        tree.check_tree(|k, v| assert_eq!(entries.next().map(|(k, v)| (&k[..], &v[..])), Some((k, v)))).unwrap();
+    assert_eq!((check.entries as usize, check.other_pages), (model.len(), 0));
+    s.pool.flush_all().unwrap();
+    assert_eq!(s.pool.status().pages_dirty, 0);
+}
+
+#[test]
+fn threads() {
+    for (frames, keys) in [(64, 3000), (4000, 3000), (200, 100)] {
+        let s = store(frames);
+        s.pool.start_cleaner();
+        let tree = Tree::create(&s.pool).unwrap();
+        let stop = AtomicBool::new(false);
+        let writers = 3;
+        let models = std::thread::scope(|scope| {
+            let stop = &stop;
+            let readers: Vec<_> = (0..2)
+                .map(|i| {
+                    let tree = &tree;
+                    scope.spawn(move || read(tree, 100 + i, writers, keys, |_| stop.load(Ordering::Relaxed)))
+                })
+                .collect();
+            let sweeper = scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    s.pool.flush_all().unwrap();
+                    tree.estimate_rows(Some(b"000100"), Some(b"000900")).unwrap();
+                }
+            });
+            let writers: Vec<_> = (0..writers)
+                .map(|i| {
+                    let tree = &tree;
+                    scope.spawn(move || write(tree, i, i, keys, 3000))
+                })
+                .collect();
+            let models: Vec<_> = writers.into_iter().map(|w| w.join().unwrap()).collect();
+            stop.store(true, Ordering::Relaxed);
+            readers.into_iter().for_each(|r| r.join().unwrap());
+            sweeper.join().unwrap();
+            models
+        });
+        finish(&s, &tree, models);
+    }
+}
