@@ -1,4 +1,5 @@
-//! Reads files of SQL statements (`;` at the end of a line ends one) and says which of them the parser refuses.
+//! Reads files of SQL statements (`;` at the end of a line ends one) and says which of them the parser refuses, and which
+//! of them, printed and parsed again, give another tree.
 //!
 //! `cargo run -p gannet-parser --example accept -- DIRECTORY... [-v]`
 //!
@@ -8,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gannet_parser::{LexMode, Statement, parse_one};
+use gannet_parser::{LexMode, Statement, parse, parse_one, printer};
 
 fn main() {
     let (flags, paths): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with('-'));
@@ -53,6 +54,16 @@ fn accept(text: &[u8], report: Option<&Path>) -> (u32, u32) {
         match parse_one(rest, mode) {
             Ok(parsed) => {
                 good += u32::from(parsed.statement != Statement::Empty);
+                let printed = printer::statement(&parsed.statement);
+                let again = parse(&printed, mode).map(|p| p.statement);
+                if again.as_ref() != Ok(&parsed.statement) && parsed.statement != Statement::Empty {
+                    let text = String::from_utf8_lossy(&rest[..parsed.consumed]);
+                    println!("PRINT {text}\n   => {}", String::from_utf8_lossy(&printed));
+                    match again {
+                        Ok(again) => println!("   {:?}\n   {again:?}", parsed.statement),
+                        Err(error) => println!("   {error}"),
+                    }
+                }
                 pos += parsed.consumed.max(1);
             }
             Err(error) => {

@@ -440,19 +440,17 @@ impl<'a> Lexer<'a> {
 
     /// `'..'` or `".."` with its opening quote at `open`.
     fn string(&mut self, open: usize, quote: u8, kind: Tok) -> Tok {
+        let escape = if self.mode.no_backslash_escapes { quote } else { b'\\' };
         let mut i = open + 1;
-        while let Some(&b) = self.text.get(i) {
-            if b == quote {
-                if self.at(i + 1) != quote {
-                    self.pos = i + 1;
-                    return kind;
-                }
-                i += 2;
-            } else if b == b'\\' && !self.mode.no_backslash_escapes {
-                i += 2;
-            } else {
-                i += 1;
+        loop {
+            i = find_either(self.text, i, quote, escape);
+            let Some(&b) = self.text.get(i) else { break };
+            if b == quote && self.at(i + 1) != quote {
+                self.pos = i + 1;
+                return kind;
             }
+            // A doubled quote or an escape.
+            i += 2;
         }
         self.pos = self.text.len();
         Tok::Error
@@ -630,6 +628,26 @@ impl<'a> Lexer<'a> {
 
 fn find(text: &[u8], from: usize, byte: u8) -> Option<usize> {
     text.get(from..)?.iter().position(|&b| b == byte).map(|i| from + i)
+}
+
+/// Offset of the first `a` or `b` from `from`, eight bytes at a time; the text's length or more if there is none.
+fn find_either(text: &[u8], mut from: usize, a: u8, b: u8) -> usize {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let zeros = |x: u64| x.wrapping_sub(LOW) & !x & HIGH;
+    let (a8, b8) = (LOW * u64::from(a), LOW * u64::from(b));
+    while let Some(chunk) = text.get(from..).and_then(|t| t.first_chunk::<8>()) {
+        let x = u64::from_le_bytes(*chunk);
+        let hits = zeros(x ^ a8) | zeros(x ^ b8);
+        if hits != 0 {
+            return from + (hits.trailing_zeros() / 8) as usize;
+        }
+        from += 8;
+    }
+    while from < text.len() && text[from] != a && text[from] != b {
+        from += 1;
+    }
+    from
 }
 
 /// Offset behind the next `*/`.

@@ -8,6 +8,7 @@ pub mod keyword;
 pub mod lexer;
 pub mod mode;
 mod parser;
+pub mod printer;
 
 pub use ast::Statement;
 pub use error::{ErrorKind, ParseError};

@@ -438,8 +438,8 @@ pub enum CastType {
     Type(DataType),
 }
 
-/// `name(args)`: resolved by the binder.
-#[derive(Clone, Debug, PartialEq)]
+/// `name(args)`: resolved by the binder. Names of functions are equal whatever their case.
+#[derive(Clone, Debug)]
 pub struct Call {
     /// Qualifying schema (stored function).
     pub schema: Option<Ident>,
@@ -454,6 +454,16 @@ pub struct Call {
     pub not_builtin: bool,
     /// Whole call.
     pub span: Span,
+}
+
+impl PartialEq for Call {
+    fn eq(&self, other: &Call) -> bool {
+        self.schema == other.schema
+            && self.name.text.eq_ignore_ascii_case(&other.name.text)
+            && self.args == other.args
+            && self.arg_names == other.arg_names
+            && self.not_builtin == other.not_builtin
+    }
 }
 
 /// Aggregate functions.

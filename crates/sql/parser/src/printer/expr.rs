@@ -1,0 +1,429 @@
+//! Expressions.
+
+use super::*;
+
+impl Print for Expr {
+    fn print(&self, sql: &mut Sql) {
+        match self {
+            Expr::Literal(l) => sql.p(l),
+            Expr::Param(_) => sql.s("?"),
+            Expr::Column(c) => sql.p(c),
+            Expr::UserVar(name) => sql.s("@").p(name),
+            Expr::SysVar(v) => sql.p(v),
+            Expr::Assign { var, value } => sql.s("(@").p(var).s(":=").p(value).s(")"),
+            Expr::Unary { op, expr } => print_unary(*op, expr, sql),
+            Expr::Binary { op: BinaryOp::Concat, left, right } => sql.s("concat(").p(left).s(",").p(right).s(")"),
+            Expr::Binary { op, left, right } => sql.s("(").p(left).s(operator(*op)).p(right).s(")"),
+            Expr::And(list) => sql.s("(").list(list, " and ").s(")"),
+            Expr::Or(list) => sql.s("(").list(list, " or ").s(")"),
+            Expr::Is { expr, test, negated } => {
+                let test = match test {
+                    IsTest::Null => "null)",
+                    IsTest::True => "true)",
+                    IsTest::False => "false)",
+                    IsTest::Unknown => "unknown)",
+                };
+                sql.s("(").p(expr).s(" is ").flag(*negated, "not ").s(test)
+            }
+            Expr::InList { expr, list, negated } => {
+                sql.s("(").p(expr).flag(*negated, " not").s(" in ").parens(list).s(")")
+            }
+            Expr::InSubquery { expr, query, negated } => {
+                sql.s("(").p(expr).flag(*negated, " not").s(" in (").p(query).s("))")
+            }
+            Expr::Quantified { left, op, all, query } => {
+                let word = if *all { "all (" } else { "any (" };
+                sql.s("(").p(left).s(operator(*op)).s(word).p(query).s("))")
+            }
+            Expr::Exists(query) => sql.s("exists(").p(query).s(")"),
+            Expr::Subquery(query) => sql.s("(").p(query).s(")"),
+            Expr::Between { expr, low, high, negated } => {
+                sql.s("(").p(expr).flag(*negated, " not").s(" between ").p(low).s(" and ").p(high).s(")")
+            }
+            Expr::Like { expr, pattern, escape, negated } => {
+                sql.s("(").p(expr).flag(*negated, " not").s(" like ").p(pattern).opt(" escape ", escape).s(")")
+            }
+            Expr::Regexp { expr, pattern, negated } => {
+                sql.s("(").p(expr).flag(*negated, " not").s(" regexp ").p(pattern).s(")")
+            }
+            Expr::MemberOf { expr, array } => sql.s("(").p(expr).s(" member of (").p(array).s("))"),
+            Expr::JsonPath { column, path, unquote } => sql.p(column).s(if *unquote { "->>" } else { "->" }).p(path),
+            Expr::Case(case) => sql.p(case),
+            Expr::Cast(cast) => sql.p(cast),
+            Expr::ConvertUsing { expr, charset } => sql.s("convert(").p(expr).s(" using ").p(charset).s(")"),
+            Expr::Collate { expr, collation } => sql.s("(").p(expr).s(" collate ").p(collation).s(")"),
+            Expr::Row(items) => sql.s("row").parens(items),
+            Expr::Call(call) => sql.p(call),
+            Expr::Aggregate(aggregate) => sql.p(aggregate),
+            Expr::Window(window) => sql.p(window),
+            Expr::DateArith(d) => {
+                let sign = if d.subtract { " - interval " } else { " + interval " };
+                sql.s("(").p(&d.date).s(sign).p(&d.amount).s(" ").p(&d.unit).s(")")
+            }
+            Expr::Extract { unit, expr } => sql.s("extract(").p(unit).s(" from ").p(expr).s(")"),
+            Expr::Trim(trim) => sql.p(trim),
+            Expr::TimestampFn { diff, unit, args } => {
+                let name = if *diff { "timestampdiff(" } else { "timestampadd(" };
+                sql.s(name).p(unit).s(",").p(&args.0).s(",").p(&args.1).s(")")
+            }
+            Expr::GetFormat { kind, expr } => {
+                let kind = match kind {
+                    TemporalKind::Date => "date,",
+                    TemporalKind::Time => "time,",
+                    TemporalKind::DateTime => "datetime,",
+                };
+                sql.s("get_format(").s(kind).p(expr).s(")")
+            }
+            Expr::Char { args, charset } => sql.s("char(").list(args, ",").opt(" using ", charset).s(")"),
+            Expr::WeightString { expr, cast } => {
+                sql.s("weight_string(").p(expr);
+                if let Some((binary, n)) = cast {
+                    sql.s(if *binary { " as binary(" } else { " as char(" }).n(*n).s(")");
+                }
+                sql.s(")")
+            }
+            Expr::Match(m) => {
+                sql.s("(match ").parens(&m.columns).s(" against (").p(&m.against);
+                sql.flag(m.boolean, " in boolean mode").flag(m.expansion, " with query expansion").s("))")
+            }
+            Expr::JsonValue(v) => {
+                sql.s("json_value(").p(&v.doc).s(",").p(&v.path).opt(" returning ", &v.returning);
+                json_on(&v.on_empty, &v.on_error, sql);
+                sql.s(")")
+            }
+            Expr::Default => sql.s("default"),
+            Expr::DefaultOf(column) => sql.s("default(").p(column).s(")"),
+            Expr::ValuesOf(column) => sql.s("values(").p(column).s(")"),
+        };
+    }
+}
+
+fn print_unary<'a>(op: UnaryOp, expr: &Expr, sql: &'a mut Sql) -> &'a mut Sql {
+    let word = match op {
+        UnaryOp::Neg => "-",
+        UnaryOp::BitNot => "~",
+        UnaryOp::Not => return sql.s("(not(").p(expr).s("))"),
+        UnaryOp::Binary => return sql.s("(binary ").p(expr).s(")"),
+    };
+    match expr {
+        // `--` would start a comment.
+        Expr::Literal(_) => sql.s(word).p(expr),
+        _ => sql.s(word).s("(").p(expr).s(")"),
+    }
+}
+
+fn operator(op: BinaryOp) -> &'static str {
+    use BinaryOp as B;
+    match op {
+        B::Add => " + ",
+        B::Sub => " - ",
+        B::Mul => " * ",
+        B::Div => " / ",
+        B::IntDiv => " DIV ",
+        B::Mod => " % ",
+        B::BitOr => " | ",
+        B::BitAnd => " & ",
+        B::BitXor => " ^ ",
+        B::Shl => " << ",
+        B::Shr => " >> ",
+        B::Eq => " = ",
+        B::NullSafeEq => " <=> ",
+        B::Ne => " <> ",
+        B::Lt => " < ",
+        B::Le => " <= ",
+        B::Gt => " > ",
+        B::Ge => " >= ",
+        B::Xor => " xor ",
+        B::Concat => " || ",
+        B::SoundsLike => " sounds like ",
+    }
+}
+
+/// `[x on empty] [x on error]`
+pub(super) fn json_on(on_empty: &Option<JsonOn>, on_error: &Option<JsonOn>, sql: &mut Sql) {
+    for (on, words) in [(on_empty, " on empty"), (on_error, " on error")] {
+        match on {
+            None => continue,
+            Some(JsonOn::Error) => sql.s(" error"),
+            Some(JsonOn::Null) => sql.s(" null"),
+            Some(JsonOn::Default(expr)) => sql.s(" default ").p(expr),
+        };
+        sql.s(words);
+    }
+}
+
+impl Print for Literal {
+    fn print(&self, sql: &mut Sql) {
+        let introducer = |charset: &Option<Box<str>>, sql: &mut Sql| {
+            if let Some(charset) = charset {
+                sql.s("_").s(charset);
+            }
+        };
+        let hex = |bytes: &[u8]| -> String { bytes.iter().map(|b| format!("{b:02X}")).collect() };
+        match &self.value {
+            LiteralValue::Null => sql.s("NULL"),
+            LiteralValue::Bool(true) => sql.s("true"),
+            LiteralValue::Bool(false) => sql.s("false"),
+            LiteralValue::Int(n) => sql.n(*n),
+            LiteralValue::Decimal(text) | LiteralValue::Float(text) => sql.s(text),
+            LiteralValue::String { bytes, charset } => {
+                introducer(charset, sql);
+                sql.string(bytes)
+            }
+            LiteralValue::Hex { bytes, charset } => {
+                introducer(charset, sql);
+                sql.s("x'").s(&hex(bytes)).s("'")
+            }
+            LiteralValue::Bit { bytes, charset } => {
+                introducer(charset, sql);
+                let bits: String = bytes.iter().map(|b| format!("{b:08b}")).collect();
+                sql.s("b'").s(&bits).s("'")
+            }
+            LiteralValue::Temporal { kind, text } => {
+                let word = match kind {
+                    TemporalKind::Date => "DATE",
+                    TemporalKind::Time => "TIME",
+                    TemporalKind::DateTime => "TIMESTAMP",
+                };
+                sql.s(word).string(text.as_bytes())
+            }
+        };
+    }
+}
+
+impl Print for ColumnRef {
+    fn print(&self, sql: &mut Sql) {
+        if let Some(qualifier) = &self.qualifier {
+            sql.p(qualifier).s(".");
+        }
+        sql.p(&self.column);
+    }
+}
+
+impl Print for SysVar {
+    fn print(&self, sql: &mut Sql) {
+        let scope = match self.scope {
+            VarScope::Implicit => "@@",
+            VarScope::Global => "@@global.",
+            VarScope::Session => "@@session.",
+            VarScope::Persist => "@@persist.",
+            VarScope::PersistOnly => "@@persist_only.",
+        };
+        sql.s(scope);
+        if let Some(prefix) = &self.prefix {
+            sql.p(prefix).s(".");
+        }
+        sql.p(&self.name);
+    }
+}
+
+impl Print for Case {
+    fn print(&self, sql: &mut Sql) {
+        sql.s("(case").opt(" ", &self.operand);
+        for (when, then) in &self.whens {
+            sql.s(" when ").p(when).s(" then ").p(then);
+        }
+        sql.opt(" else ", &self.otherwise).s(" end)");
+    }
+}
+
+impl Print for Cast {
+    fn print(&self, sql: &mut Sql) {
+        sql.s("cast(").p(&self.expr).opt_string(" at time zone ", &self.at_time_zone);
+        sql.s(" as ").p(&self.to).flag(self.array, " array").s(")");
+    }
+}
+
+impl Print for CastType {
+    fn print(&self, sql: &mut Sql) {
+        match self {
+            CastType::Signed => sql.s("signed"),
+            CastType::Unsigned => sql.s("unsigned"),
+            CastType::Type(ty) => sql.p(ty),
+        };
+    }
+}
+
+impl Print for Call {
+    fn print(&self, sql: &mut Sql) {
+        if let Some(schema) = &self.schema {
+            sql.p(schema).s(".").p(&self.name);
+        } else if self.not_builtin || !is_plain(&self.name.text) {
+            sql.p(&self.name);
+        } else {
+            sql.s(&self.name.text.to_ascii_lowercase());
+        }
+        sql.s("(");
+        for (i, arg) in self.args.iter().enumerate() {
+            sql.flag(i > 0, ",").p(arg);
+            if let Some(Some(name)) = self.arg_names.get(i) {
+                sql.s(" AS ").name(&name.0);
+            }
+        }
+        sql.s(")");
+    }
+}
+
+/// Can the name stand without quotes?
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(crate::lexer::is_word)
+}
+
+impl Print for Aggregate {
+    fn print(&self, sql: &mut Sql) {
+        use AggregateFunc as A;
+        let name = match self.func {
+            A::Count => "count",
+            A::Sum => "sum",
+            A::Avg => "avg",
+            A::Min => "min",
+            A::Max => "max",
+            A::BitAnd => "bit_and",
+            A::BitOr => "bit_or",
+            A::BitXor => "bit_xor",
+            A::StddevPop => "std",
+            A::StddevSamp => "stddev_samp",
+            A::VarPop => "variance",
+            A::VarSamp => "var_samp",
+            A::GroupConcat => "group_concat",
+            A::JsonArrayAgg => "json_arrayagg",
+            A::JsonObjectAgg => "json_objectagg",
+            A::StCollect => "st_collect",
+        };
+        sql.s(name).s("(").flag(self.distinct, "distinct ");
+        if self.args.is_empty() {
+            sql.s("*");
+        }
+        sql.list(&self.args, ",");
+        if !self.order_by.is_empty() {
+            sql.s(" order by ").list(&self.order_by, ",");
+        }
+        sql.opt_string(" separator ", &self.separator).s(")").opt(" over ", &self.over);
+    }
+}
+
+impl Print for WindowCall {
+    fn print(&self, sql: &mut Sql) {
+        use WindowFunc as W;
+        let name = match self.func {
+            W::RowNumber => "row_number",
+            W::Rank => "rank",
+            W::DenseRank => "dense_rank",
+            W::CumeDist => "cume_dist",
+            W::PercentRank => "percent_rank",
+            W::Ntile => "ntile",
+            W::Lead => "lead",
+            W::Lag => "lag",
+            W::FirstValue => "first_value",
+            W::LastValue => "last_value",
+            W::NthValue => "nth_value",
+        };
+        sql.s(name).parens(&self.args).flag(self.from_last, " from last");
+        match self.ignore_nulls {
+            Some(true) => sql.s(" ignore nulls"),
+            Some(false) => sql.s(" respect nulls"),
+            None => sql,
+        };
+        sql.s(" over ").p(&self.over);
+    }
+}
+
+impl Print for WindowRef {
+    fn print(&self, sql: &mut Sql) {
+        match self {
+            WindowRef::Named(name) => sql.p(name),
+            WindowRef::Spec(spec) => sql.p(spec),
+        };
+    }
+}
+
+impl Print for WindowSpec {
+    fn print(&self, sql: &mut Sql) {
+        sql.s("(").opt("", &self.base);
+        if !self.partition_by.is_empty() {
+            sql.s(" partition by ").list(&self.partition_by, ",");
+        }
+        if !self.order_by.is_empty() {
+            sql.s(" order by ").list(&self.order_by, ",");
+        }
+        if let Some(frame) = &self.frame {
+            sql.s(match frame.unit {
+                FrameUnit::Rows => " rows ",
+                FrameUnit::Range => " range ",
+                FrameUnit::Groups => " groups ",
+            });
+            match &frame.end {
+                Some(end) => sql.s("between ").p(&frame.start).s(" and ").p(end),
+                None => sql.p(&frame.start),
+            };
+            sql.s(match frame.exclude {
+                None => "",
+                Some(FrameExclude::CurrentRow) => " exclude current row",
+                Some(FrameExclude::Group) => " exclude group",
+                Some(FrameExclude::Ties) => " exclude ties",
+                Some(FrameExclude::NoOthers) => " exclude no others",
+            });
+        }
+        sql.s(")");
+    }
+}
+
+impl Print for FrameBound {
+    fn print(&self, sql: &mut Sql) {
+        let (offset, word) = match self {
+            FrameBound::UnboundedPreceding => return sql.s("unbounded preceding").end(),
+            FrameBound::UnboundedFollowing => return sql.s("unbounded following").end(),
+            FrameBound::CurrentRow => return sql.s("current row").end(),
+            FrameBound::Preceding(offset) => (offset, " preceding"),
+            FrameBound::Following(offset) => (offset, " following"),
+        };
+        match &offset.unit {
+            Some(unit) => sql.s("interval ").p(&offset.amount).s(" ").p(unit),
+            None => sql.p(&offset.amount),
+        };
+        sql.s(word);
+    }
+}
+
+impl Print for Trim {
+    fn print(&self, sql: &mut Sql) {
+        let side = match self.side {
+            TrimSide::Both => "both ",
+            TrimSide::Leading => "leading ",
+            TrimSide::Trailing => "trailing ",
+        };
+        sql.s("trim(");
+        if self.side != TrimSide::Both || self.remove.is_some() {
+            sql.s(side).opt("", &self.remove).s(" from ");
+        }
+        sql.p(&self.expr).s(")");
+    }
+}
+
+impl Print for IntervalUnit {
+    fn print(&self, sql: &mut Sql) {
+        use IntervalUnit as U;
+        sql.s(match self {
+            U::Microsecond => "microsecond",
+            U::Second => "second",
+            U::Minute => "minute",
+            U::Hour => "hour",
+            U::Day => "day",
+            U::Week => "week",
+            U::Month => "month",
+            U::Quarter => "quarter",
+            U::Year => "year",
+            U::SecondMicrosecond => "second_microsecond",
+            U::MinuteMicrosecond => "minute_microsecond",
+            U::MinuteSecond => "minute_second",
+            U::HourMicrosecond => "hour_microsecond",
+            U::HourSecond => "hour_second",
+            U::HourMinute => "hour_minute",
+            U::DayMicrosecond => "day_microsecond",
+            U::DaySecond => "day_second",
+            U::DayMinute => "day_minute",
+            U::DayHour => "day_hour",
+            U::YearMonth => "year_month",
+        });
+    }
+}
