@@ -253,7 +253,7 @@ pub struct Bind {
 }
 
 /// One aggregate of an aggregation operator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Aggregate {
     /// The function.
     pub def: &'static AggregateDef,
@@ -270,7 +270,7 @@ pub struct Aggregate {
 }
 
 /// One key of a sort.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SortKey {
     /// Over the operator's input row.
     pub expr: Expr,

@@ -1,14 +1,20 @@
 //! From a statement's tree to an executable plan: binder, optimizer, plan cache. Pure: no I/O; a catalog snapshot goes in, a
 //! [`plan::Plan`] comes out.
 
+mod bind;
 pub mod cache;
 pub mod expr;
+pub mod fold;
+mod logical;
 pub mod options;
 pub mod physical;
 pub mod plan;
 pub mod range;
+mod typing;
 mod walk;
 
 pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
 pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
+pub use bind::literal::{literal_class, literal_value};
+pub use bind::types::{TypeContext, column_type};
 pub use plan::{Plan, PlanKind};

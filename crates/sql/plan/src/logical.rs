@@ -41,7 +41,8 @@ pub(crate) enum Label {
     /// Column `ordinal` of plan table `table`; `ordinal` = number of columns: the hidden row id.
     Base { table: u32, ordinal: u32 },
     /// Column of a derived table or CTE.
-    Derived { alias: Box<str>, name: Box<str> },
+    /// `origin`: the column of the query inside which it shows.
+    Derived { alias: Box<str>, name: Box<str>, origin: Option<ColId> },
     /// Something computed.
     Computed,
 }
@@ -110,6 +111,8 @@ pub(crate) struct Block {
     pub(crate) groups: Vec<(Expr, ColId)>,
     pub(crate) rollup: bool,
     pub(crate) aggregates: Vec<(Aggregate, ColId)>,
+    /// `ANY_VALUE(x)`: taken from any row of a group.
+    pub(crate) carried: Vec<(Expr, ColId)>,
     /// GROUP BY or an aggregate is there.
     pub(crate) aggregated: bool,
     /// HAVING as conjuncts, over what the aggregation delivers.
@@ -302,6 +305,7 @@ impl Query {
                 }
                 block.groups.iter().for_each(|(_, id)| f(*id, 1));
                 block.aggregates.iter().for_each(|(_, id)| f(*id, 1));
+                block.carried.iter().for_each(|(_, id)| f(*id, 1));
                 block.items.iter().for_each(|i| f(i.id, 1));
                 block.windows.iter().flat_map(|w| &w.functions).for_each(|(_, id)| f(*id, 1));
             }
@@ -327,6 +331,7 @@ impl Block {
             aggregate.args.iter_mut().for_each(&mut *f);
             aggregate.order.iter_mut().for_each(|k| f(&mut k.expr));
         }
+        self.carried.iter_mut().for_each(|(e, _)| f(e));
         self.having.iter_mut().for_each(&mut *f);
         for window in &mut self.windows {
             window.partition.iter_mut().for_each(&mut *f);
@@ -353,6 +358,7 @@ impl Block {
             aggregate.args.iter().for_each(&mut *f);
             aggregate.order.iter().for_each(|k| f(&k.expr));
         }
+        self.carried.iter().for_each(|(e, _)| f(e));
         self.having.iter().for_each(&mut *f);
         for window in &self.windows {
             window.partition.iter().for_each(&mut *f);

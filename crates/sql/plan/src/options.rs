@@ -15,8 +15,10 @@ pub struct PlanOptions<'a> {
     pub collation: CollationId,
     /// Types of the values bound to `?` markers; empty when they are not known yet (PREPARE): then they are inferred.
     pub markers: &'a [SqlType],
-    /// Values of markers, when known: estimates only.
+    /// Which passes run.
     pub passes: Passes,
+    /// Types of user and system variables.
+    pub variables: Option<&'a dyn VariableTypes>,
     /// default_week_format, div_precision_increment: baked into result types.
     pub div_precision_increment: u8,
     /// Session time zone, for folding.
@@ -27,6 +29,14 @@ pub struct PlanOptions<'a> {
     pub estimator: Option<&'a dyn RangeEstimator>,
     /// Deepest nesting of queries and expressions that is bound before error 1436.
     pub max_depth: u32,
+}
+
+/// Types of variables. A plan that uses user variables ([`crate::plan::Uses::user_variables`]) is good only while these types stay.
+pub trait VariableTypes {
+    /// Type of a user variable, if it is set.
+    fn user(&self, name: &str) -> Option<SqlType>;
+    /// Type of a system variable by lower-case name. Errors 1193 (unknown), 1238 (wrong scope).
+    fn system(&self, name: &str, scope: gannet_parser::ast::VarScope) -> gannet_types::Result<SqlType>;
 }
 
 /// Counts what a range holds.
@@ -91,6 +101,7 @@ impl<'a> PlanOptions<'a> {
             collation: CollationId::DEFAULT,
             markers: &[],
             passes: Passes::ALL,
+            variables: None,
             div_precision_increment: 4,
             time_zone: &TimeZone::UTC,
             serializable: false,

@@ -357,6 +357,9 @@ pub enum LockStrength {
     None,
     /// FOR SHARE, LOCK IN SHARE MODE; any read at SERIALIZABLE inside a transaction.
     Shared,
+    /// A read inside DML (INSERT ... SELECT, other tables of UPDATE and DELETE): shared at REPEATABLE READ and above, a
+    /// snapshot read below.
+    SharedImplied,
     /// FOR UPDATE, UPDATE, DELETE.
     Exclusive,
 }
@@ -387,7 +390,7 @@ pub struct Window {
 }
 
 /// A window function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WindowFunction {
     /// Which.
     pub kind: WindowKind,
@@ -398,7 +401,7 @@ pub struct WindowFunction {
 }
 
 /// The window functions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum WindowKind {
     /// ROW_NUMBER()
     RowNumber,
@@ -427,7 +430,7 @@ pub enum WindowKind {
 }
 
 /// A window frame.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// ROWS or RANGE.
     pub unit: FrameUnit,
@@ -447,7 +450,7 @@ pub enum FrameUnit {
 }
 
 /// A frame's end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum FrameBound {
     /// UNBOUNDED PRECEDING
     UnboundedPreceding,

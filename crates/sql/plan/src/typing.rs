@@ -9,7 +9,10 @@ use gannet_types::{Coercibility, CollationId, Result, SqlType, TypeId};
 pub(crate) struct Bound {
     pub(crate) expr: Expr,
     pub(crate) coercibility: Coercibility,
+    /// Nothing but ASCII characters.
     pub(crate) ascii: bool,
+    /// A hexadecimal or bit literal: a number among numbers.
+    pub(crate) hex: bool,
 }
 
 impl Bound {
@@ -23,7 +26,7 @@ impl Bound {
             _ if expr.ty.is_text() || expr.ty.id.is_string() => Coercibility::Implicit,
             _ => Coercibility::Numeric,
         };
-        Bound { expr, coercibility, ascii: false }
+        Bound { expr, coercibility, ascii: false, hex: false }
     }
 
     pub(crate) fn source(&self) -> CollationSource {

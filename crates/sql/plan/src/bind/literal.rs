@@ -11,6 +11,7 @@ use crate::plan::{LiteralClass, Param};
 use crate::typing::Bound;
 use gannet_parser::ast::{Literal, LiteralValue, TemporalKind};
 use gannet_types::charset::Charset;
+use gannet_types::temporal::{DateFlags, parse_datetime, parse_time};
 use gannet_types::{Collation, Decimal, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
 /// Integer digits a lifted DECIMAL is typed with.
@@ -93,7 +94,14 @@ fn temporal(kind: TemporalKind, text: &str) -> Result<Value> {
         TemporalKind::Time => TypeId::Time,
         TemporalKind::DateTime => TypeId::DateTime,
     };
-    crate::convert::temporal_literal(ty, text).ok_or_else(|| {
+    let value = match ty {
+        TypeId::Time => parse_time(text.as_bytes()).filter(|t| !t.truncated).map(|t| Value::Time(t.value, t.fsp)),
+        _ => parse_datetime(text.as_bytes(), DateFlags::LAX).filter(|t| !t.truncated).and_then(|t| match ty {
+            TypeId::Date => t.date_only.then(|| Value::Date(t.value.date())),
+            _ => Some(Value::DateTime(t.value, t.fsp)),
+        }),
+    };
+    value.ok_or_else(|| {
         let word = match kind {
             TemporalKind::Date => "DATE",
             TemporalKind::Time => "TIME",
@@ -143,6 +151,7 @@ impl Binder<'_> {
         let ascii = matches!(&value, Value::Str(text, _) if text.is_ascii());
         let mut bound = Bound::new(constant(value));
         bound.ascii = ascii;
+        bound.hex = matches!(literal.value, LiteralValue::Hex { charset: None, .. } | LiteralValue::Bit { charset: None, .. });
         if matches!(literal.value, LiteralValue::Bool(_)) {
             bound.expr.ty.length = 1;
         }

@@ -5,13 +5,13 @@
 
 mod call;
 mod dml;
-mod expr;
+pub(crate) mod expr;
 mod from;
 mod group;
-mod literal;
-mod query;
+pub(crate) mod literal;
+pub(crate) mod query;
 mod scope;
-mod select;
+pub(crate) mod select;
 pub(crate) mod types;
 
 use crate::expr::{Expr, ExprKind};
@@ -41,6 +41,8 @@ pub(crate) struct Binder<'a> {
     /// Number of the last SELECT.
     selects: u32,
     depth: u32,
+    /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: its table and first column.
+    new_row: Option<(Arc<Table>, crate::logical::ColId)>,
 }
 
 #[cold]
@@ -60,6 +62,7 @@ impl<'a> Binder<'a> {
             hint: None,
             selects: 0,
             depth: 0,
+            new_row: None,
         }
     }
 

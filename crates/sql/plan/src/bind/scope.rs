@@ -1,7 +1,7 @@
 //! Name resolution.
 
 use super::{Binder, error};
-use crate::expr::{Aggregate, ExprKind};
+use crate::expr::{Aggregate, Expr, ExprKind};
 use crate::logical::{ColId, Label};
 use crate::typing::Bound;
 use gannet_catalog::Table;
@@ -51,8 +51,10 @@ pub(super) struct Scope {
     pub(super) named_windows: Vec<(Box<str>, ast::WindowSpec)>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,
-    /// Columns of this scope which subqueries read.
-    pub(super) lateral: bool,
+    /// `ANY_VALUE(x)`: expression and the column that stands for it.
+    pub(super) any_values: Vec<(Expr, ColId)>,
+    /// Only relations from this position on may be named (ON sees the operands of its join; a derived table no neighbour).
+    pub(super) visible_from: usize,
 }
 
 /// A relation as names see it.
@@ -61,8 +63,6 @@ pub(super) struct ScopeRel {
     pub(super) schema: Option<Box<str>>,
     pub(super) first: ColId,
     pub(super) names: Names,
-    /// May be named without a qualifier, and by `*`.
-    pub(super) hidden: bool,
 }
 
 /// Column names of a relation.
@@ -134,8 +134,20 @@ impl Scope {
             windows: Vec::new(),
             named_windows: Vec::new(),
             in_aggregate: false,
-            lateral: false,
+            any_values: Vec::new(),
+            visible_from: 0,
         }
+    }
+
+    fn visible(&self) -> impl Iterator<Item = &ScopeRel> {
+        self.rels.iter().skip(self.visible_from)
+    }
+
+    /// A column of this scope: of its relations, or made by its aggregation.
+    pub(super) fn defines(&self, id: ColId) -> bool {
+        self.rels.iter().any(|r| id >= r.first && id - r.first < r.names.len() as u32)
+            || self.aggregates.iter().any(|(_, a)| *a == id)
+            || self.any_values.iter().any(|(_, a)| *a == id)
     }
 
     /// The column of this scope's relations that a name means. Error 1052.
@@ -148,19 +160,19 @@ impl Scope {
         };
         match (&column.qualifier, &self.merged) {
             (Some(qualifier), _) => {
-                for rel in self.rels.iter().filter(|r| r.is_called(qualifier)) {
+                for rel in self.visible().filter(|r| r.is_called(qualifier)) {
                     if let Some(ordinal) = rel.names.find(name) {
                         take(rel.first + ordinal)?;
                     }
                 }
             }
-            (None, Some(merged)) => {
+            (None, Some(merged)) if self.visible_from == 0 => {
                 for (_, id) in merged.iter().filter(|(n, _)| eq_name(n, name)) {
                     take(*id)?;
                 }
             }
-            (None, None) => {
-                for rel in self.rels.iter().filter(|r| !r.hidden) {
+            (None, _) => {
+                for rel in self.visible() {
                     if let Some(ordinal) = rel.names.find(name) {
                         take(rel.first + ordinal)?;
                     }

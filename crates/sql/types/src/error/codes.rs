@@ -545,6 +545,7 @@ errors! {
     1813 "HY000" TablespaceExists "Tablespace '{}' exists.";
     1814 "HY000" TablespaceDiscarded "Tablespace has been discarded for table '{}'";
     1815 "HY000" InternalError "Internal error: {}";
+    1818 "HY000" InvalidYearColumnLength "Supports only YEAR or YEAR(4) column.";
     1819 "HY000" NotValidPassword "Your password does not satisfy the current policy requirements";
     1820 "HY000" MustChangePassword "You must reset your password using ALTER USER statement before executing this statement.";
     1821 "HY000" FkNoIndexChild "Failed to add the foreign key constraint. Missing index for constraint '{}' in the foreign table '{}'";

@@ -1,0 +1,404 @@
+//! Function calls: names, arities, types; special forms become calls with plain arguments.
+//!
+//! Special forms and the calls they turn into (units and kinds are text literals):
+//!
+//! | form | call |
+//! |---|---|
+//! | `d + INTERVAL n unit`, `d - INTERVAL n unit` | `DATE_ADD(d, n, unit)`, `DATE_SUB(d, n, unit)` |
+//! | `EXTRACT(unit FROM d)` | `EXTRACT(unit, d)` |
+//! | `TIMESTAMPADD`, `TIMESTAMPDIFF` | the same, unit first |
+//! | `TRIM(BOTH / LEADING / TRAILING r FROM s)` | `TRIM(s, r)`, `LTRIM(s, r)`, `RTRIM(s, r)` |
+//! | `a REGEXP b` | `REGEXP_LIKE(a, b)` |
+//! | `c -> p`, `c ->> p` | `JSON_EXTRACT(c, p)`, `JSON_UNQUOTE(JSON_EXTRACT(c, p))` |
+//! | `-a`, `~a` | `NEG(a)`, `~(a)` |
+//! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
+
+use super::expr::{compare_op, hex_as_number, not};
+use super::scope::Clause;
+use super::{Binder, error};
+use crate::expr::{Aggregate, CompareOp, Expr, ExprKind, SortKey};
+use crate::fold;
+use crate::logical::Label;
+use crate::typing::{Bound, is_stringy};
+use gannet_functions::{ArgInfo, FunctionDef, RuleContext, Stability};
+use gannet_parser::ast::{self, AggregateFunc, TrimSide};
+use gannet_types::{Coercibility, ErrorCode, Result, SqlError, Value};
+
+impl Binder<'_> {
+    pub(super) fn rule_context(&self) -> RuleContext {
+        RuleContext {
+            sql_mode: self.options.sql_mode,
+            div_precision_increment: self.options.div_precision_increment,
+            collation: self.options.collation,
+        }
+    }
+
+    /// A call of a function that must exist.
+    pub(super) fn call_named(&mut self, name: &str, args: Vec<Bound>) -> Result<Bound> {
+        match gannet_functions::function(name) {
+            Some(def) => self.call_def(def, args),
+            None => Err(SqlError::unsupported(name)),
+        }
+    }
+
+    pub(super) fn call_def(&mut self, def: &'static FunctionDef, args: Vec<Bound>) -> Result<Bound> {
+        if !def.arity.accepts(args.len()) {
+            return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
+        }
+        let args = if compares_text(def.name) { self.same_collation(args, &def.name.to_lowercase())? } else { args };
+        let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
+        let ty = (def.rule)(self.rule_context(), &infos)?;
+        match def.stability {
+            Stability::Pure => {}
+            Stability::Statement => self.arena.uses.now = true,
+            Stability::Volatile => self.arena.uses.non_deterministic = true,
+        }
+        let texts = args.iter().filter(|a| is_stringy(a.ty()));
+        let firmest = texts.map(|a| a.coercibility).min();
+        let ascii = args.iter().all(|a| a.ascii || !is_stringy(a.ty()));
+        let exprs: Box<[Expr]> = args.into_iter().map(|a| a.expr).collect();
+        let expr = Expr { kind: ExprKind::Call(def, exprs), ty };
+        let mut bound = Bound::new(expr);
+        if is_stringy(bound.ty()) {
+            bound.coercibility = firmest.unwrap_or(match def.stability {
+                Stability::Statement => Coercibility::SysConst,
+                _ => Coercibility::Coercible,
+            });
+            bound.ascii = ascii;
+        }
+        if self.options.passes.has(crate::options::Passes::FOLD) {
+            bound.expr = fold::call(bound.expr, self.options);
+        }
+        Ok(bound)
+    }
+
+    pub(super) fn text(&self, text: &str) -> Bound {
+        let value = Value::Str(text.into(), self.options.collation);
+        let mut bound = Bound::new(super::literal::constant(value));
+        bound.ascii = true;
+        bound
+    }
+
+    /// Forms that are not operators.
+    pub(super) fn special(&mut self, e: &ast::Expr) -> Result<Bound> {
+        use ast::Expr as E;
+        match e {
+            E::Call(call) => self.call(call),
+            E::Regexp { expr, pattern, negated } => {
+                let args = vec![self.expr(expr)?, self.expr(pattern)?];
+                let matched = self.call_named("REGEXP_LIKE", args)?;
+                Ok(if *negated { Bound::new(not(matched.expr)) } else { matched })
+            }
+            E::MemberOf { expr, array } => {
+                let args = vec![self.expr(expr)?, self.expr(array)?];
+                self.call_named("MEMBER OF", args)
+            }
+            E::JsonPath { column, path, unquote } => {
+                let args = vec![self.resolve(column)?, self.pin_literal(path)?];
+                let value = self.call_named("JSON_EXTRACT", args)?;
+                if *unquote { self.call_named("JSON_UNQUOTE", vec![value]) } else { Ok(value) }
+            }
+            E::DateArith(arith) => {
+                let unit = self.text(unit_name(arith.unit));
+                let args = vec![self.expr(&arith.date)?, self.expr(&arith.amount)?, unit];
+                self.call_named(if arith.subtract { "DATE_SUB" } else { "DATE_ADD" }, args)
+            }
+            E::Extract { unit, expr } => {
+                let args = vec![self.text(unit_name(*unit)), self.expr(expr)?];
+                self.call_named("EXTRACT", args)
+            }
+            E::Trim(trim) => {
+                let name = match trim.side {
+                    TrimSide::Both => "TRIM",
+                    TrimSide::Leading => "LTRIM",
+                    TrimSide::Trailing => "RTRIM",
+                };
+                let mut args = vec![self.expr(&trim.expr)?];
+                if let Some(remove) = &trim.remove {
+                    args.push(self.expr(remove)?);
+                }
+                self.call_named(name, args)
+            }
+            E::TimestampFn { diff, unit, args } => {
+                let args = vec![self.text(unit_name(*unit)), self.expr(&args.0)?, self.expr(&args.1)?];
+                self.call_named(if *diff { "TIMESTAMPDIFF" } else { "TIMESTAMPADD" }, args)
+            }
+            E::GetFormat { kind, expr } => {
+                let kind = match kind {
+                    ast::TemporalKind::Date => "DATE",
+                    ast::TemporalKind::Time => "TIME",
+                    ast::TemporalKind::DateTime => "DATETIME",
+                };
+                let args = vec![self.text(kind), self.expr(expr)?];
+                self.call_named("GET_FORMAT", args)
+            }
+            E::Char { args, charset } => {
+                let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+                let bytes = self.call_named("CHAR", args)?;
+                let Some(name) = charset else { return Ok(bytes) };
+                let charset = gannet_types::charset::Charset::by_name(&name.text)?;
+                let collation = gannet_types::Collation::default_of(charset).id;
+                let mut ty = bytes.ty().clone();
+                ty = gannet_types::SqlType { nullable: true, ..gannet_types::SqlType::varchar(ty.length, collation) };
+                Ok(self.cast_to(bytes, ty))
+            }
+            E::WeightString { expr, cast: None } => {
+                let arg = self.expr(expr)?;
+                self.call_named("WEIGHT_STRING", vec![arg])
+            }
+            E::WeightString { .. } => Err(SqlError::unsupported("WEIGHT_STRING(... AS ...)")),
+            E::Match(_) => Err(SqlError::unsupported("MATCH ... AGAINST")),
+            E::JsonValue(_) => Err(SqlError::unsupported("JSON_VALUE")),
+            _ => Err(SqlError::unsupported("this expression")),
+        }
+    }
+
+    fn call(&mut self, call: &ast::Call) -> Result<Bound> {
+        let upper = call.name.text.to_ascii_uppercase();
+        if call.schema.is_none() && !call.not_builtin {
+            if let Some(bound) = self.built_form(&upper, &call.args)? {
+                return Ok(bound);
+            }
+            if let Some(def) = gannet_functions::function(&upper) {
+                let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+                return self.call_def(def, args);
+            }
+        }
+        let schema = match (&call.schema, self.options.database) {
+            (Some(schema), _) => &*schema.text,
+            (None, Some(database)) => database,
+            (None, None) => return Err(error(ErrorCode::NoDb, &[])),
+        };
+        let name = format!("{schema}.{}", call.name.text);
+        Err(error(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]))
+    }
+
+    /// Functions that are forms of their own.
+    fn built_form(&mut self, name: &str, args: &[ast::Expr]) -> Result<Option<Bound>> {
+        let wrong = || error(ErrorCode::WrongParamcountToNativeFct, &[&name]);
+        Ok(Some(match name {
+            "IF" => {
+                let [when, then, otherwise] = args else { return Err(wrong()) };
+                let (when, then) = (self.expr(when)?, self.expr(then)?);
+                let otherwise = self.expr(otherwise)?;
+                self.case_of(None, vec![when], vec![then], Some(otherwise))?
+            }
+            "NULLIF" => {
+                let [a, b] = args else { return Err(wrong()) };
+                let (a, b) = (self.expr(a)?, self.expr(b)?);
+                let equal = Bound::new(self.compare(CompareOp::Eq, a.clone(), b)?);
+                let null = Bound::new(super::literal::constant(Value::Null));
+                self.case_of(None, vec![equal], vec![null], Some(a))?
+            }
+            "ISNULL" => {
+                let [a] = args else { return Err(wrong()) };
+                let arg = Box::new(self.expr(a)?.expr);
+                let e = super::expr::predicate(ExprKind::IsNull { arg, negated: false }, false);
+                Bound::new(fold::simplify(e))
+            }
+            "ANY_VALUE" => {
+                let [a] = args else { return Err(wrong()) };
+                let value = self.expr(a)?;
+                let id = self.arena.column(value.ty().clone(), Label::Computed);
+                let coercibility = value.coercibility;
+                self.scope().any_values.push((value.expr, id));
+                let mut bound = self.column(id);
+                bound.coercibility = coercibility;
+                bound
+            }
+            "GROUPING" => return Err(SqlError::unsupported("GROUPING()")),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// An aggregate function. Error 1111 where none may stand.
+    pub(super) fn aggregate(&mut self, call: &ast::Aggregate) -> Result<Bound> {
+        let name = aggregate_name(call.func);
+        let Some(def) = gannet_functions::aggregate(name) else { return Err(SqlError::unsupported(name)) };
+        if let Some(over) = &call.over {
+            return self.aggregate_window(call, def, over);
+        }
+        let misuse = || error(ErrorCode::InvalidGroupFuncUse, &[]);
+        let own = self.scopes.len() - 1;
+        if self.scopes[own].in_aggregate {
+            return Err(misuse());
+        }
+        self.scopes[own].in_aggregate = true;
+        let bound = self.aggregate_parts(call);
+        self.scopes[own].in_aggregate = false;
+        let (args, order) = bound?;
+        // An aggregate of outer columns only belongs to the outer query.
+        let level = self.aggregate_level(own, &args);
+        if !matches!(self.scopes[level].clause, Clause::Fields | Clause::Having | Clause::Order)
+            || self.scopes[level].in_aggregate
+        {
+            return Err(misuse());
+        }
+        if args.iter().any(|a| self.contains_aggregate(level, &a.expr)) {
+            return Err(misuse());
+        }
+        if !def.arity.accepts(args.len()) {
+            return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&name]));
+        }
+        let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
+        let ty = (def.rule)(self.rule_context(), &infos)?;
+        let coercibility = args.iter().map(|a| a.coercibility).min().unwrap_or(Coercibility::Numeric);
+        let separator = call.separator.as_ref().map(|s| String::from_utf8_lossy(s).into());
+        let aggregate = Aggregate {
+            def,
+            args: args.into_iter().map(|a| a.expr).collect(),
+            distinct: call.distinct && !matches!(call.func, AggregateFunc::Min | AggregateFunc::Max),
+            order: order.into(),
+            separator,
+            ty: ty.clone(),
+        };
+        let present = self.scopes[level].aggregates.iter().find(|(a, _)| *a == aggregate).map(|(_, id)| *id);
+        let id = match present {
+            Some(id) => id,
+            None => {
+                let id = self.arena.column(ty, Label::Computed);
+                self.scopes[level].aggregates.push((aggregate, id));
+                id
+            }
+        };
+        let mut bound = self.column(id);
+        if is_stringy(bound.ty()) {
+            bound.coercibility = coercibility.max(Coercibility::Implicit);
+        }
+        Ok(bound)
+    }
+
+    fn aggregate_parts(&mut self, call: &ast::Aggregate) -> Result<(Vec<Bound>, Vec<SortKey>)> {
+        let numeric = !matches!(
+            call.func,
+            AggregateFunc::Count | AggregateFunc::Min | AggregateFunc::Max | AggregateFunc::GroupConcat
+        );
+        let args = call.args.iter().map(|a| {
+            let arg = self.expr(a)?;
+            Ok(if numeric { hex_as_number(arg) } else { arg })
+        });
+        let mut args = args.collect::<Result<Vec<_>>>()?;
+        let mut order = Vec::new();
+        for item in &call.order_by {
+            let expr = match position(&item.expr) {
+                Some(n) => {
+                    let found = n.checked_sub(1).and_then(|i| args.get(i as usize));
+                    let found = found.ok_or_else(|| error(ErrorCode::BadField, &[&n, &"order clause"]))?;
+                    found.expr.clone()
+                }
+                None => self.expr(&item.expr)?.expr,
+            };
+            order.push(SortKey { expr, descending: item.desc });
+        }
+        // GROUP_CONCAT(a, b) concatenates first; COUNT(DISTINCT a, b) counts rows of both.
+        if call.func == AggregateFunc::GroupConcat && args.len() > 1 {
+            let all = std::mem::take(&mut args);
+            args.push(self.call_named("CONCAT", all)?);
+        }
+        Ok((args, order))
+    }
+
+    /// The scope whose rows an aggregate runs over.
+    fn aggregate_level(&self, own: usize, args: &[Bound]) -> usize {
+        let mut level = None;
+        for arg in args {
+            self.arena.columns_of(&arg.expr, &mut |id| {
+                let of = self.scopes.iter().rposition(|s| s.defines(id)).unwrap_or(own);
+                level = Some(level.map_or(of, |l: usize| l.max(of)));
+            });
+        }
+        level.unwrap_or(own)
+    }
+}
+
+/// What a type rule sees of an argument.
+pub(super) fn info(arg: &Bound) -> ArgInfo<'_> {
+    let constant = match &arg.expr.kind {
+        ExprKind::Literal(value) => Some(value),
+        _ => None,
+    };
+    ArgInfo { ty: arg.ty(), constant, collation: arg.source() }
+}
+
+/// Functions which compare their text arguments with each other.
+fn compares_text(name: &str) -> bool {
+    matches!(
+        name,
+        "LIKE"
+            | "REGEXP_LIKE"
+            | "REGEXP_INSTR"
+            | "REGEXP_REPLACE"
+            | "REGEXP_SUBSTR"
+            | "LOCATE"
+            | "INSTR"
+            | "POSITION"
+            | "STRCMP"
+            | "FIND_IN_SET"
+            | "FIELD"
+            | "REPLACE"
+            | "SUBSTRING_INDEX"
+            | "TRIM"
+            | "LTRIM"
+            | "RTRIM"
+            | "GREATEST"
+            | "LEAST"
+    )
+}
+
+/// The position that an integer literal in ORDER BY or GROUP BY means.
+pub(super) fn position(e: &ast::Expr) -> Option<u64> {
+    match e {
+        ast::Expr::Literal(ast::Literal { value: ast::LiteralValue::Int(n), .. }) => Some(*n),
+        _ => None,
+    }
+}
+
+fn aggregate_name(func: AggregateFunc) -> &'static str {
+    match func {
+        AggregateFunc::Count => "COUNT",
+        AggregateFunc::Sum => "SUM",
+        AggregateFunc::Avg => "AVG",
+        AggregateFunc::Min => "MIN",
+        AggregateFunc::Max => "MAX",
+        AggregateFunc::BitAnd => "BIT_AND",
+        AggregateFunc::BitOr => "BIT_OR",
+        AggregateFunc::BitXor => "BIT_XOR",
+        AggregateFunc::StddevPop => "STDDEV_POP",
+        AggregateFunc::StddevSamp => "STDDEV_SAMP",
+        AggregateFunc::VarPop => "VAR_POP",
+        AggregateFunc::VarSamp => "VAR_SAMP",
+        AggregateFunc::GroupConcat => "GROUP_CONCAT",
+        AggregateFunc::JsonArrayAgg => "JSON_ARRAYAGG",
+        AggregateFunc::JsonObjectAgg => "JSON_OBJECTAGG",
+        AggregateFunc::StCollect => "ST_COLLECT",
+    }
+}
+
+pub(super) fn unit_name(unit: ast::IntervalUnit) -> &'static str {
+    use ast::IntervalUnit as U;
+    match unit {
+        U::Microsecond => "MICROSECOND",
+        U::Second => "SECOND",
+        U::Minute => "MINUTE",
+        U::Hour => "HOUR",
+        U::Day => "DAY",
+        U::Week => "WEEK",
+        U::Month => "MONTH",
+        U::Quarter => "QUARTER",
+        U::Year => "YEAR",
+        U::SecondMicrosecond => "SECOND_MICROSECOND",
+        U::MinuteMicrosecond => "MINUTE_MICROSECOND",
+        U::MinuteSecond => "MINUTE_SECOND",
+        U::HourMicrosecond => "HOUR_MICROSECOND",
+        U::HourSecond => "HOUR_SECOND",
+        U::HourMinute => "HOUR_MINUTE",
+        U::DayMicrosecond => "DAY_MICROSECOND",
+        U::DaySecond => "DAY_SECOND",
+        U::DayMinute => "DAY_MINUTE",
+        U::DayHour => "DAY_HOUR",
+        U::YearMonth => "YEAR_MONTH",
+    }
+}
+
+/// The comparison operator of a quantified subquery is one of ours.
+const _: fn(ast::BinaryOp) -> Option<CompareOp> = compare_op;

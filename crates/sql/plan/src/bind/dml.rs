@@ -1,0 +1,453 @@
+//! INSERT, REPLACE, UPDATE, DELETE.
+
+use super::from::FromBuilder;
+use super::scope::{Clause, Names, Scope, ScopeRel, display};
+use super::{Binder, error};
+use crate::expr::{Expr, ExprKind, SortKey};
+use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind, conjuncts};
+use crate::physical::{LockStrength, LockWait, RowLock};
+use crate::plan::Intent;
+use crate::typing::Bound;
+use gannet_catalog::{RowSource, Table};
+use gannet_parser::ast;
+use gannet_types::{ErrorCode, Result, SqlError, Value};
+use std::sync::Arc;
+
+/// A bound INSERT or REPLACE.
+pub(crate) struct BoundInsert {
+    pub(crate) table: u32,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) source: BoundSource,
+    pub(crate) replace: bool,
+    pub(crate) ignore: bool,
+    pub(crate) on_duplicate: Vec<(u32, Option<Expr>)>,
+    /// The row there is, then the row that was to be inserted, then the columns of the source: as `on_duplicate` reads them.
+    pub(crate) update_row: Vec<ColId>,
+    /// Columns of the row under construction, as VALUES reads them.
+    pub(crate) value_row: Vec<ColId>,
+    pub(crate) self_reference: bool,
+}
+
+/// Where rows come from.
+pub(crate) enum BoundSource {
+    Values(Vec<Vec<Option<Expr>>>),
+    Query(Box<Query>),
+}
+
+/// A bound UPDATE: the block delivers the rows to change.
+pub(crate) struct BoundUpdate {
+    pub(crate) block: Block,
+    pub(crate) targets: Vec<BoundTarget>,
+    pub(crate) ignore: bool,
+}
+
+/// One updated table.
+pub(crate) struct BoundTarget {
+    /// Position among the block's relations.
+    pub(crate) rel: usize,
+    pub(crate) assignments: Vec<(u32, Option<Expr>)>,
+}
+
+/// A bound DELETE.
+pub(crate) struct BoundDelete {
+    pub(crate) block: Block,
+    /// Positions among the block's relations.
+    pub(crate) targets: Vec<usize>,
+    pub(crate) ignore: bool,
+}
+
+fn exclusive() -> RowLock {
+    RowLock { strength: LockStrength::Exclusive, wait: LockWait::Wait }
+}
+
+fn implied() -> RowLock {
+    RowLock { strength: LockStrength::SharedImplied, wait: LockWait::Wait }
+}
+
+impl Binder<'_> {
+    fn target_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>> {
+        let table = self.snapshot.require_table(self.schema_of(name)?, &name.name.text)?;
+        if table.source != RowSource::Engine {
+            return Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"INSERT"]));
+        }
+        Ok(table.clone())
+    }
+
+    pub(crate) fn insert(&mut self, insert: &ast::Insert) -> Result<BoundInsert> {
+        if !insert.partitions.is_empty() {
+            return Err(SqlError::unsupported("PARTITION"));
+        }
+        if !insert.returning.is_empty() {
+            return Err(SqlError::unsupported("RETURNING"));
+        }
+        let table = self.target_table(&insert.table)?;
+        self.scopes.push(Scope::new());
+        let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
+        let mut builder = FromBuilder::new(intent);
+        let alias = insert.table.name.text.clone();
+        self.add_base(&table, &alias, &mut builder, Default::default());
+        let RelKind::Base(slot) = builder.rels[0].kind else { return Err(SqlError::internal("target without a table")) };
+        let old = builder.rels[0].first;
+        let columns = self.insert_columns(&table, insert)?;
+        let mut bound = BoundInsert {
+            table: slot,
+            source: BoundSource::Values(Vec::new()),
+            replace: insert.replace,
+            ignore: insert.ignore,
+            on_duplicate: Vec::new(),
+            update_row: Vec::new(),
+            value_row: (old..old + table.columns.len() as u32).collect(),
+            self_reference: false,
+            columns,
+        };
+        match &insert.source {
+            ast::InsertSource::Values(rows) => self.insert_values(&table, rows, &mut bound)?,
+            ast::InsertSource::Query(query) => {
+                let target = self.scopes.pop();
+                let mut query = self.nested_query(query)?;
+                self.scopes.extend(target);
+                if query.columns.len() != bound.columns.len() {
+                    return Err(error(ErrorCode::WrongValueCountOnRow, &[&1]));
+                }
+                self.lock_reads(&mut query);
+                bound.source = BoundSource::Query(Box::new(query));
+            }
+        }
+        if !insert.on_duplicate.is_empty() {
+            self.on_duplicate(&table, insert, &mut bound)?;
+        }
+        self.scopes.pop();
+        Ok(bound)
+    }
+
+    /// Target columns. Errors 1054, 1110.
+    fn insert_columns(&self, table: &Table, insert: &ast::Insert) -> Result<Vec<u32>> {
+        let Some(names) = &insert.columns else {
+            let empty = match &insert.source {
+                ast::InsertSource::Values(rows) => rows.iter().all(Vec::is_empty),
+                ast::InsertSource::Query(_) => false,
+            };
+            if empty {
+                return Ok(Vec::new());
+            }
+            let visible = |i: &u32| !table.columns[*i as usize].invisible;
+            return Ok((0..table.columns.len() as u32).filter(visible).collect());
+        };
+        let mut columns: Vec<u32> = Vec::with_capacity(names.len());
+        for name in names {
+            let Some(column) = table.column(&name.column.text) else {
+                return Err(error(ErrorCode::BadField, &[&display(name), &"field list"]));
+            };
+            if columns.contains(&column) {
+                return Err(error(ErrorCode::FieldSpecifiedTwice, &[&name.column.text]));
+            }
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+
+    fn insert_values(&mut self, table: &Table, rows: &[Vec<ast::Expr>], bound: &mut BoundInsert) -> Result<()> {
+        self.scope().clause = Clause::Values;
+        let mut values = Vec::with_capacity(rows.len());
+        for (i, row) in rows.iter().enumerate() {
+            let defaults = row.is_empty() && bound.columns.is_empty() || row.is_empty() && i == 0 && rows.len() == 1;
+            if row.len() != bound.columns.len() && !defaults {
+                return Err(error(ErrorCode::WrongValueCountOnRow, &[&(i + 1)]));
+            }
+            let mut bound_row = Vec::with_capacity(row.len());
+            for (e, column) in row.iter().zip(&bound.columns) {
+                let value = self.assigned(e, table, *column)?;
+                if let Some(value) = &value {
+                    bound.self_reference |= value.any(&mut |e| matches!(e.kind, ExprKind::Column(_)));
+                }
+                bound_row.push(value);
+            }
+            values.push(bound_row);
+        }
+        // `VALUES ()` with a column list: defaults for all.
+        if values.iter().all(Vec::is_empty) {
+            bound.columns.clear();
+        }
+        bound.source = BoundSource::Values(values);
+        Ok(())
+    }
+
+    /// A value for a column; `None` is DEFAULT. Error 3105 for generated columns.
+    fn assigned(&mut self, e: &ast::Expr, table: &Table, column: u32) -> Result<Option<Expr>> {
+        let target = &table.columns[column as usize];
+        if matches!(e, ast::Expr::Default) {
+            return Ok(None);
+        }
+        if target.generated.is_some() {
+            return Err(error(ErrorCode::NonDefaultValueForGeneratedColumn, &[&target.name, &table.name]));
+        }
+        if matches!(e, ast::Expr::Param(_)) {
+            self.hint = Some(target.ty.clone());
+        }
+        let value = self.lifted(e);
+        self.hint = None;
+        let value = value?;
+        Ok(Some(if target.ty.id.is_numeric() { super::expr::hex_as_number(value).expr } else { value.expr }))
+    }
+
+    /// Reads of INSERT ... SELECT lock what they see.
+    fn lock_reads(&mut self, query: &mut Query) {
+        match &mut query.body {
+            Body::Block(block) => {
+                for rel in &mut block.rels {
+                    match &mut rel.kind {
+                        RelKind::Base(_) if rel.lock.strength == LockStrength::None => rel.lock = implied(),
+                        RelKind::Derived(inner) => self.lock_reads(inner),
+                        _ => {}
+                    }
+                }
+            }
+            Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| self.lock_reads(q)),
+            Body::Values(_) => {}
+        }
+    }
+
+    fn on_duplicate(&mut self, table: &Arc<Table>, insert: &ast::Insert, bound: &mut BoundInsert) -> Result<()> {
+        let width = table.columns.len() as u32;
+        let mut new = 0;
+        for (i, column) in table.columns.iter().enumerate() {
+            let label = Label::Base { table: bound.table, ordinal: i as u32 };
+            let mut ty = column.ty.clone();
+            ty.nullable = true;
+            let id = self.arena.column(ty, label);
+            if i == 0 {
+                new = id;
+            }
+        }
+        let old = bound.value_row.first().copied().unwrap_or(0);
+        bound.update_row = (old..old + width).chain(new..new + width).collect();
+        self.new_row = Some((table.clone(), new));
+        if let Some((alias, names)) = &insert.row_alias {
+            self.row_alias(table, alias, names, new, bound)?;
+        }
+        if let BoundSource::Query(query) = &bound.source {
+            self.see_source(query);
+        }
+        self.scope().clause = Clause::Values;
+        for assignment in &insert.on_duplicate {
+            let column = table
+                .column(&assignment.column.column.text)
+                .ok_or_else(|| error(ErrorCode::BadField, &[&display(&assignment.column), &"field list"]))?;
+            let value = self.assigned(&assignment.value, table, column)?;
+            bound.on_duplicate.push((column, value));
+        }
+        self.new_row = None;
+        // Columns of the source which the assignments read are delivered behind the values.
+        if let BoundSource::Query(query) = &mut bound.source {
+            let mut wanted: Vec<ColId> = Vec::new();
+            for value in bound.on_duplicate.iter().filter_map(|(_, v)| v.as_ref()) {
+                self.arena.columns_of(value, &mut |id| {
+                    if !bound.update_row.contains(&id) && !wanted.contains(&id) {
+                        wanted.push(id);
+                    }
+                });
+            }
+            bound.update_row.extend(query.columns.iter().map(|c| c.id));
+            if !wanted.is_empty() {
+                let Body::Block(block) = &mut query.body else {
+                    return Err(SqlError::unsupported("columns of a UNION in ON DUPLICATE KEY UPDATE"));
+                };
+                if block.aggregated || block.distinct {
+                    return Err(SqlError::unsupported("columns of a grouped query in ON DUPLICATE KEY UPDATE"));
+                }
+                for id in wanted {
+                    let expr = self.arena.expr(id);
+                    let out = self.arena.column(expr.ty.clone(), Label::Computed);
+                    block.items.push(Item { expr, id: out });
+                    query.columns.push(OutColumn { name: "".into(), id: out });
+                    bound.update_row.push(id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `AS new [(a, b)]`: the new row under a name of its own.
+    fn row_alias(
+        &mut self,
+        table: &Arc<Table>,
+        alias: &ast::Ident,
+        names: &[ast::Ident],
+        new: ColId,
+        bound: &BoundInsert,
+    ) -> Result<()> {
+        let mut list: Vec<Box<str>> = table.columns.iter().map(|c| (&*c.name).into()).collect();
+        if !names.is_empty() {
+            if names.len() != bound.columns.len() {
+                return Err(error(ErrorCode::ViewWrongList, &[]));
+            }
+            for (name, column) in names.iter().zip(&bound.columns) {
+                list[*column as usize] = name.text.clone();
+            }
+        }
+        let alias = alias.text.clone();
+        self.scope().rels.push(ScopeRel { alias, schema: None, first: new, names: Names::List(list) });
+        Ok(())
+    }
+
+    /// The relations of the source query may be named in ON DUPLICATE KEY UPDATE.
+    fn see_source(&mut self, query: &Query) {
+        let Body::Block(block) = &query.body else { return };
+        let mut seen = Vec::new();
+        for rel in &block.rels {
+            let names = match &rel.kind {
+                RelKind::Base(slot) => {
+                    let table = self.arena.tables[*slot as usize].table.clone();
+                    seen.push((rel.alias.clone(), Some(Box::from(&*table.schema)), rel.first, Names::Table(table)));
+                    continue;
+                }
+                RelKind::Derived(inner) => inner.columns.iter().map(|c| c.name.clone()).collect(),
+                RelKind::Cte(_) => continue,
+            };
+            seen.push((rel.alias.clone(), None, rel.first, Names::List(names)));
+        }
+        let scope = self.scope();
+        for (alias, schema, first, names) in seen {
+            scope.rels.push(ScopeRel { alias, schema, first, names });
+        }
+    }
+
+    /// `VALUES(column)`: the value that was to be inserted; NULL outside ON DUPLICATE KEY UPDATE.
+    pub(super) fn values_of(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
+        match &self.new_row {
+            Some((table, first)) => match table.column(&column.column.text) {
+                Some(ordinal) => Ok(self.column(first + ordinal)),
+                None => Err(self.unknown(column, Clause::Fields)),
+            },
+            None => {
+                self.resolve(column)?;
+                Ok(Bound::new(super::literal::constant(Value::Null)))
+            }
+        }
+    }
+
+    pub(crate) fn update(&mut self, update: &ast::Update) -> Result<BoundUpdate> {
+        if update.with.is_some() {
+            return Err(SqlError::unsupported("WITH ... UPDATE"));
+        }
+        let single = matches!(&update.tables[..], [ast::TableRef::Table(_)]);
+        if !single && !update.order_by.is_empty() {
+            return Err(error(ErrorCode::WrongUsage, &[&"UPDATE", &"ORDER BY"]));
+        }
+        if !single && update.limit.is_some() {
+            return Err(error(ErrorCode::WrongUsage, &[&"UPDATE", &"LIMIT"]));
+        }
+        let mut block = self.changed_block(&update.tables, Intent::Read)?;
+        let mut targets: Vec<BoundTarget> = Vec::new();
+        self.scope().clause = Clause::Values;
+        for assignment in &update.assignments {
+            let bound = self.resolve(&assignment.column)?;
+            let ExprKind::Column(id) = bound.expr.kind else {
+                return Err(self.unknown(&assignment.column, Clause::Fields));
+            };
+            let position = block.rel_of(id).ok_or_else(|| self.unknown(&assignment.column, Clause::Fields))?;
+            let table = self.writable(&block, position, "UPDATE")?;
+            let column = id - block.rels[position].first;
+            let value = self.assigned(&assignment.value, &table, column)?;
+            match targets.iter_mut().find(|t| t.rel == position) {
+                Some(target) => target.assignments.push((column, value)),
+                None => targets.push(BoundTarget { rel: position, assignments: vec![(column, value)] }),
+            }
+        }
+        let changed: Vec<usize> = targets.iter().map(|t| t.rel).collect();
+        self.set_targets(&mut block, &changed, Intent::Update);
+        self.changed_rows(&mut block, update.filter.as_ref(), &update.order_by, update.limit.as_ref())?;
+        self.scopes.pop();
+        Ok(BoundUpdate { block, targets, ignore: update.ignore })
+    }
+
+    pub(crate) fn delete(&mut self, delete: &ast::Delete) -> Result<BoundDelete> {
+        if delete.with.is_some() {
+            return Err(SqlError::unsupported("WITH ... DELETE"));
+        }
+        if !delete.returning.is_empty() {
+            return Err(SqlError::unsupported("RETURNING"));
+        }
+        let multiple = !delete.targets.is_empty();
+        let mut block = self.changed_block(&delete.tables, Intent::Read)?;
+        let mut targets = Vec::new();
+        if multiple {
+            for name in &delete.targets {
+                let matches = |r: &&(usize, &ScopeRel)| r.1.is_called(name);
+                let rels: Vec<(usize, &ScopeRel)> = self.scopes[self.scopes.len() - 1].rels.iter().enumerate().collect();
+                let found = rels.iter().find(matches).map(|(i, _)| *i);
+                match found {
+                    Some(i) if !targets.contains(&i) => targets.push(i),
+                    Some(_) => return Err(error(ErrorCode::NonuniqTable, &[&name.name.text])),
+                    None => return Err(error(ErrorCode::UnknownTable, &[&name.name.text, &"MULTI DELETE"])),
+                }
+            }
+        } else {
+            targets.push(0);
+        }
+        for target in &targets {
+            self.writable(&block, *target, "DELETE")?;
+        }
+        self.set_targets(&mut block, &targets, Intent::Delete);
+        self.changed_rows(&mut block, delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref())?;
+        self.scopes.pop();
+        Ok(BoundDelete { block, targets, ignore: delete.ignore })
+    }
+
+    fn changed_block(&mut self, tables: &[ast::TableRef], intent: Intent) -> Result<Block> {
+        self.selects += 1;
+        let mut block = super::select::empty_block(self.selects);
+        self.scopes.push(Scope::new());
+        let (from, rels) = self.from_clause(tables, intent)?;
+        (block.from, block.rels) = (from, rels);
+        Ok(block)
+    }
+
+    /// The base table of a relation. Error 1288 for others.
+    fn writable(&self, block: &Block, position: usize, verb: &str) -> Result<Arc<Table>> {
+        let rel = &block.rels[position];
+        match rel.kind {
+            RelKind::Base(slot) if self.arena.tables[slot as usize].table.source == RowSource::Engine => {
+                Ok(self.arena.tables[slot as usize].table.clone())
+            }
+            _ => Err(error(ErrorCode::NonUpdatableTable, &[&rel.alias, &verb])),
+        }
+    }
+
+    /// Targets are locked exclusively, other tables as reads inside DML are.
+    fn set_targets(&mut self, block: &mut Block, targets: &[usize], intent: Intent) {
+        for (i, rel) in block.rels.iter_mut().enumerate() {
+            let RelKind::Base(slot) = rel.kind else { continue };
+            if targets.contains(&i) {
+                rel.lock = exclusive();
+                self.arena.tables[slot as usize].intent = intent;
+            } else if self.arena.tables[slot as usize].table.source == RowSource::Engine {
+                rel.lock = implied();
+            }
+        }
+    }
+
+    fn changed_rows(
+        &mut self,
+        block: &mut Block,
+        filter: Option<&ast::Expr>,
+        order: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+    ) -> Result<()> {
+        if let Some(filter) = filter {
+            let bound = self.in_clause(Clause::Where, |b| b.condition(filter))?;
+            conjuncts(bound, &mut block.filter);
+        }
+        for item in order {
+            let expr = self.order_item(&item.expr, Clause::Order, block)?;
+            block.order.push(SortKey { expr, descending: item.desc });
+        }
+        if let Some(limit) = limit {
+            if limit.offset.is_some() {
+                return Err(error(ErrorCode::WrongUsage, &[&"UPDATE", &"LIMIT"]));
+            }
+            block.limit = Some(self.limit_value(&limit.count)?);
+        }
+        Ok(())
+    }
+}

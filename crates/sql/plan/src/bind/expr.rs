@@ -1,0 +1,704 @@
+//! Expressions.
+
+use super::scope::Clause;
+use super::{Binder, error};
+use crate::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery, SubqueryKind};
+use crate::fold;
+use crate::typing::{Bound, common_type, comparison, comparison_of_all, is_stringy};
+use gannet_parser::ast::{self, BinaryOp, IsTest, UnaryOp};
+use gannet_types::{Coercibility, Collation, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+
+/// Type of predicates.
+pub(crate) fn boolean(nullable: bool) -> SqlType {
+    let mut ty = SqlType::BIGINT;
+    (ty.length, ty.nullable) = (1, nullable);
+    ty
+}
+
+/// A predicate.
+pub(crate) fn predicate(kind: ExprKind, nullable: bool) -> Expr {
+    Expr { kind, ty: boolean(nullable) }
+}
+
+pub(crate) fn compare_op(op: BinaryOp) -> Option<CompareOp> {
+    Some(match op {
+        BinaryOp::Eq => CompareOp::Eq,
+        BinaryOp::NullSafeEq => CompareOp::NullSafeEq,
+        BinaryOp::Ne => CompareOp::Ne,
+        BinaryOp::Lt => CompareOp::Lt,
+        BinaryOp::Le => CompareOp::Le,
+        BinaryOp::Gt => CompareOp::Gt,
+        BinaryOp::Ge => CompareOp::Ge,
+        _ => return None,
+    })
+}
+
+/// A conjunction; a single operand stays as it is.
+pub(crate) fn and(mut args: Vec<Expr>) -> Expr {
+    match args.len() {
+        0 => super::literal::constant(Value::TRUE),
+        1 => args.swap_remove(0),
+        _ => {
+            let nullable = args.iter().any(|a| a.ty.nullable);
+            predicate(ExprKind::And(args.into()), nullable)
+        }
+    }
+}
+
+/// A disjunction.
+pub(crate) fn or(mut args: Vec<Expr>) -> Expr {
+    if args.len() == 1 {
+        return args.swap_remove(0);
+    }
+    let nullable = args.iter().any(|a| a.ty.nullable);
+    predicate(ExprKind::Or(args.into()), nullable)
+}
+
+pub(crate) fn not(e: Expr) -> Expr {
+    let nullable = e.ty.nullable;
+    predicate(ExprKind::Not(Box::new(e)), nullable)
+}
+
+/// Either one value or a row of them.
+pub(super) enum Operand {
+    Scalar(Bound),
+    Row(Vec<Operand>),
+}
+
+impl Operand {
+    fn columns(&self) -> usize {
+        match self {
+            Operand::Scalar(_) => 1,
+            Operand::Row(items) => items.len(),
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// Binds a condition of WHERE, ON, HAVING.
+    pub(super) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
+        Ok(self.expr(e)?.expr)
+    }
+
+    /// Binds an expression of one column. Error 1241 for rows.
+    pub(super) fn expr(&mut self, e: &ast::Expr) -> Result<Bound> {
+        self.deeper(|b| b.expr_inner(e))
+    }
+
+    /// As [`Binder::expr`]; a literal becomes a parameter.
+    pub(super) fn lifted(&mut self, e: &ast::Expr) -> Result<Bound> {
+        match e {
+            ast::Expr::Literal(literal) => self.lift_literal(literal),
+            ast::Expr::Unary { op: UnaryOp::Neg, expr } if matches!(**expr, ast::Expr::Literal(_)) => {
+                let arg = self.lifted(expr)?;
+                self.negate(arg)
+            }
+            _ => self.expr(e),
+        }
+    }
+
+    fn expr_inner(&mut self, e: &ast::Expr) -> Result<Bound> {
+        use ast::Expr as E;
+        match e {
+            E::Literal(literal) => self.pin_literal(literal),
+            E::Param(n) => Ok(self.marker(*n)),
+            E::Column(column) => self.resolve(column),
+            E::UserVar(name) => Ok(self.user_variable(name)),
+            E::SysVar(var) => self.system_variable(var),
+            E::Assign { var, value } => {
+                let value = self.expr(value)?;
+                self.arena.uses.user_variables = true;
+                let ty = value.expr.ty.clone();
+                let kind = ExprKind::SetUserVar((&*var.text).into(), Box::new(value.expr));
+                Ok(Bound::new(Expr { kind, ty }))
+            }
+            E::Unary { op, expr } => self.unary(*op, expr),
+            E::Binary { op, left, right } => self.binary(*op, left, right),
+            E::And(args) => self.junction(args, true),
+            E::Or(args) => self.junction(args, false),
+            E::Is { expr, test, negated } => self.is(expr, *test, *negated),
+            E::InList { expr, list, negated } => self.in_list(expr, list, *negated),
+            E::InSubquery { expr, query, negated } => self.in_subquery(expr, query, *negated),
+            E::Quantified { left, op, all, query } => self.quantified(left, *op, *all, query),
+            E::Exists(query) => {
+                let subplan = self.subquery(query, None)?;
+                Ok(self.subquery_expr(subplan, SubqueryKind::Exists { negated: false }, boolean(false)))
+            }
+            E::Subquery(query) => {
+                let subplan = self.subquery(query, Some(1))?;
+                let id = self.arena.subqueries[subplan as usize].query.columns[0].id;
+                let mut ty = self.arena.types[id as usize].clone();
+                ty.nullable = true;
+                Ok(self.subquery_expr(subplan, SubqueryKind::Scalar, ty))
+            }
+            E::Between { expr, low, high, negated } => self.between(expr, low, high, *negated),
+            E::Like { expr, pattern, escape, negated } => self.like(expr, pattern, escape.as_deref(), *negated),
+            E::Case(case) => self.case(case),
+            E::Cast(cast) => self.cast(cast),
+            E::ConvertUsing { expr, charset } => self.convert_using(expr, charset),
+            E::Collate { expr, collation } => self.collate(expr, collation),
+            E::Row(_) => Err(error(ErrorCode::OperandColumns, &[&1])),
+            E::Aggregate(aggregate) => self.aggregate(aggregate),
+            E::Window(call) => self.window_call(call),
+            E::Default => Err(error(ErrorCode::CantUseOptionHere, &[&"DEFAULT"])),
+            E::DefaultOf(column) => self.default_of(column),
+            E::ValuesOf(column) => self.values_of(column),
+            _ => self.special(e),
+        }
+    }
+
+    /// `?`
+    fn marker(&mut self, n: u32) -> Bound {
+        let hint = self.hint.take();
+        let known = self.options.markers.get(n as usize).cloned();
+        let text = SqlType::varchar(65535 / 4, self.options.collation);
+        let mut ty = known.or(hint).unwrap_or(text);
+        ty.nullable = true;
+        if ty.id == TypeId::Null {
+            ty = SqlType::varchar(1, self.options.collation);
+        }
+        let mut bound = Bound::new(self.add_param(crate::plan::Param::Marker { index: n, ty }, None));
+        if is_stringy(bound.ty()) {
+            bound.coercibility = Coercibility::Coercible;
+        }
+        bound
+    }
+
+    fn user_variable(&mut self, name: &ast::Ident) -> Bound {
+        self.arena.uses.user_variables = true;
+        let known = self.options.variables.and_then(|v| v.user(&name.text));
+        let default = SqlType { collation: self.options.collation, ..SqlType::new(TypeId::LongText) };
+        let ty = known.unwrap_or(default);
+        Bound::new(Expr { kind: ExprKind::UserVar((&*name.text).into()), ty })
+    }
+
+    fn system_variable(&mut self, var: &ast::SysVar) -> Result<Bound> {
+        self.arena.uses.system_variables = true;
+        let name = match &var.prefix {
+            Some(prefix) => format!("{}.{}", prefix.text, var.name.text),
+            None => var.name.text.to_string(),
+        };
+        let name = name.to_lowercase();
+        let global = matches!(var.scope, ast::VarScope::Global);
+        let ty = match self.options.variables {
+            Some(variables) => variables.system(&name, var.scope)?,
+            None => SqlType::varchar(1024, self.options.collation),
+        };
+        let mut bound = Bound::new(Expr { kind: ExprKind::SysVar { global, name: name.into() }, ty });
+        if is_stringy(bound.ty()) {
+            bound.coercibility = Coercibility::SysConst;
+        }
+        Ok(bound)
+    }
+
+    fn unary(&mut self, op: UnaryOp, arg: &ast::Expr) -> Result<Bound> {
+        match op {
+            UnaryOp::Plus => self.expr(arg),
+            UnaryOp::Not => {
+                let arg = self.expr(arg)?.expr;
+                Ok(Bound::new(fold::simplify(not(arg))))
+            }
+            UnaryOp::Neg => {
+                let arg = self.expr(arg)?;
+                self.negate(arg)
+            }
+            UnaryOp::BitNot => {
+                let arg = self.expr(arg)?;
+                self.call_named("~", vec![arg])
+            }
+            UnaryOp::Binary => {
+                let arg = self.expr(arg)?;
+                let length = arg.ty().max_bytes().min(u64::from(u32::MAX)) as u32;
+                let mut ty = SqlType::varbinary(length);
+                ty.nullable = arg.ty().nullable;
+                Ok(self.cast_to(arg, ty))
+            }
+        }
+    }
+
+    /// `-arg`. A literal is negated at once, so that `-9223372036854775808` is a BIGINT.
+    pub(super) fn negate(&mut self, arg: Bound) -> Result<Bound> {
+        let value = match &arg.expr.kind {
+            ExprKind::Literal(Value::Int(v)) => v.checked_neg().map(Value::Int),
+            ExprKind::Literal(Value::UInt(v)) if *v == 1 << 63 => Some(Value::Int(i64::MIN)),
+            ExprKind::Literal(Value::Decimal(v)) => Some(Value::Decimal(v.neg())),
+            ExprKind::Literal(Value::Double(v)) => Some(Value::Double(-v)),
+            _ => None,
+        };
+        match value {
+            Some(value) => Ok(Bound::new(super::literal::constant(value))),
+            None => self.call_named("NEG", vec![arg]),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Result<Bound> {
+        if let Some(op) = compare_op(op) {
+            let (left, right) = self.operands(left, right)?;
+            return Ok(Bound::new(fold::simplify(self.compare_operands(op, left, right)?)));
+        }
+        // Integer literals in sums keep their class only: the sum's type does not depend on their digits.
+        let liftable = |e: &ast::Expr| matches!(e, ast::Expr::Literal(_));
+        let sum = matches!(op, BinaryOp::Add | BinaryOp::Sub) && self.clause() == Clause::Values;
+        let mut bind = |b: &mut Self, e: &ast::Expr| if sum && liftable(e) { b.lifted(e) } else { b.expr(e) };
+        let (a, b) = (bind(self, left)?, bind(self, right)?);
+        let name = match op {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::IntDiv => "DIV",
+            BinaryOp::Mod => "%",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitXor => "^",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+            BinaryOp::Xor => "XOR",
+            BinaryOp::Concat => "CONCAT",
+            BinaryOp::SoundsLike => {
+                let (a, b) = (self.call_named("SOUNDEX", vec![a])?, self.call_named("SOUNDEX", vec![b])?);
+                return Ok(Bound::new(self.compare(CompareOp::Eq, a, b)?));
+            }
+            _ => return Err(SqlError::internal("a comparison among the arithmetic operators")),
+        };
+        let numeric = name != "CONCAT";
+        let number = |b: Bound| if numeric { hex_as_number(b) } else { b };
+        self.call_named(name, vec![number(a), number(b)])
+    }
+
+    fn junction(&mut self, args: &[ast::Expr], conjunction: bool) -> Result<Bound> {
+        let args = args.iter().map(|a| self.condition(a)).collect::<Result<Vec<_>>>()?;
+        let e = if conjunction { and(args) } else { or(args) };
+        Ok(Bound::new(fold::simplify(e)))
+    }
+
+    fn is(&mut self, arg: &ast::Expr, test: IsTest, negated: bool) -> Result<Bound> {
+        let arg = self.expr(arg)?.expr;
+        let e = match test {
+            IsTest::Null | IsTest::Unknown => predicate(ExprKind::IsNull { arg: Box::new(arg), negated }, false),
+            // Never NULL: (x AND x IS NOT NULL), by way of CASE.
+            IsTest::True | IsTest::False => {
+                let truth = if test == IsTest::True { arg } else { not(arg) };
+                let value = |b: bool| super::literal::constant(Value::from(b));
+                let kind = ExprKind::Case {
+                    operand: None,
+                    by: Comparison::Integer,
+                    whens: Box::new([(truth, value(!negated))]),
+                    otherwise: Some(Box::new(value(negated))),
+                };
+                predicate(kind, false)
+            }
+        };
+        Ok(Bound::new(fold::simplify(e)))
+    }
+
+    /// Binds both operands of a comparison; a `?` takes the type of the other one.
+    fn operands(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<(Operand, Operand)> {
+        if matches!(left, ast::Expr::Param(_)) && !matches!(right, ast::Expr::Param(_)) {
+            let b = self.operand(right)?;
+            self.hint = hint_of(&b);
+            let a = self.operand(left)?;
+            self.hint = None;
+            return Ok((a, b));
+        }
+        let a = self.operand(left)?;
+        if matches!(right, ast::Expr::Param(_)) {
+            self.hint = hint_of(&a);
+        }
+        let b = self.operand(right)?;
+        self.hint = None;
+        Ok((a, b))
+    }
+
+    pub(super) fn operand(&mut self, e: &ast::Expr) -> Result<Operand> {
+        match e {
+            ast::Expr::Row(items) => {
+                let items = items.iter().map(|e| self.operand(e)).collect::<Result<_>>()?;
+                Ok(Operand::Row(items))
+            }
+            ast::Expr::Subquery(query) => {
+                let subplan = self.subquery(query, None)?;
+                let columns = &self.arena.subqueries[subplan as usize].query.columns;
+                if columns.len() == 1 {
+                    let mut ty = self.arena.types[columns[0].id as usize].clone();
+                    ty.nullable = true;
+                    return Ok(Operand::Scalar(self.subquery_expr(subplan, SubqueryKind::Scalar, ty)));
+                }
+                Err(SqlError::unsupported("row subquery as an operand"))
+            }
+            _ => Ok(Operand::Scalar(self.lifted(e)?)),
+        }
+    }
+
+    pub(super) fn compare_operands(&mut self, op: CompareOp, a: Operand, b: Operand) -> Result<Expr> {
+        match (a, b) {
+            (Operand::Scalar(a), Operand::Scalar(b)) => self.compare(op, a, b),
+            (a, b) if a.columns() != b.columns() => Err(error(ErrorCode::OperandColumns, &[&a.columns()])),
+            (Operand::Row(a), Operand::Row(b)) => self.compare_rows(op, a, b),
+            (a, _) => Err(error(ErrorCode::OperandColumns, &[&a.columns()])),
+        }
+    }
+
+    /// Rows compare column by column.
+    fn compare_rows(&mut self, op: CompareOp, a: Vec<Operand>, b: Vec<Operand>) -> Result<Expr> {
+        let pairs = a.into_iter().zip(b);
+        match op {
+            CompareOp::Eq | CompareOp::NullSafeEq => {
+                let all = pairs.map(|(a, b)| self.compare_operands(op, a, b)).collect::<Result<_>>()?;
+                Ok(and(all))
+            }
+            CompareOp::Ne => {
+                let any = pairs.map(|(a, b)| self.compare_operands(op, a, b)).collect::<Result<_>>()?;
+                Ok(or(any))
+            }
+            // (a, b) < (c, d) is a < c OR a = c AND b < d.
+            _ => {
+                let strict = match op {
+                    CompareOp::Le => CompareOp::Lt,
+                    CompareOp::Ge => CompareOp::Gt,
+                    op => op,
+                };
+                let mut alternatives = Vec::new();
+                let mut equal: Vec<Expr> = Vec::new();
+                let pairs: Vec<_> = pairs.collect();
+                let last = pairs.len() - 1;
+                for (i, (a, b)) in pairs.into_iter().enumerate() {
+                    let (Operand::Scalar(a), Operand::Scalar(b)) = (a, b) else {
+                        return Err(SqlError::unsupported("comparison of nested rows"));
+                    };
+                    let mut all = equal.clone();
+                    all.push(self.compare(if i == last { op } else { strict }, a.clone(), b.clone())?);
+                    alternatives.push(and(all));
+                    equal.push(self.compare(CompareOp::Eq, a, b)?);
+                }
+                Ok(or(alternatives))
+            }
+        }
+    }
+
+    /// A comparison of two values.
+    pub(crate) fn compare(&mut self, op: CompareOp, a: Bound, b: Bound) -> Result<Expr> {
+        let by = comparison(&a, &b, op.symbol())?;
+        let nullable = op != CompareOp::NullSafeEq && (a.ty().nullable || b.ty().nullable);
+        let args = Box::new([self.in_domain(a, by), self.in_domain(b, by)]);
+        Ok(predicate(ExprKind::Compare { op, by, args }, nullable))
+    }
+
+    /// Makes an operand fit for a domain: text in the character set of the collation, hexadecimal literals as numbers among numbers.
+    pub(super) fn in_domain(&mut self, operand: Bound, by: Comparison) -> Expr {
+        match by {
+            Comparison::String(collation) => {
+                let ty = operand.ty();
+                let (from, to) = (ty.collation.charset(), collation.charset());
+                if ty.id.is_string() && from != to && !from.is_subset_of(to) && !operand.ascii {
+                    let mut ty = operand.ty().clone();
+                    ty.collation = collation;
+                    return fold::simplify(Expr { kind: ExprKind::Cast(Box::new(operand.expr)), ty });
+                }
+                operand.expr
+            }
+            Comparison::Integer | Comparison::Decimal | Comparison::Double => hex_as_number(operand).expr,
+            _ => operand.expr,
+        }
+    }
+
+    fn between(&mut self, arg: &ast::Expr, low: &ast::Expr, high: &ast::Expr, negated: bool) -> Result<Bound> {
+        let (arg, low) = self.operands(arg, low)?;
+        if matches!(high, ast::Expr::Param(_)) {
+            self.hint = hint_of(&arg);
+        }
+        let high = self.operand(high)?;
+        self.hint = None;
+        let (Operand::Scalar(arg), Operand::Scalar(low), Operand::Scalar(high)) = (arg, low, high) else {
+            return Err(error(ErrorCode::OperandColumns, &[&1]));
+        };
+        let by = comparison_of_all(&arg, &[&low, &high], "BETWEEN")?;
+        let nullable = arg.ty().nullable || low.ty().nullable || high.ty().nullable;
+        let args = Box::new([self.in_domain(arg, by), self.in_domain(low, by), self.in_domain(high, by)]);
+        let e = predicate(ExprKind::Between { by, negated, args }, nullable);
+        Ok(Bound::new(fold::simplify(e)))
+    }
+
+    fn in_list(&mut self, arg: &ast::Expr, list: &[ast::Expr], negated: bool) -> Result<Bound> {
+        let first_param = matches!(arg, ast::Expr::Param(_));
+        let arg_operand = if first_param && !list.is_empty() {
+            let other = self.operand(&list[0])?;
+            self.hint = hint_of(&other);
+            let arg = self.operand(arg)?;
+            self.hint = None;
+            arg
+        } else {
+            self.operand(arg)?
+        };
+        let arg = match arg_operand {
+            Operand::Scalar(arg) => arg,
+            Operand::Row(row) => return self.in_rows(row, list, negated),
+        };
+        let mut bound = Vec::with_capacity(list.len());
+        for item in list {
+            if matches!(item, ast::Expr::Param(_)) {
+                self.hint = Some(arg.ty().clone());
+            }
+            match self.operand(item)? {
+                Operand::Scalar(item) => bound.push(item),
+                Operand::Row(_) => return Err(error(ErrorCode::OperandColumns, &[&1])),
+            }
+            self.hint = None;
+        }
+        if let [_] = &bound[..]
+            && let Some(only) = bound.pop()
+        {
+            let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
+            return Ok(Bound::new(fold::simplify(self.compare(op, arg, only)?)));
+        }
+        let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), "IN")?;
+        let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
+        let list: Box<[Expr]> = bound.into_iter().map(|b| self.in_domain(b, by)).collect();
+        let constant_list = list.iter().all(Expr::is_execution_constant);
+        let arg = Box::new(self.in_domain(arg, by));
+        Ok(Bound::new(predicate(ExprKind::In { by, negated, arg, list, constant_list }, nullable)))
+    }
+
+    /// `(a, b) IN ((1, 2), ...)` is a disjunction of comparisons.
+    fn in_rows(&mut self, row: Vec<Operand>, list: &[ast::Expr], negated: bool) -> Result<Bound> {
+        let mut scalars = Vec::with_capacity(row.len());
+        for item in row {
+            match item {
+                Operand::Scalar(b) => scalars.push(b),
+                Operand::Row(_) => return Err(SqlError::unsupported("comparison of nested rows")),
+            }
+        }
+        let mut any = Vec::with_capacity(list.len());
+        for item in list {
+            let item = self.operand(item)?;
+            let row = Operand::Row(scalars.iter().cloned().map(Operand::Scalar).collect());
+            any.push(self.compare_operands(CompareOp::Eq, row, item)?);
+        }
+        let e = or(any);
+        Ok(Bound::new(if negated { not(e) } else { e }))
+    }
+
+    fn in_subquery(&mut self, arg: &ast::Expr, query: &ast::Query, negated: bool) -> Result<Bound> {
+        let needle = match self.operand(arg)? {
+            Operand::Scalar(b) => vec![b],
+            Operand::Row(row) => {
+                let scalar = |o| match o {
+                    Operand::Scalar(b) => Ok(b),
+                    Operand::Row(_) => Err(SqlError::unsupported("comparison of nested rows")),
+                };
+                row.into_iter().map(scalar).collect::<Result<_>>()?
+            }
+        };
+        let subplan = self.subquery(query, Some(needle.len()))?;
+        let ids: Vec<u32> = self.arena.subqueries[subplan as usize].query.columns.iter().map(|c| c.id).collect();
+        let mut nullable = false;
+        let (mut domains, mut exprs) = (Vec::new(), Vec::new());
+        for (needle, id) in needle.into_iter().zip(ids) {
+            let column = self.column(id);
+            nullable |= needle.ty().nullable || column.ty().nullable;
+            let by = comparison(&needle, &column, "=")?;
+            exprs.push(self.in_domain(needle, by));
+            domains.push(by);
+        }
+        let kind = SubqueryKind::In { needle: exprs.into(), by: domains.into(), negated };
+        Ok(self.subquery_expr(subplan, kind, boolean(nullable)))
+    }
+
+    fn quantified(&mut self, left: &ast::Expr, op: BinaryOp, all: bool, query: &ast::Query) -> Result<Bound> {
+        let op = compare_op(op).ok_or_else(|| SqlError::internal("operator of a quantified comparison"))?;
+        if (op, all) == (CompareOp::Eq, false) {
+            return self.in_subquery(left, query, false);
+        }
+        if (op, all) == (CompareOp::Ne, true) {
+            return self.in_subquery(left, query, true);
+        }
+        let needle = self.lifted(left)?;
+        let subplan = self.subquery(query, Some(1))?;
+        let id = self.arena.subqueries[subplan as usize].query.columns[0].id;
+        let by = comparison(&needle, &self.column(id), op.symbol())?;
+        let needle = Box::new(self.in_domain(needle, by));
+        let kind = SubqueryKind::Quantified { needle, by, op, all };
+        Ok(self.subquery_expr(subplan, kind, boolean(true)))
+    }
+
+    pub(super) fn subquery_expr(&self, subplan: u32, kind: SubqueryKind, ty: SqlType) -> Bound {
+        let subquery = Subquery { subplan, kind, binds: Box::new([]) };
+        Bound::new(Expr { kind: ExprKind::Subquery(Box::new(subquery)), ty })
+    }
+
+    fn like(
+        &mut self,
+        arg: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+    ) -> Result<Bound> {
+        let arg = self.expr(arg)?;
+        self.hint = Some(SqlType::varchar(255, self.options.collation)).filter(|_| matches!(pattern, ast::Expr::Param(_)));
+        let pattern = self.lifted(pattern)?;
+        self.hint = None;
+        let mut args = self.same_collation(vec![arg, pattern], "like")?;
+        if let Some(escape) = escape {
+            let escape = self.pinned(|b| b.expr(escape))?;
+            if let ExprKind::Literal(Value::Str(text, collation)) = &escape.expr.kind
+                && collation.charset().char_count(text) > 1
+            {
+                return Err(error(ErrorCode::WrongArguments, &[&"ESCAPE"]));
+            }
+            args.push(escape);
+        }
+        let like = self.call_named("LIKE", args)?;
+        Ok(if negated { Bound::new(fold::simplify(not(like.expr))) } else { like })
+    }
+
+    /// Gives all text arguments one collation, so that a function which compares them has only one to use.
+    pub(super) fn same_collation(&mut self, args: Vec<Bound>, operation: &str) -> Result<Vec<Bound>> {
+        let sources: Vec<_> = args.iter().filter(|a| is_stringy(a.ty())).map(Bound::source).collect();
+        if sources.len() < 2 || sources.iter().all(|s| s.collation == sources[0].collation) {
+            return Ok(args);
+        }
+        let collation = gannet_types::collation::aggregate_all(&sources, operation)?.collation;
+        let fit = |b: Bound| {
+            if !b.ty().id.is_string() || b.ty().collation == collation {
+                return b;
+            }
+            let mut ty = b.ty().clone();
+            ty.collation = collation;
+            let (coercibility, ascii) = (b.coercibility, b.ascii);
+            let expr = fold::simplify(Expr { kind: ExprKind::Cast(Box::new(b.expr)), ty });
+            Bound { expr, coercibility, ascii, hex: false }
+        };
+        Ok(args.into_iter().map(fit).collect())
+    }
+
+    fn case(&mut self, case: &ast::Case) -> Result<Bound> {
+        let operand = case.operand.as_ref().map(|e| self.expr(e)).transpose()?;
+        let (mut whens, mut thens) = (Vec::new(), Vec::new());
+        for (when, then) in &case.whens {
+            whens.push(self.expr(when)?);
+            thens.push(self.expr(then)?);
+        }
+        let otherwise = case.otherwise.as_ref().map(|e| self.expr(e)).transpose()?;
+        self.case_of(operand, whens, thens, otherwise)
+    }
+
+    pub(super) fn case_of(
+        &mut self,
+        operand: Option<Bound>,
+        whens: Vec<Bound>,
+        thens: Vec<Bound>,
+        otherwise: Option<Bound>,
+    ) -> Result<Bound> {
+        let by = match &operand {
+            Some(operand) => comparison_of_all(operand, &whens.iter().collect::<Vec<_>>(), "case")?,
+            None => Comparison::Integer,
+        };
+        let mut branches = thens.clone();
+        branches.extend(otherwise.clone());
+        let mut ty = common_type(&branches, "case")?;
+        ty.nullable |= otherwise.is_none();
+        let coercibility = branches.iter().map(|b| b.coercibility).min().unwrap_or(Coercibility::Ignorable);
+        let mut operand = operand;
+        let whens = whens
+            .into_iter()
+            .map(|w| if operand.is_some() { self.in_domain(w, by) } else { w.expr })
+            .zip(thens.into_iter().map(|t| t.expr))
+            .collect();
+        let operand = operand.take().map(|o| Box::new(self.in_domain(o, by)));
+        let otherwise = otherwise.map(|o| Box::new(o.expr));
+        let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };
+        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii: false, hex: false })
+    }
+
+    fn cast(&mut self, cast: &ast::Cast) -> Result<Bound> {
+        if cast.array {
+            return Err(SqlError::unsupported("CAST(... AS ... ARRAY)"));
+        }
+        if cast.at_time_zone.is_some() {
+            return Err(SqlError::unsupported("AT TIME ZONE"));
+        }
+        let arg = self.expr(&cast.expr)?;
+        let mut ty = super::types::cast_type(&cast.to, &arg, self.options)?;
+        ty.nullable = arg.ty().nullable || ty.id.is_temporal() || ty.id == TypeId::Json;
+        Ok(self.cast_to(arg, ty))
+    }
+
+    pub(super) fn cast_to(&mut self, arg: Bound, ty: SqlType) -> Bound {
+        let arg = if ty.id.is_numeric() { hex_as_number(arg) } else { arg };
+        Bound::new(fold::simplify(Expr { kind: ExprKind::Cast(Box::new(arg.expr)), ty }))
+    }
+
+    pub(super) fn convert_using(&mut self, arg: &ast::Expr, charset: &ast::Ident) -> Result<Bound> {
+        let arg = self.expr(arg)?;
+        let charset = gannet_types::charset::Charset::by_name(&charset.text)?;
+        let collation = Collation::default_of(charset).id;
+        let mut ty = match arg.ty().id {
+            id if id.is_lob() => SqlType { collation, ..SqlType::new(TypeId::LongText) },
+            id if id.is_string() => SqlType::varchar(arg.ty().length, collation),
+            _ => SqlType::varchar(arg.ty().display_chars(), collation),
+        };
+        if charset == gannet_types::charset::Charset::Binary {
+            ty = SqlType::varbinary(arg.ty().max_bytes().min(u64::from(u32::MAX)) as u32);
+        }
+        ty.nullable = true;
+        Ok(self.cast_to(arg, ty))
+    }
+
+    fn collate(&mut self, arg: &ast::Expr, name: &ast::Ident) -> Result<Bound> {
+        let mut arg = self.expr(arg)?;
+        let collation = Collation::by_name(&name.text)?;
+        if !is_stringy(arg.ty()) {
+            let length = arg.ty().display_chars();
+            let mut ty = SqlType::varchar(length, collation.id);
+            ty.nullable = arg.ty().nullable;
+            arg = self.cast_to(arg, ty);
+        } else if arg.ty().collation.charset() != collation.charset {
+            let charset = arg.ty().collation.charset().name();
+            return Err(error(ErrorCode::CollationCharsetMismatch, &[&collation.name, &charset]));
+        } else if arg.ty().collation != collation.id {
+            let mut ty = arg.ty().clone();
+            if !ty.id.is_string() {
+                ty = SqlType::varchar(ty.display_chars(), collation.id);
+                ty.nullable = arg.ty().nullable;
+            }
+            ty.collation = collation.id;
+            arg.expr = fold::simplify(Expr { kind: ExprKind::Cast(Box::new(arg.expr)), ty });
+        }
+        arg.coercibility = Coercibility::Explicit;
+        Ok(arg)
+    }
+
+    fn default_of(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
+        let bound = self.resolve(column)?;
+        let ExprKind::Column(id) = bound.expr.kind else {
+            return Err(SqlError::unsupported("DEFAULT() of an expression"));
+        };
+        let crate::logical::Label::Base { table, ordinal } = self.arena.labels[id as usize] else {
+            return Err(SqlError::unsupported("DEFAULT() of a derived column"));
+        };
+        let definition = &self.arena.tables[table as usize].table.columns[ordinal as usize];
+        if definition.default == gannet_catalog::ColumnDefault::None {
+            return Err(error(ErrorCode::NoDefaultForField, &[&definition.name]));
+        }
+        let kind = ExprKind::Default { table, column: ordinal };
+        Ok(Bound::new(Expr { kind, ty: bound.expr.ty }))
+    }
+}
+
+/// The type a `?` on the other side of a comparison takes.
+fn hint_of(operand: &Operand) -> Option<SqlType> {
+    match operand {
+        Operand::Scalar(b) => Some(b.ty().clone()),
+        Operand::Row(_) => None,
+    }
+}
+
+/// Hexadecimal and bit literals are unsigned integers among numbers.
+pub(super) fn hex_as_number(b: Bound) -> Bound {
+    if !b.hex {
+        return b;
+    }
+    let ExprKind::Literal(Value::Str(bytes, _)) = &b.expr.kind else { return b };
+    let number = bytes.iter().rev().take(8).rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
+    Bound::new(super::literal::constant(Value::UInt(number)))
+}

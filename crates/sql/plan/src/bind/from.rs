@@ -1,0 +1,429 @@
+//! FROM: tables, derived tables, joins.
+
+use super::scope::{Clause, Names, ScopeRel};
+use super::{Binder, error};
+use crate::logical::{Body, ColId, From, FromJoin, IndexHints, Label, Query, Rel, RelKind, conjuncts};
+use crate::physical::{LockStrength, LockWait, RowLock};
+use crate::plan::Intent;
+use crate::typing::Bound;
+use gannet_catalog::Table;
+use gannet_catalog::names::{eq_name, fold_name};
+use gannet_parser::ast::{self, JoinCondition, JoinKind, TableRef};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType};
+use std::sync::Arc;
+
+/// Tables of one join (MySQL's bound).
+const MAX_TABLES: usize = 61;
+
+/// Columns which unqualified names see, in the order of `*`. Kept for blocks with USING or NATURAL only.
+type Shape = Vec<(Box<str>, ColId)>;
+
+fn merges(from: &[TableRef]) -> bool {
+    from.iter().any(|t| match t {
+        TableRef::Join(join) => {
+            matches!(join.condition, JoinCondition::Using(_) | JoinCondition::Natural)
+                || merges(std::slice::from_ref(&join.left))
+                || merges(std::slice::from_ref(&join.right))
+        }
+        TableRef::Nested(list) => merges(list),
+        _ => false,
+    })
+}
+
+/// What binding a FROM clause collects.
+pub(super) struct FromBuilder {
+    pub(super) rels: Vec<Rel>,
+    shapes: bool,
+    /// Intent of base tables.
+    pub(super) intent: Intent,
+}
+
+impl FromBuilder {
+    pub(super) fn new(intent: Intent) -> FromBuilder {
+        FromBuilder { rels: Vec::new(), shapes: false, intent }
+    }
+}
+
+impl Binder<'_> {
+    /// Binds a FROM clause into the current scope: a comma is an inner join.
+    pub(super) fn from_clause(&mut self, from: &[TableRef], intent: Intent) -> Result<(Option<From>, Vec<Rel>)> {
+        let mut builder = FromBuilder { rels: Vec::new(), shapes: merges(from), intent };
+        let joined = self.from_list(from, &mut builder)?;
+        if builder.rels.len() > MAX_TABLES {
+            return Err(error(ErrorCode::TooManyTables, &[&MAX_TABLES]));
+        }
+        let from = joined.map(|(from, shape)| {
+            if builder.shapes {
+                self.scope().merged = Some(shape);
+            }
+            from
+        });
+        Ok((from, builder.rels))
+    }
+
+    fn from_list(&mut self, list: &[TableRef], builder: &mut FromBuilder) -> Result<Option<(From, Shape)>> {
+        let mut joined: Option<(From, Shape)> = None;
+        for table in list {
+            let (right, shape) = self.deeper(|b| b.table_ref(table, builder))?;
+            joined = Some(match joined {
+                None => (right, shape),
+                Some((left, mut columns)) => {
+                    columns.extend(shape);
+                    let (left, right) = (Box::new(left), Box::new(right));
+                    (From::Join { left, right, kind: FromJoin::Inner, on: Vec::new() }, columns)
+                }
+            });
+        }
+        Ok(joined)
+    }
+
+    fn table_ref(&mut self, table: &TableRef, builder: &mut FromBuilder) -> Result<(From, Shape)> {
+        match table {
+            TableRef::Table(factor) => self.table_factor(factor, builder),
+            TableRef::Derived(derived) => self.derived(derived, builder),
+            TableRef::JsonTable(_) => Err(SqlError::unsupported("JSON_TABLE")),
+            TableRef::Join(join) => self.join(join, builder),
+            TableRef::Nested(list) => match self.from_list(list, builder)? {
+                Some(joined) => Ok(joined),
+                None => Err(SqlError::internal("an empty join")),
+            },
+        }
+    }
+
+    fn table_factor(&mut self, factor: &ast::TableFactor, builder: &mut FromBuilder) -> Result<(From, Shape)> {
+        if !factor.partitions.is_empty() {
+            return Err(SqlError::unsupported("PARTITION"));
+        }
+        let name = &factor.name;
+        if name.schema.is_none()
+            && let Some(cte) = self.find_cte(&name.name.text)
+        {
+            let alias = factor.alias.as_ref().unwrap_or(&name.name);
+            return self.cte_reference(cte, alias, builder);
+        }
+        let schema = self.schema_of(name)?;
+        let table = self.snapshot.require_table(schema, &name.name.text)?.clone();
+        let alias: &str = factor.alias.as_ref().map_or(&*name.name.text, |a| &*a.text);
+        self.check_alias(alias, Some(&table.schema))?;
+        let hints = index_hints(&table, &factor.index_hints)?;
+        let position = self.add_base(&table, alias, builder, hints);
+        Ok((From::Rel(position), self.shape_of(builder)))
+    }
+
+    /// Adds a base table as a relation of the current scope.
+    pub(super) fn add_base(
+        &mut self,
+        table: &Arc<Table>,
+        alias: &str,
+        builder: &mut FromBuilder,
+        hints: IndexHints,
+    ) -> usize {
+        let slot = self.add_table(table, alias, builder.intent);
+        let mut first = 0;
+        for (ordinal, column) in table.columns.iter().enumerate() {
+            let label = Label::Base { table: slot, ordinal: ordinal as u32 };
+            let id = self.arena.column(column.ty.clone(), label);
+            if ordinal == 0 {
+                first = id;
+            }
+        }
+        let width = table.columns.len() as u32 + 1;
+        let hidden = Label::Base { table: slot, ordinal: table.columns.len() as u32 };
+        self.arena.column(SqlType::bigint_unsigned().not_null(), hidden);
+        let unique = |i: &&gannet_catalog::Index| {
+            let whole = |p: &gannet_catalog::IndexPart| p.prefix.is_none() && !table.columns[p.column as usize].nullable;
+            i.unique() && i.parts.iter().all(whole)
+        };
+        let keys = table.indexes.iter().filter(unique).map(|i| i.parts.iter().map(|p| p.column).collect()).collect();
+        let kind = RelKind::Base(slot);
+        let lock = RowLock::default();
+        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, keys });
+        self.scope().rels.push(ScopeRel {
+            alias: alias.into(),
+            schema: Some((&*table.schema).into()),
+            first,
+            names: Names::Table(table.clone()),
+        });
+        builder.rels.len() - 1
+    }
+
+    fn shape_of(&mut self, builder: &FromBuilder) -> Shape {
+        if !builder.shapes {
+            return Vec::new();
+        }
+        let Some(rel) = self.scope().rels.last() else { return Vec::new() };
+        let visible = (0..rel.names.len() as u32).filter(|i| rel.names.visible(*i));
+        visible.map(|i| (rel.names.name(i).into(), rel.first + i)).collect()
+    }
+
+    fn check_alias(&mut self, alias: &str, schema: Option<&str>) -> Result<()> {
+        let same = |r: &ScopeRel| *r.alias == *alias && (schema.is_none() || r.schema.is_none() || r.schema.as_deref() == schema);
+        if self.scope().rels.iter().any(same) {
+            return Err(error(ErrorCode::NonuniqTable, &[&alias]));
+        }
+        Ok(())
+    }
+
+    fn derived(&mut self, derived: &ast::Derived, builder: &mut FromBuilder) -> Result<(From, Shape)> {
+        let Some(alias) = &derived.alias else { return Err(error(ErrorCode::DerivedMustHaveAlias, &[])) };
+        self.check_alias(&alias.text, None)?;
+        let visible = self.scope().visible_from;
+        if !derived.lateral {
+            self.scope().visible_from = usize::MAX;
+        }
+        let query = self.nested_query(&derived.query);
+        self.scope().visible_from = visible;
+        let mut query = query?;
+        rename(&mut query, &derived.columns)?;
+        let position = self.add_derived(&alias.text, query, builder)?;
+        Ok((From::Rel(position), self.shape_of(builder)))
+    }
+
+    fn add_derived(&mut self, alias: &str, query: Query, builder: &mut FromBuilder) -> Result<usize> {
+        let names = unique_names(&query)?;
+        let mut first = 0;
+        for (i, column) in query.columns.iter().enumerate() {
+            let ty = self.arena.types[column.id as usize].clone();
+            let label = Label::Derived { alias: alias.into(), name: column.name.clone(), origin: Some(column.id) };
+            let id = self.arena.column(ty, label);
+            if i == 0 {
+                first = id;
+            }
+        }
+        let keys = derived_keys(&query);
+        let width = query.columns.len() as u32;
+        let kind = RelKind::Derived(Box::new(query));
+        let (lock, hints) = (RowLock::default(), IndexHints::default());
+        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, keys });
+        self.scope().rels.push(ScopeRel { alias: alias.into(), schema: None, first, names: Names::List(names) });
+        Ok(builder.rels.len() - 1)
+    }
+
+    fn cte_reference(&mut self, cte: u32, alias: &ast::Ident, builder: &mut FromBuilder) -> Result<(From, Shape)> {
+        self.check_alias(&alias.text, None)?;
+        let columns = self.cte_columns(cte)?;
+        let mut first = 0;
+        let mut names = Vec::with_capacity(columns.len());
+        for (i, (name, ty)) in columns.into_iter().enumerate() {
+            let label = Label::Derived { alias: (&*alias.text).into(), name: name.clone(), origin: None };
+            let id = self.arena.column(ty, label);
+            if i == 0 {
+                first = id;
+            }
+            names.push(name);
+        }
+        let width = names.len() as u32;
+        let (lock, hints) = (RowLock::default(), IndexHints::default());
+        let alias: Box<str> = (&*alias.text).into();
+        let kind = RelKind::Cte(cte);
+        builder.rels.push(Rel { alias: alias.clone(), kind, first, width, lock, hints, keys: Vec::new() });
+        self.scope().rels.push(ScopeRel { alias, schema: None, first, names: Names::List(names) });
+        Ok((From::Rel(builder.rels.len() - 1), self.shape_of(builder)))
+    }
+
+    fn join(&mut self, join: &ast::Join, builder: &mut FromBuilder) -> Result<(From, Shape)> {
+        let start = self.scope().rels.len();
+        let (left, left_shape) = self.deeper(|b| b.table_ref(&join.left, builder))?;
+        let middle = builder.rels.len();
+        let right_start = self.scope().rels.len();
+        let (right, right_shape) = self.deeper(|b| b.table_ref(&join.right, builder))?;
+        let outer = match join.kind {
+            JoinKind::Left => Some(&right),
+            JoinKind::Right => Some(&left),
+            JoinKind::Inner | JoinKind::Straight => None,
+        };
+        if let Some(side) = outer {
+            let mut inner = Vec::new();
+            side.rels(&mut inner);
+            for rel in inner {
+                let rel = &builder.rels[rel];
+                for id in rel.first..rel.first + rel.width {
+                    self.arena.types[id as usize].nullable = true;
+                }
+            }
+        }
+        let mut on = Vec::new();
+        let mut shape = Shape::new();
+        match &join.condition {
+            JoinCondition::None => {
+                shape.extend(left_shape);
+                shape.extend(right_shape);
+            }
+            JoinCondition::On(condition) => {
+                let before = std::mem::replace(&mut self.scope().visible_from, start);
+                let merged = self.scope().merged.take();
+                if builder.shapes {
+                    let both = left_shape.iter().chain(&right_shape).cloned().collect();
+                    self.scope().visible_from = 0;
+                    self.scope().merged = Some(both);
+                }
+                let bound = self.in_clause(Clause::On, |b| b.condition(condition));
+                self.scope().visible_from = before;
+                self.scope().merged = merged;
+                conjuncts(bound?, &mut on);
+                shape.extend(left_shape);
+                shape.extend(right_shape);
+            }
+            JoinCondition::Using(names) => {
+                let names: Vec<Box<str>> = names.iter().map(|n| n.text.clone()).collect();
+                shape = self.using(&names, left_shape, right_shape, join.kind, &mut on)?;
+            }
+            JoinCondition::Natural => {
+                let common = left_shape.iter().filter(|(n, _)| right_shape.iter().any(|(m, _)| eq_name(n, m)));
+                let names: Vec<Box<str>> = common.map(|(n, _)| n.clone()).collect();
+                shape = self.using(&names, left_shape, right_shape, join.kind, &mut on)?;
+            }
+        }
+        let _ = (middle, right_start);
+        let (left, right, kind) = match join.kind {
+            JoinKind::Inner => (left, right, FromJoin::Inner),
+            JoinKind::Straight => (left, right, FromJoin::Straight),
+            JoinKind::Left => (left, right, FromJoin::Left),
+            JoinKind::Right => (right, left, FromJoin::Left),
+        };
+        Ok((From::Join { left: Box::new(left), right: Box::new(right), kind, on }, shape))
+    }
+
+    /// Equalities of USING; the common columns come first, once.
+    fn using(&mut self, names: &[Box<str>], left: Shape, right: Shape, kind: JoinKind, on: &mut Vec<crate::expr::Expr>) -> Result<Shape> {
+        let one = |shape: &Shape, name: &str| -> Result<ColId> {
+            let mut found = shape.iter().filter(|(n, _)| eq_name(n, name));
+            match (found.next(), found.next()) {
+                (Some((_, id)), None) => Ok(*id),
+                (None, _) => Err(error(ErrorCode::BadField, &[&name, &"from clause"])),
+                _ => Err(error(ErrorCode::NonUniq, &[&name, &"from clause"])),
+            }
+        };
+        let mut shape = Shape::new();
+        let (mut used_left, mut used_right) = (Vec::new(), Vec::new());
+        for name in names {
+            let (a, b) = (one(&left, name)?, one(&right, name)?);
+            let equal = self.compare(crate::expr::CompareOp::Eq, self.column(a), self.column(b))?;
+            on.push(equal);
+            let shown = if kind == JoinKind::Right { b } else { a };
+            let from = if kind == JoinKind::Right { &right } else { &left };
+            let written = from.iter().find(|(_, id)| *id == shown).map_or(name.clone(), |(n, _)| n.clone());
+            shape.push((written, shown));
+            used_left.push(a);
+            used_right.push(b);
+        }
+        let rest = |side: Shape, used: Vec<ColId>| side.into_iter().filter(move |(_, id)| !used.contains(id));
+        if kind == JoinKind::Right {
+            shape.extend(rest(right, used_right));
+            shape.extend(rest(left, used_left));
+        } else {
+            shape.extend(rest(left, used_left));
+            shape.extend(rest(right, used_right));
+        }
+        Ok(shape)
+    }
+
+    /// Applies FOR UPDATE and FOR SHARE to the relations of a block. Error 3568 for an unknown name in OF.
+    pub(super) fn apply_locking(&mut self, locking: &[ast::Locking], rels: &mut [Rel]) -> Result<()> {
+        for clause in locking {
+            let strength = match clause.strength {
+                ast::LockStrength::Update => LockStrength::Exclusive,
+                ast::LockStrength::Share => LockStrength::Shared,
+            };
+            let wait = match clause.wait {
+                ast::LockWait::Wait => LockWait::Wait,
+                ast::LockWait::NoWait => LockWait::NoWait,
+                ast::LockWait::SkipLocked => LockWait::SkipLocked,
+            };
+            let lock = RowLock { strength, wait };
+            for name in &clause.of {
+                if !rels.iter().any(|r| *r.alias == *name.name.text) {
+                    return Err(error(ErrorCode::UnresolvedTableLock, &[&name.name.text]));
+                }
+            }
+            for rel in rels.iter_mut() {
+                let named = clause.of.iter().any(|n| *rel.alias == *n.name.text);
+                if !clause.of.is_empty() && !named {
+                    continue;
+                }
+                match &mut rel.kind {
+                    RelKind::Base(slot) => {
+                        let table = &mut self.arena.tables[*slot as usize];
+                        if table.table.source == gannet_catalog::RowSource::Engine {
+                            rel.lock = lock;
+                            table.intent = Intent::LockingRead;
+                        }
+                    }
+                    RelKind::Derived(_) | RelKind::Cte(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A condition column of a relation, as a bound expression.
+    pub(super) fn rel_column(&self, rel: &Rel, ordinal: u32) -> Bound {
+        self.column(rel.first + ordinal)
+    }
+}
+
+/// Column names written behind an alias. Error 1353.
+pub(super) fn rename(query: &mut Query, names: &[ast::Ident]) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    if names.len() != query.columns.len() {
+        return Err(error(ErrorCode::ViewWrongList, &[]));
+    }
+    for (column, name) in query.columns.iter_mut().zip(names) {
+        column.name = name.text.clone();
+    }
+    Ok(())
+}
+
+/// Error 1060 when two columns of a derived table have one name.
+pub(super) fn unique_names(query: &Query) -> Result<Vec<Box<str>>> {
+    let mut seen = std::collections::HashSet::new();
+    for column in &query.columns {
+        if !seen.insert(fold_name(&column.name).into_owned()) {
+            return Err(error(ErrorCode::DupFieldname, &[&column.name]));
+        }
+    }
+    Ok(query.columns.iter().map(|c| c.name.clone()).collect())
+}
+
+/// Sets of columns on which no two rows of the query agree.
+fn derived_keys(query: &Query) -> Vec<Vec<u32>> {
+    let Body::Block(block) = &query.body else { return Vec::new() };
+    let mut keys = Vec::new();
+    if block.distinct {
+        keys.push((0..query.columns.len() as u32).collect());
+    }
+    if !block.groups.is_empty() && !block.rollup {
+        let position = |id: ColId| {
+            let same = |i: &crate::logical::Item| matches!(i.expr.kind, crate::expr::ExprKind::Column(c) if c == id);
+            block.items.iter().position(same).map(|p| p as u32)
+        };
+        if let Some(key) = block.groups.iter().map(|(_, id)| position(*id)).collect::<Option<Vec<u32>>>() {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// USE, FORCE and IGNORE INDEX. Error 1176.
+fn index_hints(table: &Table, hints: &[ast::IndexHint]) -> Result<IndexHints> {
+    let mut result = IndexHints::default();
+    for hint in hints {
+        let mut positions = Vec::with_capacity(hint.indexes.len());
+        for name in &hint.indexes {
+            match table.index(&name.text) {
+                Some(position) => positions.push(position as u32),
+                None => return Err(error(ErrorCode::KeyDoesNotExits, &[&name.text, &table.name])),
+            }
+        }
+        match hint.action {
+            ast::IndexHintAction::Ignore => result.ignore.extend(positions),
+            action => {
+                result.only.get_or_insert_default().extend(positions);
+                result.force |= action == ast::IndexHintAction::Force;
+            }
+        }
+    }
+    Ok(result)
+}

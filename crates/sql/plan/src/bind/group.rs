@@ -1,0 +1,204 @@
+//! GROUP BY: keys, what may stand beside aggregates (ONLY_FULL_GROUP_BY), and expressions over the grouped rows.
+
+use super::scope::{Clause, Labels};
+use super::{Binder, error};
+use crate::expr::{CompareOp, Expr, ExprKind};
+use crate::logical::{Block, ColId, From, FromJoin, Label, RelKind};
+use gannet_parser::ast;
+use gannet_types::{ErrorCode, Result, SqlError, SqlMode};
+
+impl Binder<'_> {
+    /// Binds GROUP BY. Errors 1054, 1056.
+    pub(super) fn group_by(&mut self, select: &ast::Select, block: &mut Block) -> Result<()> {
+        block.rollup = select.rollup;
+        for item in &select.group_by {
+            let key = self.order_item(&item.expr, Clause::Group, block)?;
+            let top = self.scopes.len() - 1;
+            if self.contains_aggregate(top, &key) {
+                let name = match &item.expr {
+                    ast::Expr::Column(column) => column.column.text.to_string(),
+                    e => super::call::position(e)
+                        .and_then(|n| n.checked_sub(1))
+                        .and_then(|n| self.scopes[top].items.get(n as usize))
+                        .map_or(String::new(), |i| i.name.to_string()),
+                };
+                return Err(error(ErrorCode::WrongGroupField, &[&name]));
+            }
+            let id = match key.kind {
+                ExprKind::Column(id) if !select.rollup => id,
+                _ => {
+                    let mut ty = key.ty.clone();
+                    ty.nullable |= select.rollup;
+                    self.arena.column(ty, Label::Computed)
+                }
+            };
+            if let ExprKind::Column(column) = key.kind {
+                self.scope().group_columns.push(column);
+            }
+            if !block.groups.iter().any(|(k, _)| *k == key) {
+                block.groups.push((key, id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is bound: takes the aggregates over, makes expressions refer to the keys, checks what is not grouped.
+    pub(super) fn finish_groups(&mut self, block: &mut Block) -> Result<()> {
+        let scope = self.scope();
+        block.aggregates = std::mem::take(&mut scope.aggregates);
+        block.windows = std::mem::take(&mut scope.windows);
+        let any_values = std::mem::take(&mut scope.any_values);
+        block.aggregated = !block.groups.is_empty() || !block.aggregates.is_empty();
+        if !block.aggregated {
+            self.arena.replaced.extend(any_values.into_iter().map(|(e, id)| (id, e)));
+            return Ok(());
+        }
+        block.carried = any_values;
+        let keys: Vec<(Expr, ColId)> = block.groups.clone();
+        let types = &self.arena.types;
+        let mut replace = |e: &mut Expr| replace_keys(e, &keys, types);
+        block.items.iter_mut().for_each(|i| replace(&mut i.expr));
+        block.having.iter_mut().for_each(&mut replace);
+        block.order.iter_mut().for_each(|k| replace(&mut k.expr));
+        for window in &mut block.windows {
+            window.partition.iter_mut().for_each(&mut replace);
+            window.order.iter_mut().for_each(|k| replace(&mut k.expr));
+            window.functions.iter_mut().flat_map(|(f, _)| &mut f.args).for_each(&mut replace);
+        }
+        for item in &block.items {
+            self.arena.types[item.id as usize] = item.expr.ty.clone();
+        }
+        if self.options.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
+            self.check_full_group(block)?;
+        }
+        Ok(())
+    }
+
+    fn check_full_group(&self, block: &Block) -> Result<()> {
+        let mut known: Vec<ColId> = Vec::new();
+        for (key, id) in &block.groups {
+            known.push(*id);
+            if let ExprKind::Column(column) = key.kind
+                && !block.rollup
+            {
+                known.push(column);
+            }
+        }
+        let mut closure: Option<Vec<ColId>> = None;
+        let order_in_list = |e: &Expr| block.items.iter().any(|i| i.expr == *e);
+        let items = block.items.iter().enumerate().map(|(i, item)| (i, &item.expr, "SELECT list"));
+        let having = block.having.iter().enumerate().map(|(i, e)| (i, e, "HAVING clause"));
+        let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY"));
+        for (i, e, part) in items.chain(having).chain(order.filter(|(_, e, _)| !order_in_list(e))) {
+            let mut loose = Vec::new();
+            self.arena.columns_of(e, &mut |id| {
+                if !known.contains(&id) && block.rel_of(id).is_some() {
+                    loose.push(id);
+                }
+            });
+            for id in loose {
+                let closure = closure.get_or_insert_with(|| determined(block, known.clone()));
+                if !closure.contains(&id) {
+                    return Err(self.not_grouped(block, i, part, id));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn not_grouped(&self, block: &Block, position: usize, part: &str, id: ColId) -> SqlError {
+        let n = position + 1;
+        let name = self.full_name(block, id);
+        if block.groups.is_empty() {
+            return SqlError::with_message(
+                ErrorCode::MixOfGroupFuncAndFields,
+                format!(
+                    "In aggregated query without GROUP BY, expression #{n} of {part} contains nonaggregated column \
+                     '{name}'; this is incompatible with sql_mode=only_full_group_by"
+                ),
+            );
+        }
+        SqlError::with_message(
+            ErrorCode::WrongFieldWithGroup,
+            format!(
+                "Expression #{n} of {part} is not in GROUP BY clause and contains nonaggregated column '{name}' which is \
+                 not functionally dependent on columns in GROUP BY clause; this is incompatible with \
+                 sql_mode=only_full_group_by"
+            ),
+        )
+    }
+
+    /// `schema.alias.column`
+    fn full_name(&self, block: &Block, id: ColId) -> String {
+        let column = Labels(&self.arena).name(id);
+        let Some(rel) = block.rel_of(id).map(|i| &block.rels[i]) else { return column.to_owned() };
+        match rel.kind {
+            RelKind::Base(slot) => {
+                let schema = &self.arena.tables[slot as usize].table.schema;
+                format!("{schema}.{}.{column}", rel.alias)
+            }
+            _ => format!("{}.{column}", rel.alias),
+        }
+    }
+}
+
+/// Replaces group keys inside an expression by the columns which hold them.
+fn replace_keys(e: &mut Expr, keys: &[(Expr, ColId)], types: &[gannet_types::SqlType]) {
+    if let Some((_, id)) = keys.iter().find(|(key, _)| key == e) {
+        *e = Expr { kind: ExprKind::Column(*id), ty: types[*id as usize].clone() };
+        return;
+    }
+    e.for_each_child_mut(|c| replace_keys(c, keys, types));
+}
+
+/// Columns that are functionally dependent on `known`: by unique keys, and by equalities in WHERE and ON.
+fn determined(block: &Block, mut known: Vec<ColId>) -> Vec<ColId> {
+    let mut equalities: Vec<(Expr, Expr)> = Vec::new();
+    let mut add = |e: &Expr| {
+        if let ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, args, .. } = &e.kind {
+            let [a, b] = &**args;
+            equalities.push((a.clone(), b.clone()));
+        }
+    };
+    block.filter.iter().for_each(&mut add);
+    fn on(from: &From, add: &mut impl FnMut(&Expr)) {
+        if let From::Join { left, right, kind, on: condition } = from {
+            on(left, add);
+            on(right, add);
+            if matches!(kind, FromJoin::Inner | FromJoin::Straight | FromJoin::Left) {
+                condition.iter().for_each(add);
+            }
+        }
+    }
+    if let Some(from) = &block.from {
+        on(from, &mut add);
+    }
+    loop {
+        let before = known.len();
+        for (a, b) in &equalities {
+            for (x, y) in [(a, b), (b, a)] {
+                let ExprKind::Column(target) = x.kind else { continue };
+                let fixed = match &y.kind {
+                    ExprKind::Column(source) => known.contains(source) || block.rel_of(*source).is_none(),
+                    _ => y.is_execution_constant(),
+                };
+                if fixed && !known.contains(&target) {
+                    known.push(target);
+                }
+            }
+        }
+        for rel in &block.rels {
+            let whole = rel.first..rel.first + rel.width;
+            if whole.clone().all(|id| known.contains(&id)) {
+                continue;
+            }
+            if rel.keys.iter().any(|key| key.iter().all(|c| known.contains(&(rel.first + c)))) {
+                known.extend(whole.filter(|id| !known.contains(id)).collect::<Vec<_>>());
+            }
+        }
+        if known.len() == before {
+            return known;
+        }
+    }
+}

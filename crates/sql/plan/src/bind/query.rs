@@ -1,0 +1,511 @@
+//! Query expressions: WITH, set operations, VALUES, subqueries.
+
+use super::scope::{Clause, Scope};
+use super::{Binder, error};
+use crate::expr::{Expr, ExprKind, SortKey};
+use crate::logical::{Body, ColId, CteQuery, Label, OutColumn, Query, Subselect};
+use crate::physical::SetOperation;
+use crate::plan::Intent;
+use crate::typing::{Bound, common_type};
+use gannet_catalog::names::{eq_name, fold_name};
+use gannet_parser::ast::{self, QueryBody, SetOp};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType};
+
+impl Binder<'_> {
+    /// Binds a query in a scope of its own.
+    pub(super) fn nested_query(&mut self, query: &ast::Query) -> Result<Query> {
+        self.deeper(|b| {
+            let scopes = b.scopes.len();
+            let hint = b.hint.take();
+            let bound = b.query(query);
+            b.scopes.truncate(scopes);
+            b.hint = hint;
+            bound
+        })
+    }
+
+    /// Binds a subquery of an expression; gives its place in the arena. Error 1241 for a wrong number of columns.
+    pub(super) fn subquery(&mut self, query: &ast::Query, columns: Option<usize>) -> Result<u32> {
+        if query.into.is_some() {
+            return Err(error(ErrorCode::WrongUsage, &[&"subquery", &"INTO"]));
+        }
+        let query = self.nested_query(query)?;
+        if let Some(wanted) = columns
+            && query.columns.len() != wanted
+        {
+            return Err(error(ErrorCode::OperandColumns, &[&wanted]));
+        }
+        let free = self.free_columns(&query);
+        self.arena.subqueries.push(Subselect { query, free });
+        Ok(self.arena.subqueries.len() as u32 - 1)
+    }
+
+    /// Columns that the query reads and does not define.
+    pub(crate) fn free_columns(&self, query: &Query) -> Vec<ColId> {
+        free_columns(&self.arena, query)
+    }
+
+    /// Binds a query expression; the scopes it leaves behind are the caller's to remove.
+    pub(super) fn query(&mut self, query: &ast::Query) -> Result<Query> {
+        let ctes = self.ctes.len();
+        if let Some(with) = &query.with {
+            self.with_clause(with)?;
+        }
+        let bound = match &query.body {
+            QueryBody::Select(select) => self.select(select, query),
+            QueryBody::Table(name) => self.table_query(name, query),
+            QueryBody::Values(rows) => self.values_query(rows, query),
+            QueryBody::Query(inner) => self.parenthesised(inner, query),
+            QueryBody::Set(set) => self.set_query(set, query),
+        };
+        self.ctes.truncate(ctes);
+        bound
+    }
+
+    /// `TABLE t` is `SELECT * FROM t`.
+    fn table_query(&mut self, name: &ast::ObjectName, query: &ast::Query) -> Result<Query> {
+        let factor = ast::TableFactor { name: name.clone(), partitions: Vec::new(), alias: None, index_hints: Vec::new() };
+        let select = ast::Select {
+            options: ast::SelectOptions::default(),
+            hints: None,
+            items: vec![ast::SelectItem::Wildcard(ast::Span::default())],
+            from: vec![ast::TableRef::Table(Box::new(factor))],
+            filter: None,
+            group_by: Vec::new(),
+            rollup: false,
+            having: None,
+            windows: Vec::new(),
+            span: ast::Span::default(),
+        };
+        self.select(&select, query)
+    }
+
+    fn values_query(&mut self, rows: &[Vec<ast::Expr>], query: &ast::Query) -> Result<Query> {
+        self.selects += 1;
+        let select = self.selects;
+        self.scopes.push(Scope::new());
+        let width = rows.first().map_or(0, Vec::len);
+        let mut bound: Vec<Vec<Bound>> = Vec::with_capacity(rows.len());
+        for (i, row) in rows.iter().enumerate() {
+            if row.len() != width {
+                return Err(error(ErrorCode::WrongValueCountOnRow, &[&(i + 1)]));
+            }
+            if row.is_empty() {
+                return Err(SqlError::unsupported("empty row in VALUES"));
+            }
+            let values = self.pinned(|b| row.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>>>())?;
+            bound.push(values);
+        }
+        self.scopes.pop();
+        let mut columns = Vec::with_capacity(width);
+        let mut types = Vec::with_capacity(width);
+        for c in 0..width {
+            let branch: Vec<Bound> = bound.iter().map(|r| r[c].clone()).collect();
+            let ty = common_type(&branch, "VALUES")?;
+            let name: Box<str> = format!("column_{c}").into();
+            columns.push(OutColumn { name, id: self.arena.column(ty.clone(), Label::Computed) });
+            types.push(ty);
+        }
+        let rows = bound.into_iter().map(|r| r.into_iter().zip(&types).map(|(b, ty)| convert(b.expr, ty)).collect());
+        let body = Body::Values(rows.collect());
+        let mut result = Query { body, columns, order: Vec::new(), limit: None, offset: None, select };
+        self.order_and_limit(&mut result, query)?;
+        Ok(result)
+    }
+
+    /// `(query)` with clauses of its own, then perhaps further ones.
+    fn parenthesised(&mut self, inner: &ast::Query, query: &ast::Query) -> Result<Query> {
+        let bound = self.nested_query(inner)?;
+        if query.order_by.is_empty() && query.limit.is_none() {
+            return Ok(bound);
+        }
+        // The outer clauses work on the inner result: a union of one.
+        let columns = self.fresh_columns(&bound)?;
+        let select = bound.select;
+        let body = Body::Set { inputs: vec![bound], kind: SetOperation::Union, distinct: false };
+        let mut result = Query { body, columns, order: Vec::new(), limit: None, offset: None, select };
+        self.order_and_limit(&mut result, query)?;
+        Ok(result)
+    }
+
+    fn fresh_columns(&mut self, of: &Query) -> Result<Vec<OutColumn>> {
+        let fresh = of.columns.iter().map(|c| {
+            let ty = self.arena.types[c.id as usize].clone();
+            OutColumn { name: c.name.clone(), id: self.arena.column(ty, Label::Computed) }
+        });
+        Ok(fresh.collect())
+    }
+
+    fn set_query(&mut self, set: &ast::SetOperation, query: &ast::Query) -> Result<Query> {
+        let mut left = self.set_operand(&set.first)?;
+        let mut rest = set.rest.iter().peekable();
+        while let Some(arm) = rest.next() {
+            let mut inputs = vec![left, self.set_operand(&arm.body)?];
+            // A run of one operator is one node.
+            while let Some(next) = rest.next_if(|n| n.op == arm.op && n.all == arm.all && n.op != SetOp::Except) {
+                inputs.push(self.set_operand(&next.body)?);
+            }
+            let kind = match arm.op {
+                SetOp::Union => SetOperation::Union,
+                SetOp::Intersect => SetOperation::Intersect,
+                SetOp::Except => SetOperation::Except,
+            };
+            left = self.set_node(inputs, kind, !arm.all)?;
+        }
+        self.order_and_limit(&mut left, query)?;
+        Ok(left)
+    }
+
+    fn set_operand(&mut self, body: &QueryBody) -> Result<Query> {
+        let query = ast::Query {
+            with: None,
+            body: body.clone(),
+            order_by: Vec::new(),
+            limit: None,
+            locking: Vec::new(),
+            into: None,
+            span: ast::Span::default(),
+        };
+        self.nested_query(&query)
+    }
+
+    fn set_node(&mut self, mut inputs: Vec<Query>, kind: SetOperation, distinct: bool) -> Result<Query> {
+        let width = inputs[0].columns.len();
+        if inputs.iter().any(|q| q.columns.len() != width) {
+            return Err(error(ErrorCode::WrongNumberOfColumnsInSelect, &[]));
+        }
+        let mut columns = Vec::with_capacity(width);
+        let mut types: Vec<SqlType> = Vec::with_capacity(width);
+        for c in 0..width {
+            let branch: Vec<Bound> = inputs.iter().map(|q| self.column(q.columns[c].id)).collect();
+            let ty = common_type(&branch, "union")?;
+            let name = inputs[0].columns[c].name.clone();
+            columns.push(OutColumn { name, id: self.arena.column(ty.clone(), Label::Computed) });
+            types.push(ty);
+        }
+        for input in &mut inputs {
+            self.coerce(input, &types);
+        }
+        let select = inputs[0].select;
+        let body = Body::Set { inputs, kind, distinct };
+        Ok(Query { body, columns, order: Vec::new(), limit: None, offset: None, select })
+    }
+
+    /// Makes a query deliver the given types.
+    pub(super) fn coerce(&mut self, query: &mut Query, types: &[SqlType]) {
+        let same = |a: &SqlType, b: &SqlType| {
+            a.id == b.id && a.unsigned == b.unsigned && a.scale == b.scale && a.collation == b.collation && a.members == b.members
+        };
+        let fits = query.columns.iter().zip(types).all(|(c, ty)| same(&self.arena.types[c.id as usize], ty));
+        if fits {
+            return;
+        }
+        match &mut query.body {
+            Body::Block(block) if !block.distinct => {
+                for ((item, column), ty) in block.items.iter_mut().zip(&mut query.columns).zip(types) {
+                    if !same(&item.expr.ty, ty) {
+                        let expr = std::mem::replace(&mut item.expr, super::literal::constant(gannet_types::Value::Null));
+                        item.expr = convert(expr, ty);
+                        // Other clauses may read the item under its old id.
+                        item.id = self.arena.column(ty.clone(), Label::Computed);
+                        column.id = item.id;
+                    }
+                }
+            }
+            Body::Values(rows) => {
+                for row in rows {
+                    for (e, ty) in row.iter_mut().zip(types) {
+                        let expr = std::mem::replace(e, super::literal::constant(gannet_types::Value::Null));
+                        *e = convert(expr, ty);
+                    }
+                }
+                for (column, ty) in query.columns.iter().zip(types) {
+                    self.arena.types[column.id as usize] = ty.clone();
+                }
+            }
+            _ => self.wrap(query, types),
+        }
+    }
+
+    /// Puts a SELECT around a query that converts its columns.
+    fn wrap(&mut self, query: &mut Query, types: &[SqlType]) {
+        let empty = Query {
+            body: Body::Values(Vec::new()),
+            columns: Vec::new(),
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            select: query.select,
+        };
+        let inner = std::mem::replace(query, empty);
+        let width = inner.columns.len() as u32;
+        let mut first = 0;
+        for (i, column) in inner.columns.iter().enumerate() {
+            let ty = self.arena.types[column.id as usize].clone();
+            let id = self.arena.column(ty, Label::Computed);
+            if i == 0 {
+                first = id;
+            }
+        }
+        let mut block = super::select::empty_block(inner.select);
+        query.columns = inner
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| {
+                let expr = convert(self.arena.expr(first + i as u32), &types[i]);
+                let id = self.arena.column(types[i].clone(), Label::Computed);
+                block.items.push(crate::logical::Item { expr, id });
+                OutColumn { name: c.name.clone(), id }
+            })
+            .collect();
+        block.rels.push(crate::logical::Rel {
+            alias: "".into(),
+            kind: crate::logical::RelKind::Derived(Box::new(inner)),
+            first,
+            width,
+            lock: crate::physical::RowLock::default(),
+            hints: crate::logical::IndexHints::default(),
+            keys: Vec::new(),
+        });
+        block.from = Some(crate::logical::From::Rel(0));
+        query.body = Body::Block(Box::new(block));
+    }
+
+    /// ORDER BY and LIMIT of a set operation or VALUES: names, positions, and expressions of its columns.
+    fn order_and_limit(&mut self, query: &mut Query, ast: &ast::Query) -> Result<()> {
+        let mut scope = Scope::new();
+        scope.clause = Clause::Order;
+        let first = query.columns.first().map_or(0, |c| c.id);
+        let contiguous = query.columns.iter().enumerate().all(|(i, c)| c.id == first + i as u32);
+        if contiguous {
+            scope.rels.push(super::scope::ScopeRel {
+                alias: "".into(),
+                schema: None,
+                first,
+                names: super::scope::Names::List(query.columns.iter().map(|c| c.name.clone()).collect()),
+            });
+        }
+        self.scopes.push(scope);
+        for (i, item) in ast.order_by.iter().enumerate() {
+            let expr = match super::call::position(&item.expr) {
+                Some(n) => {
+                    self.pin_position(&item.expr)?;
+                    match n.checked_sub(1).and_then(|n| query.columns.get(n as usize)) {
+                        Some(column) => self.arena.expr(column.id),
+                        None => return Err(error(ErrorCode::BadField, &[&n, &"order clause"])),
+                    }
+                }
+                None => {
+                    let named = match &item.expr {
+                        ast::Expr::Column(c) if c.qualifier.is_none() => {
+                            query.columns.iter().find(|o| eq_name(&o.name, &c.column.text)).map(|o| o.id)
+                        }
+                        _ => None,
+                    };
+                    match named {
+                        Some(id) => self.arena.expr(id),
+                        None => self.pinned(|b| b.expr(&item.expr))?.expr,
+                    }
+                }
+            };
+            let top = self.scopes.len() - 1;
+            if !self.scopes[top].aggregates.is_empty() {
+                return Err(error(ErrorCode::AggregateOrderForUnion, &[&(i + 1)]));
+            }
+            query.order.push(SortKey { expr, descending: item.desc });
+        }
+        self.scopes.pop();
+        if let Some(limit) = &ast.limit {
+            query.limit = Some(self.limit_value(&limit.count)?);
+            query.offset = limit.offset.as_ref().map(|o| self.limit_value(o)).transpose()?;
+        }
+        Ok(())
+    }
+
+    /// LIMIT and OFFSET: literals are lifted, a `?` is an unsigned integer.
+    pub(super) fn limit_value(&mut self, e: &ast::Expr) -> Result<Expr> {
+        self.hint = Some(SqlType::bigint_unsigned());
+        let pinning = std::mem::take(&mut self.pinning);
+        let bound = self.lifted(e);
+        self.pinning = pinning;
+        self.hint = None;
+        Ok(bound?.expr)
+    }
+
+    /// The plan depends on an integer that means a position.
+    pub(super) fn pin_position(&mut self, e: &ast::Expr) -> Result<()> {
+        if let ast::Expr::Literal(literal) = e {
+            self.pin_literal(literal)?;
+        }
+        Ok(())
+    }
+
+    fn with_clause(&mut self, with: &ast::With) -> Result<()> {
+        let start = self.ctes.len();
+        for cte in &with.ctes {
+            let name = fold_name(&cte.name.text).into_owned();
+            if self.ctes[start..].iter().any(|(n, _)| *n == name) {
+                return Err(error(ErrorCode::NonuniqTable, &[&cte.name.text]));
+            }
+            let number = if with.recursive && self.mentions(&cte.query, &cte.name.text) {
+                self.recursive_cte(cte, &name)?
+            } else {
+                let mut query = self.nested_query(&cte.query)?;
+                super::from::rename(&mut query, &cte.columns)?;
+                super::from::unique_names(&query)?;
+                self.add_cte(&cte.name.text, query)
+            };
+            self.ctes.push((name, number));
+        }
+        Ok(())
+    }
+
+    fn add_cte(&mut self, name: &str, query: Query) -> u32 {
+        let (base, distinct) = (Some(query), false);
+        self.arena.ctes.push(CteQuery { name: name.into(), base, recursive: None, distinct, limit: None, uses: 0 });
+        self.arena.ctes.len() as u32 - 1
+    }
+
+    pub(super) fn find_cte(&self, name: &str) -> Option<u32> {
+        let folded = fold_name(name);
+        self.ctes.iter().rev().find(|(n, _)| **n == *folded).map(|(_, number)| *number)
+    }
+
+    /// Columns of a CTE; counts the use.
+    pub(super) fn cte_columns(&mut self, number: u32) -> Result<Vec<(Box<str>, SqlType)>> {
+        let cte = &mut self.arena.ctes[number as usize];
+        cte.uses += 1;
+        let Some(base) = &cte.base else { return Err(SqlError::internal("a common table expression without a query")) };
+        let types = &self.arena.types;
+        Ok(base.columns.iter().map(|c| (c.name.clone(), types[c.id as usize].clone())).collect())
+    }
+
+    /// `base UNION [ALL] recursive`. Errors 3573, 3574, 3575, 3577.
+    fn recursive_cte(&mut self, cte: &ast::Cte, folded: &str) -> Result<u32> {
+        let name = &cte.name.text;
+        let QueryBody::Set(set) = &cte.query.body else {
+            return Err(error(ErrorCode::CteRecursiveRequiresUnion, &[name]));
+        };
+        if set.rest.iter().any(|arm| arm.op != SetOp::Union) {
+            return Err(SqlError::unsupported("EXCEPT or INTERSECT in a recursive common table expression"));
+        }
+        let bodies: Vec<&QueryBody> = std::iter::once(&set.first).chain(set.rest.iter().map(|a| &a.body)).collect();
+        let recursive = |b: &QueryBody| self.body_mentions(b, name);
+        let Some(split) = bodies.iter().position(|b| recursive(b)) else {
+            return Err(error(ErrorCode::CteRecursiveRequiresUnion, &[name]));
+        };
+        if split == 0 || bodies[split..].iter().any(|b| !recursive(b)) {
+            return Err(error(ErrorCode::CteRecursiveRequiresNonrecursiveFirst, &[name]));
+        }
+        let distinct = set.rest[split - 1..].iter().any(|a| !a.all);
+        let mut seeds = Vec::new();
+        for body in &bodies[..split] {
+            seeds.push(self.set_operand(body)?);
+        }
+        let mut base = match seeds.len() {
+            1 => seeds.remove(0),
+            _ => self.set_node(seeds, SetOperation::Union, set.rest[..split - 1].iter().any(|a| !a.all))?,
+        };
+        super::from::rename(&mut base, &cte.columns)?;
+        super::from::unique_names(&base)?;
+        for column in &base.columns {
+            self.arena.types[column.id as usize].nullable = true;
+        }
+        let types: Vec<SqlType> = base.columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
+        let number = self.add_cte(name, base);
+        self.ctes.push((folded.to_owned(), number));
+        let mut parts = Vec::new();
+        for body in &bodies[split..] {
+            let mut part = self.set_operand(body)?;
+            if part.columns.len() != types.len() {
+                return Err(error(ErrorCode::WrongNumberOfColumnsInSelect, &[]));
+            }
+            if let Body::Block(block) = &part.body
+                && (block.aggregated || !block.windows.is_empty())
+            {
+                return Err(error(ErrorCode::CteRecursiveForbidsAggregation, &[name]));
+            }
+            self.coerce(&mut part, &types);
+            parts.push(part);
+        }
+        self.ctes.pop();
+        let recursive = match parts.len() {
+            1 => parts.remove(0),
+            _ => self.set_node(parts, SetOperation::Union, false)?,
+        };
+        if !cte.query.order_by.is_empty() {
+            return Err(SqlError::unsupported("ORDER BY over UNION in recursive Common Table Expression"));
+        }
+        let limit = match &cte.query.limit {
+            None => None,
+            Some(limit) => {
+                let count = self.limit_value(&limit.count)?;
+                let offset = limit.offset.as_ref().map(|o| self.limit_value(o)).transpose()?;
+                Some((Some(count), offset))
+            }
+        };
+        let entry = &mut self.arena.ctes[number as usize];
+        (entry.recursive, entry.distinct, entry.limit) = (Some(recursive), distinct, limit);
+        // References from inside do not count as uses.
+        entry.uses = 0;
+        Ok(number)
+    }
+
+    fn mentions(&self, query: &ast::Query, name: &str) -> bool {
+        self.body_mentions(&query.body, name)
+    }
+
+    /// The name is used as a table somewhere in FROM (subqueries of expressions are looked at by their text's tables only when
+    /// they stand in FROM).
+    fn body_mentions(&self, body: &QueryBody, name: &str) -> bool {
+        fn table(t: &ast::TableRef, name: &str) -> bool {
+            match t {
+                ast::TableRef::Table(f) => f.name.schema.is_none() && eq_name(&f.name.name.text, name),
+                ast::TableRef::Derived(d) => inside(&d.query.body, name),
+                ast::TableRef::JsonTable(_) => false,
+                ast::TableRef::Join(j) => table(&j.left, name) || table(&j.right, name),
+                ast::TableRef::Nested(list) => list.iter().any(|t| table(t, name)),
+            }
+        }
+        fn inside(body: &QueryBody, name: &str) -> bool {
+            match body {
+                QueryBody::Select(select) => select.from.iter().any(|t| table(t, name)),
+                QueryBody::Values(_) => false,
+                QueryBody::Table(t) => t.schema.is_none() && eq_name(&t.name.text, name),
+                QueryBody::Query(q) => inside(&q.body, name),
+                QueryBody::Set(s) => inside(&s.first, name) || s.rest.iter().any(|a| inside(&a.body, name)),
+            }
+        }
+        inside(body, name)
+    }
+
+    /// Intent of tables in a plain query.
+    pub(super) const READ: Intent = Intent::Read;
+}
+
+/// The expression as a value of the type.
+pub(crate) fn convert(e: Expr, ty: &SqlType) -> Expr {
+    let same = e.ty.id == ty.id
+        && e.ty.unsigned == ty.unsigned
+        && e.ty.scale == ty.scale
+        && e.ty.collation == ty.collation
+        && e.ty.members == ty.members;
+    if same || matches!(e.kind, ExprKind::Literal(gannet_types::Value::Null)) {
+        return Expr { ty: ty.clone(), ..e };
+    }
+    let mut ty = ty.clone();
+    ty.nullable = e.ty.nullable;
+    crate::fold::simplify(Expr { kind: ExprKind::Cast(Box::new(e)), ty })
+}
+
+/// Columns that a query reads and does not define.
+pub(crate) fn free_columns(arena: &crate::logical::Arena, query: &Query) -> Vec<ColId> {
+    let mut read = std::collections::BTreeSet::new();
+    query.for_each_expr(&mut |e| arena.columns_of(e, &mut |id| drop(read.insert(id))));
+    let mut defined: Vec<(ColId, u32)> = Vec::new();
+    query.for_each_defined(&mut |first, n| defined.push((first, n)));
+    // What HAVING and the select list read of ANY_VALUE and windows is defined by the same block.
+    read.retain(|id| !defined.iter().any(|(first, n)| *id >= *first && id - first < *n));
+    read.into_iter().collect()
+}

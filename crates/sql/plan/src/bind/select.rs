@@ -1,0 +1,420 @@
+//! One SELECT: its clauses in MySQL's order of resolution, the select list, window functions.
+
+use super::scope::{Clause, Scope, ScopeItem, display};
+use super::{Binder, error};
+use crate::expr::{Expr, ExprKind, SortKey};
+use crate::logical::{Block, Body, Item, Label, OutColumn, Query, WindowBlock, conjuncts};
+use crate::physical::{Frame, FrameBound, FrameUnit, WindowFunction, WindowKind};
+use crate::typing::Bound;
+use gannet_catalog::names::eq_name;
+use gannet_functions::{AggregateDef, ArgInfo};
+use gannet_parser::ast::{self, SelectItem, WindowFunc};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+
+/// Window functions over one definition, while the block is bound.
+pub(super) type PendingWindow = WindowBlock;
+
+/// A block with nothing in it.
+pub(crate) fn empty_block(select: u32) -> Block {
+    Block {
+        select,
+        rels: Vec::new(),
+        from: None,
+        filter: Vec::new(),
+        groups: Vec::new(),
+        rollup: false,
+        aggregates: Vec::new(),
+        carried: Vec::new(),
+        aggregated: false,
+        having: Vec::new(),
+        windows: Vec::new(),
+        items: Vec::new(),
+        distinct: false,
+        order: Vec::new(),
+        limit: None,
+        offset: None,
+        straight: false,
+        calc_found_rows: false,
+    }
+}
+
+impl Binder<'_> {
+    /// Binds a SELECT with the ORDER BY, LIMIT and locking of its query expression.
+    pub(super) fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<Query> {
+        self.selects += 1;
+        let mut block = empty_block(self.selects);
+        self.scopes.push(Scope::new());
+        block.straight = select.options.straight_join;
+        block.distinct = select.options.distinct;
+        if select.options.sql_calc_found_rows {
+            block.calc_found_rows = true;
+            self.arena.uses.calc_found_rows = true;
+        }
+        let (from, mut rels) = self.from_clause(&select.from, Self::READ)?;
+        self.apply_locking(&query.locking, &mut rels)?;
+        (block.from, block.rels) = (from, rels);
+        self.named_windows(select)?;
+        if let Some(filter) = &select.filter {
+            let bound = self.in_clause(Clause::Where, |b| b.condition(filter))?;
+            conjuncts(bound, &mut block.filter);
+        }
+        let names = self.pinned(|b| b.select_list(select, &mut block))?;
+        self.group_by(select, &mut block)?;
+        if let Some(having) = &select.having {
+            let bound = self.in_clause(Clause::Having, |b| b.condition(having))?;
+            conjuncts(bound, &mut block.having);
+        }
+        self.order_by(&query.order_by, &mut block)?;
+        if let Some(limit) = &query.limit {
+            block.limit = Some(self.limit_value(&limit.count)?);
+            block.offset = limit.offset.as_ref().map(|o| self.limit_value(o)).transpose()?;
+        }
+        self.finish_groups(&mut block)?;
+        self.scopes.pop();
+        let columns = names.into_iter().zip(&block.items).map(|(name, item)| OutColumn { name, id: item.id });
+        let (columns, select) = (columns.collect(), block.select);
+        let body = Body::Block(Box::new(block));
+        Ok(Query { body, columns, order: Vec::new(), limit: None, offset: None, select })
+    }
+
+    /// Binds the select list; gives the names of its columns.
+    fn select_list(&mut self, select: &ast::Select, block: &mut Block) -> Result<Vec<Box<str>>> {
+        let mut names = Vec::new();
+        for item in &select.items {
+            match item {
+                SelectItem::Wildcard(_) => {
+                    if select.from.is_empty() {
+                        return Err(error(ErrorCode::NoTablesUsed, &[]));
+                    }
+                    for (name, id) in self.all_columns() {
+                        let bound = self.column(id);
+                        self.add_item(name, bound, false, block, &mut names);
+                    }
+                }
+                SelectItem::TableWildcard(table) => {
+                    let mut columns = Vec::new();
+                    for rel in self.scope().rels.iter().filter(|r| r.is_called(table)) {
+                        let visible = (0..rel.names.len() as u32).filter(|i| rel.names.visible(*i));
+                        columns.extend(visible.map(|i| (Box::from(rel.names.name(i)), rel.first + i)));
+                    }
+                    if columns.is_empty() {
+                        let name = match &table.schema {
+                            Some(schema) => format!("{}.{}", schema.text, table.name.text),
+                            None => table.name.text.to_string(),
+                        };
+                        return Err(error(ErrorCode::BadTable, &[&name]));
+                    }
+                    for (name, id) in columns {
+                        let bound = self.column(id);
+                        self.add_item(name, bound, false, block, &mut names);
+                    }
+                }
+                SelectItem::Expr { expr, alias, text } => {
+                    let bound = self.expr(expr)?;
+                    let name = match (alias, expr) {
+                        (Some(alias), _) => alias.text.clone(),
+                        (None, ast::Expr::Column(column)) => column.column.text.clone(),
+                        (None, _) => text.0.clone(),
+                    };
+                    self.add_item(name, bound, alias.is_some(), block, &mut names);
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    fn all_columns(&mut self) -> Vec<(Box<str>, u32)> {
+        let scope = self.scope();
+        if let Some(merged) = &scope.merged {
+            return merged.clone();
+        }
+        let mut columns = Vec::new();
+        for rel in &scope.rels {
+            let visible = (0..rel.names.len() as u32).filter(|i| rel.names.visible(*i));
+            columns.extend(visible.map(|i| (Box::from(rel.names.name(i)), rel.first + i)));
+        }
+        columns
+    }
+
+    fn add_item(&mut self, name: Box<str>, bound: Bound, aliased: bool, block: &mut Block, names: &mut Vec<Box<str>>) {
+        let id = self.arena.column(bound.ty().clone(), Label::Computed);
+        block.items.push(Item { expr: bound.expr.clone(), id });
+        let windows: Vec<u32> = self.scope().windows.iter().flat_map(|w| &w.functions).map(|(_, id)| *id).collect();
+        let has_window = self.arena.reads(&bound.expr, |id| windows.contains(&id));
+        self.scope().items.push(ScopeItem { name: name.clone(), bound, aliased, has_window });
+        names.push(name);
+    }
+
+    /// ORDER BY of a SELECT: positions, names of the list, expressions.
+    fn order_by(&mut self, order: &[ast::OrderItem], block: &mut Block) -> Result<()> {
+        for item in order {
+            let bound = self.order_item(&item.expr, Clause::Order, block)?;
+            // A constant orders nothing.
+            if !matches!(bound.kind, ExprKind::Literal(_)) {
+                block.order.push(SortKey { expr: bound, descending: item.desc });
+            }
+        }
+        Ok(())
+    }
+
+    /// An element of ORDER BY or GROUP BY.
+    pub(super) fn order_item(&mut self, e: &ast::Expr, clause: Clause, block: &Block) -> Result<Expr> {
+        if let Some(n) = super::call::position(e) {
+            self.pin_position(e)?;
+            let found = n.checked_sub(1).and_then(|n| block.items.get(n as usize));
+            return match found {
+                Some(item) => Ok(item.expr.clone()),
+                None => Err(error(ErrorCode::BadField, &[&n, &clause.words()])),
+            };
+        }
+        self.pinned(|b| {
+            b.in_clause(clause, |b| match e {
+                // A plain name in ORDER BY is looked for in the select list first.
+                ast::Expr::Column(column) if clause == Clause::Order => {
+                    let top = b.scopes.len() - 1;
+                    let found = b.scopes[top].find_item(column, clause, &super::scope::Labels(&b.arena))?;
+                    match found {
+                        Some(i) => Ok(b.scopes[top].items[i].bound.expr.clone()),
+                        None => Ok(b.resolve(column)?.expr),
+                    }
+                }
+                e => Ok(b.expr(e)?.expr),
+            })
+        })
+    }
+
+    // ---- windows ----
+
+    fn named_windows(&mut self, select: &ast::Select) -> Result<()> {
+        for (name, spec) in &select.windows {
+            if self.scope().named_windows.iter().any(|(n, _)| eq_name(n, &name.text)) {
+                return Err(error(ErrorCode::WindowDuplicateName, &[&name.text]));
+            }
+            self.scope().named_windows.push((name.text.clone(), spec.clone()));
+        }
+        Ok(())
+    }
+
+    /// The specification behind OVER, with inherited parts filled in. Errors 3579 to 3583.
+    fn window_spec(&mut self, over: &ast::WindowRef, depth: u32) -> Result<ast::WindowSpec> {
+        let find = |b: &mut Self, name: &ast::Ident| {
+            let found = b.scope().named_windows.iter().find(|(n, _)| eq_name(n, &name.text)).map(|(_, s)| s.clone());
+            found.ok_or_else(|| error(ErrorCode::WindowNoSuchWindow, &[&name.text]))
+        };
+        if depth > 64 {
+            return Err(error(ErrorCode::WindowCircularityInWindowGraph, &[]));
+        }
+        let mut spec = match over {
+            ast::WindowRef::Named(name) => find(self, name)?,
+            ast::WindowRef::Spec(spec) => (**spec).clone(),
+        };
+        let Some(base) = spec.base.take() else { return Ok(spec) };
+        let parent = self.window_spec(&ast::WindowRef::Named(base.clone()), depth + 1)?;
+        let own = match over {
+            ast::WindowRef::Named(name) => &*name.text,
+            ast::WindowRef::Spec(_) => "<unnamed window>",
+        };
+        if !spec.partition_by.is_empty() {
+            return Err(error(ErrorCode::WindowNoChildPartitioning, &[]));
+        }
+        if parent.frame.is_some() && (!spec.order_by.is_empty() || spec.frame.is_some()) {
+            return Err(error(ErrorCode::WindowNoInheritFrame, &[&base.text]));
+        }
+        if !parent.order_by.is_empty() && !spec.order_by.is_empty() {
+            return Err(error(ErrorCode::WindowNoRedefineOrderBy, &[&own, &base.text]));
+        }
+        spec.partition_by = parent.partition_by;
+        if spec.order_by.is_empty() {
+            spec.order_by = parent.order_by;
+        }
+        if spec.frame.is_none() {
+            spec.frame = parent.frame;
+        }
+        Ok(spec)
+    }
+
+    pub(super) fn window_call(&mut self, call: &ast::WindowCall) -> Result<Bound> {
+        let kind = match call.func {
+            WindowFunc::RowNumber => WindowKind::RowNumber,
+            WindowFunc::Rank => WindowKind::Rank,
+            WindowFunc::DenseRank => WindowKind::DenseRank,
+            WindowFunc::CumeDist => WindowKind::CumeDist,
+            WindowFunc::PercentRank => WindowKind::PercentRank,
+            WindowFunc::Ntile => WindowKind::Ntile,
+            WindowFunc::Lead => WindowKind::Lead,
+            WindowFunc::Lag => WindowKind::Lag,
+            WindowFunc::FirstValue => WindowKind::FirstValue,
+            WindowFunc::LastValue => WindowKind::LastValue,
+            WindowFunc::NthValue => WindowKind::NthValue,
+        };
+        if call.from_last {
+            return Err(SqlError::unsupported("FROM LAST"));
+        }
+        if call.ignore_nulls == Some(true) {
+            return Err(SqlError::unsupported("IGNORE NULLS"));
+        }
+        let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let ty = match &kind {
+            WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => SqlType::bigint_unsigned().not_null(),
+            WindowKind::Ntile => SqlType::bigint_unsigned(),
+            WindowKind::CumeDist | WindowKind::PercentRank => SqlType::DOUBLE.not_null(),
+            _ => {
+                let mut ty = args.first().map_or(SqlType::NULL, |a| a.ty().clone());
+                if let Some(default) = args.get(2) {
+                    ty = crate::typing::common_type(&[args[0].clone(), default.clone()], "lag")?;
+                }
+                ty.nullable = true;
+                ty
+            }
+        };
+        let name = format!("{:?}", call.func).to_lowercase();
+        self.add_window(kind, &name, args, ty, &call.over)
+    }
+
+    pub(super) fn aggregate_window(
+        &mut self,
+        call: &ast::Aggregate,
+        def: &'static AggregateDef,
+        over: &ast::WindowRef,
+    ) -> Result<Bound> {
+        if call.distinct {
+            return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
+        }
+        if !call.order_by.is_empty() || call.separator.is_some() {
+            return Err(SqlError::unsupported("GROUP_CONCAT as a window function"));
+        }
+        let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        if !def.arity.accepts(args.len()) {
+            return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
+        }
+        let infos: Vec<ArgInfo<'_>> = args.iter().map(super::call::info).collect();
+        let ty = (def.rule)(self.rule_context(), &infos)?;
+        let name = def.name.to_lowercase();
+        self.add_window(WindowKind::Aggregate(def), &name, args, ty, over)
+    }
+
+    fn add_window(
+        &mut self,
+        kind: WindowKind,
+        name: &str,
+        args: Vec<Bound>,
+        ty: SqlType,
+        over: &ast::WindowRef,
+    ) -> Result<Bound> {
+        let scope = self.scope();
+        if !matches!(scope.clause, Clause::Fields | Clause::Order) || scope.in_aggregate {
+            return Err(error(ErrorCode::WindowInvalidWindowFuncUse, &[&name]));
+        }
+        let spec = self.window_spec(over, 0)?;
+        let mut bind = |b: &mut Self, e: &ast::Expr| {
+            if super::call::position(e).is_some() {
+                return Err(error(ErrorCode::WindowIllegalOrderBy, &[&"<unnamed window>"]));
+            }
+            Ok(b.pinned(|b| b.expr(e))?.expr)
+        };
+        let partition = spec.partition_by.iter().map(|e| bind(self, e)).collect::<Result<Vec<_>>>()?;
+        let mut order = Vec::with_capacity(spec.order_by.len());
+        for item in &spec.order_by {
+            order.push(SortKey { expr: bind(self, &item.expr)?, descending: item.desc });
+        }
+        let frame = self.frame(spec.frame.as_ref(), &order)?;
+        let id = self.arena.column(ty.clone(), Label::Computed);
+        let function = WindowFunction { kind, args: args.into_iter().map(|a| a.expr).collect(), ty };
+        let same = |w: &&mut PendingWindow| w.partition == partition && w.order == order && w.frame == frame;
+        match self.scope().windows.iter_mut().find(same) {
+            Some(window) => window.functions.push((function, id)),
+            None => {
+                let functions = vec![(function, id)];
+                self.scope().windows.push(WindowBlock { partition, order, frame, functions });
+            }
+        }
+        Ok(self.column(id))
+    }
+
+    /// The frame. Without one: up to the current row's peers when there is an order, else the whole partition.
+    fn frame(&mut self, frame: Option<&ast::WindowFrame>, order: &[SortKey]) -> Result<Frame> {
+        let Some(frame) = frame else {
+            let end = if order.is_empty() { FrameBound::UnboundedFollowing } else { FrameBound::CurrentRow };
+            return Ok(Frame { unit: FrameUnit::Range, start: FrameBound::UnboundedPreceding, end });
+        };
+        if frame.exclude.is_some() {
+            return Err(SqlError::unsupported("EXCLUDE"));
+        }
+        let unit = match frame.unit {
+            ast::FrameUnit::Rows => FrameUnit::Rows,
+            ast::FrameUnit::Range => FrameUnit::Range,
+            ast::FrameUnit::Groups => return Err(SqlError::unsupported("GROUPS")),
+        };
+        let unnamed = "<unnamed window>";
+        if matches!(frame.start, ast::FrameBound::UnboundedFollowing) {
+            return Err(error(ErrorCode::WindowFrameStartIllegal, &[&unnamed]));
+        }
+        if matches!(frame.end, Some(ast::FrameBound::UnboundedPreceding)) {
+            return Err(error(ErrorCode::WindowFrameEndIllegal, &[&unnamed]));
+        }
+        let start = self.frame_bound(&frame.start, unit, order)?;
+        let end = match &frame.end {
+            None => FrameBound::CurrentRow,
+            Some(end) => self.frame_bound(end, unit, order)?,
+        };
+        Ok(Frame { unit, start, end })
+    }
+
+    fn frame_bound(&mut self, bound: &ast::FrameBound, unit: FrameUnit, order: &[SortKey]) -> Result<FrameBound> {
+        let (offset, preceding) = match bound {
+            ast::FrameBound::UnboundedPreceding => return Ok(FrameBound::UnboundedPreceding),
+            ast::FrameBound::UnboundedFollowing => return Ok(FrameBound::UnboundedFollowing),
+            ast::FrameBound::CurrentRow => return Ok(FrameBound::CurrentRow),
+            ast::FrameBound::Preceding(offset) => (offset, true),
+            ast::FrameBound::Following(offset) => (offset, false),
+        };
+        let unnamed = "<unnamed window>";
+        let amount = self.pinned(|b| b.expr(&offset.amount))?;
+        if !amount.expr.is_execution_constant() {
+            return Err(error(ErrorCode::WindowRangeBoundNotConstant, &[&unnamed]));
+        }
+        let negative = match &amount.expr.kind {
+            ExprKind::Literal(Value::Int(v)) => *v < 0,
+            ExprKind::Literal(Value::Null) => true,
+            ExprKind::Literal(Value::Decimal(v)) => unit == FrameUnit::Rows || v.is_negative(),
+            ExprKind::Literal(Value::Str(..) | Value::Double(_)) => unit == FrameUnit::Rows,
+            _ => false,
+        };
+        if negative {
+            return Err(error(ErrorCode::WindowFrameIllegal, &[&unnamed]));
+        }
+        if unit == FrameUnit::Rows {
+            if offset.unit.is_some() {
+                return Err(error(ErrorCode::WindowRowsIntervalUse, &[&unnamed]));
+            }
+            let bound = amount.expr;
+            return Ok(if preceding { FrameBound::Preceding(bound) } else { FrameBound::Following(bound) });
+        }
+        // RANGE: the bound's value is the order key minus or plus the amount.
+        let [key] = order else { return Err(error(ErrorCode::WindowRangeFrameOrderType, &[&unnamed])) };
+        let temporal = key.expr.ty.id.is_temporal();
+        if temporal != offset.unit.is_some() {
+            let code =
+                if temporal { ErrorCode::WindowRangeFrameTemporalType } else { ErrorCode::WindowRangeFrameNumericType };
+            return Err(error(code, &[&unnamed]));
+        }
+        if !temporal && !key.expr.ty.id.is_numeric() && key.expr.ty.id != TypeId::Null {
+            return Err(error(ErrorCode::WindowRangeFrameOrderType, &[&unnamed]));
+        }
+        let back = preceding != key.descending;
+        let key = Bound::new(key.expr.clone());
+        let value = match offset.unit {
+            Some(unit) => {
+                let unit = self.text(super::call::unit_name(unit));
+                self.call_named(if back { "DATE_SUB" } else { "DATE_ADD" }, vec![key, amount, unit])?
+            }
+            None => self.call_named(if back { "-" } else { "+" }, vec![key, amount])?,
+        };
+        Ok(if preceding { FrameBound::Preceding(value.expr) } else { FrameBound::Following(value.expr) })
+    }
+
+    /// A name that no clause knows.
+    pub(super) fn unknown(&self, column: &ast::ColumnRef, clause: Clause) -> SqlError {
+        error(ErrorCode::BadField, &[&display(column), &clause.words()])
+    }
+}

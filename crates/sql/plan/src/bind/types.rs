@@ -1,0 +1,304 @@
+//! Types as statements write them: of columns and of CAST.
+
+use super::error;
+use crate::options::PlanOptions;
+use crate::typing::Bound;
+use gannet_parser::ast::{BaseType, CastType, DataType};
+use gannet_types::charset::Charset;
+use gannet_types::sqltype::Members;
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, SqlType, TypeId};
+use std::sync::Arc;
+
+/// What a column's type depends on besides its words.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeContext<'a> {
+    /// Name of the column, for messages.
+    pub column: &'a str,
+    /// Collation of the table.
+    pub collation: CollationId,
+    /// sql_mode: REAL_AS_FLOAT, strictness (too long VARCHARs become TEXT without it).
+    pub sql_mode: SqlMode,
+}
+
+/// The type of a column definition: lengths checked, character set and collation resolved. `collate` is the column's COLLATE
+/// clause. The type is nullable.
+pub fn column_type(ty: &DataType, collate: Option<&str>, cx: TypeContext<'_>) -> Result<SqlType> {
+    let id = base(ty, cx.sql_mode)?;
+    let column = cx.column;
+    let mut result = SqlType::new(id);
+    result.unsigned |= ty.unsigned || ty.zerofill;
+    result.zerofill = ty.zerofill;
+    if (ty.unsigned || ty.zerofill) && !id.is_numeric() {
+        return Err(error(ErrorCode::WrongFieldSpec, &[&column]));
+    }
+    if result.is_text() && id != TypeId::Json {
+        result.collation = collation(ty, collate, cx.collation)?;
+    } else if let Some(name) = collate
+        && Collation::by_name(name)?.id != CollationId::BINARY
+        && !id.is_binary_string()
+    {
+        // COLLATE on other types is accepted and means nothing, as in MySQL.
+    }
+    let length = ty.length;
+    match id {
+        id if id.is_integer() => integer(&mut result, length, column)?,
+        TypeId::Decimal => decimal(&mut result, length, ty.decimals, column)?,
+        TypeId::Float | TypeId::Double => float(&mut result, length, ty.decimals, column)?,
+        TypeId::Bit => {
+            let n = length.unwrap_or(1);
+            if n > 64 {
+                return Err(error(ErrorCode::TooBigDisplaywidth, &[&column, &64]));
+            }
+            result.length = if n == 0 { 1 } else { n as u32 };
+        }
+        TypeId::Time | TypeId::DateTime | TypeId::Timestamp => {
+            let n = length.unwrap_or(0);
+            if n > 6 {
+                return Err(error(ErrorCode::TooBigPrecision, &[&n, &column, &6]));
+            }
+            result.scale = n as u8;
+        }
+        TypeId::Year if length.is_some_and(|n| n != 4) => {
+            return Err(SqlError::new(ErrorCode::InvalidYearColumnLength, &[]));
+        }
+        TypeId::Enum | TypeId::Set => members(&mut result, ty, column)?,
+        id if id.is_string() => string(&mut result, id, length, cx)?,
+        _ => {}
+    }
+    Ok(result)
+}
+
+fn base(ty: &DataType, mode: SqlMode) -> Result<TypeId> {
+    Ok(match ty.base {
+        BaseType::Bit => TypeId::Bit,
+        BaseType::TinyInt => TypeId::TinyInt,
+        BaseType::SmallInt => TypeId::SmallInt,
+        BaseType::MediumInt => TypeId::MediumInt,
+        BaseType::Int => TypeId::Int,
+        BaseType::BigInt => TypeId::BigInt,
+        BaseType::Decimal => TypeId::Decimal,
+        // FLOAT(p) with p over 24 is DOUBLE.
+        BaseType::Float if ty.decimals.is_none() && ty.length.is_some_and(|p| p > 24) => TypeId::Double,
+        BaseType::Float => TypeId::Float,
+        BaseType::Double => TypeId::Double,
+        BaseType::Real if mode.contains(SqlMode::REAL_AS_FLOAT) => TypeId::Float,
+        BaseType::Real => TypeId::Double,
+        BaseType::Date => TypeId::Date,
+        BaseType::Time => TypeId::Time,
+        BaseType::DateTime => TypeId::DateTime,
+        BaseType::Timestamp => TypeId::Timestamp,
+        BaseType::Year => TypeId::Year,
+        BaseType::Char if is_binary_charset(ty) => TypeId::Binary,
+        BaseType::VarChar if is_binary_charset(ty) => TypeId::VarBinary,
+        BaseType::TinyText if is_binary_charset(ty) => TypeId::TinyBlob,
+        BaseType::Text if is_binary_charset(ty) => TypeId::Blob,
+        BaseType::MediumText if is_binary_charset(ty) => TypeId::MediumBlob,
+        BaseType::LongText if is_binary_charset(ty) => TypeId::LongBlob,
+        BaseType::Char => TypeId::Char,
+        BaseType::VarChar => TypeId::VarChar,
+        BaseType::Binary => TypeId::Binary,
+        BaseType::VarBinary => TypeId::VarBinary,
+        BaseType::TinyText => TypeId::TinyText,
+        BaseType::Text => TypeId::Text,
+        BaseType::MediumText => TypeId::MediumText,
+        BaseType::LongText => TypeId::LongText,
+        BaseType::TinyBlob => TypeId::TinyBlob,
+        BaseType::Blob => TypeId::Blob,
+        BaseType::MediumBlob => TypeId::MediumBlob,
+        BaseType::LongBlob => TypeId::LongBlob,
+        BaseType::Enum => TypeId::Enum,
+        BaseType::Set => TypeId::Set,
+        BaseType::Json => TypeId::Json,
+        BaseType::Vector => return Err(SqlError::unsupported("VECTOR")),
+        _ => return Err(SqlError::unsupported("spatial types")),
+    })
+}
+
+fn is_binary_charset(ty: &DataType) -> bool {
+    ty.charset.as_ref().is_some_and(|c| c.text.eq_ignore_ascii_case("binary"))
+}
+
+fn collation(ty: &DataType, collate: Option<&str>, table: CollationId) -> Result<CollationId> {
+    let charset = match &ty.charset {
+        Some(name) if name.text.eq_ignore_ascii_case("ascii") => Some(Charset::Latin1),
+        Some(name) => Some(Charset::by_name(&name.text)?),
+        None if ty.national => Some(Charset::Utf8mb3),
+        None => None,
+    };
+    if let Some(name) = collate {
+        let collation = Collation::by_name(name)?;
+        if let Some(charset) = charset
+            && charset != collation.charset
+        {
+            return Err(error(ErrorCode::CollationCharsetMismatch, &[&collation.name, &charset.name()]));
+        }
+        return Ok(collation.id);
+    }
+    Ok(match charset {
+        _ if ty.bin_collation => Collation::binary_of(charset.unwrap_or(table.charset())).id,
+        Some(charset) if charset != table.charset() || ty.charset.is_some() => Collation::default_of(charset).id,
+        _ => table,
+    })
+}
+
+fn integer(ty: &mut SqlType, width: Option<u64>, column: &str) -> Result<()> {
+    let Some(width) = width else {
+        if ty.zerofill {
+            ty.length = match ty.id {
+                TypeId::TinyInt => 3,
+                TypeId::SmallInt => 5,
+                TypeId::MediumInt => 8,
+                TypeId::Int => 10,
+                _ => 20,
+            };
+        }
+        return Ok(());
+    };
+    if width > 255 {
+        return Err(error(ErrorCode::TooBigDisplaywidth, &[&column, &255]));
+    }
+    // Widths are deprecated and dropped, but for ZEROFILL and TINYINT(1).
+    if ty.zerofill || ty.id == TypeId::TinyInt && width == 1 && !ty.unsigned {
+        ty.length = width as u32;
+    }
+    Ok(())
+}
+
+fn decimal(ty: &mut SqlType, length: Option<u64>, decimals: Option<u64>, column: &str) -> Result<()> {
+    let scale = decimals.unwrap_or(0);
+    if scale > 30 {
+        return Err(error(ErrorCode::TooBigScale, &[&scale, &column, &30]));
+    }
+    let precision = match length {
+        None | Some(0) => 10.max(scale),
+        Some(n) => n,
+    };
+    if precision > 65 {
+        return Err(error(ErrorCode::TooBigPrecision, &[&precision, &column, &65]));
+    }
+    if precision < scale {
+        return Err(error(ErrorCode::MBiggerThanD, &[&column]));
+    }
+    (ty.length, ty.scale) = (precision as u32, scale as u8);
+    Ok(())
+}
+
+fn float(ty: &mut SqlType, length: Option<u64>, decimals: Option<u64>, column: &str) -> Result<()> {
+    let Some(decimals) = decimals else {
+        if let Some(n) = length.filter(|n| *n > 53) {
+            return Err(error(ErrorCode::TooBigPrecision, &[&n, &column, &53]));
+        }
+        return Ok(());
+    };
+    let length = length.unwrap_or(0);
+    if decimals > 30 {
+        return Err(error(ErrorCode::TooBigScale, &[&decimals, &column, &30]));
+    }
+    if length > 255 {
+        return Err(error(ErrorCode::TooBigDisplaywidth, &[&column, &255]));
+    }
+    if length < decimals {
+        return Err(error(ErrorCode::MBiggerThanD, &[&column]));
+    }
+    (ty.length, ty.scale) = (length as u32, decimals as u8);
+    Ok(())
+}
+
+fn members(ty: &mut SqlType, definition: &DataType, column: &str) -> Result<()> {
+    let set = ty.id == TypeId::Set;
+    let mut names: Vec<Box<str>> = Vec::with_capacity(definition.members.len());
+    for bytes in &definition.members {
+        let text = String::from_utf8_lossy(bytes);
+        let text = if ty.collation.is_binary() { &*text } else { text.trim_end_matches(' ') };
+        if set && text.contains(',') {
+            return Err(error(ErrorCode::IllegalValueForType, &[&"set", &text]));
+        }
+        if names.iter().any(|n| ty.collation.get().equal(n.as_bytes(), text.as_bytes())) {
+            let kind = if set { "SET" } else { "ENUM" };
+            return Err(error(ErrorCode::DuplicatedValueInType, &[&column, &text, &kind]));
+        }
+        names.push(text.into());
+    }
+    if set && names.len() > 64 {
+        return Err(error(ErrorCode::TooBigSet, &[&column]));
+    }
+    if !set && names.len() > 65535 {
+        return Err(SqlError::unsupported("ENUM with more than 65535 members"));
+    }
+    ty.members = Some(Arc::new(Members { names: names.into(), collation: ty.collation }));
+    Ok(())
+}
+
+fn string(ty: &mut SqlType, id: TypeId, length: Option<u64>, cx: TypeContext<'_>) -> Result<()> {
+    let width = u64::from(ty.collation.charset().max_len());
+    match id {
+        TypeId::Char | TypeId::Binary => {
+            let n = length.unwrap_or(1);
+            if n > 255 {
+                return Err(error(ErrorCode::TooBigFieldlength, &[&cx.column, &255]));
+            }
+            ty.length = n as u32;
+        }
+        TypeId::VarChar | TypeId::VarBinary => {
+            let n = length.unwrap_or(1);
+            let max = 65535 / width;
+            if n > max {
+                return Err(error(ErrorCode::TooBigFieldlength, &[&cx.column, &max]));
+            }
+            ty.length = n as u32;
+        }
+        // TEXT(n) and BLOB(n): the smallest that holds n characters.
+        TypeId::Text | TypeId::Blob => {
+            if let Some(n) = length {
+                let bytes = n.saturating_mul(width);
+                let sizes = if id == TypeId::Text {
+                    [TypeId::TinyText, TypeId::Text, TypeId::MediumText, TypeId::LongText]
+                } else {
+                    [TypeId::TinyBlob, TypeId::Blob, TypeId::MediumBlob, TypeId::LongBlob]
+                };
+                if n > u64::from(u32::MAX) {
+                    return Err(error(ErrorCode::TooBigDisplaywidth, &[&cx.column, &u32::MAX]));
+                }
+                let fits = [255u64, 65535, 16777215].iter().position(|max| bytes <= *max).unwrap_or(3);
+                let collation = ty.collation;
+                *ty = SqlType { collation, ..SqlType::new(sizes[fits]) };
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Target type of CAST and CONVERT.
+pub(super) fn cast_type(to: &CastType, arg: &Bound, options: &PlanOptions<'_>) -> Result<SqlType> {
+    let ty = match to {
+        CastType::Signed => return Ok(SqlType::BIGINT),
+        CastType::Unsigned => return Ok(SqlType::bigint_unsigned()),
+        CastType::Type(ty) => ty,
+    };
+    let text = matches!(ty.base, BaseType::Char | BaseType::VarChar);
+    if text && ty.length.is_none() || matches!(ty.base, BaseType::Binary | BaseType::VarBinary) && ty.length.is_none() {
+        // Without a length the value's own.
+        let chars = if arg.ty().id.is_string() { arg.ty().length } else { arg.ty().display_chars() };
+        if !text || is_binary_charset(ty) {
+            return Ok(SqlType::varbinary(arg.ty().max_bytes().min(u64::from(u32::MAX)) as u32));
+        }
+        let collation = collation(ty, None, options.collation)?;
+        if arg.ty().id.is_lob() || arg.ty().id == TypeId::Json {
+            return Ok(SqlType { collation, ..SqlType::new(TypeId::LongText) });
+        }
+        return Ok(SqlType::varchar(chars, collation));
+    }
+    if text || matches!(ty.base, BaseType::Binary | BaseType::VarBinary) {
+        let n = u32::try_from(ty.length.unwrap_or(1)).unwrap_or(u32::MAX);
+        if !text {
+            return Ok(SqlType { length: n, ..SqlType::new(TypeId::Binary) });
+        }
+        if is_binary_charset(ty) {
+            return Ok(SqlType::varbinary(n));
+        }
+        return Ok(SqlType::varchar(n, collation(ty, None, options.collation)?));
+    }
+    let cx = TypeContext { column: "cast", collation: options.collation, sql_mode: options.sql_mode };
+    column_type(ty, None, cx)
+}

@@ -1,0 +1,292 @@
+//! Constant folding and simplification of predicates. Everything here keeps three-valued logic and evaluation's errors and
+//! warnings: what would warn or fail is left to the executor.
+
+use crate::bind::expr::predicate;
+use crate::bind::literal::constant;
+use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SubqueryKind};
+use crate::options::PlanOptions;
+use gannet_functions::{Call, EvalContext, SessionInfo, Stability};
+use gannet_types::convert::{CompareAs, Context, cast, compare};
+use gannet_types::{Date, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings};
+use std::cmp::Ordering;
+
+/// The value of a literal.
+pub(crate) fn literal(e: &Expr) -> Option<&Value> {
+    match &e.kind {
+        ExprKind::Literal(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Truth of a literal number or NULL: `Some(None)` is NULL.
+fn truth(e: &Expr) -> Option<Option<bool>> {
+    Some(match literal(e)? {
+        Value::Null => None,
+        Value::Int(v) => Some(*v != 0),
+        Value::UInt(v) => Some(*v != 0),
+        _ => return None,
+    })
+}
+
+fn value(v: bool) -> Expr {
+    constant(Value::from(v))
+}
+
+/// TRUE for every row.
+pub(crate) fn is_true(e: &Expr) -> bool {
+    truth(e) == Some(Some(true))
+}
+
+/// Never TRUE: 0 or NULL.
+pub(crate) fn is_never(e: &Expr) -> bool {
+    matches!(truth(e), Some(None | Some(false)))
+}
+
+/// Simplifies the top of an expression; operands are simplified already.
+pub(crate) fn simplify(e: Expr) -> Expr {
+    let ty = e.ty;
+    match e.kind {
+        ExprKind::And(args) => junction(args, true, ty),
+        ExprKind::Or(args) => junction(args, false, ty),
+        ExprKind::Not(arg) => negate(*arg, ty),
+        ExprKind::IsNull { arg, negated } => is_null(arg, negated, ty),
+        ExprKind::Compare { op, by, args } => {
+            let folded = match (literal(&args[0]), literal(&args[1])) {
+                (Some(a), Some(b)) => compare_literals(op, by, a, b),
+                _ => None,
+            };
+            folded.unwrap_or(Expr { kind: ExprKind::Compare { op, by, args }, ty })
+        }
+        ExprKind::Cast(arg) => {
+            let folded = literal(&arg).and_then(|v| cast_literal(v, &ty));
+            folded.unwrap_or(Expr { kind: ExprKind::Cast(arg), ty })
+        }
+        kind => Expr { kind, ty },
+    }
+}
+
+fn junction(args: Box<[Expr]>, conjunction: bool, ty: SqlType) -> Expr {
+    let mut flat = Vec::with_capacity(args.len());
+    for arg in args {
+        match arg.kind {
+            ExprKind::And(inner) if conjunction => flat.extend(inner),
+            ExprKind::Or(inner) if !conjunction => flat.extend(inner),
+            kind => flat.push(Expr { kind, ty: arg.ty }),
+        }
+    }
+    if flat.iter().any(|a| truth(a) == Some(Some(!conjunction))) {
+        return value(!conjunction);
+    }
+    let before = flat.len();
+    flat.retain(|a| truth(a) != Some(Some(conjunction)));
+    match (flat.len(), before) {
+        (0, _) => value(conjunction),
+        // A lone operand is a truth value only if it was a predicate already.
+        (1, _) if is_predicate(&flat[0]) => flat.swap_remove(0),
+        _ => {
+            let kind = if conjunction { ExprKind::And(flat.into()) } else { ExprKind::Or(flat.into()) };
+            Expr { kind, ty }
+        }
+    }
+}
+
+/// The expression gives 0, 1 or NULL only.
+pub(crate) fn is_predicate(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::And(_)
+        | ExprKind::Or(_)
+        | ExprKind::Not(_)
+        | ExprKind::IsNull { .. }
+        | ExprKind::Compare { .. }
+        | ExprKind::Between { .. }
+        | ExprKind::In { .. } => true,
+        ExprKind::Subquery(s) => !matches!(s.kind, SubqueryKind::Scalar | SubqueryKind::Row),
+        ExprKind::Literal(v) => matches!(v, Value::Null | Value::Int(0 | 1)),
+        ExprKind::Call(def, _) => matches!(def.name, "LIKE" | "REGEXP_LIKE" | "XOR"),
+        _ => false,
+    }
+}
+
+fn negate(arg: Expr, ty: SqlType) -> Expr {
+    match truth(&arg) {
+        Some(Some(v)) => return value(!v),
+        Some(None) => return arg,
+        None => {}
+    }
+    let inner = arg.ty;
+    let kind = match arg.kind {
+        ExprKind::Compare { op, by, args } => match op.negated() {
+            Some(op) => ExprKind::Compare { op, by, args },
+            None => {
+                let same = Expr { kind: ExprKind::Compare { op, by, args }, ty: inner };
+                ExprKind::Not(Box::new(same))
+            }
+        },
+        ExprKind::Between { by, negated, args } => ExprKind::Between { by, negated: !negated, args },
+        ExprKind::In { by, negated, arg, list, constant_list } => {
+            ExprKind::In { by, negated: !negated, arg, list, constant_list }
+        }
+        ExprKind::IsNull { arg, negated } => ExprKind::IsNull { arg, negated: !negated },
+        ExprKind::Not(double) if is_predicate(&double) => return *double,
+        ExprKind::And(args) => {
+            let args: Vec<Expr> = args.into_vec().into_iter().map(|a| negate(a, ty.clone())).collect();
+            return junction(args.into(), false, ty);
+        }
+        ExprKind::Or(args) => {
+            let args: Vec<Expr> = args.into_vec().into_iter().map(|a| negate(a, ty.clone())).collect();
+            return junction(args.into(), true, ty);
+        }
+        ExprKind::Subquery(mut s) => match &mut s.kind {
+            SubqueryKind::Exists { negated } | SubqueryKind::In { negated, .. } => {
+                *negated = !*negated;
+                ExprKind::Subquery(s)
+            }
+            _ => ExprKind::Not(Box::new(Expr { kind: ExprKind::Subquery(s), ty: inner })),
+        },
+        kind => ExprKind::Not(Box::new(Expr { kind, ty: inner })),
+    };
+    Expr { kind, ty }
+}
+
+fn is_null(arg: Box<Expr>, negated: bool, ty: SqlType) -> Expr {
+    if let Some(v) = literal(&arg) {
+        return value(v.is_null() != negated);
+    }
+    // A zero date in a NOT NULL column passes for NULL (manual, "Comparison Functions and Operators").
+    let zero_dates = matches!(arg.ty.id, TypeId::Date | TypeId::DateTime);
+    if matches!(arg.kind, ExprKind::Column(_)) && !arg.ty.nullable && !zero_dates {
+        return value(negated);
+    }
+    Expr { kind: ExprKind::IsNull { arg, negated }, ty }
+}
+
+fn with_context<R>(f: impl FnOnce(&mut Context<'_>) -> gannet_types::Result<R>) -> Option<R> {
+    let mut warnings = Warnings::default();
+    let mut cx = Context {
+        mode: SqlMode::DEFAULT,
+        zone: &TimeZone::UTC,
+        today: Date::new(1970, 1, 1),
+        strict: false,
+        warnings: &mut warnings,
+    };
+    let result = f(&mut cx).ok();
+    if warnings.is_empty() { result } else { None }
+}
+
+/// The conversions' name of a domain.
+pub fn compare_as(by: Comparison) -> Option<CompareAs> {
+    Some(match by {
+        Comparison::Integer => CompareAs::Integer,
+        Comparison::Decimal => CompareAs::Decimal,
+        Comparison::Double => CompareAs::Double,
+        Comparison::String(collation) => CompareAs::Text(collation),
+        Comparison::Datetime => CompareAs::DateTime,
+        Comparison::Time => CompareAs::Time,
+        Comparison::Json => return None,
+    })
+}
+
+fn compare_literals(op: CompareOp, by: Comparison, a: &Value, b: &Value) -> Option<Expr> {
+    if op == CompareOp::NullSafeEq && (a.is_null() || b.is_null()) {
+        return Some(value(a.is_null() && b.is_null()));
+    }
+    if a.is_null() || b.is_null() {
+        return Some(predicate(ExprKind::Literal(Value::Null), true));
+    }
+    let temporal = |v: &Value| matches!(v, Value::Time(..) | Value::Timestamp(..));
+    if temporal(a) != temporal(b) {
+        return None;
+    }
+    let how = compare_as(by)?;
+    let order = with_context(|cx| compare(a.as_ref(), b.as_ref(), how, cx))??;
+    Some(value(holds(op, order)))
+}
+
+fn holds(op: CompareOp, order: Ordering) -> bool {
+    match op {
+        CompareOp::Eq | CompareOp::NullSafeEq => order.is_eq(),
+        CompareOp::Ne => order.is_ne(),
+        CompareOp::Lt => order.is_lt(),
+        CompareOp::Le => order.is_le(),
+        CompareOp::Gt => order.is_gt(),
+        CompareOp::Ge => order.is_ge(),
+    }
+}
+
+fn cast_literal(v: &Value, ty: &SqlType) -> Option<Expr> {
+    if matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
+        return None;
+    }
+    let result = with_context(|cx| cast(v.as_ref(), ty, cx))?;
+    Some(Expr { ty: ty.clone(), kind: ExprKind::Literal(result) })
+}
+
+/// Calls a pure function of literals when the plan is made.
+pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
+    let ExprKind::Call(def, args) = &e.kind else { return e };
+    if def.stability != Stability::Pure || !args.iter().all(|a| literal(a).is_some()) {
+        return e;
+    }
+    let values: Vec<Value> = args.iter().filter_map(literal).cloned().collect();
+    if def.null_propagates && values.iter().any(Value::is_null) {
+        return Expr { kind: ExprKind::Literal(Value::Null), ty: e.ty };
+    }
+    let types: Vec<SqlType> = args.iter().map(|a| a.ty.clone()).collect();
+    let mut warnings = Warnings::default();
+    let mut cx = EvalContext {
+        sql_mode: options.sql_mode,
+        time_zone: options.time_zone,
+        now_us: 0,
+        today: Date::new(1970, 1, 1),
+        div_precision_increment: options.div_precision_increment,
+        group_concat_max_len: 1024,
+        max_allowed_packet: 64 << 20,
+        default_week_format: 0,
+        strict: false,
+        warnings: &mut warnings,
+        session: &mut NoSession,
+    };
+    // A function that repeats or pads can make much of little: not worth keeping in a plan.
+    let small = |v: &Value| !matches!(v, Value::Str(t, _) if t.len() > 4096);
+    match (def.eval)(&mut cx, Call { ty: &e.ty, args: &types }, &values) {
+        Ok(v) if warnings.is_empty() && small(&v) => Expr { kind: ExprKind::Literal(v), ty: e.ty },
+        _ => e,
+    }
+}
+
+/// A pure function asks nothing of the session.
+struct NoSession;
+
+impl SessionInfo for NoSession {
+    fn database(&self) -> Option<&str> {
+        None
+    }
+    fn connection_id(&self) -> u64 {
+        0
+    }
+    fn user(&self) -> &str {
+        ""
+    }
+    fn current_user(&self) -> &str {
+        ""
+    }
+    fn version(&self) -> &str {
+        ""
+    }
+    fn last_insert_id(&self) -> u64 {
+        0
+    }
+    fn set_last_insert_id(&mut self, _: u64) {}
+    fn found_rows(&self) -> u64 {
+        0
+    }
+    fn row_count(&self) -> i64 {
+        0
+    }
+    fn random(&mut self) -> u64 {
+        0
+    }
+    fn sleep(&mut self, _: f64) -> bool {
+        false
+    }
+}
