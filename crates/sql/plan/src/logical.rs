@@ -91,11 +91,7 @@ pub(crate) struct OutColumn {
 #[derive(Debug)]
 pub(crate) enum Body {
     Block(Box<Block>),
-    Set {
-        inputs: Vec<Query>,
-        kind: SetOperation,
-        distinct: bool,
-    },
+    Set { inputs: Vec<Query>, kind: SetOperation, distinct: bool },
     Values(Vec<Vec<Expr>>),
 }
 
@@ -181,12 +177,7 @@ pub(crate) struct IndexHints {
 #[derive(Clone, Debug)]
 pub(crate) enum From {
     Rel(usize),
-    Join {
-        left: Box<From>,
-        right: Box<From>,
-        kind: FromJoin,
-        on: Vec<Expr>,
-    },
+    Join { left: Box<From>, right: Box<From>, kind: FromJoin, on: Vec<Expr> },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

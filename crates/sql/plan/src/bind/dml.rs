@@ -86,7 +86,9 @@ impl Binder<'_> {
         let mut builder = FromBuilder::new(intent);
         let alias = insert.table.name.text.clone();
         self.add_base(&table, &alias, &mut builder, Default::default());
-        let RelKind::Base(slot) = builder.rels[0].kind else { return Err(SqlError::internal("target without a table")) };
+        let RelKind::Base(slot) = builder.rels[0].kind else {
+            return Err(SqlError::internal("target without a table"));
+        };
         let old = builder.rels[0].first;
         let columns = self.insert_columns(&table, insert)?;
         let mut bound = BoundInsert {
@@ -374,7 +376,8 @@ impl Binder<'_> {
         if multiple {
             for name in &delete.targets {
                 let matches = |r: &&(usize, &ScopeRel)| r.1.is_called(name);
-                let rels: Vec<(usize, &ScopeRel)> = self.scopes[self.scopes.len() - 1].rels.iter().enumerate().collect();
+                let rels: Vec<(usize, &ScopeRel)> =
+                    self.scopes[self.scopes.len() - 1].rels.iter().enumerate().collect();
                 let found = rels.iter().find(matches).map(|(i, _)| *i);
                 match found {
                     Some(i) if !targets.contains(&i) => targets.push(i),

@@ -193,7 +193,6 @@ impl Binder<'_> {
 
     fn unary(&mut self, op: UnaryOp, arg: &ast::Expr) -> Result<Bound> {
         match op {
-            UnaryOp::Plus => self.expr(arg),
             UnaryOp::Not => {
                 let arg = self.expr(arg)?.expr;
                 Ok(Bound::new(fold::simplify(not(arg))))
@@ -239,7 +238,7 @@ impl Binder<'_> {
         // Integer literals in sums keep their class only: the sum's type does not depend on their digits.
         let liftable = |e: &ast::Expr| matches!(e, ast::Expr::Literal(_));
         let sum = matches!(op, BinaryOp::Add | BinaryOp::Sub) && self.clause() == Clause::Values;
-        let mut bind = |b: &mut Self, e: &ast::Expr| if sum && liftable(e) { b.lifted(e) } else { b.expr(e) };
+        let bind = |b: &mut Self, e: &ast::Expr| if sum && liftable(e) { b.lifted(e) } else { b.expr(e) };
         let (a, b) = (bind(self, left)?, bind(self, right)?);
         let name = match op {
             BinaryOp::Add => "+",
@@ -534,7 +533,8 @@ impl Binder<'_> {
         negated: bool,
     ) -> Result<Bound> {
         let arg = self.expr(arg)?;
-        self.hint = Some(SqlType::varchar(255, self.options.collation)).filter(|_| matches!(pattern, ast::Expr::Param(_)));
+        self.hint =
+            Some(SqlType::varchar(255, self.options.collation)).filter(|_| matches!(pattern, ast::Expr::Param(_)));
         let pattern = self.lifted(pattern)?;
         self.hint = None;
         let mut args = self.same_collation(vec![arg, pattern], "like")?;

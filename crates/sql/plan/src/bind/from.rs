@@ -131,7 +131,8 @@ impl Binder<'_> {
         let hidden = Label::Base { table: slot, ordinal: table.columns.len() as u32 };
         self.arena.column(SqlType::bigint_unsigned().not_null(), hidden);
         let unique = |i: &&gannet_catalog::Index| {
-            let whole = |p: &gannet_catalog::IndexPart| p.prefix.is_none() && !table.columns[p.column as usize].nullable;
+            let whole =
+                |p: &gannet_catalog::IndexPart| p.prefix.is_none() && !table.columns[p.column as usize].nullable;
             i.unique() && i.parts.iter().all(whole)
         };
         let keys = table.indexes.iter().filter(unique).map(|i| i.parts.iter().map(|p| p.column).collect()).collect();
@@ -157,7 +158,9 @@ impl Binder<'_> {
     }
 
     fn check_alias(&mut self, alias: &str, schema: Option<&str>) -> Result<()> {
-        let same = |r: &ScopeRel| *r.alias == *alias && (schema.is_none() || r.schema.is_none() || r.schema.as_deref() == schema);
+        let same = |r: &ScopeRel| {
+            *r.alias == *alias && (schema.is_none() || r.schema.is_none() || r.schema.as_deref() == schema)
+        };
         if self.scope().rels.iter().any(same) {
             return Err(error(ErrorCode::NonuniqTable, &[&alias]));
         }
@@ -285,7 +288,14 @@ impl Binder<'_> {
     }
 
     /// Equalities of USING; the common columns come first, once.
-    fn using(&mut self, names: &[Box<str>], left: Shape, right: Shape, kind: JoinKind, on: &mut Vec<crate::expr::Expr>) -> Result<Shape> {
+    fn using(
+        &mut self,
+        names: &[Box<str>],
+        left: Shape,
+        right: Shape,
+        kind: JoinKind,
+        on: &mut Vec<crate::expr::Expr>,
+    ) -> Result<Shape> {
         let one = |shape: &Shape, name: &str| -> Result<ColId> {
             let mut found = shape.iter().filter(|(n, _)| eq_name(n, name));
             match (found.next(), found.next()) {

@@ -131,7 +131,8 @@ impl Binder<'_> {
 
     /// `schema.alias.column`
     fn full_name(&self, block: &Block, id: ColId) -> String {
-        let column = Labels(&self.arena).name(id);
+        let labels = Labels(&self.arena);
+        let column = labels.name(id);
         let Some(rel) = block.rel_of(id).map(|i| &block.rels[i]) else { return column.to_owned() };
         match rel.kind {
             RelKind::Base(slot) => {

@@ -151,7 +151,8 @@ impl Binder<'_> {
         let ascii = matches!(&value, Value::Str(text, _) if text.is_ascii());
         let mut bound = Bound::new(constant(value));
         bound.ascii = ascii;
-        bound.hex = matches!(literal.value, LiteralValue::Hex { charset: None, .. } | LiteralValue::Bit { charset: None, .. });
+        bound.hex =
+            matches!(literal.value, LiteralValue::Hex { charset: None, .. } | LiteralValue::Bit { charset: None, .. });
         if matches!(literal.value, LiteralValue::Bool(_)) {
             bound.expr.ty.length = 1;
         }

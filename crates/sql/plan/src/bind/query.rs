@@ -12,6 +12,11 @@ use gannet_parser::ast::{self, QueryBody, SetOp};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType};
 
 impl Binder<'_> {
+    /// Binds the query of a statement.
+    pub(crate) fn top_query(&mut self, query: &ast::Query) -> Result<Query> {
+        self.nested_query(query)
+    }
+
     /// Binds a query in a scope of its own.
     pub(super) fn nested_query(&mut self, query: &ast::Query) -> Result<Query> {
         self.deeper(|b| {
@@ -64,7 +69,8 @@ impl Binder<'_> {
 
     /// `TABLE t` is `SELECT * FROM t`.
     fn table_query(&mut self, name: &ast::ObjectName, query: &ast::Query) -> Result<Query> {
-        let factor = ast::TableFactor { name: name.clone(), partitions: Vec::new(), alias: None, index_hints: Vec::new() };
+        let factor =
+            ast::TableFactor { name: name.clone(), partitions: Vec::new(), alias: None, index_hints: Vec::new() };
         let select = ast::Select {
             options: ast::SelectOptions::default(),
             hints: None,
@@ -194,7 +200,11 @@ impl Binder<'_> {
     /// Makes a query deliver the given types.
     pub(super) fn coerce(&mut self, query: &mut Query, types: &[SqlType]) {
         let same = |a: &SqlType, b: &SqlType| {
-            a.id == b.id && a.unsigned == b.unsigned && a.scale == b.scale && a.collation == b.collation && a.members == b.members
+            a.id == b.id
+                && a.unsigned == b.unsigned
+                && a.scale == b.scale
+                && a.collation == b.collation
+                && a.members == b.members
         };
         let fits = query.columns.iter().zip(types).all(|(c, ty)| same(&self.arena.types[c.id as usize], ty));
         if fits {
@@ -204,7 +214,8 @@ impl Binder<'_> {
             Body::Block(block) if !block.distinct => {
                 for ((item, column), ty) in block.items.iter_mut().zip(&mut query.columns).zip(types) {
                     if !same(&item.expr.ty, ty) {
-                        let expr = std::mem::replace(&mut item.expr, super::literal::constant(gannet_types::Value::Null));
+                        let expr =
+                            std::mem::replace(&mut item.expr, super::literal::constant(gannet_types::Value::Null));
                         item.expr = convert(expr, ty);
                         // Other clauses may read the item under its old id.
                         item.id = self.arena.column(ty.clone(), Label::Computed);

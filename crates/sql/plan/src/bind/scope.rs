@@ -183,7 +183,12 @@ impl Scope {
     }
 
     /// The select item that an unqualified (or table-qualified) name means. Error 1052 when it means several different ones.
-    pub(super) fn find_item(&self, column: &ast::ColumnRef, clause: Clause, types: &Labels<'_>) -> Result<Option<usize>> {
+    pub(super) fn find_item(
+        &self,
+        column: &ast::ColumnRef,
+        clause: Clause,
+        types: &Labels<'_>,
+    ) -> Result<Option<usize>> {
         let name = &*column.column.text;
         let mut found: Option<usize> = None;
         for (i, item) in self.items.iter().enumerate() {
@@ -195,12 +200,10 @@ impl Scope {
                 // A qualified name means an item which is just that column, under its own name.
                 Some(qualifier) => {
                     let same = match &item.bound.expr.kind {
-                        ExprKind::Column(id) => {
-                            self.rels.iter().any(|r| {
-                                let inside = *id >= r.first && *id < r.first + r.names.len() as u32;
-                                inside && r.is_called(qualifier) && eq_name(types.name(*id), name)
-                            })
-                        }
+                        ExprKind::Column(id) => self.rels.iter().any(|r| {
+                            let inside = *id >= r.first && *id < r.first + r.names.len() as u32;
+                            inside && r.is_called(qualifier) && eq_name(types.name(*id), name)
+                        }),
                         _ => false,
                     };
                     if !same {
