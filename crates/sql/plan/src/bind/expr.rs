@@ -220,7 +220,7 @@ impl Binder<'_> {
         let value = match &arg.expr.kind {
             ExprKind::Literal(Value::Int(v)) => v.checked_neg().map(Value::Int),
             ExprKind::Literal(Value::UInt(v)) if *v == 1 << 63 => Some(Value::Int(i64::MIN)),
-            ExprKind::Literal(Value::Decimal(v)) => Some(Value::Decimal(v.neg())),
+            ExprKind::Literal(Value::Decimal(v)) => Some(Value::Decimal(-*v)),
             ExprKind::Literal(Value::Double(v)) => Some(Value::Double(-v)),
             _ => None,
         };
