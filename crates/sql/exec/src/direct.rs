@@ -31,7 +31,7 @@ pub fn point_select<'p>(
     let plan = cx.plan;
     let table = &*plan.tables[0].table;
     sink.begin(&plan.columns)?;
-    let mode = read_mode(point.lock);
+    let mode = read_mode(point.lock, cx.settings.unlock_unmatched);
     let index = point.index as usize;
     let (empty, zone) = (Batch::default(), &cx.settings.time_zone);
     let eval = |expr| eval::eval(expr, &empty, 0, cx);

@@ -22,7 +22,9 @@ use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 const FIRST_ROWS: usize = 64;
 
 /// How the engine is to read under a plan's lock clause.
-pub(crate) fn read_mode(lock: RowLock) -> ReadMode {
+///
+/// `relaxed`: READ COMMITTED or below, where implied locks are not taken.
+pub(crate) fn read_mode(lock: RowLock, relaxed: bool) -> ReadMode {
     let wait = match lock.wait {
         LockWait::Wait => WaitPolicy::Wait,
         LockWait::NoWait => WaitPolicy::NoWait,
@@ -30,7 +32,8 @@ pub(crate) fn read_mode(lock: RowLock) -> ReadMode {
     };
     match lock.strength {
         LockStrength::None => ReadMode::Snapshot,
-        LockStrength::Shared => ReadMode::Locking { mode: LockMode::Shared, wait },
+        LockStrength::SharedImplied if relaxed => ReadMode::Snapshot,
+        LockStrength::Shared | LockStrength::SharedImplied => ReadMode::Locking { mode: LockMode::Shared, wait },
         LockStrength::Exclusive => ReadMode::Locking { mode: LockMode::Exclusive, wait },
     }
 }
@@ -90,7 +93,7 @@ impl<'p> TreeScan<'p> {
         let (low, high) = self.bounds.get(number);
         let options = ScanOptions {
             direction: if self.scan.reverse { Direction::Backward } else { Direction::Forward },
-            mode: read_mode(self.scan.lock),
+            mode: read_mode(self.scan.lock, cx.settings.unlock_unmatched),
             unique_equality: matches!(self.scan.access, Access::Point { .. }),
             sequential: matches!(self.scan.access, Access::Full) && !self.scan.expects_few,
         };
@@ -194,7 +197,7 @@ impl<'p> TreeScan<'p> {
     fn fetch(&mut self, table: &'p Table, row_key: &[u8], batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let tree = codec::row_tree(table, cx)?;
         let mut buffer = std::mem::take(&mut self.buffer);
-        let read = cx.txn.get(tree, row_key, read_mode(self.scan.lock), &mut buffer).map_err(from_engine)?;
+        let read = cx.txn.get(tree, row_key, read_mode(self.scan.lock, cx.settings.unlock_unmatched), &mut buffer).map_err(from_engine)?;
         if read == Read::Found {
             self.push_row(table, row_key, buffer.row(), batch)?;
         }
