@@ -197,7 +197,10 @@ impl<'p> TreeScan<'p> {
     fn fetch(&mut self, table: &'p Table, row_key: &[u8], batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let tree = codec::row_tree(table, cx)?;
         let mut buffer = std::mem::take(&mut self.buffer);
-        let read = cx.txn.get(tree, row_key, read_mode(self.scan.lock, cx.settings.unlock_unmatched), &mut buffer).map_err(from_engine)?;
+        let read = cx
+            .txn
+            .get(tree, row_key, read_mode(self.scan.lock, cx.settings.unlock_unmatched), &mut buffer)
+            .map_err(from_engine)?;
         if read == Read::Found {
             self.push_row(table, row_key, buffer.row(), batch)?;
         }
