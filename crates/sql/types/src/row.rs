@@ -79,6 +79,9 @@ struct Shape {
     columns: Vec<Column>,
     /// Where the ends start.
     fixed_end: usize,
+    /// Where the variable bytes start behind narrow ends, and behind wide ones.
+    data: usize,
+    data_wide: usize,
     variable: usize,
     short: usize,
     /// Columns in the order of their variable bytes.
@@ -94,20 +97,34 @@ pub struct RowLayout {
     defaults: Vec<Value>,
 }
 
-/// The payload is not a row of this layout.
+/// The payload is not a row of this layout: why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Corrupt(pub &'static str);
+pub enum Corrupt {
+    /// It ends before the bytes asked for.
+    Short,
+    /// It was written with a number of columns that the table never had.
+    Columns,
+    /// The table has no such column, or it is of another kind.
+    Column,
+    /// Bytes that are no value of the column's type.
+    Value,
+}
 
 impl From<Corrupt> for SqlError {
     #[cold]
     fn from(c: Corrupt) -> SqlError {
-        sql_err!(IndexCorrupt, format_args!("row ({})", c.0))
+        sql_err!(IndexCorrupt, format_args!("row ({c})"))
     }
 }
 
 impl std::fmt::Display for Corrupt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "damaged row: {}", self.0)
+        f.write_str(match self {
+            Corrupt::Short => "cut short",
+            Corrupt::Columns => "unknown number of columns",
+            Corrupt::Column => "no such column",
+            Corrupt::Value => "impossible value",
+        })
     }
 }
 
@@ -138,17 +155,29 @@ impl Shape {
         for (rank, i) in order.iter().enumerate() {
             columns[usize::from(*i)].place = rank as u32;
         }
-        Shape { columns, fixed_end: offset, variable: order.len(), short, order }
+        let variable = order.len();
+        Shape {
+            columns,
+            fixed_end: offset,
+            data: offset + variable * 2,
+            data_wide: offset + variable * 4,
+            variable,
+            short,
+            order,
+        }
     }
 
-    /// Start of variable bytes, and the bytes of an end.
+    /// Start of variable bytes.
     #[inline]
     fn data_start(&self, wide: bool) -> usize {
-        self.fixed_end + self.variable * if wide { 4 } else { 2 }
+        if wide { self.data_wide } else { self.data }
     }
 
-    #[inline]
+    /// End of the variable bytes of a rank.
     fn end(&self, payload: &[u8], wide: bool, rank: usize) -> Option<usize> {
+        if rank >= self.variable {
+            return None;
+        }
         if wide {
             let at = self.fixed_end + rank * 4;
             Some(u32::from_le_bytes(*payload.get(at..)?.first_chunk()?) as usize)
@@ -160,9 +189,25 @@ impl Shape {
 
     #[inline]
     fn variable<'a>(&self, payload: &'a [u8], wide: bool, rank: usize) -> Option<&'a [u8]> {
-        let start = if rank == 0 { 0 } else { self.end(payload, wide, rank - 1)? };
-        let end = self.end(payload, wide, rank)?;
-        payload.get(self.data_start(wide)..)?.get(start..end)
+        if wide {
+            return self.variable_wide(payload, rank);
+        }
+        let at = self.fixed_end + rank * 2;
+        // The end before and the own one are neighbours: one load.
+        let (start, end) = if rank > 0 {
+            let pair = u32::from_le_bytes(*payload.get(at - 2..)?.first_chunk()?);
+            (pair as u16, (pair >> 16) as u16)
+        } else {
+            (0, u16::from_le_bytes(*payload.get(at..)?.first_chunk()?))
+        };
+        payload.get(self.data + usize::from(start)..self.data + usize::from(end))
+    }
+
+    #[cold]
+    fn variable_wide<'a>(&self, payload: &'a [u8], rank: usize) -> Option<&'a [u8]> {
+        let start = if rank == 0 { 0 } else { self.end(payload, true, rank - 1)? };
+        let end = self.end(payload, true, rank)?;
+        payload.get(self.data_wide..)?.get(start..end)
     }
 }
 
@@ -220,7 +265,7 @@ impl RowLayout {
     /// The shape a payload was written with, and whether its ends are wide.
     #[inline]
     fn shape(&self, payload: &[u8]) -> Result<(&Shape, bool), Corrupt> {
-        let header = u16::from_le_bytes(*payload.first_chunk().ok_or(Corrupt("no header"))?);
+        let header = u16::from_le_bytes(*payload.first_chunk().ok_or(Corrupt::Short)?);
         let shape = if usize::from(header & COUNT) == self.current.columns.len() {
             &self.current
         } else {
@@ -231,7 +276,7 @@ impl RowLayout {
 
     #[cold]
     fn older_shape(&self, columns: usize) -> Result<&Shape, Corrupt> {
-        self.older.iter().find(|s| s.columns.len() == columns).ok_or(Corrupt("unknown number of columns"))
+        self.older.iter().find(|s| s.columns.len() == columns).ok_or(Corrupt::Columns)
     }
 
     /// The value of column `col`. Errors for bytes that are no row of this layout; never panics.
@@ -271,14 +316,14 @@ impl RowLayout {
         match self.get(payload, col)? {
             ValueRef::Null => Ok(None),
             ValueRef::Str(bytes, _) | ValueRef::Json(bytes) => Ok(Some(bytes)),
-            _ => Err(Corrupt("not a text column")),
+            _ => Err(Corrupt::Column),
         }
     }
 
     #[cold]
     fn default(&self, col: usize) -> Result<ValueRef<'_>, Corrupt> {
         if col >= self.len() {
-            return Err(Corrupt("no such column"));
+            return Err(Corrupt::Column);
         }
         Ok(self.defaults.get(col).map_or(ValueRef::Null, Value::as_ref))
     }
@@ -366,7 +411,7 @@ impl RowLayout {
     }
 }
 
-const SHORT: Corrupt = Corrupt("cut short");
+const SHORT: Corrupt = Corrupt::Short;
 
 #[inline]
 fn is_null(column: &Column, payload: &[u8]) -> Result<bool, Corrupt> {
@@ -390,7 +435,7 @@ fn chunk<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Corrupt> {
 }
 
 fn fixed<'a>(column: &'a Column, bytes: &[u8]) -> Result<ValueRef<'a>, Corrupt> {
-    const BAD: Corrupt = Corrupt("impossible value");
+    const BAD: Corrupt = Corrupt::Value;
     Ok(match column.kind {
         Kind::I8 => ValueRef::Int(i64::from(i8::from_le_bytes(chunk(bytes)?))),
         Kind::I16 => ValueRef::Int(i64::from(i16::from_le_bytes(chunk(bytes)?))),
@@ -445,7 +490,7 @@ fn fraction(bytes: &[u8], at: usize, fsp: u8) -> Result<i64, Corrupt> {
 
 fn fraction_micros(bytes: &[u8], at: usize, fsp: u8) -> Result<i64, Corrupt> {
     let micros = fraction(bytes, at, fsp)? * (1_000_000 / FRACTION_UNITS[usize::from(fsp.div_ceil(2))]);
-    if micros < 1_000_000 { Ok(micros) } else { Err(Corrupt("fraction of a second out of range")) }
+    if micros < 1_000_000 { Ok(micros) } else { Err(Corrupt::Value) }
 }
 
 /// Writes a value at the front of `out`; `None` if it is of another kind.

@@ -488,3 +488,85 @@ impl fmt::Display for SqlType {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CollationId;
+
+    #[test]
+    fn types_print_as_show_create_table_does() {
+        let int = SqlType::new(TypeId::Int);
+        let ci = CollationId::DEFAULT;
+        for (ty, text) in [
+            (int.clone(), "int"),
+            (int.clone().unsigned(), "int unsigned"),
+            (SqlType { zerofill: true, unsigned: true, ..int.clone() }, "int(10) unsigned zerofill"),
+            (SqlType { zerofill: true, unsigned: true, length: 5, ..int }, "int(5) unsigned zerofill"),
+            (SqlType { length: 1, ..SqlType::new(TypeId::TinyInt) }, "tinyint(1)"),
+            (SqlType::new(TypeId::TinyInt), "tinyint"),
+            (SqlType::decimal(10, 2), "decimal(10,2)"),
+            (SqlType::new(TypeId::Float), "float"),
+            (SqlType { length: 7, scale: 3, ..SqlType::new(TypeId::Double) }, "double(7,3)"),
+            (SqlType::char(10, ci), "char(10)"),
+            (SqlType::varchar(255, ci), "varchar(255)"),
+            (SqlType::varbinary(16), "varbinary(16)"),
+            (SqlType::temporal(TypeId::DateTime, 0), "datetime"),
+            (SqlType::temporal(TypeId::Timestamp, 6), "timestamp(6)"),
+            (SqlType::new(TypeId::Year), "year"),
+            (SqlType::new(TypeId::Bit), "bit(1)"),
+            (SqlType::new(TypeId::LongText), "longtext"),
+        ] {
+            assert_eq!(ty.to_string(), text);
+        }
+        let members = Members { names: ["a".into(), "it's".into()].into(), collation: ci };
+        assert_eq!(SqlType::enumeration(TypeId::Set, members.into()).to_string(), "set('a','it''s')");
+    }
+
+    #[test]
+    fn metadata_is_what_mysql_sends() {
+        let ci = CollationId::DEFAULT;
+        // Type, length in a result of utf8mb4, decimals.
+        for (ty, wire, length, decimals) in [
+            (SqlType::new(TypeId::TinyInt), WireType::Tiny, 4, 0),
+            (SqlType::new(TypeId::SmallInt).unsigned(), WireType::Short, 5, 0),
+            (SqlType::new(TypeId::MediumInt), WireType::Int24, 9, 0),
+            (SqlType::new(TypeId::Int), WireType::Long, 11, 0),
+            (SqlType::new(TypeId::Int).unsigned(), WireType::Long, 10, 0),
+            (SqlType::BIGINT, WireType::LongLong, 20, 0),
+            (SqlType::bigint_unsigned(), WireType::LongLong, 20, 0),
+            (SqlType::decimal(10, 2), WireType::NewDecimal, 12, 2),
+            (SqlType::decimal(10, 0), WireType::NewDecimal, 11, 0),
+            (SqlType::new(TypeId::Float), WireType::Float, 12, 31),
+            (SqlType::DOUBLE, WireType::Double, 22, 31),
+            (SqlType::char(120, ci), WireType::String, 480, 0),
+            (SqlType::varchar(60, ci), WireType::VarString, 240, 0),
+            (SqlType::new(TypeId::Text).with_collation(ci), WireType::Blob, 262_140, 0),
+            (SqlType::new(TypeId::LongText).with_collation(ci), WireType::Blob, u32::MAX, 0),
+            (SqlType::new(TypeId::Blob), WireType::Blob, 65535, 0),
+            (SqlType::varbinary(10), WireType::VarString, 10, 0),
+            (SqlType::new(TypeId::Date), WireType::Date, 10, 0),
+            (SqlType::temporal(TypeId::DateTime, 6), WireType::DateTime, 26, 6),
+            (SqlType::temporal(TypeId::Time, 0), WireType::Time, 10, 0),
+            (SqlType::new(TypeId::Year), WireType::Year, 4, 0),
+        ] {
+            assert_eq!((ty.wire_type(), ty.wire_length(4), ty.wire_decimals()), (wire, length, decimals), "{ty}");
+        }
+        let flags_of = |ty: SqlType| ty.column_flags();
+        assert_eq!(flags_of(SqlType::new(TypeId::Int).not_null()), flags::NOT_NULL);
+        assert_eq!(flags_of(SqlType::temporal(TypeId::DateTime, 0)), flags::BINARY);
+        assert_eq!(flags_of(SqlType::new(TypeId::Blob)), flags::BLOB | flags::BINARY);
+        assert_eq!(flags_of(SqlType::new(TypeId::Text).with_collation(ci)), flags::BLOB);
+        assert_eq!(flags_of(SqlType::varchar(1, CollationId::UTF8MB4_BIN)), flags::BINARY);
+        assert_eq!(SqlType::BIGINT.not_null().expression_flags(), flags::NOT_NULL | flags::BINARY);
+    }
+
+    #[test]
+    fn stored_numbers_of_types_are_stable() {
+        for (i, id) in TypeId::ALL.iter().enumerate() {
+            assert_eq!(*id as usize, i);
+            assert_eq!(TypeId::from_u8(i as u8), Some(*id));
+        }
+        assert_eq!(TypeId::from_u8(30), None);
+    }
+}

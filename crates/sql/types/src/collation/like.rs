@@ -1,20 +1,28 @@
 //! LIKE: `%` any run, `_` one character, an escape character; characters compare one by one by the collation.
 
-use super::CollationId;
+use super::{Algorithm, CollationId, Uca};
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]
 pub struct LikePattern {
     collation: CollationId,
-    tokens: Box<[Token]>,
+    shape: Shape,
     /// The literal bytes before the first wildcard.
     prefix: Box<[u8]>,
+    literal: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    /// Literal pieces with `%` between them, to be compared as bytes: the frequent case of `_bin` and `binary`.
+    Pieces(Box<[Box<[u8]>]>),
+    Tokens(Box<[Token]>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
-    /// Bytes of one character.
-    Char(Box<[u8]>),
+    /// Bytes of one character; the ASCII letter it folds to, if all that equals it in ASCII is its other case.
+    Char(Box<[u8]>, Option<u8>),
     One,
     Any,
 }
@@ -22,29 +30,41 @@ enum Token {
 impl LikePattern {
     /// Compiles `pattern`; `escape` `None` means that nothing escapes.
     pub fn new(pattern: &[u8], escape: Option<char>, collation: CollationId) -> LikePattern {
-        let charset = collation.charset();
+        let info = collation.get();
+        let folds = matches!(info.algorithm, Algorithm::General | Algorithm::Ascii | Algorithm::Uca(Uca::V900, 1 | 2));
         let mut tokens: Vec<Token> = Vec::new();
         let mut rest = pattern;
-        while let Some((c, n)) = charset.decode(rest) {
-            let (mut bytes, mut token) = (&rest[..n], None);
+        while let Some((c, n)) = info.charset.decode(rest) {
+            let (mut bytes, mut wildcard) = (&rest[..n], None);
             rest = &rest[n..];
             if Some(c) == escape && !rest.is_empty() {
-                let n = charset.char_len(rest);
+                let n = info.charset.char_len(rest);
                 bytes = &rest[..n];
                 rest = &rest[n..];
             } else if c == '%' {
-                token = Some(Token::Any);
+                wildcard = Some(Token::Any);
             } else if c == '_' {
-                token = Some(Token::One);
+                wildcard = Some(Token::One);
             }
-            let token = token.unwrap_or_else(|| Token::Char(bytes.into()));
+            let token = wildcard.unwrap_or_else(|| {
+                // Control characters may weigh nothing and equal each other.
+                let fold = bytes.first().filter(|b| folds && (0x20..0x7F).contains(*b)).map(u8::to_ascii_uppercase);
+                Token::Char(bytes.into(), fold)
+            });
             if token != Token::Any || tokens.last() != Some(&Token::Any) {
                 tokens.push(token);
             }
         }
-        let literal = tokens.iter().map_while(|t| if let Token::Char(b) = t { Some(b) } else { None });
-        let prefix: Vec<u8> = literal.flat_map(|b| b.iter().copied()).collect();
-        LikePattern { collation, tokens: tokens.into(), prefix: prefix.into() }
+        let bytes_of = |t: &Token| if let Token::Char(b, _) = t { Some(b.clone()) } else { None };
+        let prefix: Vec<u8> = tokens.iter().map_while(bytes_of).flat_map(Vec::from).collect();
+        let literal = tokens.iter().all(|t| matches!(t, Token::Char(..)));
+        let shape = if info.is_bytes() && !tokens.contains(&Token::One) {
+            let pieces = tokens.split(|t| *t == Token::Any);
+            Shape::Pieces(pieces.map(|p| p.iter().filter_map(bytes_of).flat_map(Vec::from).collect()).collect())
+        } else {
+            Shape::Tokens(tokens.into())
+        };
+        LikePattern { collation, shape, prefix: prefix.into(), literal }
     }
 
     /// Literal text in front of the first wildcard, for range access.
@@ -54,31 +74,40 @@ impl LikePattern {
 
     /// Has the pattern no wildcard at all?
     pub fn is_literal(&self) -> bool {
-        self.tokens.iter().all(|t| matches!(t, Token::Char(_)))
+        self.literal
     }
 
-    /// Linear in text times pattern, without recursion: on a mismatch only the last `%` is retried.
     pub fn matches(&self, text: &[u8]) -> bool {
+        match &self.shape {
+            Shape::Pieces(pieces) => match_pieces(pieces, text),
+            Shape::Tokens(tokens) => self.match_tokens(tokens, text),
+        }
+    }
+
+    /// At most text times pattern steps, without recursion: on a mismatch only the last `%` is retried.
+    fn match_tokens(&self, tokens: &[Token], text: &[u8]) -> bool {
         let collation = self.collation.get();
         let charset = collation.charset;
-        let bytes = collation.is_bytes();
         let (mut at, mut token) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
-            match self.tokens.get(token) {
+            match tokens.get(token) {
                 Some(Token::Any) => {
                     token += 1;
-                    if token == self.tokens.len() {
+                    if token == tokens.len() {
                         return true;
                     }
                     retry = Some((token, at));
                     continue;
                 }
                 Some(want) if at < text.len() => {
-                    let n = charset.char_len(&text[at..]);
-                    let have = &text[at..at + n];
+                    let first = text[at];
+                    let n = if first < 0x80 { 1 } else { charset.char_len(&text[at..]) };
                     let same = match want {
-                        Token::Char(c) => **c == *have || (!bytes && collation.compare(have, c).is_eq()),
+                        Token::Char(_, Some(fold)) if (0x20..0x7F).contains(&first) => {
+                            first.to_ascii_uppercase() == *fold
+                        }
+                        Token::Char(c, _) => **c == text[at..at + n] || collation.compare(&text[at..at + n], c).is_eq(),
                         _ => true,
                     };
                     if same {
@@ -90,14 +119,40 @@ impl LikePattern {
                 None if at == text.len() => return true,
                 _ => {}
             }
-            let Some((t, from)) = retry else { return false };
-            if from >= text.len() {
-                return false;
-            }
-            let next = from + charset.char_len(&text[from..]);
+            let Some((t, from)) = retry.filter(|(_, from)| *from < text.len()) else { return false };
+            let next = from + if text[from] < 0x80 { 1 } else { charset.char_len(&text[from..]) };
             retry = Some((t, next));
             token = t;
             at = next;
         }
     }
+}
+
+/// First piece in front, last at the end, the others one after the other in between.
+fn match_pieces(pieces: &[Box<[u8]>], text: &[u8]) -> bool {
+    let (first, rest) = match pieces {
+        [] => return text.is_empty(),
+        [only] => return **only == *text,
+        [first, rest @ ..] => (first, rest),
+    };
+    let (Some(mut text), Some((last, middle))) = (text.strip_prefix(&**first), rest.split_last()) else { return false };
+    for piece in middle {
+        let Some(i) = find(text, piece) else { return false };
+        text = &text[i + piece.len()..];
+    }
+    text.ends_with(last)
+}
+
+fn find(text: &[u8], piece: &[u8]) -> Option<usize> {
+    let (first, rest) = piece.split_first()?;
+    let last_start = text.len().checked_sub(piece.len())?;
+    let mut at = 0;
+    while at <= last_start {
+        at += text[at..=last_start].iter().position(|b| b == first)?;
+        if text[at + 1..].starts_with(rest) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
 }

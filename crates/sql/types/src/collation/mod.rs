@@ -204,6 +204,7 @@ impl Collation {
             Algorithm::Bytes => out.extend_from_slice(text),
             Algorithm::Ascii => out.extend(text.iter().map(u8::to_ascii_uppercase)),
             Algorithm::Table(t) => out.extend(text.iter().map(|b| t[usize::from(*b)])),
+            Algorithm::Uca(Uca::V900, _) if text.is_ascii() => ascii_sort_key(text, out),
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
         }
         if let Algorithm::Uca(version, levels @ 2..) = self.algorithm {
@@ -240,6 +241,23 @@ impl Collation {
     }
 }
 
+/// Primary weights of ASCII text, ignorable characters left out.
+fn ascii_sort_key(text: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + text.len() * 2, 0);
+    let mut ignorable = 0;
+    for (unit, b) in out[start..].chunks_exact_mut(2).zip(text) {
+        let w = ASCII_900[usize::from(b & 0x7F)];
+        unit.copy_from_slice(&w.to_be_bytes());
+        ignorable += usize::from(w == 0);
+    }
+    if ignorable > 0 {
+        let weights = text.iter().map(|b| ASCII_900[usize::from(b & 0x7F)]).filter(|w| *w != 0);
+        out[start..].chunks_exact_mut(2).zip(weights).for_each(|(unit, w)| unit.copy_from_slice(&w.to_be_bytes()));
+        out.truncate(start + (text.len() - ignorable) * 2);
+    }
+}
+
 fn ascii(text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
     text.iter().map(|b| u16::from(b.to_ascii_uppercase()))
 }
@@ -259,7 +277,22 @@ fn primaries(version: Uca, charset: Charset, text: &[u8]) -> impl Iterator<Item 
 /// Length of the common start of two texts in which both are ASCII and the same by `same`.
 #[inline]
 fn common_ascii(a: &[u8], b: &[u8], same: impl Fn(u8, u8) -> bool) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| (**x | **y) < 0x80 && (x == y || same(**x, **y))).count()
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let word = |c: &[u8]| c.try_into().map_or(HIGH, u64::from_ne_bytes);
+    let mut n = 0;
+    // Equal words first, then the word in which they differ byte by byte.
+    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        let (p, q) = (word(x), word(y));
+        if p == q && p & HIGH == 0 {
+            n += 8;
+            continue;
+        }
+        if (p | q) & HIGH != 0 || !x.iter().zip(y).all(|(x, y)| same(*x, *y)) {
+            break;
+        }
+        n += 8;
+    }
+    n + a[n..].iter().zip(&b[n..]).take_while(|(x, y)| (**x | **y) < 0x80 && same(**x, **y)).count()
 }
 
 fn compare_iters<I: Iterator<Item = u16>>(mut x: I, mut y: I, pad: Pad, space: u16) -> Ordering {

@@ -48,7 +48,7 @@ pub fn write_fixed(v: f64, decimals: u8, out: &mut Vec<u8>) {
 /// Zero, NaN and infinities.
 fn special(v: f64, out: &mut Vec<u8>) -> bool {
     let text: &[u8] = if v == 0.0 {
-        if v.is_sign_negative() { b"-0" } else { b"0" }
+        b"0"
     } else if v.is_nan() {
         b"nan"
     } else if v.is_infinite() {
@@ -94,37 +94,33 @@ impl Digits {
     }
 }
 
-/// Plain notation for points from -14 to 15, exponent beyond.
+/// Plain notation for points from -14 to 15, and further on if digits remain behind the point; else an exponent.
 fn lay_out(negative: bool, d: &Digits, out: &mut Vec<u8>) {
     let digits = &d.text[..d.len];
     if negative {
         out.push(b'-');
     }
-    match d.point {
-        -14..=0 => {
-            out.extend_from_slice(b"0.");
-            out.resize(out.len() + d.point.unsigned_abs() as usize, b'0');
-            out.extend_from_slice(digits);
+    if (-14..=0).contains(&d.point) {
+        out.extend_from_slice(b"0.");
+        out.resize(out.len() + d.point.unsigned_abs() as usize, b'0');
+        out.extend_from_slice(digits);
+    } else if d.point > 0 && (d.point <= 15 || d.len > d.point as usize) {
+        let point = d.point as usize;
+        let before = digits.len().min(point);
+        out.extend_from_slice(&digits[..before]);
+        out.resize(out.len() + point - before, b'0');
+        if digits.len() > before {
+            out.push(b'.');
+            out.extend_from_slice(&digits[before..]);
         }
-        1..=15 => {
-            let point = d.point as usize;
-            let before = digits.len().min(point);
-            out.extend_from_slice(&digits[..before]);
-            out.resize(out.len() + point - before, b'0');
-            if digits.len() > before {
-                out.push(b'.');
-                out.extend_from_slice(&digits[before..]);
-            }
+    } else {
+        out.push(digits[0]);
+        if digits.len() > 1 {
+            out.push(b'.');
+            out.extend_from_slice(&digits[1..]);
         }
-        _ => {
-            out.push(digits[0]);
-            if digits.len() > 1 {
-                out.push(b'.');
-                out.extend_from_slice(&digits[1..]);
-            }
-            out.push(b'e');
-            let _ = write!(out, "{}", d.point - 1);
-        }
+        out.push(b'e');
+        let _ = write!(out, "{}", d.point - 1);
     }
 }
 
@@ -184,6 +180,11 @@ mod tests {
             (1e14, "100000000000000"),
             (123456789012345680.0, "1.2345678901234568e17"),
             (1.5e300, "1.5e300"),
+            (1234567890123456.5, "1234567890123456.5"),
+            (1234567890123456.0, "1.234567890123456e15"),
+            (1.5e-15, "0.0000000000000015"),
+            (1e-16, "1e-16"),
+            (-0.0, "0"),
             (-2.5, "-2.5"),
             (1e-5, "0.00001"),
             (123.456, "123.456"),
