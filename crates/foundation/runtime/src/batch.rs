@@ -13,7 +13,7 @@ const AT_ONCE: usize = 64;
 
 enum State {
     Unknown,
-    Ring(IoUring),
+    Ring(Box<IoUring>),
     Refused,
 }
 
@@ -26,7 +26,7 @@ fn new_ring() -> State {
         return State::Refused;
     }
     let deferred = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(AT_ONCE as u32);
-    deferred.or_else(|_| IoUring::new(AT_ONCE as u32)).map_or(State::Refused, State::Ring)
+    deferred.or_else(|_| IoUring::new(AT_ONCE as u32)).map_or(State::Refused, |ring| State::Ring(Box::new(ring)))
 }
 
 /// Executes all operations; each result is a byte count or a negated error number. `false`: there is no ring, nothing was

@@ -261,10 +261,18 @@ fn kill_statement_and_connection() {
         context.interrupt(Interrupt::Connection);
         assert_eq!(line(&mut c), "interrupted");
         assert_eq!(c.read(&mut [0]).unwrap(), 0);
+        // A statement that sends to a client which does not read.
+        let mut c = server.connect();
+        c.write_all(b"get 10000000\n").unwrap();
+        let context = server.seen.contexts.lock().unwrap()[2].clone();
+        std::thread::sleep(Duration::from_millis(100));
+        context.interrupt(Interrupt::Connection);
+        eventually("stopped", || server.seen.closed.load(SeqCst) == 3);
+        drop(c);
         // A client that vanishes during a statement interrupts it.
         let mut c = server.connect();
         c.write_all(b"hang\n").unwrap();
-        let context = server.seen.contexts.lock().unwrap()[2].clone();
+        let context = server.seen.contexts.lock().unwrap()[3].clone();
         eventually("it waits", || context.waiting().is_some());
         drop(c);
         eventually("noticed", || server.seen.interrupted.load(SeqCst) == 3);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::socket;
 use crate::sim::{self, SimPipe};
 use crate::worker::{self, WorkerConn};
-use crate::{TaskContext, now_ns};
+use crate::{TaskContext, interrupted, now_ns};
 
 /// Who is at the other end.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,7 +38,22 @@ const KEEP_CAPACITY: usize = 64 << 10;
 pub(crate) enum Link {
     Worker(NonNull<WorkerConn>),
     Sim(SimPipe),
-    Thread { fd: Arc<OwnedFd>, recv_timeout: Option<Duration>, send_timeout: Option<Duration> },
+    Thread { fd: Arc<OwnedFd>, recv_timeout: Option<Duration> },
+}
+
+/// A thread that waits in the kernel for its client looks this often whether it was killed.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// How long a thread may wait in the kernel now: an error when the deadline has passed or the task was interrupted.
+fn next_slice(deadline: Option<u64>) -> io::Result<Duration> {
+    if interrupted() {
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    match deadline.map(|d| d.saturating_sub(now_ns())) {
+        Some(0) => Err(io::ErrorKind::TimedOut.into()),
+        Some(left) => Ok(SLICE.min(Duration::from_nanos(left))),
+        None => Ok(SLICE),
+    }
 }
 
 /// A connection as the service sees it while it serves: received bytes, an output buffer, the peer.
@@ -89,20 +104,17 @@ impl Conn {
         match &mut self.link {
             Link::Worker(c) => worker::fill(*c, self),
             Link::Sim(pipe) => sim::fill(pipe.clone(), &mut self.input, self.deadline),
-            Link::Thread { fd, recv_timeout, .. } => {
-                let timeout = self.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now_ns())));
-                if timeout == Some(Duration::ZERO) {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                if timeout != *recv_timeout {
-                    socket::set_timeout(fd, libc::SO_RCVTIMEO, timeout)?;
-                    *recv_timeout = timeout;
+            Link::Thread { fd, recv_timeout, .. } => loop {
+                let slice = next_slice(self.deadline)?;
+                if *recv_timeout != Some(slice) {
+                    socket::set_timeout(fd, libc::SO_RCVTIMEO, Some(slice))?;
+                    *recv_timeout = Some(slice);
                 }
                 match socket::recv(fd, &mut self.input, RECV_CHUNK, 0) {
-                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
-                    other => other,
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                    other => return other,
                 }
-            }
+            },
         }
     }
 
@@ -125,20 +137,18 @@ impl Conn {
         let outcome = match &mut self.link {
             Link::Worker(c) => return worker::flush(*c, self),
             Link::Sim(pipe) => sim::flush(pipe.clone(), &self.out, self.deadline),
-            Link::Thread { fd, send_timeout, .. } => {
+            Link::Thread { fd, .. } => {
                 let mut rest = &self.out[..];
-                let timeout = self.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now_ns()).max(1000)));
-                if timeout != *send_timeout {
-                    socket::set_timeout(fd, libc::SO_SNDTIMEO, timeout)?;
-                    *send_timeout = timeout;
-                }
                 loop {
                     if rest.is_empty() {
                         break Ok(());
                     }
-                    match socket::send(fd, rest, 0) {
+                    match socket::send(fd, rest, libc::MSG_DONTWAIT) {
                         Ok(n) => rest = &rest[n..],
-                        Err(e) if e.kind() == io::ErrorKind::WouldBlock => break Err(io::ErrorKind::TimedOut.into()),
+                        Err(e) if e.kind() == io::ErrorKind::WouldBlock => match next_slice(self.deadline) {
+                            Ok(slice) => socket::wait_writable(fd, slice),
+                            Err(e) => break Err(e),
+                        },
                         Err(e) => break Err(e),
                     }
                 }

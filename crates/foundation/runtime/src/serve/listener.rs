@@ -104,8 +104,12 @@ struct Shared {
 }
 
 impl Listener {
-    /// Listens and starts to accept. Connections are given to services that `factory` makes.
+    /// Listens and starts to accept. Connections are given to services that `factory` makes. Not inside a simulation
+    /// (an error of kind `Unsupported`): see [`crate::sim::connect`].
     pub fn start(addr: &Addr, options: ListenerOptions, factory: Arc<dyn Factory>) -> io::Result<Listener> {
+        if crate::cx::simulated() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let socket = match addr {
             Addr::Tcp(addr) => Socket::Tcp(TcpListener::bind(addr)?),
             Addr::Unix(path) => {

@@ -41,7 +41,14 @@ pub(crate) fn recv(fd: &OwnedFd, to: &mut Vec<u8>, max: usize, flags: i32) -> io
     }
 }
 
-/// Sets SO_RCVTIMEO or SO_SNDTIMEO; `None` waits for ever.
+/// Waits until the socket takes bytes again, at most `timeout`.
+pub(crate) fn wait_writable(fd: &OwnedFd, timeout: Duration) {
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one valid pollfd structure.
+    unsafe { libc::poll(&mut poll, 1, timeout.as_millis().max(1) as i32) };
+}
+
+/// Sets SO_RCVTIMEO; `None` waits for ever.
 pub(crate) fn set_timeout(fd: &OwnedFd, option: i32, timeout: Option<Duration>) -> io::Result<()> {
     let d = timeout.unwrap_or_default();
     let mut tv = libc::timeval { tv_sec: d.as_secs() as libc::time_t, tv_usec: d.subsec_micros() as libc::suseconds_t };

@@ -18,7 +18,7 @@ pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dy
     // From now on a kill ends the thread's wait for the client too.
     context.0.route.set_socket(Some(fd.clone()));
     let _watched = watch::add(&fd, &context);
-    let link = Link::Thread { fd, recv_timeout: None, send_timeout: None };
+    let link = Link::Thread { fd, recv_timeout: None };
     run_on_task(service, Conn::new(peer, context.clone(), link));
     context.0.route.set_socket(None);
 }

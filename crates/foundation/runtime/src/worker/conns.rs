@@ -530,6 +530,8 @@ pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>) {
         }
         match look(service, conn) {
             Ready::Serve => {
+                // A client that always has the next request there does not keep the worker for itself.
+                super::yield_if_due();
                 if conn.out.capacity() == 0 {
                     conn.out = worker.take_buffer();
                 }
