@@ -31,7 +31,7 @@ pub use error::{Error, PageError, Stop};
 pub use gannet_page::{PageBuf, PageBytes};
 pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 pub use mtr::{Mtr, PageRef, decode_payload};
-pub use pool::{Pool, PoolOptions, PoolStatus, Priority, RedoSource};
+pub use pool::{NEVER_WRITTEN, Pool, PoolOptions, PoolStatus, Priority, RedoSource};
 pub use space::{META_PAGES, Reservation, Space, TreePages};
 pub use wal::Wal;
 

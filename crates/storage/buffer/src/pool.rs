@@ -22,8 +22,8 @@ use crate::{Error, ExclusiveGuard, Mtr, OptimisticGuard, SharedGuard, Stop, Wal}
 
 /// Name of the data file in the store's directory.
 pub(crate) const DATA_FILE: &str = "data.gnt";
-/// What is wrong with a page of zeros that somebody wants.
-pub(crate) const NEVER_WRITTEN: &str = "page was never written";
+/// What is wrong ([`crate::PageError`]) with a page of zeros that somebody wants.
+pub const NEVER_WRITTEN: &str = "page was never written";
 /// Name of the double-write file.
 pub(crate) const DOUBLE_FILE: &str = "double.gnt";
 

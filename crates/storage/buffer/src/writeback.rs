@@ -123,6 +123,11 @@ impl Pool {
     /// pages that were in the sector. The checkpoint may be the least of all sectors' latest LSNs, provided that it is durable in the log and that
     /// each of these sweeps began after the last pending redo was applied.
     pub fn sweep(&self, sector: usize) -> Result<Lsn, Error> {
+        self.sweep_paced(sector, &mut |_| ())
+    }
+
+    /// [`Pool::sweep`], calling `pause` with the number of pages before each batch: it may park.
+    pub fn sweep_paced(&self, sector: usize, pause: &mut dyn FnMut(usize)) -> Result<Lsn, Error> {
         let from = self.wal.tail_lsn();
         // A writer that reserved its LSN below `from` held its latch before: it is seen below.
         fence(SeqCst);
@@ -136,25 +141,32 @@ impl Pool {
             {
                 batch.push(no);
                 if batch.len() == self.double.batch {
-                    self.sweep_batch(&mut batch, from, &mut again)?;
+                    self.sweep_batch(&mut batch, from, &mut again, pause)?;
                 }
             }
         }
-        self.sweep_batch(&mut batch, from, &mut again)?;
+        self.sweep_batch(&mut batch, from, &mut again, pause)?;
         while !again.is_empty() {
             let mut rest = std::mem::take(&mut again);
             for chunk in rest.chunks_mut(self.double.batch) {
                 self.wait_not_writing(chunk[0]);
                 let mut batch: Vec<_> = chunk.iter().copied().filter(|&no| self.dirty_before(no, from)).collect();
-                self.sweep_batch(&mut batch, from, &mut again)?;
+                self.sweep_batch(&mut batch, from, &mut again, pause)?;
             }
         }
         Ok(from)
     }
 
     /// Writes a batch and names those pages that still have a change below `from` (another task was writing them).
-    fn sweep_batch(&self, batch: &mut Vec<PageNo>, from: Lsn, again: &mut Vec<PageNo>) -> Result<(), Error> {
+    fn sweep_batch(
+        &self,
+        batch: &mut Vec<PageNo>,
+        from: Lsn,
+        again: &mut Vec<PageNo>,
+        pause: &mut dyn FnMut(usize),
+    ) -> Result<(), Error> {
         if !batch.is_empty() {
+            pause(batch.len());
             self.write_batch(batch)?;
             again.extend(batch.drain(..).filter(|&no| self.dirty_before(no, from)));
         }

@@ -11,10 +11,16 @@
 //! Every call may park (page faults, row locks, durability). All of it works from plain threads, from fibers of
 //! `runtime`'s workers, and inside the simulation.
 
+#[allow(dead_code, reason = "used by opening, which comes with the transactions")]
+mod checkpoint;
+#[allow(dead_code, reason = "used by opening, which comes with the transactions")]
+mod control;
 mod engine;
 mod error;
 mod options;
 mod range;
+#[allow(dead_code, reason = "used by opening, which comes with the transactions")]
+mod recovery;
 mod row;
 mod scan;
 mod tree;

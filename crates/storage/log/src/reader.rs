@@ -121,6 +121,11 @@ impl LogReader {
         &self.epochs
     }
 
+    /// Makes what was read durable, so that pages changed by it may be written.
+    pub fn sync(&self) -> Result<(), LogError> {
+        self.segments.iter().try_for_each(Segment::sync)
+    }
+
     /// Bytes from the present position to the end of the last segment: an upper bound of what is left, for progress.
     pub fn span_bytes(&self) -> u64 {
         self.segments.last().map_or(0, |s| s.end().saturating_sub(self.at))

@@ -1,0 +1,242 @@
+//! The checkpointer: sweeps the pool sector by sector, at a pace set by the log's growth, and moves the checkpoint.
+//!
+//! A round over all sectors should take as long as the log needs for a good quarter of what it may grow, so that the age
+//! settles near half of the usable capacity. The fuller the log or the dirtier the pool, the faster; from seven tenths on
+//! without pauses. Between batches it pauses, so writes come as a stream and not in bursts.
+
+use gannet_base::Lsn;
+use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use gannet_buffer::Pool;
+use gannet_log::Log;
+use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park};
+
+use crate::control::{Control, of_log, of_pool};
+use crate::recovery::Recovery;
+use crate::{Result, TrxId};
+
+const SECOND: u64 = 1_000_000_000;
+/// The longest a round may take when little is written.
+const SLOW_ROUND_NS: u64 = 30 * SECOND;
+/// Between two looks when there is nothing to do.
+const IDLE_NS: u64 = SECOND / 2;
+
+/// Figures of the checkpointer. Written by its task only.
+#[derive(Default, Debug)]
+pub(crate) struct CheckpointFigures {
+    /// Growth of the log in bytes a second, averaged over some seconds.
+    pub(crate) growth: AtomicU64,
+    /// Pages a second it aims at; 0 while idle, `u64::MAX` without pauses.
+    pub(crate) pace: AtomicU64,
+    /// Checkpoints written.
+    pub(crate) count: AtomicU64,
+    /// Length of the last whole round in nanoseconds.
+    pub(crate) round_ns: AtomicU64,
+    /// It gave up: pages or control file cannot be written.
+    pub(crate) failed: AtomicBool,
+}
+
+/// Everything from which the pace follows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// Bytes of log since the checkpoint.
+    pub(crate) age: u64,
+    /// Bytes at which writers are stopped.
+    pub(crate) usable: u64,
+    /// Log growth in bytes a second.
+    pub(crate) growth: u64,
+    /// Dirty pages.
+    pub(crate) dirty: u64,
+    /// Pages the pool may hold.
+    pub(crate) pages: u64,
+}
+
+/// How fast to write, in pages a second: `u64::MAX` means without a pause.
+pub(crate) fn pace(load: Load) -> u64 {
+    let usable = load.usable.max(1) as f64;
+    let fullness = load.age as f64 / usable;
+    let dirtiness = load.dirty as f64 / load.pages.max(1) as f64;
+    // 1 at ease, 0 when hard pressed.
+    let ease = |x: f64, from: f64, to: f64| ((to - x) / (to - from)).clamp(0.0, 1.0);
+    let ease = ease(fullness, 0.3, 0.7).min(ease(dirtiness, 0.5, 0.9));
+    let by_growth = 0.3 * usable / (load.growth.max(1) as f64);
+    let round_seconds = by_growth.min(SLOW_ROUND_NS as f64 / 1e9) * ease;
+    if round_seconds < 0.02 { u64::MAX } else { (load.dirty as f64 / round_seconds).ceil() as u64 }
+}
+
+pub(crate) struct Checkpointer {
+    pool: Arc<Pool>,
+    log: Arc<Log>,
+    control: Arc<Control>,
+    figures: Arc<CheckpointFigures>,
+    /// Up to where each sector's changes are known to be on disk.
+    sectors: Vec<Lsn>,
+    growth: f64,
+    seen: (u64, Lsn),
+    written_at: u64,
+}
+
+impl Checkpointer {
+    pub(crate) fn new(
+        pool: Arc<Pool>,
+        log: Arc<Log>,
+        control: Arc<Control>,
+        figures: Arc<CheckpointFigures>,
+    ) -> Checkpointer {
+        let sectors = vec![log.checkpoint_lsn(); pool.sectors()];
+        let seen = (now_ns(), log.tail_lsn());
+        Checkpointer { pool, log, control, figures, sectors, growth: 0.0, seen, written_at: now_ns() }
+    }
+
+    /// Works until the task is interrupted. `next_trx` gives the id the next writer gets. Waits for `recovery`'s redo first:
+    /// the checkpoint passes no pending page.
+    pub(crate) fn run(mut self, recovery: &Recovery, next_trx: impl Fn() -> TrxId) {
+        while !recovery.redo_is_done() {
+            if self.pause(SECOND / 20) {
+                return;
+            }
+        }
+        while !interrupted() {
+            let start = now_ns();
+            let before = self.log.tail_lsn();
+            for sector in 0..self.sectors.len() {
+                if let Err(e) = self.step(sector, &next_trx) {
+                    if !interrupted() {
+                        self.figures.failed.store(true, Relaxed);
+                        eprintln!("[ERROR] checkpoint: {e}");
+                    }
+                    return;
+                }
+                if interrupted() {
+                    return;
+                }
+            }
+            self.figures.round_ns.store(now_ns() - start, Relaxed);
+            let idle = self.log.tail_lsn() == before && self.pool.status().pages_dirty == 0;
+            if idle {
+                self.figures.pace.store(0, Relaxed);
+            }
+            if (idle || now_ns() - start < IDLE_NS / 10) && self.pause(if idle { IDLE_NS } else { IDLE_NS / 10 }) {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps; true when the task is to end.
+    fn pause(&self, ns: u64) -> bool {
+        let until = now_ns() + ns;
+        loop {
+            match park(Wait::Background, Some(until)) {
+                Unpark::Woken => {}
+                Unpark::TimedOut => return false,
+                Unpark::Interrupted => return true,
+            }
+        }
+    }
+
+    fn load(&mut self) -> Load {
+        let (now, tail) = (now_ns(), self.log.tail_lsn());
+        let seconds = (now - self.seen.0) as f64 / 1e9;
+        if seconds > 0.05 {
+            let rate = tail.since(self.seen.1) as f64 / seconds;
+            // Rises fast, falls slowly: a new storm must not wait for an average.
+            let weight = if rate > self.growth { 0.5 } else { (seconds / 5.0).min(0.5) };
+            self.growth += (rate - self.growth) * weight;
+            self.seen = (now, tail);
+            self.figures.growth.store(self.growth as u64, Relaxed);
+        }
+        let pool = self.pool.status();
+        Load {
+            age: tail.since(self.log.checkpoint_lsn()),
+            usable: self.log.usable_bytes(),
+            growth: self.growth as u64,
+            dirty: pool.pages_dirty,
+            pages: pool.pages_total,
+        }
+    }
+
+    /// Sweeps one sector and moves the checkpoint if that helps.
+    fn step(&mut self, sector: usize, next_trx: &impl Fn() -> TrxId) -> Result<()> {
+        let mut due = now_ns();
+        let pool = self.pool.clone();
+        let swept = pool.sweep_paced(sector, &mut |pages| {
+            let pace = pace(self.load());
+            self.figures.pace.store(pace, Relaxed);
+            due += (pages as u64 * SECOND) / pace.max(1);
+            let now = now_ns();
+            if pace != u64::MAX && due > now && !interrupted() {
+                self.pause((due - now).min(SECOND));
+            }
+            due = due.max(now.saturating_sub(SECOND / 10));
+        });
+        let swept = swept.map_err(of_pool)?;
+        self.sectors[sector] = swept;
+        let least = self.sectors.iter().copied().min().unwrap_or(swept);
+        self.move_to(least, next_trx)
+    }
+
+    /// Moves the checkpoint to `lsn` unless that gains too little.
+    fn move_to(&mut self, lsn: Lsn, next_trx: &impl Fn() -> TrxId) -> Result<()> {
+        let gain = lsn.since(self.log.checkpoint_lsn());
+        let now = now_ns();
+        let worth_it = gain >= self.log.usable_bytes() / 32 || now - self.written_at >= SECOND;
+        if gain == 0 || !worth_it {
+            return Ok(());
+        }
+        self.written_at = now;
+        write(&self.log, &self.control, lsn, next_trx())?;
+        self.figures.count.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}
+
+fn write(log: &Log, control: &Control, lsn: Lsn, next_trx: TrxId) -> Result<()> {
+    // Recovery must find the log at the checkpoint.
+    log.wait_durable(lsn).map_err(of_log)?;
+    control.update(|data| {
+        data.checkpoint = lsn;
+        data.checkpoint_epoch = log.epoch_at(lsn);
+        data.next_trx = data.next_trx.max(next_trx);
+    })?;
+    log.set_checkpoint(lsn);
+    Ok(())
+}
+
+/// The last checkpoint of a store that is closed in good order: all is written back, the log ends at the checkpoint. Nothing
+/// changes any more; the checkpointer and the page cleaner have ended; all redo is applied.
+pub(crate) fn close(pool: &Pool, log: &Log, control: &Control, next_trx: TrxId) -> Result<()> {
+    log.wait_durable(log.tail_lsn()).map_err(of_log)?;
+    let lsn = pool.flush_all().map_err(of_pool)?;
+    // Nothing was appended since; the padding of the last flush may lie between.
+    write(log, control, lsn.max(log.durable_lsn()), next_trx)?;
+    log.close().map_err(of_log)?;
+    control.update(|data| data.state = crate::control::State::Closed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(age: u64, growth: u64, dirty: u64) -> Load {
+        Load { age, usable: 1000 << 20, growth, dirty, pages: 10_000 }
+    }
+
+    #[test]
+    fn the_pace_follows_growth_age_and_dirt() {
+        // Idle: what is dirty goes in half a minute.
+        assert_eq!(pace(load(0, 0, 3000)), 100);
+        assert_eq!(pace(load(0, 0, 0)), 0);
+        // 50 MiB a second into 1000 MiB: a round in 6 seconds.
+        assert_eq!(pace(load(100 << 20, 50 << 20, 3000)), 500);
+        let mut last = 0;
+        for percent in 0..100 {
+            let p = pace(load((percent * 10) << 20, 50 << 20, 3000));
+            assert!(p >= last, "{percent} %");
+            last = p;
+        }
+        assert_eq!(pace(load(700 << 20, 1, 3000)), u64::MAX);
+        assert_eq!(pace(load(0, 1, 9000)), u64::MAX);
+        assert!(pace(load(0, 1, 7000)) > 2 * pace(load(0, 1, 5000)));
+        assert_eq!(pace(Load { age: 0, usable: 0, growth: 0, dirty: 1, pages: 0 }), u64::MAX);
+    }
+}

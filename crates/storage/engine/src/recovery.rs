@@ -1,0 +1,582 @@
+//! Opening a store's files: what is there, what to do about it, and redo.
+//!
+//! 1. Lock the directory.
+//! 2. [`decide`] from what is found: create, recover, or refuse.
+//! 3. Repair torn pages from the double-write file.
+//! 4. Read the log once from the checkpoint and bucket its changes by page.
+//! 5. Make the new epoch durable (INV-CTL-1), open log and pool: transactions may begin.
+//! 6. Pages get their bucket when first loaded; background tasks load the rest in order. Until then the checkpoint stays.
+//!
+//! Memory: buckets hold at most `EngineOptions::buffer_pool_bytes / 2` (at least 32 MiB). A longer log is applied in parts
+//! during step 4, through a pool of its own for each part; only the last part is left for step 6.
+//!
+//! INV-REC-1: a bucket stays until its page is resident with all its changes (and dirty): applying one again changes nothing,
+//! because a page's LSN tells what it has.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use gannet_base::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
+use gannet_base::sync::{Arc, Mutex};
+use gannet_base::{CachePadded, Lsn, PageNo, Reader, TrxId, Writer};
+use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource, Wal, decode_payload};
+use gannet_log::{FIRST_LSN, Log, LogError, LogReader, RecordKind, Start};
+use gannet_page::{Corrupt, PageOp};
+use gannet_runtime::{JoinHandle, fs, now_ns, random_u64, spawn, unix_micros};
+
+use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io, of_log, of_pool};
+use crate::{EngineError, EngineOptions, FlushPolicy, OpenMode, Result};
+
+/// Log directory in the store's directory.
+const LOG_DIR: &str = "log";
+const SHARDS: usize = 64;
+/// Tasks that apply redo behind the opened store: enough to keep a few reads in flight.
+const REDO_TASKS: usize = 4;
+const LEAST_BUCKET_BYTES: u64 = 32 << 20;
+
+// ---- what to do ----
+
+/// What is in the directory, as far as the decision needs it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Seen {
+    pub(crate) control: Found,
+    /// `data.gnt` exists.
+    pub(crate) data: bool,
+    /// The log directory has something in it.
+    pub(crate) log: bool,
+    pub(crate) mode: OpenMode,
+}
+
+/// What to do about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Decision {
+    /// Nothing is there: make a store.
+    Create,
+    /// A creation was not finished: nobody was told of the store. Remove its files, make a store.
+    CreateAgain,
+    /// Open it, applying what the log has from the checkpoint on.
+    Recover(ControlData, u64),
+    /// Touch nothing.
+    Refuse(EngineError),
+}
+
+/// The table of recovery decisions. Every combination has a row; see the test.
+///
+/// | control | data | log | mode | decision |
+/// |---|---|---|---|---|
+/// | newer | any | any | any | refuse: newer format |
+/// | bad | any | any | any | refuse: both slots are damaged |
+/// | missing | no | no | existing | refuse: there is no store |
+/// | missing | no | no | else | create |
+/// | missing | data or log | | any | refuse: the control file is missing |
+/// | creating | any | any | existing | refuse: there is no store |
+/// | creating | any | any | else | create again |
+/// | valid | any | any | fresh | refuse: there is a store |
+/// | valid | no | any | else | refuse: the data file is missing |
+/// | valid | yes | no | else | refuse: the log is missing |
+/// | valid | yes | yes | else | recover, one slot bad or not |
+///
+/// Reading the log then may refuse too: a segment is missing, damaged, newer or another store's.
+pub(crate) fn decide(seen: Seen) -> Decision {
+    let refuse = |what: &str| Decision::Refuse(damaged(what));
+    let absent = || Decision::Refuse(EngineError::Io("there is no store in the data directory".into()));
+    let (data, sequence) = match seen.control {
+        Found::Newer(found) => {
+            return Decision::Refuse(EngineError::NewerFormat { found, known: control::FORMAT_VERSION });
+        }
+        Found::Bad => return refuse("both slots of the control file are damaged"),
+        Found::Missing if seen.data || seen.log => {
+            return refuse("the control file is missing, but there are data or log files");
+        }
+        Found::Missing if seen.mode == OpenMode::Existing => return absent(),
+        Found::Missing => return Decision::Create,
+        Found::Valid { data, sequence, .. } => (data, sequence),
+    };
+    if data.state == State::Creating {
+        return if seen.mode == OpenMode::Existing { absent() } else { Decision::CreateAgain };
+    }
+    match (seen.mode, seen.data, seen.log) {
+        (OpenMode::Fresh, ..) => {
+            Decision::Refuse(EngineError::Io("there is a store in the data directory already".into()))
+        }
+        (_, false, _) => refuse("the data file is missing"),
+        (_, true, false) => refuse("the log is missing"),
+        (_, true, true) => Decision::Recover(data, sequence),
+    }
+}
+
+fn look(options: &EngineOptions) -> Result<Seen> {
+    let dir = &options.datadir;
+    let log = dir.join(LOG_DIR);
+    let has_log = fs::exists(&log).map_err(io("look for the log"))?
+        && !fs::read_dir(&log).map_err(io("list the log directory"))?.is_empty();
+    Ok(Seen {
+        control: control::inspect(dir)?,
+        data: fs::exists(Pool::data_file(dir)).map_err(io("look for the data file"))?,
+        log: has_log,
+        mode: options.mode,
+    })
+}
+
+// ---- progress ----
+
+/// What recovery is doing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum RecoveryPhase {
+    /// Reading the log.
+    Scan = 0,
+    /// The store is open; pages get their changes on first use and in the background.
+    Redo = 1,
+    /// All pages have their changes.
+    Done = 2,
+}
+
+/// How far recovery is: what the server shows as `gannet_recovery%`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RecoveryStatus {
+    /// What it is doing.
+    pub phase: RecoveryPhase,
+    /// Of the whole work, 0 to 100. Scanning counts as half when there is redo to do.
+    pub percent: f64,
+    /// Bytes of log read.
+    pub log_bytes: u64,
+    /// Bytes of log to read at most.
+    pub log_bytes_total: u64,
+    /// Pages brought up to date.
+    pub pages: u64,
+    /// Pages with changes in the log.
+    pub pages_total: u64,
+    /// Bytes of log a second while scanning, else pages a second.
+    pub rate: f64,
+    /// Seconds to the end, guessed from the rate.
+    pub eta_seconds: Option<f64>,
+    /// Why the background redo stopped, if it failed.
+    pub failed: bool,
+}
+
+#[derive(Default, Debug)]
+struct Progress {
+    phase: AtomicU8,
+    log_bytes: AtomicU64,
+    log_total: AtomicU64,
+    pages: AtomicU64,
+    pages_total: AtomicU64,
+    phase_began: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Progress {
+    fn enter(&self, phase: RecoveryPhase) {
+        self.phase_began.store(now_ns(), Relaxed);
+        self.phase.store(phase as u8, Release);
+    }
+
+    fn status(&self) -> RecoveryStatus {
+        let phase = match self.phase.load(Acquire) {
+            0 => RecoveryPhase::Scan,
+            1 => RecoveryPhase::Redo,
+            _ => RecoveryPhase::Done,
+        };
+        let get = |a: &AtomicU64| a.load(Relaxed);
+        let (log_bytes, log_total) = (get(&self.log_bytes), get(&self.log_total));
+        let (pages, pages_total) = (get(&self.pages), get(&self.pages_total));
+        let seconds = now_ns().saturating_sub(get(&self.phase_began)) as f64 / 1e9;
+        let share = |n: u64, of: u64| if of == 0 { 1.0 } else { n.min(of) as f64 / of as f64 };
+        let (done, left) = match phase {
+            RecoveryPhase::Scan => (log_bytes, log_total.saturating_sub(log_bytes)),
+            _ => (pages, pages_total.saturating_sub(pages)),
+        };
+        let rate = if seconds > 0.0 { done as f64 / seconds } else { 0.0 };
+        let percent = match phase {
+            RecoveryPhase::Scan => 50.0 * share(log_bytes, log_total),
+            RecoveryPhase::Redo => 50.0 + 50.0 * share(pages, pages_total),
+            RecoveryPhase::Done => 100.0,
+        };
+        RecoveryStatus {
+            phase,
+            percent,
+            log_bytes,
+            log_bytes_total: log_total,
+            pages,
+            pages_total,
+            rate: if phase == RecoveryPhase::Done { 0.0 } else { rate },
+            eta_seconds: (phase != RecoveryPhase::Done && rate > 0.0).then(|| left as f64 / rate),
+            failed: get(&self.failed) != 0,
+        }
+    }
+}
+
+// ---- the buckets ----
+
+/// The changes of one page in log order: `varint LSN distance from the one before / 8, varint length, operation`.
+#[derive(Default)]
+struct Bucket {
+    bytes: Vec<u8>,
+    last: u64,
+}
+
+impl Bucket {
+    fn push(&mut self, lsn: Lsn, op: &PageOp<'_>, scratch: &mut Vec<u8>) {
+        scratch.clear();
+        op.encode(scratch);
+        let mut w = Writer::new(&mut self.bytes);
+        w.varint((lsn.0 - self.last) / 8).prefixed(scratch);
+        self.last = lsn.0;
+    }
+
+    fn apply(&self, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+        let mut r = Reader::new(&self.bytes);
+        let mut lsn = 0;
+        let mut changes = Vec::new();
+        while !r.is_empty() {
+            let broken = |_| Corrupt { what: "a change kept for redo cannot be decoded" };
+            lsn += r.varint().map_err(broken)? * 8;
+            let op = r.prefixed(usize::MAX).map_err(broken)?;
+            changes.push((Lsn(lsn), PageOp::decode(&mut Reader::new(op))?));
+        }
+        gannet_page::redo(no, page, changes)
+    }
+}
+
+type Shard = CachePadded<Mutex<HashMap<PageNo, Bucket>>>;
+
+/// Changes by page, for the pool's load hook.
+struct RedoMap {
+    shards: Box<[Shard]>,
+    bytes: AtomicU64,
+}
+
+impl RedoMap {
+    fn new() -> RedoMap {
+        RedoMap { shards: (0..SHARDS).map(|_| CachePadded::default()).collect(), bytes: AtomicU64::new(0) }
+    }
+
+    fn shard(&self, no: PageNo) -> &Mutex<HashMap<PageNo, Bucket>> {
+        &self.shards[no.0 as usize % SHARDS]
+    }
+
+    fn add(&self, lsn: Lsn, payload: &[u8], scratch: &mut Vec<u8>) -> std::result::Result<(), Error> {
+        let mut added = 0;
+        decode_payload(payload, |no, op| {
+            let mut shard = self.shard(no).lock();
+            let bucket = shard.entry(no).or_insert_with(|| {
+                added += 100;
+                Bucket::default()
+            });
+            let before = bucket.bytes.capacity();
+            bucket.push(lsn, &op, scratch);
+            added += (bucket.bytes.capacity() - before) as u64;
+            Ok(())
+        })?;
+        self.bytes.fetch_add(added, Relaxed);
+        Ok(())
+    }
+
+    /// Ascending.
+    fn pages(&self) -> Vec<PageNo> {
+        let mut pages: Vec<_> = self.shards.iter().flat_map(|s| s.lock().keys().copied().collect::<Vec<_>>()).collect();
+        pages.sort_unstable();
+        pages
+    }
+
+    fn forget(&self, no: PageNo) {
+        self.shard(no).lock().remove(&no);
+    }
+}
+
+impl RedoSource for RedoMap {
+    fn pending(&self, page: PageNo) -> bool {
+        self.shard(page).lock().contains_key(&page)
+    }
+
+    fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+        // Kept until the page is known to be resident (INV-REC-1).
+        match self.shard(page).lock().get(&page) {
+            Some(bucket) => bucket.apply(page, bytes),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The log while it is only read: what was read is on disk, and nothing is appended.
+struct ReadLog {
+    end: Lsn,
+}
+
+impl Wal for ReadLog {
+    fn admit(&self) -> std::result::Result<(), LogError> {
+        Err(LogError::Closed)
+    }
+
+    fn append(&self, _: &[u8], _: &mut dyn FnMut(Lsn)) -> Lsn {
+        unreachable!("nothing is admitted")
+    }
+
+    fn tail_lsn(&self) -> Lsn {
+        self.end
+    }
+
+    fn durable_lsn(&self) -> Lsn {
+        self.end
+    }
+
+    fn wait_durable(&self, _: Lsn) -> std::result::Result<(), LogError> {
+        Ok(())
+    }
+}
+
+// ---- opening ----
+
+/// Redo behind the opened store, and the figures about it.
+pub(crate) struct Recovery {
+    progress: Progress,
+    redo: RedoMap,
+    pages: Vec<PageNo>,
+    next: AtomicUsize,
+    left: AtomicUsize,
+}
+
+/// The files of a store, open.
+pub(crate) struct Opened {
+    pub(crate) log: Arc<Log>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) recovery: Arc<Recovery>,
+    /// At least the next transaction id as of the checkpoint.
+    pub(crate) next_trx: TrxId,
+    /// The store is new: it has its space, and no trees. Call [`Opened::created`] when what it needs is in it.
+    pub(crate) is_new: bool,
+    pub(crate) dir_lock: DirLock,
+}
+
+fn pool_options(options: &EngineOptions, data: &ControlData) -> PoolOptions {
+    PoolOptions {
+        dir: options.datadir.clone(),
+        pool_bytes: options.buffer_pool_bytes,
+        max_data_bytes: options.max_data_bytes,
+        direct_io: true,
+        store_id: data.store_id,
+    }
+}
+
+fn log_options(options: &EngineOptions) -> gannet_log::Options {
+    gannet_log::Options {
+        capacity: options.redo_capacity_bytes,
+        policy: match options.flush_policy {
+            FlushPolicy::EverySecond => gannet_log::FlushPolicy::EverySecond,
+            FlushPolicy::AtCommit => gannet_log::FlushPolicy::Durable,
+            FlushPolicy::WriteAtCommit => gannet_log::FlushPolicy::Written,
+        },
+        ..gannet_log::Options::new(options.datadir.join(LOG_DIR))
+    }
+}
+
+/// Opens or creates the files. Redo of the last part of the log is not done yet: see [`Recovery::spawn`].
+pub(crate) fn open(options: &EngineOptions) -> Result<Opened> {
+    let dir_lock = DirLock::take(&options.datadir)?;
+    match decide(look(options)?) {
+        Decision::Refuse(e) => Err(e),
+        Decision::Create => create(options, dir_lock),
+        Decision::CreateAgain => {
+            remove_unfinished(&options.datadir)?;
+            create(options, dir_lock)
+        }
+        Decision::Recover(data, sequence) => recover(options, dir_lock, data, sequence),
+    }
+}
+
+fn remove_unfinished(dir: &Path) -> Result<()> {
+    for path in fs::read_dir(dir).map_err(io("list the data directory"))? {
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        if name == LOG_DIR {
+            fs::remove_dir_all(&path).map_err(io("remove an unfinished log"))?;
+        } else if matches!(name, "data.gnt" | "double.gnt") {
+            fs::remove_file(&path).map_err(io("remove an unfinished data file"))?;
+        }
+    }
+    fs::sync_dir(dir).map_err(io("sync the data directory"))
+}
+
+fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
+    let mut store_id = [0; 16];
+    store_id[..8].copy_from_slice(&random_u64().to_le_bytes());
+    store_id[8..].copy_from_slice(&(random_u64() ^ unix_micros()).to_le_bytes());
+    let data = ControlData {
+        store_id,
+        state: State::Creating,
+        checkpoint: FIRST_LSN,
+        checkpoint_epoch: 1,
+        epoch: 1,
+        next_trx: TrxId(1),
+        created_us: unix_micros(),
+    };
+    let control = Control::create(&options.datadir, data)?;
+    let (store, end) = (data.log_store(), FIRST_LSN);
+    let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })
+        .map_err(of_log)?;
+    let pool = Pool::open(&pool_options(options, &data), log.clone(), None).map_err(of_pool)?;
+    let recovery = Recovery::new(RedoMap::new(), Progress::default());
+    recovery.progress.enter(RecoveryPhase::Done);
+    let (control, recovery) = (Arc::new(control), Arc::new(recovery));
+    Ok(Opened { log, pool, control, recovery, next_trx: TrxId(1), is_new: true, dir_lock })
+}
+
+impl Opened {
+    /// The new store has all it needs: from now on it exists, also after a crash.
+    pub(crate) fn created(&self) -> Result<()> {
+        self.log.wait_durable(self.log.tail_lsn()).map_err(of_log)?;
+        self.control.update(|data| data.state = State::Open)
+    }
+}
+
+fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequence: u64) -> Result<Opened> {
+    let dir = &options.datadir;
+    gannet_buffer::repair(dir).map_err(of_pool)?;
+    let progress = Progress::default();
+    let mut reader = LogReader::open(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, data.checkpoint_epoch)
+        .map_err(of_log)?;
+    progress.log_total.store(reader.span_bytes(), Relaxed);
+    progress.enter(RecoveryPhase::Scan);
+    let most = (options.buffer_pool_bytes / 2).max(LEAST_BUCKET_BYTES);
+    let redo = loop {
+        let (part, more) = scan(&mut reader, data.checkpoint, most, &progress)?;
+        if !more {
+            break part;
+        }
+        reader.sync().map_err(of_log)?;
+        apply_part(options, &data, part, reader.end(), &progress)?;
+    };
+    let (end, epochs) = (reader.end(), reader.epochs().to_vec());
+    drop(reader);
+    let control = Arc::new(Control::open(dir, sequence, data)?);
+    let epoch = data.epoch.max(epochs.last().map_or(0, |e| e.1)) + 1;
+    control.update(|d| {
+        d.epoch = epoch;
+        d.state = State::Open;
+    })?;
+    let start = Start { store: data.log_store(), checkpoint: data.checkpoint, end, epochs, epoch };
+    let log = Log::open(log_options(options), start).map_err(of_log)?;
+    let recovery = Arc::new(Recovery::new(redo, progress));
+    let pool = Pool::open(&pool_options(options, &data), log.clone(), Some(recovery.clone())).map_err(of_pool)?;
+    recovery.progress.enter(RecoveryPhase::Redo);
+    Ok(Opened { log, pool, control, recovery, next_trx: data.next_trx, is_new: false, dir_lock })
+}
+
+/// Buckets records until the end of the log, or until the buckets hold `most` bytes: then there is more.
+fn scan(reader: &mut LogReader, from: Lsn, most: u64, progress: &Progress) -> Result<(RedoMap, bool)> {
+    let map = RedoMap::new();
+    let mut scratch = Vec::new();
+    while map.bytes.load(Relaxed) < most {
+        let Some(record) = reader.next().map_err(of_log)? else {
+            progress.log_bytes.store(progress.log_total.load(Relaxed), Relaxed);
+            return Ok((map, false));
+        };
+        if record.kind == RecordKind::Mtr {
+            let lsn = record.lsn;
+            map.add(lsn, record.payload, &mut scratch).map_err(|e| EngineError::Corrupt {
+                page: PageNo::ZERO,
+                lsn,
+                what: format!("log record: {e}"),
+            })?;
+        }
+        progress.log_bytes.store(record.lsn.since(from), Relaxed);
+    }
+    Ok((map, true))
+}
+
+/// Applies one part of a long log before the store is opened: every page it names is loaded, changed, written back.
+fn apply_part(options: &EngineOptions, data: &ControlData, part: RedoMap, end: Lsn, progress: &Progress) -> Result<()> {
+    let pages = part.pages();
+    progress.pages_total.fetch_add(pages.len() as u64, Relaxed);
+    let part = Arc::new(part);
+    let pool =
+        Pool::open(&pool_options(options, data), Arc::new(ReadLog { end }), Some(part.clone())).map_err(of_pool)?;
+    pool.start_cleaner();
+    let outcome = pages.into_iter().try_for_each(|no| {
+        load(&pool, no)?;
+        part.forget(no);
+        progress.pages.fetch_add(1, Relaxed);
+        Ok(())
+    });
+    pool.stop_cleaner();
+    outcome?;
+    pool.flush_all().map_err(of_pool)?;
+    Ok(())
+}
+
+/// Makes a page resident with its changes. A page that turns out to be blank has none left: it was freed.
+fn load(pool: &Pool, no: PageNo) -> Result<()> {
+    match pool.load(no, Priority::Scan) {
+        Err(Error::Page(e)) if e.what == gannet_buffer::NEVER_WRITTEN => Ok(()),
+        other => other.map_err(of_pool),
+    }
+}
+
+impl RedoSource for Recovery {
+    fn pending(&self, page: PageNo) -> bool {
+        self.redo.pending(page)
+    }
+
+    fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+        self.redo.apply(page, bytes)
+    }
+}
+
+impl Recovery {
+    fn new(redo: RedoMap, progress: Progress) -> Recovery {
+        let pages = redo.pages();
+        progress.pages_total.fetch_add(pages.len() as u64, Relaxed);
+        Recovery { progress, redo, pages, next: AtomicUsize::new(0), left: AtomicUsize::new(0) }
+    }
+
+    /// Starts the tasks which apply what is pending. An error ends them; the store stays open, the checkpoint where it is.
+    pub(crate) fn spawn(self: &Arc<Self>, pool: &Arc<Pool>) -> Vec<JoinHandle<()>> {
+        if self.redo_is_done() {
+            return Vec::new();
+        }
+        let n = REDO_TASKS.min(self.pages.len() / 64 + 1);
+        self.left.store(n, Relaxed);
+        (0..n)
+            .map(|i| {
+                let (recovery, pool) = (self.clone(), pool.clone());
+                spawn(&format!("redo-{i}"), move || recovery.work(&pool))
+            })
+            .collect()
+    }
+
+    fn work(&self, pool: &Pool) {
+        while !gannet_runtime::interrupted() {
+            let i = self.next.fetch_add(1, Relaxed);
+            let Some(&no) = self.pages.get(i) else {
+                if self.left.fetch_sub(1, AcqRel) == 1 && self.progress.failed.load(Acquire) == 0 {
+                    pool.end_redo();
+                    self.progress.enter(RecoveryPhase::Done);
+                }
+                return;
+            };
+            if let Err(e) = load(pool, no) {
+                if !gannet_runtime::interrupted() {
+                    self.progress.failed.store(1, Release);
+                    eprintln!("[ERROR] recovery: {no:?}: {e}");
+                }
+                return;
+            }
+            self.redo.forget(no);
+            self.progress.pages.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// All pages have their changes: the checkpoint may move.
+    pub(crate) fn redo_is_done(&self) -> bool {
+        self.progress.phase.load(Acquire) == RecoveryPhase::Done as u8
+    }
+
+    /// How far it is.
+    pub(crate) fn status(&self) -> RecoveryStatus {
+        self.progress.status()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+use std::path::PathBuf;
+
+use gannet_buffer::PageBytes;
+use gannet_page::PageType;
+
+use super::*;
+use crate::FlushPolicy;
+use crate::checkpoint::{self, CheckpointFigures, Checkpointer};
+
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Dir {
+        let path = std::env::temp_dir().join(format!("gannet-recovery-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Dir(path)
+    }
+
+    fn copy(&self, name: &str) -> Dir {
+        fn copy(from: &Path, to: &Path) {
+            std::fs::create_dir_all(to).unwrap();
+            for e in std::fs::read_dir(from).unwrap() {
+                let e = e.unwrap();
+                let target = to.join(e.file_name());
+                if e.file_type().unwrap().is_dir() {
+                    copy(&e.path(), &target)
+                } else {
+                    _ = std::fs::copy(e.path(), target)
+                }
+            }
+        }
+        let to = Dir::new(name);
+        copy(&self.0, &to.0);
+        to
+    }
+
+    fn options(&self) -> EngineOptions {
+        EngineOptions {
+            buffer_pool_bytes: 8 << 20,
+            redo_capacity_bytes: 8 << 20,
+            flush_policy: FlushPolicy::AtCommit,
+            ..EngineOptions::new(self.0.clone())
+        }
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn every_combination_has_its_decision() {
+    let data = |state| ControlData {
+        store_id: [1; 16],
+        state,
+        checkpoint: FIRST_LSN,
+        checkpoint_epoch: 1,
+        epoch: 1,
+        next_trx: TrxId(1),
+        created_us: 0,
+    };
+    let valid = |state, one_bad| Found::Valid { data: data(state), sequence: 3, one_bad };
+    let mut controls = vec![Found::Missing, Found::Bad, Found::Newer(9)];
+    for state in [State::Creating, State::Open, State::Closed] {
+        controls.extend([valid(state, false), valid(state, true)]);
+    }
+    let mut counts = std::collections::BTreeMap::new();
+    for control in controls {
+        for (has_data, log) in [(false, false), (false, true), (true, false), (true, true)] {
+            for mode in [OpenMode::OpenOrCreate, OpenMode::Existing, OpenMode::Fresh] {
+                let decision = decide(Seen { control, data: has_data, log, mode });
+                let what = match &decision {
+                    Decision::Create => "create",
+                    Decision::CreateAgain => "again",
+                    Decision::Recover(..) => "recover",
+                    Decision::Refuse(EngineError::NewerFormat { found: 9, known: 1 }) => "newer",
+                    Decision::Refuse(EngineError::Corrupt { .. }) => "damaged",
+                    Decision::Refuse(EngineError::Io(_)) => "unexpected",
+                    Decision::Refuse(e) => panic!("{e}"),
+                };
+                *counts.entry(what).or_insert(0) += 1;
+                // What must never happen: creating over something, or opening what is not whole.
+                match decision {
+                    Decision::Create => assert!(control == Found::Missing && !has_data && !log),
+                    Decision::CreateAgain => {
+                        assert!(matches!(control, Found::Valid { data, .. } if data.state == State::Creating));
+                        assert!(mode != OpenMode::Existing);
+                    }
+                    Decision::Recover(found, 3) => {
+                        assert!(has_data && log && found.state != State::Creating && mode != OpenMode::Fresh);
+                    }
+                    Decision::Recover(..) => panic!("a sequence from nowhere"),
+                    Decision::Refuse(_) => {}
+                }
+            }
+        }
+    }
+    let counts: Vec<_> = counts.into_iter().collect();
+    assert_eq!(
+        counts,
+        [("again", 16), ("create", 2), ("damaged", 45), ("newer", 12), ("recover", 8), ("unexpected", 25)]
+    );
+}
+
+/// Page 2 and the next few serve as the tests' data.
+fn write(opened: &Opened, page: u64, value: u64) -> Lsn {
+    let pool = &opened.pool;
+    pool.run(|| {
+        let mut mtr = pool.mtr()?;
+        let no = PageNo(page);
+        let p = match mtr.latch(no) {
+            Ok(p) => p,
+            Err(_) if value == 0 => {
+                let p = mtr.create(no)?;
+                mtr.apply(p, &PageOp::Format { ty: PageType::Meta, owner: gannet_page::raw::SYSTEM });
+                p
+            }
+            Err(stop) => return Err(stop),
+        };
+        mtr.apply(p, &PageOp::Overwrite { at: 64, bytes: &value.to_le_bytes() });
+        Ok(mtr.commit())
+    })
+    .unwrap()
+}
+
+fn read(opened: &Opened, page: u64) -> u64 {
+    opened.pool.read(PageNo(page), |g| Ok(g.u64_at(64))).unwrap()
+}
+
+const PAGES: std::ops::Range<u64> = 2..40;
+
+fn new_store(dir: &Dir) -> Opened {
+    let opened = open(&dir.options()).unwrap();
+    assert!(opened.is_new && opened.recovery.redo_is_done());
+    for page in PAGES {
+        write(&opened, page, 0);
+    }
+    opened.created().unwrap();
+    opened
+}
+
+fn finish_redo(opened: &Opened) {
+    for task in opened.recovery.spawn(&opened.pool) {
+        task.join().unwrap();
+    }
+    assert!(opened.recovery.redo_is_done());
+    let status = opened.recovery.status();
+    assert_eq!((status.percent, status.phase), (100.0, RecoveryPhase::Done));
+}
+
+#[test]
+fn a_crashed_store_has_everything_durable() {
+    let dir = Dir::new("crash");
+    let opened = new_store(&dir);
+    assert!(matches!(open(&dir.options()), Err(EngineError::DataDirInUse(_))));
+    let mut last = Lsn::ZERO;
+    for value in 1..200 {
+        last = write(&opened, PAGES.start + value % 38, value);
+    }
+    opened.log.wait_durable(last).unwrap();
+    let want: Vec<_> = PAGES.map(|p| read(&opened, p)).collect();
+    // Three crashes in a row: before redo, half way, after.
+    let mut copy = dir.copy("crash-0");
+    drop(opened);
+    for round in 0..3 {
+        let opened = open(&copy.options()).unwrap();
+        assert!(!opened.is_new);
+        let status = opened.recovery.status();
+        assert!(status.pages_total >= 38 && status.phase == RecoveryPhase::Redo && status.percent >= 50.0);
+        // Open at once: pages are right on first touch.
+        if round != 1 {
+            for p in PAGES.step_by(3) {
+                assert_eq!(read(&opened, p), want[(p - PAGES.start) as usize], "page {p}");
+            }
+        }
+        if round == 2 {
+            finish_redo(&opened);
+        }
+        assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
+        let next = copy.copy(&format!("crash-{}", round + 1));
+        drop(opened);
+        copy = next;
+    }
+}
+
+#[test]
+fn a_closed_store_needs_no_redo() {
+    let dir = Dir::new("closed");
+    let opened = new_store(&dir);
+    write(&opened, 7, 77);
+    checkpoint::close(&opened.pool, &opened.log, &opened.control, TrxId(5)).unwrap();
+    drop(opened);
+    for _ in 0..3 {
+        let opened = open(&dir.options()).unwrap();
+        assert_eq!(opened.recovery.status().pages_total, 0);
+        assert_eq!(opened.next_trx, TrxId(5));
+        assert_eq!(read(&opened, 7), 77);
+        finish_redo(&opened);
+        checkpoint::close(&opened.pool, &opened.log, &opened.control, TrxId(4)).unwrap();
+    }
+}
+
+#[test]
+fn the_checkpointer_keeps_up_and_recovery_starts_there() {
+    let dir = Dir::new("checkpointer");
+    let opened = new_store(&dir);
+    let figures = Arc::new(CheckpointFigures::default());
+    let worker = Checkpointer::new(opened.pool.clone(), opened.log.clone(), opened.control.clone(), figures.clone());
+    let recovery = opened.recovery.clone();
+    let task = spawn("checkpoint", move || worker.run(&recovery, || TrxId(123)));
+    let mut last = Lsn::ZERO;
+    // Several times the capacity.
+    let filler = vec![7u8; 12_000];
+    for value in 1..3000u64 {
+        let pool = &opened.pool;
+        last = pool
+            .run(|| {
+                let mut mtr = pool.mtr()?;
+                let p = mtr.latch(PageNo(PAGES.start + value % 38))?;
+                mtr.apply(p, &PageOp::Overwrite { at: 64, bytes: &value.to_le_bytes() });
+                mtr.apply(p, &PageOp::Overwrite { at: 100, bytes: &filler });
+                Ok(mtr.commit())
+            })
+            .unwrap();
+        assert!(opened.log.age() <= opened.log.usable_bytes() + (64 << 10));
+    }
+    opened.log.wait_durable(last).unwrap();
+    assert!(figures.count.load(Relaxed) > 2);
+    assert!(opened.control.data().checkpoint > FIRST_LSN);
+    let want: Vec<_> = PAGES.map(|p| read(&opened, p)).collect();
+    // A copy file by file is one moment's picture only when nobody writes.
+    task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
+    task.join().unwrap();
+    let copy = dir.copy("checkpointer-copy");
+    assert!(!figures.failed.load(Relaxed));
+    drop(opened);
+    let opened = open(&copy.options()).unwrap();
+    assert_eq!(opened.next_trx, TrxId(123));
+    finish_redo(&opened);
+    assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
+}
+
+#[test]
+fn a_long_log_is_applied_in_parts() {
+    let dir = Dir::new("parts");
+    let opened = new_store(&dir);
+    let mut last = Lsn::ZERO;
+    for value in 1..2000 {
+        last = write(&opened, PAGES.start + value % 38, value);
+    }
+    opened.log.wait_durable(last).unwrap();
+    let want: Vec<_> = PAGES.map(|p| read(&opened, p)).collect();
+    let data = opened.control.data();
+    let copy = dir.copy("parts-copy");
+    drop(opened);
+    let options = copy.options();
+    let progress = Progress::default();
+    let log_dir = copy.0.join(LOG_DIR);
+    let mut reader = LogReader::open(&log_dir, data.log_store(), data.checkpoint, data.checkpoint_epoch).unwrap();
+    let mut parts = 0;
+    loop {
+        let (part, more) = scan(&mut reader, data.checkpoint, 10_000, &progress).unwrap();
+        parts += 1;
+        reader.sync().unwrap();
+        apply_part(&options, &data, part, reader.end(), &progress).unwrap();
+        if !more {
+            break;
+        }
+    }
+    assert!(parts > 3, "{parts}");
+    drop(reader);
+    let opened = open(&options).unwrap();
+    finish_redo(&opened);
+    assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
+}
+
+#[test]
+fn what_is_not_whole_is_refused_and_left_alone() {
+    let dir = Dir::new("refuse");
+    let opened = new_store(&dir);
+    checkpoint::close(&opened.pool, &opened.log, &opened.control, TrxId(5)).unwrap();
+    drop(opened);
+    let refused = |copy: &Dir, want: &str| {
+        let Err(e) = open(&copy.options()) else { panic!("opened, where it should say {want}") };
+        assert!(e.to_string().contains(want), "{e}, not {want}");
+    };
+    let copy = dir.copy("refuse-1");
+    std::fs::remove_file(copy.0.join("control")).unwrap();
+    refused(&copy, "control file is missing");
+    let copy = dir.copy("refuse-2");
+    std::fs::write(copy.0.join("control"), vec![1; 8192]).unwrap();
+    refused(&copy, "both slots");
+    let copy = dir.copy("refuse-3");
+    std::fs::remove_file(copy.0.join("data.gnt")).unwrap();
+    refused(&copy, "data file is missing");
+    let copy = dir.copy("refuse-4");
+    std::fs::remove_dir_all(copy.0.join(LOG_DIR)).unwrap();
+    refused(&copy, "log is missing");
+    let copy = dir.copy("refuse-5");
+    for e in std::fs::read_dir(copy.0.join(LOG_DIR)).unwrap() {
+        let path = e.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes[24..32] != [0; 8] {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    refused(&copy, "no log segment");
+    // And the store itself still opens.
+    open(&dir.options()).unwrap();
+}
+
+#[test]
+fn an_unfinished_creation_starts_over() {
+    let dir = Dir::new("creating");
+    let opened = open(&dir.options()).unwrap();
+    let id = opened.control.data().store_id;
+    drop(opened);
+    let opened = new_store(&dir);
+    assert_ne!(opened.control.data().store_id, id);
+    drop(opened);
+    assert!(!open(&dir.options()).unwrap().is_new);
+}
