@@ -254,7 +254,6 @@ errors! {
     1269 "HY000" RevokeGrants "Can't revoke all privileges for one or more of the requested users";
     1270 "HY000" CantAggregate3Collations "Illegal mix of collations ({},{}), ({},{}), ({},{}) for operation '{}'";
     1271 "HY000" CantAggregateNcollations "Illegal mix of collations for operation '{}'";
-    1272 "HY000" VariableIsNotStruct "Variable '{}' is not a variable component (can't be used as XXXX.variable_name)";
     1273 "HY000" UnknownCollation "Unknown collation: '{}'";
     1275 "HY000" ServerIsInSecureAuthMode "Server is running in --secure-auth mode, but '{}'@'{}' has a password in the old format; please change the password to the new format";
     1276 "HY000" WarnFieldResolved "Field or reference '{}{}{}{}{}' of SELECT #{} was resolved in SELECT #{}";

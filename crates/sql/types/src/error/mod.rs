@@ -1,6 +1,6 @@
 //! MySQL's errors: numbers, SQLSTATEs, message formats, and the error value that SQL code passes around.
 //!
-//! [`codes`] holds the one table. `sql_err!(NoSuchTable, db, table)` builds an error from it.
+//! `codes.rs` holds the one table. `sql_err!(NoSuchTable, db, table)` builds an error from it.
 
 mod codes;
 
