@@ -14,7 +14,7 @@ use gannet_types::{SqlType, TypeId, ValueRef, temporal};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     wire: WireType,
-    /// Digits after the point of FLOAT and DOUBLE; [`SqlType::NOT_FIXED`] without.
+    /// Digits after the point of DECIMAL, FLOAT and DOUBLE; [`SqlType::NOT_FIXED`] without.
     scale: u8,
     /// Width that ZEROFILL pads to; 0 without.
     fill: u8,
@@ -25,8 +25,8 @@ impl Format {
     /// The format of a type.
     pub fn of(ty: &SqlType) -> Self {
         let fill = if ty.zerofill { u8::try_from(ty.display_chars()).unwrap_or(u8::MAX) } else { 0 };
-        let floating = matches!(ty.id, TypeId::Float | TypeId::Double);
-        let scale = if floating { ty.scale } else { SqlType::NOT_FIXED };
+        let scaled = matches!(ty.id, TypeId::Decimal | TypeId::Float | TypeId::Double);
+        let scale = if scaled { ty.scale } else { SqlType::NOT_FIXED };
         Self { wire: ty.wire_type(), scale, fill, unsigned: ty.unsigned }
     }
 }
@@ -44,6 +44,11 @@ pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option
         }
         ValueRef::Float(d) if f.scale != SqlType::NOT_FIXED => {
             text_with(out, |b| padded(b, f.fill, |b| float::write_fixed(f64::from(d), f.scale, b)));
+        }
+        // Arithmetic carries more digits than its type shows.
+        ValueRef::Decimal(d) if d.scale() > f.scale => {
+            let d = d.round(f.scale).unwrap_or(d);
+            text_with(out, |b| padded(b, f.fill, |b| d.write(b)));
         }
         ValueRef::Json(s) => string(out, s, Charset::Utf8mb4, results),
         ValueRef::Enum(_, m) | ValueRef::Set(_, m) if results.is_some_and(|to| to != m.collation.charset()) => {

@@ -60,7 +60,8 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             convert::cast_common(value, &expr.ty, cx)
         }
         ExprKind::Cast(arg) => {
-            let value = eval(arg, batch, row, cx)?;
+            let mut value = eval(arg, batch, row, cx)?;
+            value.settle(&arg.ty);
             convert::cast(value, &expr.ty, cx)
         }
         ExprKind::Subquery(query) => subquery::eval(query, batch, row, cx),
@@ -97,9 +98,12 @@ fn call<'p>(
 ) -> Result<Value> {
     let mut values: smallvec::SmallVec<[Value; 4]> = smallvec::SmallVec::new();
     for arg in args {
-        let value = eval(arg, batch, row, cx)?;
+        let mut value = eval(arg, batch, row, cx)?;
         if def.null_propagates && value.is_null() {
             return Ok(Value::Null);
+        }
+        if !def.keeps_digits {
+            value.settle(&arg.ty);
         }
         values.push(value);
     }

@@ -101,6 +101,8 @@ pub struct FunctionDef {
     pub stability: Stability,
     /// Typed loop in the executor.
     pub kernel: Kernel,
+    /// Computes with all digits of DECIMAL arguments; others see them rounded to their types ([`Value::settle`]).
+    pub keeps_digits: bool,
     /// One line for the manual.
     pub doc: &'static str,
 }
@@ -253,6 +255,7 @@ impl FunctionDef {
             null_propagates: true,
             stability: Stability::Pure,
             kernel: Kernel::General,
+            keeps_digits: false,
             doc,
         }
     }
@@ -278,6 +281,12 @@ impl FunctionDef {
     /// Is not pure.
     pub const fn is(mut self, stability: Stability) -> FunctionDef {
         self.stability = stability;
+        self
+    }
+
+    /// Is arithmetic: see [`FunctionDef::keeps_digits`].
+    pub const fn keeps_digits(mut self) -> FunctionDef {
+        self.keeps_digits = true;
         self
     }
 

@@ -227,7 +227,10 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
     if def.stability != Stability::Pure || !args.iter().all(|a| literal(a).is_some()) {
         return e;
     }
-    let values: Vec<Value> = args.iter().filter_map(literal).cloned().collect();
+    let mut values: Vec<Value> = args.iter().filter_map(literal).cloned().collect();
+    if !def.keeps_digits {
+        values.iter_mut().zip(args).for_each(|(v, a)| v.settle(&a.ty));
+    }
     if def.null_propagates && values.iter().any(Value::is_null) {
         return Expr { kind: ExprKind::Literal(Value::Null), ty: e.ty };
     }

@@ -170,6 +170,19 @@ impl Value {
         matches!(self, Value::Null)
     }
 
+    /// Rounds a DECIMAL that carries more digits than its expression's type: arithmetic leaves them (`1/3*3` is `1.0000`), every other use
+    /// of the value must not see them.
+    #[inline]
+    pub fn settle(&mut self, ty: &crate::SqlType) {
+        if let Value::Decimal(d) = self
+            && d.scale() > ty.scale
+            && ty.id == crate::TypeId::Decimal
+            && let Some(rounded) = d.round(ty.scale)
+        {
+            *d = rounded;
+        }
+    }
+
     /// Appends the text that MySQL prints; nothing for NULL.
     pub fn write_text(&self, out: &mut Vec<u8>) {
         self.as_ref().write_text(out);
