@@ -23,8 +23,11 @@ mod range;
 mod recovery;
 mod row;
 mod scan;
+mod snapshot;
 mod tree;
+mod trxtable;
 mod txn;
+mod undo;
 
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};
 pub use error::{EngineError, Result};

@@ -5,6 +5,25 @@ use gannet_base::TrxId;
 /// Bytes before the row in an entry of a row tree: writer, undo pointer, flags.
 pub(crate) const ROW_HEADER: usize = 17;
 
+/// Flags in an entry's header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct RowFlags(pub(crate) u8);
+
+impl RowFlags {
+    /// The row is deleted; its bytes stay until purge.
+    pub(crate) const DELETED: u8 = 1;
+    /// The row's tail is in an overflow chain.
+    pub(crate) const OVERFLOW: u8 = 2;
+
+    pub(crate) fn deleted(self) -> bool {
+        self.0 & Self::DELETED != 0
+    }
+
+    pub(crate) fn overflow(self) -> bool {
+        self.0 & Self::OVERFLOW != 0
+    }
+}
+
 /// Names the version of a row that a read returned; see [`Txn::update_if`](crate::Txn::update_if).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RowStamp {

@@ -1,0 +1,4 @@
+//! Undo: where older versions and the way back are kept.
+
+pub(crate) mod diff;
+pub(crate) mod record;

@@ -1,0 +1,259 @@
+//! Undo pages and records, byte by byte, little-endian.
+//!
+//! The page's own header is `page::raw`'s; records follow one another from [`FIRST`] to the page's free offset.
+//!
+//! Record: `u16 length` (of the whole record), `u8 kind`, `u8 flags`, then
+//!
+//! | kind | what follows |
+//! |---|---|
+//! | 1 begin | u64 transaction. Flags: 0 active, 1 committed, 2 rolled back |
+//! | 2 row insert | common, key |
+//! | 3 row modify | common, u64 older writer, u64 older undo pointer, u8 older row flags, u64 first page of the older version's overflow chain if this change ended its use (else 0), u16 key length, key, difference to the older version |
+//! | 4 index insert | common, entry's key (stamp included) |
+//! | 5 index delete | common, entry's key |
+//! | 6 index revive | common, u16 key length, entry's key, carried bytes before |
+//! | 7 create tree | common, u8 kind |
+//! | 8 drop tree | common, u8 kind |
+//!
+//! common: `u64 tree`, `u64 pointer to this transaction's previous record` (0 = none). Flag 1 of these: done (undone by rollback,
+//! or dealt with by purge); it makes repeating harmless. Kinds are an append-only list.
+//!
+//! An undo pointer is `page << 24 | offset << 8 | kind`; 0 = none.
+
+use gannet_base::{DecodeError, Reader, Writer};
+use gannet_base::{PAGE_SIZE, PageNo, TreeId, TrxId};
+
+use crate::row::RowFlags;
+
+/// Where records begin.
+pub(crate) const FIRST: usize = gannet_page::raw::UNDO_DATA;
+/// Offset of the flags in a record.
+pub(crate) const FLAGS_AT: usize = 3;
+/// Longest record.
+pub(crate) const MAX_RECORD: usize = PAGE_SIZE - FIRST;
+
+/// State of a transaction as its begin record says.
+pub(crate) const ACTIVE: u8 = 0;
+pub(crate) const COMMITTED: u8 = 1;
+pub(crate) const ROLLED_BACK: u8 = 2;
+
+/// Record flag: nothing is left to do for it.
+pub(crate) const DONE: u8 = 1;
+
+pub(crate) const BEGIN: u8 = 1;
+pub(crate) const ROW_INSERT: u8 = 2;
+pub(crate) const ROW_MODIFY: u8 = 3;
+pub(crate) const INDEX_INSERT: u8 = 4;
+pub(crate) const INDEX_DELETE: u8 = 5;
+pub(crate) const INDEX_REVIVE: u8 = 6;
+pub(crate) const CREATE_TREE: u8 = 7;
+pub(crate) const DROP_TREE: u8 = 8;
+
+/// Where an undo record lies.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct UndoPtr(pub(crate) u64);
+
+impl UndoPtr {
+    pub(crate) const NONE: UndoPtr = UndoPtr(0);
+
+    pub(crate) fn new(page: PageNo, offset: usize, kind: u8) -> Self {
+        UndoPtr(page.0 << 24 | (offset as u64) << 8 | u64::from(kind))
+    }
+
+    pub(crate) fn page(self) -> PageNo {
+        PageNo(self.0 >> 24)
+    }
+
+    pub(crate) fn offset(self) -> usize {
+        (self.0 >> 8) as u16 as usize
+    }
+
+    pub(crate) fn kind(self) -> u8 {
+        self.0 as u8
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body<'a> {
+    Begin { trx: TrxId },
+    RowInsert { key: &'a [u8] },
+    RowModify { older: OlderRow, ended_chain: PageNo, key: &'a [u8], diff: &'a [u8] },
+    IndexInsert { key: &'a [u8] },
+    IndexDelete { key: &'a [u8] },
+    IndexRevive { key: &'a [u8], carried: &'a [u8] },
+    CreateTree { kind: u8 },
+    DropTree { kind: u8 },
+}
+
+/// Header of the version before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OlderRow {
+    pub(crate) writer: TrxId,
+    pub(crate) undo: UndoPtr,
+    pub(crate) flags: RowFlags,
+}
+
+/// A record, decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    pub(crate) len: usize,
+    pub(crate) kind: u8,
+    pub(crate) flags: u8,
+    /// Zero in a begin record.
+    pub(crate) tree: TreeId,
+    pub(crate) prev: UndoPtr,
+    pub(crate) body: Body<'a>,
+}
+
+impl Record<'_> {
+    pub(crate) fn is_done(&self) -> bool {
+        self.flags & DONE != 0 && self.kind != BEGIN
+    }
+}
+
+impl Body<'_> {
+    pub(crate) fn kind(&self) -> u8 {
+        match self {
+            Body::Begin { .. } => BEGIN,
+            Body::RowInsert { .. } => ROW_INSERT,
+            Body::RowModify { .. } => ROW_MODIFY,
+            Body::IndexInsert { .. } => INDEX_INSERT,
+            Body::IndexDelete { .. } => INDEX_DELETE,
+            Body::IndexRevive { .. } => INDEX_REVIVE,
+            Body::CreateTree { .. } => CREATE_TREE,
+            Body::DropTree { .. } => DROP_TREE,
+        }
+    }
+
+    /// Appends the record to `out`. `tree` and `prev` are ignored in a begin record.
+    pub(crate) fn encode(&self, tree: TreeId, prev: UndoPtr, out: &mut Vec<u8>) {
+        let start = out.len();
+        let mut w = Writer::new(out);
+        w.u16(0).u8(self.kind()).u8(0);
+        if !matches!(self, Body::Begin { .. }) {
+            w.u64(tree.0).u64(prev.0);
+        }
+        match *self {
+            Body::Begin { trx } => drop(w.u64(trx.0)),
+            Body::RowInsert { key } | Body::IndexInsert { key } | Body::IndexDelete { key } => drop(w.bytes(key)),
+            Body::RowModify { older, ended_chain, key, diff } => {
+                w.u64(older.writer.0).u64(older.undo.0).u8(older.flags.0).u64(ended_chain.0);
+                w.u16(key.len() as u16).bytes(key).bytes(diff);
+            }
+            Body::IndexRevive { key, carried } => drop(w.u16(key.len() as u16).bytes(key).bytes(carried)),
+            Body::CreateTree { kind } | Body::DropTree { kind } => drop(w.u8(kind)),
+        }
+        let len = out.len() - start;
+        gannet_base::check!(len <= MAX_RECORD, "undo record of {len} bytes");
+        out[start..start + 2].copy_from_slice(&(len as u16).to_le_bytes());
+    }
+}
+
+/// Decodes the record at `offset` of a page's private copy, cut at its free offset; `None` where there are no more.
+pub(crate) fn decode(page: &[u8], offset: usize) -> Result<Option<Record<'_>>, DecodeError> {
+    let Some(bytes) = page.get(offset..).filter(|b| b.len() >= 2 && offset >= FIRST) else {
+        return Ok(None);
+    };
+    let mut r = Reader::new(bytes);
+    let len = usize::from(r.u16()?);
+    if len == 0 {
+        return Ok(None);
+    }
+    if len < 4 || len > bytes.len() {
+        return Err(r.invalid("undo record length"));
+    }
+    let mut r = Reader::new(&bytes[..len]);
+    r.u16()?;
+    let (kind, flags) = (r.u8()?, r.u8()?);
+    if kind == BEGIN {
+        let body = Body::Begin { trx: TrxId(r.u64()?) };
+        return Ok(Some(Record { len, kind, flags, tree: TreeId(0), prev: UndoPtr::NONE, body }));
+    }
+    let (tree, prev) = (TreeId(r.u64()?), UndoPtr(r.u64()?));
+    let body = match kind {
+        ROW_INSERT => Body::RowInsert { key: r.rest() },
+        ROW_MODIFY => {
+            let (writer, undo) = (TrxId(r.u64()?), UndoPtr(r.u64()?));
+            let older = OlderRow { writer, undo, flags: RowFlags(r.u8()?) };
+            let ended_chain = PageNo(r.u64()?);
+            let key_len = usize::from(r.u16()?);
+            Body::RowModify { older, ended_chain, key: r.bytes(key_len)?, diff: r.rest() }
+        }
+        INDEX_INSERT => Body::IndexInsert { key: r.rest() },
+        INDEX_DELETE => Body::IndexDelete { key: r.rest() },
+        INDEX_REVIVE => {
+            let key_len = usize::from(r.u16()?);
+            Body::IndexRevive { key: r.bytes(key_len)?, carried: r.rest() }
+        }
+        CREATE_TREE => Body::CreateTree { kind: r.u8()? },
+        DROP_TREE => Body::DropTree { kind: r.u8()? },
+        _ => return Err(r.invalid("undo record kind")),
+    };
+    Ok(Some(Record { len, kind, flags, tree, prev, body }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples() -> Vec<Body<'static>> {
+        let older = OlderRow { writer: TrxId(9), undo: UndoPtr::new(PageNo(77), 120, ROW_MODIFY), flags: RowFlags(3) };
+        vec![
+            Body::Begin { trx: TrxId(7) },
+            Body::RowInsert { key: b"key" },
+            Body::RowModify { older, ended_chain: PageNo(8), key: b"key", diff: b"diff" },
+            Body::IndexInsert { key: b"abc12345678" },
+            Body::IndexDelete { key: b"abc12345678" },
+            Body::IndexRevive { key: b"abc12345678", carried: b"c" },
+            Body::CreateTree { kind: 1 },
+            Body::DropTree { kind: 0 },
+        ]
+    }
+
+    #[test]
+    fn pointers_hold_their_parts() {
+        let p = UndoPtr::new(PageNo((1 << 40) - 1), 16383, 255);
+        assert_eq!((p.page(), p.offset(), p.kind()), (PageNo((1 << 40) - 1), 16383, 255));
+    }
+
+    #[test]
+    fn records_round_trip_and_are_walked() {
+        let mut page = vec![0; FIRST];
+        for body in samples() {
+            body.encode(TreeId(5), UndoPtr(1234), &mut page);
+        }
+        let (mut at, mut seen) = (FIRST, Vec::new());
+        while let Some(r) = decode(&page, at).unwrap() {
+            assert!(r.kind == BEGIN || (r.tree, r.prev) == (TreeId(5), UndoPtr(1234)));
+            assert_eq!(r.kind, r.body.kind());
+            seen.push(r.body);
+            at += r.len;
+        }
+        assert_eq!(seen, samples());
+    }
+
+    #[test]
+    fn damage_is_refused_not_followed() {
+        let mut page = vec![0; FIRST];
+        for body in samples() {
+            body.encode(TreeId(5), UndoPtr(1234), &mut page);
+        }
+        for i in FIRST..page.len() {
+            for v in [0u8, 1, 0x7f, 0xff] {
+                let mut bad = page.clone();
+                bad[i] = v;
+                let mut at = FIRST;
+                while let Ok(Some(r)) = decode(&bad, at) {
+                    at += r.len;
+                }
+            }
+        }
+        assert!(decode(&page, PAGE_SIZE - 1).unwrap().is_none());
+        assert!(decode(&page, 70_000).unwrap().is_none());
+    }
+}
