@@ -1,20 +1,56 @@
 //! The engine handle.
 
-use std::sync::Arc;
+use gannet_base::sync::atomic::Ordering::*;
+use gannet_base::sync::{Arc, Mutex};
+use gannet_base::{Lsn, TreeId, TrxId};
+use gannet_lock::LockTable;
+use gannet_runtime::{Interrupt, JoinHandle, spawn};
 
-use gannet_base::{Lsn, PageNo, TreeId, TrxId};
+use crate::scan::bounds;
+use crate::store::Store;
+use crate::undo::stream::corrupt;
+use crate::{
+    EngineError, EngineOptions, FlushPolicy, KeyRange, Result, TreeHandle, TreeKind, Txn, TxnOptions, meta, purge,
+};
 
-use crate::{EngineError, EngineOptions, FlushPolicy, KeyRange, Result, TreeHandle, Txn, TxnOptions};
-
-/// A store, open. Cheap to clone.
+/// A store, open. Cheap to clone. When the last clone goes without [`Engine::shutdown`] the background tasks stop and the store is
+/// left as a crash would leave it.
 #[derive(Clone)]
 pub struct Engine {
-    inner: Arc<EngineInner>,
+    pub(crate) store: Arc<Store>,
+    tasks: Arc<Tasks>,
 }
 
-struct EngineInner {}
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Engine")
+    }
+}
 
-/// Figures for SHOW ENGINE INNODB STATUS and SHOW GLOBAL STATUS. O(workers) to collect, no latch that queries need.
+/// Background tasks; stopped when the last engine handle goes.
+struct Tasks {
+    running: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Tasks {
+    fn stop(&self) {
+        let running = std::mem::take(&mut *self.running.lock());
+        for task in &running {
+            task.context().interrupt(Interrupt::Shutdown);
+        }
+        for task in running {
+            let _ = task.join();
+        }
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Figures for SHOW ENGINE INNODB STATUS and SHOW GLOBAL STATUS. No latch that queries need.
 #[derive(Clone, Debug, Default)]
 pub struct EngineStatus {
     /// End of the log as reserved.
@@ -25,16 +61,16 @@ pub struct EngineStatus {
     pub checkpoint_lsn: Lsn,
     /// Bytes the log may grow beyond the checkpoint.
     pub redo_capacity_bytes: u64,
-    /// Committed transactions whose old versions are not purged.
+    /// Ended transactions whose old versions are not purged.
     pub history_length: u64,
     /// Transactions with an id (writers) that are active.
     pub active_writers: u64,
     /// Id the next writer gets.
     pub next_trx_id: TrxId,
-    /// Oldest snapshot in use.
+    /// Oldest snapshot in use, as purge last saw it.
     pub oldest_snapshot: Lsn,
-    /// Explicit row and gap locks held or waited for.
-    pub explicit_locks: u64,
+    /// Transactions of the last run that are still to be rolled back.
+    pub recovering: u64,
     /// Pages the pool may hold.
     pub pool_pages: u64,
     /// Pages resident.
@@ -47,6 +83,8 @@ pub struct EngineStatus {
     pub free_pages: u64,
     /// Percent of the log's work redone after the start; 100 when recovery is over.
     pub recovery_percent: u8,
+    /// What purge last failed with.
+    pub purge_error: Option<String>,
 }
 
 /// A transaction as shown to a person: information_schema.innodb_trx.
@@ -54,14 +92,14 @@ pub struct EngineStatus {
 pub struct TransactionInfo {
     /// Its id.
     pub id: TrxId,
-    /// `owner_thread_id` of its options; 0 for one found at recovery.
+    /// `owner_thread_id` of its options.
     pub owner_thread_id: u64,
-    /// Undo records written.
+    /// Undo records written, as of its last wait.
     pub undo_records: u64,
     /// Being rolled back.
     pub rolling_back: bool,
-    /// Begun at its first write, seconds ago.
-    pub age_seconds: u64,
+    /// When it first wrote, microseconds since 1970.
+    pub started_us: u64,
 }
 
 /// Size of a tree.
@@ -71,7 +109,7 @@ pub struct TreeStats {
     pub rows: u64,
     /// Leaf pages, approximately.
     pub leaf_pages: u64,
-    /// All pages (overflow included), approximately.
+    /// All pages (overflow included).
     pub pages: u64,
     /// Levels, 1 = the root is a leaf.
     pub height: u32,
@@ -80,7 +118,7 @@ pub struct TreeStats {
 /// Estimate for a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RangeEstimate {
-    /// Entries, approximately.
+    /// Entries, approximately; dead ones that wait for purge included.
     pub rows: u64,
     /// The whole range lay in one leaf and was counted.
     pub exact: bool,
@@ -90,81 +128,200 @@ impl Engine {
     /// Opens or creates the store. Returns as soon as transactions can begin; the rest of the redo and the rollback of
     /// losers go on behind (their rows stay locked).
     pub fn open(options: EngineOptions) -> Result<Engine> {
-        let _ = options;
-        let _ = Engine { inner: Arc::new(EngineInner {}) };
-        Err(EngineError::ShutDown)
+        let store = crate::open::open(&options)?;
+        let engine = Engine { store, tasks: Arc::new(Tasks { running: Mutex::new(Vec::new()) }) };
+        for n in 0..options.purge_tasks {
+            let store = engine.store.clone();
+            let task = spawn(&format!("purge-{n}"), move || purge::task(&store));
+            engine.tasks.running.lock().push(task);
+        }
+        Ok(engine)
     }
 
     /// Stops background work, writes everything back and closes the store. Active transactions are rolled back at the next
     /// start. Calls on other clones fail with [`EngineError::ShutDown`] from then on.
     pub fn shutdown(&self) -> Result<()> {
-        let _ = &self.inner;
-        Ok(())
+        if self.store.stopped.swap(true, AcqRel) {
+            return Ok(());
+        }
+        self.tasks.stop();
+        crate::open::close(&self.store)
     }
 
     /// A new transaction, begun. For speed keep it and use [`Txn::begin`] for the next one.
+    ///
+    /// # Panics
+    /// When a million transactions exist or the engine was shut down: use [`Engine::try_begin`] where that may be.
     pub fn begin(&self, options: TxnOptions) -> Txn {
+        match self.try_begin(options) {
+            Ok(txn) => txn,
+            Err(e) => panic!("cannot begin a transaction: {e}"),
+        }
+    }
+
+    /// A new transaction, begun.
+    pub fn try_begin(&self, options: TxnOptions) -> Result<Txn> {
         Txn::new(self.clone(), options)
+    }
+
+    /// The table of row, gap and metadata locks.
+    pub fn lock_table(&self) -> &Arc<LockTable> {
+        &self.store.locks
     }
 
     /// Changes the durability of later commits.
     pub fn set_flush_policy(&self, policy: FlushPolicy) {
-        let _ = policy;
+        self.store.log.set_policy(policy.into());
     }
 
     /// The durability of commits.
     pub fn flush_policy(&self) -> FlushPolicy {
-        FlushPolicy::AtCommit
+        self.store.log.policy().into()
+    }
+
+    /// Changes `innodb_redo_log_capacity`.
+    pub fn set_redo_capacity(&self, bytes: u64) -> Result<()> {
+        Ok(self.store.log.set_capacity(bytes)?)
+    }
+
+    /// Waits until everything in the log so far is on disk.
+    pub fn sync(&self) -> Result<()> {
+        Ok(self.store.log.wait_durable(self.store.log.tail_lsn())?)
     }
 
     /// Figures.
     pub fn status(&self) -> EngineStatus {
-        EngineStatus::default()
+        let (s, pool) = (&*self.store, self.store.pool.status());
+        let mut active_writers = 0;
+        s.snapshots.for_each_writer(|_| active_writers += 1);
+        EngineStatus {
+            log_lsn: s.log.tail_lsn(),
+            durable_lsn: s.log.durable_lsn(),
+            checkpoint_lsn: s.log.checkpoint_lsn(),
+            redo_capacity_bytes: s.log.capacity(),
+            history_length: s.streams.history(),
+            active_writers,
+            next_trx_id: s.trx.next(),
+            oldest_snapshot: s.snapshots.oldest(),
+            recovering: s.losers.load(Relaxed),
+            pool_pages: pool.pages_total,
+            pool_resident: pool.pages_data,
+            pool_dirty: pool.pages_dirty,
+            data_pages: pool.file_pages,
+            free_pages: pool.file_free_pages,
+            recovery_percent: crate::open::percent(s),
+            purge_error: s.purge.error.lock().as_ref().map(EngineError::to_string),
+        }
     }
 
     /// Transactions that have written and are active, oldest first, at most `limit`.
     pub fn transactions(&self, limit: usize) -> Vec<TransactionInfo> {
-        let _ = limit;
-        Vec::new()
+        let mut all = Vec::new();
+        self.store.snapshots.for_each_writer(|info| {
+            all.push(TransactionInfo {
+                id: TrxId(info.trx.load(Acquire)),
+                owner_thread_id: info.owner.load(Relaxed),
+                undo_records: info.undo_records.load(Relaxed),
+                rolling_back: info.rolling_back.load(Relaxed) != 0,
+                started_us: info.started_us.load(Relaxed),
+            });
+        });
+        all.sort_by_key(|t| t.id);
+        all.truncate(limit);
+        all
     }
 
-    /// Opens a tree by the id the catalog kept. Clones of the same tree share state.
+    /// Opens a tree by the id the catalog kept. Handles of the same tree share state.
     pub fn tree(&self, id: TreeId) -> Result<TreeHandle> {
-        Err(EngineError::NoSuchTree(id))
+        match self.store.trees.get(id)? {
+            Some(shared) => Ok(TreeHandle { shared }),
+            None => Err(EngineError::NoSuchTree(id)),
+        }
     }
 
     /// A number kept in the store beside the trees, slots 0..32: slot 0 is the catalog's root tree. 0 = never set.
     pub fn meta(&self, slot: usize) -> Result<u64> {
-        let _ = slot;
-        Err(EngineError::ShutDown)
+        let at = meta::number(slot).ok_or_else(|| corrupt(meta::PAGE, "there are 32 numbers"))?;
+        meta::read_u64(&self.store.pool, meta::PAGE, at as usize)
     }
 
     /// Sets a number at once, outside any transaction, durably.
     pub fn set_meta(&self, slot: usize, value: u64) -> Result<()> {
-        let _ = (slot, value);
-        Err(EngineError::ShutDown)
+        self.store.check_running()?;
+        let at = meta::number(slot).ok_or_else(|| corrupt(meta::PAGE, "there are 32 numbers"))?;
+        let lsn = meta::write_u64(&self.store.pool, at, value)?;
+        Ok(self.store.log.wait_durable(lsn)?)
     }
 
     /// Entries in a range, estimated from the branches at its two ends.
     pub fn estimate_rows(&self, tree: &TreeHandle, range: KeyRange<'_>) -> Result<RangeEstimate> {
-        let _ = (tree, range);
-        Err(EngineError::ShutDown)
+        tree.check(tree.kind())?;
+        let Some((lower, upper)) = bounds(range) else { return Ok(RangeEstimate { rows: 0, exact: true }) };
+        let e = tree.shared.tree.estimate_rows(lower.as_deref(), upper.as_deref())?;
+        Ok(RangeEstimate { rows: e.rows as u64, exact: e.exact })
     }
 
     /// Size of a tree: from counts kept, no scan.
     pub fn tree_stats(&self, tree: &TreeHandle) -> Result<TreeStats> {
-        let _ = tree;
-        Err(EngineError::ShutDown)
+        tree.check(tree.kind())?;
+        let s = tree.shared.tree.stats()?;
+        // After a crash the count kept may be far off; the branches say how much the tree can hold.
+        let (kept, seen) = (tree.shared.rows(), s.rows as u64);
+        let rows = if kept > 4 * seen + 1000 || seen > 4 * kept + 1000 { seen } else { kept };
+        Ok(TreeStats { rows, leaf_pages: s.leaf_pages as u64, pages: s.pages, height: s.height })
     }
 
     /// Purges all that may be purged now; returns the transactions dealt with.
     pub fn purge_now(&self) -> Result<u64> {
-        Err(EngineError::ShutDown)
+        let store = &*self.store;
+        store.check_running()?;
+        // Ends of transactions that nobody waited for must count.
+        store.log.wait_durable(store.log.tail_lsn())?;
+        let mut done = 0;
+        loop {
+            match purge::round(store, true)? {
+                0 => return Ok(done),
+                n => done += n,
+            }
+        }
     }
 
-    /// Checks a tree's structure and order (CHECK TABLE); returns its entries, dead ones included.
+    /// Checks a tree's structure and order (CHECK TABLE); returns its entries, those that wait for purge included.
     pub fn check_tree(&self, tree: &TreeHandle) -> Result<u64> {
-        let _ = (tree, PageNo::ZERO);
-        Err(EngineError::ShutDown)
+        tree.check(tree.kind())?;
+        let mut bad = None;
+        let kind = tree.kind();
+        let checked = tree.shared.tree.check_tree(|key, value| {
+            let well_formed = match kind {
+                TreeKind::Row => crate::row::RowHeader::decode(value).is_some(),
+                TreeKind::Index => {
+                    crate::index::split_key(key).is_some() && crate::index::split_value(value).is_some()
+                }
+            };
+            if !well_formed && bad.is_none() {
+                bad = Some(corrupt(tree.id().root(), &format!("entry with key {key:02x?} is malformed")));
+            }
+        })?;
+        bad.map_or(Ok(checked.entries), Err)
+    }
+}
+
+impl From<FlushPolicy> for gannet_log::FlushPolicy {
+    fn from(p: FlushPolicy) -> Self {
+        match p {
+            FlushPolicy::EverySecond => Self::EverySecond,
+            FlushPolicy::AtCommit => Self::Durable,
+            FlushPolicy::WriteAtCommit => Self::Written,
+        }
+    }
+}
+
+impl From<gannet_log::FlushPolicy> for FlushPolicy {
+    fn from(p: gannet_log::FlushPolicy) -> Self {
+        match p {
+            gannet_log::FlushPolicy::EverySecond => Self::EverySecond,
+            gannet_log::FlushPolicy::Durable => Self::AtCommit,
+            gannet_log::FlushPolicy::Written => Self::WriteAtCommit,
+        }
     }
 }

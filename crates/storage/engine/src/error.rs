@@ -16,8 +16,10 @@ pub enum EngineError {
     LockWaitTimeout,
     /// A row lock would have to be waited for, under `NOWAIT` (3572).
     NoWait,
-    /// The statement was interrupted by [`InterruptHandle::interrupt`](crate::InterruptHandle::interrupt) (1317).
+    /// The task was interrupted while it waited (1317).
     Interrupted,
+    /// The transaction is not active: it was committed, rolled back, or a deadlock's victim.
+    NotActive,
     /// A write in a transaction begun with `read_only` (1792).
     ReadOnly,
     /// Damage found: which page, its LSN, what was seen. Reads of other pages go on.
@@ -70,6 +72,7 @@ impl std::fmt::Display for EngineError {
             LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
             NoWait => f.write_str("row lock not granted immediately and NOWAIT is set"),
             Interrupted => f.write_str("interrupted"),
+            NotActive => f.write_str("no transaction is active"),
             ReadOnly => f.write_str("transaction is read only"),
             Corrupt { page, lsn, what } => write!(f, "page {page} (LSN {lsn}) is damaged: {what}"),
             LogPoisoned => f.write_str("the log could not be written; writes are refused until a restart"),
@@ -87,3 +90,47 @@ impl std::fmt::Display for EngineError {
 }
 
 impl std::error::Error for EngineError {}
+
+impl From<gannet_buffer::Error> for EngineError {
+    #[cold]
+    fn from(e: gannet_buffer::Error) -> Self {
+        use gannet_buffer::Error::*;
+        match e {
+            Page(p) => EngineError::Corrupt { page: p.page, lsn: p.lsn, what: p.what.into_owned() },
+            Log(e) => e.into(),
+            Full => EngineError::DiskFull,
+            Poisoned(_) => EngineError::LogPoisoned,
+            TooLong { bytes } => EngineError::KeyTooLong { bytes },
+            NoFrames => EngineError::Io("no page could be evicted from the buffer pool".into()),
+            Io { what, error } => EngineError::Io(format!("cannot {what}: {error}")),
+        }
+    }
+}
+
+impl From<gannet_log::LogError> for EngineError {
+    #[cold]
+    fn from(e: gannet_log::LogError) -> Self {
+        use gannet_log::LogError::*;
+        match e {
+            Poisoned(_) => EngineError::LogPoisoned,
+            Closed => EngineError::ShutDown,
+            NoSpace { .. } => EngineError::DiskFull,
+            e @ (Corrupt { .. } | SegmentMissing { .. }) => {
+                EngineError::Corrupt { page: PageNo::ZERO, lsn: Lsn::ZERO, what: e.to_string() }
+            }
+            e => EngineError::Io(e.to_string()),
+        }
+    }
+}
+
+impl From<gannet_lock::LockError> for EngineError {
+    #[cold]
+    fn from(e: gannet_lock::LockError) -> Self {
+        match e {
+            gannet_lock::LockError::WouldWait => EngineError::NoWait,
+            gannet_lock::LockError::Timeout => EngineError::LockWaitTimeout,
+            gannet_lock::LockError::Deadlock => EngineError::Deadlock,
+            gannet_lock::LockError::Killed => EngineError::Interrupted,
+        }
+    }
+}

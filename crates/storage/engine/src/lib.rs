@@ -11,33 +11,44 @@
 //! Every call may park (page faults, row locks, durability). All of it works from plain threads, from fibers of
 //! `runtime`'s workers, and inside the simulation.
 
-#[allow(dead_code, reason = "used by opening, which comes with the transactions")]
 mod checkpoint;
-#[allow(dead_code, reason = "used by opening, which comes with the transactions")]
 mod control;
+mod ddl;
 mod engine;
 mod error;
+mod index;
+mod meta;
+mod open;
 mod options;
+mod purge;
 mod range;
-#[allow(dead_code, reason = "used by opening, which comes with the transactions")]
+mod read;
 mod recovery;
+mod rollback;
 mod row;
+mod rows;
 mod scan;
 mod snapshot;
-mod tree;
+mod store;
+mod trees;
 mod trxtable;
 mod txn;
 mod undo;
+mod writer;
 
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
+/// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
+pub use gannet_lock as lock;
 pub use options::{
     Direction, EngineOptions, FlushPolicy, Isolation, LockMode, OpenMode, ReadMode, ScanOptions, TreeKind, TxnOptions,
     WaitPolicy,
 };
 pub use range::{Cut, KeyRange};
+pub use read::Read;
 pub use row::{RowBuf, RowStamp};
+pub use rows::{Delete, Insert, Update};
 pub use scan::{Entry, Scan};
-pub use tree::TreeHandle;
-pub use txn::{Delete, IndexInsert, Insert, InterruptHandle, Read, Savepoint, Txn, Update};
+pub use trees::TreeHandle;
+pub use txn::{IndexInsert, Savepoint, Txn};

@@ -1,6 +1,8 @@
 //! The caller's buffer for one row.
 
-use gannet_base::TrxId;
+use gannet_base::{PageNo, TrxId};
+
+use crate::undo::record::UndoPtr;
 
 /// Bytes before the row in an entry of a row tree: writer, undo pointer, flags.
 pub(crate) const ROW_HEADER: usize = 17;
@@ -67,4 +69,45 @@ impl RowBuf {
             },
         }
     }
+}
+
+/// The header of an entry in a row tree: `u64` writer, `u64` undo pointer, `u8` flags. The row follows; with the overflow flag
+/// `u64` first page of the chain and `u32` bytes in the chain, then the row's head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RowHeader {
+    pub(crate) writer: TrxId,
+    pub(crate) undo: UndoPtr,
+    pub(crate) flags: RowFlags,
+}
+
+/// Bytes of the reference to an overflow chain, after the header.
+pub(crate) const CHAIN_REF: usize = 12;
+
+impl RowHeader {
+    #[inline]
+    pub(crate) fn decode(entry: &[u8]) -> Option<RowHeader> {
+        let h = entry.first_chunk::<ROW_HEADER>()?;
+        let word = |at: usize| u64::from_le_bytes([h[at], h[at + 1], h[at + 2], h[at + 3], h[at + 4], h[at + 5], h[at + 6], h[at + 7]]);
+        Some(RowHeader { writer: TrxId(word(0)), undo: UndoPtr(word(8)), flags: RowFlags(h[16]) })
+    }
+
+    pub(crate) fn encode(self) -> [u8; ROW_HEADER] {
+        let mut out = [0; ROW_HEADER];
+        out[..8].copy_from_slice(&self.writer.0.to_le_bytes());
+        out[8..16].copy_from_slice(&self.undo.0.to_le_bytes());
+        out[16] = self.flags.0;
+        out
+    }
+}
+
+/// First page and length of an entry's overflow chain.
+pub(crate) fn chain_of(entry: &[u8]) -> Option<(PageNo, usize)> {
+    let header = RowHeader::decode(entry)?;
+    if !header.flags.overflow() {
+        return None;
+    }
+    let reference = entry[ROW_HEADER..].first_chunk::<CHAIN_REF>()?;
+    let (page, len) = reference.split_at(8);
+    let page = u64::from_le_bytes(page.try_into().ok()?);
+    Some((PageNo(page), u32::from_le_bytes(len.try_into().ok()?) as usize))
 }

@@ -1,6 +1,21 @@
 //! Range scans.
 
-use crate::{EngineError, Result, RowStamp, Txn};
+use gannet_btree::Cursor;
+use gannet_lock::{Cut as LockCut, Mode, Wait};
+use gannet_runtime::now_ns;
+use gannet_telemetry::{Counter, count};
+
+use crate::index::{EntryState, bad_entry, entry_state, split_key, split_value};
+use crate::range::successor;
+use crate::read::{complete, no_header, visible_version};
+use crate::row::{ROW_HEADER, RowHeader};
+use crate::rows::stamp_of;
+use crate::store::{Store, Whose};
+use crate::txn::LockWait;
+use crate::{
+    Cut, Direction, EngineError, Isolation, KeyRange, LockMode, Lsn, ReadMode, Result, RowBuf, RowStamp, ScanOptions,
+    TreeHandle, TreeKind, TrxId, Txn, WaitPolicy,
+};
 
 /// One visible entry of a scan; valid until the next call.
 #[derive(Clone, Copy, Debug)]
@@ -14,24 +29,479 @@ pub struct Entry<'a> {
 }
 
 /// A scan in progress. Holds private copies only: no latch and no borrow of the transaction between calls, so several
-/// scans and writes of one transaction may interleave. Under [`ReadMode::Snapshot`](crate::ReadMode::Snapshot) it
+/// scans and writes of one transaction may interleave. Under [`ReadMode::Snapshot`] it
 /// returns the state at the statement's snapshot, with the transaction's own changes up to the moment the leaf was
-/// copied; a statement that changes the keys it scans must collect them first.
-#[derive(Debug)]
+/// copied; a statement that changes the keys it scans must collect them first. A locking scan sees each row as it is when it is locked.
 pub struct Scan {
-    _private: (),
+    tree: TreeHandle,
+    cursor: Cursor,
+    mode: ReadMode,
+    forward: bool,
+    unique_equality: bool,
+    /// The snapshot, zero for other modes.
+    at: Lsn,
+    /// Bounds as byte strings: from `lower` on, below `upper`; `None` is open.
+    lower: Option<Vec<u8>>,
+    upper: Option<Vec<u8>>,
+    /// Row trees: the key that ends the range exactly, if the far cut lies at a key.
+    exact_end: Option<Vec<u8>>,
+    /// Row trees: the key that begins the range exactly.
+    exact_start: Option<Vec<u8>>,
+    /// A version that differs from what the leaf has.
+    buf: RowBuf,
+    locking: Option<Locking>,
+    done: bool,
+}
+
+impl std::fmt::Debug for Scan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scan").field("tree", &self.tree).field("mode", &self.mode).finish_non_exhaustive()
+    }
+}
+
+/// A locking scan's place. 'Boundary' is the entry last returned (or skipped because it was locked).
+struct Locking {
+    mode: LockMode,
+    policy: WaitPolicy,
+    /// Gaps are locked.
+    gaps: bool,
+    /// Key in the tree of the boundary; `None` at the start.
+    passed: Option<Vec<u8>>,
+    /// Lock name of the boundary, or of the neighbour outside of the range; `None` = none, the end of the tree.
+    edge: Option<Vec<u8>>,
+    /// The candidate whose gap and record are locked.
+    prepared: Option<Vec<u8>>,
+    /// The gap up to this entry beyond the range (`Some(None)`: up to the end) is locked.
+    closed: Option<Option<Vec<u8>>>,
+    /// The candidate was not locked by this transaction before.
+    fresh: bool,
+    key: Vec<u8>,
+}
+
+/// Where the entry to be returned lies.
+enum Source {
+    Leaf { stamp: RowStamp },
+    Buffer,
+}
+
+/// A byte string such that the range is what is at or above (below) it.
+fn bound(cut: Cut<'_>) -> Option<Vec<u8>> {
+    match cut {
+        Cut::Start | Cut::End => None,
+        Cut::Before(k) => Some(k.to_vec()),
+        Cut::After(k) => {
+            let mut out = Vec::new();
+            successor(k, &mut out).then_some(out)
+        }
+    }
+}
+
+/// Lower and upper bound of a range; `None` when it is empty for want of keys that high.
+pub(crate) fn bounds(range: KeyRange<'_>) -> Option<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+    let beyond_all = |k: &[u8]| !k.is_empty() && k.iter().all(|&b| b == 0xff);
+    match (range.lower, range.upper) {
+        (Cut::End, _) | (_, Cut::Start) => None,
+        (Cut::After(k), _) if k.is_empty() || beyond_all(k) => None,
+        (lower, upper) => Some((bound(lower), bound(upper))),
+    }
 }
 
 impl Scan {
+    pub(crate) fn open(txn: &mut Txn, tree: &TreeHandle, range: KeyRange<'_>, options: ScanOptions) -> Result<Scan> {
+        txn.check_active()?;
+        tree.check(tree.kind())?;
+        let mode = txn.effective(options.mode);
+        let at = if mode == ReadMode::Snapshot { txn.view() } else { Lsn::ZERO };
+        let mut cursor = tree.shared.tree.cursor();
+        cursor.set_scan(options.sequential);
+        let (done, (lower, upper)) = match bounds(range) {
+            None => (true, (None, None)),
+            Some(b) => (matches!((&b.0, &b.1), (Some(l), Some(u)) if l >= u), b),
+        };
+        if !done {
+            cursor.set_range(lower.as_deref(), upper.as_deref());
+        }
+        let locking = match mode {
+            ReadMode::Locking { mode, wait } => Some(Locking {
+                mode,
+                policy: wait,
+                gaps: txn.options.isolation >= Isolation::RepeatableRead,
+                passed: None,
+                edge: None,
+                prepared: None,
+                closed: None,
+                fresh: false,
+                key: Vec::new(),
+            }),
+            _ => None,
+        };
+        let forward = options.direction == Direction::Forward;
+        let row = tree.kind() == TreeKind::Row;
+        let before = if let Cut::Before(k) = range.lower { row.then(|| k.to_vec()) } else { None };
+        let after = if let Cut::After(k) = range.upper { row.then(|| k.to_vec()) } else { None };
+        let (exact_start, exact_end) = if forward { (before, after) } else { (after, before) };
+        Ok(Scan {
+            tree: tree.clone(),
+            cursor,
+            mode,
+            forward,
+            unique_equality: options.unique_equality,
+            at,
+            lower,
+            upper,
+            exact_end,
+            exact_start,
+            buf: RowBuf::new(),
+            locking,
+            done,
+        })
+    }
+
     /// The next visible entry, or `None` at the end. Locks it first when the scan locks.
     pub fn next<'a>(&'a mut self, txn: &mut Txn) -> Result<Option<Entry<'a>>> {
-        let _ = txn;
-        Err(EngineError::ShutDown)
+        if self.done {
+            return Ok(None);
+        }
+        txn.check_active()?;
+        let source = match self.locking {
+            Some(_) => match self.next_locking(txn) {
+                Ok(found) => found.then_some(Source::Buffer),
+                Err(e) => return Err(txn.failed(e)),
+            },
+            None => self.next_plain(txn)?,
+        };
+        let Some(source) = source else {
+            self.done = true;
+            return Ok(None);
+        };
+        count(Counter::InnodbRowsRead);
+        Ok(Some(self.entry(source)))
+    }
+
+    fn entry(&self, source: Source) -> Entry<'_> {
+        let key = match &self.locking {
+            Some(l) => &l.key[..],
+            None => self.cursor.key(),
+        };
+        let (value, stamp) = match source {
+            Source::Leaf { stamp } => (self.cursor.value(), stamp),
+            Source::Buffer => (&self.buf.entry[..], self.buf.stamp()),
+        };
+        match self.tree.kind() {
+            TreeKind::Row => Entry { key, value: value.get(ROW_HEADER..).unwrap_or(&[]), stamp },
+            TreeKind::Index => {
+                let name = split_key(key).map_or(key, |k| k.0);
+                let carried = split_value(value).map_or(value, |v| v.1);
+                Entry { key: name, value: carried, stamp: RowStamp::default() }
+            }
+        }
+    }
+
+    fn step(&mut self) -> Result<bool> {
+        Ok(if self.forward { self.cursor.next()? } else { self.cursor.prev()? })
+    }
+
+    fn next_plain(&mut self, txn: &mut Txn) -> Result<Option<Source>> {
+        while self.step()? {
+            let found = match self.tree.kind() {
+                TreeKind::Row => self.plain_row(txn)?,
+                TreeKind::Index => self.plain_entry(txn)?.then_some(Source::Leaf { stamp: RowStamp::default() }),
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn plain_row(&mut self, txn: &mut Txn) -> Result<Option<Source>> {
+        let tree = &*self.tree.shared;
+        let value = self.cursor.value();
+        let h = RowHeader::decode(value).ok_or_else(|| no_header(tree))?;
+        let store = &*txn.engine.store;
+        if self.mode == ReadMode::Newest || h.writer == txn.own_id() || store.trx.visible(h.writer, self.at) {
+            if h.flags.deleted() {
+                return Ok(None);
+            }
+            if !h.flags.overflow() {
+                return Ok(Some(Source::Leaf { stamp: stamp_of(h) }));
+            }
+            if self.mode == ReadMode::Newest {
+                // Nothing keeps the chain of a copy that is not a snapshot's: read the row as it is now.
+                let found = txn.get_newest(&self.tree, self.cursor.key(), &mut self.buf)?;
+                return Ok((found == crate::Read::Found).then_some(Source::Buffer));
+            }
+        }
+        self.buf.entry.clear();
+        self.buf.entry.extend_from_slice(value);
+        if !visible_version(store, tree, txn.own_id(), self.at, &mut self.buf.entry)? {
+            return Ok(None);
+        }
+        complete(tree, &mut self.buf.entry)?;
+        Ok(Some(Source::Buffer))
+    }
+
+    fn plain_entry(&mut self, txn: &mut Txn) -> Result<bool> {
+        let bad = || bad_entry(&self.tree.shared);
+        let (_, inserter) = split_key(self.cursor.key()).ok_or_else(bad)?;
+        let (deleter, _) = split_value(self.cursor.value()).ok_or_else(bad)?;
+        if self.mode == ReadMode::Newest {
+            return Ok(deleter.is_zero());
+        }
+        let (store, own) = (&*txn.engine.store, txn.own_id());
+        let visible = |trx: TrxId| trx == own || store.trx.visible(trx, self.at);
+        Ok(visible(inserter) && !(!deleter.is_zero() && visible(deleter)))
     }
 
     /// At READ COMMITTED and below: releases the lock of the entry last returned, for a row that did not match.
     /// Without effect at higher levels and when the lock was held before.
     pub fn unlock_row(&mut self, txn: &mut Txn) {
-        let _ = txn;
+        if let Some(l) = &mut self.locking
+            && std::mem::take(&mut l.fresh)
+            && txn.options.isolation <= Isolation::ReadCommitted
+        {
+            let name = lock_name(self.tree.kind(), &l.key);
+            txn.owner.unlock_record(&self.tree.shared.locks, name);
+        }
+    }
+}
+
+/// What locks on an entry name: in index trees the key without the stamp.
+fn lock_name(kind: TreeKind, key: &[u8]) -> &[u8] {
+    match kind {
+        TreeKind::Row => key,
+        TreeKind::Index => split_key(key).map_or(key, |k| k.0),
+    }
+}
+
+/// What the next entry that is not dead is, beyond the boundary.
+enum Candidate {
+    /// In the range, under the cursor.
+    Inside(EntryState),
+    /// The first beyond the range, under the cursor.
+    Beyond,
+    /// The tree ends.
+    End,
+}
+
+// Locking scans. For each entry: lock the gap before it and the record, then look again from the boundary on. If the same entry still comes
+// first, nothing was inserted before the gap lock was seen, and the record is as it will stay.
+impl Scan {
+    fn next_locking(&mut self, txn: &mut Txn) -> Result<bool> {
+        let Some(mut l) = self.locking.take() else { return Ok(false) };
+        let result = self.lock_next(txn, &mut l);
+        if result.is_err() {
+            self.drop_candidate(txn, &mut l);
+        }
+        self.locking = Some(l);
+        result
+    }
+
+    /// Gives back the record lock of a candidate that is not returned.
+    fn drop_candidate(&self, txn: &mut Txn, l: &mut Locking) {
+        if let Some(name) = l.prepared.take()
+            && std::mem::take(&mut l.fresh)
+        {
+            txn.owner.unlock_record(&self.tree.shared.locks, &name);
+        }
+    }
+
+    fn lock_next(&mut self, txn: &mut Txn, l: &mut Locking) -> Result<bool> {
+        let wait = LockWait::new(now_ns(), txn.options.lock_wait_timeout);
+        let left = |l: &Locking| if l.policy == WaitPolicy::Wait { wait.left() } else { Wait::No };
+        l.prepared = None;
+        l.fresh = false;
+        if self.ends_at(l) {
+            return Ok(false);
+        }
+        if l.passed.is_none() && l.gaps && l.edge.is_none() {
+            l.edge = self.outer_neighbour()?;
+        }
+        loop {
+            match self.find(txn, l)? {
+                Candidate::Inside(state) => {
+                    let name = lock_name(self.tree.kind(), self.cursor.key()).to_vec();
+                    if l.prepared.as_ref() != Some(&name) {
+                        self.drop_candidate(txn, l);
+                        if !self.prepare(txn, l, name, state, left(l))? {
+                            self.skip(l); // locked by another, under SKIP LOCKED
+                        }
+                        continue;
+                    }
+                    match state {
+                        EntryState::Undecided(trx) => match txn.wait_trx(trx, left(l)) {
+                            Ok(()) => {}
+                            Err(EngineError::NoWait) if l.policy == WaitPolicy::SkipLocked => {
+                                self.drop_candidate(txn, l);
+                                self.skip(l);
+                            }
+                            Err(e) => return Err(e),
+                        },
+                        EntryState::Live(lsn) => {
+                            txn.seen = txn.seen.max(lsn);
+                            self.accept(l)?;
+                            return Ok(true);
+                        }
+                        EntryState::Dead => {}
+                    }
+                }
+                outside => {
+                    self.drop_candidate(txn, l);
+                    if self.close(txn, l, &outside) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nothing can follow the entry last returned.
+    fn ends_at(&self, l: &Locking) -> bool {
+        match &l.passed {
+            None => false,
+            Some(passed) => self.unique_equality || self.exact_end.as_ref() == Some(passed),
+        }
+    }
+
+    /// The entry just outside of the range on the side where the scan begins: there the first gap ends.
+    fn outer_neighbour(&mut self) -> Result<Option<Vec<u8>>> {
+        let found = match self.forward {
+            true => {
+                self.cursor.set_range(None, self.lower.as_deref());
+                self.lower.is_some() && self.cursor.prev()?
+            }
+            false => {
+                self.cursor.set_range(self.upper.as_deref(), None);
+                self.upper.is_some() && self.cursor.next()?
+            }
+        };
+        Ok(found.then(|| lock_name(self.tree.kind(), self.cursor.key()).to_vec()))
+    }
+
+    /// Puts the cursor on the first entry beyond the boundary that is not dead.
+    fn find(&mut self, txn: &Txn, l: &Locking) -> Result<Candidate> {
+        match (self.forward, &l.passed) {
+            (true, None) => self.cursor.set_range(self.lower.as_deref(), None),
+            (true, Some(passed)) => {
+                let mut after = passed.clone();
+                after.push(0);
+                self.cursor.set_range(Some(&after), None);
+            }
+            (false, None) => self.cursor.set_range(None, self.upper.as_deref()),
+            (false, Some(passed)) => self.cursor.set_range(None, Some(passed)),
+        }
+        while self.step()? {
+            let key = self.cursor.key();
+            let inside = match self.forward {
+                true => self.upper.as_deref().is_none_or(|u| key < u),
+                false => self.lower.as_deref().is_none_or(|low| key >= low),
+            };
+            let state = self.state(txn.store(), txn.own_id())?;
+            match (state, inside) {
+                (EntryState::Dead, _) => {}
+                (_, false) => return Ok(Candidate::Beyond),
+                (state, true) => return Ok(Candidate::Inside(state)),
+            }
+        }
+        Ok(Candidate::End)
+    }
+
+    /// State of the entry under the cursor.
+    fn state(&self, store: &Store, own: TrxId) -> Result<EntryState> {
+        let tree = &*self.tree.shared;
+        if self.tree.kind() == TreeKind::Index {
+            let (_, inserter) = split_key(self.cursor.key()).ok_or_else(|| bad_entry(tree))?;
+            let (deleter, _) = split_value(self.cursor.value()).ok_or_else(|| bad_entry(tree))?;
+            return Ok(entry_state(store, own, inserter, deleter));
+        }
+        let h = RowHeader::decode(self.cursor.value()).ok_or_else(|| no_header(tree))?;
+        Ok(match store.whose(own, h.writer) {
+            Whose::Active(trx) => EntryState::Undecided(trx),
+            _ if h.flags.deleted() => EntryState::Dead,
+            Whose::Own => EntryState::Live(Lsn::ZERO),
+            Whose::Committed(lsn) => EntryState::Live(lsn),
+        })
+    }
+
+    /// True when the entry under the cursor was written by this transaction: its stamp is the lock.
+    fn is_own(&self, own: TrxId) -> bool {
+        let writer = match self.tree.kind() {
+            TreeKind::Row => RowHeader::decode(self.cursor.value()).map(|h| h.writer),
+            TreeKind::Index => split_key(self.cursor.key()).map(|k| k.1),
+        };
+        !own.is_zero() && writer == Some(own)
+    }
+
+    /// Locks the gap before the candidate and its record. False: locked by another, under SKIP LOCKED.
+    fn prepare(
+        &self,
+        txn: &mut Txn,
+        l: &mut Locking,
+        name: Vec<u8>,
+        state: EntryState,
+        wait: Wait,
+    ) -> Result<bool> {
+        let locks = &self.tree.shared.locks;
+        let exact = l.passed.is_none() && self.exact_start.as_ref() == Some(&name);
+        if l.gaps && !self.unique_equality && !exact {
+            self.lock_gap(txn, l, Some(&name));
+        }
+        let own = self.is_own(txn.own_id()) && matches!(state, EntryState::Live(_));
+        if !own {
+            let had = txn.owner.holds_record(locks, &name, Mode::Shared);
+            match txn.lock_key(&self.tree, &name, l.mode, wait) {
+                Ok(_) => l.fresh = !had,
+                Err(EngineError::NoWait) if l.policy == WaitPolicy::SkipLocked => return Ok(false),
+                Err(e) => return Err(e),
+            }
+        }
+        l.prepared = Some(name);
+        Ok(true)
+    }
+
+    /// Locks the gap between the boundary and `to` (`None`: the end of the tree), in the scan's direction.
+    fn lock_gap(&self, txn: &Txn, l: &Locking, to: Option<&[u8]>) {
+        let edge = l.edge.as_deref();
+        let (low, high) = if self.forward { (edge, to) } else { (to, edge) };
+        let low = low.map_or(LockCut::Min, LockCut::After);
+        let high = high.map_or(LockCut::Max, LockCut::Before);
+        txn.owner.lock_gap(&self.tree.shared.locks, low, high);
+    }
+
+    /// Makes the entry under the cursor the boundary.
+    fn skip(&self, l: &mut Locking) {
+        l.passed = Some(self.cursor.key().to_vec());
+        l.edge = Some(lock_name(self.tree.kind(), self.cursor.key()).to_vec());
+    }
+
+    /// Takes the entry under the cursor as the scan's result.
+    fn accept(&mut self, l: &mut Locking) -> Result<()> {
+        l.key.clear();
+        l.key.extend_from_slice(self.cursor.key());
+        self.buf.entry.clear();
+        self.buf.entry.extend_from_slice(self.cursor.value());
+        if self.tree.kind() == TreeKind::Row {
+            complete(&self.tree.shared, &mut self.buf.entry)?;
+        }
+        self.skip(l);
+        l.prepared = None;
+        Ok(())
+    }
+
+    /// Locks the last gap, up to the entry beyond the range; true when that is done and nothing came in between.
+    fn close(&self, txn: &Txn, l: &mut Locking, outside: &Candidate) -> bool {
+        if !l.gaps {
+            return true;
+        }
+        let beyond = match outside {
+            Candidate::Beyond => Some(lock_name(self.tree.kind(), self.cursor.key()).to_vec()),
+            _ => None,
+        };
+        if l.closed.as_ref() == Some(&beyond) {
+            return true;
+        }
+        self.lock_gap(txn, l, beyond.as_deref());
+        l.closed = Some(beyond);
+        false
     }
 }

@@ -2,53 +2,21 @@
 
 use std::time::Duration;
 
+use gannet_base::sync::atomic::Ordering::*;
+use gannet_lock::{Granted, LockOwner, Mode, Wait};
+use gannet_runtime::{mask_interrupts, now_ns, sleep};
+use gannet_telemetry::{Counter, count};
+
+use crate::rows::Scratch;
+use crate::snapshot::CellId;
+use crate::store::Store;
+use crate::trxtable::TrxState;
+use crate::undo::record::{COMMITTED, ROLLED_BACK, UndoPtr};
+use crate::writer::Writer;
 use crate::{
-    Engine, EngineError, KeyRange, Lsn, ReadMode, Result, RowBuf, RowStamp, Scan, ScanOptions, TreeHandle, TreeKind,
-    TrxId, TxnOptions,
+    Delete, Engine, EngineError, Insert, Isolation, KeyRange, LockMode, Lsn, Read, ReadMode, Result, RowBuf, RowStamp,
+    Scan, ScanOptions, TreeHandle, TreeKind, TrxId, TxnOptions, Update,
 };
-
-/// Outcome of [`Txn::get`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Read {
-    /// The row is in the buffer.
-    Found,
-    /// No such row in the version asked for.
-    Missing,
-    /// Locked by another transaction, under SKIP LOCKED.
-    Skipped,
-}
-
-/// Outcome of [`Txn::insert`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Insert {
-    /// Done.
-    Inserted,
-    /// A row with this key exists and is now locked shared (as InnoDB does), unless the level is below repeatable read
-    /// and nothing waited. For REPLACE and ON DUPLICATE KEY UPDATE ask with [`Txn::insert_or_lock`].
-    Duplicate,
-}
-
-/// Outcome of [`Txn::update`] and [`Txn::update_if`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Update {
-    /// Done.
-    Updated,
-    /// No such row (any more).
-    Missing,
-    /// [`Txn::update_if`], [`Txn::delete_if`]: the row is no longer the version named; read again.
-    Changed,
-}
-
-/// Outcome of [`Txn::delete`] and [`Txn::delete_if`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Delete {
-    /// Done.
-    Deleted,
-    /// No such row (any more).
-    Missing,
-    /// [`Txn::delete_if`]: the row is no longer the version named; read again.
-    Changed,
-}
 
 /// Outcome of [`Txn::index_insert_unique`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,50 +35,108 @@ pub enum IndexInsert {
 /// A point inside a transaction to which it can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint {
-    pub(crate) last_undo: u64,
-    pub(crate) undo_no: u64,
+    last: UndoPtr,
 }
 
-/// Interrupts a transaction's waits from another thread: KILL.
-#[derive(Clone)]
-pub struct InterruptHandle {
-    _private: (),
+/// Waiting for locks on behalf of one operation.
+pub(crate) struct LockWait {
+    deadline_ns: u64,
+    /// The operation took an exclusive lock on its key to keep its place among those who wait for the row.
+    queued: bool,
 }
 
-impl InterruptHandle {
-    /// The wait in progress, or the next one, returns [`EngineError::Interrupted`].
-    pub fn interrupt(&self) {}
+impl LockWait {
+    pub(crate) fn new(now_ns: u64, timeout: Duration) -> Self {
+        let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        LockWait { deadline_ns: now_ns.saturating_add(timeout), queued: false }
+    }
 
-    /// Takes an interrupt back that has not been noticed.
-    pub fn clear(&self) {}
+    pub(crate) fn left(&self) -> Wait {
+        Wait::For(Duration::from_nanos(self.deadline_ns.saturating_sub(now_ns())))
+    }
+}
+
+impl From<LockMode> for Mode {
+    fn from(m: LockMode) -> Mode {
+        match m {
+            LockMode::Shared => Mode::Shared,
+            LockMode::Exclusive => Mode::Exclusive,
+        }
+    }
 }
 
 /// A transaction, or the room for one: it is made once for a session and begun, committed and begun again.
-/// An active transaction that is dropped is rolled back in the background.
+/// An active transaction that is dropped is rolled back then and there.
+///
+/// After [`EngineError::Deadlock`] the transaction is rolled back and idle. After other errors it is as before the
+/// failed call, apart from locks.
 pub struct Txn {
-    engine: Engine,
-    options: TxnOptions,
+    pub(crate) engine: Engine,
+    pub(crate) options: TxnOptions,
+    active: bool,
+    cell: CellId,
+    pub(crate) owner: LockOwner,
+    /// The snapshot in use; zero when none is.
+    snapshot: Lsn,
+    /// The newest end of a transaction whose work was seen by other than snapshot reads.
+    pub(crate) seen: Lsn,
+    pub(crate) writer: Option<Writer>,
+    pub(crate) scratch: Scratch,
+    /// The last locking read took a lock that it did not have.
+    pub(crate) fresh_lock: bool,
 }
 
-fn not_yet<T>() -> Result<T> {
-    Err(EngineError::ShutDown)
+impl std::fmt::Debug for Txn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Txn").field("id", &self.id()).field("active", &self.active).finish_non_exhaustive()
+    }
 }
 
 impl Txn {
-    pub(crate) fn new(engine: Engine, options: TxnOptions) -> Self {
-        Txn { engine, options }
+    pub(crate) fn new(engine: Engine, options: TxnOptions) -> Result<Self> {
+        let cell = engine.store.snapshots.take().ok_or(EngineError::TooManyTransactions)?;
+        let owner = engine.store.locks.owner(options.owner_thread_id);
+        let mut txn = Txn {
+            engine,
+            options,
+            active: false,
+            cell,
+            owner,
+            snapshot: Lsn::ZERO,
+            seen: Lsn::ZERO,
+            writer: None,
+            scratch: Scratch::default(),
+            fresh_lock: false,
+        };
+        txn.begin(options)?;
+        Ok(txn)
     }
 
     /// Begins again after [`commit`](Txn::commit) or [`rollback`](Txn::rollback). An active transaction is rolled back.
     /// Allocates nothing and writes nothing shared.
     pub fn begin(&mut self, options: TxnOptions) -> Result<()> {
+        if self.active {
+            self.rollback()?;
+        }
+        self.store().check_running()?;
         self.options = options;
-        not_yet()
+        self.active = true;
+        self.seen = Lsn::ZERO;
+        count(Counter::TransactionsStarted);
+        Ok(())
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.engine.store
     }
 
     /// True between begin and commit or rollback.
     pub fn is_active(&self) -> bool {
-        false
+        self.active
+    }
+
+    pub(crate) fn check_active(&self) -> Result<()> {
+        if self.active { Ok(()) } else { Err(EngineError::NotActive) }
     }
 
     /// The engine.
@@ -125,17 +151,23 @@ impl Txn {
 
     /// Its id; `None` until the first write.
     pub fn id(&self) -> Option<TrxId> {
-        None
+        self.writer.as_ref().map(|w| w.id)
+    }
+
+    /// Its id, zero when it has none: no version carries that.
+    #[inline]
+    pub(crate) fn own_id(&self) -> TrxId {
+        self.writer.as_ref().map_or(TrxId::ZERO, |w| w.id)
     }
 
     /// True when it has changed something that is not rolled back.
     pub fn has_writes(&self) -> bool {
-        false
+        self.writer.as_ref().is_some_and(|w| w.records > 0)
     }
 
-    /// Number of undo records: what deadlock detection compares, with the number of locks.
+    /// Number of undo records: what deadlock detection compares.
     pub fn weight(&self) -> u64 {
-        0
+        self.writer.as_ref().map_or(0, |w| w.records)
     }
 
     /// `innodb_lock_wait_timeout` from now on.
@@ -143,103 +175,307 @@ impl Txn {
         self.options.lock_wait_timeout = timeout;
     }
 
-    /// For KILL, from any thread.
-    pub fn interrupt_handle(&self) -> InterruptHandle {
-        InterruptHandle { _private: () }
+    /// The session's identity among lock owners: for metadata locks.
+    pub fn lock_owner(&self) -> &LockOwner {
+        &self.owner
+    }
+
+    // ---- snapshots and statements ----
+
+    /// The snapshot of plain reads, taken now if there is none.
+    #[inline]
+    pub(crate) fn view(&mut self) -> Lsn {
+        if self.snapshot.is_zero() {
+            let store = &*self.engine.store;
+            self.snapshot = store.snapshots.open(self.cell, || store.log.horizon());
+        }
+        self.snapshot
+    }
+
+    fn close_view(&mut self) {
+        if !self.snapshot.is_zero() {
+            self.engine.store.snapshots.close(self.cell);
+            self.snapshot = Lsn::ZERO;
+        }
     }
 
     /// Begins a statement: at READ COMMITTED its snapshot will be new. Returns the mark to roll a failed statement back to.
     pub fn begin_statement(&mut self) -> Savepoint {
+        if self.options.isolation <= Isolation::ReadCommitted {
+            self.close_view();
+        }
         self.savepoint()
     }
 
     /// Ends a statement: lets a READ COMMITTED snapshot go and waits until what its locking reads and writes have seen is
     /// durable. Call it before the reply is sent; a commit right after makes it unnecessary.
     pub fn end_statement(&mut self) -> Result<()> {
-        not_yet()
+        if self.options.isolation <= Isolation::ReadCommitted {
+            self.close_view();
+        }
+        self.wait_seen()
+    }
+
+    fn wait_seen(&mut self) -> Result<()> {
+        let seen = std::mem::take(&mut self.seen);
+        if seen > self.store().log.horizon() {
+            self.store().log.wait_commit(seen)?;
+        }
+        Ok(())
     }
 
     /// Takes the snapshot now: START TRANSACTION WITH CONSISTENT SNAPSHOT (repeatable read and above).
-    pub fn consistent_snapshot(&mut self) {}
+    pub fn consistent_snapshot(&mut self) {
+        if self.active && self.options.isolation >= Isolation::RepeatableRead {
+            self.view();
+        }
+    }
 
     /// The present point.
     pub fn savepoint(&mut self) -> Savepoint {
-        Savepoint { last_undo: 0, undo_no: 0 }
+        Savepoint { last: self.writer.as_ref().map_or(UndoPtr::NONE, |w| w.last) }
     }
 
-    /// Undoes everything after the savepoint. Explicit locks stay.
+    /// Undoes everything after the savepoint. Explicit locks stay; rows whose first change by this transaction is undone are
+    /// no longer locked by their stamp.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
-        let _ = savepoint;
-        not_yet()
+        let store = &*self.engine.store;
+        if let Some(w) = self.writer.as_mut()
+            && w.last != savepoint.last
+        {
+            let _mask = mask_interrupts();
+            crate::rollback::undo_to(store, w, savepoint.last)?;
+            self.owner.set_weight(w.records);
+        }
+        Ok(())
     }
 
     /// Commits; returns when the commit is as durable as the flush policy says, with its LSN (`None`: nothing was
     /// written). On [`EngineError::LogPoisoned`] the outcome is unknown until the restart.
     pub fn commit(&mut self) -> Result<Option<Lsn>> {
-        not_yet()
+        if !self.active {
+            return Ok(None);
+        }
+        let mut lsn = Lsn::ZERO;
+        if let Some(w) = self.writer.take() {
+            let _mask = mask_interrupts();
+            match w.end(&self.engine.store, COMMITTED) {
+                Ok(end) => {
+                    lsn = end;
+                    self.forget_writer(w);
+                }
+                Err(e) => {
+                    // Nothing says that it committed: it stays active, to be rolled back.
+                    self.writer = Some(w);
+                    return Err(e);
+                }
+            }
+        }
+        self.finish();
+        count(Counter::TransactionsCommitted);
+        if lsn.is_zero() {
+            self.wait_seen()?;
+            return Ok(None);
+        }
+        self.seen = Lsn::ZERO;
+        self.store().log.wait_commit(lsn)?;
+        Ok(Some(lsn))
     }
 
     /// Undoes everything.
     pub fn rollback(&mut self) -> Result<()> {
-        not_yet()
+        if !self.active {
+            return Ok(());
+        }
+        if let Some(mut w) = self.writer.take() {
+            let _mask = mask_interrupts();
+            let store = &*self.engine.store;
+            store.snapshots.info(self.cell).rolling_back.store(1, Relaxed);
+            let undone = crate::rollback::undo_to(store, &mut w, UndoPtr::NONE).and_then(|()| w.end(store, ROLLED_BACK));
+            match undone {
+                Ok(_) => self.forget_writer(w),
+                Err(e) => {
+                    self.writer = Some(w);
+                    return Err(e);
+                }
+            }
+        }
+        self.finish();
+        count(Counter::TransactionsRolledBack);
+        self.seen = Lsn::ZERO;
+        Ok(())
+    }
+
+    /// The transaction has ended in the table: gives its undo stream back.
+    fn forget_writer(&mut self, w: Writer) {
+        let store = &*self.engine.store;
+        store.snapshots.info(self.cell).trx.store(0, Release);
+        store.streams.give(w.tail);
+    }
+
+    /// Gives up locks and snapshot.
+    fn finish(&mut self) {
+        self.owner.release_all();
+        self.close_view();
+        self.active = false;
+    }
+
+    /// What an operation's error means for the transaction: a deadlock's victim is rolled back.
+    pub(crate) fn failed(&mut self, e: EngineError) -> EngineError {
+        if e == EngineError::Deadlock
+            && let Err(worse) = self.rollback()
+        {
+            return worse;
+        }
+        e
+    }
+
+    // ---- writing ----
+
+    /// Gives the transaction an id and an undo stream.
+    pub(crate) fn start_writing(&mut self) -> Result<()> {
+        if self.writer.is_some() {
+            return Ok(());
+        }
+        let store = &*self.engine.store;
+        store.check_running()?;
+        if let Some(pause) = store.purge.brake(store) {
+            let _ = sleep(pause);
+        }
+        let tail = match store.streams.take() {
+            Some(tail) => tail,
+            None => store.streams.create(&store.pool)?,
+        };
+        let id = store.trx.begin(store.snapshots.oldest());
+        self.owner.set_trx(id);
+        let info = store.snapshots.info(self.cell);
+        info.owner.store(self.options.owner_thread_id, Relaxed);
+        info.started_us.store(gannet_runtime::unix_micros(), Relaxed);
+        info.rolling_back.store(0, Relaxed);
+        info.undo_records.store(0, Relaxed);
+        info.trx.store(id.0, Release);
+        self.writer = Some(Writer::new(id, tail));
+        Ok(())
+    }
+
+    pub(crate) fn extend_undo(&mut self) -> Result<()> {
+        let store = &*self.engine.store;
+        match self.writer.as_mut() {
+            Some(w) => w.extend(store),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells the deadlock detector and the status what was done so far. Before each wait.
+    fn show_progress(&self) {
+        let records = self.weight();
+        self.owner.set_weight(records);
+        self.store().snapshots.info(self.cell).undo_records.store(records, Relaxed);
+    }
+
+    // ---- waiting ----
+
+    /// Waits for the end of a row's writer, in the queue of the row's explicit lock: only its head wakes at that end.
+    pub(crate) fn wait_for_writer(&mut self, tree: &TreeHandle, name: &[u8], trx: TrxId, wait: &mut LockWait) -> Result<()> {
+        if !wait.queued && self.queue(tree, name, wait)? == Granted::AfterWait {
+            return Ok(());
+        }
+        self.wait_trx(trx, wait.left())
+    }
+
+    pub(crate) fn wait_trx(&mut self, trx: TrxId, wait: Wait) -> Result<()> {
+        self.show_progress();
+        let store = &*self.engine.store;
+        self.owner.wait_trx(trx, &|| store.trx.state(trx) == TrxState::Active, wait)?;
+        Ok(())
+    }
+
+    fn queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<Granted> {
+        self.show_progress();
+        let locks = &tree.shared.locks;
+        let had = self.owner.holds_record(locks, name, Mode::Shared);
+        let granted = self.owner.lock_record(locks, name, Mode::Exclusive, wait.left())?;
+        wait.queued = !had;
+        Ok(granted)
+    }
+
+    /// Waits until nobody else has an explicit lock on the record, and takes it.
+    pub(crate) fn wait_for_record(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
+        self.queue(tree, name, wait).map(drop)
+    }
+
+    /// Waits until no other's gap lock keeps the key from being inserted.
+    pub(crate) fn wait_for_gap(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
+        self.show_progress();
+        self.owner.wait_insert(&tree.shared.locks, name, wait.left())?;
+        Ok(())
+    }
+
+    /// Gives the place in the queue up again.
+    pub(crate) fn leave_queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) {
+        if std::mem::take(&mut wait.queued) {
+            self.owner.unlock_record(&tree.shared.locks, name);
+        }
+    }
+
+    /// Takes an explicit lock.
+    pub(crate) fn lock_key(&mut self, tree: &TreeHandle, name: &[u8], mode: LockMode, wait: Wait) -> Result<Granted> {
+        self.show_progress();
+        Ok(self.owner.lock_record(&tree.shared.locks, name, mode.into(), wait)?)
     }
 
     // ---- row trees ----
 
     /// Reads one row. With [`ReadMode::Snapshot`] the hot path of the server: no allocation (once the buffer has grown), no
     /// shared write.
+    #[inline]
     pub fn get(&mut self, tree: &TreeHandle, key: &[u8], mode: ReadMode, row: &mut RowBuf) -> Result<Read> {
-        let _ = (tree, key, mode, row);
-        not_yet()
+        self.get_row(tree, key, mode, row)
     }
 
     /// Inserts a row. Waits for an active transaction that has inserted, or deleted, a row with this key.
     pub fn insert(&mut self, tree: &TreeHandle, key: &[u8], row: &[u8]) -> Result<Insert> {
-        let _ = (tree, key, row);
-        not_yet()
+        self.insert_row(tree, key, row, LockMode::Shared)
     }
 
     /// As [`insert`](Txn::insert), but a duplicate is locked exclusively: REPLACE, ON DUPLICATE KEY UPDATE.
     pub fn insert_or_lock(&mut self, tree: &TreeHandle, key: &[u8], row: &[u8]) -> Result<Insert> {
-        let _ = (tree, key, row);
-        not_yet()
+        self.insert_row(tree, key, row, LockMode::Exclusive)
     }
 
     /// Replaces the newest row with this key (waits for its active writer first).
     pub fn update(&mut self, tree: &TreeHandle, key: &[u8], row: &[u8]) -> Result<Update> {
-        let _ = (tree, key, row);
-        not_yet()
+        self.update_row(tree, key, row, None)
     }
 
     /// As [`update`](Txn::update) if the row is still the version `stamp` (from a read with [`ReadMode::Newest`]) and that
     /// version is committed or own; else waits for its active writer and returns [`Update::Changed`].
     pub fn update_if(&mut self, tree: &TreeHandle, key: &[u8], stamp: RowStamp, row: &[u8]) -> Result<Update> {
-        let _ = (tree, key, stamp, row);
-        not_yet()
+        self.update_row(tree, key, row, Some(stamp))
     }
 
     /// Deletes the newest row with this key (waits for its active writer first).
     pub fn delete(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<Delete> {
-        let _ = (tree, key);
-        not_yet()
+        self.delete_row(tree, key, None)
     }
 
     /// As [`delete`](Txn::delete), under the condition of [`update_if`](Txn::update_if).
     pub fn delete_if(&mut self, tree: &TreeHandle, key: &[u8], stamp: RowStamp) -> Result<Delete> {
-        let _ = (tree, key, stamp);
-        not_yet()
+        self.delete_row(tree, key, Some(stamp))
     }
 
     /// Opens a scan over a row tree or an index tree. Bounds of an index scan are prefixes of (columns + primary key).
     /// A locking scan of an index locks the index entries; the caller then locks the rows by [`get`](Txn::get).
     pub fn scan(&mut self, tree: &TreeHandle, range: KeyRange<'_>, options: ScanOptions) -> Result<Scan> {
-        let _ = (tree, range, options);
-        not_yet()
+        Scan::open(self, tree, range, options)
     }
 
-    /// At READ COMMITTED and below: releases the lock this transaction took last on `key` by [`get`](Txn::get).
+    /// At READ COMMITTED and below: releases the lock this transaction took last on `key` by [`get`](Txn::get), for a row that did
+    /// not match. Without effect at higher levels and when the lock was held before.
     pub fn unlock_row(&mut self, tree: &TreeHandle, key: &[u8]) {
-        let _ = (tree, key);
+        if std::mem::take(&mut self.fresh_lock) && self.options.isolation <= Isolation::ReadCommitted {
+            self.owner.unlock_record(&tree.shared.locks, key);
+        }
     }
 
     // ---- index trees ----
@@ -247,8 +483,7 @@ impl Txn {
     /// Adds an entry; `key` = index columns + primary key columns. At most one live entry has this key, which the
     /// caller's lock on the row assures.
     pub fn index_insert(&mut self, tree: &TreeHandle, key: &[u8], carried: &[u8]) -> Result<()> {
-        let _ = (tree, key, carried);
-        not_yet()
+        self.insert_entry(tree, key, carried)
     }
 
     /// Adds an entry unless a live one begins with the same `prefix_len` bytes (the unique columns; the caller uses
@@ -262,28 +497,38 @@ impl Txn {
         carried: &[u8],
         lock_exclusive: bool,
     ) -> Result<IndexInsert> {
-        let _ = (tree, prefix_len, key, carried, lock_exclusive);
-        not_yet()
+        let dup = if lock_exclusive { LockMode::Exclusive } else { LockMode::Shared };
+        self.insert_unique_entry(tree, prefix_len, key, carried, dup)
     }
 
     /// Ends the live entry with this key. Missing = [`EngineError::Corrupt`]: index and row tree disagree.
     pub fn index_delete(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<()> {
-        let _ = (tree, key);
-        not_yet()
+        self.delete_entry(tree, key)
     }
 
     // ---- trees ----
 
     /// Creates an empty tree; it goes away if the transaction rolls back.
     pub fn create_tree(&mut self, kind: TreeKind) -> Result<TreeHandle> {
-        let _ = kind;
-        not_yet()
+        self.make_tree(kind)
     }
 
     /// Drops a tree: its pages are freed when the transaction has committed and no snapshot can need them. The caller's
     /// metadata lock keeps others away.
     pub fn drop_tree(&mut self, tree: &TreeHandle) -> Result<()> {
-        let _ = tree;
-        not_yet()
+        self.end_tree(tree)
+    }
+}
+
+impl Drop for Txn {
+    fn drop(&mut self) {
+        if self.active && self.rollback().is_err() {
+            // The store cannot be written: its locks stay until the restart rolls it back.
+            if let Some(w) = self.writer.take() {
+                std::mem::forget(w);
+            }
+            self.finish();
+        }
+        self.engine.store.snapshots.give(self.cell);
     }
 }

@@ -2,3 +2,4 @@
 
 pub(crate) mod diff;
 pub(crate) mod record;
+pub(crate) mod stream;

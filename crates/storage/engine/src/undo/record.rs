@@ -14,6 +14,9 @@
 //! | 6 index revive | common, u16 key length, entry's key, carried bytes before |
 //! | 7 create tree | common, u8 kind |
 //! | 8 drop tree | common, u8 kind |
+//! | 10 chain | common, u64 first page, u16 pages: part of an overflow chain of a new version |
+//! | 11 row delete | as row modify; the newer version is a deleted one |
+//! | 9 continue | u64 transaction: the first record of a page to which a transaction goes on |
 //!
 //! common: `u64 tree`, `u64 pointer to this transaction's previous record` (0 = none). Flag 1 of these: done (undone by rollback,
 //! or dealt with by purge); it makes repeating harmless. Kinds are an append-only list.
@@ -48,6 +51,12 @@ pub(crate) const INDEX_DELETE: u8 = 5;
 pub(crate) const INDEX_REVIVE: u8 = 6;
 pub(crate) const CREATE_TREE: u8 = 7;
 pub(crate) const DROP_TREE: u8 = 8;
+pub(crate) const CONTINUE: u8 = 9;
+pub(crate) const CHAIN: u8 = 10;
+pub(crate) const ROW_DELETE: u8 = 11;
+
+/// Offset of the ended chain's page in a row modify or delete record: purge moves it along while it frees the chain.
+pub(crate) const ENDED_CHAIN_AT: usize = 37;
 
 /// Where an undo record lies.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -81,8 +90,11 @@ impl UndoPtr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body<'a> {
     Begin { trx: TrxId },
+    Continue { trx: TrxId },
     RowInsert { key: &'a [u8] },
     RowModify { older: OlderRow, ended_chain: PageNo, key: &'a [u8], diff: &'a [u8] },
+    RowDelete { older: OlderRow, ended_chain: PageNo, key: &'a [u8] },
+    Chain { first: PageNo, pages: u16 },
     IndexInsert { key: &'a [u8] },
     IndexDelete { key: &'a [u8] },
     IndexRevive { key: &'a [u8], carried: &'a [u8] },
@@ -112,7 +124,7 @@ pub(crate) struct Record<'a> {
 
 impl Record<'_> {
     pub(crate) fn is_done(&self) -> bool {
-        self.flags & DONE != 0 && self.kind != BEGIN
+        self.flags & DONE != 0 && self.kind != BEGIN && self.kind != CONTINUE
     }
 }
 
@@ -120,8 +132,11 @@ impl Body<'_> {
     pub(crate) fn kind(&self) -> u8 {
         match self {
             Body::Begin { .. } => BEGIN,
+            Body::Continue { .. } => CONTINUE,
             Body::RowInsert { .. } => ROW_INSERT,
             Body::RowModify { .. } => ROW_MODIFY,
+            Body::RowDelete { .. } => ROW_DELETE,
+            Body::Chain { .. } => CHAIN,
             Body::IndexInsert { .. } => INDEX_INSERT,
             Body::IndexDelete { .. } => INDEX_DELETE,
             Body::IndexRevive { .. } => INDEX_REVIVE,
@@ -135,16 +150,21 @@ impl Body<'_> {
         let start = out.len();
         let mut w = Writer::new(out);
         w.u16(0).u8(self.kind()).u8(0);
-        if !matches!(self, Body::Begin { .. }) {
+        if !matches!(self, Body::Begin { .. } | Body::Continue { .. }) {
             w.u64(tree.0).u64(prev.0);
         }
         match *self {
-            Body::Begin { trx } => drop(w.u64(trx.0)),
+            Body::Begin { trx } | Body::Continue { trx } => drop(w.u64(trx.0)),
             Body::RowInsert { key } | Body::IndexInsert { key } | Body::IndexDelete { key } => drop(w.bytes(key)),
             Body::RowModify { older, ended_chain, key, diff } => {
                 w.u64(older.writer.0).u64(older.undo.0).u8(older.flags.0).u64(ended_chain.0);
                 w.u16(key.len() as u16).bytes(key).bytes(diff);
             }
+            Body::RowDelete { older, ended_chain, key } => {
+                w.u64(older.writer.0).u64(older.undo.0).u8(older.flags.0).u64(ended_chain.0);
+                w.u16(key.len() as u16).bytes(key);
+            }
+            Body::Chain { first, pages } => drop(w.u64(first.0).u16(pages)),
             Body::IndexRevive { key, carried } => drop(w.u16(key.len() as u16).bytes(key).bytes(carried)),
             Body::CreateTree { kind } | Body::DropTree { kind } => drop(w.u8(kind)),
         }
@@ -154,36 +174,45 @@ impl Body<'_> {
     }
 }
 
-/// Decodes the record at `offset` of a page's private copy, cut at its free offset; `None` where there are no more.
-pub(crate) fn decode(page: &[u8], offset: usize) -> Result<Option<Record<'_>>, DecodeError> {
-    let Some(bytes) = page.get(offset..).filter(|b| b.len() >= 2 && offset >= FIRST) else {
-        return Ok(None);
-    };
+/// Decodes the record at `offset` of a private copy of a page that ends at the page's free offset; `None` where there are no
+/// more.
+pub(crate) fn decode_at(page: &[u8], offset: usize) -> Result<Option<Record<'_>>, DecodeError> {
+    match page.get(offset..) {
+        Some(bytes) if !bytes.is_empty() => decode(bytes).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Decodes the record at the beginning of `bytes`.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, DecodeError> {
     let mut r = Reader::new(bytes);
     let len = usize::from(r.u16()?);
-    if len == 0 {
-        return Ok(None);
-    }
     if len < 4 || len > bytes.len() {
         return Err(r.invalid("undo record length"));
     }
     let mut r = Reader::new(&bytes[..len]);
     r.u16()?;
     let (kind, flags) = (r.u8()?, r.u8()?);
-    if kind == BEGIN {
-        let body = Body::Begin { trx: TrxId(r.u64()?) };
-        return Ok(Some(Record { len, kind, flags, tree: TreeId(0), prev: UndoPtr::NONE, body }));
+    if kind == BEGIN || kind == CONTINUE {
+        let trx = TrxId(r.u64()?);
+        let body = if kind == BEGIN { Body::Begin { trx } } else { Body::Continue { trx } };
+        return Ok(Record { len, kind, flags, tree: TreeId(0), prev: UndoPtr::NONE, body });
     }
     let (tree, prev) = (TreeId(r.u64()?), UndoPtr(r.u64()?));
     let body = match kind {
         ROW_INSERT => Body::RowInsert { key: r.rest() },
-        ROW_MODIFY => {
+        ROW_MODIFY | ROW_DELETE => {
             let (writer, undo) = (TrxId(r.u64()?), UndoPtr(r.u64()?));
             let older = OlderRow { writer, undo, flags: RowFlags(r.u8()?) };
             let ended_chain = PageNo(r.u64()?);
             let key_len = usize::from(r.u16()?);
-            Body::RowModify { older, ended_chain, key: r.bytes(key_len)?, diff: r.rest() }
+            let key = r.bytes(key_len)?;
+            match kind {
+                ROW_MODIFY => Body::RowModify { older, ended_chain, key, diff: r.rest() },
+                _ => Body::RowDelete { older, ended_chain, key },
+            }
         }
+        CHAIN => Body::Chain { first: PageNo(r.u64()?), pages: r.u16()? },
         INDEX_INSERT => Body::IndexInsert { key: r.rest() },
         INDEX_DELETE => Body::IndexDelete { key: r.rest() },
         INDEX_REVIVE => {
@@ -194,7 +223,7 @@ pub(crate) fn decode(page: &[u8], offset: usize) -> Result<Option<Record<'_>>, D
         DROP_TREE => Body::DropTree { kind: r.u8()? },
         _ => return Err(r.invalid("undo record kind")),
     };
-    Ok(Some(Record { len, kind, flags, tree, prev, body }))
+    Ok(Record { len, kind, flags, tree, prev, body })
 }
 
 #[cfg(test)]
@@ -207,11 +236,14 @@ mod tests {
             Body::Begin { trx: TrxId(7) },
             Body::RowInsert { key: b"key" },
             Body::RowModify { older, ended_chain: PageNo(8), key: b"key", diff: b"diff" },
+            Body::RowDelete { older, ended_chain: PageNo(0), key: b"key" },
+            Body::Chain { first: PageNo(5), pages: 3 },
             Body::IndexInsert { key: b"abc12345678" },
             Body::IndexDelete { key: b"abc12345678" },
             Body::IndexRevive { key: b"abc12345678", carried: b"c" },
             Body::CreateTree { kind: 1 },
             Body::DropTree { kind: 0 },
+            Body::Continue { trx: TrxId(8) },
         ]
     }
 
@@ -222,14 +254,22 @@ mod tests {
     }
 
     #[test]
+    fn ended_chain_is_where_it_is_said_to_be() {
+        let older = OlderRow { writer: TrxId(1), undo: UndoPtr(2), flags: RowFlags(3) };
+        let mut out = Vec::new();
+        Body::RowDelete { older, ended_chain: PageNo(0x1122), key: b"k" }.encode(TreeId(4), UndoPtr(5), &mut out);
+        assert_eq!(out[ENDED_CHAIN_AT..ENDED_CHAIN_AT + 8], 0x1122u64.to_le_bytes());
+    }
+
+    #[test]
     fn records_round_trip_and_are_walked() {
         let mut page = vec![0; FIRST];
         for body in samples() {
             body.encode(TreeId(5), UndoPtr(1234), &mut page);
         }
         let (mut at, mut seen) = (FIRST, Vec::new());
-        while let Some(r) = decode(&page, at).unwrap() {
-            assert!(r.kind == BEGIN || (r.tree, r.prev) == (TreeId(5), UndoPtr(1234)));
+        while let Some(r) = decode_at(&page, at).unwrap() {
+            assert!(r.kind == BEGIN || r.kind == CONTINUE || (r.tree, r.prev) == (TreeId(5), UndoPtr(1234)));
             assert_eq!(r.kind, r.body.kind());
             seen.push(r.body);
             at += r.len;
@@ -248,12 +288,11 @@ mod tests {
                 let mut bad = page.clone();
                 bad[i] = v;
                 let mut at = FIRST;
-                while let Ok(Some(r)) = decode(&bad, at) {
+                while let Ok(Some(r)) = decode_at(&bad, at) {
                     at += r.len;
                 }
             }
         }
-        assert!(decode(&page, PAGE_SIZE - 1).unwrap().is_none());
-        assert!(decode(&page, 70_000).unwrap().is_none());
+        assert!(decode_at(&page, 70_000).unwrap().is_none());
     }
 }

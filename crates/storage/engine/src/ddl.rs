@@ -1,0 +1,67 @@
+//! Creating and dropping trees inside transactions.
+
+use gannet_base::sync::atomic::Ordering::*;
+use gannet_btree::Tree;
+use gannet_buffer::Stop;
+
+use crate::undo::record::Body;
+use crate::{EngineError, Result, TreeHandle, TreeKind, Txn};
+
+impl Txn {
+    fn check_ddl(&mut self) -> Result<()> {
+        self.check_active()?;
+        if self.options.read_only {
+            return Err(EngineError::ReadOnly);
+        }
+        self.start_writing()
+    }
+
+    pub(crate) fn make_tree(&mut self, kind: TreeKind) -> Result<TreeHandle> {
+        self.check_ddl()?;
+        let store = &*self.engine.store;
+        let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else { return Err(EngineError::NotActive) };
+        let id = loop {
+            let made = store.pool.run(|| {
+                let mut mtr = store.pool.mtr()?;
+                let page = mtr.latch(w.tail.page)?;
+                let root = store.pool.reserve_tree()?;
+                let body = Body::CreateTree { kind: kind.code() };
+                let Some(at) = w.stage(root.owner(), &body, staged) else { return Ok(None) };
+                let id = Tree::create_in(&mut mtr, root);
+                w.append(&mut mtr, page, staged, at);
+                mtr.commit();
+                Ok(Some(id))
+            })?;
+            match made {
+                Some(id) => break id,
+                None => w.extend(store)?,
+            }
+        };
+        // A crash before the table has the tree: its rollback frees it all the same.
+        Ok(TreeHandle { shared: store.trees.insert(id, kind)? })
+    }
+
+    pub(crate) fn end_tree(&mut self, tree: &TreeHandle) -> Result<()> {
+        self.check_ddl()?;
+        tree.check(tree.kind())?;
+        let store = &*self.engine.store;
+        let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else { return Err(EngineError::NotActive) };
+        loop {
+            let body = Body::DropTree { kind: tree.kind().code() };
+            let Some(at) = w.stage(tree.id(), &body, staged) else {
+                w.extend(store)?;
+                continue;
+            };
+            store.pool.run(|| {
+                let mut mtr = store.pool.mtr()?;
+                let page = mtr.latch(w.tail.page)?;
+                w.append(&mut mtr, page, staged, at);
+                mtr.commit();
+                Ok::<(), Stop>(())
+            })?;
+            break;
+        }
+        tree.shared.gone.store(true, Release);
+        Ok(())
+    }
+}

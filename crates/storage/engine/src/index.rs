@@ -1,0 +1,473 @@
+//! Changes of index trees.
+//!
+//! An entry's key in the tree is the caller's key and the inserting transaction's id (8 bytes, big-endian). Its value is the deleting
+//! transaction's id (`u64`, 0 = none), then the carried bytes. Locks name the caller's key.
+
+use gannet_base::{Lsn, TrxId};
+use gannet_buffer::{Mtr, PageRef, Stop};
+use gannet_lock::{LockOwner, Mode};
+use gannet_page::{Node, PageOp};
+use gannet_runtime::now_ns;
+
+use crate::range::successor;
+use crate::rows::Scratch;
+use crate::store::{Store, Whose};
+use crate::trees::TreeShared;
+use crate::txn::LockWait;
+use crate::undo::record::Body;
+use crate::undo::stream::corrupt;
+use crate::writer::Writer;
+use crate::{EngineError, IndexInsert, LockMode, Result, TreeHandle, TreeKind, Txn};
+
+/// Bytes of the inserting transaction's id at the end of a key.
+pub(crate) const STAMP: usize = 8;
+/// Bytes of the deleting transaction's id at the beginning of a value.
+pub(crate) const DELETER: usize = 8;
+
+/// Splits a key in the tree into the caller's key and the inserter.
+#[inline]
+pub(crate) fn split_key(key: &[u8]) -> Option<(&[u8], TrxId)> {
+    let (name, stamp) = key.split_last_chunk::<STAMP>()?;
+    Some((name, TrxId(u64::from_be_bytes(*stamp))))
+}
+
+/// Splits an entry's value into deleter and carried bytes.
+#[inline]
+pub(crate) fn split_value(value: &[u8]) -> Option<(TrxId, &[u8])> {
+    let (deleter, carried) = value.split_first_chunk::<DELETER>()?;
+    Some((TrxId(u64::from_le_bytes(*deleter)), carried))
+}
+
+pub(crate) fn bad_entry(tree: &TreeShared) -> EngineError {
+    corrupt(tree.id.root(), "entry of an index tree cannot be decoded")
+}
+
+/// What an entry is to one transaction that wants the newest state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EntryState {
+    /// Deleted, and nothing will bring it back (or deleted by this transaction itself).
+    Dead,
+    /// There, inserted by this transaction or committed at the LSN given.
+    Live(Lsn),
+    /// Depends on how this transaction ends.
+    Undecided(TrxId),
+}
+
+pub(crate) fn entry_state(store: &Store, own: TrxId, inserter: TrxId, deleter: TrxId) -> EntryState {
+    match store.whose(own, inserter) {
+        Whose::Active(trx) => EntryState::Undecided(trx),
+        Whose::Own if deleter.is_zero() => EntryState::Live(Lsn::ZERO),
+        Whose::Committed(lsn) if deleter.is_zero() => EntryState::Live(lsn),
+        _ => match store.whose(own, deleter) {
+            Whose::Active(trx) => EntryState::Undecided(trx),
+            _ => EntryState::Dead,
+        },
+    }
+}
+
+enum Step {
+    Done,
+    /// This transaction must end first.
+    Writer(TrxId),
+    /// Another's explicit lock on the key (or unique prefix) must go first.
+    Record,
+    Gap,
+    Extend,
+    /// A live entry with the same unique prefix.
+    Duplicate { existing: Vec<u8>, carried: Vec<u8> },
+    /// Entries with the prefix may lie in other leaves too: look for them with the prefix locked.
+    Wide,
+    /// No such entry in this leaf.
+    NotHere,
+    /// An entry with this key and stamp is there and not deleted.
+    Twice,
+}
+
+struct Attempt<'a> {
+    store: &'a Store,
+    tree: &'a TreeShared,
+    owner: &'a LockOwner,
+    writer: &'a mut Writer,
+    scratch: &'a mut Scratch,
+    /// The caller's key.
+    name: &'a [u8],
+}
+
+impl Attempt<'_> {
+    fn insert(&mut self, carried: &[u8], unique: Option<Unique>) -> std::result::Result<Step, Stop> {
+        let w = &mut *self.writer;
+        let key = &mut self.scratch.key;
+        key.clear();
+        key.extend_from_slice(self.name);
+        key.extend_from_slice(&w.id.0.to_be_bytes());
+        let mut mtr = self.store.pool.mtr()?;
+        let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, DELETER + carried.len())?;
+        let locks = &self.tree.locks;
+        if let Some(unique) = unique {
+            let prefix = &self.name[..unique.prefix_len];
+            if !locks.no_records() && locks.record_blocked(self.owner, prefix, Mode::Exclusive) {
+                return Ok(Step::Record);
+            }
+            if !unique.checked
+                && let Some(step) = check_unique(self.store, w.id, &mtr, leaf.page(), prefix)?
+            {
+                return Ok(step);
+            }
+        }
+        if !locks.no_records() && locks.record_blocked(self.owner, self.name, Mode::Exclusive) {
+            return Ok(Step::Record);
+        }
+        if !locks.no_gaps() && locks.insert_blocked(self.owner, self.name) {
+            return Ok(Step::Gap);
+        }
+        let value = &mut self.scratch.value;
+        value.clear();
+        value.extend_from_slice(&[0; DELETER]);
+        value.extend_from_slice(carried);
+        if leaf.found() {
+            // This transaction inserted the entry and deleted it again: it is revived.
+            let Some((deleter, before)) = split_value(leaf.value(&mtr)) else { return Ok(Step::NotHere) };
+            if deleter != w.id {
+                return Ok(Step::Twice);
+            }
+            let body = Body::IndexRevive { key, carried: before };
+            let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
+            let page = mtr.latch(w.tail.page)?;
+            leaf.replace(&mut mtr, value);
+            w.append(&mut mtr, page, &self.scratch.staged, at);
+        } else {
+            let body = Body::IndexInsert { key };
+            let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
+            let page = mtr.latch(w.tail.page)?;
+            leaf.insert(&mut mtr, key, value);
+            w.append(&mut mtr, page, &self.scratch.staged, at);
+        }
+        mtr.commit();
+        self.tree.count_rows(1);
+        Ok(Step::Done)
+    }
+
+    /// Ends the live entry. `stamp`: looked for at this very key; else in the leaf where the newest would be.
+    fn delete(&mut self, stamp: Option<TrxId>) -> std::result::Result<Step, Stop> {
+        let w = &mut *self.writer;
+        let mut key = std::mem::take(&mut self.scratch.key);
+        key.clear();
+        key.extend_from_slice(self.name);
+        key.extend_from_slice(&stamp.unwrap_or(TrxId::MAX).0.to_be_bytes());
+        let step = (|| {
+            let mut mtr = self.store.pool.mtr()?;
+            let leaf = self.tree.tree.leaf_for_write(&mut mtr, &key, 0)?;
+            let found = find_live(self.store, w.id, &mtr, leaf.page(), &key, self.name.len());
+            let pos = match found {
+                Found::At(pos) => pos,
+                Found::Undecided(trx) => return Ok(Step::Writer(trx)),
+                Found::No => return Ok(Step::NotHere),
+            };
+            let locks = &self.tree.locks;
+            let node = Node(mtr.page(leaf.page()));
+            self.scratch.value.clear();
+            node.key_to(pos, &mut self.scratch.value);
+            let entry_key = &self.scratch.value;
+            let own = split_key(entry_key).is_some_and(|(_, inserter)| inserter == w.id);
+            if !own && !locks.no_records() && locks.record_blocked(self.owner, self.name, Mode::Exclusive) {
+                return Ok(Step::Record);
+            }
+            let body = Body::IndexDelete { key: entry_key };
+            let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
+            let page = mtr.latch(w.tail.page)?;
+            let bytes = &w.id.0.to_le_bytes();
+            mtr.apply(leaf.page(), &PageOp::Splice { pos: pos as u16, at: 0, cut: DELETER as u16, bytes });
+            w.append(&mut mtr, page, &self.scratch.staged, at);
+            mtr.commit();
+            self.tree.count_rows(-1);
+            Ok(Step::Done)
+        })();
+        self.scratch.key = key;
+        step
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Unique {
+    prefix_len: usize,
+    /// The prefix is locked by this transaction, and no live entry was found with it since.
+    checked: bool,
+}
+
+enum Found {
+    At(usize),
+    Undecided(TrxId),
+    No,
+}
+
+/// The live entry among those at and below `key` in the leaf that have the same name.
+fn find_live(store: &Store, own: TrxId, mtr: &Mtr<'_>, page: PageRef, key: &[u8], name_len: usize) -> Found {
+    let node = Node(mtr.page(page));
+    let (pos, found) = node.search(key);
+    let mut entry = Vec::with_capacity(key.len());
+    let mut undecided = None;
+    for pos in (0..pos + found as usize).rev() {
+        entry.clear();
+        node.key_to(pos, &mut entry);
+        if entry.len() != key.len() || entry[..name_len] != key[..name_len] {
+            break;
+        }
+        let (Some((_, inserter)), Some((deleter, _))) = (split_key(&entry), split_value(node.value_bytes(pos))) else {
+            break;
+        };
+        match entry_state(store, own, inserter, deleter) {
+            EntryState::Live(_) => return Found::At(pos),
+            EntryState::Undecided(trx) => undecided = Some(trx),
+            EntryState::Dead => {}
+        }
+    }
+    undecided.map_or(Found::No, Found::Undecided)
+}
+
+/// Looks at all entries with the prefix in the latched leaf. `None`: none is live or may become so.
+fn check_unique(
+    store: &Store,
+    own: TrxId,
+    mtr: &Mtr<'_>,
+    page: PageRef,
+    prefix: &[u8],
+) -> std::result::Result<Option<Step>, Stop> {
+    let node = Node(mtr.page(page));
+    let (first, _) = node.search(prefix);
+    let mut entry = Vec::new();
+    let mut pos = first;
+    let mut undecided = None;
+    while pos < node.count() {
+        entry.clear();
+        node.key_to(pos, &mut entry);
+        if !entry.starts_with(prefix) {
+            break;
+        }
+        let value = node.value_bytes(pos);
+        let (Some((name, inserter)), Some((deleter, carried))) = (split_key(&entry), split_value(value)) else {
+            let no = mtr.page_no(page);
+            return Err(gannet_buffer::Error::page(no, Lsn::ZERO, "entry of an index tree cannot be decoded").into());
+        };
+        match entry_state(store, own, inserter, deleter) {
+            EntryState::Live(_) => {
+                return Ok(Some(Step::Duplicate { existing: name.to_vec(), carried: carried.to_vec() }));
+            }
+            EntryState::Undecided(trx) => undecided = Some(trx),
+            EntryState::Dead => {}
+        }
+        pos += 1;
+    }
+    if let Some(trx) = undecided {
+        return Ok(Some(Step::Writer(trx)));
+    }
+    // The neighbours may have more of them, unless something else lies between.
+    Ok((first == 0 || pos == node.count()).then_some(Step::Wide))
+}
+
+impl Txn {
+    fn check_entry(&mut self, tree: &TreeHandle, key: &[u8], carried: &[u8]) -> Result<()> {
+        self.check_active()?;
+        if self.options.read_only {
+            return Err(EngineError::ReadOnly);
+        }
+        tree.check(TreeKind::Index)?;
+        if key.len() + STAMP > TreeHandle::MAX_KEY_BYTES
+            || key.len() + carried.len() > TreeHandle::MAX_INDEX_ENTRY_BYTES
+        {
+            return Err(EngineError::KeyTooLong { bytes: key.len() + carried.len() });
+        }
+        self.start_writing()
+    }
+
+    fn attempt_entry(
+        &mut self,
+        tree: &TreeHandle,
+        name: &[u8],
+        run: impl Fn(&mut Attempt<'_>) -> std::result::Result<Step, Stop>,
+    ) -> Result<Step> {
+        let store = &*self.engine.store;
+        let Some(writer) = self.writer.as_mut() else { return Err(EngineError::NotActive) };
+        let (owner, scratch) = (&self.owner, &mut self.scratch);
+        let mut attempt = Attempt { store, tree: &tree.shared, owner, writer, scratch, name };
+        Ok(store.pool.run(|| run(&mut attempt))?)
+    }
+
+    pub(crate) fn insert_entry(&mut self, tree: &TreeHandle, key: &[u8], carried: &[u8]) -> Result<()> {
+        self.check_entry(tree, key, carried)?;
+        let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let result = loop {
+            let step = match self.attempt_entry(tree, key, |a| a.insert(carried, None)) {
+                Ok(step) => step,
+                Err(e) => break Err(e),
+            };
+            let waited = match step {
+                Step::Done => break Ok(()),
+                Step::Extend => self.extend_undo(),
+                Step::Record => self.wait_for_record(tree, key, &mut wait),
+                Step::Gap => self.wait_for_gap(tree, key, &mut wait),
+                _ => Err(corrupt(tree.id().root(), "index entry is inserted twice")),
+            };
+            if let Err(e) = waited {
+                break Err(e);
+            }
+        };
+        result.map_err(|e| {
+            self.leave_queue(tree, key, &mut wait);
+            self.failed(e)
+        })
+    }
+
+    pub(crate) fn delete_entry(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<()> {
+        self.check_entry(tree, key, &[])?;
+        let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let result = self.delete_entry_waiting(tree, key, &mut wait);
+        result.map_err(|e| {
+            self.leave_queue(tree, key, &mut wait);
+            self.failed(e)
+        })
+    }
+
+    fn delete_entry_waiting(&mut self, tree: &TreeHandle, key: &[u8], wait: &mut LockWait) -> Result<()> {
+        let mut stamp = None;
+        loop {
+            match self.attempt_entry(tree, key, |a| a.delete(stamp))? {
+                Step::Done => return Ok(()),
+                Step::Extend => self.extend_undo()?,
+                Step::Record => self.wait_for_record(tree, key, wait)?,
+                Step::Writer(trx) => {
+                    stamp = None;
+                    self.wait_for_writer(tree, key, trx, wait)?;
+                }
+                _ => match self.find_entry(tree, key)? {
+                    // Versions of the entry lie in more than one leaf.
+                    Some(found) if stamp != Some(found) => stamp = Some(found),
+                    _ => return Err(corrupt(tree.id().root(), "index has no live entry for a row")),
+                },
+            }
+        }
+    }
+
+    /// Inserter of the entry with this key that is live, or may be.
+    fn find_entry(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<Option<TrxId>> {
+        let mut cursor = tree.shared.tree.cursor();
+        let mut end = Vec::new();
+        let bounded = successor(key, &mut end);
+        cursor.set_range(Some(key), bounded.then_some(&end[..]));
+        while cursor.next()? {
+            let (name, inserter) = split_key(cursor.key()).ok_or_else(|| bad_entry(&tree.shared))?;
+            let (deleter, _) = split_value(cursor.value()).ok_or_else(|| bad_entry(&tree.shared))?;
+            if name == key && entry_state(self.store(), self.own_id(), inserter, deleter) != EntryState::Dead {
+                return Ok(Some(inserter));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn insert_unique_entry(
+        &mut self,
+        tree: &TreeHandle,
+        prefix_len: usize,
+        key: &[u8],
+        carried: &[u8],
+        dup: LockMode,
+    ) -> Result<IndexInsert> {
+        let prefix = key.get(..prefix_len).ok_or(EngineError::KeyTooLong { bytes: prefix_len })?;
+        self.check_entry(tree, key, carried)?;
+        let mut on_prefix = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let mut on_key = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let result = self.insert_unique_waiting(tree, key, prefix, carried, dup, &mut on_prefix, &mut on_key);
+        match result {
+            Ok(IndexInsert::Inserted) => Ok(IndexInsert::Inserted),
+            other => {
+                self.leave_queue(tree, prefix, &mut on_prefix);
+                self.leave_queue(tree, key, &mut on_key);
+                other.map_err(|e| self.failed(e))
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the public call's arguments and two waits")]
+    fn insert_unique_waiting(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        prefix: &[u8],
+        carried: &[u8],
+        dup: LockMode,
+        on_prefix: &mut LockWait,
+        on_key: &mut LockWait,
+    ) -> Result<IndexInsert> {
+        let mut unique = Unique { prefix_len: prefix.len(), checked: false };
+        let mut locked: Option<Vec<u8>> = None;
+        loop {
+            let step = self.attempt_entry(tree, key, |a| a.insert(carried, Some(unique)))?;
+            unique.checked = false;
+            let step = match step {
+                // With the prefix locked nobody else inserts such an entry: what a scan does not find is not there.
+                Step::Wide => {
+                    self.wait_for_prefix(tree, prefix, on_prefix)?;
+                    match self.look_wide(tree, prefix)? {
+                        None => {
+                            unique.checked = true;
+                            continue;
+                        }
+                        Some(step) => step,
+                    }
+                }
+                step => step,
+            };
+            match step {
+                Step::Done => return Ok(IndexInsert::Inserted),
+                Step::Extend => self.extend_undo()?,
+                Step::Writer(trx) => self.wait_for_writer(tree, prefix, trx, on_prefix)?,
+                Step::Record => {
+                    let owner_blocked = tree.shared.locks.record_blocked(&self.owner, prefix, Mode::Exclusive);
+                    match owner_blocked {
+                        true => self.wait_for_record(tree, prefix, on_prefix)?,
+                        false => self.wait_for_record(tree, key, on_key)?,
+                    }
+                }
+                Step::Gap => self.wait_for_gap(tree, key, on_key)?,
+                Step::Duplicate { existing, carried } => {
+                    if locked.as_ref() == Some(&existing) {
+                        return Ok(IndexInsert::Duplicate { existing, carried });
+                    }
+                    // Not while others queue behind the prefix: they are to find the duplicate too.
+                    self.leave_queue(tree, prefix, on_prefix);
+                    self.lock_key(tree, &existing, dup, on_key.left())?;
+                    locked = Some(existing);
+                }
+                _ => return Err(corrupt(tree.id().root(), "index entry is inserted twice")),
+            }
+        }
+    }
+
+    /// Has the prefix locked exclusively on return.
+    fn wait_for_prefix(&mut self, tree: &TreeHandle, prefix: &[u8], wait: &mut LockWait) -> Result<()> {
+        match self.owner.holds_record(&tree.shared.locks, prefix, Mode::Exclusive) {
+            true => Ok(()),
+            false => self.wait_for_record(tree, prefix, wait),
+        }
+    }
+
+    /// Looks at all entries with the prefix, in however many leaves.
+    fn look_wide(&mut self, tree: &TreeHandle, prefix: &[u8]) -> Result<Option<Step>> {
+        let mut cursor = tree.shared.tree.cursor();
+        let mut end = Vec::new();
+        let bounded = successor(prefix, &mut end);
+        cursor.set_range(Some(prefix), bounded.then_some(&end[..]));
+        let mut undecided = None;
+        while cursor.next()? {
+            let (name, inserter) = split_key(cursor.key()).ok_or_else(|| bad_entry(&tree.shared))?;
+            let (deleter, carried) = split_value(cursor.value()).ok_or_else(|| bad_entry(&tree.shared))?;
+            match entry_state(self.store(), self.own_id(), inserter, deleter) {
+                EntryState::Live(_) => {
+                    return Ok(Some(Step::Duplicate { existing: name.to_vec(), carried: carried.to_vec() }));
+                }
+                EntryState::Undecided(trx) => undecided = Some(trx),
+                EntryState::Dead => {}
+            }
+        }
+        Ok(undecided.map(Step::Writer))
+    }
+}

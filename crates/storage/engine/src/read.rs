@@ -1,0 +1,278 @@
+//! Reading single rows: snapshots, versions, locking reads.
+
+use gannet_base::{Lsn, TrxId};
+use gannet_lock::{Cut, Mode, Wait};
+use gannet_runtime::now_ns;
+use gannet_telemetry::{Counter, count};
+
+use crate::row::{CHAIN_REF, ROW_HEADER, RowHeader, chain_of};
+use crate::store::{Store, Whose};
+use crate::trees::TreeShared;
+use crate::txn::LockWait;
+use crate::undo::record::{self, Body, ROW_INSERT};
+use crate::undo::stream::{corrupt, read_record};
+use crate::undo::diff;
+use crate::{
+    EngineError, Isolation, LockMode, ReadMode, Result, RowBuf, TreeHandle, TreeKind, Txn, WaitPolicy,
+};
+
+/// Outcome of [`Txn::get`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Read {
+    /// The row is in the buffer.
+    Found,
+    /// No such row in the version asked for.
+    Missing,
+    /// Locked by another transaction, under SKIP LOCKED.
+    Skipped,
+}
+
+pub(crate) fn no_header(tree: &TreeShared) -> EngineError {
+    corrupt(tree.id.root(), "entry of a row tree has no header")
+}
+
+/// Turns an entry into the version that `own` sees at `at`; false when that is none. The entry keeps its form as in the leaf.
+#[inline]
+pub(crate) fn visible_version(
+    store: &Store,
+    tree: &TreeShared,
+    own: TrxId,
+    at: Lsn,
+    entry: &mut Vec<u8>,
+) -> Result<bool> {
+    loop {
+        let h = RowHeader::decode(entry).ok_or_else(|| no_header(tree))?;
+        if h.writer == own || store.trx.visible(h.writer, at) {
+            return Ok(!h.flags.deleted());
+        }
+        if h.undo.kind() == ROW_INSERT {
+            return Ok(false);
+        }
+        older_version(store, tree, h, entry)?;
+    }
+}
+
+/// Replaces an entry by the version before it.
+#[cold]
+fn older_version(store: &Store, tree: &TreeShared, h: RowHeader, entry: &mut Vec<u8>) -> Result<()> {
+    count(Counter::VersionsRead);
+    let bad = |what| corrupt(h.undo.page(), what);
+    let mut bytes = Vec::new();
+    read_record(&store.pool, h.undo, &mut bytes)?;
+    let record = record::decode(&bytes).map_err(|_| bad("undo record cannot be decoded"))?;
+    if record.tree != tree.id || record.kind != h.undo.kind() {
+        return Err(bad("undo record belongs to something else"));
+    }
+    let (older, diff) = match record.body {
+        Body::RowModify { older, diff, .. } => (older, diff),
+        Body::RowDelete { older, .. } => (older, &[][..]),
+        _ => return Err(bad("undo record of a row is of another kind")),
+    };
+    let header = RowHeader { writer: older.writer, undo: older.undo, flags: older.flags };
+    let mut made = Vec::with_capacity(entry.len() + diff.len());
+    made.extend_from_slice(&header.encode());
+    diff::apply(&entry[ROW_HEADER..], diff, &mut made).map_err(|_| bad("undo record does not fit the row"))?;
+    *entry = made;
+    Ok(())
+}
+
+/// Fetches the tail of a long row into its entry, in place of the reference to it.
+#[inline]
+pub(crate) fn complete(tree: &TreeShared, entry: &mut Vec<u8>) -> Result<()> {
+    match chain_of(entry) {
+        None => Ok(()),
+        Some((first, len)) => {
+            entry.drain(ROW_HEADER..ROW_HEADER + CHAIN_REF);
+            let want = entry.len() + len;
+            tree.tree.read_chain(first, len, entry)?;
+            if entry.len() == want { Ok(()) } else { Err(corrupt(first, "overflow chain is too short")) }
+        }
+    }
+}
+
+impl Txn {
+    /// The mode a read is done with at this transaction's level.
+    pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
+        match (mode, self.options.isolation) {
+            (ReadMode::Snapshot, Isolation::Serializable) if !self.options.autocommit => ReadMode::FOR_SHARE,
+            (ReadMode::Snapshot, Isolation::ReadUncommitted) => ReadMode::Newest,
+            (mode, _) => mode,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get_row(&mut self, tree: &TreeHandle, key: &[u8], mode: ReadMode, row: &mut RowBuf) -> Result<Read> {
+        self.check_active()?;
+        tree.check(TreeKind::Row)?;
+        let read = match self.effective(mode) {
+            ReadMode::Snapshot => self.get_visible(tree, key, row),
+            ReadMode::Newest => self.get_newest(tree, key, row),
+            ReadMode::Locking { mode, wait } => self.get_locking(tree, key, mode, wait, row),
+        };
+        match read {
+            Ok(Read::Found) => count(Counter::InnodbRowsRead),
+            _ => row.entry.clear(),
+        }
+        read
+    }
+
+    #[inline]
+    fn get_visible(&mut self, tree: &TreeHandle, key: &[u8], row: &mut RowBuf) -> Result<Read> {
+        let at = self.view();
+        let (store, tree) = (&*self.engine.store, &*tree.shared);
+        row.entry.clear();
+        if !tree.tree.lookup(key, &mut row.entry)? {
+            return Ok(Read::Missing);
+        }
+        if !visible_version(store, tree, self.own_id(), at, &mut row.entry)? {
+            return Ok(Read::Missing);
+        }
+        complete(tree, &mut row.entry)?;
+        Ok(Read::Found)
+    }
+
+    /// The newest version as it stands. A long row's chain may go while it is read: then the entry has changed too.
+    pub(crate) fn get_newest(&mut self, tree: &TreeHandle, key: &[u8], row: &mut RowBuf) -> Result<Read> {
+        let tree = &*tree.shared;
+        loop {
+            row.entry.clear();
+            if !tree.tree.lookup(key, &mut row.entry)? {
+                return Ok(Read::Missing);
+            }
+            let h = RowHeader::decode(&row.entry).ok_or_else(|| no_header(tree))?;
+            if h.flags.deleted() {
+                return Ok(Read::Missing);
+            }
+            if !h.flags.overflow() {
+                return Ok(Read::Found);
+            }
+            let complete = complete(tree, &mut row.entry);
+            let mut again = Vec::new();
+            if tree.tree.lookup(key, &mut again)? && RowHeader::decode(&again) == Some(h) {
+                return complete.map(|()| Read::Found);
+            }
+        }
+    }
+
+    fn get_locking(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        mode: LockMode,
+        policy: WaitPolicy,
+        row: &mut RowBuf,
+    ) -> Result<Read> {
+        self.fresh_lock = false;
+        let mut fresh = false;
+        let result = self.lock_and_read(tree, key, mode, policy, row, &mut fresh);
+        match result {
+            Ok(Read::Found) => self.fresh_lock = fresh,
+            _ if fresh => self.owner.unlock_record(&tree.shared.locks, key),
+            _ => {}
+        }
+        match result {
+            Err(EngineError::NoWait) if policy == WaitPolicy::SkipLocked => Ok(Read::Skipped),
+            Err(e) => Err(self.failed(e)),
+            ok => ok,
+        }
+    }
+
+    /// `fresh` says on return whether a lock was taken on the key that was not held before.
+    fn lock_and_read(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        mode: LockMode,
+        policy: WaitPolicy,
+        row: &mut RowBuf,
+        fresh: &mut bool,
+    ) -> Result<Read> {
+        let wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let left = |wait: &LockWait| if policy == WaitPolicy::Wait { wait.left() } else { Wait::No };
+        let mut locked = false;
+        // Who has written nothing cannot meet an own version, which must not be locked: lock before the first look.
+        if self.writer.is_none() && policy == WaitPolicy::Wait {
+            locked = self.take_lock(tree, key, mode, left(&wait), fresh)?;
+        }
+        loop {
+            row.entry.clear();
+            let found = tree.shared.tree.lookup(key, &mut row.entry)?;
+            let header = match found {
+                true => Some(RowHeader::decode(&row.entry).ok_or_else(|| no_header(&tree.shared))?),
+                false => None,
+            };
+            let whose = header.map(|h| (h, self.store().whose(self.own_id(), h.writer)));
+            match whose {
+                Some((h, Whose::Own)) if h.flags.deleted() => return Ok(Read::Missing),
+                Some((_, Whose::Own)) => {
+                    complete(&tree.shared, &mut row.entry)?;
+                    return Ok(Read::Found);
+                }
+                Some((h, Whose::Committed(lsn))) if !h.flags.deleted() => {
+                    if !locked {
+                        locked = self.take_lock(tree, key, mode, left(&wait), fresh)?;
+                        continue; // the lock first, then the row
+                    }
+                    self.seen = self.seen.max(lsn);
+                    complete(&tree.shared, &mut row.entry)?;
+                    return Ok(Read::Found);
+                }
+                Some((_, Whose::Active(trx))) => {
+                    if !locked {
+                        locked = self.take_lock(tree, key, mode, left(&wait), fresh)?;
+                        continue;
+                    }
+                    self.wait_trx(trx, left(&wait))?;
+                }
+                Some((_, Whose::Committed(_))) | None => {
+                    if let Some((_, Whose::Committed(lsn))) = whose {
+                        self.seen = self.seen.max(lsn);
+                    }
+                    if std::mem::take(fresh) {
+                        self.owner.unlock_record(&tree.shared.locks, key);
+                        locked = false;
+                    }
+                    if self.options.isolation <= Isolation::ReadCommitted || self.lock_missing(tree, key)? {
+                        return Ok(Read::Missing);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_lock(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        mode: LockMode,
+        wait: Wait,
+        fresh: &mut bool,
+    ) -> Result<bool> {
+        let had = self.owner.holds_record(&tree.shared.locks, key, Mode::Shared);
+        self.lock_key(tree, key, mode, wait)?;
+        *fresh = !had;
+        Ok(true)
+    }
+
+    /// Locks the gap in which `key` is missing, from the entry below to the one above; false when the key is there now.
+    fn lock_missing(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
+        let mut cursor = tree.shared.tree.cursor();
+        cursor.set_range(None, Some(key));
+        let below = cursor.prev()?.then(|| cursor.key().to_vec());
+        cursor.set_range(Some(key), None);
+        let mut above = cursor.next()?;
+        if above && cursor.key() == key {
+            above = cursor.next()?;
+        }
+        let low = below.as_deref().map_or(Cut::Min, Cut::After);
+        let high = if above { Cut::Before(cursor.key()) } else { Cut::Max };
+        self.owner.lock_gap(&tree.shared.locks, low, high);
+        // An insert that did not see the gap lock is seen here.
+        let mut entry = Vec::new();
+        if !tree.shared.tree.lookup(key, &mut entry)? {
+            return Ok(true);
+        }
+        let h = RowHeader::decode(&entry).ok_or_else(|| no_header(&tree.shared))?;
+        Ok(h.flags.deleted() && matches!(self.store().whose(self.own_id(), h.writer), Whose::Committed(_)))
+    }
+}

@@ -1,0 +1,208 @@
+//! Undoing records, newest first. Each step changes the tree and marks its record as done in one mini-transaction, so that it
+//! can be repeated after a crash.
+
+use gannet_base::sync::Arc;
+use gannet_base::{PageNo, TrxId};
+use gannet_buffer::{Mtr, Stop};
+
+use crate::index::DELETER;
+use crate::row::{ROW_HEADER, RowHeader};
+use crate::rows::header_of;
+use crate::store::Store;
+use crate::trees::TreeShared;
+use crate::undo::diff;
+use crate::undo::record::{self, Body, DONE, UndoPtr};
+use crate::undo::stream::{corrupt, latch, read_record, set_flags};
+use crate::writer::Writer;
+use crate::{EngineError, Result};
+
+/// Undoes a transaction's records down to, not including, `stop`.
+pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr) -> Result<()> {
+    let mut bytes = Vec::new();
+    while w.last != stop && !w.last.is_none() {
+        let at = w.last;
+        read_record(&store.pool, at, &mut bytes)?;
+        let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
+        if !record.is_done() {
+            undo_one(store, w.id, at, &record)?;
+        }
+        w.last = record.prev;
+        w.records = w.records.saturating_sub(1);
+    }
+    Ok(())
+}
+
+fn undo_one(store: &Store, trx: TrxId, at: UndoPtr, record: &record::Record<'_>) -> Result<()> {
+    if let Body::CreateTree { .. } = record.body {
+        store.trees.remove(record.tree)?;
+        store.pool.free_tree(record.tree, |mtr| {
+            let page = latch(mtr, at)?;
+            set_flags(mtr, page, at, record.flags | DONE);
+            Ok(())
+        })?;
+        return Ok(());
+    }
+    let tree = store.trees.get(record.tree)?.ok_or(EngineError::NoSuchTree(record.tree))?;
+    let undo = Undo { store, tree: &tree, trx, at, flags: record.flags };
+    match record.body {
+        Body::RowInsert { key } => undo.row_insert(key),
+        Body::RowModify { older, key, diff, .. } => undo.row_change(key, older, Some(diff)),
+        Body::RowDelete { older, key, .. } => undo.row_change(key, older, None),
+        Body::IndexInsert { key } => undo.index_insert(key),
+        Body::IndexDelete { key } => undo.index_delete(key),
+        Body::IndexRevive { key, carried } => undo.index_revive(key, carried),
+        Body::Chain { first, pages } => undo.chain(first, pages),
+        Body::DropTree { .. } => {
+            tree.gone.store(false, gannet_base::sync::atomic::Ordering::Release);
+            store.pool.run(|| undo.finish(store.pool.mtr()?))?;
+            Ok(())
+        }
+        Body::CreateTree { .. } | Body::Begin { .. } | Body::Continue { .. } => Ok(()),
+    }
+}
+
+struct Undo<'a> {
+    store: &'a Store,
+    tree: &'a Arc<TreeShared>,
+    trx: TrxId,
+    at: UndoPtr,
+    flags: u8,
+}
+
+impl Undo<'_> {
+    /// Marks the record as done and ends the mini-transaction.
+    fn finish(&self, mut mtr: Mtr<'_>) -> std::result::Result<(), Stop> {
+        self.mark(&mut mtr)?;
+        mtr.commit();
+        Ok(())
+    }
+
+    /// The undo page must be latched before the first change: nothing may fail after that.
+    fn mark(&self, mtr: &mut Mtr<'_>) -> std::result::Result<(), Stop> {
+        let page = latch(mtr, self.at)?;
+        set_flags(mtr, page, self.at, self.flags | DONE);
+        Ok(())
+    }
+
+    fn mismatch(&self) -> Stop {
+        let what = format!("tree {} does not have what undo record {:?} of transaction {} says", self.tree.id, self.at, self.trx);
+        gannet_buffer::Error::page(self.at.page(), gannet_base::Lsn::ZERO, what).into()
+    }
+
+    fn row_insert(&self, key: &[u8]) -> Result<()> {
+        let underfull = self.store.pool.run(|| {
+            let mut mtr = self.store.pool.mtr()?;
+            let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, 0)?;
+            if !leaf.found() || header_of(&mtr, leaf)?.undo != self.at {
+                return Err(self.mismatch());
+            }
+            self.mark(&mut mtr)?;
+            let underfull = leaf.remove(&mut mtr);
+            mtr.commit();
+            Ok(underfull)
+        })?;
+        self.tree.count_rows(-1);
+        self.tidy(underfull, key)
+    }
+
+    /// Puts the older version back; without `diff` only its header differs.
+    fn row_change(&self, key: &[u8], older: record::OlderRow, diff: Option<&[u8]>) -> Result<()> {
+        let mut value = Vec::new();
+        let deleted = self.store.pool.run(|| {
+            // First the older version, from a read; then the leaf with room for it.
+            value.clear();
+            let mut newer = Vec::new();
+            if !self.tree.tree.lookup(key, &mut newer).map_err(Stop::from)? {
+                return Err(self.mismatch());
+            }
+            let h = RowHeader::decode(&newer).filter(|h| h.undo == self.at).ok_or_else(|| self.mismatch())?;
+            value.extend_from_slice(&RowHeader { writer: older.writer, undo: older.undo, flags: older.flags }.encode());
+            match diff {
+                Some(diff) => diff::apply(&newer[ROW_HEADER..], diff, &mut value).map_err(|_| self.mismatch())?,
+                None => value.extend_from_slice(&newer[ROW_HEADER..]),
+            }
+            let mut mtr = self.store.pool.mtr()?;
+            let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, value.len())?;
+            if !leaf.found() || leaf.value(&mtr) != newer {
+                return Err(Stop::Restart);
+            }
+            self.mark(&mut mtr)?;
+            leaf.replace(&mut mtr, &value);
+            mtr.commit();
+            Ok(h.flags.deleted())
+        })?;
+        self.tree.count_rows(deleted as i64 - older.flags.deleted() as i64);
+        Ok(())
+    }
+
+    fn index_insert(&self, key: &[u8]) -> Result<()> {
+        let underfull = self.store.pool.run(|| {
+            let mut mtr = self.store.pool.mtr()?;
+            let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, 0)?;
+            if !leaf.found() {
+                return Err(self.mismatch());
+            }
+            self.mark(&mut mtr)?;
+            let underfull = leaf.remove(&mut mtr);
+            mtr.commit();
+            Ok(underfull)
+        })?;
+        self.tree.count_rows(-1);
+        self.tidy(underfull, key)
+    }
+
+    fn index_delete(&self, key: &[u8]) -> Result<()> {
+        self.store.pool.run(|| {
+            let mut mtr = self.store.pool.mtr()?;
+            let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, 0)?;
+            if !leaf.found() || leaf.value(&mtr).get(..DELETER) != Some(&self.trx.0.to_le_bytes()) {
+                return Err(self.mismatch());
+            }
+            self.mark(&mut mtr)?;
+            leaf.splice(&mut mtr, 0, DELETER, &[0; DELETER]);
+            mtr.commit();
+            Ok(())
+        })?;
+        self.tree.count_rows(1);
+        Ok(())
+    }
+
+    fn index_revive(&self, key: &[u8], carried: &[u8]) -> Result<()> {
+        let value = [&self.trx.0.to_le_bytes()[..], carried].concat();
+        self.store.pool.run(|| {
+            let mut mtr = self.store.pool.mtr()?;
+            let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, value.len())?;
+            if !leaf.found() {
+                return Err(self.mismatch());
+            }
+            self.mark(&mut mtr)?;
+            leaf.replace(&mut mtr, &value);
+            mtr.commit();
+            Ok(())
+        })?;
+        self.tree.count_rows(-1);
+        Ok(())
+    }
+
+    /// Frees pages of an overflow chain, one after the other from `first` on.
+    fn chain(&self, first: PageNo, pages: u16) -> Result<()> {
+        Ok(self.store.pool.run(|| {
+            let mut mtr = self.store.pool.mtr()?;
+            let mut held = Vec::new();
+            let mut no = first;
+            for _ in 0..pages {
+                let page = mtr.latch(no)?;
+                no = gannet_page::raw::overflow(mtr.page(page)).map_err(|_| self.mismatch())?.0;
+                held.push(page);
+            }
+            self.mark(&mut mtr)?;
+            held.into_iter().for_each(|page| mtr.free(page));
+            mtr.commit();
+            Ok(())
+        })?)
+    }
+
+    fn tidy(&self, underfull: bool, key: &[u8]) -> Result<()> {
+        if underfull { Ok(self.tree.tree.merge(key)?) } else { Ok(()) }
+    }
+}

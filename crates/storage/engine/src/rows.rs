@@ -1,0 +1,456 @@
+//! Changes of row trees: insert, update, delete.
+//!
+//! One attempt holds the leaf's latch from the decision to the log record. What has to be waited for is waited for between
+//! attempts, each of which begins at the root.
+
+use gannet_base::{Lsn, PageNo, TrxId};
+use gannet_btree::Leaf;
+use gannet_buffer::{Mtr, Stop};
+use gannet_lock::{LockOwner, Mode};
+use gannet_page::node::MAX_ENTRY;
+use gannet_runtime::now_ns;
+
+use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
+use crate::store::{Store, Whose};
+use crate::trees::TreeShared;
+use crate::txn::LockWait;
+use crate::undo::diff;
+use crate::undo::record::{Body, OlderRow, UndoPtr};
+use crate::writer::Writer;
+use crate::{EngineError, LockMode, Result, RowStamp, TreeHandle, TreeKind, Txn};
+
+/// Bytes of a long row that stay in the leaf.
+const INLINE_HEAD: usize = 512;
+/// Longest row.
+const MAX_ROW: usize = (4 << 30) - 1024;
+
+/// Outcome of [`Txn::insert`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Insert {
+    /// Done.
+    Inserted,
+    /// A live row with this key exists; it is now locked (shared, as InnoDB does; by [`Txn::insert_or_lock`] exclusively).
+    Duplicate,
+}
+
+/// Outcome of [`Txn::update`] and [`Txn::update_if`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Update {
+    /// Done.
+    Updated,
+    /// No such row (any more).
+    Missing,
+    /// [`Txn::update_if`]: the row is no longer the version named; read again.
+    Changed,
+}
+
+/// Outcome of [`Txn::delete`] and [`Txn::delete_if`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Delete {
+    /// Done.
+    Deleted,
+    /// No such row (any more).
+    Missing,
+    /// [`Txn::delete_if`]: the row is no longer the version named; read again.
+    Changed,
+}
+
+/// Buffers of a transaction, reused.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(crate) staged: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+    pub(crate) diff: Vec<u8>,
+    pub(crate) key: Vec<u8>,
+}
+
+/// A change wanted.
+#[derive(Clone, Copy)]
+enum Change<'a> {
+    /// The row as it goes into the leaf, and its flags.
+    Insert(&'a [u8], RowFlags),
+    Update(&'a [u8], RowFlags, Option<RowStamp>),
+    Delete(Option<RowStamp>),
+}
+
+/// What an attempt came to.
+enum Step {
+    Done,
+    /// A live row has the key. `own`: written by this transaction.
+    Duplicate { own: bool },
+    Missing,
+    Changed,
+    /// The row's active writer must end first.
+    Writer(TrxId),
+    /// Another's explicit lock on the key must go first.
+    Record,
+    /// Another's gap lock must go first.
+    Gap,
+    /// The transaction needs an id and a stream.
+    Start,
+    /// The stream needs another page.
+    Extend,
+}
+
+struct Attempt<'a> {
+    store: &'a Store,
+    tree: &'a TreeShared,
+    owner: &'a LockOwner,
+    writer: &'a mut Option<Writer>,
+    seen: &'a mut Lsn,
+    scratch: &'a mut Scratch,
+    key: &'a [u8],
+}
+
+impl Attempt<'_> {
+    fn run(&mut self, change: Change<'_>) -> std::result::Result<Step, Stop> {
+        let mut mtr = self.store.pool.mtr()?;
+        let room = match change {
+            Change::Insert(row, _) | Change::Update(row, ..) => ROW_HEADER + row.len(),
+            Change::Delete(_) => 0,
+        };
+        let leaf = self.tree.tree.leaf_for_write(&mut mtr, self.key, room)?;
+        let header = match leaf.found() {
+            false => None,
+            true => Some(header_of(&mtr, leaf)?),
+        };
+        if let Some(no) = self.may_not(header, change) {
+            return Ok(no);
+        }
+        match change {
+            Change::Insert(row, flags) => match header {
+                None => self.insert_new(mtr, leaf, row, flags),
+                Some(h) => self.replace(mtr, leaf, h, row, flags, 1),
+            },
+            Change::Update(row, flags, _) => match header {
+                Some(h) => self.replace(mtr, leaf, h, row, flags, 0),
+                None => Ok(Step::Missing),
+            },
+            Change::Delete(_) => match header {
+                Some(h) => self.delete(mtr, leaf, h),
+                None => Ok(Step::Missing),
+            },
+        }
+    }
+
+    /// Whether the change has to wait or is refused. Under the leaf's latch, which orders this with lockers: they enter their lock
+    /// before they read the row.
+    fn may_not(&mut self, header: Option<RowHeader>, change: Change<'_>) -> Option<Step> {
+        let own_id = self.writer.as_ref().map_or(TrxId::ZERO, |w| w.id);
+        let whose = header.map(|h| self.store.whose(own_id, h.writer));
+        if let Some(Whose::Active(trx)) = whose {
+            return Some(Step::Writer(trx));
+        }
+        if let Some(Whose::Committed(lsn)) = whose {
+            *self.seen = (*self.seen).max(lsn);
+        }
+        let live = header.is_some_and(|h| !h.flags.deleted());
+        let inserting = match change {
+            Change::Insert(..) if live => return Some(Step::Duplicate { own: whose == Some(Whose::Own) }),
+            Change::Insert(..) => true,
+            Change::Update(.., stamp) | Change::Delete(stamp) => {
+                if let (Some(want), Some(h)) = (stamp, header)
+                    && (want.writer != h.writer || want.undo != h.undo.0)
+                {
+                    return Some(Step::Changed);
+                }
+                if !live {
+                    return Some(if stamp.is_some() { Step::Changed } else { Step::Missing });
+                }
+                false
+            }
+        };
+        let locks = &self.tree.locks;
+        // An own stamp is this transaction's lock: whoever holds the record explicitly is waiting for us.
+        if whose != Some(Whose::Own) && !locks.no_records() && locks.record_blocked(self.owner, self.key, Mode::Exclusive) {
+            return Some(Step::Record);
+        }
+        if inserting && !locks.no_gaps() && locks.insert_blocked(self.owner, self.key) {
+            return Some(Step::Gap);
+        }
+        None
+    }
+
+    fn insert_new(
+        &mut self,
+        mut mtr: Mtr<'_>,
+        leaf: Leaf,
+        row: &[u8],
+        flags: RowFlags,
+    ) -> std::result::Result<Step, Stop> {
+        let Some(w) = self.writer.as_mut() else { return Ok(Step::Start) };
+        let body = Body::RowInsert { key: self.key };
+        let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
+        let page = mtr.latch(w.tail.page)?;
+        let value = &mut self.scratch.value;
+        value.clear();
+        value.extend_from_slice(&RowHeader { writer: w.id, undo: at, flags }.encode());
+        value.extend_from_slice(row);
+        leaf.insert(&mut mtr, self.key, value);
+        w.append(&mut mtr, page, &self.scratch.staged, at);
+        mtr.commit();
+        self.tree.count_rows(1);
+        Ok(Step::Done)
+    }
+
+    /// Writes a new version over the present one; `rows`: what the tree gains by it.
+    fn replace(
+        &mut self,
+        mut mtr: Mtr<'_>,
+        leaf: Leaf,
+        h: RowHeader,
+        row: &[u8],
+        flags: RowFlags,
+        rows: i64,
+    ) -> std::result::Result<Step, Stop> {
+        let Some(w) = self.writer.as_mut() else { return Ok(Step::Start) };
+        let old = &leaf.value(&mtr)[ROW_HEADER..];
+        self.scratch.diff.clear();
+        diff::encode(old, row, &mut self.scratch.diff);
+        let old_chain = chain_of(leaf.value(&mtr)).map_or(PageNo::ZERO, |c| c.0);
+        let body = Body::RowModify {
+            older: OlderRow { writer: h.writer, undo: h.undo, flags: h.flags },
+            ended_chain: old_chain,
+            key: self.key,
+            diff: &self.scratch.diff,
+        };
+        let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
+        let page = mtr.latch(w.tail.page)?;
+        // Two splices: the header, which always changes, and the stretch of the row that does.
+        let (front, cut, end) = changed_part(old, row);
+        if cut > 0 || end > front {
+            leaf.splice(&mut mtr, ROW_HEADER + front, cut, &row[front..end]);
+        }
+        leaf.splice(&mut mtr, 0, ROW_HEADER, &RowHeader { writer: w.id, undo: at, flags }.encode());
+        w.append(&mut mtr, page, &self.scratch.staged, at);
+        mtr.commit();
+        if rows != 0 {
+            self.tree.count_rows(rows);
+        }
+        Ok(Step::Done)
+    }
+
+    /// Marks the row as deleted; purge takes it out.
+    fn delete(&mut self, mut mtr: Mtr<'_>, leaf: Leaf, h: RowHeader) -> std::result::Result<Step, Stop> {
+        let Some(w) = self.writer.as_mut() else { return Ok(Step::Start) };
+        let older = OlderRow { writer: h.writer, undo: h.undo, flags: h.flags };
+        let body = Body::RowDelete { older, ended_chain: PageNo::ZERO, key: self.key };
+        let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
+        let page = mtr.latch(w.tail.page)?;
+        let flags = RowFlags(h.flags.0 | RowFlags::DELETED);
+        leaf.splice(&mut mtr, 0, ROW_HEADER, &RowHeader { writer: w.id, undo: at, flags }.encode());
+        w.append(&mut mtr, page, &self.scratch.staged, at);
+        mtr.commit();
+        self.tree.count_rows(-1);
+        Ok(Step::Done)
+    }
+}
+
+/// Where two rows differ: `(front, cut, end)`: `cut` bytes of the old one from `front` on become `new[front..end]`.
+pub(crate) fn changed_part(old: &[u8], new: &[u8]) -> (usize, usize, usize) {
+    let front = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let back = old[front..].iter().rev().zip(new[front..].iter().rev()).take_while(|(a, b)| a == b).count();
+    (front, old.len() - front - back, new.len() - back)
+}
+
+pub(crate) fn header_of(mtr: &Mtr<'_>, leaf: Leaf) -> std::result::Result<RowHeader, Stop> {
+    RowHeader::decode(leaf.value(mtr)).ok_or_else(|| {
+        gannet_buffer::Error::page(mtr.page_no(leaf.page()), Lsn::ZERO, "entry of a row tree has no header").into()
+    })
+}
+
+impl Txn {
+    fn attempt(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>) -> Result<Step> {
+        let store = &*self.engine.store;
+        let mut attempt = Attempt {
+            store,
+            tree: &tree.shared,
+            owner: &self.owner,
+            writer: &mut self.writer,
+            seen: &mut self.seen,
+            scratch: &mut self.scratch,
+            key,
+        };
+        Ok(store.pool.run(|| attempt.run(change))?)
+    }
+
+    /// Repeats an attempt until nothing is to be waited for.
+    fn write_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>, wait: &mut LockWait) -> Result<Step> {
+        loop {
+            let step = self.attempt(tree, key, change)?;
+            match step {
+                Step::Start => self.start_writing()?,
+                Step::Extend => self.extend_undo()?,
+                Step::Writer(trx) => self.wait_for_writer(tree, key, trx, wait)?,
+                Step::Record => self.wait_for_record(tree, key, wait)?,
+                Step::Gap => self.wait_for_gap(tree, key, wait)?,
+                done => return Ok(done),
+            }
+        }
+    }
+
+    fn check_write(&mut self, tree: &TreeHandle, kind: TreeKind) -> Result<()> {
+        self.check_active()?;
+        if self.options.read_only {
+            return Err(EngineError::ReadOnly);
+        }
+        tree.check(kind)
+    }
+
+    /// Runs a change of a row tree; on an error gives up the place in the queue it waited in.
+    fn change_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>) -> Result<Step> {
+        let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let result = self.write_row(tree, key, change, &mut wait);
+        match result {
+            Ok(Step::Done) => Ok(Step::Done),
+            Ok(step) => {
+                self.leave_queue(tree, key, &mut wait);
+                Ok(step)
+            }
+            Err(e) => {
+                self.leave_queue(tree, key, &mut wait);
+                Err(self.failed(e))
+            }
+        }
+    }
+
+    pub(crate) fn insert_row(&mut self, tree: &TreeHandle, key: &[u8], row: &[u8], dup: LockMode) -> Result<Insert> {
+        self.check_write(tree, TreeKind::Row)?;
+        self.with_long_row(tree, key, row, |t, row, flags| {
+            let mut locked = false;
+            loop {
+                match t.change_row(tree, key, Change::Insert(row, flags))? {
+                    Step::Duplicate { own: true } => return Ok((false, Insert::Duplicate)),
+                    Step::Duplicate { own: false } if locked => return Ok((false, Insert::Duplicate)),
+                    Step::Duplicate { own: false } => {
+                        let timeout = t.options.lock_wait_timeout;
+                        let wait = LockWait::new(now_ns(), timeout);
+                        t.lock_key(tree, key, dup, wait.left()).map_err(|e| t.failed(e))?;
+                        locked = true;
+                    }
+                    _ => return Ok((true, Insert::Inserted)),
+                }
+            }
+        })
+    }
+
+    pub(crate) fn update_row(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        row: &[u8],
+        stamp: Option<RowStamp>,
+    ) -> Result<Update> {
+        self.check_write(tree, TreeKind::Row)?;
+        self.with_long_row(tree, key, row, |t, row, flags| {
+            Ok(match t.change_row(tree, key, Change::Update(row, flags, stamp))? {
+                Step::Done => (true, Update::Updated),
+                Step::Changed => (false, Update::Changed),
+                _ => (false, Update::Missing),
+            })
+        })
+    }
+
+    pub(crate) fn delete_row(&mut self, tree: &TreeHandle, key: &[u8], stamp: Option<RowStamp>) -> Result<Delete> {
+        self.check_write(tree, TreeKind::Row)?;
+        Ok(match self.change_row(tree, key, Change::Delete(stamp))? {
+            Step::Done => Delete::Deleted,
+            Step::Changed => Delete::Changed,
+            _ => Delete::Missing,
+        })
+    }
+
+    /// Runs `write` with the row as it goes into the leaf. A row too long for one has its tail written into an overflow chain
+    /// first, which is taken back if `write` says that it was not needed.
+    fn with_long_row<T>(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        row: &[u8],
+        write: impl FnOnce(&mut Txn, &[u8], RowFlags) -> Result<(bool, T)>,
+    ) -> Result<T> {
+        if key.len() > TreeHandle::MAX_KEY_BYTES {
+            return Err(EngineError::KeyTooLong { bytes: key.len() });
+        }
+        if key.len() + ROW_HEADER + row.len() <= MAX_ENTRY {
+            return write(self, row, RowFlags::default()).map(|r| r.1);
+        }
+        if row.len() > MAX_ROW {
+            return Err(EngineError::RowTooLong { bytes: row.len() });
+        }
+        let room = MAX_ENTRY.saturating_sub(key.len() + ROW_HEADER + CHAIN_REF);
+        let (head, tail) = row.split_at(row.len().min(room.min(INLINE_HEAD)));
+        let mark = self.savepoint();
+        let first = self.write_chain(tree, tail).map_err(|e| self.failed(e))?;
+        let mut inline = Vec::with_capacity(CHAIN_REF + head.len());
+        inline.extend_from_slice(&first.0.to_le_bytes());
+        inline.extend_from_slice(&(tail.len() as u32).to_le_bytes());
+        inline.extend_from_slice(head);
+        let result = write(self, &inline, RowFlags(RowFlags::OVERFLOW));
+        if self.is_active() && !matches!(result, Ok((true, _))) {
+            self.rollback_to(mark)?;
+        }
+        result.map(|r| r.1)
+    }
+
+    /// Writes an overflow chain, each page with its undo record.
+    fn write_chain(&mut self, tree: &TreeHandle, bytes: &[u8]) -> Result<PageNo> {
+        if self.writer.is_none() {
+            self.start_writing()?;
+        }
+        let store = &*self.engine.store;
+        let staged = &mut self.scratch.staged;
+        let Some(w) = self.writer.as_mut() else { return Err(EngineError::TooManyTransactions) };
+        let mut next = PageNo::ZERO;
+        // A page a call: between them the undo stream may get another page.
+        let mut parts: Vec<&[u8]> = bytes.chunks(gannet_page::raw::OVERFLOW_SPACE).collect();
+        while let Some(part) = parts.pop() {
+            loop {
+                let probe = Body::Chain { first: PageNo::MAX, pages: 1 };
+                if w.stage(tree.id(), &probe, staged).is_some() {
+                    break;
+                }
+                w.extend(store)?;
+            }
+            next = tree.shared.tree.write_chain_page(part, next, |mtr, first| {
+                let body = Body::Chain { first, pages: 1 };
+                let Some(at) = w.stage(tree.id(), &body, staged) else { return Err(Stop::Restart) };
+                let page = mtr.latch(w.tail.page)?;
+                w.append(mtr, page, staged, at);
+                Ok(())
+            })?;
+        }
+        Ok(next)
+    }
+}
+
+impl TreeHandle {
+    pub(crate) fn check(&self, kind: TreeKind) -> Result<()> {
+        if self.shared.gone.load(std::sync::atomic::Ordering::Acquire) || self.shared.kind != kind {
+            return Err(EngineError::NoSuchTree(self.shared.id));
+        }
+        Ok(())
+    }
+}
+
+/// The pointer by which a version is known in [`RowStamp`].
+pub(crate) fn stamp_of(h: RowHeader) -> RowStamp {
+    RowStamp { writer: h.writer, undo: UndoPtr(h.undo.0).0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed_part;
+
+    #[test]
+    fn changed_part_covers_the_difference() {
+        let words = ["", "a", "aa", "ab", "ba", "aaa", "aba", "abab", "baab", "xaby"];
+        for a in words {
+            for b in words {
+                let (front, cut, end) = changed_part(a.as_bytes(), b.as_bytes());
+                let made = format!("{}{}{}", &a[..front], &b[front..end], &a[front + cut..]);
+                assert_eq!(made, b);
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What all transactions of an engine share.
+
+use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use gannet_base::{Lsn, TrxId};
+use gannet_buffer::Pool;
+use gannet_lock::LockTable;
+use gannet_log::Log;
+
+use crate::purge::PurgeState;
+use crate::snapshot::Snapshots;
+use crate::trees::Trees;
+use crate::trxtable::{TrxState, TrxTable};
+use crate::undo::stream::Streams;
+use crate::{EngineError, Result};
+
+pub(crate) struct Store {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) locks: Arc<LockTable>,
+    pub(crate) trx: TrxTable,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) streams: Streams,
+    pub(crate) trees: Trees,
+    pub(crate) purge: PurgeState,
+    /// Transactions found unfinished at the start and not yet rolled back.
+    pub(crate) losers: AtomicU64,
+    /// Set once by shutdown.
+    pub(crate) stopped: AtomicBool,
+}
+
+/// Whose a version is, as seen by one transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Whose {
+    Own,
+    /// Another transaction that is still active.
+    Active(TrxId),
+    /// Committed by the record with this LSN, zero if long ago.
+    Committed(Lsn),
+}
+
+impl Store {
+    #[inline]
+    pub(crate) fn whose(&self, own: TrxId, writer: TrxId) -> Whose {
+        if writer == own {
+            return Whose::Own;
+        }
+        match self.trx.state(writer) {
+            TrxState::Active => Whose::Active(writer),
+            TrxState::Ended(lsn) => Whose::Committed(lsn),
+            TrxState::Old => Whose::Committed(Lsn::ZERO),
+        }
+    }
+
+    pub(crate) fn check_running(&self) -> Result<()> {
+        if self.stopped.load(Acquire) { Err(EngineError::ShutDown) } else { Ok(()) }
+    }
+
+    /// Moves the purge horizon up.
+    pub(crate) fn advance_horizon(&self) -> Lsn {
+        self.snapshots.advance(self.log.horizon())
+    }
+}

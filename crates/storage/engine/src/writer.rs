@@ -1,0 +1,77 @@
+//! The writing side of a transaction: its id, its place in an undo stream, the way back.
+
+use gannet_base::{Lsn, TreeId, TrxId};
+use gannet_buffer::{Mtr, PageRef};
+use gannet_page::PageOp;
+
+use crate::store::Store;
+use crate::undo::record::{self, Body, UndoPtr};
+use crate::undo::stream::{self, Tail};
+use crate::Result;
+
+/// Exists from a transaction's first write to its end.
+pub(crate) struct Writer {
+    pub(crate) id: TrxId,
+    pub(crate) tail: Tail,
+    /// Its begin record, none before the first record.
+    pub(crate) begin: UndoPtr,
+    /// Its last record that is not undone.
+    pub(crate) last: UndoPtr,
+    /// Records not undone.
+    pub(crate) records: u64,
+}
+
+impl Writer {
+    pub(crate) fn new(id: TrxId, tail: Tail) -> Self {
+        Writer { id, tail, begin: UndoPtr::NONE, last: UndoPtr::NONE, records: 0 }
+    }
+
+    /// Encodes a record into `out` (with the begin record when it is the first) and says where it will lie; `None` when the
+    /// stream needs another page first.
+    pub(crate) fn stage(&self, tree: TreeId, body: &Body<'_>, out: &mut Vec<u8>) -> Option<UndoPtr> {
+        out.clear();
+        if self.begin.is_none() {
+            Body::Begin { trx: self.id }.encode(TreeId::ZERO, UndoPtr::NONE, out);
+        }
+        let at = out.len();
+        body.encode(tree, self.last, out);
+        let fits = self.tail.fits(out.len());
+        fits.then(|| UndoPtr::new(self.tail.page, self.tail.free + at, body.kind()))
+    }
+
+    /// Writes what was staged; `page` is the tail's page.
+    pub(crate) fn append(&mut self, mtr: &mut Mtr<'_>, page: PageRef, staged: &[u8], at: UndoPtr) {
+        mtr.apply(page, &PageOp::Append { at: self.tail.free as u16, bytes: staged });
+        if self.begin.is_none() {
+            self.begin = UndoPtr::new(self.tail.page, self.tail.free, record::BEGIN);
+        }
+        self.tail.free += staged.len();
+        self.last = at;
+        self.records += 1;
+    }
+
+    /// Another page for the stream.
+    pub(crate) fn extend(&mut self, store: &Store) -> Result<()> {
+        let trx = (!self.begin.is_none()).then_some(self.id);
+        store.streams.extend(&store.pool, &mut self.tail, trx)
+    }
+
+    /// Records the end (`state` of the begin record) and enters it in the transaction table: from then on it is over for
+    /// everyone. Gives the end's LSN, zero when nothing was written.
+    pub(crate) fn end(&self, store: &Store, state: u8) -> Result<Lsn> {
+        if self.begin.is_none() {
+            store.trx.end(self.id, store.snapshots.oldest());
+            return Ok(Lsn::ZERO);
+        }
+        let lsn = store.pool.run(|| {
+            let mut mtr = store.pool.mtr()?;
+            let page = stream::latch(&mut mtr, self.begin)?;
+            stream::set_flags(&mut mtr, page, self.begin, state);
+            Ok(mtr.commit_with(|lsn| {
+                store.trx.end(self.id, lsn);
+                self.tail.stream.note_end(lsn);
+            }))
+        })?;
+        Ok(lsn)
+    }
+}
