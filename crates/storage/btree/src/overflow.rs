@@ -19,18 +19,28 @@ impl Tree {
     ) -> Result<PageNo, Error> {
         let mut next = PageNo::ZERO;
         for part in bytes.chunks(OVERFLOW_SPACE).rev() {
-            next = self.pool.run(|| {
-                let mut mtr = self.pool.mtr()?;
-                let mut pages = self.pool.reserve(self.id, 1)?;
-                let first = pages.peek().unwrap_or_default();
-                each(&mut mtr, first)?;
-                let page = mtr.take(&mut pages);
-                mtr.apply(page, &PageOp::FormatOverflow { owner: self.id, next, bytes: part });
-                mtr.commit();
-                Ok(first)
-            })?;
+            next = self.write_chain_page(part, next, &mut each)?;
         }
         Ok(next)
+    }
+
+    /// One page of [`Tree::write_chain`]: `part` (at most `OVERFLOW_SPACE` bytes), followed by the chain that begins at `next`.
+    pub fn write_chain_page(
+        &self,
+        part: &[u8],
+        next: PageNo,
+        mut each: impl for<'p> FnMut(&mut Mtr<'p>, PageNo) -> Result<(), Stop>,
+    ) -> Result<PageNo, Error> {
+        self.pool.run(|| {
+            let mut mtr = self.pool.mtr()?;
+            let mut pages = self.pool.reserve(self.id, 1)?;
+            let first = pages.peek().unwrap_or_default();
+            each(&mut mtr, first)?;
+            let page = mtr.take(&mut pages);
+            mtr.apply(page, &PageOp::FormatOverflow { owner: self.id, next, bytes: part });
+            mtr.commit();
+            Ok(first)
+        })
     }
 
     /// Appends up to `limit` bytes of the chain that begins at `first` to `out`.

@@ -215,9 +215,9 @@ impl Attempt<'_> {
             diff: &self.scratch.diff,
         };
         let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
-        let page = mtr.latch(w.tail.page)?;
         // Two splices: the header, which always changes, and the stretch of the row that does.
         let (front, cut, end) = changed_part(old, row);
+        let page = mtr.latch(w.tail.page)?;
         if cut > 0 || end > front {
             leaf.splice(&mut mtr, ROW_HEADER + front, cut, &row[front..end]);
         }
