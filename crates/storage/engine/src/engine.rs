@@ -38,8 +38,11 @@ impl Tasks {
         for task in &running {
             task.context().interrupt(Interrupt::Shutdown);
         }
-        for task in running {
-            let _ = task.join();
+        // While unwinding nothing is waited for.
+        if !std::thread::panicking() {
+            for task in running {
+                let _ = task.join();
+            }
         }
     }
 }

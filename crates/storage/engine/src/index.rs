@@ -105,7 +105,7 @@ impl Attempt<'_> {
         let locks = &self.tree.locks;
         if let Some(unique) = unique {
             let prefix = &self.name[..unique.prefix_len];
-            if !locks.no_records() && locks.record_blocked(self.owner, prefix, Mode::Exclusive) {
+            if !locks.no_records() && self.owner.record_blocked(locks, prefix, Mode::Exclusive) {
                 return Ok(Step::Record);
             }
             if !unique.checked
@@ -114,10 +114,10 @@ impl Attempt<'_> {
                 return Ok(step);
             }
         }
-        if !locks.no_records() && locks.record_blocked(self.owner, self.name, Mode::Exclusive) {
+        if !locks.no_records() && self.owner.record_blocked(locks, self.name, Mode::Exclusive) {
             return Ok(Step::Record);
         }
-        if !locks.no_gaps() && locks.insert_blocked(self.owner, self.name) {
+        if !locks.no_gaps() && self.owner.insert_blocked(locks, self.name) {
             return Ok(Step::Gap);
         }
         let value = &mut self.scratch.value;
@@ -169,7 +169,7 @@ impl Attempt<'_> {
             node.key_to(pos, &mut self.scratch.value);
             let entry_key = &self.scratch.value;
             let own = split_key(entry_key).is_some_and(|(_, inserter)| inserter == w.id);
-            if !own && !locks.no_records() && locks.record_blocked(self.owner, self.name, Mode::Exclusive) {
+            if !own && !locks.no_records() && self.owner.record_blocked(locks, self.name, Mode::Exclusive) {
                 return Ok(Step::Record);
             }
             let body = Body::IndexDelete { key: entry_key };
@@ -421,7 +421,7 @@ impl Txn {
                 Step::Extend => self.extend_undo()?,
                 Step::Writer(trx) => self.wait_for_writer(tree, prefix, trx, on_prefix)?,
                 Step::Record => {
-                    let owner_blocked = tree.shared.locks.record_blocked(&self.owner, prefix, Mode::Exclusive);
+                    let owner_blocked = self.owner.record_blocked(&tree.shared.locks, prefix, Mode::Exclusive);
                     match owner_blocked {
                         true => self.wait_for_record(tree, prefix, on_prefix)?,
                         false => self.wait_for_record(tree, key, on_key)?,
@@ -434,7 +434,7 @@ impl Txn {
                     }
                     // Not while others queue behind the prefix: they are to find the duplicate too.
                     self.leave_queue(tree, prefix, on_prefix);
-                    self.lock_key(tree, &existing, dup, on_key.left())?;
+                    let _again = self.lock_key(tree, &existing, dup, on_key.left())?;
                     locked = Some(existing);
                 }
                 _ => return Err(corrupt(tree.id().root(), "index entry is inserted twice")),
@@ -444,7 +444,7 @@ impl Txn {
 
     /// Has the prefix locked exclusively on return.
     fn wait_for_prefix(&mut self, tree: &TreeHandle, prefix: &[u8], wait: &mut LockWait) -> Result<()> {
-        match self.owner.holds_record(&tree.shared.locks, prefix, Mode::Exclusive) {
+        match self.owner.record_mode(&tree.shared.locks, prefix) == Some(Mode::Exclusive) {
             true => Ok(()),
             false => self.wait_for_record(tree, prefix, wait),
         }

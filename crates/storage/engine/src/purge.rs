@@ -100,17 +100,7 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     }
     let mut done = 0;
     for stream in store.streams.all() {
-        if stream.oldest() > horizon.0 && !all {
-            continue;
-        }
-        while stream.purging.swap(true, Acquire) {
-            if !all {
-                break;
-            }
-            gannet_runtime::yield_now();
-        }
-        if !all && stream.oldest() > horizon.0 {
-            stream.purging.store(false, Release);
+        if !claim(&stream, horizon, all) {
             continue;
         }
         let mut place = *stream.place.lock();
@@ -127,6 +117,20 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     store.purge.backlog.store(if held { 0 } else { store.streams.history() }, Relaxed);
     save_rows(store)?;
     Ok(done)
+}
+
+/// Takes the right to purge a stream; `all`: also when there seems to be nothing to do, and after waiting for another task.
+fn claim(stream: &Stream, horizon: Lsn, all: bool) -> bool {
+    if !all && stream.oldest() > horizon.0 {
+        return false;
+    }
+    while stream.purging.swap(true, Acquire) {
+        if !all {
+            return false;
+        }
+        gannet_runtime::yield_now();
+    }
+    true
 }
 
 fn save_rows(store: &Store) -> Result<()> {
@@ -418,7 +422,8 @@ impl Purger<'_> {
     }
 }
 
-fn note_chain(mtr: &mut Mtr<'_>, at: UndoPtr, chain: PageNo) -> std::result::Result<(), Stop> {
+/// Notes in a record which overflow chain is left to be freed.
+pub(crate) fn note_chain(mtr: &mut Mtr<'_>, at: UndoPtr, chain: PageNo) -> std::result::Result<(), Stop> {
     let page = latch(mtr, at)?;
     let place = (at.offset() + ENDED_CHAIN_AT) as u16;
     mtr.apply(page, &PageOp::Overwrite { at: place, bytes: &chain.0.to_le_bytes() });

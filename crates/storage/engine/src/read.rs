@@ -162,12 +162,12 @@ impl Txn {
         policy: WaitPolicy,
         row: &mut RowBuf,
     ) -> Result<Read> {
-        self.fresh_lock = false;
-        let mut fresh = false;
+        self.fresh_lock = None;
+        let mut fresh = None;
         let result = self.lock_and_read(tree, key, mode, policy, row, &mut fresh);
-        match result {
-            Ok(Read::Found) => self.fresh_lock = fresh,
-            _ if fresh => self.owner.unlock_record(&tree.shared.locks, key),
+        match (&result, fresh) {
+            (Ok(Read::Found), _) => self.fresh_lock = fresh,
+            (_, Some(before)) => self.owner.unlock_record(&tree.shared.locks, key, before),
             _ => {}
         }
         match result {
@@ -177,7 +177,7 @@ impl Txn {
         }
     }
 
-    /// `fresh` says on return whether a lock was taken on the key that was not held before.
+    /// `fresh` says on return whether a lock was taken on the key, and what was held before.
     fn lock_and_read(
         &mut self,
         tree: &TreeHandle,
@@ -185,7 +185,7 @@ impl Txn {
         mode: LockMode,
         policy: WaitPolicy,
         row: &mut RowBuf,
-        fresh: &mut bool,
+        fresh: &mut Option<Option<Mode>>,
     ) -> Result<Read> {
         let wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let left = |wait: &LockWait| if policy == WaitPolicy::Wait { wait.left() } else { Wait::No };
@@ -228,8 +228,8 @@ impl Txn {
                     if let Some((_, Whose::Committed(lsn))) = whose {
                         self.seen = self.seen.max(lsn);
                     }
-                    if std::mem::take(fresh) {
-                        self.owner.unlock_record(&tree.shared.locks, key);
+                    if let Some(before) = fresh.take() {
+                        self.owner.unlock_record(&tree.shared.locks, key, before);
                         locked = false;
                     }
                     if self.options.isolation <= Isolation::ReadCommitted || self.lock_missing(tree, key)? {
@@ -246,11 +246,9 @@ impl Txn {
         key: &[u8],
         mode: LockMode,
         wait: Wait,
-        fresh: &mut bool,
+        fresh: &mut Option<Option<Mode>>,
     ) -> Result<bool> {
-        let had = self.owner.holds_record(&tree.shared.locks, key, Mode::Shared);
-        self.lock_key(tree, key, mode, wait)?;
-        *fresh = !had;
+        *fresh = Some(self.lock_key(tree, key, mode, wait)?.before);
         Ok(true)
     }
 

@@ -4,27 +4,31 @@
 use gannet_base::sync::Arc;
 use gannet_base::{PageNo, TrxId};
 use gannet_buffer::{Mtr, Stop};
+use gannet_lock::LockOwner;
 
 use crate::index::DELETER;
 use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::header_of;
+use crate::purge::note_chain;
 use crate::store::Store;
 use crate::trees::TreeShared;
+use crate::trxtable::TrxState;
 use crate::undo::diff;
 use crate::undo::record::{self, Body, DONE, UndoPtr};
 use crate::undo::stream::{corrupt, latch, read_record, set_flags};
 use crate::writer::Writer;
 use crate::{EngineError, Result};
 
-/// Undoes a transaction's records down to, not including, `stop`.
-pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr) -> Result<()> {
+/// Undoes a transaction's records down to, not including, `stop`. `keeps`: the transaction goes on and keeps its row locks, which
+/// so far were the stamps that go.
+pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, keeps: Option<&LockOwner>) -> Result<()> {
     let mut bytes = Vec::new();
     while w.last != stop && !w.last.is_none() {
         let at = w.last;
         read_record(&store.pool, at, &mut bytes)?;
         let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
         if !record.is_done() {
-            undo_one(store, w.id, at, &record)?;
+            undo_one(store, w.id, at, &record, keeps)?;
         }
         w.last = record.prev;
         w.records = w.records.saturating_sub(1);
@@ -32,7 +36,13 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr) -> Result<()
     Ok(())
 }
 
-fn undo_one(store: &Store, trx: TrxId, at: UndoPtr, record: &record::Record<'_>) -> Result<()> {
+fn undo_one(
+    store: &Store,
+    trx: TrxId,
+    at: UndoPtr,
+    record: &record::Record<'_>,
+    keeps: Option<&LockOwner>,
+) -> Result<()> {
     if let Body::CreateTree { .. } = record.body {
         store.trees.remove(record.tree)?;
         store.pool.free_tree(record.tree, |mtr| {
@@ -43,11 +53,20 @@ fn undo_one(store: &Store, trx: TrxId, at: UndoPtr, record: &record::Record<'_>)
         return Ok(());
     }
     let tree = store.trees.get(record.tree)?.ok_or(EngineError::NoSuchTree(record.tree))?;
+    if let (Some(owner), Body::RowModify { older, key, .. } | Body::RowDelete { older, key, .. }) = (keeps, record.body)
+        && older.writer != trx
+        && !older.flags.deleted()
+    {
+        owner.keep_record(&tree.locks, key);
+    }
     let undo = Undo { store, tree: &tree, trx, at, flags: record.flags };
     match record.body {
         Body::RowInsert { key } => undo.row_insert(key),
-        Body::RowModify { older, key, diff, .. } => undo.row_change(key, older, Some(diff)),
-        Body::RowDelete { older, key, .. } => undo.row_change(key, older, None),
+        Body::RowModify { older, key, diff, ended_chain } => match undo.row_change(key, older, Some(diff))? {
+            true => Ok(()),
+            false => undo.row_remove(key, ended_chain),
+        },
+        Body::RowDelete { older, key, .. } => undo.row_change(key, older, None).map(drop),
         Body::IndexInsert { key } => undo.index_insert(key),
         Body::IndexDelete { key } => undo.index_delete(key),
         Body::IndexRevive { key, carried } => undo.index_revive(key, carried),
@@ -105,15 +124,57 @@ impl Undo<'_> {
         self.tidy(underfull, key)
     }
 
-    /// Puts the older version back; without `diff` only its header differs.
-    fn row_change(&self, key: &[u8], older: record::OlderRow, diff: Option<&[u8]>) -> Result<()> {
+    /// The older version is a deleted row that no snapshot needs. Purge, which would take it out, may have passed its record while it
+    /// was written over. To be asked under the leaf's latch: purge moves the horizon before it looks; if this is false, it is still to
+    /// come, and will find the row.
+    fn is_garbage(&self, older: record::OlderRow) -> bool {
+        older.flags.deleted()
+            && match self.store.trx.state(older.writer) {
+                TrxState::Active => false,
+                TrxState::Ended(lsn) => lsn <= self.store.snapshots.oldest(),
+                TrxState::Old => true,
+            }
+    }
+
+    /// Takes the row out altogether; `chain` is the overflow chain of the deleted version.
+    fn row_remove(&self, key: &[u8], chain: PageNo) -> Result<()> {
+        let removed = self.store.pool.run(|| {
+            let mut mtr = self.store.pool.mtr()?;
+            let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, 0)?;
+            if !leaf.found() || header_of(&mtr, leaf)?.undo != self.at {
+                // Removed before a crash; what is left of the chain is in the record.
+                return Ok(None);
+            }
+            if chain.is_zero() {
+                self.mark(&mut mtr)?;
+            }
+            let underfull = leaf.remove(&mut mtr);
+            mtr.commit();
+            Ok(Some(underfull))
+        })?;
+        if removed.is_some() {
+            self.tree.count_rows(-1);
+        }
+        match chain.is_zero() {
+            true if removed.is_none() => self.store.pool.run(|| self.finish(self.store.pool.mtr()?))?,
+            true => {}
+            false => self.tree.tree.free_chain(chain, |mtr, next| {
+                note_chain(mtr, self.at, next)?;
+                if next.is_zero() { self.mark(mtr) } else { Ok(()) }
+            })?,
+        }
+        self.tidy(removed.unwrap_or(false), key)
+    }
+
+    /// Puts the older version back; without `diff` only its header differs. False: it is garbage, and nothing was done.
+    fn row_change(&self, key: &[u8], older: record::OlderRow, diff: Option<&[u8]>) -> Result<bool> {
         let mut value = Vec::new();
         let deleted = self.store.pool.run(|| {
             // First the older version, from a read; then the leaf with room for it.
             value.clear();
             let mut newer = Vec::new();
             if !self.tree.tree.lookup(key, &mut newer).map_err(Stop::from)? {
-                return Err(self.mismatch());
+                return if self.is_garbage(older) { Ok(None) } else { Err(self.mismatch()) };
             }
             let h = RowHeader::decode(&newer).filter(|h| h.undo == self.at).ok_or_else(|| self.mismatch())?;
             value.extend_from_slice(&RowHeader { writer: older.writer, undo: older.undo, flags: older.flags }.encode());
@@ -126,13 +187,17 @@ impl Undo<'_> {
             if !leaf.found() || leaf.value(&mtr) != newer {
                 return Err(Stop::Restart);
             }
+            if self.is_garbage(older) {
+                return Ok(None);
+            }
             self.mark(&mut mtr)?;
             leaf.replace(&mut mtr, &value);
             mtr.commit();
-            Ok(h.flags.deleted())
+            Ok(Some(h.flags.deleted()))
         })?;
+        let Some(deleted) = deleted else { return Ok(false) };
         self.tree.count_rows(deleted as i64 - older.flags.deleted() as i64);
-        Ok(())
+        Ok(true)
     }
 
     fn index_insert(&self, key: &[u8]) -> Result<()> {

@@ -98,6 +98,7 @@ struct Attempt<'a> {
     owner: &'a LockOwner,
     writer: &'a mut Option<Writer>,
     seen: &'a mut Lsn,
+    overwrote: &'a mut Lsn,
     scratch: &'a mut Scratch,
     key: &'a [u8],
 }
@@ -117,7 +118,11 @@ impl Attempt<'_> {
         if let Some(no) = self.may_not(header, change) {
             return Ok(no);
         }
-        match change {
+        let before = header.map_or(Lsn::ZERO, |h| match self.store.whose(TrxId::ZERO, h.writer) {
+            Whose::Committed(lsn) => lsn,
+            _ => Lsn::ZERO,
+        });
+        let step = match change {
             Change::Insert(row, flags) => match header {
                 None => self.insert_new(mtr, leaf, row, flags),
                 Some(h) => self.replace(mtr, leaf, h, row, flags, 1),
@@ -130,7 +135,11 @@ impl Attempt<'_> {
                 Some(h) => self.delete(mtr, leaf, h),
                 None => Ok(Step::Missing),
             },
+        };
+        if matches!(step, Ok(Step::Done)) {
+            *self.overwrote = (*self.overwrote).max(before);
         }
+        step
     }
 
     /// Whether the change has to wait or is refused. Under the leaf's latch, which orders this with lockers: they enter their lock
@@ -162,10 +171,10 @@ impl Attempt<'_> {
         };
         let locks = &self.tree.locks;
         // An own stamp is this transaction's lock: whoever holds the record explicitly is waiting for us.
-        if whose != Some(Whose::Own) && !locks.no_records() && locks.record_blocked(self.owner, self.key, Mode::Exclusive) {
+        if whose != Some(Whose::Own) && !locks.no_records() && self.owner.record_blocked(locks, self.key, Mode::Exclusive) {
             return Some(Step::Record);
         }
-        if inserting && !locks.no_gaps() && locks.insert_blocked(self.owner, self.key) {
+        if inserting && !locks.no_gaps() && self.owner.insert_blocked(locks, self.key) {
             return Some(Step::Gap);
         }
         None
@@ -268,6 +277,7 @@ impl Txn {
             owner: &self.owner,
             writer: &mut self.writer,
             seen: &mut self.seen,
+            overwrote: &mut self.overwrote,
             scratch: &mut self.scratch,
             key,
         };
@@ -325,7 +335,7 @@ impl Txn {
                     Step::Duplicate { own: false } => {
                         let timeout = t.options.lock_wait_timeout;
                         let wait = LockWait::new(now_ns(), timeout);
-                        t.lock_key(tree, key, dup, wait.left()).map_err(|e| t.failed(e))?;
+                        let _again = t.lock_key(tree, key, dup, wait.left()).map_err(|e| t.failed(e))?;
                         locked = true;
                     }
                     _ => return Ok((true, Insert::Inserted)),

@@ -41,14 +41,14 @@ pub struct Savepoint {
 /// Waiting for locks on behalf of one operation.
 pub(crate) struct LockWait {
     deadline_ns: u64,
-    /// The operation took an exclusive lock on its key to keep its place among those who wait for the row.
-    queued: bool,
+    /// The operation took an exclusive lock on its key to keep its place among those who wait for the row; what it held before.
+    queued: Option<Option<Mode>>,
 }
 
 impl LockWait {
     pub(crate) fn new(now_ns: u64, timeout: Duration) -> Self {
         let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        LockWait { deadline_ns: now_ns.saturating_add(timeout), queued: false }
+        LockWait { deadline_ns: now_ns.saturating_add(timeout), queued: None }
     }
 
     pub(crate) fn left(&self) -> Wait {
@@ -80,10 +80,12 @@ pub struct Txn {
     snapshot: Lsn,
     /// The newest end of a transaction whose work was seen by other than snapshot reads.
     pub(crate) seen: Lsn,
+    /// The newest commit among the versions that this transaction has written over.
+    pub(crate) overwrote: Lsn,
     pub(crate) writer: Option<Writer>,
     pub(crate) scratch: Scratch,
-    /// The last locking read took a lock that it did not have.
-    pub(crate) fresh_lock: bool,
+    /// The last locking read took a lock; what was held before.
+    pub(crate) fresh_lock: Option<Option<Mode>>,
 }
 
 impl std::fmt::Debug for Txn {
@@ -104,9 +106,10 @@ impl Txn {
             owner,
             snapshot: Lsn::ZERO,
             seen: Lsn::ZERO,
+            overwrote: Lsn::ZERO,
             writer: None,
             scratch: Scratch::default(),
-            fresh_lock: false,
+            fresh_lock: None,
         };
         txn.begin(options)?;
         Ok(txn)
@@ -122,6 +125,7 @@ impl Txn {
         self.options = options;
         self.active = true;
         self.seen = Lsn::ZERO;
+        self.overwrote = Lsn::ZERO;
         count(Counter::TransactionsStarted);
         Ok(())
     }
@@ -236,15 +240,14 @@ impl Txn {
         Savepoint { last: self.writer.as_ref().map_or(UndoPtr::NONE, |w| w.last) }
     }
 
-    /// Undoes everything after the savepoint. Explicit locks stay; rows whose first change by this transaction is undone are
-    /// no longer locked by their stamp.
+    /// Undoes everything after the savepoint. Locks stay, as in InnoDB; those of rows inserted since go with the rows.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         let store = &*self.engine.store;
         if let Some(w) = self.writer.as_mut()
             && w.last != savepoint.last
         {
             let _mask = mask_interrupts();
-            crate::rollback::undo_to(store, w, savepoint.last)?;
+            crate::rollback::undo_to(store, w, savepoint.last, Some(&self.owner))?;
             self.owner.set_weight(w.records);
         }
         Ok(())
@@ -291,7 +294,7 @@ impl Txn {
             let _mask = mask_interrupts();
             let store = &*self.engine.store;
             store.snapshots.info(self.cell).rolling_back.store(1, Relaxed);
-            let undone = crate::rollback::undo_to(store, &mut w, UndoPtr::NONE).and_then(|()| w.end(store, ROLLED_BACK));
+            let undone = crate::rollback::undo_to(store, &mut w, UndoPtr::NONE, None).and_then(|()| w.end(store, ROLLED_BACK));
             match undone {
                 Ok(_) => self.forget_writer(w),
                 Err(e) => {
@@ -377,7 +380,7 @@ impl Txn {
 
     /// Waits for the end of a row's writer, in the queue of the row's explicit lock: only its head wakes at that end.
     pub(crate) fn wait_for_writer(&mut self, tree: &TreeHandle, name: &[u8], trx: TrxId, wait: &mut LockWait) -> Result<()> {
-        if !wait.queued && self.queue(tree, name, wait)? == Granted::AfterWait {
+        if wait.queued.is_none() && self.queue(tree, name, wait)?.waited {
             return Ok(());
         }
         self.wait_trx(trx, wait.left())
@@ -386,16 +389,15 @@ impl Txn {
     pub(crate) fn wait_trx(&mut self, trx: TrxId, wait: Wait) -> Result<()> {
         self.show_progress();
         let store = &*self.engine.store;
-        self.owner.wait_trx(trx, &|| store.trx.state(trx) == TrxState::Active, wait)?;
+        self.owner.wait_trx(trx, || store.trx.state(trx) == TrxState::Active, wait)?;
         Ok(())
     }
 
     fn queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<Granted> {
         self.show_progress();
         let locks = &tree.shared.locks;
-        let had = self.owner.holds_record(locks, name, Mode::Shared);
         let granted = self.owner.lock_record(locks, name, Mode::Exclusive, wait.left())?;
-        wait.queued = !had;
+        wait.queued.get_or_insert(granted.before);
         Ok(granted)
     }
 
@@ -413,8 +415,8 @@ impl Txn {
 
     /// Gives the place in the queue up again.
     pub(crate) fn leave_queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) {
-        if std::mem::take(&mut wait.queued) {
-            self.owner.unlock_record(&tree.shared.locks, name);
+        if let Some(before) = wait.queued.take() {
+            self.owner.unlock_record(&tree.shared.locks, name, before);
         }
     }
 
@@ -473,8 +475,10 @@ impl Txn {
     /// At READ COMMITTED and below: releases the lock this transaction took last on `key` by [`get`](Txn::get), for a row that did
     /// not match. Without effect at higher levels and when the lock was held before.
     pub fn unlock_row(&mut self, tree: &TreeHandle, key: &[u8]) {
-        if std::mem::take(&mut self.fresh_lock) && self.options.isolation <= Isolation::ReadCommitted {
-            self.owner.unlock_record(&tree.shared.locks, key);
+        if let Some(before) = self.fresh_lock.take()
+            && self.options.isolation <= Isolation::ReadCommitted
+        {
+            self.owner.unlock_record(&tree.shared.locks, key, before);
         }
     }
 

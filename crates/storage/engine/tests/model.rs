@@ -48,6 +48,8 @@ struct Version {
 struct Model {
     rows: BTreeMap<u64, Vec<Version>>,
     shared: BTreeMap<u64, Vec<usize>>,
+    /// Rows whose change was rolled back to a savepoint: still locked.
+    kept: BTreeMap<u64, usize>,
     clock: u64,
 }
 
@@ -68,7 +70,8 @@ impl Model {
         let own = matches!(self.newest(k), Some(Version { writer: Writer::Active(t), .. }) if *t == me);
         let stamp = matches!(self.newest(k), Some(Version { writer: Writer::Active(t), .. }) if *t != me);
         let shared = self.shared.get(&k).is_some_and(|s| s.iter().any(|&t| t != me));
-        stamp || also_shared && shared && !own
+        let kept = self.kept.get(&k).is_some_and(|&t| t != me);
+        stamp || (also_shared && shared || kept) && !own
     }
 
     fn live(&self, k: u64) -> Option<&Row> {
@@ -90,9 +93,14 @@ impl Model {
     }
 
     fn undo(&mut self, me: usize, down_to: u64) {
-        for versions in self.rows.values_mut() {
+        for (&k, versions) in &mut self.rows {
+            let before = versions.len();
             while versions.last().is_some_and(|v| v.writer == Writer::Active(me) && v.change >= down_to) {
                 versions.pop();
+            }
+            let still_own = versions.last().is_some_and(|v| v.writer == Writer::Active(me));
+            if versions.len() < before && versions.last().is_some_and(|v| v.row.is_some()) && !still_own {
+                self.kept.insert(k, me);
             }
         }
         self.rows.retain(|_, v| !v.is_empty());
@@ -109,6 +117,7 @@ impl Model {
             self.undo(me, 0);
         }
         self.shared.values_mut().for_each(|s| s.retain(|&t| t != me));
+        self.kept.retain(|_, &mut t| t != me);
     }
 }
 
@@ -121,19 +130,19 @@ struct World {
 
 impl World {
     /// Runs one statement; `Err` must be a timeout exactly when the model says the statement would wait.
-    fn statement<T>(&mut self, me: usize, blocked: bool, f: impl FnOnce(&mut Txn) -> Result<T>) -> Option<T> {
+    fn statement<T>(&mut self, me: usize, what: &str, blocked: bool, f: impl FnOnce(&mut Txn) -> Result<T>) -> Option<T> {
         let slot = &mut self.slots[me];
         let mark = slot.txn.begin_statement();
         let result = f(&mut slot.txn);
         let out = match result {
             Err(EngineError::LockWaitTimeout) => {
-                assert!(blocked, "waits, but the model says it need not");
+                assert!(blocked, "{me} waits, but the model says it need not: {what}\n{:?}\n{:?} {:?}", self.model.rows, self.model.shared, self.model.kept);
                 slot.txn.rollback_to(mark).unwrap();
                 None
             }
             Err(e) => panic!("{e}"),
             Ok(v) => {
-                assert!(!blocked, "does not wait, but the model says it must");
+                assert!(!blocked, "{me} does not wait, but the model says it must: {what}");
                 Some(v)
             }
         };
@@ -155,7 +164,7 @@ impl World {
         let at = self.view(me);
         let want = self.model.seen(k, me, at).map(Row::bytes);
         let rows = self.rows.clone();
-        let got = self.statement(me, false, |t| {
+        let got = self.statement(me, "read", false, |t| {
             let mut buf = RowBuf::new();
             Ok(match t.get(&rows, &key(k), ReadMode::Snapshot, &mut buf)? {
                 Read::Found => Some(buf.row().to_vec()),
@@ -169,7 +178,7 @@ impl World {
         let at = self.view(me);
         let mut want: Vec<(Vec<u8>, Vec<u8>)> = (0..KEYS)
             .filter_map(|k| self.model.seen(k, me, at).map(|r| (k, r)))
-            .filter(|(k, r)| (lo..=hi).contains(if index { &0 } else { k }) || index && (lo..=hi).contains(&r.col.into()))
+            .filter(|(k, r)| (lo..=hi).contains(&if index { u64::from(r.col) } else { *k }))
             .map(|(k, r)| if index { (r.index_key(k), r.filler.clone()) } else { (key(k).to_vec(), r.bytes()) })
             .collect();
         want.sort();
@@ -177,17 +186,35 @@ impl World {
             want.reverse();
         }
         let tree = if index { self.index.clone() } else { self.rows.clone() };
+        let rows = self.rows.clone();
         let direction = if backward { Direction::Backward } else { Direction::Forward };
-        let got = self.statement(me, false, |t| {
+        let got = self.statement(me, "scan", false, |t| {
             let (lo, hi) = (key(lo), key(hi));
             let range = KeyRange::new(Cut::Before(&lo), Cut::After(&hi));
             let mut scan = t.scan(&tree, range, ScanOptions { direction, ..Default::default() })?;
             let mut out = Vec::new();
+            let verify = scan.must_verify();
             while let Some(e) = scan.next(t)? {
-                out.push((e.key.to_vec(), e.value.to_vec()));
+                let (key, mut value) = (e.key.to_vec(), e.value.to_vec());
+                if verify {
+                    let mut row = RowBuf::new();
+                    let found = t.get(&rows, &key[4..], ReadMode::Snapshot, &mut row)?;
+                    if found != Read::Found || row.row()[..4] != key[..4] {
+                        continue;
+                    }
+                    let carried = row.row().len() - 4;
+                    value = row.row()[4..4 + if carried > 200 { 100 } else { carried }].to_vec();
+                }
+                out.push((key, value));
             }
             Ok(out)
         });
+        if got.as_ref() != Some(&want) {
+            eprintln!("isolation {:?} view {at:?} id {:?}", self.slots[me].isolation, self.slots[me].txn.id());
+            for k in 0..KEYS {
+                eprintln!("{k}: {:?}", self.model.rows.get(&k).map(|v| v.iter().map(|v| (v.row.as_ref().map(|r| r.col), v.writer, v.change)).collect::<Vec<_>>()));
+            }
+        }
         assert_eq!(got, Some(want), "scan {lo}..{hi} index {index} in {me}");
     }
 
@@ -196,7 +223,8 @@ impl World {
         let own = matches!(self.model.newest(k), Some(v) if v.writer == Writer::Active(me));
         let blocked = self.model.blocked(k, me, !live);
         let (rows, index, r) = (self.rows.clone(), self.index.clone(), row.clone());
-        let got = self.statement(me, blocked, move |t| {
+        let what = format!("insert {k}");
+        let got = self.statement(me, &what, blocked, move |t| {
             let got = t.insert(&rows, &key(k), &r.bytes())?;
             if got == Insert::Inserted {
                 t.index_insert(&index, &r.index_key(k), &r.filler)?;
@@ -230,7 +258,8 @@ impl World {
         let old = self.model.live(k).cloned();
         let blocked = self.model.blocked(k, me, old.is_some());
         let (rows, index, o, n) = (self.rows.clone(), self.index.clone(), old.clone(), new.clone());
-        let done = self.statement(me, blocked, move |t| {
+        let what = format!("change {k} to {new:?}");
+        let done = self.statement(me, &what, blocked, move |t| {
             let done = match &n {
                 Some(n) => t.update(&rows, &key(k), &n.bytes())? == Update::Updated,
                 None => t.delete(&rows, &key(k))? == Delete::Deleted,

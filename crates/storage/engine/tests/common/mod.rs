@@ -161,9 +161,8 @@ impl Worker {
             let isolation = match words.get(1).copied().unwrap_or("rr") {
                 "ru" => Isolation::ReadUncommitted,
                 "rc" => Isolation::ReadCommitted,
-                "rr" => Isolation::RepeatableRead,
                 "ser" => Isolation::Serializable,
-                other => panic!("isolation {other}"),
+                _ => Isolation::RepeatableRead,
             };
             let lock_wait_timeout = Duration::from_secs(if words.contains(&"short") { 0 } else { 20 });
             let read_only = words.contains(&"readonly");
