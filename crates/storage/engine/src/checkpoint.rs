@@ -11,7 +11,7 @@ use gannet_buffer::Pool;
 use gannet_log::Log;
 use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park};
 
-use crate::control::{Control, of_log, of_pool};
+use crate::control::Control;
 use crate::recovery::Recovery;
 use crate::{Result, TrxId};
 
@@ -169,7 +169,7 @@ impl Checkpointer {
             }
             due = due.max(now.saturating_sub(SECOND / 10));
         });
-        let swept = swept.map_err(of_pool)?;
+        let swept = swept?;
         self.sectors[sector] = swept;
         let least = self.sectors.iter().copied().min().unwrap_or(swept);
         self.move_to(least, next_trx)
@@ -192,7 +192,7 @@ impl Checkpointer {
 
 fn write(log: &Log, control: &Control, lsn: Lsn, next_trx: TrxId) -> Result<()> {
     // Recovery must find the log at the checkpoint.
-    log.wait_durable(lsn).map_err(of_log)?;
+    log.wait_durable(lsn)?;
     control.update(|data| {
         data.checkpoint = lsn;
         data.checkpoint_epoch = log.epoch_at(lsn);
@@ -205,11 +205,11 @@ fn write(log: &Log, control: &Control, lsn: Lsn, next_trx: TrxId) -> Result<()> 
 /// The last checkpoint of a store that is closed in good order: all is written back, the log ends at the checkpoint. Nothing
 /// changes any more; the checkpointer and the page cleaner have ended; all redo is applied.
 pub(crate) fn close(pool: &Pool, log: &Log, control: &Control, next_trx: TrxId) -> Result<()> {
-    log.wait_durable(log.tail_lsn()).map_err(of_log)?;
-    let lsn = pool.flush_all().map_err(of_pool)?;
+    log.wait_durable(log.tail_lsn())?;
+    let lsn = pool.flush_all()?;
     // Nothing was appended since; the padding of the last flush may lie between.
     write(log, control, lsn.max(log.durable_lsn()), next_trx)?;
-    log.close().map_err(of_log)?;
+    log.close()?;
     control.update(|data| data.state = crate::control::State::Closed)
 }
 

@@ -213,6 +213,7 @@ impl Control {
     }
 
     /// What it says now.
+    #[cfg(test)]
     pub(crate) fn data(&self) -> ControlData {
         self.state.lock().1
     }
@@ -253,33 +254,6 @@ impl DirLock {
         } else {
             Err(EngineError::DataDirInUse(dir.display().to_string()))
         }
-    }
-}
-
-/// The engine's error for one of the log.
-#[cold]
-pub(crate) fn of_log(e: gannet_log::LogError) -> EngineError {
-    use gannet_log::LogError::*;
-    match e {
-        Poisoned(_) => EngineError::LogPoisoned,
-        Closed => EngineError::ShutDown,
-        NoSpace { .. } => EngineError::DiskFull,
-        NewerFormat { version, .. } => EngineError::NewerFormat { found: version, known: FORMAT_VERSION },
-        e @ (Corrupt { .. } | SegmentMissing { .. }) => damaged(e.to_string()),
-        e => EngineError::Io(e.to_string()),
-    }
-}
-
-/// The engine's error for one of the pool.
-#[cold]
-pub(crate) fn of_pool(e: gannet_buffer::Error) -> EngineError {
-    use gannet_buffer::Error::*;
-    match e {
-        Page(p) => EngineError::Corrupt { page: p.page, lsn: p.lsn, what: p.what.into_owned() },
-        Log(e) => of_log(e),
-        Full => EngineError::DiskFull,
-        Poisoned(_) => EngineError::LogPoisoned,
-        e => EngineError::Io(e.to_string()),
     }
 }
 

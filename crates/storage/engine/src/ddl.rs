@@ -19,7 +19,9 @@ impl Txn {
     pub(crate) fn make_tree(&mut self, kind: TreeKind) -> Result<TreeHandle> {
         self.check_ddl()?;
         let store = &*self.engine.store;
-        let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else { return Err(EngineError::NotActive) };
+        let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else {
+            return Err(EngineError::NotActive);
+        };
         let id = loop {
             let made = store.pool.run(|| {
                 let mut mtr = store.pool.mtr()?;
@@ -45,7 +47,9 @@ impl Txn {
         self.check_ddl()?;
         tree.check(tree.kind())?;
         let store = &*self.engine.store;
-        let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else { return Err(EngineError::NotActive) };
+        let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else {
+            return Err(EngineError::NotActive);
+        };
         loop {
             let body = Body::DropTree { kind: tree.kind().code() };
             let Some(at) = w.stage(tree.id(), &body, staged) else {

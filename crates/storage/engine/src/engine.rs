@@ -4,8 +4,10 @@ use gannet_base::sync::atomic::Ordering::*;
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TreeId, TrxId};
 use gannet_lock::LockTable;
-use gannet_runtime::{Interrupt, JoinHandle, spawn};
+use gannet_runtime::{Interrupt, JoinHandle};
 
+use crate::open::{Files, Running};
+use crate::recovery::RecoveryStatus;
 use crate::scan::bounds;
 use crate::store::Store;
 use crate::undo::stream::corrupt;
@@ -18,7 +20,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) store: Arc<Store>,
-    tasks: Arc<Tasks>,
+    background: Arc<Background>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -28,28 +30,41 @@ impl std::fmt::Debug for Engine {
 }
 
 /// Background tasks; stopped when the last engine handle goes.
-struct Tasks {
-    running: Mutex<Vec<JoinHandle<()>>>,
+struct Background {
+    store: Arc<Store>,
+    files: Files,
+    running: Mutex<Option<Running>>,
 }
 
-impl Tasks {
-    fn stop(&self) {
-        let running = std::mem::take(&mut *self.running.lock());
-        for task in &running {
-            task.context().interrupt(Interrupt::Shutdown);
-        }
-        // While unwinding nothing is waited for.
-        if !std::thread::panicking() {
-            for task in running {
-                let _ = task.join();
-            }
+fn stop(tasks: Vec<JoinHandle<()>>) {
+    for task in &tasks {
+        task.context().interrupt(Interrupt::Shutdown);
+    }
+    // While unwinding nothing is waited for.
+    if !std::thread::panicking() {
+        for task in tasks {
+            let _ = task.join();
         }
     }
 }
 
-impl Drop for Tasks {
+impl Background {
+    fn stop(&self) {
+        self.store.stopped.store(true, Release);
+        let running = self.running.lock().take();
+        if let Some(running) = running {
+            stop(running.writers);
+            stop(running.keepers);
+        }
+    }
+}
+
+impl Drop for Background {
     fn drop(&mut self) {
         self.stop();
+        if !std::thread::panicking() {
+            self.store.pool.stop_cleaner();
+        }
     }
 }
 
@@ -84,6 +99,8 @@ pub struct EngineStatus {
     pub data_pages: u64,
     /// Of these, free.
     pub free_pages: u64,
+    /// Checkpoints written since the start.
+    pub checkpoints: u64,
     /// Percent of the log's work redone after the start; 100 when recovery is over.
     pub recovery_percent: u8,
     /// What purge last failed with.
@@ -131,14 +148,9 @@ impl Engine {
     /// Opens or creates the store. Returns as soon as transactions can begin; the rest of the redo and the rollback of
     /// losers go on behind (their rows stay locked).
     pub fn open(options: EngineOptions) -> Result<Engine> {
-        let store = crate::open::open(&options)?;
-        let engine = Engine { store, tasks: Arc::new(Tasks { running: Mutex::new(Vec::new()) }) };
-        for n in 0..options.purge_tasks {
-            let store = engine.store.clone();
-            let task = spawn(&format!("purge-{n}"), move || purge::task(&store));
-            engine.tasks.running.lock().push(task);
-        }
-        Ok(engine)
+        let (store, files, running) = crate::open::open(&options)?;
+        let background = Background { store: store.clone(), files, running: Mutex::new(Some(running)) };
+        Ok(Engine { store, background: Arc::new(background) })
     }
 
     /// Stops background work, writes everything back and closes the store. Active transactions are rolled back at the next
@@ -147,8 +159,8 @@ impl Engine {
         if self.store.stopped.swap(true, AcqRel) {
             return Ok(());
         }
-        self.tasks.stop();
-        crate::open::close(&self.store)
+        self.background.stop();
+        crate::open::close(&self.store, &self.background.files)
     }
 
     /// A new transaction, begun. For speed keep it and use [`Txn::begin`] for the next one.
@@ -212,9 +224,15 @@ impl Engine {
             pool_dirty: pool.pages_dirty,
             data_pages: pool.file_pages,
             free_pages: pool.file_free_pages,
-            recovery_percent: crate::open::percent(s),
+            recovery_percent: self.recovery().percent as u8,
+            checkpoints: self.background.files.figures.count.load(Relaxed),
             purge_error: s.purge.error.lock().as_ref().map(EngineError::to_string),
         }
+    }
+
+    /// How far recovery is.
+    pub fn recovery(&self) -> RecoveryStatus {
+        self.background.files.recovery.status()
     }
 
     /// Transactions that have written and are active, oldest first, at most `limit`.
@@ -297,9 +315,7 @@ impl Engine {
         let checked = tree.shared.tree.check_tree(|key, value| {
             let well_formed = match kind {
                 TreeKind::Row => crate::row::RowHeader::decode(value).is_some(),
-                TreeKind::Index => {
-                    crate::index::split_key(key).is_some() && crate::index::split_value(value).is_some()
-                }
+                TreeKind::Index => crate::index::split_key(key).is_some() && crate::index::split_value(value).is_some(),
             };
             if !well_formed && bad.is_none() {
                 bad = Some(corrupt(tree.id().root(), &format!("entry with key {key:02x?} is malformed")));

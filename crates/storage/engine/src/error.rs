@@ -101,8 +101,7 @@ impl From<gannet_buffer::Error> for EngineError {
             Full => EngineError::DiskFull,
             Poisoned(_) => EngineError::LogPoisoned,
             TooLong { bytes } => EngineError::KeyTooLong { bytes },
-            NoFrames => EngineError::Io("no page could be evicted from the buffer pool".into()),
-            Io { what, error } => EngineError::Io(format!("cannot {what}: {error}")),
+            e => EngineError::Io(e.to_string()),
         }
     }
 }
@@ -115,9 +114,10 @@ impl From<gannet_log::LogError> for EngineError {
             Poisoned(_) => EngineError::LogPoisoned,
             Closed => EngineError::ShutDown,
             NoSpace { .. } => EngineError::DiskFull,
-            e @ (Corrupt { .. } | SegmentMissing { .. }) => {
-                EngineError::Corrupt { page: PageNo::ZERO, lsn: Lsn::ZERO, what: e.to_string() }
+            NewerFormat { version, .. } => {
+                EngineError::NewerFormat { found: version, known: crate::control::FORMAT_VERSION }
             }
+            e @ (Corrupt { .. } | SegmentMissing { .. }) => crate::control::damaged(e.to_string()),
             e => EngineError::Io(e.to_string()),
         }
     }

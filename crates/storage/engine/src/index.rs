@@ -74,7 +74,10 @@ enum Step {
     Gap,
     Extend,
     /// A live entry with the same unique prefix.
-    Duplicate { existing: Vec<u8>, carried: Vec<u8> },
+    Duplicate {
+        existing: Vec<u8>,
+        carried: Vec<u8>,
+    },
     /// Entries with the prefix may lie in other leaves too: look for them with the prefix locked.
     Wide,
     /// No such entry in this leaf.

@@ -1,64 +1,155 @@
-//! Opening and closing a store.
+//! Opening and closing a store: files and redo ([`recovery`]), then trees, undo streams, losers, background work.
 
-use gannet_base::sync::Arc;
-use gannet_base::sync::atomic::{AtomicBool, AtomicU64};
 use gannet_base::TrxId;
-use gannet_buffer::{Pool, PoolOptions};
+use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use gannet_buffer::Pool;
 use gannet_lock::LockTable;
-use gannet_log::Log;
+use gannet_runtime::{JoinHandle, mask_interrupts, spawn};
 
-use crate::purge::PurgeState;
+use crate::checkpoint::{self, CheckpointFigures, Checkpointer};
+use crate::control::Control;
+use crate::purge::{self, PurgeState};
+use crate::recovery::{self, Opened, Recovery};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::trees::Trees;
 use crate::trxtable::TrxTable;
-use crate::undo::stream::Streams;
-use crate::{EngineOptions, Result, meta};
+use crate::undo::record::{ROLLED_BACK, UndoPtr};
+use crate::undo::stream::{Streams, Tail, Unfinished};
+use crate::writer::Writer;
+use crate::{EngineError, EngineOptions, Result, meta, rollback};
 
-pub(crate) fn open(options: &EngineOptions) -> Result<Arc<Store>> {
-    let mut log = gannet_log::Options::new(options.datadir.join("log"));
-    log.capacity = options.redo_capacity_bytes;
-    log.policy = options.flush_policy.into();
-    std::fs::create_dir_all(&options.datadir).unwrap();
-    let first = gannet_log::FIRST_LSN;
-    let start = gannet_log::Start { store: 1, checkpoint: first, end: first, epochs: Vec::new(), epoch: 1 };
-    let log = Log::open(log, start)?;
-    let pool = Pool::open(
-        &PoolOptions {
-            dir: options.datadir.clone(),
-            pool_bytes: options.buffer_pool_bytes,
-            max_data_bytes: options.max_data_bytes,
-            direct_io: false,
-            store_id: [0; 16],
-        },
-        log.clone(),
-        None,
-    )?;
-    meta::create(&pool)?;
+/// What an engine has beside its store.
+pub(crate) struct Files {
+    pub(crate) recovery: Arc<Recovery>,
+    pub(crate) figures: Arc<CheckpointFigures>,
+    control: Arc<Control>,
+    /// Keeps other servers out of the directory.
+    _dir_lock: crate::control::DirLock,
+}
+
+/// Background tasks, in the order in which they are to end.
+pub(crate) struct Running {
+    /// Purge, rollback of losers: they write.
+    pub(crate) writers: Vec<JoinHandle<()>>,
+    /// Redo and checkpoint.
+    pub(crate) keepers: Vec<JoinHandle<()>>,
+}
+
+/// Ids given out beyond the greatest one seen in the log, for those that have left no trace.
+const ID_SLACK: u64 = 1 << 16;
+
+pub(crate) fn open(options: &EngineOptions) -> Result<(Arc<Store>, Files, Running)> {
+    let opened = recovery::open(options)?;
+    let pool = opened.pool.clone();
+    pool.start_cleaner();
+    let made = prepare(&opened);
+    let (store, losers) = match made {
+        Ok(made) => made,
+        Err(e) => {
+            pool.stop_cleaner();
+            return Err(e);
+        }
+    };
+    let Opened { control, recovery, dir_lock, .. } = opened;
+    let figures = Arc::new(CheckpointFigures::default());
+    let files = Files { recovery, figures, control, _dir_lock: dir_lock };
+    let running = start(options, &store, &files, losers);
+    Ok((store, files, running))
+}
+
+fn prepare(opened: &Opened) -> Result<(Arc<Store>, Vec<(Tail, Unfinished)>)> {
+    let (pool, log) = (opened.pool.clone(), opened.log.clone());
+    if opened.is_new {
+        meta::create(&pool)?;
+    }
     let locks = LockTable::new();
     let trees = Trees::new(locks.clone());
     trees.open_table(&pool)?;
     let streams = Streams::new();
-    Ok(Arc::new(Store {
+    let mut losers = Vec::new();
+    let greatest = streams.open(&pool, |tail, unfinished| losers.push((tail, unfinished)))?;
+    if opened.is_new {
+        opened.created()?;
+    }
+    let next = match opened.is_new {
+        true => opened.next_trx,
+        false => TrxId(opened.next_trx.0.max(greatest.0 + 1) + ID_SLACK),
+    };
+    let store = Arc::new(Store {
         pool,
         log,
-        trees,
         locks,
-        trx: TrxTable::new(TrxId(1)),
+        trx: TrxTable::new(next),
         snapshots: Snapshots::new(),
         streams,
+        trees,
         purge: PurgeState::new(),
-        losers: AtomicU64::new(0),
+        losers: AtomicU64::new(losers.len() as u64),
         stopped: AtomicBool::new(false),
-    }))
+    });
+    // Before anybody can read: their stamps are their locks.
+    for (_, loser) in &losers {
+        store.trx.begin_recovered(loser.trx);
+    }
+    Ok((store, losers))
 }
 
-pub(crate) fn close(store: &Store) -> Result<()> {
-    store.trees.save(true)?;
-    store.log.close()?;
-    Ok(())
+fn start(options: &EngineOptions, store: &Arc<Store>, files: &Files, losers: Vec<(Tail, Unfinished)>) -> Running {
+    let mut keepers = files.recovery.spawn(&store.pool);
+    let checkpointer =
+        Checkpointer::new(store.pool.clone(), store.log.clone(), files.control.clone(), files.figures.clone());
+    let (recovery, s) = (files.recovery.clone(), store.clone());
+    keepers.push(spawn("checkpoint", move || checkpointer.run(&recovery, || s.trx.next())));
+    let mut writers = Vec::new();
+    if !losers.is_empty() {
+        let s = store.clone();
+        writers.push(spawn("rollback", move || roll_back(&s, losers)));
+    }
+    for n in 0..options.purge_tasks {
+        let s = store.clone();
+        writers.push(spawn(&format!("purge-{n}"), move || purge::task(&s)));
+    }
+    Running { writers, keepers }
 }
 
-pub(crate) fn percent(_store: &Store) -> u8 {
-    100
+/// Rolls back what was unfinished when the server ended. Until then its stamps keep its rows locked.
+fn roll_back(store: &Store, losers: Vec<(Tail, Unfinished)>) {
+    for (tail, loser) in losers {
+        let owner = store.locks.owner(0);
+        owner.set_trx(loser.trx);
+        owner.set_weight(u64::MAX);
+        let mut w = Writer::new(loser.trx, tail);
+        (w.begin, w.last) = (loser.begin, loser.last);
+        let undone = {
+            let _mask = mask_interrupts();
+            rollback::undo_to(store, &mut w, UndoPtr::NONE, rollback::For::Recovery)
+                .and_then(|()| w.end(store, ROLLED_BACK))
+        };
+        match undone {
+            Ok(_) => {
+                store.streams.give(w.tail);
+                owner.release_all();
+                store.losers.fetch_sub(1, AcqRel);
+            }
+            Err(EngineError::ShutDown) => return,
+            // Its rows stay locked; the rest goes on.
+            Err(e) => eprintln!("[ERROR] rollback of transaction {}: {e}", loser.trx),
+        }
+    }
+}
+
+/// Writes everything back. All tasks that write have ended.
+pub(crate) fn close(store: &Store, files: &Files) -> Result<()> {
+    let pool: &Pool = &store.pool;
+    if !files.recovery.redo_is_done() {
+        // What is pending stays in the log for the next start.
+        pool.stop_cleaner();
+        return Ok(store.log.close()?);
+    }
+    let saved = store.trees.save(true);
+    pool.stop_cleaner();
+    saved?;
+    checkpoint::close(pool, &store.log, &files.control, store.trx.next())
 }

@@ -24,7 +24,7 @@ use gannet_log::{FIRST_LSN, Log, LogError, LogReader, RecordKind, Start};
 use gannet_page::{Corrupt, PageOp};
 use gannet_runtime::{JoinHandle, fs, now_ns, random_u64, spawn, unix_micros};
 
-use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io, of_log, of_pool};
+use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io};
 use crate::{EngineError, EngineOptions, FlushPolicy, OpenMode, Result};
 
 /// Log directory in the store's directory.
@@ -413,9 +413,8 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
     };
     let control = Control::create(&options.datadir, data)?;
     let (store, end) = (data.log_store(), FIRST_LSN);
-    let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })
-        .map_err(of_log)?;
-    let pool = Pool::open(&pool_options(options, &data), log.clone(), None).map_err(of_pool)?;
+    let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })?;
+    let pool = Pool::open(&pool_options(options, &data), log.clone(), None)?;
     let recovery = Recovery::new(RedoMap::new(), Progress::default());
     recovery.progress.enter(RecoveryPhase::Done);
     let (control, recovery) = (Arc::new(control), Arc::new(recovery));
@@ -425,17 +424,16 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
 impl Opened {
     /// The new store has all it needs: from now on it exists, also after a crash.
     pub(crate) fn created(&self) -> Result<()> {
-        self.log.wait_durable(self.log.tail_lsn()).map_err(of_log)?;
+        self.log.wait_durable(self.log.tail_lsn())?;
         self.control.update(|data| data.state = State::Open)
     }
 }
 
 fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequence: u64) -> Result<Opened> {
     let dir = &options.datadir;
-    gannet_buffer::repair(dir).map_err(of_pool)?;
+    gannet_buffer::repair(dir)?;
     let progress = Progress::default();
-    let mut reader = LogReader::open(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, data.checkpoint_epoch)
-        .map_err(of_log)?;
+    let mut reader = LogReader::open(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, data.checkpoint_epoch)?;
     progress.log_total.store(reader.span_bytes(), Relaxed);
     progress.enter(RecoveryPhase::Scan);
     let most = (options.buffer_pool_bytes / 2).max(LEAST_BUCKET_BYTES);
@@ -444,7 +442,7 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
         if !more {
             break part;
         }
-        reader.sync().map_err(of_log)?;
+        reader.sync()?;
         apply_part(options, &data, part, reader.end(), &progress)?;
     };
     let (end, epochs) = (reader.end(), reader.epochs().to_vec());
@@ -456,9 +454,9 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
         d.state = State::Open;
     })?;
     let start = Start { store: data.log_store(), checkpoint: data.checkpoint, end, epochs, epoch };
-    let log = Log::open(log_options(options), start).map_err(of_log)?;
+    let log = Log::open(log_options(options), start)?;
     let recovery = Arc::new(Recovery::new(redo, progress));
-    let pool = Pool::open(&pool_options(options, &data), log.clone(), Some(recovery.clone())).map_err(of_pool)?;
+    let pool = Pool::open(&pool_options(options, &data), log.clone(), Some(recovery.clone()))?;
     recovery.progress.enter(RecoveryPhase::Redo);
     Ok(Opened { log, pool, control, recovery, next_trx: data.next_trx, is_new: false, dir_lock })
 }
@@ -468,7 +466,7 @@ fn scan(reader: &mut LogReader, from: Lsn, most: u64, progress: &Progress) -> Re
     let map = RedoMap::new();
     let mut scratch = Vec::new();
     while map.bytes.load(Relaxed) < most {
-        let Some(record) = reader.next().map_err(of_log)? else {
+        let Some(record) = reader.next()? else {
             progress.log_bytes.store(progress.log_total.load(Relaxed), Relaxed);
             return Ok((map, false));
         };
@@ -490,10 +488,9 @@ fn apply_part(options: &EngineOptions, data: &ControlData, part: RedoMap, end: L
     let pages = part.pages();
     progress.pages_total.fetch_add(pages.len() as u64, Relaxed);
     let part = Arc::new(part);
-    let pool =
-        Pool::open(&pool_options(options, data), Arc::new(ReadLog { end }), Some(part.clone())).map_err(of_pool)?;
+    let pool = Pool::open(&pool_options(options, data), Arc::new(ReadLog { end }), Some(part.clone()))?;
     pool.start_cleaner();
-    let outcome = pages.into_iter().try_for_each(|no| {
+    let outcome: Result<()> = pages.into_iter().try_for_each(|no| {
         load(&pool, no)?;
         part.forget(no);
         progress.pages.fetch_add(1, Relaxed);
@@ -501,7 +498,7 @@ fn apply_part(options: &EngineOptions, data: &ControlData, part: RedoMap, end: L
     });
     pool.stop_cleaner();
     outcome?;
-    pool.flush_all().map_err(of_pool)?;
+    pool.flush_all()?;
     Ok(())
 }
 
@@ -509,7 +506,7 @@ fn apply_part(options: &EngineOptions, data: &ControlData, part: RedoMap, end: L
 fn load(pool: &Pool, no: PageNo) -> Result<()> {
     match pool.load(no, Priority::Scan) {
         Err(Error::Page(e)) if e.what == gannet_buffer::NEVER_WRITTEN => Ok(()),
-        other => other.map_err(of_pool),
+        other => Ok(other?),
     }
 }
 

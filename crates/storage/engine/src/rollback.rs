@@ -7,9 +7,9 @@ use gannet_buffer::{Mtr, Stop};
 use gannet_lock::LockOwner;
 
 use crate::index::DELETER;
+use crate::purge::note_chain;
 use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::header_of;
-use crate::purge::note_chain;
 use crate::store::Store;
 use crate::trees::TreeShared;
 use crate::trxtable::TrxState;
@@ -19,11 +19,28 @@ use crate::undo::stream::{corrupt, latch, read_record, set_flags};
 use crate::writer::Writer;
 use crate::{EngineError, Result};
 
-/// Undoes a transaction's records down to, not including, `stop`. `keeps`: the transaction goes on and keeps its row locks, which
-/// so far were the stamps that go.
-pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, keeps: Option<&LockOwner>) -> Result<()> {
+/// What a rollback is for.
+#[derive(Clone, Copy)]
+pub(crate) enum For<'a> {
+    /// The transaction goes on and keeps its row locks, which so far were the stamps that go.
+    Savepoint(&'a LockOwner),
+    /// The transaction ends.
+    End,
+    /// It was unfinished when the server ended; a shutdown may interrupt the rollback.
+    Recovery,
+}
+
+/// Undoes a transaction's records down to, not including, `stop`.
+pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>) -> Result<()> {
+    let keeps = match why {
+        For::Savepoint(owner) => Some(owner),
+        For::End | For::Recovery => None,
+    };
     let mut bytes = Vec::new();
     while w.last != stop && !w.last.is_none() {
+        if matches!(why, For::Recovery) {
+            store.check_running()?;
+        }
         let at = w.last;
         read_record(&store.pool, at, &mut bytes)?;
         let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
@@ -104,7 +121,10 @@ impl Undo<'_> {
     }
 
     fn mismatch(&self) -> Stop {
-        let what = format!("tree {} does not have what undo record {:?} of transaction {} says", self.tree.id, self.at, self.trx);
+        let what = format!(
+            "tree {} does not have what undo record {:?} of transaction {} says",
+            self.tree.id, self.at, self.trx
+        );
         gannet_buffer::Error::page(self.at.page(), gannet_base::Lsn::ZERO, what).into()
     }
 

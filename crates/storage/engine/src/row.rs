@@ -87,7 +87,9 @@ impl RowHeader {
     #[inline]
     pub(crate) fn decode(entry: &[u8]) -> Option<RowHeader> {
         let h = entry.first_chunk::<ROW_HEADER>()?;
-        let word = |at: usize| u64::from_le_bytes([h[at], h[at + 1], h[at + 2], h[at + 3], h[at + 4], h[at + 5], h[at + 6], h[at + 7]]);
+        let word = |at: usize| {
+            u64::from_le_bytes([h[at], h[at + 1], h[at + 2], h[at + 3], h[at + 4], h[at + 5], h[at + 6], h[at + 7]])
+        };
         Some(RowHeader { writer: TrxId(word(0)), undo: UndoPtr(word(8)), flags: RowFlags(h[16]) })
     }
 

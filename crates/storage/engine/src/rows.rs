@@ -77,7 +77,9 @@ enum Change<'a> {
 enum Step {
     Done,
     /// A live row has the key. `own`: written by this transaction.
-    Duplicate { own: bool },
+    Duplicate {
+        own: bool,
+    },
     Missing,
     Changed,
     /// The row's active writer must end first.
@@ -171,7 +173,10 @@ impl Attempt<'_> {
         };
         let locks = &self.tree.locks;
         // An own stamp is this transaction's lock: whoever holds the record explicitly is waiting for us.
-        if whose != Some(Whose::Own) && !locks.no_records() && self.owner.record_blocked(locks, self.key, Mode::Exclusive) {
+        if whose != Some(Whose::Own)
+            && !locks.no_records()
+            && self.owner.record_blocked(locks, self.key, Mode::Exclusive)
+        {
             return Some(Step::Record);
         }
         if inserting && !locks.no_gaps() && self.owner.insert_blocked(locks, self.key) {

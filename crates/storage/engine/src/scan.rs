@@ -458,14 +458,7 @@ impl Scan {
     }
 
     /// Locks the gap before the candidate and its record. False: locked by another, under SKIP LOCKED.
-    fn prepare(
-        &self,
-        txn: &mut Txn,
-        l: &mut Locking,
-        name: Vec<u8>,
-        state: EntryState,
-        wait: Wait,
-    ) -> Result<bool> {
+    fn prepare(&self, txn: &mut Txn, l: &mut Locking, name: Vec<u8>, state: EntryState, wait: Wait) -> Result<bool> {
         let exact = l.passed.is_none() && self.exact_start.as_ref() == Some(&name);
         if l.gaps && !self.unique_equality && !exact {
             self.lock_gap(txn, l, Some(&name));

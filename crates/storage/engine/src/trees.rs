@@ -283,8 +283,9 @@ impl Trees {
         if !self.table()?.lookup(&id.0.to_be_bytes(), &mut value)? {
             return Ok(None);
         }
-        let record = TableRecord::decode(&value)
-            .ok_or_else(|| corrupt(self.table.get().map_or(TreeId::ZERO, Tree::id).root(), "record of the tree table"))?;
+        let record = TableRecord::decode(&value).ok_or_else(|| {
+            corrupt(self.table.get().map_or(TreeId::ZERO, Tree::id).root(), "record of the tree table")
+        })?;
         let made = self.shared(id, record)?;
         let _one = self.opening.lock();
         Ok(Some(self.map.write().entry(id).or_insert(made).clone()))

@@ -7,6 +7,7 @@ use gannet_lock::{Granted, LockOwner, Mode, Wait};
 use gannet_runtime::{mask_interrupts, now_ns, sleep};
 use gannet_telemetry::{Counter, count};
 
+use crate::rollback::{For, undo_to};
 use crate::rows::Scratch;
 use crate::snapshot::CellId;
 use crate::store::Store;
@@ -247,7 +248,7 @@ impl Txn {
             && w.last != savepoint.last
         {
             let _mask = mask_interrupts();
-            crate::rollback::undo_to(store, w, savepoint.last, Some(&self.owner))?;
+            undo_to(store, w, savepoint.last, For::Savepoint(&self.owner))?;
             self.owner.set_weight(w.records);
         }
         Ok(())
@@ -294,7 +295,7 @@ impl Txn {
             let _mask = mask_interrupts();
             let store = &*self.engine.store;
             store.snapshots.info(self.cell).rolling_back.store(1, Relaxed);
-            let undone = crate::rollback::undo_to(store, &mut w, UndoPtr::NONE, None).and_then(|()| w.end(store, ROLLED_BACK));
+            let undone = undo_to(store, &mut w, UndoPtr::NONE, For::End).and_then(|()| w.end(store, ROLLED_BACK));
             match undone {
                 Ok(_) => self.forget_writer(w),
                 Err(e) => {
@@ -379,7 +380,13 @@ impl Txn {
     // ---- waiting ----
 
     /// Waits for the end of a row's writer, in the queue of the row's explicit lock: only its head wakes at that end.
-    pub(crate) fn wait_for_writer(&mut self, tree: &TreeHandle, name: &[u8], trx: TrxId, wait: &mut LockWait) -> Result<()> {
+    pub(crate) fn wait_for_writer(
+        &mut self,
+        tree: &TreeHandle,
+        name: &[u8],
+        trx: TrxId,
+        wait: &mut LockWait,
+    ) -> Result<()> {
         if wait.queued.is_none() && self.queue(tree, name, wait)?.waited {
             return Ok(());
         }

@@ -4,10 +4,10 @@ use gannet_base::{Lsn, TreeId, TrxId};
 use gannet_buffer::{Mtr, PageRef};
 use gannet_page::PageOp;
 
+use crate::Result;
 use crate::store::Store;
 use crate::undo::record::{self, Body, UndoPtr};
 use crate::undo::stream::{self, Tail};
-use crate::Result;
 
 /// Exists from a transaction's first write to its end.
 pub(crate) struct Writer {

@@ -486,7 +486,8 @@ fn aborted_insert_lets_the_waiters_go_on_in_order() {
 
 #[test]
 fn index_entries_are_versioned() {
-    script("
+    script(
+        "
         a: iins 5/1
         a: iins 5/2
         a: iins 6/3
@@ -503,12 +504,14 @@ fn index_entries_are_versioned() {
         a: iscan 0 9 desc -> 6/3 5/2 5/1
         b: commit
         b: iscan 0 9 -> 5/1 5/2 6/3
-    ");
+    ",
+    );
 }
 
 #[test]
 fn index_changes_roll_back() {
-    script("
+    script(
+        "
         a: iins 5/1
         a: begin
         a: idel 5/1
@@ -524,12 +527,14 @@ fn index_changes_roll_back() {
         a: rollback
         a: iscan 0 9 -> 5/1
         b: iscan 0 9 -> 5/1
-    ");
+    ",
+    );
 }
 
 #[test]
 fn unique_index_waits_and_refuses() {
-    script("
+    script(
+        "
         a: iuniq 5/1
         b: iuniq 5/2 -> dup 5/1
         a: begin
@@ -549,12 +554,14 @@ fn unique_index_waits_and_refuses() {
         a: idel 6/1
         b: iuniq 6/2
         b: iscan 0 9 -> 5/1 6/2
-    ");
+    ",
+    );
 }
 
 #[test]
 fn index_range_locks_stop_inserts() {
-    script("
+    script(
+        "
         a: iins 5/1
         a: iins 7/2
         a: begin
@@ -564,12 +571,14 @@ fn index_range_locks_stop_inserts() {
         b: iins 6/9 -> timeout
         b: iins 4/9 -> timeout
         b: iins 8/9
-    ");
+    ",
+    );
 }
 
 #[test]
 fn unique_equality_on_an_index_locks_the_record_only() {
-    script("
+    script(
+        "
         a: iins 5/1
         a: iins 7/2
         a: begin
@@ -578,5 +587,6 @@ fn unique_equality_on_an_index_locks_the_record_only() {
         b: iins 6/9
         b: iins 4/9
         b: iuniq 5/9 -> timeout
-    ");
+    ",
+    );
 }

@@ -130,13 +130,23 @@ struct World {
 
 impl World {
     /// Runs one statement; `Err` must be a timeout exactly when the model says the statement would wait.
-    fn statement<T>(&mut self, me: usize, what: &str, blocked: bool, f: impl FnOnce(&mut Txn) -> Result<T>) -> Option<T> {
+    fn statement<T>(
+        &mut self,
+        me: usize,
+        what: &str,
+        blocked: bool,
+        f: impl FnOnce(&mut Txn) -> Result<T>,
+    ) -> Option<T> {
         let slot = &mut self.slots[me];
         let mark = slot.txn.begin_statement();
         let result = f(&mut slot.txn);
         let out = match result {
             Err(EngineError::LockWaitTimeout) => {
-                assert!(blocked, "{me} waits, but the model says it need not: {what}\n{:?}\n{:?} {:?}", self.model.rows, self.model.shared, self.model.kept);
+                assert!(
+                    blocked,
+                    "{me} waits, but the model says it need not: {what}\n{:?}\n{:?} {:?}",
+                    self.model.rows, self.model.shared, self.model.kept
+                );
                 slot.txn.rollback_to(mark).unwrap();
                 None
             }
@@ -212,7 +222,13 @@ impl World {
         if got.as_ref() != Some(&want) {
             eprintln!("isolation {:?} view {at:?} id {:?}", self.slots[me].isolation, self.slots[me].txn.id());
             for k in 0..KEYS {
-                eprintln!("{k}: {:?}", self.model.rows.get(&k).map(|v| v.iter().map(|v| (v.row.as_ref().map(|r| r.col), v.writer, v.change)).collect::<Vec<_>>()));
+                eprintln!(
+                    "{k}: {:?}",
+                    self.model.rows.get(&k).map(|v| v
+                        .iter()
+                        .map(|v| (v.row.as_ref().map(|r| r.col), v.writer, v.change))
+                        .collect::<Vec<_>>())
+                );
             }
         }
         assert_eq!(got, Some(want), "scan {lo}..{hi} index {index} in {me}");
@@ -335,8 +351,8 @@ fn run(seed: u64, steps: u64, pool_mib: u64) {
             }
             _ => {
                 let commit = rnd(4) != 0;
-                let isolation = [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::RepeatableRead]
-                    [rnd(3) as usize];
+                let isolation =
+                    [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::RepeatableRead][rnd(3) as usize];
                 let slot = &mut w.slots[me];
                 match commit {
                     true => drop(slot.txn.commit().unwrap()),
