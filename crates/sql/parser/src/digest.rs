@@ -257,7 +257,7 @@ fn add(out: &mut Vec<Norm>, token: Token, next: Token) {
     match token.kind {
         Tok::Word if token.kw == Kw::NULL && is_operand_position(out.last()) => value(out, false),
         Tok::Word => {
-            let name = token.kw == Kw::NONE || (token.kw.class() == Class::Free && is_name(out.last(), next));
+            let name = token.kw == Kw::NoKeyword || (token.kw.class() == Class::Free && is_name(out.last(), next));
             out.push(if name {
                 Norm::Name(token.start, token.end, false)
             } else {
@@ -266,10 +266,10 @@ fn add(out: &mut Vec<Norm>, token: Token, next: Token) {
         }
         Tok::Quoted => out.push(Norm::Name(token.start, token.end, true)),
         Tok::Int | Tok::Decimal | Tok::Float | Tok::Hex | Tok::Bit => value(out, true),
-        Tok::Str | Tok::NStr | Tok::Param | Tok::NullLit => value(out, false),
+        Tok::Str | Tok::NStr | Tok::Param => value(out, false),
         Tok::Hint => {}
         Tok::RParen => close(out, token),
-        kind => out.push(Norm::Plain(kind, Kw::NONE, token.start, token.end)),
+        kind => out.push(Norm::Plain(kind, Kw::NoKeyword, token.start, token.end)),
     }
 }
 
@@ -298,7 +298,7 @@ fn close(out: &mut Vec<Norm>, token: Token) {
         [.., open, Norm::Value] if open.is(Tok::LParen) => Norm::Row1,
         [.., open, Norm::Values] if open.is(Tok::LParen) => Norm::Row,
         _ => {
-            out.push(Norm::Plain(Tok::RParen, Kw::NONE, token.start, token.end));
+            out.push(Norm::Plain(Tok::RParen, Kw::NoKeyword, token.start, token.end));
             return;
         }
     };

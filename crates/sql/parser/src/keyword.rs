@@ -16,14 +16,14 @@ pub enum Class {
 
 macro_rules! keywords {
     (reserved { $($r:ident)* } free { $($n:ident)* } function { $($f:ident)* }) => {
-        /// A keyword. [`Kw::NONE`] stands for any word that is none.
+        /// A keyword. [`Kw::NoKeyword`] stands for any word that is none of them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         #[expect(non_camel_case_types, missing_docs, clippy::upper_case_acronyms, reason = "the names are the words")]
-        pub enum Kw { NONE_WORD, $($r,)* $($n,)* $($f,)* }
+        pub enum Kw { NoKeyword, $($r,)* $($n,)* $($f,)* }
 
         const WORDS: &[&str] = &["", $(stringify!($r),)* $(stringify!($n),)* $(stringify!($f),)*];
-        const ALL: &[Kw] = &[Kw::NONE_WORD, $(Kw::$r,)* $(Kw::$n,)* $(Kw::$f,)*];
+        const ALL: &[Kw] = &[Kw::NoKeyword, $(Kw::$r,)* $(Kw::$n,)* $(Kw::$f,)*];
         const RESERVED: usize = [$(stringify!($r)),*].len();
         const FREE: usize = [$(stringify!($n)),*].len();
     };
@@ -112,15 +112,12 @@ keywords! {
 }
 
 impl Kw {
-    /// Not a keyword.
-    pub const NONE: Kw = Kw::NONE_WORD;
-
     /// The word in upper case.
     pub fn word(self) -> &'static str {
         WORDS[self as usize]
     }
 
-    /// How it may be used; [`Class::Free`] for [`Kw::NONE`].
+    /// How it may be used; [`Class::Free`] for [`Kw::NoKeyword`].
     pub fn class(self) -> Class {
         match self as usize {
             0 => Class::Free,
@@ -135,6 +132,17 @@ impl Kw {
     pub fn is_reserved(self) -> bool {
         let n = self as usize;
         n != 0 && n <= RESERVED
+    }
+}
+
+impl Kw {
+    /// May it be an identifier? Reserved words may not, nor the names of functions (which are keywords in front of `(` only).
+    #[inline]
+    pub fn is_free(self) -> bool {
+        let n = self as usize;
+        n == 0
+            || (n > RESERVED && n <= RESERVED + FREE)
+            || matches!(self, Kw::ADDDATE | Kw::SUBDATE | Kw::SESSION_USER | Kw::SYSTEM_USER)
     }
 }
 
@@ -174,17 +182,17 @@ static TABLE: [u16; SLOTS] = {
     table
 };
 
-/// The keyword a word spells, whatever its case; [`Kw::NONE`] if it is none.
+/// The keyword a word spells, whatever its case; [`Kw::NoKeyword`] if it is none.
 #[inline]
 pub fn lookup(word: &[u8]) -> Kw {
     if word.len() < 2 || word.len() > MAX_WORD {
-        return Kw::NONE;
+        return Kw::NoKeyword;
     }
     let mut slot = hash(word);
     loop {
         let n = TABLE[slot] as usize;
         if n == 0 {
-            return Kw::NONE;
+            return Kw::NoKeyword;
         }
         if WORDS[n].as_bytes().eq_ignore_ascii_case(word) {
             return ALL[n];
@@ -203,15 +211,15 @@ mod tests {
             assert_eq!(lookup(word.as_bytes()) as usize, i);
             assert_eq!(lookup(word.to_ascii_lowercase().as_bytes()) as usize, i);
         }
-        assert_eq!(lookup(b"SELECTS"), Kw::NONE);
-        assert_eq!(lookup(b""), Kw::NONE);
-        assert_eq!(lookup("\u{17f}elect".as_bytes()), Kw::NONE);
+        assert_eq!(lookup(b"SELECTS"), Kw::NoKeyword);
+        assert_eq!(lookup(b""), Kw::NoKeyword);
+        assert_eq!(lookup("\u{17f}elect".as_bytes()), Kw::NoKeyword);
     }
 
     #[test]
     fn classes() {
         assert!(Kw::SELECT.is_reserved() && Kw::ZEROFILL.is_reserved() && Kw::ACCESSIBLE.is_reserved());
-        assert!(!Kw::STATUS.is_reserved() && !Kw::COUNT.is_reserved() && !Kw::NONE.is_reserved());
+        assert!(!Kw::STATUS.is_reserved() && !Kw::COUNT.is_reserved() && !Kw::NoKeyword.is_reserved());
         assert_eq!(Kw::COUNT.class(), Class::Function);
         assert_eq!(Kw::ZONE.class(), Class::Free);
         assert!(list().all(|(w, _)| w != "COUNT" && !w.is_empty()));

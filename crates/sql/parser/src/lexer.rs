@@ -44,8 +44,6 @@ pub enum Tok {
     AtAt,
     /// `?`
     Param,
-    /// `\N`
-    NullLit,
     /// `/*+ .. */` behind a verb.
     Hint,
     LParen,
@@ -314,7 +312,7 @@ impl<'a> Lexer<'a> {
 
     #[inline]
     fn next_token<const RAW: bool>(&mut self) -> Token {
-        let mut kw = Kw::NONE;
+        let mut kw = Kw::NoKeyword;
         self.commented = false;
         let (kind, start) = match self.skip() {
             Ok(None) => {
@@ -412,11 +410,11 @@ impl<'a> Lexer<'a> {
     fn keyword(&self, start: usize) -> Kw {
         // A word directly in front of a point and another word is an identifier.
         if self.at(self.pos) == b'.' && is_word(self.at(self.pos + 1)) {
-            return Kw::NONE;
+            return Kw::NoKeyword;
         }
         let kw = keyword::lookup(&self.text[start..self.pos]);
         if kw.class() == Class::Function && !self.paren_follows() {
-            return Kw::NONE;
+            return Kw::NoKeyword;
         }
         kw
     }
@@ -618,7 +616,6 @@ impl<'a> Lexer<'a> {
             (b'{', ..) => (1, Tok::LBrace),
             (b'}', ..) => (1, Tok::RBrace),
             (b'?', ..) => (1, Tok::Param),
-            (b'\\', b'N', _) => (2, Tok::NullLit),
             _ => (1, Tok::Error),
         };
         self.pos += n;

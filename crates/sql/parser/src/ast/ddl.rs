@@ -355,8 +355,6 @@ pub enum TableOption {
     Engine(Box<str>),
     SecondaryEngine(Option<Box<str>>),
     Charset(Ident),
-    /// `CHARACTER SET = DEFAULT`, `COLLATE = DEFAULT`
-    CharsetDefault,
     Collate(Ident),
     Comment(Box<str>),
     AutoIncrement(u64),

@@ -243,7 +243,7 @@ impl PartialEq for LiteralIndex {
 /// Value of a literal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiteralValue {
-    /// NULL or `\N`.
+    /// NULL.
     Null,
     /// TRUE or FALSE.
     Bool(bool),

@@ -17,6 +17,26 @@ impl Parser<'_> {
         self.role()
     }
 
+    /// A role that is defined or dropped: some words would be taken for privileges.
+    pub(super) fn role_name(&mut self) -> Result<Account> {
+        let refused = matches!(
+            self.tok().kw,
+            Kw::EVENT
+                | Kw::FILE
+                | Kw::NONE
+                | Kw::PROCESS
+                | Kw::PROXY
+                | Kw::RELOAD
+                | Kw::REPLICATION
+                | Kw::RESOURCE
+                | Kw::SUPER
+                | Kw::EXECUTE
+                | Kw::RESTART
+                | Kw::SHUTDOWN
+        );
+        if refused { self.syntax() } else { self.role() }
+    }
+
     /// A role or an account written by name.
     #[inline(never)]
     pub(super) fn role(&mut self) -> Result<Account> {
@@ -29,8 +49,7 @@ impl Parser<'_> {
     /// NONE, DEFAULT, ALL [EXCEPT ..], or roles. DEFAULT only if `or_default`.
     #[inline(never)]
     pub(super) fn role_selection(&mut self, or_default: bool) -> Result<RoleSelection> {
-        if self.at_kw(Kw::NONE) {
-            self.advance();
+        if self.eat_kw(Kw::NONE) {
             return Ok(RoleSelection::None);
         }
         if or_default && self.eat_kw(Kw::DEFAULT) {
@@ -481,6 +500,9 @@ impl Parser<'_> {
             _ => GrantObject::Unspecified,
         };
         if object != GrantObject::Unspecified {
+            if object != GrantObject::Table && privileges.iter().any(|p| !p.columns.is_empty()) {
+                return self.syntax();
+            }
             self.advance();
         }
         let level = if self.eat(Tok::Star) {

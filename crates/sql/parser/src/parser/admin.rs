@@ -115,7 +115,11 @@ impl Parser<'_> {
     fn key_cache_table(&mut self) -> Result<KeyCacheTable> {
         let table = self.object_name()?;
         let partitions = if self.eat_kw(Kw::PARTITION) {
-            self.paren_list(|p| if p.at_kw(Kw::ALL) { p.any_word() } else { p.ident() })?
+            if self.peek(1).kw == Kw::ALL {
+                self.paren_list(|p| p.expect_kw(Kw::ALL).map(|()| Ident::new("ALL")))?
+            } else {
+                self.paren_list(Self::ident)?
+            }
         } else {
             Vec::new()
         };
@@ -327,14 +331,45 @@ impl Parser<'_> {
         };
         let items = if self.eat_kw(Kw::SET) {
             self.list(|p| {
-                let name = p.ident()?;
+                let name = p.condition_item(false)?;
                 p.expect(Tok::Eq)?;
-                Ok((name, p.expr()?))
+                Ok((name, p.plain_value()?))
             })?
         } else {
             Vec::new()
         };
         Ok(Statement::Signal(Box::new(Signal { resignal, condition, items })))
+    }
+
+    /// Name of an item of a condition.
+    fn condition_item(&mut self, readable: bool) -> Result<Ident> {
+        match self.tok().kw {
+            Kw::CLASS_ORIGIN
+            | Kw::SUBCLASS_ORIGIN
+            | Kw::MESSAGE_TEXT
+            | Kw::MYSQL_ERRNO
+            | Kw::CONSTRAINT_CATALOG
+            | Kw::CONSTRAINT_SCHEMA
+            | Kw::CONSTRAINT_NAME
+            | Kw::CATALOG_NAME
+            | Kw::SCHEMA_NAME
+            | Kw::TABLE_NAME
+            | Kw::COLUMN_NAME
+            | Kw::CURSOR_NAME => self.ident(),
+            Kw::RETURNED_SQLSTATE if readable => self.ident(),
+            _ => self.syntax(),
+        }
+    }
+
+    /// A literal, a variable or a name.
+    fn plain_value(&mut self) -> Result<Expr> {
+        match self.tok().kind {
+            Tok::UserVar => self.user_var().map(Expr::UserVar),
+            Tok::AtAt => Ok(Expr::SysVar(Box::new(self.sys_var()?))),
+            Tok::Word | Tok::Quoted if self.at_ident() && !self.at_literal() => self.column_ref().map(Expr::Column),
+            Tok::Minus | Tok::Plus => self.syntax(),
+            _ => self.signed_literal(),
+        }
     }
 
     /// `SQLSTATE [VALUE] '.....'`
@@ -350,10 +385,17 @@ impl Parser<'_> {
         self.expect_kw(Kw::GET)?;
         let stacked = self.one_of(&[Kw::CURRENT, Kw::STACKED]) == Some(Kw::STACKED);
         self.expect_kw(Kw::DIAGNOSTICS)?;
-        let condition = if self.eat_kw(Kw::CONDITION) { Some(self.simple_expr()?) } else { None };
+        let condition = if self.eat_kw(Kw::CONDITION) { Some(self.plain_value()?) } else { None };
+        let of_statement = condition.is_none();
         let items = self.list(|p| {
             let target = p.into_target()?;
             p.expect(Tok::Eq)?;
+            if !of_statement {
+                return Ok((target, p.condition_item(true)?));
+            }
+            if !matches!(p.tok().kw, Kw::NUMBER | Kw::ROW_COUNT) {
+                return p.syntax();
+            }
             Ok((target, p.ident()?))
         })?;
         Ok(Statement::GetDiagnostics(Box::new(GetDiagnostics { stacked, condition, items })))

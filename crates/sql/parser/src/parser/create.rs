@@ -120,11 +120,11 @@ impl Parser<'_> {
         if_not_exists: bool,
     ) -> Result<IndexDef> {
         let mut options = Vec::new();
-        if let Some(using) = self.opt_using()? {
+        if let Some(using) = self.opt_using(kind)? {
             options.push(using);
         }
         let parts = self.paren_list(Self::key_part)?;
-        self.index_options(&mut options)?;
+        self.index_options(kind, &mut options)?;
         Ok(IndexDef { constraint, kind, name, if_not_exists, parts, options })
     }
 
@@ -141,13 +141,13 @@ impl Parser<'_> {
         let existence = Existence { if_exists: self.if_not_exists(), or_replace };
         let name = Some(self.ident()?);
         let mut options = Vec::new();
-        if let Some(using) = self.opt_using()? {
+        if let Some(using) = self.opt_using(kind)? {
             options.push(using);
         }
         self.expect_kw(Kw::ON)?;
         let table = self.object_name()?;
         let parts = self.paren_list(Self::key_part)?;
-        self.index_options(&mut options)?;
+        self.index_options(kind, &mut options)?;
         let online = self.online_options()?;
         let index = IndexDef { constraint: None, kind, name, if_not_exists: existence.if_exists, parts, options };
         Ok(Statement::CreateIndex(Box::new(CreateIndex { existence, index, table, online })))
@@ -180,8 +180,12 @@ impl Parser<'_> {
         Ok(KeyPart { source, desc })
     }
 
+    /// `USING | TYPE {BTREE | HASH | RTREE}`; full-text and spatial keys have no choice.
     #[inline(never)]
-    fn opt_using(&mut self) -> Result<Option<IndexOption>> {
+    fn opt_using(&mut self, kind: IndexKind) -> Result<Option<IndexOption>> {
+        if matches!(kind, IndexKind::Fulltext | IndexKind::Spatial) {
+            return Ok(None);
+        }
         if self.at_kw(Kw::USING)
             || (self.at_kw(Kw::TYPE) && matches!(self.peek(1).kw, Kw::BTREE | Kw::HASH | Kw::RTREE))
         {
@@ -195,9 +199,9 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn index_options(&mut self, out: &mut Vec<IndexOption>) -> Result<()> {
+    fn index_options(&mut self, kind: IndexKind, out: &mut Vec<IndexOption>) -> Result<()> {
         loop {
-            if let Some(using) = self.opt_using()? {
+            if let Some(using) = self.opt_using(kind)? {
                 out.push(using);
                 continue;
             }
@@ -313,7 +317,13 @@ impl Parser<'_> {
                 generated = Some(Box::new(self.generated()?));
                 continue;
             }
+            let at = self.here();
             match self.column_attribute()? {
+                Some(ColumnAttribute::Collate(_))
+                    if attributes.iter().any(|a| matches!(a, ColumnAttribute::Collate(_))) =>
+                {
+                    return self.error_at(ErrorKind::Syntax, at);
+                }
                 Some(attribute) => attributes.push(attribute),
                 None => break,
             }
@@ -390,10 +400,6 @@ impl Parser<'_> {
             Kw::SECONDARY_ENGINE_ATTRIBUTE,
             Kw::SERIAL,
         ];
-        if self.at(Tok::NullLit) {
-            self.advance();
-            return Ok(Some(A::Null));
-        }
         let Some(kw) = self.one_of(&words) else { return Ok(None) };
         Ok(Some(match kw {
             Kw::NULL => A::Null,

@@ -194,7 +194,7 @@ impl Parser<'_> {
         }
         let base = match kw {
             Kw::BINARY => B::Binary,
-            Kw::CHAR | Kw::CHARACTER | Kw::NCHAR => B::Char,
+            Kw::CHAR | Kw::CHARACTER | Kw::NCHAR | Kw::NATIONAL => B::Char,
             Kw::DATE => B::Date,
             Kw::YEAR => B::Year,
             Kw::TIME => B::Time,
@@ -214,8 +214,11 @@ impl Parser<'_> {
         match base {
             B::Binary | B::Time | B::DateTime => ty.length = self.opt_length()?,
             B::Char => {
+                if kw == Kw::NATIONAL && self.one_of(&[Kw::CHAR, Kw::CHARACTER]).is_none() {
+                    return self.syntax();
+                }
                 ty.length = self.opt_length()?;
-                ty.national = kw == Kw::NCHAR;
+                ty.national = matches!(kw, Kw::NCHAR | Kw::NATIONAL);
                 if !ty.national {
                     self.charset_attributes(&mut ty)?;
                 }

@@ -95,6 +95,14 @@ impl Parser<'_> {
         self.expr_at(LOWEST)
     }
 
+    /// An expression in which MySQL allows no subquery.
+    pub(super) fn expr_without_subquery(&mut self) -> Result<Expr> {
+        self.no_subquery = true;
+        let expr = self.expr();
+        self.no_subquery = false;
+        expr
+    }
+
     /// MySQL's `bit_expr`: no comparison, no predicate, no logical operator.
     pub(super) fn bit_expr(&mut self) -> Result<Expr> {
         self.expr_at(BIT_OR)
@@ -298,6 +306,7 @@ impl Parser<'_> {
             }
             self.advance();
             if level == COMPARE
+                && op != BinaryOp::NullSafeEq
                 && matches!(self.tok().kw, Kw::ANY | Kw::SOME | Kw::ALL)
                 && self.peek(1).kind == Tok::LParen
             {
@@ -316,7 +325,7 @@ impl Parser<'_> {
             Tok::PipePipe => self.logical(value, min, OR),
             Tok::Arrow | Tok::LongArrow if value.ceil == PRIMARY => self.json_path(value, min),
             Tok::Word => match self.tok().kw {
-                Kw::NONE => Ok(Step::Done(value)),
+                Kw::NoKeyword => Ok(Step::Done(value)),
                 Kw::AND => self.logical(value, min, AND),
                 Kw::OR => self.logical(value, min, OR),
                 Kw::COLLATE if value.ceil == PRIMARY => {
@@ -377,7 +386,7 @@ impl Parser<'_> {
         self.advance();
         let negated = self.eat_kw(Kw::NOT);
         let (test, ceil) = match self.tok() {
-            Token { kw: Kw::NULL, .. } | Token { kind: Tok::NullLit, .. } => (IsTest::Null, COMPARE),
+            Token { kw: Kw::NULL, .. } => (IsTest::Null, COMPARE),
             Token { kw: Kw::TRUE, .. } => (IsTest::True, AND),
             Token { kw: Kw::FALSE, .. } => (IsTest::False, AND),
             Token { kw: Kw::UNKNOWN, .. } => (IsTest::Unknown, AND),

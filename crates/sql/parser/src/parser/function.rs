@@ -20,7 +20,7 @@ impl Parser<'_> {
             // A built-in function's name that the lexer did not take for one has white space behind it.
             let spelled = crate::keyword::lookup(self.bytes(t));
             let not_builtin =
-                t.kind == Tok::Quoted || (t.kw == Kw::NONE && spelled.class() == crate::keyword::Class::Function);
+                t.kind == Tok::Quoted || (t.kw == Kw::NoKeyword && spelled.class() == crate::keyword::Class::Function);
             self.advance();
             return Ok(Some(self.new_call(None, name, not_builtin)));
         }
@@ -53,13 +53,12 @@ impl Parser<'_> {
             Tok::Int | Tok::Decimal | Tok::Float | Tok::Str | Tok::NStr | Tok::Hex | Tok::Bit => {
                 self.literal().map(Expr::Literal)
             }
-            Tok::NullLit => Ok(self.constant(LiteralValue::Null)),
             Tok::Param => self.param(),
             Tok::UserVar => self.user_var().map(Expr::UserVar),
             Tok::AtAt => Ok(Expr::SysVar(Box::new(self.sys_var()?))),
             Tok::LParen => self.paren_query().map(Expr::Subquery),
             Tok::LBrace => self.odbc(),
-            Tok::Quoted | Tok::Dot => self.column_ref().map(Expr::Column),
+            Tok::Quoted => self.column_ref().map(Expr::Column),
             Tok::Word => self.word_primary(t),
             _ => self.syntax(),
         }
@@ -78,7 +77,7 @@ impl Parser<'_> {
     fn word_primary(&mut self, t: Token) -> Result<Expr> {
         let paren = self.peek(1).kind == Tok::LParen;
         match t.kw {
-            Kw::NONE => {}
+            Kw::NoKeyword => {}
             Kw::NULL => return Ok(self.constant(LiteralValue::Null)),
             Kw::TRUE => return Ok(self.constant(LiteralValue::Bool(true))),
             Kw::FALSE => return Ok(self.constant(LiteralValue::Bool(false))),
@@ -111,6 +110,7 @@ impl Parser<'_> {
                 let name = self.any_word()?;
                 return Ok(self.call(name, Vec::new(), t.start));
             }
+            Kw::MATCH => return self.match_against(),
             kw if paren && is_special(kw) => return self.special(kw),
             _ => {}
         }
@@ -175,7 +175,7 @@ impl Parser<'_> {
             return self.window_function(func);
         }
         let name = self.any_word()?;
-        self.advance();
+        self.expect(Tok::LParen)?;
         let expr = match kw {
             Kw::CAST => self.cast()?,
             Kw::CONVERT => self.convert()?,
@@ -188,7 +188,6 @@ impl Parser<'_> {
             Kw::GET_FORMAT => self.get_format()?,
             Kw::CHAR => self.char_function()?,
             Kw::WEIGHT_STRING => self.weight_string()?,
-            Kw::MATCH => return self.match_against(),
             Kw::JSON_VALUE => self.json_value()?,
             Kw::DEFAULT => Expr::DefaultOf(self.column_ref()?),
             Kw::VALUES => Expr::ValuesOf(self.column_ref()?),
@@ -350,11 +349,12 @@ impl Parser<'_> {
         Ok(Expr::WeightString { expr, cast })
     }
 
-    /// Behind `MATCH (`; the column list may stand without parentheses of its own.
+    /// The columns may stand without parentheses.
     #[inline(never)]
     fn match_against(&mut self) -> Result<Expr> {
-        let columns = self.list(Self::column_ref)?;
-        self.expect(Tok::RParen)?;
+        self.advance();
+        let columns =
+            if self.at(Tok::LParen) { self.paren_list(Self::column_ref)? } else { self.list(Self::column_ref)? };
         self.expect_kw(Kw::AGAINST)?;
         self.expect(Tok::LParen)?;
         let against = self.bit_expr()?;
@@ -432,7 +432,6 @@ impl Parser<'_> {
                         _ => self.error_at(ErrorKind::Syntax, t.start),
                     }
                 }
-                _ if self.at(Tok::NullLit) => Ok(self.constant(LiteralValue::Null)),
                 _ if self.at_literal() => self.literal().map(Expr::Literal),
                 _ => self.syntax(),
             },
@@ -525,7 +524,6 @@ fn is_special(kw: Kw) -> bool {
             | Kw::GET_FORMAT
             | Kw::CHAR
             | Kw::WEIGHT_STRING
-            | Kw::MATCH
             | Kw::JSON_VALUE
             | Kw::DEFAULT
             | Kw::VALUES

@@ -109,6 +109,10 @@ pub(crate) struct Parser<'a> {
     open: Vec<expr::Frame>,
     /// Depth of stored program bodies.
     in_program: bool,
+    /// Subqueries are refused (PURGE, KILL, schedules of events).
+    no_subquery: bool,
+    /// Where the last INTO stood.
+    into_at: u32,
 }
 
 impl<'a> Parser<'a> {
@@ -128,6 +132,8 @@ impl<'a> Parser<'a> {
             height: 0,
             open: Vec::new(),
             in_program: false,
+            no_subquery: false,
+            into_at: 0,
         })
     }
 
@@ -232,7 +238,7 @@ impl<'a> Parser<'a> {
     /// Consumes the first of `kws` that is there.
     fn one_of(&mut self, kws: &[Kw]) -> Option<Kw> {
         let kw = self.state.tok.kw;
-        if kw == Kw::NONE || !kws.contains(&kw) {
+        if kw == Kw::NoKeyword || !kws.contains(&kw) {
             return None;
         }
         self.advance();
@@ -391,7 +397,6 @@ impl<'a> Parser<'a> {
 
     /// `[[schema.]table.]column`
     fn column_ref(&mut self) -> Result<ColumnRef> {
-        self.eat(Tok::Dot);
         let first = self.ident()?;
         self.column_ref_from(first)
     }
@@ -465,7 +470,10 @@ impl<'a> Parser<'a> {
     fn number(&mut self) -> Result<u64> {
         let t = self.tok();
         let n = match t.kind {
-            Tok::Int => std::str::from_utf8(self.bytes(t)).ok().and_then(|s| s.parse().ok()),
+            // Digits only: what does not fit is too large for whatever it means.
+            Tok::Int => {
+                Some(self.bytes(t).iter().fold(0u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0'))))
+            }
             Tok::Hex => literal::hex_bytes(self.bytes(t))
                 .iter()
                 .try_fold(0u64, |n, &b| (n >> 56 == 0).then(|| n << 8 | u64::from(b))),
@@ -524,7 +532,7 @@ fn stack_position() -> usize {
 #[inline]
 fn is_ident(t: Token) -> bool {
     match t.kind {
-        Tok::Word => !t.kw.is_reserved(),
+        Tok::Word => t.kw.is_free(),
         Tok::Quoted => true,
         _ => false,
     }

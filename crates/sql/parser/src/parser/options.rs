@@ -195,9 +195,6 @@ impl Parser<'_> {
             self.eat_charset();
         }
         self.eat(Tok::Eq);
-        if self.eat_kw(Kw::DEFAULT) {
-            return Ok(Some(TableOption::CharsetDefault));
-        }
         let name = self.charset_name()?;
         Ok(Some(if is_charset { TableOption::Charset(name) } else { TableOption::Collate(name) }))
     }
@@ -255,6 +252,13 @@ impl Parser<'_> {
             None
         };
         let partitions = if self.at(Tok::LParen) { self.paren_list(Self::partition_def)? } else { Vec::new() };
+        // MySQL counts in its parser.
+        let differs = |n: Option<u64>, list: usize| list > 0 && n.is_some_and(|n| n != list as u64);
+        let sub_count = sub.as_ref().and_then(|s: &(PartitionMethod, Option<u64>)| s.1);
+        if differs(count, partitions.len()) || partitions.iter().any(|p: &PartitionDef| differs(sub_count, p.sub.len()))
+        {
+            return self.syntax();
+        }
         Ok(PartitionBy { method, count, sub, partitions })
     }
 
@@ -275,7 +279,11 @@ impl Parser<'_> {
         self.expect_kw(Kw::KEY)?;
         let algorithm = if self.eat_kw(Kw::ALGORITHM) {
             self.expect(Tok::Eq)?;
-            Some(self.number()?)
+            let at = self.here();
+            match self.number()? {
+                n @ (1 | 2) => Some(n),
+                _ => return self.error_at(ErrorKind::Syntax, at),
+            }
         } else {
             None
         };

@@ -240,6 +240,10 @@ impl Parser<'_> {
         let status = self.event_status()?;
         let comment = if self.eat_kw(Kw::COMMENT) { Some(self.string()?) } else { None };
         let body = if self.eat_kw(Kw::DO) { Some(self.body()?) } else { None };
+        let nothing = schedule.is_none() && preserve.is_none() && rename.is_none() && status.is_none();
+        if nothing && comment.is_none() && body.is_none() {
+            return self.syntax();
+        }
         let event = AlterEvent { definer, name, schedule, preserve, rename, status, comment, body };
         Ok(Statement::AlterEvent(Box::new(event)))
     }
@@ -247,13 +251,13 @@ impl Parser<'_> {
     #[inline(never)]
     fn schedule(&mut self) -> Result<Schedule> {
         if self.eat_kw(Kw::AT) {
-            return self.expr().map(Schedule::At);
+            return self.expr_without_subquery().map(Schedule::At);
         }
         self.expect_kw(Kw::EVERY)?;
-        let amount = self.expr()?;
+        let amount = self.expr_without_subquery()?;
         let unit = self.interval_unit()?;
-        let starts = if self.eat_kw(Kw::STARTS) { Some(self.expr()?) } else { None };
-        let ends = if self.eat_kw(Kw::ENDS) { Some(self.expr()?) } else { None };
+        let starts = if self.eat_kw(Kw::STARTS) { Some(self.expr_without_subquery()?) } else { None };
+        let ends = if self.eat_kw(Kw::ENDS) { Some(self.expr_without_subquery()?) } else { None };
         Ok(Schedule::Every { amount, unit, starts, ends })
     }
 

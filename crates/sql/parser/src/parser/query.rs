@@ -22,7 +22,13 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn paren_query(&mut self) -> Result<Box<Query>> {
         self.expect(Tok::LParen)?;
+        if self.no_subquery {
+            return self.syntax();
+        }
         let query = self.query()?;
+        if query.into.is_some() {
+            return self.error_at(ErrorKind::Syntax, self.into_at);
+        }
         self.expect(Tok::RParen)?;
         Ok(query)
     }
@@ -140,7 +146,13 @@ impl Parser<'_> {
     #[inline(never)]
     fn query_primary(&mut self) -> Result<(QueryBody, Option<Box<SelectInto>>)> {
         if self.at(Tok::LParen) {
-            return Ok((body_of(self.paren_query()?), None));
+            self.advance();
+            let query = self.query()?;
+            self.expect(Tok::RParen)?;
+            if query.into.is_some() && !matches!(self.tok().kind, Tok::End | Tok::Semi | Tok::RParen) {
+                return self.error_at(ErrorKind::Syntax, self.into_at);
+            }
+            return Ok((body_of(query), None));
         }
         match self.tok().kw {
             Kw::SELECT => {
@@ -434,9 +446,10 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn opt_into(&mut self) -> Result<Option<Box<SelectInto>>> {
-        if !self.eat_kw(Kw::INTO) {
+        if !self.at_kw(Kw::INTO) {
             return Ok(None);
         }
+        self.into_at = self.advance().start;
         let into = if self.eat_kw(Kw::OUTFILE) {
             let file = self.string()?;
             let charset = if self.eat_charset() { Some(self.charset_name()?) } else { None };

@@ -155,7 +155,7 @@ impl Parser<'_> {
             to = Some(self.string()?);
         } else {
             self.expect_kw(Kw::BEFORE)?;
-            before = Some(self.expr()?);
+            before = Some(self.expr_without_subquery()?);
         }
         Ok(Statement::Replication(Box::new(Replication::PurgeLogs { to, before })))
     }

@@ -34,7 +34,7 @@ impl Parser<'_> {
             Kw::ROLE => {
                 self.advance();
                 let if_not_exists = self.if_not_exists();
-                Ok(Statement::CreateRole { if_not_exists, roles: self.list(Self::role)? })
+                Ok(Statement::CreateRole { if_not_exists, roles: self.list(Self::role_name)? })
             }
             Kw::ALGORITHM
             | Kw::VIEW
@@ -204,7 +204,7 @@ impl Parser<'_> {
             }
             Kw::ROLE => {
                 self.advance();
-                return Ok(Statement::DropRole { if_exists: self.if_exists(), roles: self.list(Self::role)? });
+                return Ok(Statement::DropRole { if_exists: self.if_exists(), roles: self.list(Self::role_name)? });
             }
             Kw::PREPARE => {
                 self.advance();
@@ -257,6 +257,18 @@ impl Parser<'_> {
         self.object_name().map(Statement::Truncate)
     }
 
+    /// Does what follows `ALTER INSTANCE` name an action?
+    fn instance_action(&mut self) -> bool {
+        let second = self.peek(1);
+        let innodb = self.is_word_token(second, "INNODB");
+        match self.tok().kw {
+            Kw::ROTATE => innodb || second.kw == Kw::BINLOG,
+            Kw::RELOAD => second.kw == Kw::TLS || second.kw == Kw::KEYRING,
+            Kw::ENABLE | Kw::DISABLE => innodb,
+            _ => false,
+        }
+    }
+
     /// Tablespaces and so on: what stands behind the name is kept as text.
     #[inline(never)]
     pub(super) fn storage_statement(&mut self, verb: StorageVerb, or_replace: bool) -> Result<Statement> {
@@ -275,6 +287,9 @@ impl Parser<'_> {
         };
         for _ in 0..words {
             self.advance();
+        }
+        if object == StorageObject::Instance && !self.instance_action() {
+            return self.syntax();
         }
         let if_exists = if verb == StorageVerb::Create { self.if_not_exists() } else { self.if_exists() };
         let name = match object {

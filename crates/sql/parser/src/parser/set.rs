@@ -101,9 +101,7 @@ impl Parser<'_> {
             Kw::PERSIST_ONLY => Some(VarScope::PersistOnly),
             _ => None,
         };
-        if let Some(s) = written
-            && !assigns(self.peek(1))
-        {
+        if let Some(s) = written {
             self.advance();
             *scope = s;
         }
@@ -117,8 +115,7 @@ impl Parser<'_> {
                 return Ok(SetItem::Names { charset: None, collation: None });
             }
             let charset = Some(self.charset_name()?);
-            let collation =
-                if self.eat_kw(Kw::COLLATE) && !self.eat_kw(Kw::DEFAULT) { Some(self.charset_name()?) } else { None };
+            let collation = if self.eat_kw(Kw::COLLATE) { Some(self.charset_name()?) } else { None };
             return Ok(SetItem::Names { charset, collation });
         }
         if self.eat_charset() {

@@ -260,7 +260,7 @@ impl Parser<'_> {
                 let statement = self.nested(Self::statement)?;
                 Ok(S::ParseTree(Box::new(statement)))
             }
-            Kw::NONE if self.at_ident() => {
+            Kw::NoKeyword if self.at_ident() => {
                 let mut words = Vec::new();
                 while matches!(self.tok().kind, Tok::Word | Tok::Quoted)
                     && !matches!(self.tok().kw, Kw::LIKE | Kw::WHERE)
@@ -292,7 +292,7 @@ impl Parser<'_> {
             Kw::FUNCTION => S::CreateFunction,
             Kw::TRIGGER => S::CreateTrigger,
             Kw::EVENT => S::CreateEvent,
-            Kw::NONE if self.at_ident() => {
+            Kw::NoKeyword if self.at_ident() => {
                 let mut words = vec![Ident::new("CREATE")];
                 while matches!(self.tok().kind, Tok::Word | Tok::Quoted) {
                     words.push(self.any_word()?);

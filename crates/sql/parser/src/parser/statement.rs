@@ -161,7 +161,7 @@ impl Parser<'_> {
         if !query {
             self.eat_kw(Kw::CONNECTION);
         }
-        Ok(Statement::Kill { query, id: self.expr()? })
+        Ok(Statement::Kill { query, id: self.expr_without_subquery()? })
     }
 
     #[inline(never)]

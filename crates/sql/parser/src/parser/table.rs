@@ -116,10 +116,13 @@ impl Parser<'_> {
             Tok::LBrace => {
                 // `{OJ a LEFT JOIN b ON ..}`
                 self.advance();
-                self.ident()?;
+                self.expect_kw(Kw::OJ)?;
                 let inner = self.nested(Self::table_ref)?;
                 self.expect(Tok::RBrace)?;
-                return Ok(TableRef::Nested(vec![inner]));
+                return Ok(match inner {
+                    nested @ TableRef::Nested(_) => nested,
+                    inner => TableRef::Nested(vec![inner]),
+                });
             }
             _ => {}
         }
@@ -172,6 +175,9 @@ impl Parser<'_> {
             p.expect(Tok::LParen)?;
             if p.query_follows(0) {
                 let query = p.query()?;
+                if query.into.is_some() {
+                    return p.error_at(ErrorKind::Syntax, p.into_at);
+                }
                 p.expect(Tok::RParen)?;
                 return Ok(Paren::Query(query));
             }

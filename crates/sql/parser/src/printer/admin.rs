@@ -364,7 +364,7 @@ impl Print for KeyCacheTable {
     fn print(&self, sql: &mut Sql) {
         sql.p(&self.table);
         match &self.partitions[..] {
-            [one] if one.eq_ignore_ascii_case("all") => sql.s(" partition (all)"),
+            [one] if one.eq_ignore_ascii_case("all") => sql.s(" partition (ALL)"),
             partitions => sql.opt_parens(" partition ", partitions),
         };
         if let Some(hint) = &self.indexes {

@@ -254,7 +254,6 @@ impl Print for TableOption {
             O::SecondaryEngine(None) => sql.s(" secondary_engine=null"),
             O::SecondaryEngine(Some(name)) => sql.s(" secondary_engine=").name(name),
             O::Charset(name) => sql.s(" default charset=").p(name),
-            O::CharsetDefault => sql.s(" default charset=default"),
             O::Collate(name) => sql.s(" collate=").p(name),
             O::Comment(text) => sql.s(" comment=").string(text.as_bytes()),
             O::AutoIncrement(n) => sql.s(" auto_increment=").n(*n),

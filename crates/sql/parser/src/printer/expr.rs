@@ -172,10 +172,13 @@ impl Print for Literal {
             }
             LiteralValue::Hex { bytes, charset } => {
                 introducer(charset, sql);
-                sql.s("x'").s(&hex(bytes)).s("'")
+                // A word directly in front of `x'` would swallow it.
+                sql.flag(charset.is_some(), " ");
+                if bytes.is_empty() { sql.s("x''") } else { sql.s("0x").s(&hex(bytes)) }
             }
             LiteralValue::Bit { bytes, charset } => {
                 introducer(charset, sql);
+                sql.flag(charset.is_some(), " ");
                 let bits: String = bytes.iter().map(|b| format!("{b:08b}")).collect();
                 sql.s("b'").s(&bits).s("'")
             }
