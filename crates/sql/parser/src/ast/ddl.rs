@@ -107,7 +107,7 @@ pub struct CreateTable {
 pub enum CreateTableBody {
     /// `LIKE other`
     Like(ObjectName),
-    /// Columns and keys, options, partitions, query; at least one of columns and query.
+    /// Columns and keys, options, partitions, query. With neither columns nor query: error 1113.
     Define {
         /// Columns and keys.
         elements: Vec<TableElement>,

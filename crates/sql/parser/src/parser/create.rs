@@ -40,7 +40,8 @@ impl Parser<'_> {
         };
         let has_as = self.eat_kw(Kw::AS);
         let query = if has_as || self.at(Tok::LParen) || self.query_follows(0) { Some(self.query()?) } else { None };
-        if query.is_none() && (elements.is_empty() || on_duplicate != OnDuplicate::Error) {
+        // Without columns and query it is error 1113, which is not the parser's.
+        if query.is_none() && on_duplicate != OnDuplicate::Error {
             return self.syntax();
         }
         Ok(CreateTableBody::Define { elements, options, partition, on_duplicate, query })
