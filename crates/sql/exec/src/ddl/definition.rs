@@ -61,7 +61,6 @@ impl<'a, 'b> Definer<'a, 'b> {
                 }
                 TableOption::Charset(name) => charset = Some(Charset::by_name(name)?),
                 TableOption::Collate(name) => collation = Some(Collation::by_name(name)?),
-                TableOption::CharsetDefault => {}
                 TableOption::Comment(text) => comment = text.clone(),
                 TableOption::AutoIncrement(n) => auto_increment = Some(*n),
                 // How rows and statistics are stored has no meaning here; SHOW CREATE TABLE repeats the words.

@@ -217,7 +217,7 @@ impl Parser<'_> {
             Kw::INDEX | Kw::KEY => {
                 self.advance();
                 self.if_exists();
-                let name = self.index_name()?;
+                let name = self.ident()?;
                 match self.one_of(&[Kw::VISIBLE, Kw::INVISIBLE]) {
                     Some(kw) => Ok(A::IndexVisibility { name, visible: kw == Kw::VISIBLE }),
                     // MariaDB's words.

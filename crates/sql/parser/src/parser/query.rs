@@ -402,7 +402,13 @@ impl Parser<'_> {
 
     fn limit_value(&mut self) -> Result<Expr> {
         match self.tok().kind {
-            Tok::Int | Tok::Hex | Tok::Bit => self.literal().map(Expr::Literal),
+            Tok::Int | Tok::Hex | Tok::Bit => {
+                let at = self.here();
+                match self.literal()? {
+                    Literal { value: LiteralValue::Decimal(_), .. } => self.error_at(ErrorKind::Syntax, at),
+                    literal => Ok(Expr::Literal(literal)),
+                }
+            }
             Tok::Param => self.param(),
             _ if self.at_ident() => self.ident().map(|column| Expr::Column(ColumnRef { qualifier: None, column })),
             _ => self.syntax(),
