@@ -167,10 +167,14 @@ impl Exchange {
     ) -> (Self, Verdict) {
         let want = secret.plugin();
         let mut it = Self { nonce, secure, secret, state: State::Over };
-        // Without a password on either side there is nothing to prove, whatever the plugin.
-        if matches!(it.secret, Secret::Empty(_)) && is_empty_response(response) {
+        let empty = matches!(it.secret, Secret::Empty(_));
+        // Without a password on either side there is nothing to prove, whatever the plugin. A plugin that is not ours
+        // is switched away from all the same: libmariadb's `dummy_fallback_auth`, which it names when it cannot load
+        // another, waits for that. Its built-in plugin is the native one.
+        if empty && plugin.is_some() && is_empty_response(response) {
             return (it, Verdict::Accepted);
         }
+        let want = if empty && plugin.is_none() { Plugin::Native } else { want };
         if plugin == Some(want) {
             let verdict = it.respond(response, ctx, out);
             return (it, verdict);
