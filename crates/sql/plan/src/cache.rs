@@ -243,6 +243,11 @@ impl<D> Shard<D> {
 }
 
 impl<D> Entry<D> {
+    /// An entry that is in no cache: a plan for one execution, or for one session.
+    pub fn alone(key: PlanKey, plan: Plan, digest: D) -> Entry<D> {
+        Entry { key, plan, digest, hash: key.hash(), bytes: 0, used: AtomicBool::new(false) }
+    }
+
     /// Marks it as used. A load in the common case: the line stays shared.
     #[inline]
     fn touch(&self) {

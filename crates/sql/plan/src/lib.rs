@@ -3,21 +3,25 @@
 
 mod bind;
 pub mod cache;
+pub mod explain;
 pub mod expr;
 pub mod fold;
 mod logical;
 mod optimize;
 pub mod options;
+mod params;
 pub mod physical;
 pub mod plan;
+mod planner;
 pub mod range;
-mod statement;
+mod rewrite;
 mod typing;
 mod walk;
 
-pub use bind::literal::{literal_class, literal_value};
-pub use bind::types::{TypeContext, column_type};
 pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
 pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
+pub use bind::literal::{literal_class, literal_value};
+pub use bind::types::{TypeContext, column_type};
+pub use options::PlanOptions;
 pub use plan::{Plan, PlanKind};
-pub use statement::plan;
+pub use planner::{column_flags, plan, plan_expressions, plan_query};

@@ -27,7 +27,6 @@ pub(crate) struct Arena {
     pub(crate) subqueries: Vec<Subselect>,
     pub(crate) ctes: Vec<CteQuery>,
     pub(crate) params: Vec<Param>,
-    pub(crate) pins: Vec<(u32, Value)>,
     /// Values of parameters that come from the text at hand; for estimates only.
     pub(crate) seen: Vec<Option<Value>>,
     pub(crate) uses: Uses,

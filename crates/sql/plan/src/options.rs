@@ -23,8 +23,9 @@ pub struct PlanOptions<'a> {
     pub div_precision_increment: u8,
     /// Session time zone, for folding.
     pub time_zone: &'a TimeZone,
-    /// Autocommit or not, SERIALIZABLE makes plain reads of a transaction locking: the session says so here.
-    pub serializable: bool,
+    /// The statement's text and its literal tokens, when the plan is to be shared by statements of the same shape: from the
+    /// scan that gave the shape. Without it no literal becomes a parameter.
+    pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
     /// Looks at the trees to estimate a range; without one, statistics alone decide.
     pub estimator: Option<&'a dyn RangeEstimator>,
     /// Deepest nesting of queries and expressions that is bound before error 1436.
@@ -104,7 +105,7 @@ impl<'a> PlanOptions<'a> {
             variables: None,
             div_precision_increment: 4,
             time_zone: &TimeZone::UTC,
-            serializable: false,
+            source: None,
             estimator: None,
             max_depth: 256,
         }

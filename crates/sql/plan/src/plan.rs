@@ -3,7 +3,7 @@
 use crate::expr::Expr;
 use crate::physical::{Physical, RowLock};
 use gannet_catalog::Table;
-use gannet_types::{SqlType, Value};
+use gannet_types::SqlType;
 use std::sync::Arc;
 
 /// An immutable plan, shared by sessions.
@@ -21,9 +21,8 @@ pub struct Plan {
     pub ctes: Box<[Cte]>,
     /// Where each parameter's value comes from.
     pub params: Box<[Param]>,
-    /// Literals which the plan depends on: the statement's literal of that ordinal must equal the value, or
-    /// the plan does not fit.
-    pub pins: Box<[(u32, Value)]>,
+    /// Literals which the plan depends on, by ordinal, with their text: a statement whose literal differs needs another plan.
+    pub pins: Box<[(u32, Box<[u8]>)]>,
     /// Size of the register file.
     pub registers: u32,
     /// What the statement uses beyond its tables.

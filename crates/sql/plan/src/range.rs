@@ -14,9 +14,6 @@ use gannet_types::key::{self, KeyPart};
 use gannet_types::temporal::DateFlags;
 use gannet_types::{Date, Decimal, Result, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, ValueRef, Warnings};
 
-/// Ranges that one scan may have; a longer list of alternatives falls back to fewer key parts.
-pub const MAX_RANGES: usize = 100_000;
-
 /// One end of a range of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit<'a> {
@@ -320,11 +317,11 @@ impl Encoder<'_> {
         for (key, value) in alternatives.iter().zip(values) {
             self.bounds.prefix.truncate(length);
             match self.append_value(part, key, value)? {
-                Appended::Yes if self.bounds.ranges.len() < MAX_RANGES => {
+                Appended::Yes => {
                     let mut inner = Encoder { parts: behind, zone: self.zone, bounds: &mut *self.bounds };
                     inner.product(rest, values_rest, last)?;
                 }
-                Appended::Yes | Appended::Unknown => {
+                Appended::Unknown => {
                     self.bounds.prefix.truncate(length);
                     self.bounds.push_prefix();
                 }

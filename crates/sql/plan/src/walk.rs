@@ -243,3 +243,38 @@ pub(crate) fn count(plan: &Plan) -> usize {
     n += plan.ctes.iter().map(|c| count_tree(&c.base) + c.recursive.as_ref().map_or(0, count_tree)).sum::<usize>();
     n
 }
+
+impl Ranges {
+    /// Calls `f` with each value.
+    pub fn for_each_value_mut(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        match self {
+            Ranges::Product { parts, last } => {
+                parts.iter_mut().flatten().for_each(|k| f(&mut k.value));
+                if let Some(interval) = last {
+                    interval.low.iter_mut().chain(&mut interval.high).for_each(|b| f(&mut b.value));
+                    interval.like.iter_mut().for_each(|l| f(&mut l.pattern));
+                }
+            }
+            Ranges::Union(all) => all.iter_mut().for_each(|r| r.for_each_value_mut(f)),
+        }
+    }
+}
+
+impl Access {
+    /// Calls `f` with each value of a key; stops at the first error.
+    pub fn for_each_value_mut_result<E>(&mut self, f: &mut impl FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
+        let mut outcome = Ok(());
+        let mut each = |e: &mut Expr| {
+            if outcome.is_ok() {
+                outcome = f(e);
+            }
+        };
+        match self {
+            Access::Full => {}
+            Access::Point { key } | Access::Ref { key } => key.iter_mut().for_each(|k| each(&mut k.value)),
+            Access::Ranges { ranges } => ranges.for_each_value_mut(&mut each),
+            Access::Virtual { equals } => equals.iter_mut().for_each(|(_, e)| each(e)),
+        }
+        outcome
+    }
+}

@@ -22,19 +22,18 @@ pub fn literal_class(value: &LiteralValue) -> LiteralClass {
     match value {
         LiteralValue::Int(v) if i64::try_from(*v).is_ok() => LiteralClass::Integer,
         LiteralValue::Int(_) => LiteralClass::Unsigned,
-        LiteralValue::Decimal(text) => {
-            let scale = text.split_once('.').map_or(0, |(_, f)| f.len());
-            let digits = text.len() - scale;
-            if digits as u32 > DECIMAL_DIGITS || scale > 30 {
-                LiteralClass::Other
-            } else {
-                LiteralClass::Decimal(scale as u8)
-            }
-        }
+        LiteralValue::Decimal(text) => decimal_class(text),
         LiteralValue::Float(_) => LiteralClass::Float,
         LiteralValue::String { charset: None, .. } => LiteralClass::String,
         _ => LiteralClass::Other,
     }
+}
+
+/// Class of a DECIMAL literal: by the digits after the point.
+pub(crate) fn decimal_class(text: &str) -> LiteralClass {
+    let scale = text.split_once('.').map_or(0, |(_, f)| f.len());
+    let digits = text.len() - scale;
+    if digits as u32 > DECIMAL_DIGITS || scale > 30 { LiteralClass::Other } else { LiteralClass::Decimal(scale as u8) }
 }
 
 /// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the connection.
@@ -82,7 +81,7 @@ fn introduced(charset: Option<&str>, connection: gannet_types::CollationId) -> R
 }
 
 #[cold]
-fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
+pub(crate) fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
     let from = charset.valid_prefix(bytes);
     let hex: String = bytes[from..].iter().take(6).map(|b| format!("{b:02X}")).collect();
     error(ErrorCode::InvalidCharacterString, &[&charset.name(), &hex])
@@ -145,9 +144,6 @@ impl Binder<'_> {
     /// A literal where its value may matter to the plan.
     pub(super) fn pin_literal(&mut self, literal: &Literal) -> Result<Bound> {
         let value = literal_value(&literal.value, self.options.collation)?;
-        if let Some(ordinal) = literal.index.0 {
-            self.arena.pins.push((ordinal, value.clone()));
-        }
         let ascii = matches!(&value, Value::Str(text, _) if text.is_ascii());
         let mut bound = Bound::new(constant(value));
         bound.ascii = ascii;
@@ -159,10 +155,19 @@ impl Binder<'_> {
         Ok(bound)
     }
 
+    /// The literal's ordinal, if it may be lifted: it is one token of a text whose plan is shared.
+    fn liftable(&self, literal: &Literal) -> Option<u32> {
+        let (_, tokens) = self.options.source?;
+        let ordinal = literal.index.0.filter(|_| self.pinning == 0)?;
+        // Adjacent strings are one literal of several tokens.
+        let token = tokens.get(ordinal as usize)?;
+        (token.end == literal.span.end).then_some(ordinal)
+    }
+
     /// A literal whose value does not matter to the plan.
     pub(super) fn lift_literal(&mut self, literal: &Literal) -> Result<Bound> {
         let class = literal_class(&literal.value);
-        let Some(ordinal) = literal.index.0.filter(|_| self.pinning == 0) else { return self.pin_literal(literal) };
+        let Some(ordinal) = self.liftable(literal) else { return self.pin_literal(literal) };
         let value = literal_value(&literal.value, self.options.collation)?;
         let ty = match class {
             LiteralClass::Integer => SqlType::BIGINT,

@@ -24,7 +24,7 @@ use scope::Scope;
 use std::fmt::Display;
 use std::sync::Arc;
 
-pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
+pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundUpdate};
 
 /// What is being bound.
 pub(crate) struct Binder<'a> {

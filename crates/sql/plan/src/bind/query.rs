@@ -14,7 +14,9 @@ use gannet_types::{ErrorCode, Result, SqlError, SqlType};
 impl Binder<'_> {
     /// Binds the query of a statement.
     pub(crate) fn top_query(&mut self, query: &ast::Query) -> Result<Query> {
-        self.nested_query(query)
+        let bound = self.query(query);
+        self.scopes.clear();
+        bound
     }
 
     /// Binds a query in a scope of its own.
@@ -69,8 +71,7 @@ impl Binder<'_> {
 
     /// `TABLE t` is `SELECT * FROM t`.
     fn table_query(&mut self, name: &ast::ObjectName, query: &ast::Query) -> Result<Query> {
-        let factor =
-            ast::TableFactor { name: name.clone(), partitions: Vec::new(), alias: None, index_hints: Vec::new() };
+        let factor = ast::TableFactor { name: name.clone(), partitions: Vec::new(), alias: None, index_hints: Vec::new() };
         let select = ast::Select {
             options: ast::SelectOptions::default(),
             hints: None,
@@ -200,11 +201,7 @@ impl Binder<'_> {
     /// Makes a query deliver the given types.
     pub(super) fn coerce(&mut self, query: &mut Query, types: &[SqlType]) {
         let same = |a: &SqlType, b: &SqlType| {
-            a.id == b.id
-                && a.unsigned == b.unsigned
-                && a.scale == b.scale
-                && a.collation == b.collation
-                && a.members == b.members
+            a.id == b.id && a.unsigned == b.unsigned && a.scale == b.scale && a.collation == b.collation && a.members == b.members
         };
         let fits = query.columns.iter().zip(types).all(|(c, ty)| same(&self.arena.types[c.id as usize], ty));
         if fits {
@@ -214,8 +211,7 @@ impl Binder<'_> {
             Body::Block(block) if !block.distinct => {
                 for ((item, column), ty) in block.items.iter_mut().zip(&mut query.columns).zip(types) {
                     if !same(&item.expr.ty, ty) {
-                        let expr =
-                            std::mem::replace(&mut item.expr, super::literal::constant(gannet_types::Value::Null));
+                        let expr = std::mem::replace(&mut item.expr, super::literal::constant(gannet_types::Value::Null));
                         item.expr = convert(expr, ty);
                         // Other clauses may read the item under its old id.
                         item.id = self.arena.column(ty.clone(), Label::Computed);

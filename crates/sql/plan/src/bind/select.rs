@@ -306,7 +306,7 @@ impl Binder<'_> {
             return Err(error(ErrorCode::WindowInvalidWindowFuncUse, &[&name]));
         }
         let spec = self.window_spec(over, 0)?;
-        let mut bind = |b: &mut Self, e: &ast::Expr| {
+        let bind = |b: &mut Self, e: &ast::Expr| {
             if super::call::position(e).is_some() {
                 return Err(error(ErrorCode::WindowIllegalOrderBy, &[&"<unnamed window>"]));
             }

@@ -1,614 +1,472 @@
-//! Access paths: how one table's rows are found under the conditions that hold for them.
+//! How to read one relation: the candidates and their costs.
 
-use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
-use crate::fold;
-use crate::logical::{Arena, ColId, Rel, RelKind};
-use crate::physical::{Access, Interval, IntervalBound, KeyValue, LikeRange, Ranges};
-use crate::range::{is_sargable, is_total};
-use gannet_catalog::{Index, RowSource, Table};
-use gannet_types::{SqlType, Value};
+use super::cost;
+use super::relset::RelSet;
+use super::sarg::{Sarg, Says};
+use crate::logical::IndexHints;
+use crate::options::Passes;
+use crate::physical::{Access, Interval, KeyValue, Ranges};
+use gannet_catalog::{Figures, IndexKind, Table};
+use std::sync::Arc;
 
-/// Costs, in MySQL's unit: 1.0 = evaluating ten rows.
-const ROW: f64 = 0.1;
-/// Fetching a row by the clustered key.
-const FETCH: f64 = 0.35;
-/// Finding the first entry of a range.
-const DESCENT: f64 = 0.3;
-/// Rows of a table nobody has looked at.
-const UNKNOWN_ROWS: f64 = 10.0;
-/// Share of rows that pass an interval with both ends, with one end, an equality, anything else.
-const BETWEEN: f64 = 0.11;
-const ONE_END: f64 = 0.33;
-const EQUAL: f64 = 0.1;
-const OTHER: f64 = 0.5;
+/// Combinations of IN lists on several key parts before the later parts are left to the filter.
+const MAX_PRODUCT: usize = 4096;
 
-/// A way to read a table. Expressions in it are logical.
+/// What is known of a base relation, prepared once for a block.
+pub(super) struct BaseRel {
+    pub(super) table: Arc<Table>,
+    pub(super) figures: Arc<Figures>,
+    pub(super) hints: IndexHints,
+    pub(super) rows: f64,
+    pub(super) sargs: Vec<Sarg>,
+    /// OR conditions whose alternatives are all on this relation: their number, what each alternative says, what they need.
+    pub(super) unions: Vec<(usize, Vec<Vec<Sarg>>, RelSet)>,
+    /// Columns that have to be delivered, ascending ordinals.
+    pub(super) columns: Vec<u32>,
+    /// Conditions with their share of rows and what they need besides this relation.
+    pub(super) filters: Vec<(usize, f64, RelSet)>,
+    pub(super) virtual_source: bool,
+}
+
+/// A way to read it.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
-    /// Position in `Table::indexes`; `None`: the row tree of a table without a clustered index.
-    pub(super) index: Option<u32>,
-    pub(super) access: Access,
+    pub(super) index: Option<usize>,
     pub(super) covering: bool,
+    pub(super) access: Access,
     pub(super) reverse: bool,
-    /// Conjuncts (positions) which the access alone ensures.
-    pub(super) consumed: Vec<usize>,
-    /// Entries read, rows delivered, cost; of one run.
+    /// Conditions which the access itself ensures.
+    pub(super) ensured: Vec<usize>,
+    /// Sources of the key parts that are single values.
+    pub(super) sources: Vec<Option<u32>>,
+    /// Key parts used.
+    pub(super) parts: usize,
+    /// Leading parts that are bound to one value each.
+    pub(super) bound: usize,
+    /// Entries read by one run.
     pub(super) examined: f64,
+    /// Rows that pass all conditions that can be checked here.
     pub(super) rows: f64,
     pub(super) cost: f64,
-    /// The order asked for comes by itself.
-    pub(super) ordered: bool,
-    /// Key parts that are bound.
-    pub(super) parts: usize,
-    /// Indexes that could have been used.
-    pub(super) possible: Vec<u32>,
 }
 
-/// What a path is chosen for.
-pub(super) struct Wish<'w> {
-    /// Conditions that can be checked when the row is there. Expressions over the relation itself, over rows that are
-    /// there already, over registers and constants.
-    pub(super) conjuncts: &'w [&'w Expr],
-    /// Columns needed of the relation.
-    pub(super) columns: &'w [u32],
-    /// Order that would be useful, and how many rows are wanted then.
-    pub(super) order: &'w [SortKey],
-    pub(super) limit: Option<f64>,
-}
-
-/// An equality, list or interval on a column.
-enum Sarg<'e> {
-    Equal(KeyValue),
-    List(Vec<KeyValue>),
-    Low(IntervalBound),
-    High(IntervalBound),
-    Both(IntervalBound, IntervalBound),
-    Like(&'e Expr, char),
-}
-
-struct Condition<'e> {
-    conjunct: usize,
-    column: u32,
-    sarg: Sarg<'e>,
-    /// The index ensures it, no filter is needed.
-    exact: bool,
-}
-
-/// The cheapest path for a relation over a base table.
-pub(super) fn choose(arena: &Arena, rel: &Rel, wish: &Wish<'_>) -> Path {
-    let table = table_of(arena, rel);
-    let rows = table_rows(table);
-    if let RowSource::Virtual(_) = table.source {
-        return virtual_path(arena, rel, wish, rows);
-    }
-    let conditions = conditions(arena, rel, table, wish.conjuncts);
-    let mut best: Option<Path> = None;
-    let mut possible = Vec::new();
-    let full = full_scan(rel, table, wish, rows);
-    let indexes: Vec<(usize, &Index)> = table.indexes.iter().enumerate().filter(|(i, x)| allowed(rel, *i, x)).collect();
-    for (position, index) in indexes {
-        if let Some(mut path) = by_index(arena, rel, table, position, &conditions, wish, rows) {
-            possible.push(position as u32);
-            finish(rel, table, index, &conditions, wish, &mut path);
-            if best.as_ref().is_none_or(|b| better(&path, b)) {
-                best = Some(path);
-            }
-        } else if let Some(path) = walk(rel, table, position, &conditions, wish, rows)
-            && best.as_ref().is_none_or(|b| better(&path, b))
-        {
-            best = Some(path);
-        }
-    }
-    let mut chosen = match best {
-        Some(best) if rel.hints.force || better(&best, &full) => best,
-        _ => full,
-    };
-    chosen.possible = possible;
-    chosen
-}
-
-/// A point is a point; otherwise the lower cost.
-fn better(a: &Path, b: &Path) -> bool {
-    let point = |p: &Path| matches!(p.access, Access::Point { .. });
-    match (point(a), point(b)) {
-        (true, false) => true,
-        (false, true) => false,
-        _ => a.cost < b.cost,
-    }
-}
-
-fn allowed(rel: &Rel, position: usize, index: &Index) -> bool {
-    let position = position as u32;
-    !index.invisible
-        && rel.hints.only.as_ref().is_none_or(|only| only.contains(&position))
-        && !rel.hints.ignore.contains(&position)
-}
-
-pub(super) fn table_of<'a>(arena: &'a Arena, rel: &Rel) -> &'a Table {
-    match rel.kind {
-        RelKind::Base(table) => &arena.tables[table as usize].table,
-        // Only base tables come here.
-        _ => &arena.tables[0].table,
-    }
-}
-
-pub(super) fn table_rows(table: &Table) -> f64 {
-    if table.statistics.is_unknown() { UNKNOWN_ROWS } else { (table.statistics.figures().rows as f64).max(1.0) }
-}
-
-/// Share of rows that pass conditions which no index serves.
-pub(super) fn selectivity(conjuncts: &[&Expr], consumed: &[usize]) -> f64 {
-    let of = |e: &Expr| match &e.kind {
-        ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, .. } => EQUAL,
-        ExprKind::Compare { op: CompareOp::Ne, .. } => 0.9,
-        ExprKind::Compare { .. } => ONE_END,
-        ExprKind::Between { negated: false, .. } => BETWEEN,
-        ExprKind::In { negated: false, list, .. } => (EQUAL * list.len() as f64).min(OTHER),
-        ExprKind::IsNull { negated: false, .. } => EQUAL,
-        _ => OTHER,
-    };
-    conjuncts.iter().enumerate().filter(|(i, _)| !consumed.contains(i)).map(|(_, e)| of(e)).product()
-}
-
-fn virtual_path(arena: &Arena, rel: &Rel, wish: &Wish<'_>, rows: f64) -> Path {
-    let table = table_of(arena, rel);
-    let equals = conditions(arena, rel, table, wish.conjuncts)
-        .into_iter()
-        .filter_map(|c| match c.sarg {
-            Sarg::Equal(key) if !key.null_safe => Some((c.column, key.value)),
-            _ => None,
-        })
-        .collect();
-    Path {
-        index: None,
-        access: Access::Virtual { equals },
-        covering: false,
-        reverse: false,
-        consumed: Vec::new(),
-        examined: rows,
-        rows: (rows * selectivity(wish.conjuncts, &[])).max(0.01),
-        cost: rows,
-        ordered: wish.order.is_empty(),
-        parts: 0,
-        possible: Vec::new(),
-    }
-}
-
-fn full_scan(rel: &Rel, table: &Table, wish: &Wish<'_>, rows: f64) -> Path {
-    let mut path = Path {
-        index: table.clustered.map(|i| i as u32),
-        access: Access::Full,
-        covering: false,
-        reverse: false,
-        consumed: Vec::new(),
-        examined: rows,
-        rows: (rows * selectivity(wish.conjuncts, &[])).max(0.01),
-        cost: DESCENT + rows * ROW,
-        ordered: false,
-        parts: 0,
-        possible: Vec::new(),
-    };
-    match table.clustered_index() {
-        Some(index) => order(rel, table, index, &[], wish, &mut path),
-        None => order_by_sorting(wish, &mut path),
-    }
-    path
-}
-
-/// A full walk of a secondary index: because it covers, or because it has the order wanted with a LIMIT.
-fn walk(
-    rel: &Rel,
-    table: &Table,
-    position: usize,
-    conditions: &[Condition<'_>],
-    wish: &Wish<'_>,
-    rows: f64,
-) -> Option<Path> {
-    if Some(position) == table.clustered {
-        return None;
-    }
-    let covering = covers(table, position, wish.columns);
-    let mut path = Path {
-        index: Some(position as u32),
-        access: Access::Full,
-        covering,
-        reverse: false,
-        consumed: Vec::new(),
-        examined: rows,
-        rows: (rows * selectivity(wish.conjuncts, &[])).max(0.01),
-        cost: if covering { DESCENT + rows * ROW * 0.6 } else { DESCENT + rows * (ROW + FETCH) },
-        ordered: false,
-        parts: 0,
-        possible: Vec::new(),
-    };
-    finish(rel, table, &table.indexes[position], conditions, wish, &mut path);
-    Some(path)
-}
-
-fn covers(table: &Table, position: usize, columns: &[u32]) -> bool {
-    columns.iter().all(|c| *c != crate::physical::ROW_ID && table.index_has(position, *c))
-}
-
-/// The path that binds as many leading parts of an index as the conditions allow; `None` when they bind nothing.
-fn by_index(
-    arena: &Arena,
-    rel: &Rel,
-    table: &Table,
-    position: usize,
-    conditions: &[Condition<'_>],
-    wish: &Wish<'_>,
-    rows: f64,
-) -> Option<Path> {
-    let index = &table.indexes[position];
-    let mut path = Path {
-        index: Some(position as u32),
-        access: Access::Full,
-        covering: Some(position) != table.clustered && covers(table, position, wish.columns),
-        reverse: false,
-        consumed: Vec::new(),
-        examined: rows,
-        rows: 0.0,
-        cost: 0.0,
-        ordered: false,
-        parts: 0,
-        possible: Vec::new(),
-    };
-    let (mut parts, last) = product(index, conditions, &mut path.consumed);
-    if parts.is_empty() && last.is_none() {
-        let union = union(arena, rel, table, index, wish.conjuncts)?;
-        path.examined = (rows * ONE_END).max(1.0);
-        path.access = Access::Ranges { ranges: union };
-        path.parts = 1;
-        return Some(path);
-    }
-    path.parts = parts.len() + usize::from(last.is_some());
-    let single = parts.iter().all(|alternatives| alternatives.len() == 1);
-    let combinations: f64 = parts.iter().map(|p| p.len() as f64).product();
-    let whole = index.unique() && parts.len() == index.parts.len() && !parts.iter().flatten().any(|k| k.null_safe);
-    path.examined = if whole {
-        combinations
-    } else {
-        let distinct =
-            table.statistics.figures().distinct(index.tree, parts.len()).unwrap_or_else(|| (rows / 10.0).max(1.0));
-        let share = if parts.is_empty() { rows } else { (rows / distinct.max(1.0)) * combinations };
-        let interval = match &last {
-            Some(Interval { low: Some(_), high: Some(_), .. }) => BETWEEN,
-            Some(Interval { like: Some(_), .. }) => BETWEEN,
-            Some(_) => ONE_END,
-            None => 1.0,
+impl BaseRel {
+    fn usable(&self, index: usize) -> bool {
+        let hinted = match &self.hints.only {
+            Some(only) => only.contains(&(index as u32)),
+            None => true,
         };
-        (share * interval).clamp(1.0, rows.max(1.0))
-    };
-    path.access = match last {
-        None if single => {
-            let key = parts.iter_mut().filter_map(Vec::pop).collect();
-            if whole { Access::Point { key } } else { Access::Ref { key } }
-        }
-        last => Access::Ranges {
-            ranges: Ranges::Product { parts: parts.into_iter().map(Vec::into_boxed_slice).collect(), last },
-        },
-    };
-    Some(path)
-}
+        hinted && !self.hints.ignore.contains(&(index as u32)) && !self.table.indexes[index].invisible
+    }
 
-/// Alternatives for leading parts, and an interval on the part behind them. Notes the conditions that are ensured exactly.
-fn product(
-    index: &Index,
-    conditions: &[Condition<'_>],
-    consumed: &mut Vec<usize>,
-) -> (Vec<Vec<KeyValue>>, Option<Interval>) {
-    let mut parts = Vec::new();
-    for part in &index.parts {
-        let exact = part.prefix.is_none();
-        let here = || conditions.iter().filter(|c| c.column == part.column);
-        let equal = here().find(|c| matches!(c.sarg, Sarg::Equal(_)));
-        let list = here().find(|c| matches!(c.sarg, Sarg::List(_)));
-        match equal.or(list) {
-            Some(condition) => {
-                parts.push(match &condition.sarg {
-                    Sarg::Equal(key) => vec![key.clone()],
-                    Sarg::List(keys) => keys.clone(),
-                    _ => Vec::new(),
-                });
-                if condition.exact && exact {
-                    consumed.push(condition.conjunct);
+    /// All entries' cost through an index (`None`: the row tree).
+    fn scan_cost(&self, index: Option<usize>, covering: bool) -> f64 {
+        // Narrow entries are cheaper to walk.
+        let width = match index {
+            Some(i) if Some(i) != self.table.clustered => {
+                let pages = self.figures.indexes.iter().find(|f| f.tree == self.table.indexes[i].tree).map(|f| f.pages);
+                match pages {
+                    Some(pages) if self.figures.pages > 0 => (pages as f64 / self.figures.pages as f64).clamp(0.05, 1.0),
+                    _ => 0.5,
                 }
             }
-            None => {
-                let (mut low, mut high, mut like) = (None, None, None);
-                for condition in here() {
-                    let took = match &condition.sarg {
-                        Sarg::Low(bound) if low.is_none() => {
-                            low = Some(bound.clone());
-                            true
-                        }
-                        Sarg::High(bound) if high.is_none() => {
-                            high = Some(bound.clone());
-                            true
-                        }
-                        Sarg::Both(a, b) if low.is_none() && high.is_none() => {
-                            (low, high) = (Some(a.clone()), Some(b.clone()));
-                            true
-                        }
-                        Sarg::Like(pattern, escape) if like.is_none() => {
-                            like = Some(Box::new(LikeRange { pattern: (*pattern).clone(), escape: *escape }));
-                            false
-                        }
-                        _ => false,
-                    };
-                    if took && condition.exact && exact {
-                        consumed.push(condition.conjunct);
-                    }
-                }
-                // An interval with ends is narrower than a pattern's.
-                if low.is_some() || high.is_some() {
-                    return (parts, Some(Interval { low, high, like: None }));
-                }
-                return (parts, like.map(|like| Interval { low: None, high: None, like: Some(like) }));
-            }
+            _ => 1.0,
+        };
+        let fetch = if covering { 0.0 } else { cost::FETCH };
+        cost::DESCEND + self.rows * (cost::NEXT * width + fetch + cost::ROW)
+    }
+
+    /// The index delivers every needed column.
+    fn covers(&self, index: Option<usize>) -> bool {
+        match index {
+            None => true,
+            Some(i) if Some(i) == self.table.clustered => true,
+            Some(i) => self.columns.iter().all(|c| {
+                // The hidden row id comes with every entry.
+                *c == crate::physical::ROW_ID || self.table.index_has(i, *c)
+            }),
         }
     }
-    (parts, None)
-}
 
-/// The ranges of an OR whose every arm bounds the index; the condition itself stays in the filter.
-fn union(arena: &Arena, rel: &Rel, table: &Table, index: &Index, conjuncts: &[&Expr]) -> Option<Ranges> {
-    conjuncts.iter().find_map(|e| {
-        let ExprKind::Or(arms) = &e.kind else { return None };
-        let ranges = arms.iter().map(|arm| {
-            let arm: Vec<&Expr> = match &arm.kind {
-                ExprKind::And(all) => all.iter().collect(),
-                _ => vec![arm],
-            };
-            let conditions = conditions(arena, rel, table, &arm);
-            let (parts, last) = product(index, &conditions, &mut Vec::new());
-            (!parts.is_empty() || last.is_some())
-                .then(|| Ranges::Product { parts: parts.into_iter().map(Vec::into_boxed_slice).collect(), last })
+    /// Share of rows that pass the conditions checkable with `available`, those in `ensured` apart.
+    fn selectivity(&self, available: RelSet, ensured: &[usize]) -> f64 {
+        let mut share = 1.0;
+        for (condition, s, needs) in &self.filters {
+            if needs.within(available) && !ensured.contains(condition) {
+                share *= s;
+            }
+        }
+        share
+    }
+
+    /// Rows per value of the first `parts` parts of an index.
+    fn rows_per_key(&self, index: usize, parts: usize) -> f64 {
+        let definition = &self.table.indexes[index];
+        if definition.unique() && parts == definition.parts.len() {
+            return 1.0;
+        }
+        let distinct = self.figures.distinct(definition.tree, parts).unwrap_or_else(|| {
+            // Nothing known: a few rows a value for whole keys, more for prefixes of them.
+            let whole = definition.parts.len() as f64;
+            self.rows.powf(0.8 * parts as f64 / whole).max(1.0)
         });
-        ranges.collect::<Option<Box<[Ranges]>>>().map(Ranges::Union)
-    })
-}
-
-/// Rows, cost and order of a path over an index.
-fn finish(rel: &Rel, table: &Table, index: &Index, conditions: &[Condition<'_>], wish: &Wish<'_>, path: &mut Path) {
-    let secondary = path.index.map(|i| i as usize) != table.clustered;
-    let per_row = if secondary && !path.covering { ROW + FETCH } else { ROW };
-    path.cost = DESCENT + path.examined * if path.covering { ROW * 0.8 } else { per_row };
-    path.rows = (path.examined * selectivity(wish.conjuncts, &path.consumed)).max(0.01);
-    if matches!(path.access, Access::Point { .. }) {
-        path.rows = path.rows.min(1.0);
+        (self.rows / distinct.max(1.0)).max(1.0)
     }
-    let fixed: Vec<u32> = conditions
-        .iter()
-        .filter(|c| matches!(c.sarg, Sarg::Equal(_)) && path.consumed.contains(&c.conjunct))
-        .map(|c| c.column)
-        .collect();
-    order(rel, table, index, &fixed, wish, path);
-}
 
-/// Looks whether the path delivers the wanted order (perhaps backwards); charges the sort otherwise. With a limit, a
-/// path in order reads only as much as is wanted.
-fn order(rel: &Rel, table: &Table, index: &Index, fixed: &[u32], wish: &Wish<'_>, path: &mut Path) {
-    if wish.order.is_empty() {
-        path.ordered = true;
-        limit(wish, path);
-        return;
+    /// All ways to read the relation when `available` has been read.
+    pub(super) fn paths(&self, available: RelSet, passes: Passes, estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>) -> Vec<Path> {
+        let mut paths = vec![self.full_scan(None, available, passes)];
+        if self.virtual_source {
+            return paths;
+        }
+        for index in 0..self.table.indexes.len() {
+            if !self.usable(index) {
+                continue;
+            }
+            if let Some(path) = self.index_path(index, available, passes, estimate) {
+                paths.push(path);
+            }
+            if passes.has(Passes::RANGES) {
+                self.union_paths(index, available, passes, estimate, &mut paths);
+            }
+            if Some(index) != self.table.clustered {
+                paths.push(self.full_scan(Some(index), available, passes));
+            }
+        }
+        paths
     }
-    let several = match &path.access {
-        Access::Ranges { ranges: Ranges::Product { parts, .. } } => parts.iter().any(|p| p.len() > 1),
-        Access::Ranges { .. } => true,
-        _ => false,
-    };
-    // The parts of the index, then the clustered key's, without those that have one value only.
-    let clustered = table.clustered_index().map_or(&[][..], |c| &c.parts);
-    let secondary = path.index.map(|i| i as usize) != table.clustered;
-    let all = index.parts.iter().chain(if secondary { clustered } else { &[] });
-    let mut parts = all.filter(|p| several || !fixed.contains(&p.column)).peekable();
-    let mut reverse = None;
-    for key in wish.order {
-        let ExprKind::Column(id) = key.expr.kind else { return order_by_sorting(wish, path) };
-        if !rel.has(id) {
-            return order_by_sorting(wish, path);
+
+    fn full_scan(&self, index: Option<usize>, available: RelSet, passes: Passes) -> Path {
+        let index = index.or(self.table.clustered);
+        let covering = self.covers(index) && (passes.has(Passes::COVERING) || index == self.table.clustered);
+        let mut cost = self.scan_cost(index, covering);
+        if self.hints.force {
+            cost += self.rows * 100.0 + 1e6;
         }
-        let column = id - rel.first;
-        if fixed.contains(&column) {
-            continue;
+        let mut access = Access::Full;
+        if self.virtual_source {
+            let equal = self.sargs.iter().filter(|s| s.needs.within(available)).filter_map(|s| match &s.says {
+                Says::Equals(key) if !key.null_safe => Some((s.column, key.value.clone())),
+                _ => None,
+            });
+            access = Access::Virtual { equals: equal.collect() };
         }
-        match parts.next() {
-            Some(part) if part.column == column && part.prefix.is_none() => {
-                let backwards = part.descending != key.descending;
-                if *reverse.get_or_insert(backwards) != backwards {
-                    return order_by_sorting(wish, path);
+        Path {
+            index,
+            covering,
+            access,
+            reverse: false,
+            ensured: Vec::new(),
+            sources: Vec::new(),
+            parts: 0,
+            bound: 0,
+            examined: self.rows,
+            rows: self.rows * self.selectivity(available, &[]),
+            cost,
+        }
+    }
+
+    /// The best the conditions allow on one index.
+    fn index_path(
+        &self,
+        index: usize,
+        available: RelSet,
+        passes: Passes,
+        estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>,
+    ) -> Option<Path> {
+        let usable: Vec<&Sarg> = self.sargs.iter().filter(|s| s.needs.within(available)).collect();
+        let built = self.product(index, &usable, passes)?;
+        Some(self.finish(index, built, available, passes, estimate))
+    }
+
+    /// Walks the parts of the index: equalities, then IN lists, then one interval.
+    fn product(&self, index: usize, sargs: &[&Sarg], passes: Passes) -> Option<Product> {
+        let definition = &self.table.indexes[index];
+        let mut product = Product::default();
+        for part in &definition.parts {
+            let of_part = || sargs.iter().filter(|s| s.column == part.column);
+            let whole = part.prefix.is_none();
+            let equal = of_part().find_map(|s| match &s.says {
+                Says::Equals(key) => Some((*s, key)),
+                _ => None,
+            });
+            if let Some((sarg, key)) = equal {
+                product.parts.push(vec![key.clone()]);
+                product.sources.push(sarg.source);
+                if sarg.exact && whole {
+                    product.ensured.push(sarg.condition);
                 }
+                continue;
             }
-            _ => return order_by_sorting(wish, path),
-        }
-    }
-    path.ordered = true;
-    path.reverse = reverse.unwrap_or(false);
-    limit(wish, path);
-}
-
-fn limit(wish: &Wish<'_>, path: &mut Path) {
-    if let Some(limit) = wish.limit
-        && path.rows > limit
-    {
-        path.cost *= (limit / path.rows).max(0.0001);
-    }
-}
-
-fn order_by_sorting(wish: &Wish<'_>, path: &mut Path) {
-    path.ordered = wish.order.is_empty();
-    if !path.ordered {
-        path.cost += path.rows * path.rows.max(2.0).log2() * 0.05;
-    }
-}
-
-/// The conditions on columns of the relation that an index may serve.
-fn conditions<'e>(arena: &Arena, rel: &Rel, table: &Table, conjuncts: &[&'e Expr]) -> Vec<Condition<'e>> {
-    let mut found = Vec::new();
-    for (conjunct, e) in conjuncts.iter().enumerate() {
-        condition(arena, rel, table, conjunct, e, &mut found);
-    }
-    found
-}
-
-/// The column of the relation that the expression is.
-fn own_column(rel: &Rel, table: &Table, e: &Expr) -> Option<u32> {
-    match e.kind {
-        ExprKind::Column(id) if rel.has(id) && ((id - rel.first) as usize) < table.columns.len() => {
-            Some(id - rel.first)
-        }
-        _ => None,
-    }
-}
-
-/// True when the expression can be computed before the relation is read, once for a run.
-fn is_given(arena: &Arena, rel: &Rel, e: &Expr) -> bool {
-    !arena.reads(e, |id| rel.has(id)) && !is_volatile(e)
-}
-
-fn is_volatile(e: &Expr) -> bool {
-    e.any(&mut |x| match &x.kind {
-        ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
-        ExprKind::SetUserVar(..) | ExprKind::UserVar(_) => true,
-        _ => false,
-    })
-}
-
-fn condition<'e>(
-    arena: &Arena,
-    rel: &Rel,
-    table: &Table,
-    conjunct: usize,
-    e: &'e Expr,
-    found: &mut Vec<Condition<'e>>,
-) {
-    let column_type = |c: u32| &table.columns[c as usize].ty;
-    let mut push = |column: u32, sarg: Sarg<'e>, exact: bool| found.push(Condition { conjunct, column, sarg, exact });
-    match &e.kind {
-        ExprKind::Compare { op, by, args } => {
-            for (left, right, op) in [(&args[0], &args[1], *op), (&args[1], &args[0], op.swapped())] {
-                let Some(column) = own_column(rel, table, left) else { continue };
-                let ty = column_type(column);
-                let equality = matches!(op, CompareOp::Eq | CompareOp::NullSafeEq);
-                if !is_given(arena, rel, right) || !is_sargable(ty, *by, equality) || op == CompareOp::Ne {
-                    continue;
+            if !passes.has(Passes::RANGES) {
+                break;
+            }
+            let listed = of_part().find_map(|s| match &s.says {
+                Says::AnyOf(keys) if product.count() * keys.len() <= MAX_PRODUCT.max(keys.len()) => Some((*s, keys)),
+                _ => None,
+            });
+            if let Some((sarg, keys)) = listed {
+                product.parts.push(keys.clone());
+                product.sources.push(None);
+                if sarg.exact && whole {
+                    product.ensured.push(sarg.condition);
                 }
-                let exact = is_total(ty, *by, &right.ty);
-                let bound = |inclusive| IntervalBound { value: right.clone(), by: *by, inclusive };
-                let sarg = match op {
-                    CompareOp::Eq => Sarg::Equal(KeyValue { value: right.clone(), by: *by, null_safe: false }),
-                    CompareOp::NullSafeEq => Sarg::Equal(KeyValue { value: right.clone(), by: *by, null_safe: true }),
-                    CompareOp::Lt => Sarg::High(bound(false)),
-                    CompareOp::Le => Sarg::High(bound(true)),
-                    CompareOp::Gt => Sarg::Low(bound(false)),
-                    CompareOp::Ge => Sarg::Low(bound(true)),
-                    CompareOp::Ne => continue,
-                };
-                push(column, sarg, exact);
-                return;
+                continue;
+            }
+            product.interval(of_part().copied(), whole);
+            break;
+        }
+        if product.parts.is_empty() && product.last.is_none() { None } else { Some(product) }
+    }
+
+    fn finish(
+        &self,
+        index: usize,
+        product: Product,
+        available: RelSet,
+        passes: Passes,
+        estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>,
+    ) -> Path {
+        let definition = &self.table.indexes[index];
+        let n = product.parts.len();
+        let bound = product.parts.iter().take_while(|p| p.len() == 1).count();
+        let single = bound == n && product.last.is_none();
+        let null_safe = product.parts.iter().flatten().any(|k| k.null_safe);
+        let prefixed = definition.parts.iter().take(n).any(|p| p.prefix.is_some());
+        let combinations = product.count() as f64;
+        let mut examined = if n == 0 { self.rows } else { self.rows_per_key(index, n) * combinations };
+        if let Some(interval) = &product.last {
+            examined *= interval_share(interval);
+        }
+        let (ensured, sources) = (product.ensured.clone(), product.sources.clone());
+        let used = n + usize::from(product.last.is_some());
+        let access = if single && definition.unique() && n == definition.parts.len() && !null_safe && !prefixed {
+            examined = 1.0;
+            Access::Point { key: product.single_key() }
+        } else if single {
+            Access::Ref { key: product.single_key() }
+        } else {
+            let ranges = product.ranges();
+            if let Some(rows) = estimate(Some(index), &ranges) {
+                examined = rows;
+            }
+            Access::Ranges { ranges }
+        };
+        let examined = examined.clamp(1.0, self.rows.max(1.0));
+        let mut path = Path {
+            index: Some(index),
+            covering: false,
+            access,
+            reverse: false,
+            ensured,
+            sources,
+            parts: used,
+            bound,
+            examined,
+            rows: 0.0,
+            cost: 0.0,
+        };
+        self.price(&mut path, combinations, available, passes);
+        path
+    }
+
+    fn price(&self, path: &mut Path, descents: f64, available: RelSet, passes: Passes) {
+        let clustered = path.index == self.table.clustered;
+        path.covering = self.covers(path.index) && (clustered || passes.has(Passes::COVERING));
+        let fetch = if path.covering { 0.0 } else { cost::FETCH };
+        path.cost = descents * cost::DESCEND + path.examined * (cost::NEXT + fetch + cost::ROW);
+        // The conditions that chose the entries are counted in `examined`.
+        let mut served = path.ensured.clone();
+        let used: Vec<u32> =
+            path.index.map_or(Vec::new(), |i| self.table.indexes[i].parts.iter().take(path.parts).map(|p| p.column).collect());
+        for sarg in &self.sargs {
+            if sarg.needs.within(available) && used.contains(&sarg.column) {
+                served.push(sarg.condition);
             }
         }
-        ExprKind::Between { by, negated: false, args } => {
-            let Some(column) = own_column(rel, table, &args[0]) else { return };
-            let ty = column_type(column);
-            let given = args[1..].iter().all(|a| is_given(arena, rel, a));
-            if given && is_sargable(ty, *by, false) {
-                let exact = is_total(ty, *by, &args[1].ty) && is_total(ty, *by, &args[2].ty);
-                let bound = |e: &Expr| IntervalBound { value: e.clone(), by: *by, inclusive: true };
-                push(column, Sarg::Both(bound(&args[1]), bound(&args[2])), exact);
+        path.rows = (path.examined * self.selectivity(available, &served)).max(if matches!(path.access, Access::Point { .. }) { 0.5 } else { 0.01 });
+    }
+
+    /// Ranges from OR: each alternative restricts the index.
+    fn union_paths(
+        &self,
+        index: usize,
+        available: RelSet,
+        passes: Passes,
+        estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>,
+        paths: &mut Vec<Path>,
+    ) {
+        for (condition, alternatives, needs) in &self.unions {
+            if !needs.within(available) {
+                continue;
             }
-        }
-        ExprKind::In { by, negated: false, arg, list, .. } => {
-            let Some(column) = own_column(rel, table, arg) else { return };
-            let ty = column_type(column);
-            if is_sargable(ty, *by, true) && list.iter().all(|e| is_given(arena, rel, e)) {
-                let exact = list.iter().all(|e| is_total(ty, *by, &e.ty));
-                let key = |e: &Expr| KeyValue { value: e.clone(), by: *by, null_safe: false };
-                push(column, Sarg::List(list.iter().map(key).collect()), exact);
+            // What holds besides the OR holds in each alternative.
+            let common: Vec<&Sarg> = self.sargs.iter().filter(|s| s.needs.within(available)).collect();
+            let mut ranges = Vec::with_capacity(alternatives.len());
+            let mut examined = 0.0;
+            let mut descents = 0.0;
+            for alternative in alternatives {
+                let all: Vec<&Sarg> = alternative.iter().chain(common.iter().copied()).collect();
+                let Some(product) = self.product(index, &all, passes) else { break };
+                let one = self.finish(index, product.clone(), available, passes, &|_, _| None);
+                examined += one.examined;
+                descents += product.count() as f64;
+                ranges.push(product.ranges());
             }
-        }
-        ExprKind::IsNull { arg, negated: false } => {
-            if let Some(column) = own_column(rel, table, arg) {
-                let value = Expr { kind: ExprKind::Literal(Value::Null), ty: SqlType::NULL };
-                push(column, Sarg::Equal(KeyValue { value, by: Comparison::Integer, null_safe: true }), true);
+            if ranges.len() < alternatives.len() {
+                continue;
             }
-        }
-        ExprKind::Call(def, args) if def.name == "LIKE" => {
-            let Some(column) = own_column(rel, table, &args[0]) else { return };
-            let ty = column_type(column);
-            let escape = match args.get(2) {
-                None => Some('\\'),
-                Some(e) => match fold::literal(e) {
-                    Some(Value::Str(text, _)) => std::str::from_utf8(text).ok().and_then(|t| t.chars().next()),
-                    _ => None,
-                },
+            let ranges = Ranges::Union(ranges.into());
+            let examined = estimate(Some(index), &ranges).unwrap_or(examined).clamp(1.0, self.rows.max(1.0));
+            let mut path = Path {
+                index: Some(index),
+                covering: false,
+                access: Access::Ranges { ranges },
+                reverse: false,
+                ensured: Vec::new(),
+                sources: Vec::new(),
+                parts: 1,
+                bound: 0,
+                examined,
+                rows: 0.0,
+                cost: 0.0,
             };
-            let by = Comparison::String(ty.collation);
-            let same = args[1].ty.id.is_string() && !args[1].ty.id.is_binary_string();
-            if let Some(escape) = escape
-                && ty.id.is_string()
-                && same
-                && is_given(arena, rel, &args[1])
-                && is_sargable(ty, by, false)
-            {
-                push(column, Sarg::Like(&args[1], escape), false);
+            self.price(&mut path, descents, available, passes);
+            let served = [*condition];
+            path.rows = (examined * self.selectivity(available, &served)).max(0.01);
+            paths.push(path);
+        }
+    }
+
+    /// Positions of indexes that some condition could use: EXPLAIN's possible_keys.
+    pub(super) fn possible(&self, available: RelSet) -> Box<[u32]> {
+        let first = |i: usize| self.table.indexes[i].parts[0].column;
+        let says = |column: u32| {
+            let plain = self.sargs.iter().any(|s| s.column == column && s.needs.within(available));
+            let alternative = |u: &(usize, Vec<Vec<Sarg>>, RelSet)| u.1.iter().all(|a| a.iter().any(|s| s.column == column));
+            plain || self.unions.iter().any(alternative)
+        };
+        (0..self.table.indexes.len()).filter(|i| self.usable(*i) && says(first(*i))).map(|i| i as u32).collect()
+    }
+
+    /// The path reads its entries in an order that satisfies `wanted` (column, descending); columns in `fixed` do not matter.
+    /// Gives whether the walk has to be backward.
+    pub(super) fn order_of(&self, path: &Path, wanted: &[(u32, bool)], fixed: &[u32]) -> Option<bool> {
+        let mut parts: Vec<(u32, bool)> = Vec::new();
+        let mut clustered_columns: &[u32] = &[];
+        if let Some(index) = path.index {
+            let definition = &self.table.indexes[index];
+            if definition.parts.iter().any(|p| p.prefix.is_some()) {
+                return None;
+            }
+            parts.extend(definition.parts.iter().map(|p| (p.column, p.descending)));
+            if self.table.clustered != Some(index) {
+                clustered_columns = self.table.clustered_columns();
+            }
+        } else if !wanted.is_empty() {
+            return None;
+        }
+        if let Some(clustered) = self.table.clustered {
+            for (column, part) in clustered_columns.iter().zip(&self.table.indexes[clustered].parts) {
+                if !parts.iter().any(|(c, _)| c == column) {
+                    parts.push((*column, part.descending));
+                }
             }
         }
-        _ => {}
+        let bound: Vec<u32> = parts.iter().take(path.bound).map(|(c, _)| *c).collect();
+        let constant = |c: u32| bound.contains(&c) || fixed.contains(&c);
+        let mut reverse: Option<bool> = None;
+        let mut at = 0;
+        for (column, descending) in wanted {
+            if constant(*column) {
+                continue;
+            }
+            while at < parts.len() && constant(parts[at].0) {
+                at += 1;
+            }
+            let unique = path.index.is_some_and(|i| {
+                let n = self.table.indexes[i].parts.len();
+                self.table.indexes[i].kind == IndexKind::Primary && at >= n
+            });
+            if unique {
+                break;
+            }
+            let (part, part_descending) = *parts.get(at)?;
+            if part != *column {
+                return None;
+            }
+            let backward = part_descending != *descending;
+            if *reverse.get_or_insert(backward) != backward {
+                return None;
+            }
+            at += 1;
+        }
+        Some(reverse.unwrap_or(false))
     }
 }
 
-/// Applies `f` to each expression of an access.
-pub(super) fn for_each_expr_mut(access: &mut Access, f: &mut impl FnMut(&mut Expr)) {
-    match access {
-        Access::Full => {}
-        Access::Point { key } | Access::Ref { key } => key.iter_mut().for_each(|k| f(&mut k.value)),
-        Access::Ranges { ranges } => ranges_mut(ranges, f),
-        Access::Virtual { equals } => equals.iter_mut().for_each(|(_, e)| f(e)),
-    }
+/// Key parts with their alternatives, and perhaps an interval behind them.
+#[derive(Clone, Debug, Default)]
+struct Product {
+    parts: Vec<Vec<KeyValue>>,
+    last: Option<Interval>,
+    ensured: Vec<usize>,
+    sources: Vec<Option<u32>>,
 }
 
-fn ranges_mut(ranges: &mut Ranges, f: &mut impl FnMut(&mut Expr)) {
-    match ranges {
-        Ranges::Union(all) => all.iter_mut().for_each(|r| ranges_mut(r, f)),
-        Ranges::Product { parts, last } => {
-            parts.iter_mut().flat_map(|p| p.iter_mut()).for_each(|k| f(&mut k.value));
-            if let Some(interval) = last {
-                interval.low.iter_mut().chain(&mut interval.high).for_each(|b| f(&mut b.value));
-                interval.like.iter_mut().for_each(|l| f(&mut l.pattern));
+impl Product {
+    fn count(&self) -> usize {
+        self.parts.iter().fold(1usize, |n, p| n.saturating_mul(p.len().max(1)))
+    }
+
+    fn single_key(&self) -> Box<[KeyValue]> {
+        self.parts.iter().filter_map(|p| p.first().cloned()).collect()
+    }
+
+    fn ranges(self) -> Ranges {
+        let parts = self.parts.into_iter().map(Into::into).collect();
+        Ranges::Product { parts, last: self.last }
+    }
+
+    /// Combines the bounds on one column: the first lower and the first upper one; a LIKE only when nothing else is there.
+    fn interval<'s>(&mut self, sargs: impl Iterator<Item = &'s Sarg>, whole: bool) {
+        let mut interval = Interval { low: None, high: None, like: None };
+        let mut found = false;
+        let mut like = None;
+        for sarg in sargs {
+            let Says::Within(bounds) = &sarg.says else { continue };
+            if bounds.like.is_some() {
+                like = like.or_else(|| bounds.like.clone());
+                continue;
+            }
+            let (takes_low, takes_high) = (bounds.low.is_some(), bounds.high.is_some());
+            if takes_low && interval.low.is_some() || takes_high && interval.high.is_some() {
+                continue;
+            }
+            found = true;
+            if takes_low {
+                interval.low = bounds.low.clone();
+            }
+            if takes_high {
+                interval.high = bounds.high.clone();
+            }
+            if sarg.exact && whole {
+                self.ensured.push(sarg.condition);
             }
         }
+        if !found && like.is_some() {
+            interval.like = like;
+            found = true;
+        }
+        self.last = found.then_some(interval);
     }
 }
 
-/// MySQL's `ref` column: where the values of the bound parts come from.
-pub(super) fn refs(arena: &Arena, access: &Access) -> Box<[Box<str>]> {
-    let name = |k: &KeyValue| -> Box<str> {
-        match &k.value.kind {
-            ExprKind::Column(id) => column_name(arena, *id),
-            ExprKind::Literal(_) | ExprKind::Param(_) => "const".into(),
-            _ if k.value.is_execution_constant() => "const".into(),
-            _ => "func".into(),
-        }
-    };
-    match access {
-        Access::Point { key } | Access::Ref { key } => key.iter().map(name).collect(),
-        _ => Box::new([]),
-    }
-}
-
-fn column_name(arena: &Arena, id: ColId) -> Box<str> {
-    match &arena.labels[id as usize] {
-        crate::logical::Label::Base { table, ordinal } => {
-            let table = &arena.tables[*table as usize];
-            match table.table.columns.get(*ordinal as usize) {
-                Some(column) => format!("{}.{}.{}", table.table.schema, table.alias, column.name).into(),
-                None => "func".into(),
-            }
-        }
-        crate::logical::Label::Derived { alias, name, .. } => format!("{alias}.{name}").into(),
-        crate::logical::Label::Computed => "func".into(),
+fn interval_share(interval: &Interval) -> f64 {
+    match (&interval.low, &interval.high, &interval.like) {
+        (_, _, Some(_)) => cost::BETWEEN,
+        (Some(_), Some(_), _) => cost::BETWEEN,
+        (None, None, _) => 0.9,
+        _ => cost::INEQUALITY,
     }
 }

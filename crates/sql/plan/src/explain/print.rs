@@ -1,0 +1,158 @@
+//! Expressions as text, for EXPLAIN and traces: columns by name, parameters by the value they were planned with.
+
+use crate::expr::{Aggregate, Expr, ExprKind, SortKey, SubqueryKind};
+use crate::plan::{Param, Plan};
+use std::fmt::Write;
+
+/// Names of the columns of a row.
+pub(super) type Names = Vec<String>;
+
+pub(super) struct Printer<'p> {
+    pub(super) plan: &'p Plan,
+    /// What each register holds, as far as the walk has come.
+    pub(super) registers: Vec<String>,
+}
+
+impl Printer<'_> {
+    pub(super) fn expr(&self, e: &Expr, row: &Names) -> String {
+        let mut out = String::new();
+        self.write(e, row, &mut out);
+        out
+    }
+
+    pub(super) fn list(&self, all: &[Expr], row: &Names) -> String {
+        all.iter().map(|e| self.expr(e, row)).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn keys(&self, keys: &[SortKey], row: &Names) -> String {
+        let one = |k: &SortKey| format!("{}{}", self.expr(&k.expr, row), if k.descending { " DESC" } else { "" });
+        keys.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn aggregate(&self, a: &Aggregate, row: &Names) -> String {
+        let args = if a.args.is_empty() { "*".to_owned() } else { self.list(&a.args, row) };
+        let distinct = if a.distinct { "distinct " } else { "" };
+        format!("{}({distinct}{args})", a.def.name.to_lowercase())
+    }
+
+    fn joined(&self, args: &[Expr], word: &str, row: &Names, out: &mut String) {
+        out.push('(');
+        for (i, arg) in args.iter().enumerate() {
+            if i > 0 {
+                let _ = write!(out, " {word} ");
+            }
+            self.write(arg, row, out);
+        }
+        out.push(')');
+    }
+
+    fn write(&self, e: &Expr, row: &Names, out: &mut String) {
+        match &e.kind {
+            ExprKind::Literal(v) => {
+                let mut text = Vec::new();
+                v.write_text(&mut text);
+                let text = String::from_utf8_lossy(&text);
+                match v {
+                    gannet_types::Value::Null => out.push_str("NULL"),
+                    gannet_types::Value::Str(..) | gannet_types::Value::Json(_) => {
+                        let _ = write!(out, "'{text}'");
+                    }
+                    _ => out.push_str(&text),
+                }
+            }
+            ExprKind::Param(n) => {
+                let _ = match self.plan.params.get(*n as usize) {
+                    Some(Param::Marker { .. }) | None => write!(out, "?{n}"),
+                    Some(Param::Literal { .. }) => write!(out, ":{n}"),
+                };
+            }
+            ExprKind::Column(n) => out.push_str(row.get(*n as usize).map_or("?", String::as_str)),
+            ExprKind::Register(n) => out.push_str(self.registers.get(*n as usize).map_or("outer", String::as_str)),
+            ExprKind::And(args) => self.joined(args, "and", row, out),
+            ExprKind::Or(args) => self.joined(args, "or", row, out),
+            ExprKind::Not(arg) => {
+                out.push_str("(not ");
+                self.write(arg, row, out);
+                out.push(')');
+            }
+            ExprKind::IsNull { arg, negated } => {
+                out.push('(');
+                self.write(arg, row, out);
+                out.push_str(if *negated { " is not null)" } else { " is null)" });
+            }
+            ExprKind::Compare { op, args, .. } => self.joined(&args[..], op.symbol(), row, out),
+            ExprKind::Between { negated, args, .. } => {
+                out.push('(');
+                self.write(&args[0], row, out);
+                out.push_str(if *negated { " not between " } else { " between " });
+                self.write(&args[1], row, out);
+                out.push_str(" and ");
+                self.write(&args[2], row, out);
+                out.push(')');
+            }
+            ExprKind::In { negated, arg, list, .. } => {
+                out.push('(');
+                self.write(arg, row, out);
+                let _ = write!(out, "{} in ({}))", if *negated { " not" } else { "" }, self.list(list, row));
+            }
+            ExprKind::Call(def, args) => {
+                let word = def.name;
+                if args.len() == 2 && !word.starts_with(|c: char| c.is_alphabetic()) || word == "DIV" || word == "XOR" {
+                    return self.joined(args, &word.to_lowercase(), row, out);
+                }
+                if word == "LIKE" {
+                    return self.joined(&args[..2], "like", row, out);
+                }
+                let _ = write!(out, "{}({})", word.to_lowercase(), self.list(args, row));
+            }
+            ExprKind::Case { operand, whens, otherwise, .. } => {
+                out.push_str("(case");
+                if let Some(operand) = operand {
+                    out.push(' ');
+                    self.write(operand, row, out);
+                }
+                for (when, then) in whens {
+                    let _ = write!(out, " when {} then {}", self.expr(when, row), self.expr(then, row));
+                }
+                if let Some(otherwise) = otherwise {
+                    let _ = write!(out, " else {}", self.expr(otherwise, row));
+                }
+                out.push_str(" end)");
+            }
+            ExprKind::Cast(arg) => {
+                let _ = write!(out, "cast({} as {})", self.expr(arg, row), e.ty);
+            }
+            ExprKind::Subquery(s) => {
+                let number = s.subplan + 1;
+                let _ = match &s.kind {
+                    SubqueryKind::Scalar | SubqueryKind::Row => write!(out, "(subplan #{number})"),
+                    SubqueryKind::Exists { negated } => {
+                        write!(out, "{}exists(subplan #{number})", if *negated { "not " } else { "" })
+                    }
+                    SubqueryKind::In { needle, negated, .. } => {
+                        let not = if *negated { " not" } else { "" };
+                        write!(out, "({}{not} in (subplan #{number}))", self.list(needle, row))
+                    }
+                    SubqueryKind::Quantified { needle, op, all, .. } => {
+                        let word = if *all { "all" } else { "any" };
+                        write!(out, "({} {} {word} (subplan #{number}))", self.expr(needle, row), op.symbol())
+                    }
+                };
+            }
+            ExprKind::UserVar(name) => {
+                let _ = write!(out, "@{name}");
+            }
+            ExprKind::SetUserVar(name, value) => {
+                let _ = write!(out, "(@{name} := {})", self.expr(value, row));
+            }
+            ExprKind::SysVar { name, .. } => {
+                let _ = write!(out, "@@{name}");
+            }
+            ExprKind::Default { column, .. } => {
+                let _ = write!(out, "default({column})");
+            }
+            ExprKind::Row(args) => self.joined(args, ",", row, out),
+            ExprKind::Grouping(_) => out.push_str("grouping()"),
+        }
+    }
+}

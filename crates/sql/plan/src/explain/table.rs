@@ -1,0 +1,298 @@
+//! The traditional table: one row for each table, in the order of execution.
+
+use crate::expr::{Expr, ExprKind};
+use crate::physical::{Access, JoinKind, Op, Physical, TableScan};
+use crate::plan::{InsertSource, Plan, PlanKind};
+use std::collections::BTreeSet;
+
+/// Column names of the traditional format.
+pub const TRADITIONAL_COLUMNS: [&str; 12] = [
+    "id", "select_type", "table", "partitions", "type", "possible_keys", "key", "key_len", "ref", "rows", "filtered", "Extra",
+];
+
+/// A row of EXPLAIN; `None` is NULL.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExplainRow {
+    /// id
+    pub id: Option<u64>,
+    /// select_type
+    pub select_type: String,
+    /// table
+    pub table: Option<String>,
+    /// type
+    pub access: Option<String>,
+    /// possible_keys
+    pub possible_keys: Option<String>,
+    /// key
+    pub key: Option<String>,
+    /// key_len
+    pub key_len: Option<String>,
+    /// ref
+    pub refs: Option<String>,
+    /// rows
+    pub rows: Option<u64>,
+    /// filtered
+    pub filtered: Option<f64>,
+    /// Extra
+    pub extra: Option<String>,
+}
+
+/// The rows of EXPLAIN.
+pub fn traditional(plan: &Plan) -> Vec<ExplainRow> {
+    let mut table = Tables { plan, rows: Vec::new(), ctes: BTreeSet::new() };
+    let simple = plan.subplans.is_empty() && plan.ctes.is_empty();
+    let first = if simple { "SIMPLE" } else { "PRIMARY" };
+    match &plan.kind {
+        PlanKind::Query(root) => table.block(root, 1, first),
+        PlanKind::PointSelect(point) => table.block(&point.query, 1, first),
+        PlanKind::Insert(insert) => {
+            let name = Some(plan.tables[insert.table as usize].alias.to_string());
+            let verb = if insert.replace { "REPLACE" } else { "INSERT" };
+            let access = Some("ALL".into());
+            table.rows.push(ExplainRow { id: Some(1), select_type: verb.into(), table: name, access, ..ExplainRow::default() });
+            if let InsertSource::Query(root) = &insert.source {
+                table.block(root, 1, "SIMPLE");
+            }
+        }
+        PlanKind::Update(update) => table.block(&update.input, 1, "UPDATE"),
+        PlanKind::Delete(delete) => table.block(&delete.input, 1, "DELETE"),
+    }
+    table.rows
+}
+
+struct Tables<'p> {
+    plan: &'p Plan,
+    rows: Vec<ExplainRow>,
+    ctes: BTreeSet<u32>,
+}
+
+/// What a block's upper operators say in Extra of its first table.
+#[derive(Default)]
+struct Above {
+    words: Vec<&'static str>,
+}
+
+impl<'p> Tables<'p> {
+    fn block(&mut self, root: &'p Physical, id: u64, select_type: &str) {
+        let mut above = Above::default();
+        let start = self.rows.len();
+        let mut later: Vec<(u32, &'static str)> = Vec::new();
+        let mut derived: Vec<(&'p Physical, u64)> = Vec::new();
+        self.walk(root, id, select_type, &mut above, &mut later, &mut derived, None);
+        if self.rows.len() == start {
+            let extra = Some(no_tables(root).to_owned());
+            self.rows.push(ExplainRow { id: Some(id), select_type: select_type.into(), extra, ..ExplainRow::default() });
+        }
+        if !above.words.is_empty() {
+            let row = &mut self.rows[start];
+            let mut all: Vec<String> = row.extra.iter().cloned().collect();
+            all.extend(above.words.iter().map(|w| (*w).to_owned()));
+            row.extra = Some(all.join("; "));
+        }
+        for (node, number) in derived {
+            self.block(node, number, "DERIVED");
+        }
+        for (number, kind) in later {
+            let plan = self.plan;
+            let Some(sub) = plan.subplans.get(number as usize) else { continue };
+            let kind = if sub.correlated && kind == "SUBQUERY" { "DEPENDENT SUBQUERY" } else { kind };
+            let select = first_select(&sub.root).map_or(u64::from(number) + 2, u64::from);
+            self.block(&sub.root, select, kind);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the walk carries what its rows need")]
+    fn walk(
+        &mut self,
+        node: &'p Physical,
+        id: u64,
+        select_type: &str,
+        above: &mut Above,
+        later: &mut Vec<(u32, &'static str)>,
+        derived: &mut Vec<(&'p Physical, u64)>,
+        join: Option<&'static str>,
+    ) {
+        node.for_each_expr(|e| subqueries(e, later));
+        match &node.op {
+            Op::TableScan(scan) => self.scan(scan, id, select_type, join),
+            Op::Values { .. } => {}
+            Op::NestedLoop { outer, inner, kind, .. } => {
+                self.walk(outer, id, select_type, above, later, derived, join);
+                let word = match kind {
+                    JoinKind::Semi => Some("FirstMatch"),
+                    JoinKind::Anti => Some("Not exists"),
+                    _ => None,
+                };
+                self.walk(inner, id, select_type, above, later, derived, word);
+            }
+            Op::HashJoin { left, right, .. } => {
+                self.walk(left, id, select_type, above, later, derived, join);
+                self.walk(right, id, select_type, above, later, derived, Some("Using join buffer (hash join)"));
+            }
+            Op::Filter { input, .. } => {
+                let before = self.rows.len();
+                self.walk(input, id, select_type, above, later, derived, join);
+                if let Some(row) = self.rows.last_mut().filter(|_| before < usize::MAX) {
+                    add_where(row);
+                }
+            }
+            Op::Sort { input, .. } => {
+                self.walk(input, id, select_type, above, later, derived, join);
+                above.words.push("Using filesort");
+            }
+            Op::Aggregate { input, groups, streaming, .. } => {
+                self.walk(input, id, select_type, above, later, derived, join);
+                if !groups.is_empty() && !streaming {
+                    above.words.push("Using temporary");
+                }
+            }
+            Op::Distinct { input, .. } => {
+                self.walk(input, id, select_type, above, later, derived, join);
+                above.words.push("Using temporary");
+            }
+            Op::SetOperation { inputs, distinct, .. } => {
+                for (i, input) in inputs.iter().enumerate() {
+                    let number = first_select(input).map_or(id + i as u64, u64::from);
+                    self.block(input, number, if i == 0 { "PRIMARY" } else { "UNION" });
+                }
+                if *distinct {
+                    self.rows.push(ExplainRow {
+                        select_type: "UNION RESULT".into(),
+                        table: Some(format!("<union{}>", (0..inputs.len()).map(|i| (id + i as u64).to_string()).collect::<Vec<_>>().join(","))),
+                        access: Some("ALL".into()),
+                        extra: Some("Using temporary".into()),
+                        ..ExplainRow::default()
+                    });
+                }
+            }
+            Op::Materialize { input, .. } => {
+                let number = first_select(input).map_or(id + 1, u64::from);
+                if number == id {
+                    return self.walk(input, id, select_type, above, later, derived, join);
+                }
+                self.derived_row(input, id, select_type, number, join);
+                derived.push((input, number));
+            }
+            Op::CteScan { cte } => {
+                let name = self.plan.ctes.get(*cte as usize).map(|c| &c.base);
+                let number = name.and_then(first_select).map_or(id + 1, u64::from);
+                self.rows.push(ExplainRow {
+                    id: Some(id),
+                    select_type: select_type.into(),
+                    table: Some(format!("<derived{number}>")),
+                    access: Some("ALL".into()),
+                    rows: Some(node.rows.max(1.0) as u64),
+                    filtered: Some(100.0),
+                    extra: join.map(str::to_owned),
+                    ..ExplainRow::default()
+                });
+                let plan = self.plan;
+                if self.ctes.insert(*cte)
+                    && let Some(cte) = plan.ctes.get(*cte as usize)
+                {
+                    derived.push((&cte.base, number));
+                }
+            }
+            Op::Project { input, .. } | Op::Limit { input, .. } | Op::Window { input, .. } => {
+                self.walk(input, id, select_type, above, later, derived, join);
+            }
+        }
+    }
+
+    fn derived_row(&mut self, input: &Physical, id: u64, select_type: &str, number: u64, join: Option<&'static str>) {
+        self.rows.push(ExplainRow {
+            id: Some(id),
+            select_type: select_type.into(),
+            table: Some(format!("<derived{number}>")),
+            access: Some("ALL".into()),
+            rows: Some(input.rows.max(1.0) as u64),
+            filtered: Some(100.0),
+            extra: join.map(str::to_owned),
+            ..ExplainRow::default()
+        });
+    }
+
+    fn scan(&mut self, scan: &TableScan, id: u64, select_type: &str, join: Option<&'static str>) {
+        let table = &self.plan.tables[scan.table as usize].table;
+        let explain = &scan.explain;
+        let index = scan.index.and_then(|i| table.indexes.get(i as usize));
+        let clustered = scan.index.map(|i| i as usize) == table.clustered;
+        let access = match &scan.access {
+            Access::Full if clustered || index.is_none() => "ALL",
+            Access::Full => "index",
+            Access::Point { key } if key.iter().all(|k| k.value.is_execution_constant()) => "const",
+            Access::Point { .. } => "eq_ref",
+            Access::Ref { key } if key.iter().any(|k| k.null_safe) => "ref_or_null",
+            Access::Ref { .. } => "ref",
+            Access::Ranges { .. } => "range",
+            Access::Virtual { .. } => "ALL",
+        };
+        let access = if access == "ref_or_null" { "ref" } else { access };
+        let shown = access != "ALL";
+        let names: Vec<&str> =
+            explain.possible.iter().filter_map(|i| table.indexes.get(*i as usize)).map(|i| &*i.name).collect();
+        let mut words: Vec<&str> = Vec::new();
+        if scan.index_filter.is_some() {
+            words.push("Using index condition");
+        }
+        if scan.filter.is_some() {
+            words.push("Using where");
+        }
+        if scan.covering {
+            words.push("Using index");
+        }
+        if scan.reverse {
+            words.push("Backward index scan");
+        }
+        words.extend(explain.extra.iter());
+        words.extend(join);
+        let one_row = access == "const";
+        self.rows.push(ExplainRow {
+            id: Some(id),
+            select_type: select_type.into(),
+            table: Some(explain.name.to_string()),
+            access: Some(access.into()),
+            possible_keys: (!names.is_empty()).then(|| names.join(",")),
+            key: index.filter(|_| shown).map(|i| i.name.to_string()),
+            key_len: shown.then(|| explain.key_len.to_string()),
+            refs: (!explain.refs.is_empty()).then(|| explain.refs.join(",")),
+            rows: Some(if one_row { 1 } else { explain.examined.round().max(1.0) as u64 }),
+            filtered: Some(if one_row { 100.0 } else { (explain.filtered * 100.0).round() / 100.0 }),
+            extra: (!words.is_empty()).then(|| words.join("; ")),
+        });
+    }
+}
+
+fn add_where(row: &mut ExplainRow) {
+    match &mut row.extra {
+        Some(extra) if extra.contains("Using where") => {}
+        Some(extra) => *extra = format!("Using where; {extra}"),
+        none => *none = Some("Using where".into()),
+    }
+}
+
+fn no_tables(root: &Physical) -> &'static str {
+    let mut found = "No tables used";
+    if let Op::Values { reason: Some(reason), .. } = &root.op {
+        return reason;
+    }
+    root.for_each_input(|i| found = no_tables(i));
+    found
+}
+
+/// Number of the SELECT that the first table of a tree belongs to.
+fn first_select(root: &Physical) -> Option<u32> {
+    if let Op::TableScan(scan) = &root.op {
+        return Some(scan.explain.select);
+    }
+    let mut found = None;
+    root.for_each_input(|i| found = found.or_else(|| first_select(i)));
+    found
+}
+
+fn subqueries(e: &Expr, out: &mut Vec<(u32, &'static str)>) {
+    if let ExprKind::Subquery(s) = &e.kind {
+        out.push((s.subplan, if s.binds.is_empty() { "SUBQUERY" } else { "DEPENDENT SUBQUERY" }));
+    }
+    e.for_each_child(|c| subqueries(c, out));
+}

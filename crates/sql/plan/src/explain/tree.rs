@@ -1,0 +1,396 @@
+//! FORMAT=TREE.
+
+use super::print::{Names, Printer};
+use crate::physical::{
+    Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges, SetOperation, TableScan,
+};
+use crate::plan::{InsertSource, Plan, PlanKind};
+use std::fmt::Write;
+
+/// The plan as a tree of lines. `estimates`: with costs and row counts.
+pub fn tree(plan: &Plan, estimates: bool) -> String {
+    let registers = vec!["outer".to_owned(); plan.registers as usize];
+    let mut tree = Tree { printer: Printer { plan, registers }, out: String::new(), estimates, shown: Vec::new() };
+    match &plan.kind {
+        PlanKind::Query(root) => drop(tree.node(root, 0)),
+        PlanKind::PointSelect(point) => {
+            tree.line(0, "Point select", None);
+            tree.node(&point.query, 1);
+        }
+        PlanKind::Insert(insert) => {
+            let table = &plan.tables[insert.table as usize];
+            let verb = if insert.replace { "Replace into" } else { "Insert into" };
+            tree.line(0, &format!("{verb} {}", table.alias), None);
+            if let InsertSource::Query(root) = &insert.source {
+                tree.node(root, 1);
+            }
+        }
+        PlanKind::Update(update) => {
+            let names: Vec<&str> = update.targets.iter().map(|t| &*plan.tables[t.table as usize].alias).collect();
+            let how = if update.collect_first { " (collect keys first)" } else { "" };
+            tree.line(0, &format!("Update {}{how}", names.join(", ")), None);
+            tree.node(&update.input, 1);
+        }
+        PlanKind::Delete(delete) => {
+            let names: Vec<&str> = delete.targets.iter().map(|(t, _)| &*plan.tables[*t as usize].alias).collect();
+            tree.line(0, &format!("Delete from {}", names.join(", ")), None);
+            tree.node(&delete.input, 1);
+        }
+    }
+    for (i, cte) in plan.ctes.iter().enumerate() {
+        tree.line(0, &format!("CTE #{} {}", i + 1, cte.name), None);
+        tree.node(&cte.base, 1);
+        if let Some(recursive) = &cte.recursive {
+            tree.line(1, "Repeat until empty", None);
+            tree.node(recursive, 2);
+        }
+    }
+    for (i, sub) in plan.subplans.iter().enumerate() {
+        let how = if sub.correlated { "run for each row" } else { "run once" };
+        tree.line(0, &format!("Subplan #{} ({how})", i + 1), None);
+        tree.node(&sub.root, 1);
+    }
+    tree.out
+}
+
+struct Tree<'p> {
+    printer: Printer<'p>,
+    out: String,
+    estimates: bool,
+    shown: Vec<u32>,
+}
+
+impl Tree<'_> {
+    fn line(&mut self, depth: usize, text: &str, node: Option<&Physical>) {
+        let _ = write!(self.out, "{:width$}-> {text}", "", width = depth * 4);
+        if let Some(node) = node.filter(|_| self.estimates) {
+            let _ = write!(self.out, "  (cost={:.2} rows={})", node.cost, rows(node.rows));
+        }
+        self.out.push('\n');
+    }
+
+    /// Writes a node and what is below; gives the names of its columns.
+    fn node(&mut self, node: &Physical, depth: usize) -> Names {
+        match &node.op {
+            Op::TableScan(scan) => self.scan(node, scan, depth),
+            Op::Values { rows, reason } => {
+                let text = match (reason, rows.len()) {
+                    (Some(reason), _) => format!("Zero rows ({reason})"),
+                    (None, 1) if rows[0].is_empty() => "One row".to_owned(),
+                    (None, n) => format!("Rows fetched before execution: {n}"),
+                };
+                self.line(depth, &text, Some(node));
+                (0..node.types.len()).map(|i| format!("column_{i}")).collect()
+            }
+            Op::NestedLoop { .. } => self.nested_loop(node, depth),
+            Op::HashJoin { .. } => self.hash_join(node, depth),
+            Op::Filter { input, predicate } => {
+                let names = self.ahead(input);
+                let text = format!("Filter: {}", self.printer.expr(predicate, &names));
+                self.line(depth, &text, Some(node));
+                self.node(input, depth + 1)
+            }
+            Op::Project { input, exprs } => {
+                let names = self.ahead(input);
+                let list: Names = exprs.iter().map(|e| self.printer.expr(e, &names)).collect();
+                self.line(depth, &format!("Project: {}", list.join(", ")), Some(node));
+                self.node(input, depth + 1);
+                list
+            }
+            Op::Sort { input, keys, limit } => {
+                let names = self.ahead(input);
+                let mut text = format!("Sort: {}", self.printer.keys(keys, &names));
+                if let Some(limit) = limit {
+                    let _ = write!(text, ", limit input to {} row(s) per chunk", self.printer.expr(&limit.limit, &names));
+                }
+                self.line(depth, &text, Some(node));
+                self.node(input, depth + 1)
+            }
+            Op::Limit { input, limit, offset, .. } => {
+                let names = Names::new();
+                let mut text = String::from("Limit:");
+                if let Some(limit) = limit {
+                    let _ = write!(text, " {} row(s)", self.printer.expr(limit, &names));
+                }
+                if let Some(offset) = offset {
+                    let _ = write!(text, ", offset {}", self.printer.expr(offset, &names));
+                }
+                self.line(depth, &text, Some(node));
+                self.node(input, depth + 1)
+            }
+            Op::Aggregate { .. } => self.aggregate(node, depth),
+            Op::Distinct { input, .. } => {
+                self.line(depth, "Deduplicate", Some(node));
+                self.node(input, depth + 1)
+            }
+            Op::SetOperation { inputs, kind, distinct } => {
+                let word = match (kind, distinct) {
+                    (SetOperation::Union, true) => "Union materialize with deduplication",
+                    (SetOperation::Union, false) => "Append",
+                    (SetOperation::Intersect, true) => "Intersect materialize with deduplication",
+                    (SetOperation::Intersect, false) => "Intersect all materialize",
+                    (SetOperation::Except, true) => "Except materialize with deduplication",
+                    (SetOperation::Except, false) => "Except all materialize",
+                };
+                self.line(depth, word, Some(node));
+                let mut names = Names::new();
+                for input in inputs {
+                    let of_input = self.node(input, depth + 1);
+                    if names.is_empty() {
+                        names = of_input;
+                    }
+                }
+                names
+            }
+            Op::Materialize { input, name, .. } => {
+                self.line(depth, "Materialize", Some(node));
+                let names = self.node(input, depth + 1);
+                match name {
+                    Some(name) if !name.is_empty() => {
+                        names.iter().map(|n| format!("{name}.{}", n.rsplit('.').next().unwrap_or(n))).collect()
+                    }
+                    _ => names,
+                }
+            }
+            Op::CteScan { cte } => {
+                let name = self.printer.plan.ctes.get(*cte as usize).map_or("?", |c| &*c.name).to_owned();
+                self.line(depth, &format!("Scan of CTE {name}"), Some(node));
+                (0..node.types.len()).map(|i| format!("{name}.{i}")).collect()
+            }
+            Op::Window { input, window } => {
+                let names = self.ahead(input);
+                let mut text = String::from("Window aggregate");
+                if !window.partition.is_empty() {
+                    let _ = write!(text, ", partition by {}", self.printer.list(&window.partition, &names));
+                }
+                if !window.order.is_empty() {
+                    let _ = write!(text, ", order by {}", self.printer.keys(&window.order, &names));
+                }
+                self.line(depth, &text, Some(node));
+                let mut names = self.node(input, depth + 1);
+                names.extend((0..window.functions.len()).map(|i| format!("window_{i}")));
+                names
+            }
+        }
+    }
+
+    /// Names a node's columns would have, without writing it.
+    fn ahead(&mut self, node: &Physical) -> Names {
+        let written = std::mem::take(&mut self.out);
+        let registers = self.printer.registers.clone();
+        let shown = self.shown.clone();
+        let names = self.node(node, 0);
+        self.out = written;
+        self.printer.registers = registers;
+        self.shown = shown;
+        names
+    }
+
+    fn scan(&mut self, node: &Physical, scan: &TableScan, depth: usize) -> Names {
+        let plan = self.printer.plan;
+        let table = &plan.tables[scan.table as usize];
+        let alias = &table.alias;
+        let names: Names = scan
+            .columns
+            .iter()
+            .map(|c| match table.table.columns.get(*c as usize) {
+                Some(column) => format!("{alias}.{}", column.name),
+                None if *c == ROW_ID => format!("{alias}.<row id>"),
+                None => "?".to_owned(),
+            })
+            .collect();
+        let index = scan.index.and_then(|i| table.table.indexes.get(i as usize));
+        let using = index.map_or(String::new(), |i| format!(" using {}", i.name));
+        let covering = if scan.covering { "Covering index" } else { "Index" };
+        let clustered = scan.index.map(|i| i as usize) == table.table.clustered;
+        let key = |values: &[KeyValue]| {
+            let parts = index.map(|i| &i.parts[..]).unwrap_or_default();
+            let one = |(part, value): (&gannet_catalog::IndexPart, &KeyValue)| {
+                let name = &table.table.columns[part.column as usize].name;
+                format!("{name} = {}", self.printer.expr(&value.value, &names))
+            };
+            parts.iter().zip(values).map(one).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = match &scan.access {
+            Access::Full if clustered || index.is_none() => format!("Table scan on {alias}"),
+            Access::Full => format!("{covering} scan on {alias}{using}"),
+            Access::Point { key: values } => format!("Single-row index lookup on {alias}{using} ({})", key(values)),
+            Access::Ref { key: values } => format!("{covering} lookup on {alias}{using} ({})", key(values)),
+            Access::Ranges { ranges } => {
+                let what = self.ranges(ranges, index, &table.table, &names);
+                format!("{covering} range scan on {alias}{using} over {what}")
+            }
+            Access::Virtual { equals } => {
+                let one = |(c, e): &(u32, crate::expr::Expr)| {
+                    format!("{} = {}", table.table.columns[*c as usize].name, self.printer.expr(e, &names))
+                };
+                let equals: Vec<String> = equals.iter().map(one).collect();
+                let filter = if equals.is_empty() { String::new() } else { format!(" ({})", equals.join(", ")) };
+                format!("Virtual table scan on {alias}{filter}")
+            }
+        };
+        if scan.reverse {
+            text.push_str(" (reverse)");
+        }
+        match (scan.lock.strength, scan.lock.wait) {
+            (LockStrength::None, _) => {}
+            (LockStrength::Shared, _) => text.push_str(", lock shared"),
+            (LockStrength::SharedImplied, _) => text.push_str(", lock shared (implied)"),
+            (LockStrength::Exclusive, _) => text.push_str(", lock exclusive"),
+        }
+        match scan.lock.wait {
+            LockWait::Wait => {}
+            LockWait::NoWait => text.push_str(" nowait"),
+            LockWait::SkipLocked => text.push_str(" skip locked"),
+        }
+        if let Some(filter) = &scan.index_filter {
+            let _ = write!(text, ", with index condition: {}", self.printer.expr(filter, &names));
+        }
+        if let Some(filter) = &scan.filter {
+            let filter = self.printer.expr(filter, &names);
+            self.line(depth, &format!("Filter: {filter}"), Some(node));
+            self.line(depth + 1, &text, None);
+        } else {
+            self.line(depth, &text, Some(node));
+        }
+        names
+    }
+
+    fn ranges(
+        &self,
+        ranges: &Ranges,
+        index: Option<&gannet_catalog::Index>,
+        table: &gannet_catalog::Table,
+        names: &Names,
+    ) -> String {
+        match ranges {
+            Ranges::Union(all) => {
+                all.iter().map(|r| self.ranges(r, index, table, names)).collect::<Vec<_>>().join(" OR ")
+            }
+            Ranges::Product { parts, last } => {
+                let column = |i: usize| {
+                    index.and_then(|x| x.parts.get(i)).map_or("?", |p| &table.columns[p.column as usize].name)
+                };
+                let mut texts = Vec::new();
+                for (i, part) in parts.iter().enumerate() {
+                    let values: Vec<String> = part.iter().map(|k| self.printer.expr(&k.value, names)).collect();
+                    texts.push(match &values[..] {
+                        [one] => format!("{} = {one}", column(i)),
+                        many if many.len() > 8 => format!("{} in {} values", column(i), many.len()),
+                        many => format!("{} in ({})", column(i), many.join(", ")),
+                    });
+                }
+                if let Some(interval) = last {
+                    texts.push(self.interval(interval, column(parts.len()), names));
+                }
+                format!("({})", texts.join(", "))
+            }
+        }
+    }
+
+    fn interval(&self, interval: &Interval, column: &str, names: &Names) -> String {
+        if let Some(like) = &interval.like {
+            return format!("{column} like {}", self.printer.expr(&like.pattern, names));
+        }
+        let mut text = String::new();
+        if let Some(low) = &interval.low {
+            let op = if low.inclusive { "<=" } else { "<" };
+            let _ = write!(text, "{} {op} ", self.printer.expr(&low.value, names));
+        } else {
+            text.push_str("NULL < ");
+        }
+        text.push_str(column);
+        if let Some(high) = &interval.high {
+            let op = if high.inclusive { "<=" } else { "<" };
+            let _ = write!(text, " {op} {}", self.printer.expr(&high.value, names));
+        }
+        text
+    }
+
+    fn nested_loop(&mut self, node: &Physical, depth: usize) -> Names {
+        let Op::NestedLoop { outer, inner, kind, binds, on } = &node.op else { return Names::new() };
+        let outer_names = self.ahead(outer);
+        for bind in binds {
+            let text = self.printer.expr(&bind.value, &outer_names);
+            if let Some(slot) = self.printer.registers.get_mut(bind.register as usize) {
+                *slot = text;
+            }
+        }
+        let mut names = outer_names.clone();
+        names.extend(self.ahead(inner));
+        let mut text = format!("Nested loop {}", join_word(*kind));
+        if let Some(on) = on {
+            let _ = write!(text, ", on {}", self.printer.expr(on, &names));
+        }
+        self.line(depth, &text, Some(node));
+        self.node(outer, depth + 1);
+        self.node(inner, depth + 1);
+        if matches!(kind, JoinKind::Semi | JoinKind::Anti) { outer_names } else { names }
+    }
+
+    fn hash_join(&mut self, node: &Physical, depth: usize) -> Names {
+        let Op::HashJoin { left, right, kind, keys, on, null_aware } = &node.op else { return Names::new() };
+        let (left_names, right_names) = (self.ahead(left), self.ahead(right));
+        let mut names = left_names.clone();
+        names.extend(right_names.clone());
+        let mut text = match kind {
+            JoinKind::Inner => "Inner hash join".to_owned(),
+            JoinKind::Left => "Left hash join".to_owned(),
+            JoinKind::Semi => "Hash semijoin".to_owned(),
+            JoinKind::Anti => "Hash antijoin".to_owned(),
+        };
+        let one = |k: &crate::physical::HashKey| {
+            format!("{} = {}", self.printer.expr(&k.left, &left_names), self.printer.expr(&k.right, &right_names))
+        };
+        let pairs: Vec<String> = keys.iter().map(one).collect();
+        let _ = if pairs.is_empty() { write!(text, " (no condition)") } else { write!(text, " ({})", pairs.join("), (")) };
+        if *null_aware {
+            text.push_str(", NULL-aware");
+        }
+        if let Some(on) = on {
+            let _ = write!(text, ", extra conditions: {}", self.printer.expr(on, &names));
+        }
+        self.line(depth, &text, Some(node));
+        self.node(left, depth + 1);
+        self.line(depth + 1, "Hash", None);
+        self.node(right, depth + 2);
+        if matches!(kind, JoinKind::Semi | JoinKind::Anti) { left_names } else { names }
+    }
+
+    fn aggregate(&mut self, node: &Physical, depth: usize) -> Names {
+        let Op::Aggregate { input, groups, carried, aggregates, streaming, rollup } = &node.op else {
+            return Names::new();
+        };
+        let names = self.ahead(input);
+        let mut out: Names = groups.iter().chain(carried).map(|e| self.printer.expr(e, &names)).collect();
+        let calls: Vec<String> = aggregates.iter().map(|a| self.printer.aggregate(a, &names)).collect();
+        let mut text = match (groups.is_empty(), streaming) {
+            (true, _) => format!("Aggregate: {}", calls.join(", ")),
+            (false, true) => format!("Group aggregate: {}", calls.join(", ")),
+            (false, false) => format!("Hash aggregate: {}", calls.join(", ")),
+        };
+        if !groups.is_empty() {
+            let _ = write!(text, " by {}", self.printer.list(groups, &names));
+        }
+        if *rollup {
+            text.push_str(" with rollup");
+        }
+        self.line(depth, &text, Some(node));
+        self.node(input, depth + 1);
+        out.extend(calls);
+        out
+    }
+}
+
+fn join_word(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "inner join",
+        JoinKind::Left => "left join",
+        JoinKind::Semi => "semijoin",
+        JoinKind::Anti => "antijoin",
+    }
+}
+
+fn rows(n: f64) -> String {
+    if n >= 10.0 || n.fract() < 0.005 { format!("{:.0}", n) } else { format!("{n:.2}") }
+}

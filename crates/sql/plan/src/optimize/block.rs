@@ -1,0 +1,1145 @@
+//! One block: its joins, then grouping, windows, order, projection, limit.
+
+use super::access::{BaseRel, Path};
+use super::build::{Builder, Node, free_registers};
+use super::cost;
+use super::join::{Condition, Inner, JoinOrder, Method, Search, Step, Unit, UnitSource, assign, units};
+use super::relset::RelSet;
+use super::sarg::{self, Sarg};
+use crate::bind::expr::and;
+use crate::expr::{CompareOp, Expr, ExprKind, SortKey};
+use crate::fold;
+use crate::logical::{Block, ColId, Label, Rel, RelKind, conjuncts};
+use crate::options::Passes;
+use crate::physical::{
+    Access, HashKey, JoinKind, LockStrength, Op, Physical, ROW_ID, Ranges, ScanExplain, TableScan, Window,
+};
+use gannet_catalog::RowSource;
+use gannet_functions::AggregateKernel;
+use gannet_types::{Result, SqlError, Value};
+
+/// A block while its operators are made.
+pub(super) struct Planned<'b> {
+    pub(super) block: &'b Block,
+    /// WHERE and all ON conditions, by number.
+    conditions: Vec<Expr>,
+    infos: Vec<Condition>,
+    bases: Vec<Option<BaseRel>>,
+    /// Nodes of derived tables, taken when they are placed.
+    derived: Vec<Option<Node>>,
+    units: Vec<Unit>,
+    /// Numbers of the conditions of WHERE and of inner joins.
+    level: Vec<usize>,
+    lateral: RelSet,
+    /// Conditions applied so far.
+    applied: Vec<bool>,
+}
+
+/// What the rows of a join are wanted in.
+#[derive(Clone, Debug, Default)]
+struct Wanted {
+    /// Relation and its columns with directions.
+    rel: usize,
+    columns: Vec<(u32, bool)>,
+}
+
+impl Builder<'_> {
+    /// Operators of a block, delivering `columns` (the ids of its items, in order).
+    pub(super) fn block(&mut self, block: &Block, columns: &[ColId]) -> Result<Node> {
+        let mut planned = self.prepare(block)?;
+        if let Some(node) = self.impossible(&planned, columns)? {
+            return Ok(node);
+        }
+        let (node, ordered) = self.joined(&mut planned)?;
+        self.finish(&planned, node, ordered, columns)
+    }
+
+    /// A WHERE that is never true: no rows, or one group of none.
+    fn impossible(&mut self, planned: &Planned<'_>, columns: &[ColId]) -> Result<Option<Node>> {
+        let never = |c: &usize| fold::is_never(&planned.conditions[*c]);
+        let reason = if planned.level.iter().any(never) {
+            "Impossible WHERE"
+        } else if planned.block.having.iter().any(fold::is_never) {
+            "Impossible HAVING"
+        } else {
+            return Ok(None);
+        };
+        let block = planned.block;
+        if !block.aggregated || !block.groups.is_empty() || reason == "Impossible HAVING" {
+            let op = Op::Values { rows: Box::new([]), reason: Some(reason) };
+            return Ok(Some(self.node(op, columns.to_vec(), 0.0, 0.0)));
+        }
+        let schema: Vec<ColId> =
+            block.rels.iter().flat_map(|r| r.first..r.first + r.width).filter(|id| self.used[*id as usize]).collect();
+        let op = Op::Values { rows: Box::new([]), reason: Some(reason) };
+        let node = self.node(op, schema, 0.0, 0.0);
+        Ok(Some(self.finish(planned, node, false, columns)?))
+    }
+
+    fn set_of(&self, block: &Block, e: &Expr) -> RelSet {
+        let mut set = RelSet::EMPTY;
+        self.arena.columns_of(e, &mut |id| {
+            if let Some(rel) = block.rel_of(id) {
+                set = set.union(RelSet::one(rel));
+            }
+        });
+        set
+    }
+
+    pub(super) fn prepare<'b>(&mut self, block: &'b Block) -> Result<Planned<'b>> {
+        let mut conditions: Vec<Expr> = Vec::new();
+        let mut level = Vec::new();
+        let mut list: Vec<usize> = Vec::new();
+        let equalities = self.options.passes.has(Passes::EQUALITIES);
+        // Inner ON conditions stand beside WHERE; both imply equalities together.
+        let mut top = block.filter.clone();
+        if let Some(from) = &block.from {
+            inner_conditions(from, &mut top);
+        }
+        if equalities {
+            crate::rewrite::propagate(&mut top);
+        }
+        for e in top {
+            level.push(conditions.len());
+            conditions.push(e);
+        }
+        let mut found_units = Vec::new();
+        if let Some(from) = &block.from {
+            let mut number = |on: &[Expr]| -> (Vec<usize>, RelSet) {
+                let start = conditions.len();
+                let mut all = Vec::new();
+                on.iter().cloned().for_each(|e| conjuncts(e, &mut all));
+                let reads = all.iter().fold(RelSet::EMPTY, |s, e| s.union(self.set_of(block, e)));
+                if equalities {
+                    crate::rewrite::propagate(&mut all);
+                }
+                conditions.extend(all);
+                ((start..conditions.len()).collect(), reads)
+            };
+            // The conditions of inner joins of the top level are in `level` already.
+            (found_units, list) = units(&without_inner_conditions(from), &mut number);
+        }
+        level.extend(list);
+        let sets: Vec<RelSet> = conditions.iter().map(|e| self.set_of(block, e)).collect();
+        let infos = conditions.iter().zip(&sets).map(|(e, s)| self.condition(block, e, *s)).collect();
+        let applied = vec![false; conditions.len()];
+        let mut planned = Planned {
+            block,
+            conditions,
+            infos,
+            bases: Vec::new(),
+            derived: Vec::new(),
+            units: found_units,
+            level,
+            lateral: RelSet::EMPTY,
+            applied,
+        };
+        let mut of_rel: Vec<Vec<usize>> = vec![Vec::new(); block.rels.len()];
+        let level = planned.level.clone();
+        assign(&mut planned.units, &level, &mut |rel, conditions| of_rel[rel] = conditions.to_vec());
+        for (i, rel) in block.rels.iter().enumerate() {
+            let base = match rel.kind {
+                RelKind::Base(slot) => Some(self.base(&planned, i, rel, slot, &of_rel[i])),
+                _ => None,
+            };
+            planned.bases.push(base);
+        }
+        self.derived_nodes(&mut planned)?;
+        Ok(planned)
+    }
+
+    fn condition(&self, block: &Block, e: &Expr, rels: RelSet) -> Condition {
+        let mut equal = None;
+        if let ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, args, .. } = &e.kind {
+            let (a, b) = (self.set_of(block, &args[0]), self.set_of(block, &args[1]));
+            if !a.is_empty() && !b.is_empty() && !a.intersects(b) {
+                equal = Some((a, b));
+            }
+        }
+        Condition { rels, equal, share: share(e) }
+    }
+
+    fn base(&self, planned: &Planned<'_>, i: usize, rel: &Rel, slot: u32, applicable: &[usize]) -> BaseRel {
+        let table = self.arena.tables[slot as usize].table.clone();
+        let figures = table.statistics.figures();
+        let own = RelSet::one(i);
+        let set_of = |e: &Expr| self.set_of(planned.block, e);
+        let mut sargs: Vec<Sarg> = Vec::new();
+        let mut unions = Vec::new();
+        let mut filters = Vec::new();
+        for c in applicable {
+            let e = &planned.conditions[*c];
+            let rels = planned.infos[*c].rels;
+            if !rels.intersects(own) {
+                continue;
+            }
+            filters.push((*c, self.share_on(&table, rel, e), rels.minus(own)));
+            sarg::extract(self.arena, rel, own, e, *c, &set_of, &mut sargs);
+            if let ExprKind::Or(alternatives) = &e.kind {
+                let mut all = Vec::with_capacity(alternatives.len());
+                for alternative in alternatives {
+                    let (mut parts, mut found) = (Vec::new(), Vec::new());
+                    conjuncts(alternative.clone(), &mut parts);
+                    parts.iter().for_each(|p| sarg::extract(self.arena, rel, own, p, *c, &set_of, &mut found));
+                    found.iter_mut().for_each(|s| s.exact = false);
+                    all.push(found);
+                }
+                if all.iter().all(|a| !a.is_empty()) {
+                    unions.push((*c, all, rels.minus(own)));
+                }
+            }
+        }
+        let mut columns: Vec<u32> = (0..rel.width).filter(|c| self.used[(rel.first + c) as usize]).collect();
+        if let Some(last) = columns.last_mut()
+            && *last as usize == table.columns.len()
+        {
+            *last = ROW_ID;
+        }
+        let virtual_source = table.source != RowSource::Engine;
+        let rows = if virtual_source { 100.0 } else { (figures.rows as f64).max(1.0) };
+        BaseRel { table, figures, hints: rel.hints.clone(), rows, sargs, unions, columns, filters, virtual_source }
+    }
+
+    /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column if there is one.
+    fn share_on(&self, table: &gannet_catalog::Table, rel: &Rel, e: &Expr) -> f64 {
+        if let ExprKind::Compare { op: CompareOp::Eq, args, .. } = &e.kind {
+            let own = args.iter().find_map(|a| match a.kind {
+                ExprKind::Column(id) if rel.has(id) => Some(id - rel.first),
+                _ => None,
+            });
+            if let Some(column) = own {
+                let figures = table.statistics.figures();
+                for index in table.indexes.iter().filter(|i| i.parts[0].column == column) {
+                    if index.unique() && index.parts.len() == 1 {
+                        return 1.0 / (figures.rows as f64).max(1.0);
+                    }
+                    if let Some(distinct) = figures.distinct(index.tree, 1) {
+                        return 1.0 / distinct.max(1.0);
+                    }
+                }
+            }
+        }
+        share(e)
+    }
+
+    /// Plans derived tables and common table expressions ahead, so that their sizes are known. A lateral one is planned in its place.
+    fn derived_nodes(&mut self, planned: &mut Planned<'_>) -> Result<()> {
+        let block = planned.block;
+        for (i, rel) in block.rels.iter().enumerate() {
+            let node = match &rel.kind {
+                RelKind::Base(_) => None,
+                RelKind::Cte(number) => {
+                    let (cte, rows) = self.cte(*number)?;
+                    let schema = (rel.first..rel.first + rel.width).collect();
+                    Some(self.node(Op::CteScan { cte }, schema, rows, rows * cost::KEEP))
+                }
+                RelKind::Derived(query) => {
+                    let free = crate::bind::query::free_columns(self.arena, query);
+                    let beside = free.iter().any(|id| block.rel_of(*id).is_some());
+                    if beside {
+                        planned.lateral = planned.lateral.union(RelSet::one(i));
+                        let mut deps = RelSet::EMPTY;
+                        for id in &free {
+                            if let Some(of) = block.rel_of(*id) {
+                                deps = deps.union(RelSet::one(of));
+                            }
+                        }
+                        add_deps(&mut planned.units, i, deps);
+                        None
+                    } else {
+                        let mut node = self.query(query)?;
+                        node.schema = (rel.first..rel.first + rel.width).collect();
+                        Some(node)
+                    }
+                }
+            };
+            planned.derived.push(node);
+        }
+        Ok(())
+    }
+
+    /// The join of all relations; whether it delivers rows in the order wanted by ORDER BY (or grouped as GROUP BY needs).
+    fn joined(&mut self, planned: &mut Planned<'_>) -> Result<(Node, bool)> {
+        if planned.units.is_empty() {
+            // No FROM: one row without columns.
+            let op = Op::Values { rows: Box::new([Box::new([])]), reason: None };
+            let mut node = self.node(op, Vec::new(), 1.0, 0.0);
+            let all: Vec<usize> = planned.level.clone();
+            node = self.filtered(planned, node, &all)?;
+            return Ok((node, false));
+        }
+        let limit = self.streaming_limit(planned);
+        let wanted = self.wanted(planned);
+        let order = self.search(planned, None, None);
+        let mut chosen = (order.clone(), false, false);
+        if let Some(wanted) = &wanted {
+            let sorted_cost = order.cost + self.sort_or_hash(planned, order.rows, limit);
+            let fixed = self.fixed_columns(planned, wanted.rel);
+            let base = planned.bases[wanted.rel].as_ref();
+            let paths: Vec<Path> = match base {
+                Some(base) => {
+                    let estimate = |index: Option<usize>, ranges: &Ranges| self.estimate(planned, wanted.rel, index, ranges);
+                    let all = base.paths(RelSet::EMPTY, self.options.passes, &estimate).into_iter();
+                    all.filter_map(|mut p| {
+                        let reverse = self.order_of(planned, base, &p, wanted, &fixed)?;
+                        p.reverse = reverse;
+                        Some(p)
+                    })
+                    .collect()
+                }
+                None => Vec::new(),
+            };
+            if !paths.is_empty() {
+                let ordered = self.search(planned, Some((wanted.rel, paths)), limit);
+                let mut cost = ordered.cost;
+                if let Some(limit) = limit {
+                    // The joins stop early too.
+                    cost *= (limit / ordered.rows.max(1.0)).clamp(0.001, 1.0).max(0.01);
+                }
+                let streams = order_is_kept(planned, &ordered);
+                if streams && cost <= sorted_cost {
+                    chosen = (ordered, true, true);
+                }
+            }
+        }
+        let (order, is_ordered, _) = chosen;
+        let few = limit.is_some() && (is_ordered || wanted.is_none());
+        let units = planned.units.clone();
+        let level = planned.level.clone();
+        let mut node = self.build_order(planned, &units, &order, &level, RelSet::EMPTY, few)?;
+        let left: Vec<usize> = planned.level.iter().copied().filter(|c| !planned.applied[*c]).collect();
+        node = self.filtered(planned, node, &left)?;
+        Ok((node, is_ordered))
+    }
+
+    fn search(&self, planned: &Planned<'_>, first: Option<(usize, Vec<Path>)>, limit: Option<f64>) -> JoinOrder {
+        let others: Vec<(f64, f64)> = planned
+            .derived
+            .iter()
+            .map(|n| n.as_ref().map_or((10.0, 10.0), |n| (n.physical.rows, n.physical.cost)))
+            .collect();
+        let estimate = |rel: usize, index: Option<usize>, ranges: &Ranges| self.estimate(planned, rel, index, ranges);
+        let search = Search {
+            bases: &planned.bases,
+            others: &others,
+            conditions: &planned.infos,
+            passes: self.options.passes,
+            straight: planned.block.straight,
+            lateral: planned.lateral,
+            estimate: &estimate,
+            first,
+            limit,
+        };
+        search.order(&planned.units, RelSet::EMPTY)
+    }
+
+    /// Asks the estimator about ranges whose bounds are all known from the statement at hand.
+    fn estimate(&self, planned: &Planned<'_>, rel: usize, index: Option<usize>, ranges: &Ranges) -> Option<f64> {
+        let estimator = self.options.estimator?;
+        let base = planned.bases[rel].as_ref()?;
+        let mut known = ranges.clone();
+        let mut complete = true;
+        known.for_each_value_mut(&mut |e| match self.seen(e) {
+            Some(value) => e.kind = ExprKind::Literal(value),
+            None => complete = false,
+        });
+        if !complete {
+            return None;
+        }
+        estimator.rows(&base.table, index.map(|i| i as u32), &known)
+    }
+
+    /// LIMIT + OFFSET when the rows of the join flow to it without a stop.
+    fn streaming_limit(&self, planned: &Planned<'_>) -> Option<f64> {
+        let block = planned.block;
+        if block.aggregated || !block.windows.is_empty() || block.calc_found_rows || block.distinct {
+            return None;
+        }
+        let limit = self.seen_count(block.limit.as_ref()?)?;
+        let offset = block.offset.as_ref().map_or(Some(0.0), |o| self.seen_count(o))?;
+        Some((limit + offset).max(1.0))
+    }
+
+    /// The order in which rows would be useful: that of GROUP BY, else of ORDER BY, when it is columns of one base relation.
+    fn wanted(&self, planned: &Planned<'_>) -> Option<Wanted> {
+        if !self.options.passes.has(Passes::INDEX_ORDER) {
+            return None;
+        }
+        let block = planned.block;
+        let keys: Vec<(&Expr, bool)> = if block.aggregated {
+            if block.groups.is_empty() || block.rollup || !self.options.passes.has(Passes::STREAM_GROUP) {
+                return None;
+            }
+            block.groups.iter().map(|(e, _)| (e, false)).collect()
+        } else {
+            if !block.windows.is_empty() {
+                return None;
+            }
+            block.order.iter().map(|k| (&k.expr, k.descending)).collect()
+        };
+        let mut wanted: Option<Wanted> = None;
+        for (e, descending) in keys {
+            let ExprKind::Column(id) = e.kind else { return None };
+            let rel = block.rel_of(id)?;
+            planned.bases[rel].as_ref()?;
+            let wanted = wanted.get_or_insert(Wanted { rel, columns: Vec::new() });
+            if wanted.rel != rel {
+                return None;
+            }
+            wanted.columns.push((id - block.rels[rel].first, descending));
+        }
+        let wanted = wanted?;
+        // Only a relation that may come first keeps its order.
+        let unit = planned.units.iter().find(|u| u.rels == RelSet::one(wanted.rel))?;
+        (unit.kind == JoinKind::Inner).then_some(wanted)
+    }
+
+    /// Columns of a relation that WHERE binds to one value.
+    fn fixed_columns(&self, planned: &Planned<'_>, rel: usize) -> Vec<u32> {
+        let Some(base) = &planned.bases[rel] else { return Vec::new() };
+        let constant = base.sargs.iter().filter(|s| {
+            s.needs.is_empty() && matches!(&s.says, sarg::Says::Equals(_)) && planned.level.contains(&s.condition)
+        });
+        constant.map(|s| s.column).collect()
+    }
+
+    fn order_of(&self, planned: &Planned<'_>, base: &BaseRel, path: &Path, wanted: &Wanted, fixed: &[u32]) -> Option<bool> {
+        if !planned.block.aggregated {
+            return base.order_of(path, &wanted.columns, fixed);
+        }
+        // Groups may come in any order of their columns: the index decides.
+        let index = path.index?;
+        let mut columns: Vec<(u32, bool)> = Vec::new();
+        let bound: Vec<u32> = base.table.indexes[index].parts.iter().take(path.bound).map(|p| p.column).collect();
+        for part in &base.table.indexes[index].parts {
+            if wanted.columns.iter().any(|(c, _)| *c == part.column) {
+                columns.push((part.column, part.descending));
+            } else if !bound.contains(&part.column) && !fixed.contains(&part.column) {
+                break;
+            }
+        }
+        let all = wanted.columns.iter().all(|(c, _)| columns.iter().any(|(p, _)| p == c) || fixed.contains(c));
+        if !all {
+            return None;
+        }
+        base.order_of(path, &columns, fixed)
+    }
+
+    fn sort_or_hash(&self, planned: &Planned<'_>, rows: f64, limit: Option<f64>) -> f64 {
+        if planned.block.aggregated { rows * cost::BUILD } else { cost::sort(rows, limit) }
+    }
+
+    // ---- joins ----
+
+    fn build_order(
+        &mut self,
+        planned: &mut Planned<'_>,
+        units: &[Unit],
+        order: &JoinOrder,
+        level: &[usize],
+        outer: RelSet,
+        few: bool,
+    ) -> Result<Node> {
+        let mut node: Option<Node> = None;
+        let mut done = outer;
+        for step in &order.steps {
+            let unit = &units[step.unit];
+            let mut next = match node.take() {
+                None => self.first_step(planned, unit, step, done, few)?,
+                Some(left) => self.join_step(planned, left, unit, step, done)?,
+            };
+            done = done.union(unit.rels);
+            // Conditions that have become checkable.
+            let ready: Vec<usize> =
+                level.iter().copied().filter(|c| !planned.applied[*c] && planned.infos[*c].rels.within(done)).collect();
+            next = self.filtered(planned, next, &ready)?;
+            next.physical.rows = step.rows;
+            node = Some(next);
+        }
+        node.ok_or_else(|| SqlError::internal("a join without relations"))
+    }
+
+    fn first_step(&mut self, planned: &mut Planned<'_>, unit: &Unit, step: &Step, done: RelSet, few: bool) -> Result<Node> {
+        let (Method::Loop(inner) | Method::Hash(inner)) = &step.method;
+        self.inner_node(planned, unit, inner, done, false, few)
+    }
+
+    /// Marks and gives the conditions of `unit` that are checkable on it alone (with what registers bring of `done`).
+    fn own_conditions(&self, planned: &Planned<'_>, unit: &Unit, done: RelSet, registers: bool) -> Vec<usize> {
+        let reach = if registers { unit.rels.union(done) } else { unit.rels };
+        let usable = |c: &usize| !planned.applied[*c] && planned.infos[*c].rels.within(reach);
+        unit.applicable.iter().copied().filter(usable).collect()
+    }
+
+    /// The inner side of a unit. `registers`: columns of `done` may be read through registers.
+    fn inner_node(
+        &mut self,
+        planned: &mut Planned<'_>,
+        unit: &Unit,
+        inner: &Inner,
+        done: RelSet,
+        keep: bool,
+        few: bool,
+    ) -> Result<Node> {
+        match (&unit.source, inner) {
+            (UnitSource::Rel(i), Inner::Path(path)) => {
+                let own = self.own_conditions(planned, unit, RelSet::EMPTY, false);
+                self.scan(planned, *i, path, own, few)
+            }
+            (UnitSource::Rel(i), _) => {
+                let node = match planned.derived[*i].take() {
+                    Some(node) => node,
+                    None => self.lateral_node(planned, *i)?,
+                };
+                let own = self.own_conditions(planned, unit, RelSet::EMPTY, false);
+                let node = self.filtered(planned, node, &own)?;
+                Ok(if keep && !planned.lateral.intersects(unit.rels) { self.kept(planned, *i, node) } else { node })
+            }
+            (UnitSource::Nest(units, conditions), Inner::Nest(order)) => {
+                let mut level = conditions.clone();
+                level.extend(&unit.on);
+                let units = units.clone();
+                self.build_order(planned, &units, order, &level, done, false)
+            }
+            _ => Err(SqlError::internal("a join step that fits no relation")),
+        }
+    }
+
+    fn lateral_node(&mut self, planned: &Planned<'_>, i: usize) -> Result<Node> {
+        let rel = &planned.block.rels[i];
+        let RelKind::Derived(query) = &rel.kind else { return Err(SqlError::internal("a relation placed twice")) };
+        let mut node = self.query(query)?;
+        node.schema = (rel.first..rel.first + rel.width).collect();
+        Ok(node)
+    }
+
+    fn kept(&mut self, planned: &Planned<'_>, i: usize, node: Node) -> Node {
+        let depends = free_registers(&node.physical, &self.subplans, &self.ctes).into_iter().collect();
+        let name = Some(planned.block.rels[i].alias.clone());
+        let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::KEEP);
+        let op = Op::Materialize { input: Box::new(node.physical), depends, name };
+        self.node(op, node.schema, rows, cost)
+    }
+
+    fn join_step(
+        &mut self,
+        planned: &mut Planned<'_>,
+        left: Node,
+        unit: &Unit,
+        step: &Step,
+        done: RelSet,
+    ) -> Result<Node> {
+        match &step.method {
+            Method::Loop(inner) => self.loop_join(planned, left, unit, inner, step, done),
+            Method::Hash(inner) => self.hash_join(planned, left, unit, inner, step, done),
+        }
+    }
+
+    fn loop_join(
+        &mut self,
+        planned: &mut Planned<'_>,
+        left: Node,
+        unit: &Unit,
+        inner: &Inner,
+        step: &Step,
+        done: RelSet,
+    ) -> Result<Node> {
+        self.push_frame(left.schema.clone());
+        let built = self.inner_node(planned, unit, inner, done, true, false);
+        let binds = self.pop_frame();
+        let right = built?;
+        let mut schema = left.schema.clone();
+        schema.extend(&right.schema);
+        let on = self.join_condition(planned, unit, done, &schema)?;
+        let (rows, cost) = (step.rows, left.physical.cost + left.physical.rows * (right.physical.cost + cost::REOPEN));
+        let op = Op::NestedLoop {
+            outer: Box::new(left.physical),
+            inner: Box::new(right.physical),
+            kind: unit.kind,
+            binds,
+            on,
+        };
+        let delivered = if matches!(unit.kind, JoinKind::Semi | JoinKind::Anti) { left.schema } else { schema };
+        Ok(self.node(op, delivered, rows, cost))
+    }
+
+    /// Conditions of the unit over the joined row.
+    fn join_condition(&mut self, planned: &mut Planned<'_>, unit: &Unit, done: RelSet, schema: &[ColId]) -> Result<Option<Expr>> {
+        let ready = self.own_conditions(planned, unit, done, true);
+        if ready.is_empty() {
+            return Ok(None);
+        }
+        let mut exprs = Vec::with_capacity(ready.len());
+        for c in ready {
+            planned.applied[c] = true;
+            exprs.push(self.lower(&planned.conditions[c], schema)?);
+        }
+        Ok(Some(and(exprs)))
+    }
+
+    fn hash_join(
+        &mut self,
+        planned: &mut Planned<'_>,
+        left: Node,
+        unit: &Unit,
+        inner: &Inner,
+        step: &Step,
+        done: RelSet,
+    ) -> Result<Node> {
+        let right = match (&unit.source, inner) {
+            (UnitSource::Nest(units, conditions), Inner::Nest(order)) => {
+                let units = units.clone();
+                let conditions = conditions.clone();
+                self.build_order(planned, &units, order, &conditions, RelSet::EMPTY, false)?
+            }
+            _ => self.inner_node(planned, unit, inner, RelSet::EMPTY, false, false)?,
+        };
+        let mut keys = Vec::new();
+        for c in &unit.applicable {
+            if planned.applied[*c] {
+                continue;
+            }
+            let Some((a, b)) = planned.infos[*c].equal else { continue };
+            let (left_first, fits) = (
+                a.within(done) && b.within(unit.rels),
+                a.within(done) && b.within(unit.rels) || b.within(done) && a.within(unit.rels),
+            );
+            let ExprKind::Compare { op, by, args } = &planned.conditions[*c].kind else { continue };
+            if !fits {
+                continue;
+            }
+            let (op, by) = (*op, *by);
+            let (x, y) = if left_first { (&args[0], &args[1]) } else { (&args[1], &args[0]) };
+            let (x, y) = (self.lower(x, &left.schema)?, self.lower(y, &right.schema)?);
+            planned.applied[*c] = true;
+            keys.push(HashKey { left: x, right: y, by, null_safe: op == CompareOp::NullSafeEq });
+        }
+        let mut schema = left.schema.clone();
+        schema.extend(&right.schema);
+        let on = self.join_condition(planned, unit, done, &schema)?;
+        let rows = step.rows;
+        let pairs = if keys.is_empty() { left.physical.rows * right.physical.rows * cost::ROW } else { 0.0 };
+        let cost = left.physical.cost
+            + right.physical.cost
+            + right.physical.rows * cost::BUILD
+            + left.physical.rows * cost::PROBE
+            + pairs;
+        let op = Op::HashJoin {
+            left: Box::new(left.physical),
+            right: Box::new(right.physical),
+            kind: unit.kind,
+            keys: keys.into(),
+            on,
+            null_aware: unit.null_aware,
+        };
+        let delivered = if matches!(unit.kind, JoinKind::Semi | JoinKind::Anti) { left.schema } else { schema };
+        Ok(self.node(op, delivered, rows, cost))
+    }
+
+    /// A filter of numbered conditions, cheap ones first.
+    fn filtered(&mut self, planned: &mut Planned<'_>, node: Node, numbers: &[usize]) -> Result<Node> {
+        if numbers.is_empty() {
+            return Ok(node);
+        }
+        let exprs: Vec<Expr> = numbers.iter().map(|c| planned.conditions[*c].clone()).collect();
+        let share: f64 = numbers.iter().map(|c| planned.infos[*c].share).product();
+        numbers.iter().for_each(|c| planned.applied[*c] = true);
+        self.filter(node, exprs, share)
+    }
+
+    pub(super) fn filter(&mut self, node: Node, exprs: Vec<Expr>, share: f64) -> Result<Node> {
+        let mut exprs: Vec<Expr> = exprs.into_iter().filter(|e| !fold::is_true(e)).collect();
+        if exprs.is_empty() {
+            return Ok(node);
+        }
+        exprs.sort_by_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
+        let predicate = and(self.lower_all(&exprs, &node.schema)?);
+        let (rows, cost) = (node.physical.rows * share, node.physical.cost + node.physical.rows * cost::ROW);
+        let op = Op::Filter { input: Box::new(node.physical), predicate };
+        Ok(self.node(op, node.schema, rows, cost))
+    }
+
+    /// The scan of a base relation by a path, with the conditions that need nothing else.
+    fn scan(&mut self, planned: &mut Planned<'_>, i: usize, path: &Path, own: Vec<usize>, few: bool) -> Result<Node> {
+        let block = planned.block;
+        let rel = &block.rels[i];
+        let RelKind::Base(slot) = rel.kind else { return Err(SqlError::internal("a scan of no table")) };
+        let Some(base) = &planned.bases[i] else { return Err(SqlError::internal("a scan of no table")) };
+        let (columns, table) = (base.columns.clone(), base.table.clone());
+        let possible = base.possible(RelSet(u64::MAX));
+        let examined = path.examined;
+        let schema: Vec<ColId> = columns.iter().map(|c| if *c == ROW_ID { rel.first + rel.width - 1 } else { rel.first + c }).collect();
+        let mut access = path.access.clone();
+        access.for_each_value_mut_result(&mut |e| self.lower_in_place(e, &[]))?;
+        let covers_all = path.index == table.clustered || path.covering;
+        let (mut filters, mut index_filters) = (Vec::new(), Vec::new());
+        for c in own {
+            planned.applied[c] = true;
+            if path.ensured.contains(&c) || fold::is_true(&planned.conditions[c]) {
+                continue;
+            }
+            let e = planned.conditions[c].clone();
+            let by_index = !covers_all
+                && self.options.passes.has(Passes::INDEX_CONDITION)
+                && path.index.is_some_and(|index| self.index_alone(&e, rel, &table, index));
+            if by_index { index_filters.push(e) } else { filters.push(e) }
+        }
+        for c in &path.ensured {
+            planned.applied[*c] = true;
+        }
+        filters.sort_by_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
+        let filter = self.conjunction(filters, &schema)?;
+        let index_filter = self.conjunction(index_filters, &schema)?;
+        let explain = self.scan_explain(planned, i, path, possible, &table);
+        let scan = TableScan {
+            table: slot,
+            index: path.index.map(|i| i as u32),
+            covering: covers_all && path.index != table.clustered,
+            access,
+            reverse: path.reverse,
+            columns: columns.into(),
+            filter,
+            index_filter,
+            lock: rel.lock,
+            expects_few: few || matches!(path.access, Access::Point { .. }) || examined < 50.0,
+            explain: Box::new(explain),
+        };
+        Ok(self.node(Op::TableScan(Box::new(scan)), schema, path.rows, path.cost))
+    }
+
+    fn conjunction(&mut self, exprs: Vec<Expr>, schema: &[ColId]) -> Result<Option<Expr>> {
+        if exprs.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(and(self.lower_all(&exprs, schema)?)))
+    }
+
+    /// The condition reads columns of the index only, and is cheap.
+    fn index_alone(&self, e: &Expr, rel: &Rel, table: &gannet_catalog::Table, index: usize) -> bool {
+        let mut all = true;
+        self.arena.columns_of(e, &mut |id| all &= !rel.has(id) || table.index_has(index, id - rel.first));
+        all && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)))
+    }
+
+    fn scan_explain(
+        &self,
+        planned: &Planned<'_>,
+        i: usize,
+        path: &Path,
+        possible: Box<[u32]>,
+        table: &gannet_catalog::Table,
+    ) -> ScanExplain {
+        let rel = &planned.block.rels[i];
+        let refs = path.sources.iter().map(|source| match source {
+            None => "const".into(),
+            Some(id) => self.qualified(*id).into(),
+        });
+        let refs: Box<[Box<str>]> = match path.access {
+            Access::Ref { .. } | Access::Point { .. } => refs.collect(),
+            _ => Box::new([]),
+        };
+        let filtered = (path.rows / path.examined.max(0.01) * 100.0).clamp(0.01, 100.0);
+        ScanExplain {
+            select: planned.block.select,
+            name: rel.alias.clone(),
+            possible,
+            refs,
+            examined: path.examined,
+            filtered,
+            key_len: key_len(table, path),
+            extra: Box::new([]),
+        }
+    }
+
+    /// `schema.alias.column` of a base column.
+    fn qualified(&self, id: ColId) -> String {
+        match &self.arena.labels[id as usize] {
+            Label::Base { table, ordinal } => {
+                let t = &self.arena.tables[*table as usize];
+                let column = t.table.columns.get(*ordinal as usize).map_or("", |c| &c.name);
+                format!("{}.{}.{column}", t.table.schema, t.alias)
+            }
+            Label::Derived { alias, name, .. } => format!("{alias}.{name}"),
+            Label::Computed => "func".into(),
+        }
+    }
+
+    // ---- above the joins ----
+
+    fn finish(&mut self, planned: &Planned<'_>, mut node: Node, ordered: bool, columns: &[ColId]) -> Result<Node> {
+        let block = planned.block;
+        let mut ordered = ordered;
+        if block.aggregated {
+            node = self.aggregated(planned, node, ordered)?;
+            ordered = ordered && group_order_serves(block);
+        }
+        if !block.having.is_empty() {
+            let share = block.having.iter().map(share).product();
+            node = self.filter(node, block.having.clone(), share)?;
+        }
+        for window in &block.windows {
+            node = self.window(node, window)?;
+            ordered = false;
+        }
+        let rows = node.physical.rows;
+        let single = block.aggregated && block.groups.is_empty();
+        let sorts = !block.order.is_empty() && !ordered && !single;
+        if block.distinct && !single {
+            return self.distinct(block, node, sorts, columns);
+        }
+        if sorts {
+            let keys = self.lower_keys(&block.order, &node.schema)?;
+            let top = if block.calc_found_rows { None } else { self.top(block.limit.as_ref(), block.offset.as_ref())? };
+            node = self.sorted(node, keys, top, block.limit.as_ref());
+        }
+        node = self.projected(block, node, columns)?;
+        node.physical.rows = node.physical.rows.min(rows);
+        self.limited(node, block.limit.as_ref(), block.offset.as_ref(), block.calc_found_rows)
+    }
+
+    fn distinct(&mut self, block: &Block, mut node: Node, sorts: bool, columns: &[ColId]) -> Result<Node> {
+        // Order keys that are items can be sorted behind DISTINCT, on fewer rows; others must be before.
+        let key_of = |e: &Expr| block.items.iter().position(|i| i.expr == *e);
+        let behind: Option<Vec<SortKey>> = block
+            .order
+            .iter()
+            .map(|k| key_of(&k.expr).map(|i| SortKey { expr: self.arena.expr(columns[i]), descending: k.descending }))
+            .collect();
+        if sorts && behind.is_none() {
+            let keys = self.lower_keys(&block.order, &node.schema)?;
+            node = self.sorted(node, keys, None, None);
+        }
+        node = self.projected(block, node, columns)?;
+        let rows = (node.physical.rows * 0.5).max(1.0).min(node.physical.rows);
+        let cost = node.physical.cost + node.physical.rows * cost::BUILD;
+        let op = Op::Distinct { input: Box::new(node.physical), streaming: false };
+        node = self.node(op, node.schema, rows, cost);
+        if sorts && let Some(keys) = behind {
+            let keys = self.lower_keys(&keys, &node.schema)?;
+            let top = if block.calc_found_rows { None } else { self.top(block.limit.as_ref(), block.offset.as_ref())? };
+            node = self.sorted(node, keys, top, block.limit.as_ref());
+        }
+        self.limited(node, block.limit.as_ref(), block.offset.as_ref(), block.calc_found_rows)
+    }
+
+    /// The select list; left out when the row is the list already.
+    fn projected(&mut self, block: &Block, node: Node, columns: &[ColId]) -> Result<Node> {
+        let plain = block.items.len() == node.schema.len()
+            && block.items.iter().zip(&node.schema).all(|(i, id)| i.expr.kind == ExprKind::Column(*id));
+        if plain {
+            return Ok(Node { physical: node.physical, schema: columns.to_vec() });
+        }
+        let list: Vec<Expr> = block.items.iter().map(|i| i.expr.clone()).collect();
+        let exprs = self.lower_all(&list, &node.schema)?;
+        let types = exprs.iter().map(|e| e.ty.clone()).collect();
+        let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::ROW * 0.2);
+        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into() };
+        Ok(Node { physical: Physical { op, types, rows, cost }, schema: columns.to_vec() })
+    }
+
+    fn aggregated(&mut self, planned: &Planned<'_>, node: Node, grouped: bool) -> Result<Node> {
+        let block = planned.block;
+        let node = self.min_max(planned, node)?;
+        let keys: Vec<Expr> = block.groups.iter().map(|(e, _)| e.clone()).collect();
+        let mut schema: Vec<ColId> = block.groups.iter().map(|(_, id)| *id).collect();
+        let groups = self.lower_all(&keys, &node.schema)?;
+        // What stands beside the aggregates without being a key: from any row of the group.
+        let mut loose: Vec<ColId> = Vec::new();
+        let made = |id: ColId| {
+            schema.contains(&id)
+                || block.aggregates.iter().any(|(_, a)| *a == id)
+                || block.carried.iter().any(|(_, a)| *a == id)
+        };
+        let mut note = |e: &Expr| {
+            self.arena.columns_of(e, &mut |id| {
+                if !made(id) && node.schema.contains(&id) && !loose.contains(&id) {
+                    loose.push(id);
+                }
+            });
+        };
+        block.items.iter().for_each(|i| note(&i.expr));
+        block.having.iter().for_each(&mut note);
+        block.order.iter().for_each(|k| note(&k.expr));
+        for window in &block.windows {
+            window.partition.iter().for_each(&mut note);
+            window.order.iter().for_each(|k| note(&k.expr));
+            window.functions.iter().flat_map(|(f, _)| &f.args).for_each(&mut note);
+        }
+        let mut carried = Vec::new();
+        for id in loose {
+            carried.push(self.lower(&self.arena.expr(id), &node.schema)?);
+            schema.push(id);
+        }
+        for (e, id) in &block.carried {
+            carried.push(self.lower(e, &node.schema)?);
+            schema.push(*id);
+        }
+        let mut aggregates = Vec::with_capacity(block.aggregates.len());
+        for (aggregate, id) in &block.aggregates {
+            let mut lowered = aggregate.clone();
+            for arg in lowered.args.iter_mut() {
+                self.lower_in_place(arg, &node.schema)?;
+            }
+            for key in lowered.order.iter_mut() {
+                self.lower_in_place(&mut key.expr, &node.schema)?;
+            }
+            aggregates.push(lowered);
+            schema.push(*id);
+        }
+        let rows_in = node.physical.rows;
+        let rows = if groups.is_empty() { 1.0 } else { self.group_count(planned, rows_in) };
+        let streaming = grouped && !groups.is_empty();
+        let work = if streaming || groups.is_empty() { cost::ROW * 0.5 } else { cost::BUILD };
+        let cost = node.physical.cost + rows_in * work;
+        let mut input = node.physical;
+        if block.rollup && !groups.is_empty() {
+            let keys = groups.iter().map(|e| SortKey { expr: e.clone(), descending: false }).collect();
+            let sorted = self.sorted(Node { physical: input, schema: node.schema.clone() }, keys, None, None);
+            input = sorted.physical;
+        }
+        let op = Op::Aggregate {
+            input: Box::new(input),
+            groups: groups.into(),
+            carried: carried.into(),
+            aggregates: aggregates.into(),
+            streaming: streaming || block.rollup,
+            rollup: block.rollup,
+        };
+        Ok(self.node(op, schema, rows, cost))
+    }
+
+    fn group_count(&self, planned: &Planned<'_>, rows: f64) -> f64 {
+        let mut count = 1.0;
+        for (key, _) in &planned.block.groups {
+            let mut distinct = rows.sqrt().max(1.0);
+            if let ExprKind::Column(id) = key.kind
+                && let Some(rel) = planned.block.rel_of(id)
+                && let Some(base) = &planned.bases[rel]
+            {
+                let column = id - planned.block.rels[rel].first;
+                let known = base.table.indexes.iter().filter(|i| i.parts[0].column == column);
+                if let Some(d) = known.filter_map(|i| base.figures.distinct(i.tree, 1)).reduce(f64::max) {
+                    distinct = d;
+                }
+            }
+            count *= distinct;
+        }
+        count.clamp(1.0, rows.max(1.0))
+    }
+
+    /// MIN or MAX of a column that an index orders: its first or last entry.
+    fn min_max(&mut self, planned: &Planned<'_>, node: Node) -> Result<Node> {
+        let block = planned.block;
+        let [(aggregate, _)] = &block.aggregates[..] else { return Ok(node) };
+        let maximum = match aggregate.def.kernel {
+            AggregateKernel::Min => false,
+            AggregateKernel::Max => true,
+            _ => return Ok(node),
+        };
+        let single = block.rels.len() == 1 && block.groups.is_empty() && block.carried.is_empty();
+        let ([arg], true) = (&aggregate.args[..], single && self.options.passes.has(Passes::MIN_MAX)) else {
+            return Ok(node);
+        };
+        let ExprKind::Column(id) = arg.kind else { return Ok(node) };
+        let plain_items = block.items.iter().all(|i| !self.arena.reads(&i.expr, |c| block.rels[0].has(c)));
+        let (Some(base), true) = (&planned.bases[0], plain_items) else { return Ok(node) };
+        let column = id - block.rels[0].first;
+        let fixed = self.fixed_columns(planned, 0);
+        let nullable = base.table.columns[column as usize].nullable;
+        // All conditions have to be served by the access: otherwise the first entry may fail them, and many after it.
+        let mut best: Option<Path> = None;
+        for mut path in base.paths(RelSet::EMPTY, self.options.passes, &|_, _| None) {
+            if path.index.is_none() || base.virtual_source || !planned.level.iter().all(|c| path.ensured.contains(c)) {
+                continue;
+            }
+            // Ascending NULLs come first and do not count; an interval on the column leaves them out.
+            let bounded = matches!(&path.access, Access::Ranges { .. });
+            if !maximum && nullable && !bounded {
+                continue;
+            }
+            let Some(reverse) = base.order_of(&path, &[(column, maximum)], &fixed) else { continue };
+            path.reverse = reverse;
+            path.cost = cost::DESCEND + cost::ROW;
+            path.examined = 1.0;
+            path.rows = 1.0;
+            if best.as_ref().is_none_or(|b| b.covering < path.covering) {
+                best = Some(path);
+            }
+        }
+        let Some(path) = best else { return Ok(node) };
+        let mut again = self.prepare(block)?;
+        let own = again.level.clone();
+        let scan = self.scan(&mut again, 0, &path, own, true)?;
+        let one = crate::bind::literal::constant(Value::Int(1));
+        let cost = scan.physical.cost;
+        let op = Op::Limit { input: Box::new(scan.physical), limit: Some(one), offset: None, count_all: false };
+        Ok(self.node(op, scan.schema, 1.0, cost))
+    }
+
+    fn window(&mut self, node: Node, window: &crate::logical::WindowBlock) -> Result<Node> {
+        let mut keys: Vec<SortKey> =
+            window.partition.iter().map(|e| SortKey { expr: e.clone(), descending: false }).collect();
+        keys.extend(window.order.iter().cloned());
+        let mut node = node;
+        if !keys.is_empty() {
+            let keys = self.lower_keys(&keys, &node.schema)?;
+            node = self.sorted(node, keys, None, None);
+        }
+        let partition = self.lower_all(&window.partition, &node.schema)?.into();
+        let order = self.lower_keys(&window.order, &node.schema)?;
+        let mut frame = window.frame.clone();
+        for bound in [&mut frame.start, &mut frame.end] {
+            if let crate::physical::FrameBound::Preceding(e) | crate::physical::FrameBound::Following(e) = bound {
+                self.lower_in_place(e, &node.schema)?;
+            }
+        }
+        let mut schema = node.schema.clone();
+        let mut functions = Vec::with_capacity(window.functions.len());
+        for (function, id) in &window.functions {
+            let mut function = function.clone();
+            for arg in function.args.iter_mut() {
+                self.lower_in_place(arg, &node.schema)?;
+            }
+            functions.push(function);
+            schema.push(*id);
+        }
+        let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::ROW);
+        let window = Window { partition, order, frame, functions: functions.into() };
+        let op = Op::Window { input: Box::new(node.physical), window: Box::new(window) };
+        Ok(self.node(op, schema, rows, cost))
+    }
+
+    /// The rows an UPDATE or DELETE changes: joins, order and limit, without a select list.
+    pub(super) fn changed_rows(&mut self, block: &Block) -> Result<Node> {
+        let mut planned = self.prepare(block)?;
+        let schema: Vec<ColId> =
+            block.rels.iter().flat_map(|r| r.first..r.first + r.width).filter(|id| self.used[*id as usize]).collect();
+        if planned.level.iter().any(|c| fold::is_never(&planned.conditions[*c])) {
+            let op = Op::Values { rows: Box::new([]), reason: Some("Impossible WHERE") };
+            return Ok(self.node(op, schema, 0.0, 0.0));
+        }
+        let (mut node, ordered) = self.joined(&mut planned)?;
+        if !block.order.is_empty() && !ordered {
+            let keys = self.lower_keys(&block.order, &node.schema)?;
+            let top = self.top(block.limit.as_ref(), None)?;
+            node = self.sorted(node, keys, top, block.limit.as_ref());
+        }
+        self.limited(node, block.limit.as_ref(), None, false)
+    }
+}
+
+/// Share of rows that satisfy a condition, by its form.
+pub(super) fn share(e: &Expr) -> f64 {
+    match &e.kind {
+        ExprKind::And(args) => args.iter().map(share).product(),
+        ExprKind::Or(args) => 1.0 - args.iter().map(|a| 1.0 - share(a)).product::<f64>(),
+        ExprKind::Compare { op, .. } => match op {
+            CompareOp::Eq | CompareOp::NullSafeEq => cost::EQUAL,
+            CompareOp::Ne => 1.0 - cost::EQUAL,
+            _ => cost::INEQUALITY,
+        },
+        ExprKind::Between { negated, .. } => if *negated { 1.0 - cost::BETWEEN } else { cost::BETWEEN },
+        ExprKind::In { list, negated, .. } => {
+            let share = (cost::EQUAL * list.len() as f64).min(0.5);
+            if *negated { 1.0 - share } else { share }
+        }
+        ExprKind::IsNull { negated, .. } => if *negated { 0.9 } else { cost::EQUAL },
+        ExprKind::Call(def, _) if def.name == "LIKE" => cost::BETWEEN,
+        ExprKind::Literal(_) => if fold::is_never(e) { 0.0 } else { 1.0 },
+        _ => cost::OTHER,
+    }
+}
+
+/// Conditions of the inner joins at the top of the tree.
+fn inner_conditions(from: &crate::logical::From, out: &mut Vec<Expr>) {
+    use crate::logical::{From, FromJoin};
+    if let From::Join { left, right, kind, on } = from {
+        match kind {
+            FromJoin::Inner | FromJoin::Straight => {
+                inner_conditions(left, out);
+                inner_conditions(right, out);
+                on.iter().cloned().for_each(|e| conjuncts(e, out));
+            }
+            _ => inner_conditions(left, out),
+        }
+    }
+}
+
+fn without_inner_conditions(from: &crate::logical::From) -> crate::logical::From {
+    use crate::logical::{From, FromJoin};
+    match from {
+        From::Rel(i) => From::Rel(*i),
+        From::Join { left, right, kind, on } => {
+            let inner = matches!(kind, FromJoin::Inner | FromJoin::Straight);
+            let left = Box::new(without_inner_conditions(left));
+            let right = if inner { Box::new(without_inner_conditions(right)) } else { right.clone() };
+            From::Join { left, right, kind: *kind, on: if inner { Vec::new() } else { on.clone() } }
+        }
+    }
+}
+
+fn add_deps(units: &mut [Unit], rel: usize, deps: RelSet) {
+    for unit in units {
+        if unit.rels.intersects(RelSet::one(rel)) {
+            unit.deps = unit.deps.union(deps.minus(unit.rels));
+        }
+        if let UnitSource::Nest(inner, _) = &mut unit.source {
+            add_deps(inner, rel, deps);
+        }
+    }
+}
+
+/// Every step after the first keeps the order of what is joined on its left.
+fn order_is_kept(planned: &Planned<'_>, order: &JoinOrder) -> bool {
+    let first = order.steps.first().map(|s| &planned.units[s.unit]);
+    first.is_some_and(|u| matches!(u.source, UnitSource::Rel(_)))
+}
+
+/// A streaming aggregation delivers groups in the order of the index; that is ORDER BY's when it names the first keys, ascending.
+fn group_order_serves(block: &Block) -> bool {
+    let Some(first) = block.groups.first() else { return false };
+    match &block.order[..] {
+        [] => true,
+        [key] => block.groups.len() == 1 && !key.descending && key.expr.kind == ExprKind::Column(first.1),
+        _ => false,
+    }
+}
+
+/// MySQL's `key_len`: bytes of the parts used, with a NULL byte and length bytes.
+fn key_len(table: &gannet_catalog::Table, path: &Path) -> u32 {
+    let Some(index) = path.index else { return 0 };
+    let parts = match path.access {
+        Access::Full => table.indexes[index].parts.len(),
+        _ => path.parts,
+    };
+    table.indexes[index].parts.iter().take(parts).map(|p| part_len(&table.columns[p.column as usize], p.prefix)).sum()
+}
+
+fn part_len(column: &gannet_catalog::Column, prefix: Option<u32>) -> u32 {
+    use gannet_types::TypeId as T;
+    let ty = &column.ty;
+    let chars = ty.collation.charset().max_len();
+    let bytes = match ty.id {
+        id if id.is_integer() => id.int_width() as u32,
+        T::Float => 4,
+        T::Double | T::Set => 8,
+        T::Date | T::MediumInt => 3,
+        T::Time => 3 + u32::from(ty.scale.div_ceil(2)),
+        T::DateTime => 5 + u32::from(ty.scale.div_ceil(2)),
+        T::Timestamp => 4 + u32::from(ty.scale.div_ceil(2)),
+        T::Year => 1,
+        T::Enum => 1 + u32::from(ty.members.as_ref().is_some_and(|m| m.names.len() > 255)),
+        T::Bit => ty.length.div_ceil(8),
+        T::Decimal => gannet_types::Decimal::encoded_len(ty.length as u8) as u32,
+        T::Char => prefix.unwrap_or(ty.length) * chars,
+        T::Binary => prefix.unwrap_or(ty.length),
+        _ if ty.id.is_binary_string() => prefix.unwrap_or(ty.length) + 2,
+        _ => prefix.unwrap_or(ty.length) * chars + 2,
+    };
+    bytes + u32::from(column.nullable)
+}
+
+/// Locking reads of a block: used by the point path.
+pub(super) fn locks(block: &Block) -> bool {
+    block.rels.iter().any(|r| r.lock.strength != LockStrength::None)
+}

@@ -1,0 +1,267 @@
+//! Operators out of logical expressions: slots, registers, parameters, subplans.
+
+use crate::expr::{Bind, Expr, ExprKind, SortKey, SubqueryKind};
+use crate::logical::{Arena, ColId};
+use crate::options::PlanOptions;
+use crate::physical::{Op, Physical};
+use crate::plan::{Cte, Param, Subplan};
+use gannet_types::{Result, SqlError, SqlType, Value};
+use std::collections::{BTreeSet, HashMap};
+
+/// An operator with the columns it delivers.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) physical: Physical,
+    pub(super) schema: Vec<ColId>,
+}
+
+/// A row whose driver runs a subtree: what the subtree reads of it goes through registers.
+struct Frame {
+    schema: Vec<ColId>,
+    binds: Vec<(ColId, u32)>,
+}
+
+/// Makes one plan.
+pub(crate) struct Builder<'a> {
+    pub(crate) arena: &'a Arena,
+    pub(crate) options: &'a PlanOptions<'a>,
+    /// Columns that something reads, by id.
+    pub(crate) used: Vec<bool>,
+    pub(crate) params: Vec<Param>,
+    param_map: HashMap<u32, u32>,
+    pub(crate) registers: u32,
+    frames: Vec<Frame>,
+    pub(crate) subplans: Vec<Subplan>,
+    pub(crate) ctes: Vec<Cte>,
+    pub(super) cte_map: HashMap<u32, u32>,
+    pub(super) depth: u32,
+}
+
+impl<'a> Builder<'a> {
+    pub(crate) fn new(arena: &'a Arena, options: &'a PlanOptions<'a>) -> Builder<'a> {
+        Builder {
+            arena,
+            options,
+            used: vec![false; arena.types.len()],
+            params: Vec::new(),
+            param_map: HashMap::new(),
+            registers: 0,
+            frames: Vec::new(),
+            subplans: Vec::new(),
+            ctes: Vec::new(),
+            cte_map: HashMap::new(),
+            depth: 0,
+        }
+    }
+
+    pub(super) fn ty(&self, id: ColId) -> SqlType {
+        self.arena.types[id as usize].clone()
+    }
+
+    pub(super) fn types_of(&self, schema: &[ColId]) -> Box<[SqlType]> {
+        schema.iter().map(|id| self.ty(*id)).collect()
+    }
+
+    pub(super) fn node(&self, op: Op, schema: Vec<ColId>, rows: f64, cost: f64) -> Node {
+        let types = self.types_of(&schema);
+        Node { physical: Physical { op, types, rows, cost }, schema }
+    }
+
+    /// Translates an expression for an operator whose input row is `schema`.
+    pub(super) fn lower(&mut self, e: &Expr, schema: &[ColId]) -> Result<Expr> {
+        let mut lowered = e.clone();
+        self.lower_in_place(&mut lowered, schema)?;
+        Ok(lowered)
+    }
+
+    pub(super) fn lower_all(&mut self, all: &[Expr], schema: &[ColId]) -> Result<Vec<Expr>> {
+        all.iter().map(|e| self.lower(e, schema)).collect()
+    }
+
+    pub(super) fn lower_keys(&mut self, keys: &[SortKey], schema: &[ColId]) -> Result<Box<[SortKey]>> {
+        let lower = |k: &SortKey| Ok(SortKey { expr: self.lower(&k.expr, schema)?, descending: k.descending });
+        keys.iter().map(lower).collect()
+    }
+
+    pub(super) fn lower_in_place(&mut self, e: &mut Expr, schema: &[ColId]) -> Result<()> {
+        match &mut e.kind {
+            ExprKind::Column(id) => {
+                let id = *id;
+                e.kind = match schema.iter().position(|c| *c == id) {
+                    Some(slot) => ExprKind::Column(slot as u32),
+                    None => ExprKind::Register(self.register(id)?),
+                };
+                return Ok(());
+            }
+            ExprKind::Param(n) => {
+                *n = self.param(*n);
+                return Ok(());
+            }
+            ExprKind::Subquery(subquery) => {
+                let place = subquery.subplan;
+                self.push_frame(schema.to_vec());
+                let built = self.subplan(place, &subquery.kind);
+                let binds = self.pop_frame();
+                subquery.subplan = built?;
+                subquery.binds = binds;
+                match &mut subquery.kind {
+                    SubqueryKind::In { needle, .. } => {
+                        for n in needle.iter_mut() {
+                            self.lower_in_place(n, schema)?;
+                        }
+                    }
+                    SubqueryKind::Quantified { needle, .. } => self.lower_in_place(needle, schema)?,
+                    _ => {}
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        let mut outcome = Ok(());
+        e.for_each_child_mut(|c| {
+            if outcome.is_ok() {
+                outcome = self.lower_in_place(c, schema);
+            }
+        });
+        outcome
+    }
+
+    fn param(&mut self, n: u32) -> u32 {
+        if let Some(known) = self.param_map.get(&n) {
+            return *known;
+        }
+        self.params.push(self.arena.params[n as usize].clone());
+        let fresh = self.params.len() as u32 - 1;
+        self.param_map.insert(n, fresh);
+        fresh
+    }
+
+    /// The register in which an outer column arrives.
+    fn register(&mut self, id: ColId) -> Result<u32> {
+        for frame in self.frames.iter_mut().rev() {
+            if let Some((_, register)) = frame.binds.iter().find(|(c, _)| *c == id) {
+                return Ok(*register);
+            }
+            if frame.schema.contains(&id) {
+                let register = self.registers;
+                self.registers += 1;
+                frame.binds.push((id, register));
+                return Ok(register);
+            }
+        }
+        Err(SqlError::internal(format_args!("column {id} is not in reach")))
+    }
+
+    pub(super) fn push_frame(&mut self, schema: Vec<ColId>) {
+        self.frames.push(Frame { schema, binds: Vec::new() });
+    }
+
+    /// Ends a frame; gives the assignments its driver makes.
+    pub(super) fn pop_frame(&mut self) -> Box<[Bind]> {
+        let Some(frame) = self.frames.pop() else { return Box::new([]) };
+        let slot = |id: ColId| frame.schema.iter().position(|c| *c == id).unwrap_or(0) as u32;
+        let bind = |(id, register): &(ColId, u32)| Bind {
+            register: *register,
+            value: Expr { kind: ExprKind::Column(slot(*id)), ty: self.arena.types[*id as usize].clone() },
+        };
+        frame.binds.iter().map(bind).collect()
+    }
+
+    fn subplan(&mut self, place: u32, kind: &SubqueryKind) -> Result<u32> {
+        let query = &self.arena.subqueries[place as usize].query;
+        let node = self.query(query)?;
+        let mut root = node.physical;
+        if matches!(kind, SubqueryKind::Exists { .. }) {
+            root = first_row(root);
+        }
+        let depends: Box<[u32]> = free_registers(&root, &self.subplans, &self.ctes).into_iter().collect();
+        let correlated = !depends.is_empty() || is_volatile(&root, &self.subplans);
+        self.subplans.push(Subplan { root, correlated, depends });
+        Ok(self.subplans.len() as u32 - 1)
+    }
+
+    /// The value of an expression as far as the statement at hand tells: for estimates only.
+    pub(super) fn seen(&self, e: &Expr) -> Option<Value> {
+        match &e.kind {
+            ExprKind::Literal(v) => Some(v.clone()),
+            ExprKind::Param(n) => self.arena.seen.get(*n as usize)?.clone(),
+            _ => None,
+        }
+    }
+
+    /// A row count of LIMIT or OFFSET.
+    pub(super) fn seen_count(&self, e: &Expr) -> Option<f64> {
+        match self.seen(e)? {
+            Value::Int(v) => Some(v as f64),
+            Value::UInt(v) => Some(v as f64),
+            _ => None,
+        }
+    }
+}
+
+/// EXISTS wants one row: what only orders or projects is left out below it.
+fn first_row(root: Physical) -> Physical {
+    match root.op {
+        Op::Sort { input, .. } | Op::Distinct { input, .. } => first_row(*input),
+        op => Physical { op, ..root },
+    }
+}
+
+/// Something in the tree gives another result each time.
+fn is_volatile(root: &Physical, subplans: &[Subplan]) -> bool {
+    let mut found = false;
+    root.for_each_expr(|e| {
+        found |= e.any(&mut |e| match &e.kind {
+            ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
+            ExprKind::UserVar(_) | ExprKind::SetUserVar(..) => true,
+            ExprKind::Subquery(s) => subplans.get(s.subplan as usize).is_some_and(|p| is_volatile(&p.root, subplans)),
+            _ => false,
+        });
+    });
+    root.for_each_input(|i| found |= is_volatile(i, subplans));
+    found
+}
+
+/// Registers that a tree reads and does not bind itself.
+pub(super) fn free_registers(root: &Physical, subplans: &[Subplan], ctes: &[Cte]) -> BTreeSet<u32> {
+    let (mut read, mut bound) = (BTreeSet::new(), BTreeSet::new());
+    collect(root, subplans, ctes, &mut read, &mut bound);
+    read.retain(|r| !bound.contains(r));
+    read
+}
+
+fn collect(
+    root: &Physical,
+    subplans: &[Subplan],
+    ctes: &[Cte],
+    read: &mut BTreeSet<u32>,
+    bound: &mut BTreeSet<u32>,
+) {
+    root.for_each_expr(|e| collect_expr(e, subplans, read, bound));
+    match &root.op {
+        Op::NestedLoop { binds, .. } => bound.extend(binds.iter().map(|b| b.register)),
+        Op::CteScan { cte } => {
+            if let Some(cte) = ctes.get(*cte as usize) {
+                collect(&cte.base, subplans, &[], read, bound);
+            }
+        }
+        _ => {}
+    }
+    root.for_each_input(|i| collect(i, subplans, ctes, read, bound));
+}
+
+fn collect_expr(e: &Expr, subplans: &[Subplan], read: &mut BTreeSet<u32>, bound: &mut BTreeSet<u32>) {
+    match &e.kind {
+        ExprKind::Register(r) => {
+            read.insert(*r);
+        }
+        ExprKind::Subquery(s) => {
+            bound.extend(s.binds.iter().map(|b| b.register));
+            if let Some(plan) = subplans.get(s.subplan as usize) {
+                read.extend(plan.depends.iter().copied());
+            }
+        }
+        _ => {}
+    }
+    e.for_each_child(|c| collect_expr(c, subplans, read, bound));
+}

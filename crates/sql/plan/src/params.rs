@@ -1,0 +1,97 @@
+//! A statement's literals against a cached plan: does it fit, and what are its parameters' values.
+
+use crate::plan::{LiteralClass, Param, Plan};
+use gannet_parser::digest::LiteralToken;
+use gannet_parser::lexer::{Tok, unquote_string};
+use gannet_parser::mode::LexMode;
+use gannet_types::{CollationId, Decimal, Result, Value};
+
+impl Plan {
+    /// The plan is right for a statement of its shape with these literals: the pinned ones are the same, the others of the
+    /// classes it was made for.
+    #[inline]
+    pub fn fits(&self, text: &[u8], literals: &[LiteralToken]) -> bool {
+        let pinned = |(ordinal, raw): &(u32, Box<[u8]>)| {
+            literals.get(*ordinal as usize).is_some_and(|t| t.raw(text) == &**raw)
+        };
+        let class = |p: &Param| match p {
+            Param::Marker { .. } => true,
+            Param::Literal { ordinal, class, .. } => {
+                literals.get(*ordinal as usize).is_some_and(|t| token_class(t.kind, t.raw(text)) == *class)
+            }
+        };
+        self.pins.iter().all(pinned) && self.params.iter().all(class)
+    }
+
+    /// Values of the parameters, in order: literals of the text, then (by [`Param::Marker`]) the client's values. Error 1300 for text that
+    /// is no text of the connection's character set.
+    pub fn bind(
+        &self,
+        text: &[u8],
+        literals: &[LiteralToken],
+        mode: LexMode,
+        collation: CollationId,
+        markers: &[Value],
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        out.clear();
+        for param in &self.params {
+            out.push(match param {
+                Param::Marker { index, .. } => markers.get(*index as usize).cloned().unwrap_or(Value::Null),
+                Param::Literal { ordinal, class, .. } => match literals.get(*ordinal as usize) {
+                    Some(token) => token_value(*class, token.raw(text), mode, collation)?,
+                    None => Value::Null,
+                },
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Class of a literal token.
+fn token_class(kind: Tok, raw: &[u8]) -> LiteralClass {
+    match kind {
+        // 18 digits fit BIGINT.
+        Tok::Int if raw.len() <= 18 => LiteralClass::Integer,
+        Tok::Int => match std::str::from_utf8(raw).ok().and_then(|t| t.parse::<u64>().ok()) {
+            Some(v) if i64::try_from(v).is_ok() => LiteralClass::Integer,
+            Some(_) => LiteralClass::Unsigned,
+            None => LiteralClass::Other,
+        },
+        Tok::Decimal => match std::str::from_utf8(raw) {
+            Ok(text) => crate::bind::literal::decimal_class(text),
+            Err(_) => LiteralClass::Other,
+        },
+        Tok::Float => LiteralClass::Float,
+        Tok::Str => LiteralClass::String,
+        _ => LiteralClass::Other,
+    }
+}
+
+fn token_value(class: LiteralClass, raw: &[u8], mode: LexMode, collation: CollationId) -> Result<Value> {
+    Ok(match class {
+        LiteralClass::Integer => Value::Int(raw.iter().fold(0i64, |n, b| n.wrapping_mul(10) + i64::from(b.wrapping_sub(b'0')))),
+        LiteralClass::Unsigned => {
+            Value::UInt(raw.iter().fold(0u64, |n, b| n.wrapping_mul(10).wrapping_add(u64::from(b.wrapping_sub(b'0')))))
+        }
+        LiteralClass::Decimal(_) => Value::Decimal(Decimal::parse(raw).value),
+        LiteralClass::Float => Value::Double(gannet_types::convert::float::parse_double(raw).0),
+        LiteralClass::String => {
+            let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+            let plain = !inner.iter().any(|b| matches!(b, b'\\' | b'\'' | b'"'));
+            let owned;
+            let bytes = if plain {
+                inner
+            } else {
+                owned = unquote_string(raw, mode);
+                &owned
+            };
+            let charset = collation.charset();
+            if !charset.is_valid(bytes) {
+                return Err(crate::bind::literal::invalid_string(charset, bytes));
+            }
+            Value::Str(bytes.into(), collation)
+        }
+        LiteralClass::Other => Value::Null,
+    })
+}

@@ -1,0 +1,273 @@
+//! The way from a statement to its plan.
+
+use crate::bind::Binder;
+use crate::expr::ExprKind;
+use crate::logical::{Arena, Body, ColId, Label, Query};
+use crate::optimize::{Builder, point_select};
+use crate::options::{Passes, PlanOptions};
+use crate::plan::{Param, Plan, PlanKind, PlanTable, ResultColumn};
+use crate::rewrite;
+use gannet_catalog::{CatalogSnapshot, IndexKind, Table};
+use gannet_parser::ast::{Query as AstQuery, Statement};
+use gannet_types::sqltype::flags;
+use gannet_types::{Result, SqlError};
+
+/// Plans a query or DML statement. Others are refused with 1235: they are not planned.
+pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Plan> {
+    match statement {
+        Statement::Query(query) => plan_query(query, snapshot, options),
+        Statement::Insert(insert) => {
+            let mut binder = Binder::new(snapshot, options);
+            let mut bound = binder.insert(insert)?;
+            let mut arena = binder.arena;
+            match &mut bound.source {
+                crate::bind::BoundSource::Query(query) => rewrite::query(&mut arena, query, options),
+                crate::bind::BoundSource::Values(_) => rewrite::parts(&mut arena, options),
+            }
+            let mut builder = Builder::new(&arena, options);
+            match &bound.source {
+                crate::bind::BoundSource::Query(query) => builder.mark_used(Some(query)),
+                crate::bind::BoundSource::Values(_) => builder.mark_used(None),
+            }
+            let insert = builder.insert(bound)?;
+            Ok(finish(builder, PlanKind::Insert(Box::new(insert)), Box::new([]), options))
+        }
+        Statement::Update(update) => {
+            let mut binder = Binder::new(snapshot, options);
+            let mut bound = binder.update(update)?;
+            let mut arena = binder.arena;
+            rewrite::block(&mut arena, &mut bound.block, options);
+            let mut builder = Builder::new(&arena, options);
+            builder.mark_used(None);
+            let update = builder.update(bound)?;
+            Ok(finish(builder, PlanKind::Update(Box::new(update)), Box::new([]), options))
+        }
+        Statement::Delete(delete) => {
+            let mut binder = Binder::new(snapshot, options);
+            let mut bound = binder.delete(delete)?;
+            let mut arena = binder.arena;
+            rewrite::block(&mut arena, &mut bound.block, options);
+            let mut builder = Builder::new(&arena, options);
+            builder.mark_used(None);
+            let delete = builder.delete(bound)?;
+            Ok(finish(builder, PlanKind::Delete(Box::new(delete)), Box::new([]), options))
+        }
+        Statement::Do(exprs) => plan_expressions(exprs, snapshot, options),
+        _ => Err(SqlError::unsupported("planning this statement")),
+    }
+}
+
+/// Plans a query (also one behind SHOW, CREATE TABLE ... SELECT and the like). INTO is the caller's.
+pub fn plan_query(query: &AstQuery, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Plan> {
+    let mut binder = Binder::new(snapshot, options);
+    let mut query = binder.top_query(query)?;
+    let mut arena = binder.arena;
+    let columns = result_columns(&arena, &query);
+    rewrite::query(&mut arena, &mut query, options);
+    let mut builder = Builder::new(&arena, options);
+    builder.mark_used(Some(&query));
+    let root = builder.query_plan(&query)?;
+    let kind = if options.passes.has(Passes::POINT_SELECT) {
+        point_select(root, &arena.tables)
+    } else {
+        PlanKind::Query(Box::new(root))
+    };
+    Ok(finish(builder, kind, columns, options))
+}
+
+/// Plans expressions without tables (SET, DO, CALL arguments, KILL ...) as a query of one row.
+pub fn plan_expressions(
+    exprs: &[gannet_parser::ast::Expr],
+    snapshot: &CatalogSnapshot,
+    options: &PlanOptions<'_>,
+) -> Result<Plan> {
+    use gannet_parser::ast::{QueryBody, Select, SelectItem, SelectOptions, SourceText, Span};
+    let item = |e: &gannet_parser::ast::Expr| SelectItem::Expr { expr: e.clone(), alias: None, text: SourceText::default() };
+    let select = Select {
+        options: SelectOptions::default(),
+        hints: None,
+        items: exprs.iter().map(item).collect(),
+        from: Vec::new(),
+        filter: None,
+        group_by: Vec::new(),
+        rollup: false,
+        having: None,
+        windows: Vec::new(),
+        span: Span::default(),
+    };
+    let query = AstQuery {
+        with: None,
+        body: QueryBody::Select(Box::new(select)),
+        order_by: Vec::new(),
+        limit: None,
+        locking: Vec::new(),
+        into: None,
+        span: Span::default(),
+    };
+    plan_query(&query, snapshot, options)
+}
+
+fn finish(builder: Builder<'_>, kind: PlanKind, columns: Box<[ResultColumn]>, options: &PlanOptions<'_>) -> Plan {
+    let arena = builder.arena;
+    let tables = arena.tables.iter().enumerate().map(|(i, t)| {
+        let of_table = |label: &Label| match label {
+            Label::Base { table, ordinal } if *table as usize == i => Some(*ordinal),
+            _ => None,
+        };
+        let used = arena.labels.iter().zip(&builder.used).filter(|(_, used)| **used);
+        let mut columns: Vec<u32> = used.filter_map(|(label, _)| of_table(label)).collect();
+        columns.retain(|c| (*c as usize) < t.table.columns.len());
+        columns.sort_unstable();
+        columns.dedup();
+        PlanTable { columns_used: columns.into(), ..t.clone() }
+    });
+    let tables = tables.collect();
+    let pins = pins(&builder.params, options);
+    let mut uses = arena.uses;
+    uses.uncacheable |= options.source.is_none() && builder.params.iter().any(|p| matches!(p, Param::Literal { .. }));
+    Plan {
+        kind,
+        columns,
+        tables,
+        subplans: builder.subplans.into(),
+        ctes: builder.ctes.into(),
+        params: builder.params.into(),
+        pins,
+        registers: builder.registers,
+        uses,
+    }
+}
+
+/// Every literal that is no parameter.
+fn pins(params: &[Param], options: &PlanOptions<'_>) -> Box<[(u32, Box<[u8]>)]> {
+    let Some((text, tokens)) = options.source else { return Box::new([]) };
+    let mut lifted = vec![false; tokens.len()];
+    for param in params {
+        if let Param::Literal { ordinal, .. } = param
+            && let Some(slot) = lifted.get_mut(*ordinal as usize)
+        {
+            *slot = true;
+        }
+    }
+    let pinned = tokens.iter().enumerate().filter(|(i, _)| !lifted[*i]);
+    pinned.map(|(i, t)| (i as u32, t.raw(text).into())).collect()
+}
+
+/// Metadata of a query's columns.
+fn result_columns(arena: &Arena, query: &Query) -> Box<[ResultColumn]> {
+    let describe = |(i, column): (usize, &crate::logical::OutColumn)| {
+        let mut result = ResultColumn {
+            name: column.name.clone(),
+            org_name: "".into(),
+            table: "".into(),
+            org_table: "".into(),
+            schema: "".into(),
+            ty: arena.types[column.id as usize].clone(),
+            flags: 0,
+        };
+        result.flags = result.ty.expression_flags();
+        let source = match &query.body {
+            Body::Block(block) => match block.items.get(i).map(|item| &item.expr.kind) {
+                Some(ExprKind::Column(id)) => Some(*id),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(id) = source {
+            describe_source(arena, query, id, &mut result);
+        }
+        result
+    };
+    query.columns.iter().enumerate().map(describe).collect()
+}
+
+fn describe_source(arena: &Arena, query: &Query, id: ColId, result: &mut ResultColumn) {
+    match &arena.labels[id as usize] {
+        Label::Base { table, ordinal } => {
+            let entry = &arena.tables[*table as usize];
+            let Some(column) = entry.table.columns.get(*ordinal as usize) else { return };
+            result.org_name = (&*column.name).into();
+            result.org_table = (&*entry.table.name).into();
+            result.table = entry.alias.clone();
+            result.schema = (&*entry.table.schema).into();
+            result.flags = column_flags(&entry.table, *ordinal) & !flags::NOT_NULL;
+            if !result.ty.nullable {
+                result.flags |= flags::NOT_NULL;
+            }
+        }
+        Label::Derived { alias, name, origin } => {
+            result.flags = result.ty.column_flags();
+            result.table = alias.clone();
+            result.org_name = name.clone();
+            // A merged derived table shows its base table's names.
+            let mut from = *origin;
+            for _ in 0..16 {
+                let Some(id) = from else { break };
+                match &arena.labels[id as usize] {
+                    Label::Base { table, ordinal } => {
+                        let entry = &arena.tables[*table as usize];
+                        if let Some(column) = entry.table.columns.get(*ordinal as usize) {
+                            result.org_name = (&*column.name).into();
+                            result.org_table = (&*entry.table.name).into();
+                            result.schema = (&*entry.table.schema).into();
+                        }
+                        break;
+                    }
+                    Label::Derived { origin, .. } => from = *origin,
+                    Label::Computed => from = item_column(query, id),
+                }
+            }
+        }
+        Label::Computed => {}
+    }
+}
+
+/// The column which an item of a derived table inside the query shows.
+fn item_column(query: &Query, id: ColId) -> Option<ColId> {
+    let Body::Block(block) = &query.body else { return None };
+    for rel in &block.rels {
+        let crate::logical::RelKind::Derived(inner) = &rel.kind else { continue };
+        if let Body::Block(b) = &inner.body
+            && let Some(item) = b.items.iter().find(|i| i.id == id)
+        {
+            return match item.expr.kind {
+                ExprKind::Column(id) => Some(id),
+                _ => None,
+            };
+        }
+        if let Some(found) = item_column(inner, id) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// Flags of a base column in a result set.
+pub fn column_flags(table: &Table, ordinal: u32) -> u16 {
+    let column = &table.columns[ordinal as usize];
+    let mut result = column.ty.column_flags();
+    for index in &table.indexes {
+        let Some(at) = index.parts.iter().position(|p| p.column == ordinal) else { continue };
+        result |= flags::PART_KEY;
+        match index.kind {
+            IndexKind::Primary => result |= flags::PRI_KEY,
+            IndexKind::Unique if at == 0 && index.parts.len() == 1 => result |= flags::UNIQUE_KEY,
+            _ if at == 0 => result |= flags::MULTIPLE_KEY,
+            _ => {}
+        }
+    }
+    if column.auto_increment {
+        result |= flags::AUTO_INCREMENT;
+    }
+    if column.ty.id == gannet_types::TypeId::Timestamp && column.default == gannet_catalog::ColumnDefault::CurrentTimestamp {
+        result |= flags::TIMESTAMP;
+    }
+    if column.on_update_now {
+        result |= flags::ON_UPDATE_NOW;
+    }
+    let none = column.default == gannet_catalog::ColumnDefault::None;
+    if none && !column.nullable && !column.auto_increment {
+        result |= flags::NO_DEFAULT_VALUE;
+    }
+    result
+}

@@ -1,0 +1,255 @@
+//! Rewrites of bound queries, before orders of execution are compared. Each is a pass with a name and a switch.
+
+mod equal;
+mod merge;
+mod outer;
+mod semi;
+
+use crate::expr::{Expr, ExprKind};
+use crate::bind::query::free_columns;
+use crate::logical::{Arena, Block, Body, ColId, Query, RelKind};
+use crate::options::{Passes, PlanOptions};
+
+pub(crate) use equal::propagate;
+
+/// Runs the passes over a query and everything inside it.
+pub(crate) fn query(arena: &mut Arena, query: &mut Query, options: &PlanOptions<'_>) {
+    merge::inline_ctes(arena, query);
+    let mut subqueries = std::mem::take(&mut arena.subqueries);
+    for sub in &mut subqueries {
+        merge::inline_ctes(arena, &mut sub.query);
+    }
+    arena.subqueries = subqueries;
+    if options.passes.has(Passes::DERIVED_MERGE) {
+        merge::query(arena, query);
+        for_each_part(arena, merge::query);
+    }
+    substitute_all(arena, query);
+    blocks(arena, query, options);
+    for_each_part(arena, |arena, q| blocks(arena, q, options));
+}
+
+/// Runs the passes over the block of an UPDATE or DELETE.
+pub(crate) fn block(arena: &mut Arena, block: &mut Block, options: &PlanOptions<'_>) {
+    if options.passes.has(Passes::DERIVED_MERGE) {
+        merge::block(arena, block);
+        for_each_part(arena, merge::query);
+    }
+    let replaced = std::mem::take(&mut arena.replaced);
+    block.for_each_expr_mut(&mut |e| substitute(e, &replaced));
+    arena.replaced = replaced;
+    substitute_parts(arena);
+    one_block(arena, block, options);
+    for_each_part(arena, |arena, q| blocks(arena, q, options));
+}
+
+/// Runs the passes over the subqueries of a statement whose own part has none (INSERT ... VALUES).
+pub(crate) fn parts(arena: &mut Arena, options: &PlanOptions<'_>) {
+    if options.passes.has(Passes::DERIVED_MERGE) {
+        for_each_part(arena, merge::query);
+    }
+    substitute_parts(arena);
+    for_each_part(arena, |arena, q| blocks(arena, q, options));
+}
+
+/// Runs `f` on each subquery and common table expression; the part is taken out of the arena meanwhile.
+fn for_each_part(arena: &mut Arena, mut f: impl FnMut(&mut Arena, &mut Query)) {
+    for i in 0..arena.subqueries.len() {
+        let mut query = std::mem::replace(&mut arena.subqueries[i].query, nothing());
+        f(arena, &mut query);
+        arena.subqueries[i].query = query;
+        let free = free_columns(arena, &arena.subqueries[i].query);
+        arena.subqueries[i].free = free;
+    }
+    for i in 0..arena.ctes.len() {
+        for recursive in [false, true] {
+            let part = |a: &mut Arena| {
+                let cte = &mut a.ctes[i];
+                if recursive { cte.recursive.take() } else { cte.base.take() }
+            };
+            if let Some(mut query) = part(arena) {
+                f(arena, &mut query);
+                let cte = &mut arena.ctes[i];
+                if recursive {
+                    cte.recursive = Some(query);
+                } else {
+                    cte.base = Some(query);
+                }
+            }
+        }
+    }
+}
+
+fn nothing() -> Query {
+    Query { body: Body::Values(Vec::new()), columns: Vec::new(), order: Vec::new(), limit: None, offset: None, select: 0 }
+}
+
+type Replaced = std::collections::HashMap<ColId, Expr>;
+
+/// Puts what merged columns stand for in their place.
+fn substitute(e: &mut Expr, replaced: &Replaced) {
+    if let ExprKind::Column(id) = e.kind
+        && let Some(by) = replaced.get(&id)
+    {
+        let nullable = e.ty.nullable;
+        *e = by.clone();
+        e.ty.nullable |= nullable;
+        return substitute(e, replaced);
+    }
+    e.for_each_child_mut(|c| substitute(c, replaced));
+}
+
+fn substitute_parts(arena: &mut Arena) {
+    let replaced = std::mem::take(&mut arena.replaced);
+    if !replaced.is_empty() {
+        for sub in &mut arena.subqueries {
+            sub.query.for_each_expr_mut(&mut |e| substitute(e, &replaced));
+        }
+        for cte in &mut arena.ctes {
+            for part in cte.base.iter_mut().chain(&mut cte.recursive) {
+                part.for_each_expr_mut(&mut |e| substitute(e, &replaced));
+            }
+        }
+        // Inner ones first: what they read from outside counts for the outer ones.
+        for i in 0..arena.subqueries.len() {
+            let free = free_columns(arena, &arena.subqueries[i].query);
+            arena.subqueries[i].free = free;
+        }
+    }
+    arena.replaced = replaced;
+}
+
+fn substitute_all(arena: &mut Arena, query: &mut Query) {
+    let replaced = std::mem::take(&mut arena.replaced);
+    if !replaced.is_empty() {
+        query.for_each_expr_mut(&mut |e| substitute(e, &replaced));
+    }
+    arena.replaced = replaced;
+    substitute_parts(arena);
+}
+
+/// Runs the passes over single blocks.
+fn blocks(arena: &mut Arena, query: &mut Query, options: &PlanOptions<'_>) {
+    match &mut query.body {
+        Body::Block(block) => one_block(arena, block, options),
+        Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| blocks(arena, q, options)),
+        Body::Values(_) => {}
+    }
+}
+
+fn one_block(arena: &mut Arena, block: &mut Block, options: &PlanOptions<'_>) {
+    for rel in &mut block.rels {
+        if let RelKind::Derived(query) = &mut rel.kind {
+            blocks(arena, query, options);
+        }
+    }
+    if options.passes.has(Passes::OUTER_TO_INNER) {
+        outer::block(arena, block);
+    }
+    if options.passes.has(Passes::SEMIJOIN) {
+        semi::block(arena, block);
+    }
+    push_into_derived(arena, block, options);
+}
+
+/// Conditions on a derived table alone move into it where that changes nothing but the work: below a GROUP BY when they read
+/// keys only, into every part of a UNION.
+fn push_into_derived(arena: &mut Arena, block: &mut Block, options: &PlanOptions<'_>) {
+    if !options.passes.has(Passes::PUSHDOWN) {
+        return;
+    }
+    let filter = std::mem::take(&mut block.filter);
+    for e in filter {
+        let mut rels = Vec::new();
+        arena.columns_of(&e, &mut |id| rels.push(block.rel_of(id)));
+        let single = match rels.first() {
+            Some(Some(first)) if rels.iter().all(|r| *r == Some(*first)) => Some(*first),
+            _ => None,
+        };
+        let volatile = e.any(&mut |e| match &e.kind {
+            ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar(..) => true,
+            ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
+            _ => false,
+        });
+        let pushed = match single {
+            Some(rel) if !volatile && !is_nullable_side(block, rel) => {
+                let first = block.rels[rel].first;
+                match &mut block.rels[rel].kind {
+                    RelKind::Derived(query) => push(arena, query, &e, first),
+                    _ => false,
+                }
+            }
+            _ => false,
+        };
+        if !pushed {
+            block.filter.push(e);
+        }
+    }
+}
+
+/// The relation is on the inner side of an outer join.
+fn is_nullable_side(block: &Block, rel: usize) -> bool {
+    use crate::logical::{From, FromJoin};
+    fn inside(from: &From, rel: usize) -> bool {
+        let From::Join { left, right, kind, .. } = from else { return false };
+        let mut below = Vec::new();
+        right.rels(&mut below);
+        let on_right = below.contains(&rel);
+        if on_right && !matches!(kind, FromJoin::Inner | FromJoin::Straight) {
+            return true;
+        }
+        inside(left, rel) || inside(right, rel)
+    }
+    block.from.as_ref().is_some_and(|f| inside(f, rel))
+}
+
+/// Adds a condition over a query's columns (`first` + position) to the query; false when it has to stay outside.
+fn push(arena: &mut Arena, query: &mut Query, e: &Expr, first: ColId) -> bool {
+    if query.limit.is_some() {
+        return false;
+    }
+    let width = query.columns.len() as u32;
+    match &mut query.body {
+        Body::Block(block) => {
+            if block.limit.is_some() || !block.windows.is_empty() || block.rollup || block.calc_found_rows {
+                return false;
+            }
+            let mut moved = e.clone();
+            let replaced: Replaced = (0..width).zip(&block.items).map(|(i, item)| (first + i, item.expr.clone())).collect();
+            substitute(&mut moved, &replaced);
+            if !block.aggregated {
+                if block.distinct || block.from.is_some() {
+                    crate::logical::conjuncts(moved, &mut block.filter);
+                    return true;
+                }
+                return false;
+            }
+            let mut keys_only = true;
+            arena.columns_of(&moved, &mut |id| keys_only &= block.groups.iter().any(|(_, k)| *k == id));
+            if !keys_only || block.groups.is_empty() {
+                crate::logical::conjuncts(moved, &mut block.having);
+                return true;
+            }
+            let keys: Replaced = block.groups.iter().map(|(k, id)| (*id, k.clone())).collect();
+            // A key that is a plain column keeps its id: nothing to replace.
+            let computed = keys.into_iter().filter(|(id, k)| k.kind != ExprKind::Column(*id)).collect();
+            substitute(&mut moved, &computed);
+            crate::logical::conjuncts(moved, &mut block.filter);
+            true
+        }
+        Body::Set { inputs, kind: crate::physical::SetOperation::Union, .. } if query.offset.is_none() => {
+            // All or none: a part that cannot take it would need it outside.
+            let takes = |q: &Query| match &q.body {
+                Body::Block(b) => {
+                    q.limit.is_none() && b.limit.is_none() && b.windows.is_empty() && !b.rollup && b.from.is_some()
+                }
+                _ => false,
+            };
+            if !inputs.iter().all(takes) {
+                return false;
+            }
+            inputs.iter_mut().all(|q| push(arena, q, e, first))
+        }
+        _ => false,
+    }
+}
