@@ -53,6 +53,12 @@ pub(crate) fn simplify(e: Expr) -> Expr {
         ExprKind::Compare { op, by, args } => {
             let folded = match (literal(&args[0]), literal(&args[1])) {
                 (Some(a), Some(b)) => compare_literals(op, by, a, b),
+                // A comparison with NULL is NULL, whatever a column or parameter holds.
+                (Some(Value::Null), None) | (None, Some(Value::Null)) if op != CompareOp::NullSafeEq => {
+                    let plain =
+                        |e: &Expr| matches!(e.kind, ExprKind::Column(_) | ExprKind::Param(_) | ExprKind::Literal(_));
+                    args.iter().all(plain).then(|| predicate(ExprKind::Literal(Value::Null), true))
+                }
                 _ => None,
             };
             folded.unwrap_or(Expr { kind: ExprKind::Compare { op, by, args }, ty })

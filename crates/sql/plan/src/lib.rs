@@ -18,10 +18,10 @@ mod rewrite;
 mod typing;
 mod walk;
 
-pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
-pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
 pub use bind::literal::{literal_class, literal_value};
 pub use bind::types::{TypeContext, column_type};
+pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
+pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
 pub use options::PlanOptions;
 pub use plan::{Plan, PlanKind};
 pub use planner::{column_flags, plan, plan_expressions, plan_query};

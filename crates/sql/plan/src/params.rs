@@ -11,9 +11,8 @@ impl Plan {
     /// classes it was made for.
     #[inline]
     pub fn fits(&self, text: &[u8], literals: &[LiteralToken]) -> bool {
-        let pinned = |(ordinal, raw): &(u32, Box<[u8]>)| {
-            literals.get(*ordinal as usize).is_some_and(|t| t.raw(text) == &**raw)
-        };
+        let pinned =
+            |(ordinal, raw): &(u32, Box<[u8]>)| literals.get(*ordinal as usize).is_some_and(|t| t.raw(text) == &**raw);
         let class = |p: &Param| match p {
             Param::Marker { .. } => true,
             Param::Literal { ordinal, class, .. } => {
@@ -70,7 +69,9 @@ fn token_class(kind: Tok, raw: &[u8]) -> LiteralClass {
 
 fn token_value(class: LiteralClass, raw: &[u8], mode: LexMode, collation: CollationId) -> Result<Value> {
     Ok(match class {
-        LiteralClass::Integer => Value::Int(raw.iter().fold(0i64, |n, b| n.wrapping_mul(10) + i64::from(b.wrapping_sub(b'0')))),
+        LiteralClass::Integer => {
+            Value::Int(raw.iter().fold(0i64, |n, b| n.wrapping_mul(10) + i64::from(b.wrapping_sub(b'0'))))
+        }
         LiteralClass::Unsigned => {
             Value::UInt(raw.iter().fold(0u64, |n, b| n.wrapping_mul(10).wrapping_add(u64::from(b.wrapping_sub(b'0')))))
         }

@@ -82,7 +82,8 @@ pub fn plan_expressions(
     options: &PlanOptions<'_>,
 ) -> Result<Plan> {
     use gannet_parser::ast::{QueryBody, Select, SelectItem, SelectOptions, SourceText, Span};
-    let item = |e: &gannet_parser::ast::Expr| SelectItem::Expr { expr: e.clone(), alias: None, text: SourceText::default() };
+    let item =
+        |e: &gannet_parser::ast::Expr| SelectItem::Expr { expr: e.clone(), alias: None, text: SourceText::default() };
     let select = Select {
         options: SelectOptions::default(),
         hints: None,
@@ -259,7 +260,9 @@ pub fn column_flags(table: &Table, ordinal: u32) -> u16 {
     if column.auto_increment {
         result |= flags::AUTO_INCREMENT;
     }
-    if column.ty.id == gannet_types::TypeId::Timestamp && column.default == gannet_catalog::ColumnDefault::CurrentTimestamp {
+    if column.ty.id == gannet_types::TypeId::Timestamp
+        && column.default == gannet_catalog::ColumnDefault::CurrentTimestamp
+    {
         result |= flags::TIMESTAMP;
     }
     if column.on_update_now {

@@ -10,7 +10,7 @@
 //! | `TRIM(BOTH / LEADING / TRAILING r FROM s)` | `TRIM(s, r)`, `LTRIM(s, r)`, `RTRIM(s, r)` |
 //! | `a REGEXP b` | `REGEXP_LIKE(a, b)` |
 //! | `c -> p`, `c ->> p` | `JSON_EXTRACT(c, p)`, `JSON_UNQUOTE(JSON_EXTRACT(c, p))` |
-//! | `-a`, `~a` | `NEG(a)`, `~(a)` |
+//! | `-a`, `~a` | `-(a)`, `~(a)` |
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
 use super::expr::{compare_op, hex_as_number, not};

@@ -226,7 +226,7 @@ impl Binder<'_> {
         };
         match value {
             Some(value) => Ok(Bound::new(super::literal::constant(value))),
-            None => self.call_named("NEG", vec![arg]),
+            None => self.call_named("-", vec![arg]),
         }
     }
 
@@ -293,6 +293,10 @@ impl Binder<'_> {
 
     /// Binds both operands of a comparison; a `?` takes the type of the other one.
     fn operands(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<(Operand, Operand)> {
+        // Two literals decide the plan (`WHERE 1 = 0`).
+        if matches!((left, right), (ast::Expr::Literal(_), ast::Expr::Literal(_))) {
+            return self.pinned(|b| Ok((b.operand(left)?, b.operand(right)?)));
+        }
         if matches!(left, ast::Expr::Param(_)) && !matches!(right, ast::Expr::Param(_)) {
             let b = self.operand(right)?;
             self.hint = hint_of(&b);

@@ -5,7 +5,6 @@ use super::{Binder, error};
 use crate::logical::{Body, ColId, From, FromJoin, IndexHints, Label, Query, Rel, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::Intent;
-use crate::typing::Bound;
 use gannet_catalog::Table;
 use gannet_catalog::names::{eq_name, fold_name};
 use gannet_parser::ast::{self, JoinCondition, JoinKind, TableRef};
@@ -364,11 +363,6 @@ impl Binder<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A condition column of a relation, as a bound expression.
-    pub(super) fn rel_column(&self, rel: &Rel, ordinal: u32) -> Bound {
-        self.column(rel.first + ordinal)
     }
 }
 

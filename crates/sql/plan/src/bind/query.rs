@@ -71,7 +71,8 @@ impl Binder<'_> {
 
     /// `TABLE t` is `SELECT * FROM t`.
     fn table_query(&mut self, name: &ast::ObjectName, query: &ast::Query) -> Result<Query> {
-        let factor = ast::TableFactor { name: name.clone(), partitions: Vec::new(), alias: None, index_hints: Vec::new() };
+        let factor =
+            ast::TableFactor { name: name.clone(), partitions: Vec::new(), alias: None, index_hints: Vec::new() };
         let select = ast::Select {
             options: ast::SelectOptions::default(),
             hints: None,
@@ -201,7 +202,11 @@ impl Binder<'_> {
     /// Makes a query deliver the given types.
     pub(super) fn coerce(&mut self, query: &mut Query, types: &[SqlType]) {
         let same = |a: &SqlType, b: &SqlType| {
-            a.id == b.id && a.unsigned == b.unsigned && a.scale == b.scale && a.collation == b.collation && a.members == b.members
+            a.id == b.id
+                && a.unsigned == b.unsigned
+                && a.scale == b.scale
+                && a.collation == b.collation
+                && a.members == b.members
         };
         let fits = query.columns.iter().zip(types).all(|(c, ty)| same(&self.arena.types[c.id as usize], ty));
         if fits {
@@ -211,7 +216,8 @@ impl Binder<'_> {
             Body::Block(block) if !block.distinct => {
                 for ((item, column), ty) in block.items.iter_mut().zip(&mut query.columns).zip(types) {
                     if !same(&item.expr.ty, ty) {
-                        let expr = std::mem::replace(&mut item.expr, super::literal::constant(gannet_types::Value::Null));
+                        let expr =
+                            std::mem::replace(&mut item.expr, super::literal::constant(gannet_types::Value::Null));
                         item.expr = convert(expr, ty);
                         // Other clauses may read the item under its old id.
                         item.id = self.arena.column(ty.clone(), Label::Computed);
@@ -509,7 +515,11 @@ pub(crate) fn convert(e: Expr, ty: &SqlType) -> Expr {
 /// Columns that a query reads and does not define.
 pub(crate) fn free_columns(arena: &crate::logical::Arena, query: &Query) -> Vec<ColId> {
     let mut read = std::collections::BTreeSet::new();
-    query.for_each_expr(&mut |e| arena.columns_of(e, &mut |id| drop(read.insert(id))));
+    query.for_each_expr(&mut |e| {
+        arena.columns_of(e, &mut |id| {
+            read.insert(id);
+        })
+    });
     let mut defined: Vec<(ColId, u32)> = Vec::new();
     query.for_each_defined(&mut |first, n| defined.push((first, n)));
     // What HAVING and the select list read of ANY_VALUE and windows is defined by the same block.

@@ -7,7 +7,18 @@ use std::collections::BTreeSet;
 
 /// Column names of the traditional format.
 pub const TRADITIONAL_COLUMNS: [&str; 12] = [
-    "id", "select_type", "table", "partitions", "type", "possible_keys", "key", "key_len", "ref", "rows", "filtered", "Extra",
+    "id",
+    "select_type",
+    "table",
+    "partitions",
+    "type",
+    "possible_keys",
+    "key",
+    "key_len",
+    "ref",
+    "rows",
+    "filtered",
+    "Extra",
 ];
 
 /// A row of EXPLAIN; `None` is NULL.
@@ -49,7 +60,13 @@ pub fn traditional(plan: &Plan) -> Vec<ExplainRow> {
             let name = Some(plan.tables[insert.table as usize].alias.to_string());
             let verb = if insert.replace { "REPLACE" } else { "INSERT" };
             let access = Some("ALL".into());
-            table.rows.push(ExplainRow { id: Some(1), select_type: verb.into(), table: name, access, ..ExplainRow::default() });
+            table.rows.push(ExplainRow {
+                id: Some(1),
+                select_type: verb.into(),
+                table: name,
+                access,
+                ..ExplainRow::default()
+            });
             if let InsertSource::Query(root) = &insert.source {
                 table.block(root, 1, "SIMPLE");
             }
@@ -81,7 +98,12 @@ impl<'p> Tables<'p> {
         self.walk(root, id, select_type, &mut above, &mut later, &mut derived, None);
         if self.rows.len() == start {
             let extra = Some(no_tables(root).to_owned());
-            self.rows.push(ExplainRow { id: Some(id), select_type: select_type.into(), extra, ..ExplainRow::default() });
+            self.rows.push(ExplainRow {
+                id: Some(id),
+                select_type: select_type.into(),
+                extra,
+                ..ExplainRow::default()
+            });
         }
         if !above.words.is_empty() {
             let row = &mut self.rows[start];
@@ -158,7 +180,10 @@ impl<'p> Tables<'p> {
                 if *distinct {
                     self.rows.push(ExplainRow {
                         select_type: "UNION RESULT".into(),
-                        table: Some(format!("<union{}>", (0..inputs.len()).map(|i| (id + i as u64).to_string()).collect::<Vec<_>>().join(","))),
+                        table: Some(format!(
+                            "<union{}>",
+                            (0..inputs.len()).map(|i| (id + i as u64).to_string()).collect::<Vec<_>>().join(",")
+                        )),
                         access: Some("ALL".into()),
                         extra: Some("Using temporary".into()),
                         ..ExplainRow::default()

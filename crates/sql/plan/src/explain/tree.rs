@@ -101,7 +101,8 @@ impl Tree<'_> {
                 let names = self.ahead(input);
                 let mut text = format!("Sort: {}", self.printer.keys(keys, &names));
                 if let Some(limit) = limit {
-                    let _ = write!(text, ", limit input to {} row(s) per chunk", self.printer.expr(&limit.limit, &names));
+                    let _ =
+                        write!(text, ", limit input to {} row(s) per chunk", self.printer.expr(&limit.limit, &names));
                 }
                 self.line(depth, &text, Some(node));
                 self.node(input, depth + 1)
@@ -343,7 +344,8 @@ impl Tree<'_> {
             format!("{} = {}", self.printer.expr(&k.left, &left_names), self.printer.expr(&k.right, &right_names))
         };
         let pairs: Vec<String> = keys.iter().map(one).collect();
-        let _ = if pairs.is_empty() { write!(text, " (no condition)") } else { write!(text, " ({})", pairs.join("), (")) };
+        let _ =
+            if pairs.is_empty() { write!(text, " (no condition)") } else { write!(text, " ({})", pairs.join("), (")) };
         if *null_aware {
             text.push_str(", NULL-aware");
         }

@@ -26,6 +26,8 @@ pub(super) struct BaseRel {
     /// Conditions with their share of rows and what they need besides this relation.
     pub(super) filters: Vec<(usize, f64, RelSet)>,
     pub(super) virtual_source: bool,
+    /// Rows read are locked.
+    pub(super) locking: bool,
 }
 
 /// A way to read it.
@@ -66,14 +68,22 @@ impl BaseRel {
             Some(i) if Some(i) != self.table.clustered => {
                 let pages = self.figures.indexes.iter().find(|f| f.tree == self.table.indexes[i].tree).map(|f| f.pages);
                 match pages {
-                    Some(pages) if self.figures.pages > 0 => (pages as f64 / self.figures.pages as f64).clamp(0.05, 1.0),
+                    Some(pages) if self.figures.pages > 0 => {
+                        (pages as f64 / self.figures.pages as f64).clamp(0.05, 1.0)
+                    }
                     _ => 0.5,
                 }
             }
             _ => 1.0,
         };
+        cost::DESCEND + self.rows * (cost::NEXT * width + self.row_cost(covering))
+    }
+
+    /// What each entry read costs besides walking to it.
+    fn row_cost(&self, covering: bool) -> f64 {
         let fetch = if covering { 0.0 } else { cost::FETCH };
-        cost::DESCEND + self.rows * (cost::NEXT * width + fetch + cost::ROW)
+        let lock = if self.locking { cost::LOCK } else { 0.0 };
+        cost::ROW + fetch + lock
     }
 
     /// The index delivers every needed column.
@@ -114,7 +124,12 @@ impl BaseRel {
     }
 
     /// All ways to read the relation when `available` has been read.
-    pub(super) fn paths(&self, available: RelSet, passes: Passes, estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>) -> Vec<Path> {
+    pub(super) fn paths(
+        &self,
+        available: RelSet,
+        passes: Passes,
+        estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>,
+    ) -> Vec<Path> {
         let mut paths = vec![self.full_scan(None, available, passes)];
         if self.virtual_source {
             return paths;
@@ -273,18 +288,21 @@ impl BaseRel {
     fn price(&self, path: &mut Path, descents: f64, available: RelSet, passes: Passes) {
         let clustered = path.index == self.table.clustered;
         path.covering = self.covers(path.index) && (clustered || passes.has(Passes::COVERING));
-        let fetch = if path.covering { 0.0 } else { cost::FETCH };
-        path.cost = descents * cost::DESCEND + path.examined * (cost::NEXT + fetch + cost::ROW);
+        let row = cost::NEXT + self.row_cost(path.covering);
+        // Of equal paths the one that uses more of its index.
+        path.cost = descents * cost::DESCEND + path.examined * row - 0.001 * path.parts as f64;
         // The conditions that chose the entries are counted in `examined`.
         let mut served = path.ensured.clone();
-        let used: Vec<u32> =
-            path.index.map_or(Vec::new(), |i| self.table.indexes[i].parts.iter().take(path.parts).map(|p| p.column).collect());
+        let used: Vec<u32> = path
+            .index
+            .map_or(Vec::new(), |i| self.table.indexes[i].parts.iter().take(path.parts).map(|p| p.column).collect());
         for sarg in &self.sargs {
             if sarg.needs.within(available) && used.contains(&sarg.column) {
                 served.push(sarg.condition);
             }
         }
-        path.rows = (path.examined * self.selectivity(available, &served)).max(if matches!(path.access, Access::Point { .. }) { 0.5 } else { 0.01 });
+        path.rows = (path.examined * self.selectivity(available, &served))
+            .max(if matches!(path.access, Access::Point { .. }) { 0.5 } else { 0.01 });
     }
 
     /// Ranges from OR: each alternative restricts the index.
@@ -343,7 +361,8 @@ impl BaseRel {
         let first = |i: usize| self.table.indexes[i].parts[0].column;
         let says = |column: u32| {
             let plain = self.sargs.iter().any(|s| s.column == column && s.needs.within(available));
-            let alternative = |u: &(usize, Vec<Vec<Sarg>>, RelSet)| u.1.iter().all(|a| a.iter().any(|s| s.column == column));
+            let alternative =
+                |u: &(usize, Vec<Vec<Sarg>>, RelSet)| u.1.iter().all(|a| a.iter().any(|s| s.column == column));
             plain || self.unions.iter().any(alternative)
         };
         (0..self.table.indexes.len()).filter(|i| self.usable(*i) && says(first(*i))).map(|i| i as u32).collect()

@@ -197,7 +197,9 @@ impl Builder<'_> {
         }
         let virtual_source = table.source != RowSource::Engine;
         let rows = if virtual_source { 100.0 } else { (figures.rows as f64).max(1.0) };
-        BaseRel { table, figures, hints: rel.hints.clone(), rows, sargs, unions, columns, filters, virtual_source }
+        let locking = rel.lock.strength != LockStrength::None;
+        let hints = rel.hints.clone();
+        BaseRel { table, figures, hints, rows, sargs, unions, columns, filters, virtual_source, locking }
     }
 
     /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column if there is one.
@@ -278,7 +280,8 @@ impl Builder<'_> {
             let base = planned.bases[wanted.rel].as_ref();
             let paths: Vec<Path> = match base {
                 Some(base) => {
-                    let estimate = |index: Option<usize>, ranges: &Ranges| self.estimate(planned, wanted.rel, index, ranges);
+                    let estimate =
+                        |index: Option<usize>, ranges: &Ranges| self.estimate(planned, wanted.rel, index, ranges);
                     let all = base.paths(RelSet::EMPTY, self.options.passes, &estimate).into_iter();
                     all.filter_map(|mut p| {
                         let reverse = self.order_of(planned, base, &p, wanted, &fixed)?;
@@ -403,7 +406,14 @@ impl Builder<'_> {
         constant.map(|s| s.column).collect()
     }
 
-    fn order_of(&self, planned: &Planned<'_>, base: &BaseRel, path: &Path, wanted: &Wanted, fixed: &[u32]) -> Option<bool> {
+    fn order_of(
+        &self,
+        planned: &Planned<'_>,
+        base: &BaseRel,
+        path: &Path,
+        wanted: &Wanted,
+        fixed: &[u32],
+    ) -> Option<bool> {
         if !planned.block.aggregated {
             return base.order_of(path, &wanted.columns, fixed);
         }
@@ -459,7 +469,14 @@ impl Builder<'_> {
         node.ok_or_else(|| SqlError::internal("a join without relations"))
     }
 
-    fn first_step(&mut self, planned: &mut Planned<'_>, unit: &Unit, step: &Step, done: RelSet, few: bool) -> Result<Node> {
+    fn first_step(
+        &mut self,
+        planned: &mut Planned<'_>,
+        unit: &Unit,
+        step: &Step,
+        done: RelSet,
+        few: bool,
+    ) -> Result<Node> {
         let (Method::Loop(inner) | Method::Hash(inner)) = &step.method;
         self.inner_node(planned, unit, inner, done, false, few)
     }
@@ -564,7 +581,13 @@ impl Builder<'_> {
     }
 
     /// Conditions of the unit over the joined row.
-    fn join_condition(&mut self, planned: &mut Planned<'_>, unit: &Unit, done: RelSet, schema: &[ColId]) -> Result<Option<Expr>> {
+    fn join_condition(
+        &mut self,
+        planned: &mut Planned<'_>,
+        unit: &Unit,
+        done: RelSet,
+        schema: &[ColId],
+    ) -> Result<Option<Expr>> {
         let ready = self.own_conditions(planned, unit, done, true);
         if ready.is_empty() {
             return Ok(None);
@@ -668,7 +691,8 @@ impl Builder<'_> {
         let (columns, table) = (base.columns.clone(), base.table.clone());
         let possible = base.possible(RelSet(u64::MAX));
         let examined = path.examined;
-        let schema: Vec<ColId> = columns.iter().map(|c| if *c == ROW_ID { rel.first + rel.width - 1 } else { rel.first + c }).collect();
+        let schema: Vec<ColId> =
+            columns.iter().map(|c| if *c == ROW_ID { rel.first + rel.width - 1 } else { rel.first + c }).collect();
         let mut access = path.access.clone();
         access.for_each_value_mut_result(&mut |e| self.lower_in_place(e, &[]))?;
         let covers_all = path.index == table.clustered || path.covering;
@@ -1038,14 +1062,32 @@ pub(super) fn share(e: &Expr) -> f64 {
             CompareOp::Ne => 1.0 - cost::EQUAL,
             _ => cost::INEQUALITY,
         },
-        ExprKind::Between { negated, .. } => if *negated { 1.0 - cost::BETWEEN } else { cost::BETWEEN },
+        ExprKind::Between { negated, .. } => {
+            if *negated {
+                1.0 - cost::BETWEEN
+            } else {
+                cost::BETWEEN
+            }
+        }
         ExprKind::In { list, negated, .. } => {
             let share = (cost::EQUAL * list.len() as f64).min(0.5);
             if *negated { 1.0 - share } else { share }
         }
-        ExprKind::IsNull { negated, .. } => if *negated { 0.9 } else { cost::EQUAL },
+        ExprKind::IsNull { negated, .. } => {
+            if *negated {
+                0.9
+            } else {
+                cost::EQUAL
+            }
+        }
         ExprKind::Call(def, _) if def.name == "LIKE" => cost::BETWEEN,
-        ExprKind::Literal(_) => if fold::is_never(e) { 0.0 } else { 1.0 },
+        ExprKind::Literal(_) => {
+            if fold::is_never(e) {
+                0.0
+            } else {
+                1.0
+            }
+        }
         _ => cost::OTHER,
     }
 }
@@ -1137,9 +1179,4 @@ fn part_len(column: &gannet_catalog::Column, prefix: Option<u32>) -> u32 {
         _ => prefix.unwrap_or(ty.length) * chars + 2,
     };
     bytes + u32::from(column.nullable)
-}
-
-/// Locking reads of a block: used by the point path.
-pub(super) fn locks(block: &Block) -> bool {
-    block.rels.iter().any(|r| r.lock.strength != LockStrength::None)
 }

@@ -230,13 +230,7 @@ pub(super) fn free_registers(root: &Physical, subplans: &[Subplan], ctes: &[Cte]
     read
 }
 
-fn collect(
-    root: &Physical,
-    subplans: &[Subplan],
-    ctes: &[Cte],
-    read: &mut BTreeSet<u32>,
-    bound: &mut BTreeSet<u32>,
-) {
+fn collect(root: &Physical, subplans: &[Subplan], ctes: &[Cte], read: &mut BTreeSet<u32>, bound: &mut BTreeSet<u32>) {
     root.for_each_expr(|e| collect_expr(e, subplans, read, bound));
     match &root.op {
         Op::NestedLoop { binds, .. } => bound.extend(binds.iter().map(|b| b.register)),

@@ -8,6 +8,8 @@ pub(super) const NEXT: f64 = 0.03;
 pub(super) const DESCEND: f64 = 0.35;
 /// Fetching a row by its key from a secondary index entry.
 pub(super) const FETCH: f64 = 0.3;
+/// Locking a row: also what it costs others.
+pub(super) const LOCK: f64 = 0.6;
 /// Opening an inner side once more.
 pub(super) const REOPEN: f64 = 0.1;
 /// Putting a row into a hash table.

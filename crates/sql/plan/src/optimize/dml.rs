@@ -97,7 +97,8 @@ impl Builder<'_> {
         let mut targets = Vec::with_capacity(rels.len());
         let mut collect_first = rels.len() > 1 || bound.block.rels.len() > 1;
         for (target, offset) in bound.targets.iter().zip(offsets) {
-            let table = self.target(&bound.block, target.rel).ok_or_else(|| SqlError::internal("update of no table"))?;
+            let table =
+                self.target(&bound.block, target.rel).ok_or_else(|| SqlError::internal("update of no table"))?;
             let RelKind::Base(slot) = bound.block.rels[target.rel].kind else {
                 return Err(SqlError::internal("update of no table"));
             };

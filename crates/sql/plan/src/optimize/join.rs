@@ -135,7 +135,13 @@ pub(super) fn units(from: &From, number: &mut Number<'_>) -> (Vec<Unit>, Vec<usi
     (out, conditions)
 }
 
-fn add_units(from: &From, number: &mut Number<'_>, conditions: &mut Vec<usize>, reads: &mut RelSet, out: &mut Vec<Unit>) {
+fn add_units(
+    from: &From,
+    number: &mut Number<'_>,
+    conditions: &mut Vec<usize>,
+    reads: &mut RelSet,
+    out: &mut Vec<Unit>,
+) {
     let all = |units: &[Unit]| units.iter().fold(RelSet::EMPTY, |s, u| s.union(u.rels));
     match from {
         From::Rel(i) => out.push(Unit {
@@ -216,7 +222,9 @@ impl Search<'_> {
             let unit = &units[*i];
             let free = state.units >> i & 1 == 0 && unit.deps.within(state.done);
             let first = match &self.first {
-                Some((rel, _)) if state.steps.is_empty() => unit.rels == RelSet::one(*rel) && unit.kind == JoinKind::Inner,
+                Some((rel, _)) if state.steps.is_empty() => {
+                    unit.rels == RelSet::one(*rel) && unit.kind == JoinKind::Inner
+                }
                 _ => true,
             };
             let leads = !state.steps.is_empty() || unit.kind == JoinKind::Inner || !state.done.is_empty();
@@ -353,10 +361,9 @@ impl Search<'_> {
                     (Inner::Other, rows * share, run)
                 }
                 Some(base) => {
-                    let mut paths = base.paths(available, self.passes, &|index, ranges| (self.estimate)(*i, index, ranges));
-                    if first
-                        && let Some((_, ordered)) = &self.first
-                    {
+                    let mut paths =
+                        base.paths(available, self.passes, &|index, ranges| (self.estimate)(*i, index, ranges));
+                    if first && let Some((_, ordered)) = &self.first {
                         paths = ordered.clone();
                     }
                     let best = paths.into_iter().min_by(|a, b| a.cost.total_cmp(&b.cost));

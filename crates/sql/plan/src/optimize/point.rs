@@ -8,7 +8,9 @@ use crate::plan::{PlanKind, PlanTable, PointSelect};
 pub(crate) fn point_select(root: Physical, tables: &[PlanTable]) -> PlanKind {
     let Some((scan, columns)) = shape(&root) else { return PlanKind::Query(Box::new(root)) };
     let table = &tables[scan.table as usize].table;
-    let (Some(index), Access::Point { key }) = (scan.index, &scan.access) else { return PlanKind::Query(Box::new(root)) };
+    let (Some(index), Access::Point { key }) = (scan.index, &scan.access) else {
+        return PlanKind::Query(Box::new(root));
+    };
     let constant = key.iter().all(|k| k.value.is_execution_constant());
     if scan.filter.is_some() || scan.index_filter.is_some() || !constant || tables.len() != 1 {
         return PlanKind::Query(Box::new(root));
@@ -29,7 +31,8 @@ fn shape(root: &Physical) -> Option<(&TableScan, Vec<u32>)> {
         Op::TableScan(scan) => Some((scan, scan.columns.to_vec())),
         Op::Project { input, exprs } => {
             let Op::TableScan(scan) = &input.op else { return None };
-            let columns = exprs.iter().map(|e| scan.columns.get(column(e)? as usize).copied()).collect::<Option<_>>()?;
+            let columns =
+                exprs.iter().map(|e| scan.columns.get(column(e)? as usize).copied()).collect::<Option<_>>()?;
             Some((scan, columns))
         }
         _ => None,

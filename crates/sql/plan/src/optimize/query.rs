@@ -77,7 +77,13 @@ impl Builder<'_> {
         Ok(Some(TopN { limit, offset }))
     }
 
-    pub(super) fn sorted(&mut self, node: Node, keys: Box<[crate::expr::SortKey]>, limit: Option<TopN>, count: Option<&Expr>) -> Node {
+    pub(super) fn sorted(
+        &mut self,
+        node: Node,
+        keys: Box<[crate::expr::SortKey]>,
+        limit: Option<TopN>,
+        count: Option<&Expr>,
+    ) -> Node {
         let (rows, before) = (node.physical.rows, node.physical.cost);
         let kept = count.and_then(|c| self.seen_count(c)).filter(|_| limit.is_some());
         let total = before + cost::sort(rows, kept);
@@ -104,7 +110,13 @@ impl Builder<'_> {
         Ok(self.node(op, node.schema, rows, cost))
     }
 
-    fn set_operation(&mut self, inputs: &[Query], kind: SetOperation, distinct: bool, columns: &[ColId]) -> Result<Node> {
+    fn set_operation(
+        &mut self,
+        inputs: &[Query],
+        kind: SetOperation,
+        distinct: bool,
+        columns: &[ColId],
+    ) -> Result<Node> {
         let mut parts = Vec::with_capacity(inputs.len());
         let (mut rows, mut cost) = (0.0, 0.0);
         for input in inputs {

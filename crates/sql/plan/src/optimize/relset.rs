@@ -34,8 +34,4 @@ impl RelSet {
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
-
-    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
-        (0..64).filter(move |i| self.0 >> i & 1 == 1)
-    }
 }

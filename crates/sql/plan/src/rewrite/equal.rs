@@ -56,7 +56,11 @@ fn column(e: &Expr) -> Option<ColId> {
 }
 
 fn same_type(a: &SqlType, b: &SqlType) -> bool {
-    a.id == b.id && a.unsigned == b.unsigned && a.collation == b.collation && a.scale == b.scale && a.members == b.members
+    a.id == b.id
+        && a.unsigned == b.unsigned
+        && a.collation == b.collation
+        && a.scale == b.scale
+        && a.members == b.members
 }
 
 fn find(classes: &[Class], e: &Expr) -> Option<usize> {

@@ -44,7 +44,8 @@ pub(super) fn block(arena: &mut Arena, block: &mut Block) {
     }
     let Some(from) = block.from.take() else { return };
     let rels = std::mem::take(&mut block.rels);
-    let mut merger = Merger { arena, rels: rels.into_iter().map(Some).collect(), merged: Vec::new(), filter: Vec::new() };
+    let mut merger =
+        Merger { arena, rels: rels.into_iter().map(Some).collect(), merged: Vec::new(), filter: Vec::new() };
     let mut outer_filter = Vec::new();
     let from = merger.from(from, false, &mut outer_filter);
     block.rels = merger.merged;

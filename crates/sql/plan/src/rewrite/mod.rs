@@ -5,8 +5,8 @@ mod merge;
 mod outer;
 mod semi;
 
-use crate::expr::{Expr, ExprKind};
 use crate::bind::query::free_columns;
+use crate::expr::{Expr, ExprKind};
 use crate::logical::{Arena, Block, Body, ColId, Query, RelKind};
 use crate::options::{Passes, PlanOptions};
 
@@ -81,7 +81,14 @@ fn for_each_part(arena: &mut Arena, mut f: impl FnMut(&mut Arena, &mut Query)) {
 }
 
 fn nothing() -> Query {
-    Query { body: Body::Values(Vec::new()), columns: Vec::new(), order: Vec::new(), limit: None, offset: None, select: 0 }
+    Query {
+        body: Body::Values(Vec::new()),
+        columns: Vec::new(),
+        order: Vec::new(),
+        limit: None,
+        offset: None,
+        select: 0,
+    }
 }
 
 type Replaced = std::collections::HashMap<ColId, Expr>;
@@ -215,7 +222,8 @@ fn push(arena: &mut Arena, query: &mut Query, e: &Expr, first: ColId) -> bool {
                 return false;
             }
             let mut moved = e.clone();
-            let replaced: Replaced = (0..width).zip(&block.items).map(|(i, item)| (first + i, item.expr.clone())).collect();
+            let replaced: Replaced =
+                (0..width).zip(&block.items).map(|(i, item)| (first + i, item.expr.clone())).collect();
             substitute(&mut moved, &replaced);
             if !block.aggregated {
                 if block.distinct || block.from.is_some() {

@@ -48,7 +48,8 @@ fn convert(arena: &mut Arena, block: &mut Block, subquery: Subquery) -> Result<(
         return Err(subquery);
     }
     let place = subquery.subplan as usize;
-    let Body::Block(inner) = std::mem::replace(&mut arena.subqueries[place].query.body, Body::Values(Vec::new())) else {
+    let Body::Block(inner) = std::mem::replace(&mut arena.subqueries[place].query.body, Body::Values(Vec::new()))
+    else {
         return Err(subquery);
     };
     arena.subqueries[place].free.clear();
