@@ -1,0 +1,99 @@
+//! The error log: lines `time [Level] text` on stderr or in a file.
+
+use gannet_base::sync::Mutex;
+use gannet_types::temporal::DateTime;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Something failed.
+    Error = 1,
+    /// Something is not as it should be.
+    Warning = 2,
+    /// For information.
+    Note = 3,
+}
+
+/// Where the server says what happens to it. `log_error_verbosity` bounds what is written.
+pub struct ErrorLog {
+    file: Mutex<Option<File>>,
+    verbosity: AtomicU8,
+}
+
+impl ErrorLog {
+    /// Writes to stderr.
+    pub fn to_stderr() -> Self {
+        Self { file: Mutex::new(None), verbosity: AtomicU8::new(Severity::Note as u8) }
+    }
+
+    /// Appends to a file.
+    pub fn to_file(path: &Path) -> std::io::Result<Self> {
+        let file = File::options().create(true).append(true).open(path)?;
+        Ok(Self { file: Mutex::new(Some(file)), verbosity: AtomicU8::new(Severity::Note as u8) })
+    }
+
+    /// Sets `log_error_verbosity`: 1 errors, 2 and warnings, 3 and notes.
+    pub fn set_verbosity(&self, n: u64) {
+        self.verbosity.store(n.clamp(1, 3) as u8, Ordering::Relaxed);
+    }
+
+    /// Something failed.
+    pub fn error(&self, text: impl std::fmt::Display) {
+        self.write(Severity::Error, &text);
+    }
+
+    /// Something is not as it should be.
+    pub fn warning(&self, text: impl std::fmt::Display) {
+        self.write(Severity::Warning, &text);
+    }
+
+    /// For information.
+    pub fn note(&self, text: impl std::fmt::Display) {
+        self.write(Severity::Note, &text);
+    }
+
+    fn write(&self, severity: Severity, text: &dyn std::fmt::Display) {
+        if severity as u8 > self.verbosity.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut line = timestamp(gannet_runtime::unix_micros() as i64);
+        line.push_str(match severity {
+            Severity::Error => " [ERROR] ",
+            Severity::Warning => " [Warning] ",
+            Severity::Note => " [Note] ",
+        });
+        line.push_str(&text.to_string().replace('\n', "\\n"));
+        line.push('\n');
+        // A log that cannot be written has nobody to tell.
+        let _ = match &mut *self.file.lock() {
+            Some(file) => file.write_all(line.as_bytes()),
+            None => std::io::stderr().write_all(line.as_bytes()),
+        };
+    }
+}
+
+/// `YYYY-MM-DDThh:mm:ss.ffffffZ`.
+pub fn timestamp(unix_us: i64) -> String {
+    let mut text = Vec::new();
+    // DateTime counts from year 0; the epoch is that many microseconds later.
+    let epoch = DateTime::new(1970, 1, 1, 0, 0, 0, 0).to_micros();
+    if let Some(d) = DateTime::from_micros(epoch + unix_us) {
+        d.write(6, &mut text);
+    }
+    let mut text = String::from_utf8_lossy(&text).replacen(' ', "T", 1);
+    text.push('Z');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn timestamps() {
+        assert_eq!(super::timestamp(0), "1970-01-01T00:00:00.000000Z");
+        assert_eq!(super::timestamp(1_700_000_000_123_456), "2023-11-14T22:13:20.123456Z");
+    }
+}
