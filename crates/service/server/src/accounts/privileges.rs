@@ -117,7 +117,7 @@ impl Privileges {
 
     /// Error 1227 without the privilege.
     pub fn require(self, p: Privilege) -> Result<()> {
-        if self.has(p) { Ok(()) } else { Err(sql_err!(SpecificAccessDeniedError, name(p).to_ascii_uppercase())) }
+        if self.has(p) { Ok(()) } else { Err(sql_err!(SpecificAccessDenied, name(p).to_ascii_uppercase())) }
     }
 
     /// As GRANT and SHOW GRANTS print the static ones.

@@ -1,0 +1,309 @@
+//! Commands of the protocol.
+
+use super::Session;
+use super::login::{Attempt, nonce};
+use super::sink::Target;
+use crate::accounts::{Origin, Privilege};
+use crate::registry::{Activity, Who};
+use crate::vars::Live;
+use gannet_runtime::{Conn, Interrupt, Next, now_ns, unix_micros};
+use gannet_telemetry::{Counter, count};
+use gannet_types::{Result, SqlError, sql_err};
+use gannet_wire::auth::Verdict;
+use gannet_wire::command::Command;
+use gannet_wire::frame::{self, Decoder, Fed, Writer};
+use gannet_wire::handshake;
+use gannet_wire::reply;
+
+/// The client's side of a command: where replies go.
+pub(crate) struct Io<'a> {
+    pub(crate) conn: &'a mut Conn,
+    pub(crate) sequence: &'a mut u8,
+    /// Rows go out in the binary protocol.
+    pub(crate) binary: bool,
+}
+
+/// What a statement or command did, before it is put into a packet.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// A result set was sent: its end is due instead of OK.
+    pub(crate) rows: bool,
+    pub(crate) affected: u64,
+    pub(crate) insert_id: u64,
+    pub(crate) info: String,
+}
+
+impl Done {
+    /// A result set was sent.
+    pub(crate) const ROWS: Done = Done { rows: true, affected: 0, insert_id: 0, info: String::new() };
+
+    /// Rows were changed.
+    pub(crate) fn affected(affected: u64) -> Done {
+        Done { affected, ..Done::default() }
+    }
+}
+
+impl Session {
+    /// Serves one command.
+    pub(crate) fn command(&mut self, packet: &[u8], conn: &mut Conn, sequence: &mut u8) -> Next {
+        // KILL QUERY between statements has no statement to kill.
+        conn.context().clear(Interrupt::Query);
+        let mut io = Io { conn, sequence, binary: false };
+        let command = match Command::decode(packet, self.capabilities) {
+            Ok(command) => command,
+            Err(_) => {
+                self.fail(&mut io, sql_err!(MalformedPacket));
+                return Next::Idle;
+            }
+        };
+        let quit = matches!(command, Command::Quit);
+        count(Counter::Queries);
+        self.extra_status = 0;
+        self.dispatch(command, &mut io);
+        self.entry.idle(unix_micros());
+        let killed = matches!(io.conn.context().pending(), Some(Interrupt::Connection | Interrupt::Shutdown | Interrupt::PeerGone));
+        if quit || self.closing || killed { Next::Close } else { Next::Idle }
+    }
+
+    fn dispatch(&mut self, command: Command<'_>, io: &mut Io<'_>) {
+        match command {
+            Command::Query { sql, attributes: _ } => self.query(sql, io),
+            Command::Execute(execute) => self.execute_prepared(execute, io),
+            Command::Prepare(sql) => self.prepare(sql, io),
+            Command::CloseStatement(id) => self.close_prepared(id),
+            Command::SendLongData { statement, parameter, data } => self.long_data(statement, parameter, data),
+            Command::ResetStatement(id) => {
+                let outcome = self.reset_prepared(id);
+                self.answer(io, outcome);
+            }
+            Command::Fetch { .. } => {
+                // Cursors are refused when they are asked for, so there is never one to fetch from.
+                count(Counter::ComStmtFetch);
+                self.fail(io, sql_err!(StmtHasNoOpenCursor, 0));
+            }
+            Command::Ping => {
+                self.entry.begin(Activity::Other, unix_micros(), b"");
+                self.answer(io, Ok(Done::default()));
+            }
+            Command::InitDb(name) => {
+                self.entry.begin(Activity::InitDb, unix_micros(), name);
+                count(Counter::ComChangeDb);
+                let name = String::from_utf8_lossy(name).into_owned();
+                let outcome = self.use_database(&name).map(|()| Done::default());
+                self.warnings.clear();
+                self.answer(io, outcome);
+            }
+            Command::Quit => {}
+            Command::ResetConnection => {
+                let hello = self.as_hello();
+                self.reset(&hello);
+                self.answer(io, Ok(Done::default()));
+            }
+            Command::ChangeUser(body) => self.change_user(body, io),
+            Command::SetOption(option) => {
+                match option {
+                    0 => self.multi_statements = true,
+                    1 => self.multi_statements = false,
+                    _ => return self.fail(io, sql_err!(UnknownCom)),
+                }
+                let status = self.status_flags();
+                // The reply is an EOF packet, or OK for clients without EOF.
+                let ok = reply::Ok { status, ..reply::Ok::default() };
+                reply::end_of_rows(&mut Writer::new(io.conn.out(), io.sequence), self.capabilities, &ok);
+            }
+            Command::Statistics => {
+                let text = crate::status::one_line(&self.server);
+                Writer::new(io.conn.out(), io.sequence).packet(text.as_bytes());
+            }
+            Command::FieldList { table, pattern } => {
+                self.entry.begin(Activity::FieldList, unix_micros(), table);
+                let outcome = self.field_list(table, pattern, io);
+                if let Err(e) = outcome {
+                    self.fail(io, e);
+                }
+            }
+            Command::ProcessKill(id) => {
+                let outcome = self.kill(id.into(), false).map(|()| Done::default());
+                self.answer(io, outcome);
+            }
+            Command::ProcessInfo => {
+                let outcome = self.show_processlist(false, io);
+                self.answer(io, outcome);
+            }
+            Command::Shutdown => {
+                let outcome = self.shutdown_server();
+                let closing = outcome.is_ok();
+                if closing {
+                    // Clients of this command expect EOF.
+                    let ok = reply::Ok { status: self.status_flags(), ..reply::Ok::default() };
+                    reply::end_of_rows(&mut Writer::new(io.conn.out(), io.sequence), self.capabilities, &ok);
+                } else {
+                    self.answer(io, outcome);
+                }
+                self.closing |= closing;
+            }
+            Command::Debug => {
+                let outcome = self.state.account.privileges.require(Privilege::Super).map(|()| Done::default());
+                self.server.log.note("COM_DEBUG: there is nothing to dump");
+                self.answer(io, outcome);
+            }
+            Command::Refresh(_) => {
+                let outcome = self.state.account.privileges.require(Privilege::Reload).map(|()| Done::default());
+                self.answer(io, outcome);
+            }
+            Command::Unknown(_) => self.fail(io, sql_err!(UnknownCom)),
+        }
+    }
+
+    /// Writes OK, the end of rows, or the error.
+    pub(crate) fn answer(&mut self, io: &mut Io<'_>, outcome: Result<Done>) {
+        match outcome {
+            Ok(done) => {
+                let warnings = self.warnings.total().min(u64::from(u16::MAX)) as u16;
+                let ok = reply::Ok {
+                    affected: done.affected,
+                    insert_id: done.insert_id,
+                    status: self.status_flags(),
+                    warnings,
+                    info: done.info.as_bytes(),
+                    state: &self.track,
+                };
+                let mut w = Writer::new(io.conn.out(), io.sequence);
+                if done.rows {
+                    reply::end_of_rows(&mut w, self.capabilities, &ok);
+                } else {
+                    reply::ok(&mut w, self.capabilities, &ok);
+                }
+                self.track.clear();
+            }
+            Err(error) => self.fail(io, error),
+        }
+    }
+
+    /// Writes an error packet.
+    #[cold]
+    pub(crate) fn fail(&mut self, io: &mut Io<'_>, error: SqlError) {
+        let mut w = Writer::new(io.conn.out(), io.sequence);
+        reply::err(&mut w, self.capabilities, error.number(), &error.sqlstate(), error.message());
+    }
+
+    /// How results go to this client.
+    pub(crate) fn target<'a>(&self, io: &'a mut Io<'_>) -> Target<'a> {
+        Target {
+            conn: io.conn,
+            sequence: io.sequence,
+            capabilities: self.capabilities,
+            charsets: self.charsets,
+            status: self.status_flags(),
+            binary: io.binary,
+            write_timeout_ns: self.state.vars[Live::NetWriteTimeout].as_u64() * 1_000_000_000,
+        }
+    }
+
+    /// The session as if it had just logged in: for COM_RESET_CONNECTION.
+    fn as_hello(&self) -> handshake::Login {
+        let user = self.state.user.rsplit_once('@').map_or("", |(u, _)| u);
+        handshake::Login {
+            capabilities: self.capabilities,
+            user: user.as_bytes().to_vec(),
+            attributes: self.state.attributes.clone(),
+            ..handshake::Login::default()
+        }
+    }
+
+    /// COM_CHANGE_USER: authenticates anew; failure ends the connection.
+    fn change_user(&mut self, body: &[u8], io: &mut Io<'_>) {
+        self.entry.begin(Activity::ChangeUser, unix_micros(), b"");
+        match self.authenticate_again(body, io) {
+            Ok(()) => self.answer(io, Ok(Done::default())),
+            Err(error) => {
+                self.fail(io, error);
+                self.closing = true;
+            }
+        }
+    }
+
+    fn authenticate_again(&mut self, body: &[u8], io: &mut Io<'_>) -> Result<()> {
+        let hello =
+            handshake::Login::read_change_user(body, self.capabilities).map_err(|_| sql_err!(MalformedPacket))?;
+        let (origin, secure) = match io.conn.peer() {
+            gannet_runtime::Peer::Unix { .. } => (Origin::Local(None), true),
+            gannet_runtime::Peer::Tcp { peer, .. } => {
+                let ip = peer.ip().to_canonical();
+                (if ip.is_loopback() { Origin::Local(Some(ip)) } else { Origin::Remote(ip) }, false)
+            }
+        };
+        // The response was made from a nonce of an earlier exchange, which is not kept: a switch brings a new one.
+        let passwordless = matches!(hello.response.as_slice(), [] | [0]);
+        let hello = handshake::Login { plugin: hello.plugin.filter(|_| passwordless).or(Some(b"".to_vec())), ..hello };
+        let server = self.server.clone();
+        let (mut attempt, mut verdict) = {
+            let mut w = Writer::new(io.conn.out(), io.sequence);
+            Attempt::start(&server, hello, origin, nonce(), secure, &mut w)?
+        };
+        while verdict == Verdict::More {
+            let packet = read_packet(io, self.net_read_timeout_s())?;
+            verdict = attempt.feed(&server, &packet, &mut Writer::new(io.conn.out(), io.sequence))?;
+        }
+        let account = attempt.admitted(verdict)?;
+        self.state.account = account;
+        self.reset(&attempt.hello);
+        self.state.database = None;
+        self.entry.set_who(Who { user: attempt.hello_user(), host: self.entry.who().host, database: None });
+        if let Some(db) = &attempt.hello.database {
+            self.use_database(&String::from_utf8_lossy(db))?;
+            self.track.clear();
+        }
+        Ok(())
+    }
+
+    /// COM_FIELD_LIST: the columns of a table, which `mysql` asks for completion.
+    fn field_list(&mut self, table: &[u8], pattern: &[u8], io: &mut Io<'_>) -> Result<()> {
+        self.state.renew_snapshot();
+        let db = self.state.require_database()?.clone();
+        let name = String::from_utf8_lossy(table).into_owned();
+        let pattern = String::from_utf8_lossy(pattern).into_owned();
+        let table = self.state.snapshot.require_table(&db, &name)?.clone();
+        self.require_any_privilege(&db, &name)?;
+        let charsets = self.charsets;
+        let mut w = Writer::new(io.conn.out(), io.sequence);
+        for (i, column) in table.columns.iter().enumerate() {
+            if !pattern.is_empty() && !gannet_types::CollationId(33).like(column.name.as_bytes(), pattern.as_bytes()) {
+                continue;
+            }
+            let described = crate::virt::result_column(&table, i as u32);
+            let default = gannet_catalog::show::column_default(column);
+            reply::column_with_default(&mut w, &super::sink::describe(&described, &charsets), default.as_deref().map(str::as_bytes));
+        }
+        let ok = reply::Ok { status: self.status_flags(), ..reply::Ok::default() };
+        reply::end_of_rows(&mut w, self.capabilities, &ok);
+        Ok(())
+    }
+}
+
+/// Sends what is due and reads the client's next packet in the middle of an exchange.
+pub(crate) fn read_packet(io: &mut Io<'_>, timeout_s: u64) -> Result<Vec<u8>> {
+    let lost = |_| sql_err!(NetRead);
+    io.conn.flush().map_err(lost)?;
+    let mut decoder = Decoder::new(frame::IN_PLACE);
+    io.conn.set_deadline(Some(now_ns() + timeout_s * 1_000_000_000));
+    loop {
+        match decoder.feed(io.conn.buffered(), io.sequence).map_err(|_| sql_err!(NetPacketsOutOfOrder))? {
+            Fed::InPlace { payload, consumed } => {
+                let packet = io.conn.buffered()[payload].to_vec();
+                io.conn.consume(consumed);
+                return Ok(packet);
+            }
+            Fed::Assembled { consumed } => {
+                io.conn.consume(consumed);
+                return Ok(decoder.take_assembled());
+            }
+            Fed::Partial { consumed, .. } => {
+                io.conn.consume(consumed);
+                if io.conn.fill().map_err(lost)? == 0 {
+                    return Err(sql_err!(NetRead));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Logging in: from the greeting to a session, and COM_CHANGE_USER.
+
+use super::Session;
+use crate::accounts::{Account, Origin};
+use crate::registry::{Entry, Who};
+use crate::server::Shared;
+use crate::vars::Live;
+use gannet_types::{Result, SqlError, sql_err};
+use gannet_wire::auth::{AuthContext, Exchange, FastDigest, NONCE, Plugin, RsaKey, Secret, Verdict};
+use gannet_wire::flags::{cap, status};
+use gannet_wire::frame::Writer;
+use gannet_wire::handshake::{self, ClientHello, Greeting, SERVER_CAPABILITIES};
+use gannet_wire::reply;
+use std::sync::Arc;
+
+/// What comes after a packet of a client that logs in.
+pub(crate) enum LoginStep {
+    /// Wait for its next packet.
+    More,
+    /// It is in; OK is written.
+    Ready(Box<Session>),
+    /// It is out; the caller writes the error.
+    Refused(SqlError),
+}
+
+/// A login under way.
+pub(crate) struct Login {
+    server: Arc<Shared>,
+    origin: Origin,
+    /// The transport cannot be overheard.
+    secure: bool,
+    nonce: [u8; NONCE],
+    capabilities: u32,
+    attempt: Option<Attempt>,
+}
+
+/// A challenge: random bytes, none of them 0 or `$`.
+pub(crate) fn nonce() -> [u8; NONCE] {
+    let mut bytes = [0; NONCE];
+    for chunk in bytes.chunks_mut(8) {
+        chunk.copy_from_slice(&gannet_runtime::random_u64().to_le_bytes()[..chunk.len()]);
+    }
+    for b in &mut bytes {
+        *b = *b % 90 + b'%';
+    }
+    bytes
+}
+
+impl Login {
+    /// Writes the greeting.
+    pub(crate) fn greet(
+        server: Arc<Shared>,
+        origin: Origin,
+        secure: bool,
+        id: u64,
+        out: &mut Vec<u8>,
+        sequence: &mut u8,
+    ) -> Self {
+        let nonce = nonce();
+        let collation = server.default_collation();
+        let greeting = Greeting {
+            version: server.facts.version.clone(),
+            connection_id: id as u32,
+            nonce,
+            capabilities: SERVER_CAPABILITIES,
+            collation: collation.min(255) as u8,
+            status: status::AUTOCOMMIT,
+            plugin: Plugin::Sha2.name().into(),
+        };
+        greeting.write(&mut Writer::new(out, sequence));
+        Self { server, origin, secure, nonce, capabilities: 0, attempt: None }
+    }
+
+    /// Those agreed with the client, once it has spoken.
+    pub(crate) fn capabilities(&self) -> u32 {
+        self.capabilities
+    }
+
+    /// Takes a packet.
+    pub(crate) fn feed(&mut self, packet: &[u8], entry: &Arc<Entry>, out: &mut Vec<u8>, sequence: &mut u8) -> LoginStep {
+        match self.step(packet, entry, out, sequence) {
+            Ok(step) => step,
+            Err(error) => LoginStep::Refused(error),
+        }
+    }
+
+    fn step(&mut self, packet: &[u8], entry: &Arc<Entry>, out: &mut Vec<u8>, sequence: &mut u8) -> Result<LoginStep> {
+        let verdict = match &mut self.attempt {
+            Some(attempt) => attempt.feed(&self.server, packet, &mut Writer::new(out, sequence))?,
+            None => {
+                let hello = match ClientHello::read(packet).map_err(|_| sql_err!(Handshake))? {
+                    ClientHello::Login(l) => l,
+                    ClientHello::TooOld => return Err(sql_err!(NotSupportedAuthMode)),
+                    ClientHello::StartTls { .. } => return Err(sql_err!(Handshake)),
+                };
+                self.capabilities = hello.capabilities & SERVER_CAPABILITIES;
+                if !self.secure && self.server.globals.get(Live::RequireSecureTransport).as_bool() {
+                    return Err(sql_err!(SecureTransportRequired));
+                }
+                let mut w = Writer::new(out, sequence);
+                let (attempt, verdict) =
+                    Attempt::start(&self.server, hello, self.origin.clone(), self.nonce, self.secure, &mut w)?;
+                self.attempt = Some(attempt);
+                verdict
+            }
+        };
+        if verdict == Verdict::More {
+            return Ok(LoginStep::More);
+        }
+        let Some(attempt) = self.attempt.take() else { return Err(sql_err!(Handshake)) };
+        let account = attempt.admitted(verdict)?;
+        let mut session = Session::open(self.server.clone(), entry.clone(), account, &attempt.hello, self.capabilities)?;
+        entry.set_who(Who {
+            user: attempt.hello_user(),
+            host: entry.who().host,
+            database: session.state.database.clone(),
+        });
+        session.greeted();
+        let ok = reply::Ok { status: session.status_flags(), ..reply::Ok::default() };
+        reply::ok(&mut Writer::new(out, sequence), self.capabilities, &ok);
+        Ok(LoginStep::Ready(Box::new(session)))
+    }
+}
+
+/// One authentication: of a new connection or of COM_CHANGE_USER.
+pub(crate) struct Attempt {
+    pub(crate) hello: handshake::Login,
+    pub(crate) origin: Origin,
+    account: Option<Arc<Account>>,
+    exchange: Exchange,
+}
+
+/// What the exchange may ask of the server.
+struct Context<'a> {
+    server: &'a Shared,
+    account: Option<&'a Account>,
+}
+
+impl AuthContext for Context<'_> {
+    fn cached(&self) -> Option<FastDigest> {
+        self.account.and_then(Account::fast_digest)
+    }
+    fn remember(&self, digest: FastDigest) {
+        if let Some(a) = self.account {
+            a.remember(digest);
+        }
+    }
+    fn rsa_key(&self) -> Option<&RsaKey> {
+        self.server.rsa_key()
+    }
+}
+
+impl Attempt {
+    /// Looks the user up and starts the exchange.
+    pub(crate) fn start(
+        server: &Shared,
+        hello: handshake::Login,
+        origin: Origin,
+        nonce: [u8; NONCE],
+        secure: bool,
+        w: &mut Writer<'_>,
+    ) -> Result<(Self, Verdict)> {
+        let user = String::from_utf8_lossy(&hello.user).into_owned();
+        let account = server.accounts.find(&user, &origin);
+        let secret = account.as_ref().map_or(Secret::Nobody(Plugin::Sha2), |a| a.secret.clone());
+        let ctx = Context { server, account: account.as_deref() };
+        let may_switch = hello.capabilities & cap::PLUGIN_AUTH != 0;
+        let (exchange, verdict) =
+            Exchange::start(nonce, secure, secret, hello.plugin(), may_switch, &hello.response, &ctx, w);
+        Ok((Self { hello, origin, account, exchange }, verdict))
+    }
+
+    /// Takes the client's next packet.
+    pub(crate) fn feed(&mut self, server: &Shared, packet: &[u8], w: &mut Writer<'_>) -> Result<Verdict> {
+        // Slow hashing and key generation must not hold up the other connections of this worker.
+        let (exchange, account) = (&mut self.exchange, self.account.as_deref());
+        gannet_runtime::run_blocking(|| exchange.feed(packet, &Context { server, account }, w))
+            .map_err(|_| sql_err!(Handshake))
+    }
+
+    pub(crate) fn hello_user(&self) -> String {
+        String::from_utf8_lossy(&self.hello.user).into_owned()
+    }
+
+    /// The account, when the verdict admits it.
+    pub(crate) fn admitted(&self, verdict: Verdict) -> Result<Arc<Account>> {
+        let (user, host) = (self.hello_user(), self.origin.host());
+        let denied = |yes: bool| sql_err!(AccessDenied, user, host, if yes { "YES" } else { "NO" });
+        match (verdict, &self.account) {
+            (Verdict::Accepted, Some(a)) if a.locked => Err(sql_err!(AccountHasBeenLocked, user, host)),
+            (Verdict::Accepted, Some(a)) => Ok(a.clone()),
+            (Verdict::Denied { password }, _) => Err(denied(password)),
+            (Verdict::Unsupported, _) => Err(sql_err!(NotSupportedAuthMode)),
+            _ => Err(denied(true)),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! A session: everything one client's connection carries from statement to statement.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`service`] | the connection around it: packets, limits, timeouts |
+//! | [`login`] | greeting, authentication, COM_CHANGE_USER |
+//! | [`command`] | commands of the protocol |
+//! | [`query`] | SQL text: shape, plan cache, execution |
+//! | [`prepared`] | prepared statements of both kinds |
+//! | [`statement`] | statements that are not planned |
+//! | [`transaction`] | the state machine of transactions |
+//! | [`set`] | SET |
+//! | [`show`] | SHOW |
+//! | [`admin`] | accounts, KILL, FLUSH |
+//! | [`sink`] | result sets on their way to the client |
+
+pub(crate) mod admin;
+pub(crate) mod command;
+pub(crate) mod login;
+pub(crate) mod prepared;
+pub(crate) mod query;
+pub(crate) mod service;
+pub(crate) mod set;
+pub(crate) mod show;
+pub(crate) mod sink;
+pub(crate) mod state;
+pub(crate) mod statement;
+pub(crate) mod transaction;
+pub(crate) mod variables;
+
+use crate::accounts::Account;
+use crate::registry::Entry;
+use crate::server::Shared;
+use crate::vars::{Live, SessionVars, VarValue};
+use gannet_engine::{Txn, TxnOptions};
+use gannet_exec::{DirectBuffers, Settings};
+use gannet_runtime::{Conn, Interrupt};
+use gannet_types::charset::Charset;
+use gannet_types::{Collation, CollationId, Result, SqlError, Warnings, sql_err};
+use gannet_wire::flags::{cap, status};
+use gannet_wire::handshake;
+use gannet_wire::value::Format;
+use prepared::Prepared;
+use state::State;
+use std::collections::HashMap;
+use std::sync::Arc;
+use transaction::Transaction;
+
+/// One session.
+pub(crate) struct Session {
+    pub(crate) server: Arc<Shared>,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) capabilities: u32,
+    /// What functions and the executor see.
+    pub(crate) state: State,
+    pub(crate) txn: Txn,
+    pub(crate) transaction: Transaction,
+    /// Taken from the variables; made anew when one of them changes.
+    pub(crate) settings: Settings,
+    pub(crate) charsets: Charsets,
+    /// Diagnostics area.
+    pub(crate) warnings: Warnings,
+    pub(crate) buffers: DirectBuffers,
+    pub(crate) formats: Vec<Format>,
+    pub(crate) statements: Prepared,
+    /// Encoded session state changes for the next OK packet.
+    pub(crate) track: Vec<u8>,
+    /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
+    pub(crate) extra_status: u16,
+    /// COM_SET_OPTION or CLIENT_MULTI_STATEMENTS.
+    pub(crate) multi_statements: bool,
+    /// COMMIT RELEASE and KILL of oneself: close after the reply.
+    pub(crate) closing: bool,
+    ended: bool,
+}
+
+/// Character sets of the conversation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charsets {
+    /// Statements arrive in this one.
+    pub(crate) client: Charset,
+    /// Literals have this collation.
+    pub(crate) connection: CollationId,
+    /// Results are converted to this one; `None`: sent as they are stored.
+    pub(crate) results: Option<Charset>,
+}
+
+impl Charsets {
+    /// Collation id that result columns of type text carry.
+    pub(crate) fn result_collation(&self, own: CollationId) -> u16 {
+        match self.results {
+            None | Some(Charset::Binary) => own.0,
+            Some(to) if own.charset() == Charset::Binary => {
+                let _ = to;
+                CollationId::BINARY.0
+            }
+            Some(to) if to == self.connection.charset() => self.connection.0,
+            Some(to) => Collation::default_of(to).id.0,
+        }
+    }
+}
+
+impl Session {
+    /// A session for an account that has logged in.
+    pub(crate) fn open(
+        server: Arc<Shared>,
+        entry: Arc<Entry>,
+        account: Arc<Account>,
+        hello: &handshake::Login,
+        capabilities: u32,
+    ) -> Result<Self> {
+        let limit = server.globals.get(Live::MaxConnections).as_u64() as usize;
+        if server.registry.len() > limit && !account.privileges.may_administer_connections() {
+            return Err(sql_err!(ConCount));
+        }
+        let vars = SessionVars::new(&server.globals);
+        let txn = server.engine.begin(TxnOptions::default());
+        let state = State::new(server.clone(), entry.clone(), account, vars, hello);
+        let mut it = Self {
+            capabilities,
+            settings: variables::settings(&state, capabilities),
+            charsets: variables::charsets(&state.vars),
+            warnings: Warnings::default(),
+            buffers: DirectBuffers::default(),
+            formats: Vec::new(),
+            statements: Prepared::default(),
+            track: Vec::new(),
+            extra_status: 0,
+            multi_statements: capabilities & cap::MULTI_STATEMENTS != 0,
+            closing: false,
+            ended: false,
+            transaction: Transaction::default(),
+            txn,
+            state,
+            server,
+            entry,
+        };
+        it.idle_transaction();
+        it.start_variables(hello);
+        if let Some(db) = hello.database.as_deref().filter(|d| !d.is_empty()) {
+            it.use_database(&String::from_utf8_lossy(db))?;
+        }
+        Ok(it)
+    }
+
+    /// Variables that a login sets: the client's collation, the timeouts of interactive clients.
+    fn start_variables(&mut self, hello: &handshake::Login) {
+        let known = Collation::by_id(hello.collation).filter(|_| hello.collation != 0);
+        let collation = known.unwrap_or_else(|| self.server.collation());
+        self.set_names(collation.charset, collation);
+        if self.capabilities & cap::INTERACTIVE != 0 {
+            let seconds = self.state.vars[Live::InteractiveTimeout].clone();
+            self.state.vars.set(Live::WaitTimeout, seconds);
+        }
+        self.refresh();
+    }
+
+    /// SET NAMES without its checks.
+    pub(crate) fn set_names(&mut self, charset: Charset, collation: &'static Collation) {
+        let name = VarValue::text(charset.name());
+        for id in [Live::CharacterSetClient, Live::CharacterSetConnection, Live::CharacterSetResults] {
+            self.state.vars.set(id, name.clone());
+        }
+        self.state.vars.set(Live::CollationConnection, VarValue::text(collation.name));
+    }
+
+    /// Takes over what the variables say.
+    pub(crate) fn refresh(&mut self) {
+        self.settings = variables::settings(&self.state, self.capabilities);
+        self.charsets = variables::charsets(&self.state.vars);
+        self.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
+        self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
+    }
+
+    /// The greeting of a new session is over: nothing of it is reported as a change.
+    pub(crate) fn greeted(&mut self) {
+        self.track.clear();
+    }
+
+    /// Capabilities agreed with the client.
+    pub(crate) fn capabilities(&self) -> u32 {
+        self.capabilities
+    }
+
+    /// `max_allowed_packet`.
+    pub(crate) fn max_packet(&self) -> usize {
+        self.state.vars[Live::MaxAllowedPacket].as_u64() as usize
+    }
+
+    pub(crate) fn net_read_timeout_s(&self) -> u64 {
+        self.state.vars[Live::NetReadTimeout].as_u64()
+    }
+
+    pub(crate) fn idle_timeout_s(&self) -> u64 {
+        self.state.vars[Live::WaitTimeout].as_u64()
+    }
+
+    /// The status word of OK and EOF packets.
+    pub(crate) fn status_flags(&self) -> u16 {
+        let mut bits = self.extra_status;
+        if self.transaction.autocommit {
+            bits |= status::AUTOCOMMIT;
+        }
+        if self.transaction.is_open() {
+            bits |= status::IN_TRANS;
+            if self.transaction.read_only {
+                bits |= status::IN_TRANS_READONLY;
+            }
+        }
+        if self.settings.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES) {
+            bits |= status::NO_BACKSLASH_ESCAPES;
+        }
+        bits
+    }
+
+    /// Makes `name` the default database; `""` leaves none.
+    pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
+        self.state.renew_snapshot();
+        let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name))?;
+        let (name, collation) = (schema.name.clone(), schema.collation);
+        self.state.database = Some(name.clone());
+        self.state.vars.set(Live::CharacterSetDatabase, VarValue::text(collation.charset().name()));
+        self.state.vars.set(Live::CollationDatabase, VarValue::text(collation.get().name));
+        self.entry.set_database(Some(name.clone()));
+        if self.capabilities & cap::SESSION_TRACK != 0 && self.state.vars[Live::SessionTrackSchema].as_bool() {
+            gannet_wire::reply::put_schema_change(&mut self.track, name.as_bytes());
+        }
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION, and the second half of COM_CHANGE_USER: as after a login, but without one.
+    pub(crate) fn reset(&mut self, hello: &handshake::Login) {
+        self.abandon_transaction();
+        let database = self.state.database.clone();
+        let account = self.state.account.clone();
+        let vars = SessionVars::new(&self.server.globals);
+        self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, hello);
+        self.state.database = database;
+        self.statements.clear();
+        self.warnings.clear();
+        self.track.clear();
+        self.transaction = Transaction::default();
+        self.start_variables(hello);
+    }
+
+    /// What the client is told when its connection ends for a reason of ours.
+    pub(crate) fn farewell(&self, conn: &Conn) -> Option<SqlError> {
+        match conn.context().pending()? {
+            Interrupt::Shutdown => Some(sql_err!(ServerShutdown)),
+            _ => None,
+        }
+    }
+
+    /// The connection is over: gives up everything. Idempotent.
+    pub(crate) fn end(&mut self) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.abandon_transaction();
+            self.statements.clear();
+            self.state.release_locks();
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// User variables of a session, by lower-case name.
+pub(crate) type UserVariables = HashMap<String, gannet_types::Value>;

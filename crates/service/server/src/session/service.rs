@@ -1,0 +1,273 @@
+//! A connection: packets in, replies out, from the greeting to the end.
+
+use super::Session;
+use super::login::{Login, LoginStep};
+use crate::accounts::Origin;
+use crate::registry::Entry;
+use crate::server::Shared;
+use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, now_ns};
+use gannet_telemetry::{Counter, add, count, note_connections, sub};
+use gannet_types::{ErrorCode, SqlError, sql_err};
+use gannet_wire::frame::{self, Decoder, Fed, FrameError, Writer};
+use gannet_wire::reply;
+use std::sync::Arc;
+
+/// Makes a [`Connection`] for each client.
+pub(crate) struct Connections(pub(crate) Arc<Shared>);
+
+impl Factory for Connections {
+    fn connect(&self, peer: &Peer, context: &TaskContext) -> Option<Box<dyn Service>> {
+        Some(Box::new(Connection::new(self.0.clone(), peer, context)))
+    }
+}
+
+/// Largest packet of a client that has not logged in.
+const LOGIN_PACKET: usize = 256 * 1024;
+
+/// A client's connection.
+pub(crate) struct Connection {
+    server: Arc<Shared>,
+    entry: Arc<Entry>,
+    decoder: Decoder,
+    sequence: u8,
+    phase: Phase,
+    started_ns: u64,
+    /// Part of a packet has arrived: the client has `net_read_timeout` for the rest.
+    partial: bool,
+    /// Requests are moved here, so that the connection's buffer is free while they are served.
+    request: Vec<u8>,
+}
+
+enum Phase {
+    /// Nothing sent yet.
+    Greet,
+    /// Greeting sent, or deep in an authentication exchange.
+    Login(Box<Login>),
+    Ready(Box<Session>),
+    /// Refused before the greeting.
+    Refuse(SqlError),
+    Over,
+}
+
+impl Connection {
+    fn new(server: Arc<Shared>, peer: &Peer, context: &TaskContext) -> Self {
+        let origin = origin(peer);
+        let host = match peer {
+            Peer::Tcp { peer, .. } if matches!(origin, Origin::Local(_)) => format!("localhost:{}", peer.port()),
+            Peer::Tcp { peer, .. } => peer.to_string(),
+            Peer::Unix { .. } => "localhost".into(),
+        };
+        let (entry, connected) = server.registry.enter(context.clone(), host);
+        count(Counter::Connections);
+        add(Counter::ThreadsConnected, 1);
+        note_connections(connected as u64);
+        // One connection more than the limit is let in for administrators; login decides.
+        let limit = server.globals.get(crate::vars::Live::MaxConnections).as_u64() as usize;
+        let phase = if connected > limit + 1 {
+            count(Counter::ConnectionErrorsMaxConnections);
+            Phase::Refuse(sql_err!(ConCount))
+        } else if server.shutting_down() {
+            Phase::Refuse(sql_err!(ServerShutdown))
+        } else {
+            Phase::Greet
+        };
+        Self {
+            server,
+            entry,
+            decoder: Decoder::new(LOGIN_PACKET),
+            sequence: 0,
+            phase,
+            started_ns: now_ns(),
+            partial: false,
+            request: Vec::new(),
+        }
+    }
+
+    fn connect_timeout_s(&self) -> u64 {
+        self.server.globals.get(crate::vars::Live::ConnectTimeout).as_u64()
+    }
+
+    fn deadline(&self, conn: &mut Conn) {
+        let seconds = match &self.phase {
+            Phase::Ready(session) => session.net_read_timeout_s(),
+            _ => return conn.set_deadline(Some(self.started_ns + self.connect_timeout_s() * 1_000_000_000)),
+        };
+        conn.set_deadline(Some(now_ns() + seconds * 1_000_000_000));
+    }
+
+    /// Moves the next whole request into `self.request`. `None`: not there yet.
+    fn next_request(&mut self, conn: &mut Conn) -> Result<bool, SqlError> {
+        loop {
+            match self.decoder.feed(conn.buffered(), &mut self.sequence).map_err(frame_error)? {
+                Fed::InPlace { payload, consumed } => {
+                    self.request.clear();
+                    self.request.extend_from_slice(&conn.buffered()[payload]);
+                    conn.consume(consumed);
+                    return Ok(true);
+                }
+                Fed::Assembled { consumed } => {
+                    conn.consume(consumed);
+                    self.request = self.decoder.take_assembled();
+                    return Ok(true);
+                }
+                Fed::Partial { consumed: 0, .. } => return Ok(false),
+                Fed::Partial { consumed, .. } => {
+                    // Inside a long packet: stay until it is whole, within net_read_timeout between two arrivals.
+                    conn.consume(consumed);
+                    self.deadline(conn);
+                    match conn.fill() {
+                        Ok(0) => return Err(sql_err!(NetRead)),
+                        Ok(_) => {}
+                        Err(e) if e.kind() == std::io::ErrorKind::TimedOut => return Err(sql_err!(NetReadInterrupted)),
+                        Err(_) => return Err(sql_err!(NetRead)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn one(&mut self, conn: &mut Conn) -> Next {
+        match &mut self.phase {
+            Phase::Ready(session) => {
+                let request = std::mem::take(&mut self.request);
+                let next = session.command(&request, conn, &mut self.sequence);
+                self.request = request;
+                // Each command starts a new exchange.
+                self.sequence = 0;
+                next
+            }
+            Phase::Login(login) => {
+                let step = login.feed(&self.request, &self.entry, conn.out(), &mut self.sequence);
+                self.stepped(step, conn)
+            }
+            _ => Next::Close,
+        }
+    }
+
+    fn stepped(&mut self, step: LoginStep, conn: &mut Conn) -> Next {
+        match step {
+            LoginStep::More => Next::Idle,
+            LoginStep::Ready(session) => {
+                self.decoder.set_limit(session.max_packet());
+                self.phase = Phase::Ready(session);
+                self.sequence = 0;
+                self.entry.idle(gannet_runtime::unix_micros());
+                Next::Idle
+            }
+            LoginStep::Refused(error) => {
+                self.say(conn, &error);
+                count(Counter::AbortedConnects);
+                Next::Close
+            }
+        }
+    }
+
+    /// Writes an error outside any command.
+    fn say(&mut self, conn: &mut Conn, error: &SqlError) {
+        let capabilities = match &self.phase {
+            Phase::Ready(session) => session.capabilities(),
+            Phase::Login(login) => login.capabilities(),
+            _ => 0,
+        };
+        let mut w = Writer::new(conn.out(), &mut self.sequence);
+        reply::err(&mut w, capabilities, error.number(), &error.sqlstate(), error.message());
+    }
+}
+
+fn origin(peer: &Peer) -> Origin {
+    match peer {
+        Peer::Unix { .. } => Origin::Local(None),
+        Peer::Tcp { peer, .. } => {
+            let ip = peer.ip().to_canonical();
+            if ip.is_loopback() { Origin::Local(Some(ip)) } else { Origin::Remote(ip) }
+        }
+    }
+}
+
+fn frame_error(e: FrameError) -> SqlError {
+    match e {
+        FrameError::OutOfOrder { .. } => sql_err!(NetPacketsOutOfOrder),
+        FrameError::TooLarge => sql_err!(NetPacketTooLarge),
+    }
+}
+
+impl Service for Connection {
+    fn ready(&mut self, buffered: &[u8]) -> Ready {
+        match &self.phase {
+            Phase::Greet | Phase::Refuse(_) => return Ready::Serve,
+            Phase::Over => return Ready::Close,
+            Phase::Login(_) if now_ns() - self.started_ns > self.connect_timeout_s() * 1_000_000_000 => {
+                count(Counter::AbortedConnects);
+                return Ready::Close;
+            }
+            _ => {}
+        }
+        self.partial = !buffered.is_empty();
+        let Ok((len, _)) = frame::header(buffered) else { return Ready::NeedMore };
+        if len > frame::IN_PLACE || buffered.len() >= frame::HEADER + len { Ready::Serve } else { Ready::NeedMore }
+    }
+
+    fn serve(&mut self, conn: &mut Conn) -> Next {
+        self.partial = false;
+        if let Phase::Refuse(error) = &self.phase {
+            let error = error.clone();
+            self.say(conn, &error);
+            return Next::Close;
+        }
+        if matches!(self.phase, Phase::Greet) {
+            self.deadline(conn);
+            let login = Login::greet(
+                self.server.clone(),
+                origin(conn.peer()),
+                matches!(conn.peer(), Peer::Unix { .. }),
+                self.entry.id,
+                conn.out(),
+                &mut self.sequence,
+            );
+            self.phase = Phase::Login(Box::new(login));
+        }
+        loop {
+            match self.next_request(conn) {
+                Ok(true) => {}
+                Ok(false) => return Next::Idle,
+                Err(error) => {
+                    count(Counter::AbortedClients);
+                    if error.code() != ErrorCode::NetRead {
+                        self.say(conn, &error);
+                    }
+                    return Next::Close;
+                }
+            }
+            if self.one(conn) == Next::Close {
+                return Next::Close;
+            }
+            // An idle connection keeps no large buffer.
+            if self.request.capacity() > 4096 && conn.buffered().is_empty() {
+                self.request = Vec::new();
+            }
+        }
+    }
+
+    fn closed(&mut self, conn: &mut Conn) {
+        if let Phase::Ready(session) = &mut self.phase {
+            if let Some(error) = session.farewell(conn) {
+                self.say(conn, &error);
+            }
+            if let Phase::Ready(session) = &mut self.phase {
+                session.end();
+            }
+        }
+        self.phase = Phase::Over;
+        self.server.registry.leave(self.entry.id);
+        sub(Counter::ThreadsConnected, 1);
+    }
+
+    fn idle_timeout_s(&self) -> u32 {
+        let seconds = match &self.phase {
+            Phase::Ready(session) if self.partial => session.net_read_timeout_s(),
+            Phase::Ready(session) => session.idle_timeout_s(),
+            _ => self.connect_timeout_s(),
+        };
+        u32::try_from(seconds).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,344 @@
+//! SET: system variables, user variables, NAMES, CHARACTER SET, TRANSACTION.
+
+use super::Session;
+use super::state::{State, to_sql};
+use super::transaction::isolation_name;
+use super::variables;
+use crate::vars::{self, Effect, Live, Scope, VarId, VarValue};
+use gannet_exec::Session as _;
+use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
+use gannet_telemetry::{Counter, count};
+use gannet_types::charset::Charset;
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, TimeZone, Value, Warning, sql_err};
+use gannet_wire::flags::cap;
+use gannet_wire::reply;
+
+impl Session {
+    /// SET. Items take effect in order; MySQL checks all before it sets any, and so does this for what can be checked
+    /// beforehand.
+    pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<()> {
+        count(Counter::ComSetOption);
+        for item in items {
+            self.check_item(item)?;
+        }
+        for item in items {
+            self.set_item(item)?;
+        }
+        Ok(())
+    }
+
+    /// Names, scopes and privileges.
+    fn check_item(&self, item: &SetItem) -> Result<()> {
+        let SetItem::Variable { scope, prefix, name, .. } = item else { return Ok(()) };
+        if prefix.is_some() {
+            return Err(sql_err!(UnknownSystemVariable, name));
+        }
+        let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+        let def = id.def();
+        match scope {
+            VarScope::Persist | VarScope::PersistOnly => return Err(SqlError::unsupported("SET PERSIST")),
+            _ if !def.dynamic => return Err(sql_err!(IncorrectGlobalLocalVar, def.name, "read only")),
+            VarScope::Global if def.scope == Scope::Session => return Err(sql_err!(LocalVariable, def.name)),
+            VarScope::Global => {
+                if !self.state.account.privileges.may_administer_variables() {
+                    return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
+                }
+            }
+            _ if def.scope == Scope::Global => return Err(sql_err!(GlobalVariable, def.name)),
+            _ => {}
+        }
+        if self.transaction.is_open() && *scope != VarScope::Global && id.is(Live::SqlLogBin) {
+            return Err(sql_err!(StoredFunctionPreventsSwitchSqlLogBin));
+        }
+        Ok(())
+    }
+
+    fn set_item(&mut self, item: &SetItem) -> Result<()> {
+        match item {
+            SetItem::Variable { scope, name, value, .. } => {
+                let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+                let value = match value {
+                    SetValue::Default => None,
+                    SetValue::Expr(expr) => Some(self.value_for_variable(expr)?),
+                };
+                match scope {
+                    VarScope::Global => self.set_global(id, value),
+                    _ => self.set_session(id, value),
+                }
+            }
+            SetItem::User { name, value } => {
+                let value = self.evaluate(value)?;
+                self.state.set_user_variable(name, value)
+            }
+            SetItem::Names { charset, collation } => {
+                let charset = charset.as_ref().map(|c| c.text.as_ref());
+                self.names(charset, collation.as_ref().map(|c| c.text.as_ref()))
+            }
+            SetItem::Charset(charset) => self.character_set(charset.as_ref().map(|c| c.text.as_ref())),
+            SetItem::Transaction { scope, isolation, read_only } => match scope {
+                VarScope::Implicit => self.set_next_transaction(*isolation, *read_only),
+                _ => {
+                    let global = *scope == VarScope::Global;
+                    if let Some(level) = isolation {
+                        self.set_either(global, Live::TransactionIsolation, Value::text(isolation_name(*level)))?;
+                    }
+                    match read_only {
+                        Some(on) => self.set_either(global, Live::TransactionReadOnly, Value::from(*on)),
+                        None => Ok(()),
+                    }
+                }
+            },
+        }
+    }
+
+    fn set_either(&mut self, global: bool, id: Live, value: Value) -> Result<()> {
+        if !global {
+            return self.set_session(id.into(), Some(value));
+        }
+        if !self.state.account.privileges.may_administer_variables() {
+            return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
+        }
+        self.set_global(id.into(), Some(value))
+    }
+
+    /// A bare word is a name (`SET sql_mode = ansi`), everything else an expression.
+    fn value_for_variable(&mut self, expr: &Expr) -> Result<Value> {
+        match expr {
+            Expr::Column(c) if c.qualifier.is_none() => Ok(Value::text(&c.column)),
+            other => self.evaluate(other),
+        }
+    }
+
+    /// The value of an expression that stands outside a query. The common forms need no plan.
+    pub(crate) fn evaluate(&mut self, expr: &Expr) -> Result<Value> {
+        if let Some(value) = self.simple_value(expr)? {
+            return Ok(value);
+        }
+        self.evaluate_by_query(expr)
+    }
+
+    fn simple_value(&mut self, expr: &Expr) -> Result<Option<Value>> {
+        Ok(Some(match expr {
+            Expr::Literal(l) => match &l.value {
+                LiteralValue::Null => Value::Null,
+                LiteralValue::Bool(b) => Value::from(*b),
+                LiteralValue::Int(n) => i64::try_from(*n).map_or(Value::UInt(*n), Value::Int),
+                LiteralValue::String { bytes, charset: None } => Value::Str(bytes[..].into(), self.charsets.connection),
+                _ => return Ok(None),
+            },
+            Expr::Unary { op: UnaryOp::Neg, expr } => match &**expr {
+                Expr::Literal(l) => match l.value {
+                    LiteralValue::Int(n) if n <= i64::MAX as u64 => Value::Int(-(n as i64)),
+                    _ => return Ok(None),
+                },
+                _ => return Ok(None),
+            },
+            Expr::UserVar(name) => self.state.user_variable(name),
+            Expr::SysVar(v) if v.prefix.is_none() => match v.scope {
+                VarScope::Global => variables::value(&self.state, true, &v.name)?,
+                VarScope::Implicit => variables::value(&self.state, false, &v.name)?,
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Checks a value; `None` is DEFAULT, which for a session is the global value.
+    fn checked(&mut self, id: VarId, value: Option<Value>, global: bool) -> Result<VarValue> {
+        let def = id.def();
+        let Some(value) = value else {
+            let stored = def.scope == Scope::Both && !global;
+            return Ok(if stored { variables::global_value(&self.state, id) } else { self.server.configured(id) });
+        };
+        let checked = def.check(&value)?;
+        if let Some(asked) = &checked.adjusted {
+            let strict = self.settings.sql_mode.contains(gannet_types::SqlMode::STRICT_ALL_TABLES);
+            if strict {
+                return Err(sql_err!(WrongValueForVar, def.name, asked));
+            }
+            self.warnings.warn(ErrorCode::TruncatedWrongValue, &[&def.name, asked]);
+        }
+        if def.effect == Effect::DefaultOnly && checked.value != def.initial.value() {
+            let shown = checked.value.display(&def.kind).unwrap_or_else(|| "NULL".into());
+            return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
+        }
+        Ok(checked.value)
+    }
+
+    /// Values with a meaning of their own: charsets, collations, time zones.
+    fn validate(&self, id: VarId, value: &VarValue) -> Result<VarValue> {
+        let text = value.as_str();
+        let is = |live: Live| id.is(live);
+        let charsets = [
+            Live::CharacterSetClient,
+            Live::CharacterSetConnection,
+            Live::CharacterSetResults,
+            Live::CharacterSetServer,
+            Live::CharacterSetDatabase,
+        ];
+        let collations = [Live::CollationConnection, Live::CollationServer, Live::CollationDatabase];
+        if charsets.into_iter().any(is) && *value != VarValue::Null {
+            return Ok(VarValue::text(Charset::by_name(text)?.name()));
+        }
+        if collations.into_iter().any(is) {
+            return Ok(VarValue::text(Collation::by_name(text)?.name));
+        }
+        if is(Live::TimeZone) {
+            let zone = TimeZone::parse(text)?;
+            return Ok(VarValue::text(&zone.to_string()));
+        }
+        Ok(value.clone())
+    }
+
+    fn set_global(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
+        let value = self.checked(id, value, true)?;
+        let value = self.validate(id, &value)?;
+        self.server.set_global(id, value)
+    }
+
+    fn set_session(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
+        let was_default = value.is_none();
+        if self.set_computed(id, &value)? {
+            return Ok(());
+        }
+        let value = self.checked(id, value, false)?;
+        let value = self.validate(id, &value)?;
+        if id.is(Live::Autocommit) {
+            self.set_autocommit(value.as_bool())?;
+        }
+        if id.is(Live::MaxAllowedPacket) && !was_default {
+            return Err(sql_err!(VariableIsReadonly, "SESSION", "max_allowed_packet", "GLOBAL"));
+        }
+        if (id.is(Live::TransactionIsolation) || id.is(Live::TransactionReadOnly)) && self.transaction.is_open() {
+            // MySQL lets the session's value change; it holds from the next transaction on.
+        }
+        self.state.vars.set(id, value.clone());
+        self.couple(id, value.as_str());
+        self.refresh();
+        self.tracked(id);
+        Ok(())
+    }
+
+    /// Variables that are fields of the session rather than stored values.
+    fn set_computed(&mut self, id: VarId, value: &Option<Value>) -> Result<bool> {
+        let State { fixed_time_us, last_insert_id, next_insert_id, .. } = &mut self.state;
+        if id.is(Live::Timestamp) {
+            *fixed_time_us = match value {
+                None => None,
+                Some(v) => match id.def().check(v)?.value {
+                    VarValue::Double(d) if d != 0.0 => Some((d * 1e6) as i64),
+                    _ => None,
+                },
+            };
+            return Ok(true);
+        }
+        let target = match () {
+            () if id.is(Live::LastInsertId) || id.is(Live::Identity) => last_insert_id,
+            () if id.is(Live::InsertId) => next_insert_id,
+            () => return Ok(false),
+        };
+        *target = match value {
+            None => 0,
+            Some(v) => id.def().check(v)?.value.as_u64(),
+        };
+        Ok(true)
+    }
+
+    /// A character set brings its default collation, a collation its character set.
+    fn couple(&mut self, id: VarId, text: &str) {
+        let pairs = [
+            (Live::CharacterSetConnection, Live::CollationConnection),
+            (Live::CharacterSetServer, Live::CollationServer),
+            (Live::CharacterSetDatabase, Live::CollationDatabase),
+        ];
+        for (charset, collation) in pairs {
+            if id.is(charset) && let Ok(cs) = Charset::by_name(text) {
+                let name = self.default_collation_of(cs).name;
+                self.state.vars.set(collation, VarValue::text(name));
+            }
+            if id.is(collation) && let Ok(c) = Collation::by_name(text) {
+                self.state.vars.set(charset, VarValue::text(c.charset.name()));
+            }
+        }
+    }
+
+    fn default_collation_of(&self, charset: Charset) -> &'static Collation {
+        if charset == Charset::Utf8mb4 {
+            let name = self.state.vars[Live::DefaultCollationForUtf8mb4].as_str();
+            return Collation::by_name(name).unwrap_or_else(|_| Collation::default_of(charset));
+        }
+        Collation::default_of(charset)
+    }
+
+    /// SET NAMES.
+    fn names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
+        let (charset, collation) = match (charset, collation) {
+            (None, _) => {
+                let c = self.server.collation();
+                (c.charset, c)
+            }
+            (Some(cs), None) => {
+                let cs = Charset::by_name(cs)?;
+                (cs, self.default_collation_of(cs))
+            }
+            (Some(cs), Some(co)) => {
+                let (cs, co) = (Charset::by_name(cs)?, Collation::by_name(co)?);
+                if co.charset != cs {
+                    return Err(sql_err!(CollationCharsetMismatch, co.name, cs.name()));
+                }
+                (cs, co)
+            }
+        };
+        self.set_names(charset, collation);
+        self.refresh();
+        for id in [Live::CharacterSetClient, Live::CharacterSetConnection, Live::CharacterSetResults] {
+            self.tracked(id.into());
+        }
+        Ok(())
+    }
+
+    /// SET CHARACTER SET: client and results as given, the connection as the database.
+    fn character_set(&mut self, charset: Option<&str>) -> Result<()> {
+        let charset = match charset {
+            Some(name) => Charset::by_name(name)?,
+            None => self.server.collation().charset,
+        };
+        let database = self.state.vars[Live::CollationDatabase].as_str();
+        let connection = Collation::by_name(database).unwrap_or_else(|_| CollationId::DEFAULT.get());
+        self.set_names(charset, connection);
+        self.state.vars.set(Live::CharacterSetConnection, VarValue::text(connection.charset.name()));
+        self.refresh();
+        for id in [Live::CharacterSetClient, Live::CharacterSetConnection, Live::CharacterSetResults] {
+            self.tracked(id.into());
+        }
+        Ok(())
+    }
+
+    /// Notes the new value for the client's session tracking, when it asked for this variable.
+    fn tracked(&mut self, id: VarId) {
+        if self.capabilities & cap::SESSION_TRACK == 0 {
+            return;
+        }
+        let list = self.state.vars[Live::SessionTrackSystemVariables].as_str();
+        let name = id.def().name;
+        let wanted = |n: &str| n.trim() == "*" || n.trim().eq_ignore_ascii_case(name);
+        if !list.split(',').any(wanted) {
+            return;
+        }
+        let value = variables::session_value(&self.state, id).display(&id.def().kind).unwrap_or_default();
+        reply::put_variable_change(&mut self.track, name.as_bytes(), value.as_bytes());
+    }
+
+    /// A warning of level Note, unless `sql_notes` is off.
+    pub(crate) fn note(&mut self, error: &SqlError) {
+        if self.state.vars[Live::SqlNotes].as_bool() {
+            let note = Warning { level: gannet_types::Level::Note, code: error.code(), message: error.message().into() };
+            self.warnings.push(note);
+        }
+    }
+
+    /// The value of a variable as SQL sees it.
+    pub(crate) fn variable(&self, id: Live) -> Value {
+        to_sql(&variables::session_value(&self.state, id.into()))
+    }
+}

@@ -1,0 +1,213 @@
+//! What functions and the executor see of a session.
+
+use super::UserVariables;
+use crate::accounts::Account;
+use crate::registry::Entry;
+use crate::server::Shared;
+use crate::vars::{Live, SessionVars};
+use gannet_catalog::CatalogSnapshot;
+use gannet_functions::SessionInfo;
+use gannet_runtime::{Unpark, Wait, now_ns, park};
+use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
+use gannet_wire::handshake;
+use std::sync::Arc;
+
+/// Identity, variables, counters; separate from the transaction so that both can be borrowed at once.
+pub(crate) struct State {
+    pub(crate) server: Arc<Shared>,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) account: Arc<Account>,
+    /// `USER()`.
+    pub(crate) user: String,
+    /// `CURRENT_USER()`.
+    pub(crate) current_user: String,
+    pub(crate) database: Option<Arc<str>>,
+    pub(crate) snapshot: Arc<CatalogSnapshot>,
+    pub(crate) vars: SessionVars,
+    pub(crate) user_vars: UserVariables,
+    /// `SET timestamp`, microseconds.
+    pub(crate) fixed_time_us: Option<i64>,
+    pub(crate) last_insert_id: u64,
+    /// `SET insert_id`, for the next INSERT.
+    pub(crate) next_insert_id: u64,
+    pub(crate) found_rows: u64,
+    /// `ROW_COUNT()` of the statement before.
+    pub(crate) row_count: i64,
+    pub(crate) warning_count: u64,
+    pub(crate) error_count: u64,
+    pub(crate) statement_id: u64,
+    /// Locks of GET_LOCK, with how often each is held.
+    pub(crate) user_locks: Vec<(String, u32)>,
+    /// Connection attributes of the login.
+    pub(crate) attributes: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl State {
+    pub(crate) fn new(
+        server: Arc<Shared>,
+        entry: Arc<Entry>,
+        account: Arc<Account>,
+        vars: SessionVars,
+        hello: &handshake::Login,
+    ) -> Self {
+        let host = entry.who().host;
+        let host = match host.rsplit_once(':') {
+            Some((h, port)) if port.bytes().all(|b| b.is_ascii_digit()) => h.trim_matches(['[', ']']).to_string(),
+            _ => host,
+        };
+        Self {
+            user: format!("{}@{host}", String::from_utf8_lossy(&hello.user)),
+            current_user: account.name(),
+            database: None,
+            snapshot: server.catalog.snapshot(),
+            vars,
+            user_vars: UserVariables::new(),
+            fixed_time_us: None,
+            last_insert_id: 0,
+            next_insert_id: 0,
+            found_rows: 0,
+            row_count: -1,
+            warning_count: 0,
+            error_count: 0,
+            statement_id: 0,
+            user_locks: Vec::new(),
+            attributes: hello.attributes.clone(),
+            account,
+            entry,
+            server,
+        }
+    }
+
+    /// Takes the newest dictionary: one load when nothing changed.
+    #[inline]
+    pub(crate) fn renew_snapshot(&mut self) {
+        if self.snapshot.version() != self.server.catalog.version() {
+            self.snapshot = self.server.catalog.snapshot();
+        }
+    }
+
+    /// Start of a statement, microseconds since 1970.
+    pub(crate) fn statement_time(&self) -> i64 {
+        self.fixed_time_us.unwrap_or_else(|| gannet_runtime::unix_micros() as i64)
+    }
+
+    /// The default database, or error 1046.
+    pub(crate) fn require_database(&self) -> Result<&Arc<str>> {
+        self.database.as_ref().ok_or_else(|| sql_err!(NoDb))
+    }
+
+    /// Locks of GET_LOCK go with the session.
+    pub(crate) fn release_locks(&mut self) {
+        for (name, _) in std::mem::take(&mut self.user_locks) {
+            self.server.user_locks.release(&name, self.entry.id);
+        }
+    }
+}
+
+impl SessionInfo for State {
+    fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+    fn connection_id(&self) -> u64 {
+        self.entry.id
+    }
+    fn user(&self) -> &str {
+        &self.user
+    }
+    fn current_user(&self) -> &str {
+        &self.current_user
+    }
+    fn version(&self) -> &str {
+        &self.server.facts.version
+    }
+    fn last_insert_id(&self) -> u64 {
+        self.last_insert_id
+    }
+    fn set_last_insert_id(&mut self, value: u64) {
+        self.last_insert_id = value;
+    }
+    fn found_rows(&self) -> u64 {
+        self.found_rows
+    }
+    fn row_count(&self) -> i64 {
+        self.row_count
+    }
+    fn random(&mut self) -> u64 {
+        gannet_runtime::random_u64()
+    }
+
+    fn sleep(&mut self, seconds: f64) -> bool {
+        let ns = (seconds.clamp(0.0, 1e9) * 1e9) as u64;
+        let deadline = now_ns().saturating_add(ns);
+        loop {
+            match park(Wait::UserSleep, Some(deadline)) {
+                Unpark::Woken => {}
+                Unpark::TimedOut => return false,
+                Unpark::Interrupted => return true,
+            }
+        }
+    }
+
+    fn server_function(&mut self, name: &'static str, args: &[Value]) -> Result<Value> {
+        crate::user_locks::call(self, name, args)
+    }
+}
+
+impl gannet_exec::Session for State {
+    fn user_variable(&self, name: &str) -> Value {
+        match self.user_vars.get(name) {
+            Some(v) => v.clone(),
+            None => self.user_vars.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null),
+        }
+    }
+
+    fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
+        /// Variables of a session, and bytes of one value: a session's memory is bounded.
+        const MAX_VARIABLES: usize = 100_000;
+        if self.user_vars.len() >= MAX_VARIABLES && !self.user_vars.contains_key(name) {
+            return Err(sql_err!(OutOfResources));
+        }
+        self.user_vars.insert(name.to_lowercase(), value);
+        Ok(())
+    }
+
+    fn system_variable(&mut self, global: bool, name: &str) -> Result<Value> {
+        super::variables::value(self, global, name)
+    }
+
+    fn virtual_rows(
+        &mut self,
+        table: u32,
+        equals: &[(u32, Value)],
+        emit: &mut dyn FnMut(&[Value]) -> Result<()>,
+    ) -> Result<()> {
+        crate::virt::rows(self, table, equals, emit)
+    }
+}
+
+/// Text of the server's own: utf8mb4 in its default collation, or utf8mb3 where MySQL's dictionary has it.
+pub(crate) fn text(s: &str) -> Value {
+    Value::Str(s.into(), CollationId(33))
+}
+
+/// The value of a system variable as SQL sees it.
+pub(crate) fn to_sql(value: &crate::vars::VarValue) -> Value {
+    use crate::vars::VarValue;
+    match value {
+        VarValue::Null => Value::Null,
+        VarValue::Int(n) => Value::Int(*n),
+        VarValue::UInt(n) => Value::UInt(*n),
+        VarValue::Double(d) => Value::Double(*d),
+        VarValue::Text(s) => Value::Str(s.as_bytes().into(), CollationId(33)),
+    }
+}
+
+/// A variable that code refers to, as text.
+pub(crate) fn text_of(vars: &SessionVars, id: Live) -> &str {
+    vars[id].as_str()
+}
+
+/// Error 1235 with a name.
+pub(crate) fn unsupported<T>(what: impl std::fmt::Display) -> Result<T> {
+    Err(SqlError::unsupported(what))
+}

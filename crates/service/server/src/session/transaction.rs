@@ -1,0 +1,330 @@
+//! Transactions of a session: autocommit, BEGIN, savepoints, characteristics.
+//!
+//! ```text
+//!              BEGIN                     COMMIT, ROLLBACK, implicit commit, deadlock
+//!   none ─────────────────▶ explicit ─────────────────────────────────────────────▶ none
+//!     │ statement, autocommit=1: begun and ended with it
+//!     └ statement, autocommit=0 ─▶ implicit ──────────────────(as above)───────────▶ none
+//! ```
+//!
+//! The engine's transaction begins with the first statement that needs one, so that BEGIN costs nothing.
+
+use super::Session;
+use crate::vars::{Live, SessionVars};
+use gannet_engine::{Isolation, Savepoint, TxnOptions};
+use gannet_exec::error::from_engine;
+use gannet_parser::ast;
+use gannet_telemetry::{Counter, count};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use std::time::Duration;
+
+/// The state machine's state.
+#[derive(Debug, Default)]
+pub(crate) struct Transaction {
+    /// `@@autocommit`.
+    pub(crate) autocommit: bool,
+    /// BEGIN was given.
+    explicit: bool,
+    /// The engine's transaction is active and lives longer than a statement.
+    started: bool,
+    /// It may not write.
+    pub(crate) read_only: bool,
+    /// Level of the open transaction.
+    isolation: Isolation,
+    /// SET TRANSACTION: for the next one only.
+    next_isolation: Option<Isolation>,
+    next_read_only: Option<bool>,
+    savepoints: Vec<(String, Savepoint)>,
+}
+
+/// Savepoints of a transaction: a bound on memory that nobody meets by honest work.
+const MAX_SAVEPOINTS: usize = 100_000;
+
+impl Transaction {
+    /// In a transaction that outlives the statement.
+    pub(crate) fn is_open(&self) -> bool {
+        self.explicit || self.started
+    }
+
+    /// The next statement is a transaction by itself.
+    pub(crate) fn is_autocommit(&self) -> bool {
+        self.autocommit && !self.explicit
+    }
+
+    /// Plain reads of the next statement have to lock: SERIALIZABLE inside a transaction.
+    pub(crate) fn reads_lock(&self, vars: &SessionVars) -> bool {
+        !self.is_autocommit() && self.level(vars) == Isolation::Serializable
+    }
+
+    fn level(&self, vars: &SessionVars) -> Isolation {
+        match self.is_open() {
+            true => self.isolation,
+            false => self.next_isolation.unwrap_or_else(|| session_isolation(vars)),
+        }
+    }
+
+    fn ended(&mut self) {
+        self.explicit = false;
+        self.started = false;
+        self.read_only = false;
+        self.savepoints.clear();
+    }
+}
+
+/// `@@transaction_isolation`.
+fn session_isolation(vars: &SessionVars) -> Isolation {
+    match vars[Live::TransactionIsolation].as_str() {
+        "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "SERIALIZABLE" => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    }
+}
+
+/// The level's name in `@@transaction_isolation`.
+pub(crate) fn isolation_name(level: ast::Isolation) -> &'static str {
+    match level {
+        ast::Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+        ast::Isolation::ReadCommitted => "READ-COMMITTED",
+        ast::Isolation::RepeatableRead => "REPEATABLE-READ",
+        ast::Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
+fn engine_isolation(level: ast::Isolation) -> Isolation {
+    match level {
+        ast::Isolation::ReadUncommitted => Isolation::ReadUncommitted,
+        ast::Isolation::ReadCommitted => Isolation::ReadCommitted,
+        ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
+        ast::Isolation::Serializable => Isolation::Serializable,
+    }
+}
+
+impl Session {
+    /// A fresh session's engine transaction is begun by making it: put it to rest.
+    pub(crate) fn idle_transaction(&mut self) {
+        if self.txn.is_active() {
+            // Nothing was written: cannot fail in a way that matters.
+            let _ = self.txn.rollback();
+        }
+    }
+
+    fn txn_options(&mut self, autocommit: bool) -> TxnOptions {
+        let vars = &self.state.vars;
+        let t = &mut self.transaction;
+        if !t.explicit {
+            t.isolation = t.next_isolation.take().unwrap_or_else(|| session_isolation(vars));
+            t.read_only = t.next_read_only.take().unwrap_or_else(|| vars[Live::TransactionReadOnly].as_bool());
+        }
+        self.settings.unlock_unmatched = t.isolation <= Isolation::ReadCommitted;
+        TxnOptions {
+            isolation: t.isolation,
+            read_only: t.read_only,
+            autocommit,
+            owner_thread_id: self.entry.id,
+            lock_wait_timeout: Duration::from_secs(vars[Live::InnodbLockWaitTimeout].as_u64()),
+        }
+    }
+
+    /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
+    #[inline]
+    pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
+        if !self.txn.is_active() {
+            let autocommit = self.transaction.is_autocommit();
+            let options = self.txn_options(autocommit);
+            self.txn.begin(options).map_err(from_engine)?;
+            self.transaction.started = !autocommit;
+        }
+        Ok(self.txn.begin_statement())
+    }
+
+    /// The statement ended; gives its outcome, or the commit's error.
+    #[inline]
+    pub(crate) fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
+        match outcome {
+            Ok(value) => {
+                if self.transaction.is_autocommit() && !self.transaction.started {
+                    self.txn.commit().map_err(from_engine)?;
+                    self.transaction.read_only = false;
+                } else {
+                    self.txn.end_statement().map_err(from_engine)?;
+                }
+                Ok(value)
+            }
+            Err(error) => {
+                self.fail_statement(mark, &error);
+                Err(error)
+            }
+        }
+    }
+
+    #[cold]
+    fn fail_statement(&mut self, mark: Savepoint, error: &SqlError) {
+        // What is undone here is undone whatever else wants this session to stop.
+        let _mask = gannet_runtime::mask_interrupts();
+        if !self.txn.is_active() {
+            // Victim of a deadlock: the engine has rolled the transaction back.
+            self.transaction.ended();
+            return;
+        }
+        let whole = error.code() == ErrorCode::LockWaitTimeout
+            && self.server.globals.get(Live::InnodbRollbackOnTimeout).as_bool();
+        let undone = if whole || !self.transaction.started {
+            self.transaction.ended();
+            self.txn.rollback()
+        } else {
+            self.txn.rollback_to(mark).and_then(|()| self.txn.end_statement())
+        };
+        if let Err(e) = undone {
+            self.server.log.error(format_args!("connection {}: rollback of a statement failed: {e}", self.entry.id));
+        }
+    }
+
+    /// BEGIN, START TRANSACTION.
+    pub(crate) fn begin(&mut self, begin: &ast::Begin) -> Result<()> {
+        count(Counter::ComBegin);
+        self.commit_implicitly()?;
+        let options = self.txn_options(false);
+        self.transaction.explicit = true;
+        self.transaction.read_only = begin.read_only.unwrap_or(options.read_only);
+        if begin.consistent_snapshot {
+            let options = TxnOptions { read_only: self.transaction.read_only, ..options };
+            self.txn.begin(options).map_err(from_engine)?;
+            self.txn.consistent_snapshot();
+            self.transaction.started = true;
+        }
+        Ok(())
+    }
+
+    /// COMMIT.
+    pub(crate) fn commit(&mut self, completion: ast::Completion) -> Result<()> {
+        count(Counter::ComCommit);
+        let read_only = self.transaction.read_only;
+        self.finish(true)?;
+        self.complete(completion, read_only);
+        Ok(())
+    }
+
+    /// ROLLBACK.
+    pub(crate) fn rollback(&mut self, completion: ast::Completion) -> Result<()> {
+        count(Counter::ComRollback);
+        let read_only = self.transaction.read_only;
+        self.finish(false)?;
+        self.complete(completion, read_only);
+        Ok(())
+    }
+
+    fn finish(&mut self, commit: bool) -> Result<()> {
+        let active = self.txn.is_active();
+        self.transaction.ended();
+        if !active {
+            return Ok(());
+        }
+        let _mask = (!commit).then(gannet_runtime::mask_interrupts);
+        if commit { self.txn.commit().map(drop) } else { self.txn.rollback() }.map_err(from_engine)
+    }
+
+    /// AND CHAIN, RELEASE, `completion_type`.
+    fn complete(&mut self, completion: ast::Completion, read_only: bool) {
+        let default = self.state.vars[Live::CompletionType].as_str();
+        let chain = completion.chain.unwrap_or(default == "CHAIN" && completion.release != Some(true));
+        let release = completion.release.unwrap_or(default == "RELEASE" && !chain);
+        if chain {
+            // The new transaction has the characteristics of the one that ended; its level is still there.
+            self.transaction.explicit = true;
+            self.transaction.read_only = read_only;
+        }
+        self.closing |= release;
+    }
+
+    /// Before DDL and its kin: the open transaction is committed.
+    pub(crate) fn commit_implicitly(&mut self) -> Result<()> {
+        self.finish(true)
+    }
+
+    /// The session ends or starts anew: whatever is open is rolled back.
+    pub(crate) fn abandon_transaction(&mut self) {
+        if let Err(e) = self.finish(false) {
+            self.server.log.error(format_args!("connection {}: rollback failed: {e}", self.entry.id));
+        }
+    }
+
+    /// Error 1792 or 1290 when writing is not allowed now.
+    pub(crate) fn require_writable(&self) -> Result<()> {
+        let next = self.transaction.next_read_only.unwrap_or_else(|| self.state.vars[Live::TransactionReadOnly].as_bool());
+        let read_only = if self.transaction.is_open() { self.transaction.read_only } else { next };
+        if read_only {
+            return Err(sql_err!(CantExecuteInReadOnlyTransaction));
+        }
+        let globals = &self.server.globals;
+        if self.server.is_read_only() {
+            if globals.get(Live::SuperReadOnly).as_bool() {
+                return Err(sql_err!(OptionPreventsStatement, "--super-read-only"));
+            }
+            if !self.state.account.privileges.may_administer_connections() {
+                return Err(sql_err!(OptionPreventsStatement, "--read-only"));
+            }
+        }
+        Ok(())
+    }
+
+    /// SAVEPOINT.
+    pub(crate) fn savepoint(&mut self, name: &str) -> Result<()> {
+        count(Counter::ComSavepoint);
+        if self.transaction.is_autocommit() {
+            return Ok(());
+        }
+        let mark = self.begin_statement()?;
+        let t = &mut self.transaction;
+        t.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+        if t.savepoints.len() >= MAX_SAVEPOINTS {
+            return Err(sql_err!(OutOfResources));
+        }
+        t.savepoints.push((name.to_string(), mark));
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        let found = self.transaction.savepoints.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| sql_err!(SpDoesNotExist, "SAVEPOINT", name))
+    }
+
+    /// ROLLBACK TO SAVEPOINT.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        count(Counter::ComRollbackToSavepoint);
+        let at = self.find_savepoint(name)?;
+        let mark = self.transaction.savepoints[at].1;
+        self.transaction.savepoints.truncate(at + 1);
+        let _mask = gannet_runtime::mask_interrupts();
+        self.txn.rollback_to(mark).map_err(from_engine)
+    }
+
+    /// RELEASE SAVEPOINT.
+    pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<()> {
+        count(Counter::ComReleaseSavepoint);
+        let at = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// SET TRANSACTION without a scope: for the next transaction only.
+    pub(crate) fn set_next_transaction(&mut self, isolation: Option<ast::Isolation>, read_only: Option<bool>) -> Result<()> {
+        if self.transaction.is_open() {
+            return Err(sql_err!(CantChangeTxCharacteristics));
+        }
+        if let Some(level) = isolation {
+            self.transaction.next_isolation = Some(engine_isolation(level));
+        }
+        self.transaction.next_read_only = read_only.or(self.transaction.next_read_only);
+        Ok(())
+    }
+
+    /// `SET autocommit`: turning it on commits what is open.
+    pub(crate) fn set_autocommit(&mut self, on: bool) -> Result<()> {
+        if on && !self.transaction.autocommit {
+            self.commit_implicitly()?;
+        }
+        self.transaction.autocommit = on;
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! System variables in a session: reading them, and what follows from them.
+
+use super::Charsets;
+use super::state::{State, to_sql};
+use crate::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
+use gannet_exec::Settings;
+use gannet_types::charset::Charset;
+use gannet_types::{Collation, CollationId, Result, SqlMode, TimeZone, Value, sql_err};
+use gannet_wire::flags::cap;
+
+/// Memory that the sorts, hash tables and kept rows of one statement may hold.
+const STATEMENT_MEMORY: usize = 256 << 20;
+
+/// What statements take from the variables.
+pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
+    let v = &state.vars;
+    let n = |id: Live| v[id].as_u64();
+    Settings {
+        sql_mode: SqlMode::parse(v[Live::SqlMode].as_str()).unwrap_or(SqlMode::DEFAULT),
+        time_zone: time_zone(state, v[Live::TimeZone].as_str()),
+        now_us: 0,
+        div_precision_increment: n(Live::DivPrecisionIncrement) as u8,
+        group_concat_max_len: n(Live::GroupConcatMaxLen),
+        max_allowed_packet: n(Live::MaxAllowedPacket),
+        default_week_format: n(Live::DefaultWeekFormat) as u8,
+        auto_increment_increment: n(Live::AutoIncrementIncrement),
+        auto_increment_offset: n(Live::AutoIncrementOffset),
+        insert_id: 0,
+        memory_limit: STATEMENT_MEMORY,
+        cte_max_recursion_depth: n(Live::CteMaxRecursionDepth),
+        count_found_rows: capabilities & cap::FOUND_ROWS != 0,
+        unlock_unmatched: false,
+    }
+}
+
+fn time_zone(state: &State, name: &str) -> TimeZone {
+    if name.eq_ignore_ascii_case("SYSTEM") {
+        return state.server.facts.system_zone.clone();
+    }
+    TimeZone::parse(name).unwrap_or(TimeZone::UTC)
+}
+
+/// The character sets that the variables name. They were checked when they were set.
+pub(crate) fn charsets(v: &SessionVars) -> Charsets {
+    let charset = |id: Live| Charset::by_name(v[id].as_str()).unwrap_or(Charset::Utf8mb4);
+    let connection = Collation::by_name(v[Live::CollationConnection].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
+    let results = match &v[Live::CharacterSetResults] {
+        VarValue::Null => None,
+        _ => Some(charset(Live::CharacterSetResults)),
+    };
+    Charsets { client: charset(Live::CharacterSetClient), connection, results }
+}
+
+/// `@@name`, `@@global.name`.
+pub(crate) fn value(state: &State, global: bool, name: &str) -> Result<Value> {
+    let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+    let def = id.def();
+    match (global, def.scope) {
+        (true, Scope::Session) => Err(sql_err!(IncorrectGlobalLocalVar, def.name, "SESSION")),
+        (true, _) => Ok(to_sql(&global_value(state, id))),
+        (false, Scope::Global) => Ok(to_sql(&global_value(state, id))),
+        (false, _) => Ok(session_sql_value(state, id)),
+    }
+}
+
+fn session_sql_value(state: &State, id: VarId) -> Value {
+    to_sql(&session_value(state, id))
+}
+
+/// The value in the session, computed for those that are not stored.
+pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
+    if id.def().scope == Scope::Global {
+        return global_value(state, id);
+    }
+    if id.is(Live::Timestamp) {
+        return VarValue::Double(state.statement_time() as f64 / 1e6);
+    }
+    let n = match () {
+        () if id.is(Live::LastInsertId) || id.is(Live::Identity) => state.last_insert_id,
+        () if id.is(Live::InsertId) => state.next_insert_id,
+        () if id.is(Live::PseudoThreadId) => state.entry.id,
+        () if id.is(Live::WarningCount) => state.warning_count,
+        () if id.is(Live::ErrorCount) => state.error_count,
+        () if id.is(Live::StatementId) => state.statement_id,
+        () => return state.vars.get(id).clone(),
+    };
+    VarValue::uint(n)
+}
+
+/// The global value.
+pub(crate) fn global_value(state: &State, id: VarId) -> VarValue {
+    state.server.globals.get(id)
+}
+
+/// Rows of SHOW VARIABLES and of the tables behind it: name and value.
+pub(crate) fn rows(state: &State, global: bool) -> Vec<(&'static str, Option<String>)> {
+    let mut rows = Vec::with_capacity(vars::all().len());
+    for id in vars::sorted() {
+        let def = id.def();
+        if global && def.scope == Scope::Session {
+            continue;
+        }
+        let value = if global { global_value(state, *id) } else { session_value(state, *id) };
+        rows.push((def.name, value.display(&def.kind)));
+    }
+    rows
+}
+
+/// True when SELECT shows the variable as a number.
+pub(crate) fn is_numeric(kind: &Kind) -> bool {
+    matches!(kind, Kind::Bool | Kind::Int { .. } | Kind::Double { .. })
+}
