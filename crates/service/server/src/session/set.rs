@@ -47,9 +47,6 @@ impl Session {
             _ if def.scope == Scope::Global => return Err(sql_err!(GlobalVariable, def.name)),
             _ => {}
         }
-        if self.transaction.is_open() && *scope != VarScope::Global && id.is(Live::SqlLogBin) {
-            return Err(sql_err!(StoredFunctionPreventsSwitchSqlLogBin));
-        }
         Ok(())
     }
 
@@ -197,7 +194,6 @@ impl Session {
     }
 
     fn set_session(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
-        let was_default = value.is_none();
         if self.set_computed(id, &value)? {
             return Ok(());
         }
@@ -206,11 +202,8 @@ impl Session {
         if id.is(Live::Autocommit) {
             self.set_autocommit(value.as_bool())?;
         }
-        if id.is(Live::MaxAllowedPacket) && !was_default {
-            return Err(sql_err!(VariableIsReadonly, "SESSION", "max_allowed_packet", "GLOBAL"));
-        }
-        if (id.is(Live::TransactionIsolation) || id.is(Live::TransactionReadOnly)) && self.transaction.is_open() {
-            // MySQL lets the session's value change; it holds from the next transaction on.
+        if id.is(Live::MaxAllowedPacket) || id.is(Live::NetBufferLength) {
+            return Err(sql_err!(VariableIsReadonly, "SESSION", id.def().name, "SET GLOBAL"));
         }
         self.state.vars.set(id, value.clone());
         self.couple(id, value.as_str());

@@ -641,6 +641,7 @@ errors! {
     3159 "HY000" SecureTransportRequired "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
     3161 "HY000" DisabledStorageEngine "Storage engine {} is disabled (Table creation is disallowed).";
     3162 "HY000" UserDoesNotExist "Authorization ID {} does not exist.";
+    3163 "HY000" UserAlreadyExists "Authorization ID {} already exists.";
     3165 "42000" JsonPathNotArrayCell "A path expression is not a path to a cell in an array.";
     3168 "HY000" ServerIsntAvailable "Server isn't available";
     3169 "HY000" SessionWasKilled "Session was killed";

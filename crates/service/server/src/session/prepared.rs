@@ -1,0 +1,536 @@
+//! Prepared statements: of the protocol (COM_STMT_...) and of SQL (PREPARE).
+
+use super::Session;
+use super::command::{Done, Io};
+use super::query::{CachedPlan, lex_mode, parse_error};
+use super::sink::describe;
+use super::statement::{count_statement, is_planned};
+use crate::registry::Activity;
+use crate::vars::Live;
+use gannet_exec::Session as _;
+use gannet_parser::ast::{self, Statement};
+use gannet_parser::digest::{self, LiteralToken, Scan};
+use gannet_plan::plan::{Param, ResultColumn};
+use gannet_plan::{Plan, PlanKey};
+use gannet_runtime::{now_ns, unix_micros};
+use gannet_telemetry::{Counter, DigestHandle, add, count, sub};
+use gannet_types::{CollationId, Date, DateTime, Decimal, Result, SqlError, SqlType, Time, TypeId, Value, sql_err};
+use gannet_wire::codec::Malformed;
+use gannet_wire::command::{self, Execute, ParamType};
+use gannet_wire::flags::ty;
+use gannet_wire::frame::Writer;
+use gannet_wire::reply;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A session's prepared statements.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    by_id: HashMap<u32, Statement_>,
+    by_name: HashMap<String, Statement_>,
+    next: u32,
+    /// Server-wide count that [`Drop`] gives back.
+    counted: Option<Arc<crate::server::Shared>>,
+}
+
+/// One prepared statement.
+pub(crate) struct Statement_ {
+    text: Arc<[u8]>,
+    /// For statements that are not planned, and for planning anew.
+    statement: Arc<Statement>,
+    params: u16,
+    shape: u128,
+    literals: Box<[LiteralToken]>,
+    /// It may not be shared with other sessions.
+    private: bool,
+    digest: DigestHandle,
+    database: Option<Arc<str>>,
+    types: Vec<ParamType>,
+    /// Parameters that came in pieces.
+    long: Vec<Option<Vec<u8>>>,
+    plan: Option<Arc<CachedPlan>>,
+    /// Values of the plan's parameters; reused.
+    values: Vec<Value>,
+}
+
+/// Bytes that COM_STMT_SEND_LONG_DATA may pile up beyond `max_allowed_packet`.
+const LONG_DATA_SLACK: usize = 1024;
+
+impl Prepared {
+    pub(crate) fn clear(&mut self) {
+        let n = self.by_id.len() + self.by_name.len();
+        self.give_back(n);
+        self.by_id.clear();
+        self.by_name.clear();
+    }
+
+    fn give_back(&self, n: usize) {
+        if let Some(server) = &self.counted {
+            server.prepared.fetch_sub(n as u64, Ordering::Relaxed);
+            sub(Counter::PreparedStmtCount, n as u64);
+        }
+    }
+}
+
+impl Session {
+    /// Parses and plans a statement that is to be prepared.
+    fn make_prepared(&mut self, sql: &[u8]) -> Result<Statement_> {
+        let server = self.server.clone();
+        let limit = server.globals.get(Live::MaxPreparedStmtCount).as_u64();
+        if server.prepared.load(Ordering::Relaxed) >= limit {
+            return Err(sql_err!(MaxPreparedStmtCountReached, limit));
+        }
+        let text: Arc<[u8]> = self.to_utf8(sql).into();
+        let mode = lex_mode(self.settings.sql_mode);
+        let mut scan = Scan::new(server.scan_secret);
+        let shared = digest::scan(&text, mode, &mut scan);
+        let parsed = if shared {
+            gannet_parser::parse_parameterised(&text, mode)
+        } else {
+            gannet_parser::parse(&text, mode)
+        };
+        let parsed = parsed.map_err(parse_error)?;
+        refuse_nested(&parsed.statement)?;
+        let params = u16::try_from(parsed.params).map_err(|_| sql_err!(PsManyParam))?;
+        Ok(Statement_ {
+            digest: self.digest_handle(&text),
+            statement: Arc::new(parsed.statement),
+            params,
+            shape: scan.shape,
+            literals: if shared { scan.literals.into() } else { Box::new([]) },
+            private: !shared,
+            database: self.state.database.clone(),
+            types: Vec::new(),
+            long: Vec::new(),
+            plan: None,
+            values: Vec::new(),
+            text,
+        })
+    }
+
+    fn keep_count(&mut self) {
+        self.server.prepared.fetch_add(1, Ordering::Relaxed);
+        add(Counter::PreparedStmtCount, 1);
+        self.statements.counted.get_or_insert_with(|| self.server.clone());
+    }
+
+    /// COM_STMT_PREPARE.
+    pub(crate) fn prepare(&mut self, sql: &[u8], io: &mut Io<'_>) {
+        count(Counter::ComStmtPrepare);
+        self.entry.begin(Activity::Prepare, unix_micros(), sql);
+        self.warnings.clear();
+        match self.prepare_and_reply(sql, io) {
+            Ok(()) => {}
+            Err(e) => self.fail(io, e),
+        }
+    }
+
+    fn prepare_and_reply(&mut self, sql: &[u8], io: &mut Io<'_>) -> Result<()> {
+        let mut made = self.make_prepared(sql)?;
+        self.state.renew_snapshot();
+        let mut markers: Vec<SqlType> = Vec::new();
+        let mut columns: Vec<ResultColumn> = Vec::new();
+        if is_planned(&made.statement) {
+            let entry = self.plan_prepared(&mut made, &[], 0)?;
+            markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
+            for p in &entry.plan.params {
+                if let Param::Marker { index, ty } = p
+                    && let Some(slot) = markers.get_mut(*index as usize)
+                {
+                    *slot = ty.clone();
+                }
+            }
+            columns = entry.plan.columns.to_vec();
+        } else if let Statement::Show(_) | Statement::Explain(_) | Statement::Describe { .. } = &*made.statement {
+            columns = self.columns_of(&made.statement)?;
+        }
+        markers.resize(made.params.into(), SqlType::varchar(255, CollationId::DEFAULT));
+        self.statements.next = self.statements.next.wrapping_add(1).max(1);
+        let id = self.statements.next;
+        let warnings = self.warnings.total().min(u64::from(u16::MAX)) as u16;
+        let (caps, status, charsets) = (self.capabilities, self.status_flags(), self.charsets);
+        let mut w = Writer::new(io.conn.out(), io.sequence);
+        reply::prepared(&mut w, caps, id, columns.len() as u16, made.params, warnings);
+        for ty in &markers {
+            let marker = super::sink::plain_column("?", ty.clone());
+            reply::column(&mut w, &describe(&marker, &charsets));
+        }
+        if !markers.is_empty() {
+            reply::end_of_columns(&mut w, caps, status);
+        }
+        for c in &columns {
+            reply::column(&mut w, &describe(c, &charsets));
+        }
+        if !columns.is_empty() {
+            reply::end_of_columns(&mut w, caps, status);
+        }
+        self.keep_count();
+        self.statements.by_id.insert(id, made);
+        Ok(())
+    }
+
+    /// The plan for the given parameter types: the one at hand when nothing changed, else from the cache, else made anew.
+    fn plan_prepared(&mut self, s: &mut Statement_, markers: &[SqlType], types_hash: u64) -> Result<Arc<CachedPlan>> {
+        let key = self.prepared_key(s, types_hash);
+        if let Some(plan) = s.plan.as_ref().filter(|p| p.key == key) {
+            return Ok(plan.clone());
+        }
+        if s.plan.is_some() {
+            count(Counter::ComStmtReprepare);
+        }
+        let found = if s.private { None } else { self.find_prepared_plan(&key, &s.text, &s.literals) };
+        let entry = match found {
+            Some(entry) => entry,
+            None => {
+                let own = std::mem::replace(&mut self.state.database, s.database.clone());
+                let made = self.make_plan(&s.statement, markers);
+                self.state.database = own;
+                let plan = made?;
+                if s.private {
+                    self.enter_private_plan(plan, key, &s.text, &s.statement)
+                } else {
+                    self.enter_plan(plan, key, &s.text, &s.literals, &s.statement)
+                }
+            }
+        };
+        s.plan = Some(entry.clone());
+        Ok(entry)
+    }
+
+    fn prepared_key(&self, s: &Statement_, types_hash: u64) -> PlanKey {
+        let same = match (&s.database, &self.state.database) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        let key = self.plan_key(s.shape, types_hash);
+        if same {
+            return key;
+        }
+        PlanKey { database: self.state.snapshot.schema_id(s.database.as_deref()).0, ..key }
+    }
+
+    /// COM_STMT_EXECUTE.
+    pub(crate) fn execute_prepared(&mut self, execute: Execute<'_>, io: &mut Io<'_>) {
+        count(Counter::ComStmtExecute);
+        count(Counter::Questions);
+        let started = now_ns();
+        // Out of the map while it runs: the session is free for everything else.
+        let Some(mut s) = self.statements.by_id.remove(&execute.statement) else {
+            let name = execute.statement.to_string();
+            return self.fail(io, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
+        };
+        self.entry.begin(Activity::Execute, unix_micros(), &s.text);
+        self.warnings.clear();
+        self.state.statement_id += 1;
+        io.binary = true;
+        let outcome = self.execute_statement(&mut s, &execute, io);
+        s.long.clear();
+        let outcome = self.finish_statement(started, Some(&s.digest), outcome);
+        self.statements.by_id.insert(execute.statement, s);
+        self.answer(io, outcome);
+    }
+
+    fn execute_statement(&mut self, s: &mut Statement_, execute: &Execute<'_>, io: &mut Io<'_>) -> Result<Done> {
+        let n = usize::from(s.params);
+        let collation = self.literal_collation();
+        let client = self.charsets.client;
+        let mut bound = std::mem::take(&mut s.values);
+        bound.clear();
+        bound.resize(n, Value::Null);
+        let (types, long) = (&mut s.types, &s.long);
+        let decoded: std::result::Result<(), Refused> = execute.params(
+            self.capabilities,
+            n,
+            types,
+            |i| long.get(i).is_some_and(Option::is_some),
+            |i, p| {
+                bound[i] = param_value(p, collation, client).map_err(Refused::Sql)?;
+                Ok(())
+            },
+        );
+        match decoded {
+            Ok(()) => {}
+            Err(Refused::Malformed) => return Err(sql_err!(WrongArguments, "mysqld_stmt_execute")),
+            Err(Refused::Sql(e)) => return Err(e),
+        }
+        for (i, data) in s.long.iter().enumerate() {
+            if let (Some(data), Some(slot)) = (data, bound.get_mut(i)) {
+                let binary = s.types.get(i).is_some_and(|t| is_blob(t.ty));
+                *slot = Value::Str(data[..].into(), if binary { CollationId::BINARY } else { collation });
+            }
+        }
+        self.state.renew_snapshot();
+        if !is_planned(&s.statement) {
+            count_statement(&s.statement);
+            if s.params > 0 {
+                return Err(sql_err!(UnsupportedPs));
+            }
+            let statement = s.statement.clone();
+            return self.run_statement(&statement, io);
+        }
+        let types_hash = types_hash(&s.types);
+        let fresh = s.plan.as_ref().is_none_or(|p| p.key != self.prepared_key(s, types_hash));
+        let markers: Vec<SqlType> = if fresh { s.types.iter().map(|t| sql_type(*t, collation)).collect() } else { Vec::new() };
+        let entry = self.plan_prepared(s, &markers, types_hash)?;
+        count(Counter::PlanCacheHits);
+        if let Some(c) = entry.digest.counter {
+            count(c);
+        }
+        // The common case: the plan's parameters are the markers, in order.
+        let straight = entry.plan.params.len() == n
+            && entry.plan.params.iter().enumerate().all(|(i, p)| matches!(p, Param::Marker { index, .. } if *index as usize == i));
+        let outcome = if straight {
+            self.run_entry(&entry, &bound, io)
+        } else {
+            let values = self.arrange(&entry.plan, s, &bound)?;
+            self.run_entry(&entry, &values, io)
+        };
+        s.values = bound;
+        outcome
+    }
+
+    /// The values of the plan's parameters: markers and literals of the text.
+    fn arrange(&self, plan: &Plan, s: &Statement_, bound: &[Value]) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(plan.params.len());
+        for p in &plan.params {
+            values.push(match p {
+                Param::Marker { index, .. } => bound.get(*index as usize).cloned().unwrap_or(Value::Null),
+                Param::Literal { ordinal, .. } => {
+                    let token = s.literals.get(*ordinal as usize);
+                    let token = token.ok_or_else(|| SqlError::internal("a plan's literal is not in the text"))?;
+                    self.literal(token, &s.text)?
+                }
+            });
+        }
+        Ok(values)
+    }
+
+    /// COM_STMT_CLOSE.
+    pub(crate) fn close_prepared(&mut self, id: u32) {
+        count(Counter::ComStmtClose);
+        if self.statements.by_id.remove(&id).is_some() {
+            self.statements.give_back(1);
+        }
+    }
+
+    /// COM_STMT_SEND_LONG_DATA: errors are kept silent until the execution, as the protocol has no reply here.
+    pub(crate) fn long_data(&mut self, id: u32, parameter: u16, data: &[u8]) {
+        count(Counter::ComStmtSendLongData);
+        let limit = self.max_packet() + LONG_DATA_SLACK;
+        let Some(s) = self.statements.by_id.get_mut(&id) else { return };
+        let i = usize::from(parameter);
+        if parameter >= s.params {
+            return;
+        }
+        if s.long.len() <= i {
+            s.long.resize(i + 1, None);
+        }
+        let held: usize = s.long.iter().flatten().map(Vec::len).sum();
+        let slot = s.long[i].get_or_insert_default();
+        if held + data.len() <= limit {
+            slot.extend_from_slice(data);
+        }
+    }
+
+    /// COM_STMT_RESET.
+    pub(crate) fn reset_prepared(&mut self, id: u32) -> Result<Done> {
+        count(Counter::ComStmtReset);
+        let s = self.statements.by_id.get_mut(&id);
+        let s = s.ok_or_else(|| sql_err!(UnknownStmtHandler, id, "mysqld_stmt_reset"))?;
+        s.long.clear();
+        Ok(Done::default())
+    }
+
+    // ---- PREPARE, EXECUTE, DEALLOCATE ----
+
+    /// PREPARE.
+    pub(crate) fn prepare_named(&mut self, name: &str, source: &ast::PrepareSource) -> Result<Done> {
+        count(Counter::ComPrepareSql);
+        let sql = match source {
+            ast::PrepareSource::Text(text) => text.to_vec(),
+            ast::PrepareSource::Variable(v) => match self.state.user_variable(v) {
+                // MySQL takes NULL for the text 'NULL'.
+                Value::Null => b"NULL".to_vec(),
+                value => {
+                    let mut text = Vec::new();
+                    value.write_text(&mut text);
+                    text
+                }
+            },
+        };
+        let key = name.to_lowercase();
+        // An old statement of this name goes first, even when the new one is wrong.
+        if self.statements.by_name.remove(&key).is_some() {
+            self.statements.give_back(1);
+        }
+        let mut made = self.make_prepared(&sql)?;
+        self.state.renew_snapshot();
+        if is_planned(&made.statement) {
+            self.plan_prepared(&mut made, &[], 0)?;
+        }
+        self.keep_count();
+        self.statements.by_name.insert(key, made);
+        Ok(Done::default())
+    }
+
+    /// EXECUTE.
+    pub(crate) fn execute_named(&mut self, name: &str, using: &[ast::Ident], io: &mut Io<'_>) -> Result<Done> {
+        count(Counter::ComExecuteSql);
+        let key = name.to_lowercase();
+        let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
+        let mut s = self.statements.by_name.remove(&key).ok_or_else(unknown)?;
+        let outcome = self.execute_by_name(&mut s, using, io);
+        self.statements.by_name.insert(key, s);
+        outcome
+    }
+
+    fn execute_by_name(&mut self, s: &mut Statement_, using: &[ast::Ident], io: &mut Io<'_>) -> Result<Done> {
+        if using.len() != usize::from(s.params) {
+            return Err(sql_err!(WrongArguments, "EXECUTE"));
+        }
+        let bound: Vec<Value> = using.iter().map(|v| self.state.user_variable(v)).collect();
+        self.state.renew_snapshot();
+        count_statement(&s.statement);
+        if !is_planned(&s.statement) {
+            let statement = s.statement.clone();
+            return self.run_statement(&statement, io);
+        }
+        let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
+        let entry = self.plan_prepared(s, &markers, hash_of(&markers))?;
+        let values = self.arrange(&entry.plan, s, &bound)?;
+        self.run_entry(&entry, &values, io)
+    }
+
+    /// DEALLOCATE PREPARE.
+    pub(crate) fn deallocate(&mut self, name: &str) -> Result<Done> {
+        count(Counter::ComDeallocSql);
+        if self.statements.by_name.remove(&name.to_lowercase()).is_none() {
+            return Err(sql_err!(UnknownStmtHandler, name, "DEALLOCATE PREPARE"));
+        }
+        self.statements.give_back(1);
+        Ok(Done::default())
+    }
+}
+
+/// Statements about prepared statements cannot be prepared (1295).
+fn refuse_nested(statement: &Statement) -> Result<()> {
+    match statement {
+        Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) => Err(sql_err!(UnsupportedPs)),
+        _ => Ok(()),
+    }
+}
+
+/// Why parameters were refused.
+enum Refused {
+    Malformed,
+    Sql(SqlError),
+}
+
+impl From<Malformed> for Refused {
+    fn from(_: Malformed) -> Self {
+        Refused::Malformed
+    }
+}
+
+fn is_blob(t: u8) -> bool {
+    matches!(t, ty::TINY_BLOB | ty::MEDIUM_BLOB | ty::LONG_BLOB | ty::BLOB)
+}
+
+/// A parameter of the protocol as a value.
+fn param_value(p: command::Param<'_>, collation: CollationId, client: gannet_types::charset::Charset) -> Result<Value> {
+    use gannet_types::charset::Charset;
+    let wrong = || sql_err!(WrongArguments, "mysqld_stmt_execute");
+    Ok(match p {
+        command::Param::Null => Value::Null,
+        command::Param::Int(n) => Value::Int(n),
+        command::Param::UInt(n) => Value::UInt(n),
+        command::Param::Float(x) => Value::Float(x),
+        command::Param::Double(x) => Value::Double(x),
+        command::Param::Decimal(text) => Value::Decimal(Decimal::parse(text).value),
+        command::Param::Bytes(b) => Value::Str(b.into(), CollationId::BINARY),
+        command::Param::Text(b) => match client {
+            Charset::Latin1 => Value::Str(client.convert(b, Charset::Utf8mb4).bytes.as_ref().into(), collation),
+            _ => Value::Str(b.into(), collation),
+        },
+        command::Param::DateTime(d) => {
+            let (y, mo, day) = (u32::from(d.year), u32::from(d.month), u32::from(d.day));
+            if y > 9999 || mo > 12 || day > 31 || d.hour > 23 || d.minute > 59 || d.second > 59 || d.micros > 999_999 {
+                return Err(wrong());
+            }
+            if d.date_only {
+                Value::Date(Date::new(y, mo, day))
+            } else {
+                let fsp = if d.micros == 0 { 0 } else { 6 };
+                Value::DateTime(DateTime::new(y, mo, day, d.hour.into(), d.minute.into(), d.second.into(), d.micros), fsp)
+            }
+        }
+        command::Param::Time(t) => {
+            let us = t.total_micros().ok_or_else(wrong)?;
+            Value::Time(Time::from_micros(us).clamp().0, if t.micros == 0 { 0 } else { 6 })
+        }
+    })
+}
+
+/// The SQL type of a parameter's type.
+fn sql_type(t: ParamType, collation: CollationId) -> SqlType {
+    let int = |id| if t.unsigned { SqlType::new(id).unsigned() } else { SqlType::new(id) };
+    match t.ty {
+        ty::TINY | ty::SHORT | ty::LONG | ty::INT24 | ty::LONGLONG | ty::YEAR => int(TypeId::BigInt),
+        ty::FLOAT => SqlType::new(TypeId::Float),
+        ty::DOUBLE => SqlType::DOUBLE,
+        ty::DECIMAL | ty::NEWDECIMAL => SqlType::decimal(65, 30),
+        ty::DATE | ty::NEWDATE => SqlType::new(TypeId::Date),
+        ty::DATETIME | ty::TIMESTAMP => SqlType::temporal(TypeId::DateTime, 6),
+        ty::TIME => SqlType::temporal(TypeId::Time, 6),
+        ty::NULL => SqlType::NULL,
+        t if is_blob(t) || t == ty::BIT || t == ty::GEOMETRY => SqlType::new(TypeId::LongBlob),
+        _ => SqlType::new(TypeId::LongText).with_collation(collation),
+    }
+}
+
+/// The type of a user variable's value.
+fn type_of(v: &Value) -> SqlType {
+    match v {
+        Value::Null => SqlType::NULL,
+        Value::Int(_) => SqlType::BIGINT,
+        Value::UInt(_) => SqlType::bigint_unsigned(),
+        Value::Decimal(_) => SqlType::decimal(65, 30),
+        Value::Float(_) | Value::Double(_) => SqlType::DOUBLE,
+        Value::Str(_, c) if c.is_binary() => SqlType::new(TypeId::LongBlob),
+        Value::Str(_, c) => SqlType::new(TypeId::LongText).with_collation(*c),
+        Value::Date(_) => SqlType::new(TypeId::Date),
+        Value::Time(..) => SqlType::temporal(TypeId::Time, 6),
+        Value::DateTime(..) | Value::Timestamp(..) => SqlType::temporal(TypeId::DateTime, 6),
+        _ => SqlType::new(TypeId::LongText).with_collation(CollationId::DEFAULT),
+    }
+}
+
+/// Numbers the classes that plans distinguish; never 0, which is 'not known'.
+fn types_hash(types: &[ParamType]) -> u64 {
+    types.iter().fold(1, |h: u64, t| (h ^ (u64::from(class(*t)) + 1)).wrapping_mul(0x100_0000_01B3).rotate_left(5))
+}
+
+fn class(t: ParamType) -> u8 {
+    match t.ty {
+        ty::TINY | ty::SHORT | ty::LONG | ty::INT24 | ty::LONGLONG | ty::YEAR => 1 + u8::from(t.unsigned),
+        ty::FLOAT => 3,
+        ty::DOUBLE => 4,
+        ty::DECIMAL | ty::NEWDECIMAL => 5,
+        ty::DATE | ty::NEWDATE => 6,
+        ty::DATETIME | ty::TIMESTAMP => 7,
+        ty::TIME => 8,
+        ty::NULL => 9,
+        t if is_blob(t) || t == ty::BIT || t == ty::GEOMETRY => 10,
+        _ => 11,
+    }
+}
+
+fn hash_of(types: &[SqlType]) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut h = DefaultHasher::new();
+    types.hash(&mut h);
+    // Apart from the protocol's hashes.
+    h.finish() | 1 << 63
+}

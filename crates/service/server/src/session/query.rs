@@ -1,0 +1,642 @@
+//! SQL text: shape, plan cache, execution, statistics.
+//!
+//! The road of a cached statement: one lexer pass gives its shape and literals; the worker's own cache gives the plan;
+//! the literals become the plan's parameters; the executor runs it into the connection's buffer. Nothing is allocated
+//! but what the literals need, and nothing is written that another worker reads.
+
+use super::Session;
+use super::command::{Done, Io};
+use super::sink::{HeaderCache, RowsSink, WireSink};
+use super::statement::{count_statement, counter, is_planned};
+use crate::accounts::Privilege;
+use crate::registry::Activity;
+use crate::vars::Live;
+use gannet_exec::{Affected, Cx, Outcome, ResultSink};
+use gannet_parser::ast::{self, Statement};
+use gannet_parser::digest::{self, LiteralToken, Scan};
+use gannet_parser::{ErrorKind, LexMode, ParseError, Tok};
+use gannet_plan::options::{Passes, PlanOptions};
+use gannet_plan::physical::Op;
+use gannet_plan::plan::{Intent, LiteralClass, Param};
+use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
+use gannet_runtime::{Interrupt, now_ns, unix_micros};
+use gannet_telemetry::{Counter, Digest, DigestHandle, Execution, count};
+use gannet_types::charset::Charset;
+use gannet_types::{CollationId, Decimal, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, Value, sql_err};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// What a cached plan carries besides the plan.
+#[derive(Debug)]
+pub(crate) struct Cached {
+    pub(crate) digest: Handle,
+    pub(crate) header: HeaderCache,
+    /// Literals whose text must be the same: ordinal and text.
+    pins: Box<[(u32, Box<[u8]>)]>,
+    /// Literals of the text; a text with another number of them is another statement.
+    literals: u32,
+    pub(crate) counter: Option<Counter>,
+}
+
+/// A digest's handle that can be printed.
+#[derive(Clone)]
+pub(crate) struct Handle(pub(crate) DigestHandle);
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DigestHandle")
+    }
+}
+
+/// The shared cache's entries.
+pub(crate) type CachedPlan = Entry<Cached>;
+
+thread_local! {
+    /// This worker's cache, and its scanner's buffers.
+    static FRONT: RefCell<FrontCache<Cached>> = RefCell::new(FrontCache::new(512));
+    static SCAN: RefCell<Option<Scan>> = const { RefCell::new(None) };
+}
+
+/// The bits of `sql_mode` which the lexer needs.
+pub(crate) fn lex_mode(mode: SqlMode) -> LexMode {
+    LexMode {
+        ansi_quotes: mode.contains(SqlMode::ANSI_QUOTES),
+        pipes_as_concat: mode.contains(SqlMode::PIPES_AS_CONCAT),
+        no_backslash_escapes: mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
+        ignore_space: mode.contains(SqlMode::IGNORE_SPACE),
+        high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
+    }
+}
+
+/// A parser's error as the client sees it.
+pub(crate) fn parse_error(e: ParseError) -> SqlError {
+    match e.kind {
+        ErrorKind::Syntax => SqlError::with_message(ErrorCode::Parse, e.to_string()),
+        ErrorKind::Empty => sql_err!(EmptyQuery),
+        ErrorKind::TooDeep => SqlError::with_message(ErrorCode::StackOverrunNeedMore, e.to_string()),
+        ErrorKind::InvalidUtf8 => sql_err!(InvalidCharacterString, "utf8mb4", e.near),
+        ErrorKind::TooLongIdent => sql_err!(TooLongIdent, e.near),
+        ErrorKind::TooManyParams => sql_err!(PsManyParam),
+        _ => SqlError::with_message(ErrorCode::Parse, e.to_string()),
+    }
+}
+
+/// Moves the scanner's buffers out of the worker's storage while they are used: a statement may park.
+fn with_scan<R>(secret: u64, f: impl FnOnce(&mut Scan) -> R) -> R {
+    let mut scan = SCAN.with(|s| s.borrow_mut().take()).unwrap_or_else(|| Scan::new(secret));
+    let result = f(&mut scan);
+    SCAN.with(|s| *s.borrow_mut() = Some(scan));
+    result
+}
+
+/// Figures of one execution for the statistics.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Figures {
+    pub(crate) sent: u64,
+    pub(crate) examined: u64,
+    pub(crate) affected: u64,
+    pub(crate) no_index: bool,
+}
+
+impl Session {
+    /// COM_QUERY.
+    pub(crate) fn query(&mut self, sql: &[u8], io: &mut Io<'_>) {
+        let text = self.to_utf8(sql);
+        let mut rest: &[u8] = &text;
+        self.entry.begin(Activity::Query, unix_micros(), rest);
+        loop {
+            let mut consumed = rest.len();
+            let outcome = self.one_statement(rest, &mut consumed, io);
+            let failed = outcome.is_err();
+            rest = &rest[consumed.min(rest.len())..];
+            self.answer(io, outcome);
+            if failed || rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The statement's text in the server's character set.
+    pub(crate) fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
+        match self.charsets.client {
+            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => Cow::Borrowed(sql),
+            other => match other.convert(sql, Charset::Utf8mb4).bytes {
+                Cow::Borrowed(_) => Cow::Borrowed(sql),
+                Cow::Owned(bytes) => Cow::Owned(bytes),
+            },
+        }
+    }
+
+    /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there is one.
+    fn one_statement(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
+        let started = now_ns();
+        count(Counter::Questions);
+        self.state.statement_id += 1;
+        let mode = lex_mode(self.settings.sql_mode);
+        let secret = self.server.scan_secret;
+        let cached = with_scan(secret, |scan| {
+            if !digest::scan(text, mode, scan) || scan.params > 0 {
+                return None;
+            }
+            self.state.renew_snapshot();
+            let key = self.plan_key(scan.shape, 0);
+            let found = self.find_plan(&key, scan, text);
+            if found.is_some() {
+                count(Counter::PlanCacheHits);
+            }
+            Some(found.map(|entry| {
+                let params = self.literal_params(&entry.plan, &scan.literals, text);
+                (entry, params)
+            }))
+        });
+        match cached {
+            Some(Some((entry, params))) => {
+                self.extra_status = 0;
+                self.warnings.clear();
+                let outcome = params.and_then(|p| self.run_cached(&entry, &p, io));
+                self.finish_statement(started, Some(&entry.digest.digest.0), outcome)
+            }
+            scanned => self.parse_and_run(text, consumed, scanned.is_some(), started, io),
+        }
+    }
+
+    /// The road of a statement that is not in the cache.
+    #[cold]
+    fn parse_and_run(
+        &mut self,
+        text: &[u8],
+        consumed: &mut usize,
+        single: bool,
+        started: u64,
+        io: &mut Io<'_>,
+    ) -> Result<Done> {
+        let mode = lex_mode(self.settings.sql_mode);
+        let parsed = match single {
+            true => gannet_parser::parse_parameterised(text, mode),
+            false if self.multi_statements => gannet_parser::parse_one(text, mode),
+            false => gannet_parser::parse(text, mode),
+        };
+        let parsed = match parsed {
+            Ok(parsed) if parsed.params > 0 => {
+                let error = SqlError::with_message(
+                    ErrorCode::Parse,
+                    "You have an error in your SQL syntax; a parameter marker is allowed in prepared statements only",
+                );
+                return self.refuse_text(text, started, error);
+            }
+            Ok(parsed) => parsed,
+            Err(e) => return self.refuse_text(text, started, parse_error(e)),
+        };
+        *consumed = parsed.consumed;
+        let more = parsed.consumed < text.len();
+        self.extra_status = if more { gannet_wire::flags::status::MORE_RESULTS } else { 0 };
+        let statement_text = &text[..parsed.consumed.min(text.len())];
+        count_statement(&parsed.statement);
+        if !keeps_diagnostics(&parsed.statement) {
+            self.warnings.clear();
+        }
+        if single && is_planned(&parsed.statement) {
+            count(Counter::PlanCacheMisses);
+            return match self.plan_text(&parsed.statement, text) {
+                Ok((entry, params)) => {
+                    let outcome = self.run_entry(&entry, &params, io);
+                    self.finish_statement(started, Some(&entry.digest.digest.0), outcome)
+                }
+                Err(error) => self.refuse_text(text, started, error),
+            };
+        }
+        let handle = self.digest_handle(statement_text);
+        let outcome = self.run_any(&parsed.statement, io);
+        self.finish_statement(started, Some(&handle), outcome)
+    }
+
+    /// A statement that never ran: it counts in the statistics all the same.
+    fn refuse_text(&mut self, text: &[u8], started: u64, error: SqlError) -> Result<Done> {
+        self.warnings.clear();
+        let handle = self.digest_handle(text);
+        self.finish_statement(started, Some(&handle), Err(error))
+    }
+
+    /// Plans and runs, or runs, a parsed statement, without the cache.
+    pub(crate) fn run_any(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+        if !is_planned(statement) {
+            self.state.renew_snapshot();
+            return self.run_statement(statement, io);
+        }
+        self.state.renew_snapshot();
+        let plan = self.make_plan(statement, &[])?;
+        self.run_plan(&plan, None, &[], io)
+    }
+
+    /// Statistics, diagnostics and functions about the statement that ended.
+    fn finish_statement(&mut self, started: u64, handle: Option<&DigestHandle>, outcome: Result<Done>) -> Result<Done> {
+        let outcome = outcome.map_err(|e| self.final_error(e));
+        if let Err(e) = &outcome {
+            self.warnings.push(e.to_warning(Level::Error));
+        }
+        self.state.warning_count = self.warnings.total();
+        self.state.error_count = self.warnings.errors();
+        self.state.row_count = match &outcome {
+            Ok(done) if done.rows => -1,
+            Ok(done) => i64::try_from(done.affected).unwrap_or(i64::MAX),
+            Err(_) => -1,
+        };
+        let figures = std::mem::take(&mut self.figures);
+        let latency = now_ns().saturating_sub(started);
+        if let Some(handle) = handle {
+            handle.record(&Execution {
+                latency_ns: latency,
+                error: outcome.is_err(),
+                warnings: self.warnings.total(),
+                rows_sent: figures.sent,
+                rows_examined: figures.examined,
+                rows_affected: figures.affected,
+                no_index: figures.no_index,
+                end_unix_us: unix_micros(),
+            });
+        }
+        let slow = self.state.vars[Live::LongQueryTime].clone();
+        if let crate::vars::VarValue::Double(seconds) = slow
+            && latency as f64 > seconds * 1e9
+        {
+            count(Counter::SlowQueries);
+        }
+        outcome
+    }
+
+    /// An interruption becomes the error that fits its reason.
+    fn final_error(&mut self, error: SqlError) -> SqlError {
+        if error.code() != ErrorCode::QueryInterrupted {
+            return error;
+        }
+        match self.entry.context.pending() {
+            Some(Interrupt::Shutdown) => sql_err!(ServerShutdown),
+            Some(Interrupt::Query) if self.server.timers.expired(self.entry.id) => sql_err!(QueryTimeout),
+            _ => error,
+        }
+    }
+
+    // ---- the plan cache ----
+
+    /// What a plan for a statement of this session depends on.
+    pub(crate) fn plan_key(&self, shape: u128, parameter_types: u64) -> PlanKey {
+        let locking = if self.transaction.reads_lock(&self.state.vars) { 0x5EA1_15AB_1E00_0001 } else { 0 };
+        PlanKey {
+            shape,
+            database: self.state.database_id(),
+            catalog_version: self.state.snapshot.version(),
+            mode: self.mode_key ^ locking,
+            collation: self.literal_collation().0,
+            parameter_types,
+        }
+    }
+
+    /// Collation of literals. Texts are UTF-8 in here, so a connection in another character set uses the default.
+    pub(crate) fn literal_collation(&self) -> CollationId {
+        let c = self.charsets.connection;
+        match c.charset() {
+            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => c,
+            Charset::Latin1 => CollationId::DEFAULT,
+        }
+    }
+
+    fn find_plan(&self, key: &PlanKey, scan: &Scan, text: &[u8]) -> Option<Local<Cached>> {
+        let fits = |e: &CachedPlan| fits(e, &scan.literals, text);
+        FRONT.with(|front| front.borrow_mut().get(&self.server.plans, key, fits))
+    }
+
+    /// The plan for `key`, from the caches, for a statement whose literals are fixed.
+    pub(crate) fn find_prepared_plan(&self, key: &PlanKey, text: &[u8], literals: &[LiteralToken]) -> Option<Arc<CachedPlan>> {
+        self.server.plans.get(key, |e| fits(e, literals, text))
+    }
+
+    /// Makes the plan of a text that was not found, and puts it into the caches.
+    fn plan_text(&mut self, statement: &Statement, text: &[u8]) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
+        let secret = self.server.scan_secret;
+        let mode = lex_mode(self.settings.sql_mode);
+        let plan = self.make_plan(statement, &[])?;
+        with_scan(secret, |scan| {
+            digest::scan(text, mode, scan);
+            let key = self.plan_key(scan.shape, 0);
+            let entry = self.enter_plan(plan, key, text, &scan.literals, statement);
+            let params = self.literal_params(&entry.plan, &scan.literals, text)?;
+            Ok((entry, params))
+        })
+    }
+
+    /// Puts a plan into the shared cache, unless it is good for this execution only.
+    pub(crate) fn enter_plan(
+        &self,
+        plan: Plan,
+        key: PlanKey,
+        text: &[u8],
+        literals: &[LiteralToken],
+        statement: &Statement,
+    ) -> Arc<CachedPlan> {
+        let lifted = |i: u32| plan.params.iter().any(|p| matches!(p, Param::Literal { ordinal, .. } if *ordinal == i));
+        let pins = literals.iter().enumerate().filter(|(i, _)| !lifted(*i as u32));
+        let pins = pins.map(|(i, l)| (i as u32, l.raw(text).into())).collect();
+        let cached = Cached {
+            digest: Handle(self.digest_handle(text)),
+            header: HeaderCache::default(),
+            pins,
+            literals: literals.len() as u32,
+            counter: counter(statement),
+        };
+        if plan.uses.uncacheable || has_adjacent_strings(text, literals) {
+            return Arc::new(Entry::alone(key, plan, cached));
+        }
+        self.server.plans.insert(key, plan, cached)
+    }
+
+    /// The statistics' handle of a text.
+    pub(crate) fn digest_handle(&self, text: &[u8]) -> DigestHandle {
+        let digest = digest::digest(text, lex_mode(self.settings.sql_mode));
+        let schema = self.state.database.as_deref().unwrap_or_default();
+        let sample = || String::from_utf8_lossy(&text[..text.len().min(1024)]).into_owned();
+        self.server.stats.handle(Digest(digest.hash), schema, || digest.text.clone(), sample)
+    }
+
+    /// Binds and optimizes.
+    pub(crate) fn make_plan(&mut self, statement: &Statement, markers: &[SqlType]) -> Result<Plan> {
+        let options = PlanOptions {
+            sql_mode: self.settings.sql_mode,
+            database: self.state.database.as_deref(),
+            collation: self.literal_collation(),
+            markers,
+            passes: Passes::ALL,
+            div_precision_increment: self.settings.div_precision_increment,
+            time_zone: &self.settings.time_zone,
+            serializable: self.transaction.reads_lock(&self.state.vars),
+            estimator: None,
+            max_depth: PlanOptions::new(None).max_depth,
+        };
+        gannet_plan::plan(statement, &self.state.snapshot, &options)
+    }
+
+    /// The values of the plan's parameters that are literals of the text.
+    pub(crate) fn literal_params(&self, plan: &Plan, literals: &[LiteralToken], text: &[u8]) -> Result<Vec<Value>> {
+        let collation = self.literal_collation();
+        let no_escapes = self.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
+        let value = |p: &Param| match p {
+            Param::Literal { ordinal, .. } => match literals.get(*ordinal as usize) {
+                Some(token) => token_value(token, text, collation, no_escapes),
+                None => Err(SqlError::internal("a plan's literal is not in the text")),
+            },
+            Param::Marker { .. } => Err(SqlError::internal("a parameter without a value")),
+        };
+        plan.params.iter().map(value).collect()
+    }
+
+    // ---- execution ----
+
+    #[inline]
+    fn run_cached(&mut self, entry: &Local<Cached>, params: &[Value], io: &mut Io<'_>) -> Result<Done> {
+        if let Some(c) = entry.digest.counter {
+            count(c);
+        }
+        self.run_plan(&entry.plan, Some(&entry.digest.header), params, io)
+    }
+
+    /// Runs a cached plan.
+    pub(crate) fn run_entry(&mut self, entry: &CachedPlan, params: &[Value], io: &mut Io<'_>) -> Result<Done> {
+        self.run_plan(&entry.plan, Some(&entry.digest.header), params, io)
+    }
+
+    /// Runs a plan and sends its rows.
+    pub(crate) fn run_plan(
+        &mut self,
+        plan: &Plan,
+        header: Option<&HeaderCache>,
+        params: &[Value],
+        io: &mut Io<'_>,
+    ) -> Result<Done> {
+        let target = self.target(io);
+        let mut formats = std::mem::take(&mut self.formats);
+        let left = self.select_limit(plan);
+        let mut sink = WireSink { target, formats: &mut formats, header, left, began: false, sent: 0 };
+        let outcome = self.execute(plan, params, &mut sink);
+        let sent = sink.sent;
+        self.formats = formats;
+        self.done(outcome?, sent)
+    }
+
+    /// Runs a query of the server's own and keeps its rows.
+    pub(crate) fn run_kept(&mut self, plan: &Plan, params: &[Value]) -> Result<RowsSink> {
+        let mut sink = RowsSink::default();
+        self.execute(plan, params, &mut sink)?;
+        Ok(sink)
+    }
+
+    fn done(&mut self, outcome: Outcome, sent: u64) -> Result<Done> {
+        match outcome {
+            Outcome::Rows { .. } => {
+                if !self.counted_rows {
+                    self.state.found_rows = sent;
+                }
+                Ok(Done::ROWS)
+            }
+            Outcome::Affected(Affected { rows, last_insert_id, info }) => {
+                self.figures.affected = rows;
+                if last_insert_id != 0 {
+                    self.state.last_insert_id = last_insert_id;
+                }
+                let insert_id = match last_insert_id {
+                    0 if self.state.insert_id_given => self.state.last_insert_id,
+                    n => n,
+                };
+                Ok(Done { rows: false, affected: rows, insert_id, info })
+            }
+        }
+    }
+
+    /// `sql_select_limit` holds for queries without LIMIT.
+    fn select_limit(&self, plan: &Plan) -> u64 {
+        let limit = self.state.vars[Live::SqlSelectLimit].as_u64();
+        match &plan.kind {
+            PlanKind::Query(root) if limit != u64::MAX && !matches!(root.op, Op::Limit { .. }) => limit,
+            PlanKind::PointSelect(_) => limit,
+            _ => u64::MAX,
+        }
+    }
+
+    /// Privileges, locks, transaction, executor.
+    fn execute(&mut self, plan: &Plan, params: &[Value], sink: &mut dyn ResultSink) -> Result<Outcome> {
+        if !self.state.account_may_all {
+            self.check_plan_privileges(plan)?;
+        }
+        let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
+        if writes {
+            self.require_writable()?;
+            self.refuse_virtual_targets(plan)?;
+        }
+        let mark = self.begin_statement()?;
+        let locked = self.lock_tables(plan);
+        let limit = if writes { 0 } else { self.state.vars[Live::MaxExecutionTime].as_u64() };
+        let _timer = (limit > 0).then(|| self.server.timers.start(self.entry.id, self.entry.context.clone(), limit));
+        self.settings.now_us = self.state.statement_time();
+        self.settings.insert_id = std::mem::take(&mut self.state.next_insert_id);
+        self.state.insert_id_given = false;
+        self.counted_rows = false;
+        let outcome = locked.and_then(|()| {
+            let mut cx =
+                Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.warnings, params);
+            let outcome = gannet_exec::run(&mut cx, &mut self.buffers, sink);
+            self.figures.examined = cx.counts.examined;
+            self.figures.sent = cx.counts.sent;
+            let found = cx.found_rows;
+            if let Some(n) = found {
+                self.state.found_rows = n;
+                self.counted_rows = true;
+            }
+            outcome
+        });
+        self.end_statement(mark, outcome)
+    }
+
+    fn refuse_virtual_targets(&self, plan: &Plan) -> Result<()> {
+        let target = |t: &&gannet_plan::plan::PlanTable| !matches!(t.intent, Intent::Read | Intent::LockingRead);
+        for t in plan.tables.iter().filter(target) {
+            if t.table.source != gannet_catalog::RowSource::Engine {
+                let a = &self.state.account;
+                return Err(sql_err!(DbaccessDenied, a.user, a.host, t.table.schema));
+            }
+        }
+        Ok(())
+    }
+
+    /// Error 1142 for the first table that the account may not use in the plan's way.
+    #[cold]
+    fn check_plan_privileges(&self, plan: &Plan) -> Result<()> {
+        let a = &self.state.account;
+        for t in &plan.tables {
+            if &*t.table.schema == "information_schema" {
+                continue;
+            }
+            let need: &[(Privilege, &str)] = match t.intent {
+                Intent::Read | Intent::LockingRead => &[(Privilege::Select, "SELECT")],
+                Intent::Insert => &[(Privilege::Insert, "INSERT")],
+                Intent::Replace => &[(Privilege::Insert, "INSERT"), (Privilege::Delete, "DELETE")],
+                Intent::Update => &[(Privilege::Update, "UPDATE"), (Privilege::Select, "SELECT")],
+                Intent::Delete => &[(Privilege::Delete, "DELETE")],
+            };
+            if let Some((_, word)) = need.iter().find(|(p, _)| !a.privileges.has(*p)) {
+                return Err(sql_err!(TableaccessDenied, word, a.user, a.host, t.table.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of an expression, by a query without tables.
+    pub(crate) fn evaluate_by_query(&mut self, expr: &ast::Expr) -> Result<Value> {
+        let item = ast::SelectItem::Expr { expr: expr.clone(), alias: Some(ast::Ident::new("v")), text: ast::SourceText::default() };
+        let select = ast::Select {
+            options: ast::SelectOptions::default(),
+            hints: None,
+            items: vec![item],
+            from: Vec::new(),
+            filter: None,
+            group_by: Vec::new(),
+            rollup: false,
+            having: None,
+            windows: Vec::new(),
+            span: ast::Span::default(),
+        };
+        let query = ast::Query {
+            with: None,
+            body: ast::QueryBody::Select(Box::new(select)),
+            order_by: Vec::new(),
+            limit: None,
+            locking: Vec::new(),
+            into: None,
+            span: ast::Span::default(),
+        };
+        self.state.renew_snapshot();
+        let plan = self.make_plan(&Statement::Query(Box::new(query)), &[])?;
+        let kept = self.run_kept(&plan, &[])?;
+        Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
+    }
+}
+
+/// Statements that look at the diagnostics of the one before.
+fn keeps_diagnostics(statement: &Statement) -> bool {
+    match statement {
+        Statement::Show(s) => matches!(
+            s.kind,
+            ast::ShowKind::Warnings(_) | ast::ShowKind::Errors(_) | ast::ShowKind::CountWarnings | ast::ShowKind::CountErrors
+        ),
+        Statement::GetDiagnostics(_) => true,
+        _ => false,
+    }
+}
+
+/// The text's literals suit the plan: pinned ones are the same, the others are of the class it was made for.
+fn fits(e: &CachedPlan, literals: &[LiteralToken], text: &[u8]) -> bool {
+    literals.len() == e.digest.literals as usize
+        && e.digest.pins.iter().all(|(i, raw)| literals.get(*i as usize).is_some_and(|l| l.raw(text) == &**raw))
+        && e.plan.params.iter().all(|p| match p {
+            Param::Literal { ordinal, class, .. } => {
+                literals.get(*ordinal as usize).is_some_and(|l| class_of(l, text) == *class)
+            }
+            Param::Marker { .. } => true,
+        })
+}
+
+/// The planner's class of a literal token.
+fn class_of(token: &LiteralToken, text: &[u8]) -> LiteralClass {
+    let raw = token.raw(text);
+    match token.kind {
+        Tok::Int if raw.len() <= 18 => LiteralClass::Integer,
+        Tok::Int => match std::str::from_utf8(raw).map(str::parse::<u64>) {
+            Ok(Ok(n)) if i64::try_from(n).is_ok() => LiteralClass::Integer,
+            Ok(Ok(_)) => LiteralClass::Unsigned,
+            _ => decimal_class(raw),
+        },
+        Tok::Decimal => decimal_class(raw),
+        Tok::Float => LiteralClass::Float,
+        Tok::Str => LiteralClass::String,
+        _ => LiteralClass::Other,
+    }
+}
+
+fn decimal_class(raw: &[u8]) -> LiteralClass {
+    let text: Box<str> = String::from_utf8_lossy(raw).into();
+    gannet_plan::literal_class(&ast::LiteralValue::Decimal(text))
+}
+
+/// A lifted literal's value.
+fn token_value(token: &LiteralToken, text: &[u8], collation: CollationId, no_escapes: bool) -> Result<Value> {
+    let raw = token.raw(text);
+    let number = || std::str::from_utf8(raw).unwrap_or_default();
+    Ok(match token.kind {
+        Tok::Int => match number().parse::<i64>() {
+            Ok(n) => Value::Int(n),
+            Err(_) => match number().parse::<u64>() {
+                Ok(n) => Value::UInt(n),
+                Err(_) => Value::Decimal(Decimal::parse(raw).value),
+            },
+        },
+        Tok::Decimal => Value::Decimal(Decimal::parse(raw).value),
+        Tok::Float => return gannet_plan::literal_value(&ast::LiteralValue::Float(number().into()), collation),
+        Tok::Str => {
+            let bytes = gannet_parser::unquote_string(raw, no_escapes);
+            if !collation.charset().is_valid(&bytes) {
+                let value = ast::LiteralValue::String { bytes: bytes.as_ref().into(), charset: None };
+                return gannet_plan::literal_value(&value, collation);
+            }
+            Value::Str((&*bytes).into(), collation)
+        }
+        _ => return Err(SqlError::internal("a literal of this kind is never a parameter")),
+    })
+}
+
+/// `'a' 'b'` is one literal in the tree and two in the text: such statements are not cached.
+fn has_adjacent_strings(text: &[u8], literals: &[LiteralToken]) -> bool {
+    literals.windows(2).any(|w| {
+        let [a, b] = w else { return false };
+        let between = &text[a.end as usize..b.start as usize];
+        let string = |t: &LiteralToken| matches!(t.kind, Tok::Str | Tok::NStr);
+        string(a) && string(b) && !between.iter().any(|c| matches!(c, b',' | b'(' | b')' | b'=' | b'<' | b'>') || c.is_ascii_alphanumeric())
+    })
+}

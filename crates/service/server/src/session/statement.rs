@@ -1,0 +1,266 @@
+//! Statements that are not planned: transaction control, SET, USE, DDL, accounts, PREPARE, SHOW and others.
+
+use super::Session;
+use super::command::{Done, Io};
+use super::state::unsupported;
+use crate::accounts::Privilege;
+use crate::vars::Live;
+use gannet_exec::ddl::{self, DdlContext};
+use gannet_parser::ast::{self, Statement};
+use gannet_telemetry::{Counter, count};
+use gannet_types::{Collation, CollationId, Result, SqlError, Value, sql_err};
+
+/// Statements that go through the planner.
+pub(crate) fn is_planned(statement: &Statement) -> bool {
+    matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+}
+
+/// The `Com_...` counter of a statement.
+pub(crate) fn counter(statement: &Statement) -> Option<Counter> {
+    Some(match statement {
+        Statement::Query(_) => Counter::ComSelect,
+        Statement::Insert(i) => match (i.replace, matches!(i.source, ast::InsertSource::Query(_))) {
+            (false, false) => Counter::ComInsert,
+            (false, true) => Counter::ComInsertSelect,
+            (true, false) => Counter::ComReplace,
+            (true, true) => Counter::ComReplaceSelect,
+        },
+        Statement::Update(_) => Counter::ComUpdate,
+        Statement::Delete(_) => Counter::ComDelete,
+        Statement::CreateTable(_) => Counter::ComCreateTable,
+        Statement::AlterTable(_) => Counter::ComAlterTable,
+        Statement::DropTable { .. } => Counter::ComDropTable,
+        Statement::Truncate(_) => Counter::ComTruncate,
+        Statement::RenameTable(_) => Counter::ComRenameTable,
+        Statement::CreateIndex(_) => Counter::ComCreateIndex,
+        Statement::DropIndex(_) => Counter::ComDropIndex,
+        Statement::CreateDatabase { .. } => Counter::ComCreateDb,
+        Statement::AlterDatabase { .. } => Counter::ComAlterDb,
+        Statement::DropDatabase { .. } => Counter::ComDropDb,
+        Statement::Use(_) => Counter::ComChangeDb,
+        Statement::Do(_) => Counter::ComDo,
+        Statement::Explain(_) => Counter::ComExplainOther,
+        Statement::LockTables(_) => Counter::ComLockTables,
+        Statement::UnlockTables => Counter::ComUnlockTables,
+        _ => return None,
+    })
+}
+
+impl Session {
+    /// Runs a statement that is not planned.
+    pub(crate) fn run_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+        match statement {
+            Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
+            Statement::Commit(c) => self.commit(*c).map(|()| Done::default()),
+            Statement::Rollback(c) => self.rollback(*c).map(|()| Done::default()),
+            Statement::Savepoint(name) => self.savepoint(name).map(|()| Done::default()),
+            Statement::RollbackTo(name) => self.rollback_to(name).map(|()| Done::default()),
+            Statement::ReleaseSavepoint(name) => self.release_savepoint(name).map(|()| Done::default()),
+            Statement::Set(items) => self.set(items).map(|()| Done::default()),
+            Statement::Use(name) => self.use_database(name).map(|()| Done::default()),
+            Statement::Do(exprs) => {
+                for e in exprs {
+                    self.evaluate(e)?;
+                }
+                Ok(Done::default())
+            }
+            Statement::Show(show) => self.show(show, io),
+            Statement::Describe { table, column } => self.describe(table, column.as_ref(), io),
+            Statement::Explain(explain) => self.explain(explain, io),
+            Statement::Kill { query, id } => self.kill_statement(*query, id),
+            Statement::Prepare { name, source } => self.prepare_named(name, source),
+            Statement::Execute { name, using } => self.execute_named(name, using, io),
+            Statement::Deallocate(name) => self.deallocate(name),
+            Statement::User(s) => self.user_statement(s),
+            Statement::DropUser { if_exists, users } => self.drop_users(*if_exists, users),
+            Statement::RenameUser(pairs) => self.rename_users(pairs),
+            Statement::SetPassword(s) => self.set_password(s),
+            Statement::Grant(s) => self.grant(s),
+            Statement::Revoke(s) => self.revoke(s),
+            Statement::Flush(s) => self.flush(s),
+            Statement::Shutdown => {
+                let done = self.shutdown_server()?;
+                self.closing = true;
+                Ok(done)
+            }
+            Statement::UnlockTables => Ok(Done::default()),
+            Statement::TableMaintenance(m) => self.maintain(m, io),
+            Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
+            Statement::Empty => Err(sql_err!(EmptyQuery)),
+            s if ddl::is_ddl(s) => self.ddl(s),
+            other => unsupported(name_of(other)),
+        }
+    }
+
+    fn kill_statement(&mut self, query_only: bool, id: &ast::Expr) -> Result<Done> {
+        let id = match self.evaluate(id)? {
+            Value::Int(n) => u64::try_from(n).unwrap_or(0),
+            Value::UInt(n) => n,
+            Value::Str(s, _) => std::str::from_utf8(&s).ok().and_then(|s| s.trim().parse().ok()).unwrap_or(0),
+            _ => 0,
+        };
+        self.kill(id, query_only).map(|()| Done::default())
+    }
+
+    /// MariaDB's SET STATEMENT ... FOR: the variables hold for one statement.
+    fn set_statement(&mut self, items: &[ast::SetItem], statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+        for item in items {
+            let ast::SetItem::Variable { name, .. } = item else { return unsupported("SET STATEMENT of this form") };
+            let known = crate::vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+            if known.is(Live::Autocommit) {
+                return unsupported("SET STATEMENT autocommit");
+            }
+        }
+        let saved = self.state.vars.clone();
+        let outcome = self.set(items).and_then(|()| self.run_any(statement, io));
+        self.state.vars = saved;
+        self.refresh();
+        outcome
+    }
+
+    /// DDL: commits what is open, runs in a transaction of its own.
+    fn ddl(&mut self, statement: &Statement) -> Result<Done> {
+        self.check_ddl_privileges(statement)?;
+        self.commit_implicitly()?;
+        self.require_writable()?;
+        let temporary = match statement {
+            Statement::CreateTable(c) => c.temporary,
+            Statement::DropTable { temporary, .. } => *temporary,
+            _ => false,
+        };
+        if temporary {
+            return unsupported("temporary tables");
+        }
+        self.refuse_system_schemas(statement)?;
+        let locks = self.lock_for_ddl(statement)?;
+        let mark = self.begin_statement()?;
+        let _ = mark;
+        let server_collation = Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
+        let database = self.state.database.clone();
+        let mut cx = DdlContext {
+            database: database.as_deref(),
+            sql_mode: self.settings.sql_mode,
+            time_zone: &self.settings.time_zone,
+            server_collation,
+            now: (self.state.statement_time() / 1_000_000) as u64,
+            warnings: &mut self.warnings,
+        };
+        let outcome = ddl::run(statement, &self.server.catalog, &mut self.txn, &mut cx);
+        drop(locks);
+        self.idle_transaction();
+        self.commit_implicitly()?;
+        let (affected, snapshot) = outcome?;
+        self.state.snapshot = snapshot;
+        if let Statement::DropDatabase { name, .. } = statement
+            && self.state.database.as_deref().is_some_and(|d| gannet_catalog::names::eq_name(d, name))
+        {
+            self.state.database = None;
+            self.entry.set_database(None);
+            self.extra_status |= gannet_wire::flags::status::DB_DROPPED;
+        }
+        Ok(Done::affected(affected))
+    }
+
+    /// Nobody changes information_schema, performance_schema and their kin.
+    fn refuse_system_schemas(&self, statement: &Statement) -> Result<()> {
+        let database = self.state.database.as_deref().unwrap_or_default();
+        let names = ddl::locked_tables(statement);
+        let schemas = names.iter().map(|n| n.schema.as_ref().map_or(database, |s| s));
+        let named = match statement {
+            Statement::DropDatabase { name, .. } => Some(&*name.text),
+            Statement::AlterDatabase { name, .. } => Some(name.as_ref().map_or(database, |n| n)),
+            _ => None,
+        };
+        for schema in schemas.chain(named) {
+            let system = self.state.snapshot.schema(schema).is_some_and(|s| s.system);
+            if system {
+                let a = &self.state.account;
+                return Err(sql_err!(DbaccessDenied, a.user, a.host, schema));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ddl_privileges(&self, statement: &Statement) -> Result<()> {
+        let need: &[Privilege] = match statement {
+            Statement::CreateDatabase { .. } | Statement::CreateTable(_) => &[Privilege::Create],
+            Statement::DropDatabase { .. } | Statement::DropTable { .. } | Statement::Truncate(_) => &[Privilege::Drop],
+            Statement::AlterDatabase { .. } | Statement::AlterTable(_) => &[Privilege::Alter],
+            Statement::RenameTable(_) => &[Privilege::Alter, Privilege::Drop, Privilege::Create, Privilege::Insert],
+            Statement::CreateIndex(_) | Statement::DropIndex(_) => &[Privilege::Index],
+            _ => &[],
+        };
+        let a = &self.state.account;
+        let Some(missing) = need.iter().find(|p| !a.privileges.has(**p)) else { return Ok(()) };
+        match (ddl::locked_tables(statement).first(), statement) {
+            (Some(table), _) => {
+                let word = crate::accounts::privilege_name(*missing).to_ascii_uppercase();
+                Err(sql_err!(TableaccessDenied, word, a.user, a.host, table.name))
+            }
+            (None, Statement::CreateDatabase { name, .. } | Statement::DropDatabase { name, .. }) => {
+                Err(sql_err!(DbaccessDenied, a.user, a.host, name))
+            }
+            _ => Err(sql_err!(DbaccessDenied, a.user, a.host, self.state.database.as_deref().unwrap_or_default())),
+        }
+    }
+
+    /// Error 1142 for an account that may do nothing with a table.
+    pub(crate) fn require_any_privilege(&self, schema: &str, table: &str) -> Result<()> {
+        let a = &self.state.account;
+        let open = gannet_catalog::names::canonical_schema(schema) == "information_schema";
+        let some = [Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::Delete, Privilege::Create];
+        if open || some.iter().any(|p| a.privileges.has(*p)) {
+            return Ok(());
+        }
+        Err(sql_err!(TableaccessDenied, "SELECT", a.user, a.host, table))
+    }
+}
+
+/// What error 1235 calls a statement.
+fn name_of(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Load(_) => "LOAD DATA",
+        Statement::Call { .. } => "CALL",
+        Statement::Handler(_) => "HANDLER",
+        Statement::CreateView(_) => "CREATE VIEW",
+        Statement::DropView { .. } => "DROP VIEW",
+        Statement::CreateRoutine(_) => "CREATE PROCEDURE and CREATE FUNCTION",
+        Statement::AlterRoutine { .. } => "ALTER PROCEDURE and ALTER FUNCTION",
+        Statement::CreateLoadableFunction(_) => "CREATE FUNCTION ... SONAME",
+        Statement::CreateTrigger(_) => "CREATE TRIGGER",
+        Statement::CreateEvent(_) | Statement::AlterEvent(_) => "events",
+        Statement::DropProgram { .. } => "DROP of stored programs",
+        Statement::Compound(_) => "stored programs",
+        Statement::Storage(_) => "tablespaces, servers and resource groups",
+        Statement::Xa(_) => "XA",
+        Statement::LockTables(_) => "LOCK TABLES",
+        Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
+        Statement::Help(_) => "HELP",
+        Statement::ExecuteImmediate(_) => "EXECUTE IMMEDIATE",
+        Statement::KeyCache(_) => "key caches",
+        Statement::Reset(_) => "RESET",
+        Statement::Restart => "RESTART",
+        Statement::Binlog(_) => "BINLOG",
+        Statement::Clone(_) => "CLONE",
+        Statement::ImportTable(_) => "IMPORT TABLE",
+        Statement::Install(_) | Statement::Uninstall(_) => "INSTALL and UNINSTALL",
+        Statement::CreateRole { .. } | Statement::DropRole { .. } => "roles",
+        Statement::SetRole(_) | Statement::SetDefaultRole { .. } => "roles",
+        Statement::Replication(_) => "replication",
+        Statement::Signal(_) => "SIGNAL",
+        Statement::GetDiagnostics(_) => "GET DIAGNOSTICS",
+        _ => "this statement",
+    }
+}
+
+/// Refuses a statement by name, for callers outside.
+pub(crate) fn refuse(statement: &Statement) -> SqlError {
+    SqlError::unsupported(name_of(statement))
+}
+
+/// Counts a statement in its `Com_...` counter.
+pub(crate) fn count_statement(statement: &Statement) {
+    if let Some(c) = counter(statement) {
+        count(c);
+    }
+}

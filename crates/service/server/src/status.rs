@@ -1,0 +1,171 @@
+//! SHOW STATUS: telemetry's counters, the engine's figures, and what follows from them. O(workers) to collect.
+
+use crate::server::Shared;
+use gannet_telemetry::{Counter, Kind, max_connections_seen, totals};
+
+/// Names and values, by name.
+pub(crate) fn rows(server: &Shared) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, String)> = Vec::with_capacity(Counter::COUNT + 40);
+    let base = server.status_base();
+    for (c, n) in totals() {
+        let shown = match c.kind() {
+            Kind::Gauge => (n as i64).to_string(),
+            Kind::Counter => n.wrapping_sub(base.get(c as usize).copied().unwrap_or(0)).to_string(),
+        };
+        rows.push((c.name().into(), shown));
+    }
+    let mut put = |name: &str, value: String| rows.push((name.into(), value));
+    let n = |v: u64| v.to_string();
+    put("Uptime", n(server.uptime_s()));
+    put("Uptime_since_flush_status", n(server.uptime_since_flush_s()));
+    put("Max_used_connections", n(max_connections_seen()));
+    let running = server.registry.all().iter().filter(|e| e.activity().0 != crate::registry::Activity::Sleep).count();
+    put("Threads_running", running.to_string());
+    put("Threads_cached", n(0));
+    put("Slow_launch_threads", n(0));
+    put("Ssl_cipher", String::new());
+    put("Ssl_version", String::new());
+    put("Compression", "OFF".into());
+    put("Last_query_cost", "0.000000".into());
+    put("Open_table_definitions", n(0));
+    put("Innodb_page_size", n(16384));
+    let s = server.engine.status();
+    put("Innodb_buffer_pool_pages_total", n(s.pool_pages));
+    put("Innodb_buffer_pool_pages_data", n(s.pool_resident));
+    put("Innodb_buffer_pool_bytes_data", n(s.pool_resident * 16384));
+    put("Innodb_buffer_pool_pages_dirty", n(s.pool_dirty));
+    put("Innodb_buffer_pool_bytes_dirty", n(s.pool_dirty * 16384));
+    put("Innodb_buffer_pool_pages_free", n(s.pool_pages.saturating_sub(s.pool_resident)));
+    put("Innodb_redo_log_current_lsn", n(s.log_lsn.0));
+    put("Innodb_redo_log_flushed_to_disk_lsn", n(s.durable_lsn.0));
+    put("Innodb_redo_log_checkpoint_lsn", n(s.checkpoint_lsn.0));
+    put("Innodb_redo_log_logical_size", n(s.log_lsn.0.saturating_sub(s.checkpoint_lsn.0)));
+    put("Innodb_redo_log_physical_size", n(s.redo_capacity_bytes));
+    put("Innodb_redo_log_capacity_resized", n(s.redo_capacity_bytes));
+    put("Innodb_redo_log_read_only", "OFF".into());
+    put("Innodb_redo_log_enabled", "ON".into());
+    put("Innodb_history_list_length", n(s.history_length));
+    put("Gannet_recovery_percent", n(s.recovery_percent.into()));
+    let c = server.plans.counters();
+    put("Gannet_plan_cache_entries", n(c.entries));
+    put("Gannet_plan_cache_bytes", n(c.bytes));
+    put("Gannet_plan_cache_evictions", n(c.evictions));
+    let waits = rows.iter().find(|(n, _)| n == Counter::InnodbRowLockTimeMicros.name()).map(|(_, v)| v.clone());
+    let micros: u64 = waits.and_then(|v| v.parse().ok()).unwrap_or(0);
+    let count: u64 = rows
+        .iter()
+        .find(|(n, _)| n == Counter::InnodbRowLockWaits.name())
+        .and_then(|(_, v)| v.parse().ok())
+        .unwrap_or(0);
+    rows.push(("Innodb_row_lock_time".into(), n(micros / 1000)));
+    rows.push(("Innodb_row_lock_time_avg".into(), n((micros / 1000).checked_div(count).unwrap_or(0))));
+    rows.sort_by(|a, b| a.0.to_lowercase().cmp(&b.0.to_lowercase()));
+    // What is computed here replaces a counter of the same name.
+    rows.dedup_by(|b, a| a.0 == b.0 && { a.1 = std::mem::take(&mut b.1); true });
+    rows
+}
+
+/// COM_STATISTICS: the line of `mysqladmin status`.
+pub(crate) fn one_line(server: &Shared) -> String {
+    let total = |c: Counter| gannet_telemetry::total(c);
+    let (uptime, questions) = (server.uptime_s(), total(Counter::Questions));
+    format!(
+        "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: {}  Flush tables: 0  Open tables: {}  \
+         Queries per second avg: {:.3}",
+        server.registry.len(),
+        total(Counter::SlowQueries),
+        total(Counter::OpenedTables),
+        total(Counter::OpenTables) as i64,
+        questions as f64 / uptime.max(1) as f64
+    )
+}
+
+/// The text of SHOW ENGINE INNODB STATUS, in InnoDB's layout.
+pub(crate) fn innodb(server: &Shared) -> String {
+    let s = server.engine.status();
+    let now = crate::log::timestamp(gannet_runtime::unix_micros() as i64).replace('T', " ");
+    let total = |c: Counter| gannet_telemetry::total(c);
+    let uptime = server.uptime_s().max(1) as f64;
+    let mut out = String::with_capacity(4096);
+    let line = |out: &mut String, text: String| {
+        out.push_str(&text);
+        out.push('\n');
+    };
+    let title = |out: &mut String, text: &str| {
+        let rule = "-".repeat(text.len());
+        out.push_str(&format!("{rule}\n{text}\n{rule}\n"));
+    };
+    out.push_str("\n=====================================\n");
+    line(&mut out, format!("{} INNODB MONITOR OUTPUT", now.get(..19).unwrap_or(&now)));
+    out.push_str("=====================================\n");
+    line(&mut out, format!("Per second averages calculated from the last {uptime:.0} seconds"));
+    title(&mut out, "BACKGROUND THREAD");
+    line(&mut out, format!("Gannet: recovery {} percent", s.recovery_percent));
+    title(&mut out, "SEMAPHORES");
+    line(&mut out, format!("Optimistic read restarts {}", total(Counter::OptimisticRestarts)));
+    title(&mut out, "LATEST DETECTED DEADLOCK");
+    line(&mut out, format!("Deadlocks since the start: {}", total(Counter::InnodbDeadlocks)));
+    title(&mut out, "TRANSACTIONS");
+    line(&mut out, format!("Trx id counter {}", s.next_trx_id.0));
+    line(&mut out, format!("Purge done for trx's n:o < {} undo n:o < 0 state: running", s.next_trx_id.0));
+    line(&mut out, format!("History list length {}", s.history_length));
+    line(&mut out, "LIST OF TRANSACTIONS FOR EACH SESSION:".into());
+    for t in server.engine.transactions(1000) {
+        let entry = server.registry.get(t.owner_thread_id);
+        let state = if t.rolling_back { "ROLLBACK" } else { "ACTIVE" };
+        line(&mut out, format!("---TRANSACTION {}, {state} {} sec", t.id.0, t.age_seconds));
+        line(&mut out, format!("undo log entries {}", t.undo_records));
+        if let Some(e) = entry {
+            let who = e.who();
+            line(&mut out, format!("MySQL thread id {}, query id 0 {} {} {}", e.id, who.host, who.user, e.state()));
+            if let Some(info) = e.info() {
+                line(&mut out, String::from_utf8_lossy(&info).into_owned());
+            }
+            if let Some((gannet_runtime::Wait::RowLock, since)) = e.context.waiting() {
+                let seconds = gannet_runtime::now_ns().saturating_sub(since) / 1_000_000_000;
+                line(&mut out, format!("------- TRX HAS BEEN WAITING {seconds} SEC FOR THIS LOCK TO BE GRANTED"));
+            }
+        }
+    }
+    title(&mut out, "FILE I/O");
+    line(
+        &mut out,
+        format!(
+            "{} OS file reads, {} OS file writes, {} OS fsyncs",
+            total(Counter::InnodbDataReads),
+            total(Counter::InnodbDataWrites),
+            total(Counter::InnodbDataFsyncs)
+        ),
+    );
+    title(&mut out, "LOG");
+    line(&mut out, format!("Log sequence number          {}", s.log_lsn.0));
+    line(&mut out, format!("Log buffer assigned up to    {}", s.log_lsn.0));
+    line(&mut out, format!("Log buffer completed up to   {}", s.log_lsn.0));
+    line(&mut out, format!("Log written up to            {}", s.durable_lsn.0));
+    line(&mut out, format!("Log flushed up to            {}", s.durable_lsn.0));
+    line(&mut out, format!("Pages flushed up to          {}", s.checkpoint_lsn.0));
+    line(&mut out, format!("Last checkpoint at           {}", s.checkpoint_lsn.0));
+    line(&mut out, format!("{} log i/o's done", total(Counter::InnodbLogWrites)));
+    title(&mut out, "BUFFER POOL AND MEMORY");
+    line(&mut out, format!("Buffer pool size   {}", s.pool_pages));
+    line(&mut out, format!("Free buffers       {}", s.pool_pages.saturating_sub(s.pool_resident)));
+    line(&mut out, format!("Database pages     {}", s.pool_resident));
+    line(&mut out, format!("Modified db pages  {}", s.pool_dirty));
+    let (read, made, written) =
+        (total(Counter::InnodbPagesRead), total(Counter::InnodbPagesCreated), total(Counter::InnodbPagesWritten));
+    line(&mut out, format!("Pages read {read}, created {made}, written {written}"));
+    title(&mut out, "ROW OPERATIONS");
+    let rows = [Counter::InnodbRowsInserted, Counter::InnodbRowsUpdated, Counter::InnodbRowsDeleted, Counter::InnodbRowsRead]
+        .map(total);
+    line(
+        &mut out,
+        format!("Number of rows inserted {}, updated {}, deleted {}, read {}", rows[0], rows[1], rows[2], rows[3]),
+    );
+    let per = rows.map(|n| n as f64 / uptime);
+    line(
+        &mut out,
+        format!("{:.2} inserts/s, {:.2} updates/s, {:.2} deletes/s, {:.2} reads/s", per[0], per[1], per[2], per[3]),
+    );
+    out.push_str("----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n");
+    out
+}

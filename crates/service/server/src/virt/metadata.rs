@@ -1,0 +1,370 @@
+//! Rows about schemas, tables, columns and what the server offers.
+
+use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
+use crate::accounts::Privilege;
+use crate::session::state::State;
+use gannet_catalog::show::{column_default, column_extra, column_key, index_rows};
+use gannet_catalog::{CatalogSnapshot, IndexKind, RowSource, Table};
+use gannet_types::charset::CHARSETS;
+use gannet_types::collation::{COLLATIONS, Pad};
+use gannet_types::{Result, TypeId, Value};
+use std::sync::Arc;
+
+const CATALOG: &str = "def";
+/// Page size, for the lengths in information_schema.TABLES.
+const PAGE_BYTES: u64 = 16 * 1024;
+
+/// Calls `each` for the tables that the equalities on `schema` and `table` leave.
+fn each_table(
+    state: &State,
+    equals: &Equals<'_>,
+    (schema_column, table_column): (&str, &str),
+    mut each: impl FnMut(&CatalogSnapshot, &Arc<Table>) -> Result<()>,
+) -> Result<()> {
+    if !may_see(state) {
+        return Ok(());
+    }
+    let snapshot = state.snapshot.clone();
+    let (schema, table) = (equals.text(schema_column), equals.text(table_column));
+    if let (Some(s), Some(t)) = (&schema, &table) {
+        // Names of tables compare by case, of virtual ones not: the snapshot knows.
+        if let Some(found) = snapshot.table(s, t) {
+            each(&snapshot, found)?;
+        }
+        return Ok(());
+    }
+    for s in snapshot.schemas() {
+        if schema.as_ref().is_some_and(|want| !want.eq_ignore_ascii_case(&s.name)) {
+            continue;
+        }
+        for t in snapshot.tables(&s.name) {
+            each(&snapshot, t)?;
+        }
+    }
+    Ok(())
+}
+
+/// Accounts without any right on data see no tables.
+fn may_see(state: &State) -> bool {
+    let p = state.account.privileges;
+    [Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::Delete, Privilege::Create, Privilege::Drop]
+        .into_iter()
+        .chain([Privilege::Index, Privilege::Alter, Privilege::ShowDatabases, Privilege::References])
+        .any(|x| p.has(x))
+}
+
+pub(super) fn schemata(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let all = may_see(state);
+    for s in state.snapshot.schemas().filter(|s| all || &*s.name == "information_schema") {
+        let c = s.collation.get();
+        emit(&[
+            text(CATALOG),
+            text(&s.name),
+            text(c.charset.name()),
+            text(c.name),
+            Value::Null,
+            member("SCHEMATA", "DEFAULT_ENCRYPTION", "NO"),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Figures of a table in bytes and rows.
+struct Sizes {
+    rows: u64,
+    data: u64,
+    indexes: u64,
+    auto_increment: Option<u64>,
+}
+
+fn sizes(state: &State, t: &Table) -> Sizes {
+    let engine = &state.server.engine;
+    let Ok(trees) = t.trees(engine) else { return Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None } };
+    let of = |tree| engine.tree_stats(tree).unwrap_or_default();
+    let row = of(&trees.row);
+    let secondary = trees.indexes.iter().enumerate().filter(|(i, _)| t.clustered != Some(*i));
+    let indexes: u64 = secondary.map(|(_, tree)| of(tree).pages * PAGE_BYTES).sum();
+    let auto_increment = t.auto_counter(trees).and_then(|c| c.counter_peek().ok());
+    Sizes { rows: row.rows, data: row.pages.max(1) * PAGE_BYTES, indexes, auto_increment }
+}
+
+pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        let stored = t.source == RowSource::Engine;
+        let system_view = !stored && &*t.schema == "information_schema";
+        let kind = if system_view { "SYSTEM VIEW" } else { "BASE TABLE" };
+        let s = if stored { sizes(state, t) } else { Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None } };
+        let number = |n: u64| Value::UInt(n);
+        let options: Vec<String> = t.options.create_options.iter().map(|(k, v)| format!("{}={v}", k.to_lowercase())).collect();
+        let engine = match (stored, &*t.schema) {
+            (true, _) => Some("InnoDB"),
+            (false, "information_schema") => None,
+            (false, "performance_schema") => Some("PERFORMANCE_SCHEMA"),
+            _ => Some("InnoDB"),
+        };
+        emit(&[
+            text(CATALOG),
+            text(&t.schema),
+            text(&t.name),
+            member("TABLES", "TABLE_TYPE", kind),
+            maybe(engine),
+            Value::Int(10),
+            if stored { member("TABLES", "ROW_FORMAT", "Dynamic") } else { Value::Null },
+            number(s.rows),
+            number(s.data.checked_div(s.rows).unwrap_or(0)),
+            number(s.data),
+            number(0),
+            number(s.indexes),
+            number(0),
+            if t.auto_column.is_some() { s.auto_increment.map_or(Value::Null, number) } else { Value::Null },
+            seconds(t.created),
+            Value::Null,
+            Value::Null,
+            if system_view { Value::Null } else { text(t.options.collation.get().name) },
+            Value::Null,
+            text(&options.join(" ")),
+            text(&t.options.comment),
+        ])
+    })
+}
+
+pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
+    let privileges = column_privileges(state);
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        for (i, c) in t.columns.iter().enumerate() {
+            let ty = &c.ty;
+            let textual = ty.id.is_string() || matches!(ty.id, TypeId::Enum | TypeId::Set);
+            let (chars, bytes) = match ty.id {
+                _ if !textual => (Value::Null, Value::Null),
+                id if id.is_lob() => {
+                    let bytes = i64::from(ty.length);
+                    let width = if ty.is_text() { i64::from(ty.collation.charset().max_len()) } else { 1 };
+                    (Value::Int(bytes / width), Value::Int(bytes))
+                }
+                _ => {
+                    let chars = i64::from(ty.display_chars());
+                    (Value::Int(chars), Value::Int(chars * i64::from(ty.collation.charset().max_len())))
+                }
+            };
+            let (precision, scale) = numeric(ty);
+            let has_charset = textual && ty.is_text();
+            emit(&[
+                text(CATALOG),
+                text(&t.schema),
+                text(&t.name),
+                text(&c.name),
+                Value::UInt(i as u64 + 1),
+                maybe(column_default(c).as_deref()),
+                yes_no(c.nullable),
+                text(ty.data_type()),
+                chars,
+                bytes,
+                precision,
+                scale,
+                match ty.id {
+                    TypeId::Time | TypeId::DateTime | TypeId::Timestamp => Value::UInt(ty.scale.into()),
+                    _ => Value::Null,
+                },
+                if has_charset { text(ty.collation.charset().name()) } else { Value::Null },
+                if has_charset { text(ty.collation.get().name) } else { Value::Null },
+                text(&ty.to_string()),
+                member("COLUMNS", "COLUMN_KEY", column_key(t, i as u32)),
+                text(&column_extra(c)),
+                text(&privileges),
+                text(&c.comment),
+                text(c.generated.as_ref().map_or("", |g| &g.expression)),
+                Value::Null,
+            ])?;
+        }
+        Ok(())
+    })
+}
+
+fn column_privileges(state: &State) -> String {
+    let all = [
+        (Privilege::Select, "select"),
+        (Privilege::Insert, "insert"),
+        (Privilege::Update, "update"),
+        (Privilege::References, "references"),
+    ];
+    let p = state.account.privileges;
+    all.iter().filter(|(x, _)| p.has(*x)).map(|(_, n)| *n).collect::<Vec<_>>().join(",")
+}
+
+/// NUMERIC_PRECISION and NUMERIC_SCALE.
+fn numeric(ty: &gannet_types::SqlType) -> (Value, Value) {
+    let n = |n: u32| Value::UInt(n.into());
+    let digits = |signed: u32, unsigned: u32| if ty.unsigned { n(unsigned) } else { n(signed) };
+    match ty.id {
+        TypeId::TinyInt => (digits(3, 3), n(0)),
+        TypeId::SmallInt => (digits(5, 5), n(0)),
+        TypeId::MediumInt => (digits(7, 7), n(0)),
+        TypeId::Int => (digits(10, 10), n(0)),
+        TypeId::BigInt => (digits(19, 20), n(0)),
+        TypeId::Decimal => (n(ty.length), n(ty.scale.into())),
+        TypeId::Float | TypeId::Double if ty.scale != gannet_types::SqlType::NOT_FIXED => (n(ty.length), n(ty.scale.into())),
+        TypeId::Float => (n(12), Value::Null),
+        TypeId::Double => (n(22), Value::Null),
+        TypeId::Bit => (n(ty.length), Value::Null),
+        _ => (Value::Null, Value::Null),
+    }
+}
+
+pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        for r in index_rows(t) {
+            emit(&[
+                text(CATALOG),
+                text(&t.schema),
+                text(r.table),
+                Value::Int(r.non_unique.into()),
+                text(&t.schema),
+                text(r.key_name),
+                Value::UInt(r.sequence.into()),
+                text(r.column),
+                text(r.direction),
+                Value::Int(i64::try_from(r.cardinality).unwrap_or(i64::MAX)),
+                r.sub_part.map_or(Value::Null, |n| Value::Int(n.into())),
+                Value::Null,
+                text(if r.nullable { "YES" } else { "" }),
+                text("BTREE"),
+                text(""),
+                text(r.comment),
+                yes_no(r.visible),
+                Value::Null,
+            ])?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn key_column_usage(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        for index in t.indexes.iter().filter(|i| i.unique()) {
+            for (n, part) in index.parts.iter().enumerate() {
+                emit(&[
+                    text(CATALOG),
+                    text(&t.schema),
+                    text(&index.name),
+                    text(CATALOG),
+                    text(&t.schema),
+                    text(&t.name),
+                    text(&t.columns[part.column as usize].name),
+                    Value::UInt(n as u64 + 1),
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                ])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn table_constraints(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        for index in t.indexes.iter().filter(|i| i.unique()) {
+            let kind = if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
+            emit(&[
+                text(CATALOG),
+                text(&t.schema),
+                text(&index.name),
+                text(&t.schema),
+                text(&t.name),
+                text(kind),
+                text("YES"),
+            ])?;
+        }
+        Ok(())
+    })
+}
+
+/// One row a table: none is partitioned.
+pub(super) fn partitions(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        if t.source != RowSource::Engine {
+            return Ok(());
+        }
+        let s = sizes(state, t);
+        let mut row = vec![text(CATALOG), text(&t.schema), text(&t.name)];
+        row.resize(12, Value::Null);
+        row.extend([s.rows, s.data.checked_div(s.rows).unwrap_or(0), s.data, 0, s.indexes, 0].map(Value::UInt));
+        row.extend([seconds(t.created), Value::Null, Value::Null, Value::Null, text(""), Value::Null, Value::Null]);
+        emit(&row)
+    })
+}
+
+pub(super) fn character_sets(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for c in CHARSETS {
+        emit(&[text(c.name), text(c.default_collation), text(c.description), Value::UInt(c.max_len.into())])?;
+    }
+    Ok(())
+}
+
+pub(super) fn collations(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for c in COLLATIONS {
+        let pad = if c.pad == Pad::NoPad { "NO PAD" } else { "PAD SPACE" };
+        emit(&[
+            text(c.name),
+            text(c.charset.name()),
+            Value::UInt(c.id.0.into()),
+            text(if c.is_default { "Yes" } else { "" }),
+            text("Yes"),
+            Value::UInt(c.sortlen.into()),
+            member("COLLATIONS", "PAD_ATTRIBUTE", pad),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn applicability(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    COLLATIONS.iter().try_for_each(|c| emit(&[text(c.name), text(c.charset.name())]))
+}
+
+pub(super) fn engines(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    emit(&[
+        text("InnoDB"),
+        text("DEFAULT"),
+        text("Supports transactions, row-level locking, and crash recovery"),
+        text("YES"),
+        text("NO"),
+        text("YES"),
+    ])?;
+    emit(&[text("PERFORMANCE_SCHEMA"), text("YES"), text("Performance Schema"), text("NO"), text("NO"), text("NO")])
+}
+
+pub(super) fn plugins(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let version = state.server.facts.version.clone();
+    let list = [
+        ("InnoDB", "STORAGE ENGINE", "Transactional storage engine"),
+        ("caching_sha2_password", "AUTHENTICATION", "Caching sha2 authentication"),
+        ("mysql_native_password", "AUTHENTICATION", "Native MySQL authentication"),
+    ];
+    for (name, kind, about) in list {
+        emit(&[
+            text(name),
+            text("1.0"),
+            text("ACTIVE"),
+            text(kind),
+            text(&version),
+            Value::Null,
+            Value::Null,
+            text("Gannet"),
+            text(about),
+            text("Apache-2.0"),
+            text("FORCE"),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn keywords(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (word, reserved) in gannet_parser::keyword::words() {
+        emit(&[text(word), Value::from(reserved)])?;
+    }
+    Ok(())
+}

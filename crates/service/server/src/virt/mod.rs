@@ -1,0 +1,275 @@
+//! Virtual tables: information_schema, performance_schema, mysql.user. Declared once each: columns in [`tables`], rows by
+//! a function here. The planner sees them as tables whose rows the session makes.
+
+mod metadata;
+mod runtime;
+mod tables;
+
+use crate::session::state::State;
+use gannet_catalog::serial::{TableParts, assemble};
+use gannet_catalog::{Catalog, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions};
+use gannet_plan::plan::ResultColumn;
+use gannet_types::sqltype::Members;
+use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value};
+use std::sync::Arc;
+
+/// MySQL's dictionary is in utf8mb3.
+const TEXT: CollationId = CollationId(33);
+
+/// Where a table's rows go, one call a row.
+type Emit<'a> = &'a mut dyn FnMut(&[Value]) -> Result<()>;
+/// Makes rows. The equalities are a hint: the rows are filtered afterwards in any case.
+type Rows = fn(&mut State, &Equals<'_>, Emit<'_>) -> Result<()>;
+
+/// A declared table.
+struct Declared {
+    schema: &'static str,
+    name: &'static str,
+    columns: Vec<Column>,
+    rows: Rows,
+}
+
+/// What a column is known to equal.
+pub(crate) struct Equals<'a> {
+    table: &'static Declared,
+    list: &'a [(u32, Value)],
+}
+
+impl Equals<'_> {
+    /// The text that the column equals, if that is known.
+    fn text(&self, column: &str) -> Option<String> {
+        let at = self.table.columns.iter().position(|c| &*c.name == column)? as u32;
+        let (_, value) = self.list.iter().find(|(c, _)| *c == at)?;
+        let mut text = Vec::new();
+        value.write_text(&mut text);
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
+    Ok(())
+}
+
+/// Row makers by table name; tables without one are truly empty here.
+fn maker(schema: &str, name: &str) -> Rows {
+    match (schema, name) {
+        ("information_schema", "SCHEMATA") => metadata::schemata,
+        ("information_schema", "TABLES") => metadata::tables,
+        ("information_schema", "COLUMNS") => metadata::columns,
+        ("information_schema", "STATISTICS") => metadata::statistics,
+        ("information_schema", "KEY_COLUMN_USAGE") => metadata::key_column_usage,
+        ("information_schema", "TABLE_CONSTRAINTS") => metadata::table_constraints,
+        ("information_schema", "PARTITIONS") => metadata::partitions,
+        ("information_schema", "CHARACTER_SETS") => metadata::character_sets,
+        ("information_schema", "COLLATIONS") => metadata::collations,
+        ("information_schema", "COLLATION_CHARACTER_SET_APPLICABILITY") => metadata::applicability,
+        ("information_schema", "ENGINES") => metadata::engines,
+        ("information_schema", "PLUGINS") => metadata::plugins,
+        ("information_schema", "KEYWORDS") => metadata::keywords,
+        ("information_schema", "USER_PRIVILEGES") => runtime::user_privileges,
+        ("information_schema", "PROCESSLIST") => runtime::processlist,
+        ("information_schema", "INNODB_TRX") => runtime::innodb_trx,
+        ("performance_schema", "processlist") => runtime::processlist_ps,
+        ("performance_schema", "events_statements_summary_by_digest") => runtime::digests,
+        ("performance_schema", "events_waits_summary_global_by_event_name") => runtime::waits,
+        ("performance_schema", "session_connect_attrs") => runtime::attributes,
+        ("performance_schema", "global_status") => runtime::global_status,
+        ("performance_schema", "session_status") => runtime::session_status,
+        ("performance_schema", "global_variables") => runtime::global_variables,
+        ("performance_schema", "session_variables") => runtime::session_variables,
+        ("mysql", "user") => runtime::mysql_user,
+        _ => no_rows,
+    }
+}
+
+fn declared() -> &'static [Declared] {
+    static ALL: std::sync::OnceLock<Vec<Declared>> = std::sync::OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut all = Vec::new();
+        read("information_schema", tables::INFORMATION_SCHEMA, &mut all);
+        read("performance_schema", tables::PERFORMANCE_SCHEMA, &mut all);
+        read("mysql", tables::MYSQL, &mut all);
+        all
+    })
+}
+
+fn read(schema: &'static str, text: &'static str, all: &mut Vec<Declared>) {
+    for line in text.lines().filter(|l| !l.is_empty()) {
+        let Some(column) = line.strip_prefix(' ') else {
+            all.push(Declared { schema, name: line, columns: Vec::new(), rows: maker(schema, line) });
+            continue;
+        };
+        let (name, rest) = column.split_once(' ').unwrap_or((column, "text"));
+        let (spec, not_null) = match rest.strip_suffix(" !") {
+            Some(spec) => (spec, true),
+            None => (rest, false),
+        };
+        if let Some(table) = all.last_mut() {
+            table.columns.push(make_column(name, spec, not_null));
+        }
+    }
+}
+
+fn make_column(name: &str, spec: &str, not_null: bool) -> Column {
+    let spec = tables::SHORT.iter().find(|(short, _)| *short == spec).map_or(spec, |(_, long)| long);
+    let mut ty = parse_type(spec);
+    ty.nullable = !not_null;
+    Column {
+        name: name.into(),
+        nullable: !not_null,
+        default: if not_null { ColumnDefault::None } else { ColumnDefault::Null },
+        on_update_now: false,
+        auto_increment: false,
+        generated: None,
+        comment: "".into(),
+        invisible: false,
+        explicit_collation: false,
+        ty,
+    }
+}
+
+/// The types that occur in [`tables`].
+fn parse_type(spec: &str) -> SqlType {
+    let (base, args) = match spec.split_once('(') {
+        Some((base, rest)) => (base, rest.trim_end_matches(')')),
+        None => (spec, ""),
+    };
+    let n: u32 = args.parse().unwrap_or(0);
+    match base {
+        "varchar" => SqlType::varchar(n, TEXT),
+        "char" => SqlType::char(n, TEXT),
+        "binary" => SqlType { length: n, ..SqlType::new(TypeId::Binary) },
+        "bigint" => SqlType::BIGINT,
+        "bigint unsigned" => SqlType::bigint_unsigned(),
+        "int" => SqlType::new(TypeId::Int),
+        "int unsigned" => SqlType::new(TypeId::Int).unsigned(),
+        "smallint" => SqlType::new(TypeId::SmallInt),
+        "tinyint" => SqlType::new(TypeId::TinyInt),
+        "longtext" => SqlType::new(TypeId::LongText).with_collation(TEXT),
+        "mediumtext" => SqlType::new(TypeId::MediumText).with_collation(TEXT),
+        "text" => SqlType::new(TypeId::Text).with_collation(TEXT),
+        "blob" => SqlType::new(TypeId::Blob),
+        "json" => SqlType::new(TypeId::Json),
+        "datetime" => SqlType::temporal(TypeId::DateTime, n as u8),
+        "timestamp" => SqlType::temporal(TypeId::Timestamp, n as u8),
+        _ => {
+            let names = args.split(',').map(|m| m.trim_matches('\'').into()).collect();
+            SqlType::enumeration(TypeId::Enum, Arc::new(Members { names, collation: TEXT }))
+        }
+    }
+}
+
+/// Numbers of virtual tables begin here; the catalog gives its own from 1024 on.
+const FIRST_ID: u64 = 100;
+
+/// Makes the tables known to the catalog.
+pub(crate) fn publish(catalog: &Catalog) {
+    let tables = declared().iter().enumerate().map(|(i, d)| {
+        let schema_id = catalog.snapshot().schema_id(Some(d.schema));
+        table_of(i as u32, d, schema_id)
+    });
+    catalog.add_virtual(tables.collect());
+}
+
+fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
+    let parts = TableParts {
+        id: TableId(FIRST_ID + u64::from(number)),
+        schema_id,
+        row_tree: gannet_engine::TreeId(0),
+        created: 0,
+        options: TableOptions { collation: TEXT, comment: "".into(), create_options: Box::new([]) },
+        source: RowSource::Virtual(number),
+    };
+    assemble(parts, d.schema.into(), d.name.into(), d.columns.clone(), Vec::new(), None, Arc::default())
+}
+
+/// Gives the rows of virtual table `number`.
+pub(crate) fn rows(state: &mut State, number: u32, equals: &[(u32, Value)], emit: Emit<'_>) -> Result<()> {
+    let table = declared().get(number as usize).ok_or_else(|| SqlError::internal("no such virtual table"))?;
+    let width = table.columns.len();
+    let mut checked = |row: &[Value]| {
+        debug_assert_eq!(row.len(), width, "{}", table.name);
+        emit(row)
+    };
+    (table.rows)(state, &Equals { table, list: equals }, &mut checked)
+}
+
+/// A stored table's column as a result describes it (COM_FIELD_LIST).
+pub(crate) fn result_column(table: &Table, ordinal: u32) -> ResultColumn {
+    let c = &table.columns[ordinal as usize];
+    use gannet_types::sqltype::flags;
+    let mut bits = c.ty.column_flags();
+    bits |= match gannet_catalog::show::column_key(table, ordinal) {
+        "PRI" => flags::PRI_KEY | flags::PART_KEY,
+        "UNI" => flags::UNIQUE_KEY | flags::PART_KEY,
+        "MUL" => flags::MULTIPLE_KEY | flags::PART_KEY,
+        _ => 0,
+    };
+    if c.auto_increment {
+        bits |= flags::AUTO_INCREMENT;
+    }
+    if !c.nullable && c.default == ColumnDefault::None && !c.auto_increment {
+        bits |= flags::NO_DEFAULT_VALUE;
+    }
+    ResultColumn {
+        name: (*c.name).into(),
+        org_name: (*c.name).into(),
+        table: (*table.name).into(),
+        org_table: (*table.name).into(),
+        schema: (*table.schema).into(),
+        ty: c.ty.clone(),
+        flags: bits,
+    }
+}
+
+/// Dictionary text.
+fn text(s: &str) -> Value {
+    Value::Str(s.into(), TEXT)
+}
+
+fn maybe(s: Option<&str>) -> Value {
+    s.map_or(Value::Null, text)
+}
+
+fn yes_no(b: bool) -> Value {
+    text(if b { "YES" } else { "NO" })
+}
+
+/// The member of an enumerated column of a virtual table.
+fn member(table: &str, column: &str, name: &str) -> Value {
+    let found = declared().iter().find(|d| d.name == table).and_then(|d| d.columns.iter().find(|c| &*c.name == column));
+    let Some(members) = found.and_then(|c| c.ty.members.clone()) else { return Value::Null };
+    match members.names.iter().position(|n| &**n == name) {
+        Some(i) => Value::Enum(i as u16 + 1, members),
+        None => Value::Null,
+    }
+}
+
+/// Seconds since 1970 as TIMESTAMP; NULL for 0.
+fn seconds(n: u64) -> Value {
+    micros(n.saturating_mul(1_000_000), 0)
+}
+
+fn micros(us: u64, fsp: u8) -> Value {
+    let stamp = i64::try_from(us).ok().filter(|n| *n > 0).and_then(gannet_types::Timestamp::from_unix_micros);
+    stamp.map_or(Value::Null, |t| Value::Timestamp(t, fsp))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_well_formed() {
+        for d in declared() {
+            assert!(!d.columns.is_empty(), "{}", d.name);
+            for c in &d.columns {
+                assert!(c.ty.id != TypeId::Enum || c.ty.members.as_ref().is_some_and(|m| m.names.len() > 1), "{} {}", d.name, c.name);
+            }
+        }
+        let find = |n: &str| declared().iter().find(|d| d.name == n).unwrap().columns.len();
+        assert_eq!((find("TABLES"), find("COLUMNS"), find("STATISTICS"), find("SCHEMATA")), (21, 22, 18, 6));
+        assert_eq!((find("user"), find("events_statements_summary_by_digest"), find("INNODB_TRX")), (51, 39, 25));
+        let Value::Enum(2, _) = member("TABLES", "TABLE_TYPE", "VIEW") else { panic!() };
+    }
+}

@@ -1,0 +1,223 @@
+//! Rows about what the server does: sessions, statements, waits, variables, status, accounts.
+
+use super::{Emit, Equals, maybe, member, micros, text};
+use crate::accounts::{GRANT_ORDER, Privilege};
+use crate::registry::{Activity, Entry};
+use crate::session::state::State;
+use crate::session::variables;
+use crate::status;
+use gannet_telemetry::wait_totals;
+use gannet_types::{DateTime, Result, Value};
+use std::sync::Arc;
+
+/// The sessions that this one may see: all of them with PROCESS, else those of the same user.
+pub(crate) fn visible(state: &State) -> Vec<Arc<Entry>> {
+    let mut all = state.server.registry.all();
+    if !state.account.privileges.has(Privilege::Process) {
+        let own = state.entry.who().user;
+        all.retain(|e| e.who().user == own);
+    }
+    all
+}
+
+/// One row of the process list: id, user, host, database, command, seconds, state, text.
+pub(crate) fn process_row(e: &Entry, now_us: u64) -> [Value; 8] {
+    let who = e.who();
+    let (activity, since) = e.activity();
+    let info = e.info().map(|i| text(&String::from_utf8_lossy(&i)));
+    [
+        Value::UInt(e.id),
+        text(&who.user),
+        text(&who.host),
+        maybe(who.database.as_deref()),
+        text(activity.name()),
+        Value::Int((now_us.saturating_sub(since) / 1_000_000) as i64),
+        if activity == Activity::Sleep { text("") } else { text(e.state()) },
+        info.unwrap_or(Value::Null),
+    ]
+}
+
+pub(super) fn processlist(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let now = gannet_runtime::unix_micros();
+    visible(state).iter().try_for_each(|e| emit(&process_row(e, now)))
+}
+
+pub(super) fn processlist_ps(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let now = gannet_runtime::unix_micros();
+    for e in visible(state) {
+        let mut row = process_row(&e, now).to_vec();
+        row.push(member("processlist", "EXECUTION_ENGINE", "PRIMARY"));
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+/// Nanoseconds as performance_schema counts: picoseconds.
+fn ps(ns: u64) -> Value {
+    Value::UInt(ns.saturating_mul(1000))
+}
+
+pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for s in state.server.stats.snapshot() {
+        let n = Value::UInt;
+        let zero = || Value::UInt(0);
+        let least = if s.count == 0 { 0 } else { s.min_ns };
+        emit(&[
+            if s.schema.is_empty() { Value::Null } else { text(&s.schema) },
+            s.digest.map_or(Value::Null, |d| text(&d.to_string())),
+            if s.digest.is_some() { text(&s.text) } else { Value::Null },
+            n(s.count),
+            ps(s.total_ns),
+            ps(least),
+            ps(s.total_ns.checked_div(s.count).unwrap_or(0)),
+            ps(s.max_ns),
+            zero(),
+            n(s.errors),
+            n(s.warnings),
+            n(s.rows_affected),
+            n(s.rows_sent),
+            n(s.rows_examined),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            n(s.no_index),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            micros(s.first_seen_us, 6),
+            micros(s.last_seen_us, 6),
+            ps(s.latency.quantile(0.95)),
+            ps(s.latency.quantile(0.99)),
+            ps(s.latency.quantile(0.999)),
+            if s.digest.is_some() { text(&s.sample) } else { Value::Null },
+            micros(s.first_seen_us, 6),
+            zero(),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn waits(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for w in wait_totals() {
+        let average = w.ns.checked_div(w.count).unwrap_or(0);
+        // Extremes are not kept: the average stands in for neither, so they are 0 as for events never seen.
+        emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(0), ps(average), ps(0)])?;
+    }
+    Ok(())
+}
+
+pub(super) fn attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let id = state.entry.id;
+    for (i, (name, value)) in state.attributes.iter().enumerate() {
+        let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
+        emit(&[Value::UInt(id), text(&name), text(&value), Value::Int(i as i64)])?;
+    }
+    Ok(())
+}
+
+pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    status::rows(&state.server).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+}
+
+pub(super) fn session_status(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    // Counters are kept per worker, not per session: what MySQL has for both is shown for the server.
+    global_status(state, equals, emit)
+}
+
+pub(super) fn global_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    variables::rows(state, true).into_iter().try_for_each(|(n, v)| emit(&[text(n), text(v.as_deref().unwrap_or(""))]))
+}
+
+pub(super) fn session_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    variables::rows(state, false).into_iter().try_for_each(|(n, v)| emit(&[text(n), text(v.as_deref().unwrap_or(""))]))
+}
+
+pub(super) fn user_privileges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let all = state.account.privileges.has(Privilege::Select);
+    for a in state.server.accounts.list().iter() {
+        if !all && !Arc::ptr_eq(a, &state.account) {
+            continue;
+        }
+        let grantee = format!("'{}'@'{}'", a.user, a.host);
+        let grantable = super::yes_no(a.privileges.has(Privilege::GrantOption));
+        let mut names = a.privileges.static_names();
+        names.extend(a.privileges.dynamic_names());
+        if names.is_empty() {
+            names.push("USAGE".into());
+        }
+        for name in names {
+            emit(&[text(&grantee), text("def"), text(&name), grantable.clone()])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.account.privileges.require(Privilege::Process)?;
+    let now = gannet_runtime::unix_micros();
+    let zone = state.server.facts.system_zone.clone();
+    for t in state.server.engine.transactions(10_000) {
+        let began = (now / 1_000_000).saturating_sub(t.age_seconds);
+        let entry = state.server.registry.get(t.owner_thread_id);
+        let waiting = entry.as_ref().and_then(|e| e.context.waiting()).is_some_and(|(w, _)| w == gannet_runtime::Wait::RowLock);
+        let kind = match (t.rolling_back, waiting) {
+            (true, _) => "ROLLING BACK",
+            (false, true) => "LOCK WAIT",
+            _ => "RUNNING",
+        };
+        let started = gannet_types::Timestamp::from_unix_micros((began * 1_000_000) as i64)
+            .map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone));
+        let query = entry.as_ref().and_then(|e| e.info()).map(|i| String::from_utf8_lossy(&i[..i.len().min(1024)]).into_owned());
+        let n = Value::UInt;
+        let mut row = vec![
+            n(t.id.0),
+            text(kind),
+            Value::DateTime(started, 0),
+            Value::Null,
+            Value::Null,
+            n(t.undo_records),
+            n(t.owner_thread_id),
+            maybe(query.as_deref()),
+            Value::Null,
+        ];
+        row.extend([0, 0, 0, 0, 0, t.undo_records, 0].map(Value::UInt));
+        row.extend([text("REPEATABLE READ"), Value::Int(1), Value::Int(1), Value::Null, Value::Int(0), n(0)]);
+        row.extend([Value::Int(0), Value::Int(0), Value::Null]);
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+pub(super) fn mysql_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let flag = |on: bool| member("user", "Select_priv", if on { "Y" } else { "N" });
+    for a in state.server.accounts.list().iter() {
+        let has = |p: Privilege| flag(a.privileges.has(p));
+        let mut row = vec![text(&a.host), text(&a.user)];
+        // CREATE ROLE and DROP ROLE have their columns further on.
+        row.extend(GRANT_ORDER[..29].iter().map(|p| has(*p)));
+        row.push(member("user", "ssl_type", ""));
+        row.extend([Value::bytes(b""), Value::bytes(b""), Value::bytes(b"")]);
+        row.extend([0, 0, 0, 0].map(Value::UInt));
+        row.push(text(a.secret.plugin().name()));
+        row.push(Value::Str(a.secret.to_authentication_string()[..].into(), super::TEXT));
+        row.push(flag(false));
+        row.push(super::seconds(a.password_changed));
+        row.push(Value::Null);
+        row.push(flag(a.locked));
+        row.push(has(Privilege::CreateRole));
+        row.push(has(Privilege::DropRole));
+        row.extend([Value::Null, Value::Null, Value::Null, Value::Null]);
+        emit(&row)?;
+    }
+    Ok(())
+}
