@@ -84,7 +84,7 @@ fn sizes(state: &State, t: &Table) -> Sizes {
     let row = of(&trees.row);
     let secondary = trees.indexes.iter().enumerate().filter(|(i, _)| t.clustered != Some(*i));
     let indexes: u64 = secondary.map(|(_, tree)| of(tree).pages * PAGE_BYTES).sum();
-    let auto_increment = t.auto_counter(trees).and_then(|c| c.counter_peek().ok());
+    let auto_increment = t.auto_counter(trees).map(|c| c.counter_next());
     Sizes { rows: row.rows, data: row.pages.max(1) * PAGE_BYTES, indexes, auto_increment }
 }
 
@@ -363,7 +363,7 @@ pub(super) fn plugins(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
 }
 
 pub(super) fn keywords(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for (word, reserved) in gannet_parser::keyword::words() {
+    for (word, reserved) in gannet_parser::keyword::list() {
         emit(&[text(word), Value::from(reserved)])?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 mod metadata;
 mod runtime;
+pub(crate) use runtime::{process_row, visible};
 mod tables;
 
 use crate::session::state::State;

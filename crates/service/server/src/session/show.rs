@@ -1,0 +1,619 @@
+//! SHOW, DESCRIBE, EXPLAIN, and table maintenance.
+//!
+//! What has a virtual table behind it is a query over that table, whose column names are SHOW's; LIKE and WHERE then work
+//! as in any query. The rest makes its rows here.
+
+use super::Session;
+use super::admin::{grants, show_create_user};
+use super::command::{Done, Io};
+use super::query::{lex_mode, parse_error};
+use super::sink::{RowsSink, WireSink, plain_column};
+use super::state::{text, unsupported};
+use crate::accounts::{self, Privilege};
+use crate::status;
+use crate::virt;
+use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
+use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, Statement, VarScope};
+use gannet_plan::plan::ResultColumn;
+use gannet_telemetry::{Counter, count};
+use gannet_types::{CollationId, Level, Result, SqlMode, SqlType, TypeId, Value, sql_err};
+use std::fmt::Write;
+
+fn column(name: &str, length: u32) -> ResultColumn {
+    plain_column(name, SqlType::varchar(length, CollationId(33)))
+}
+
+fn number(name: &str) -> ResultColumn {
+    plain_column(name, SqlType::bigint_unsigned().not_null())
+}
+
+fn table(columns: Vec<ResultColumn>, rows: Vec<Vec<Value>>) -> RowsSink {
+    RowsSink { columns, rows }
+}
+
+/// A string literal of SQL.
+fn quote(s: &str) -> String {
+    format!("'{}'", s.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+/// An identifier of SQL.
+fn ident(s: &str) -> String {
+    format!("`{}`", s.replace('`', "``"))
+}
+
+/// `a AS b, ...` from `COLUMN=Name` words.
+fn aliased(list: &str) -> String {
+    let mut out = String::new();
+    for pair in list.split(", ") {
+        let (from, to) = pair.split_once('=').unwrap_or((pair, pair));
+        let _ = write!(out, "{}{from} AS {}", if out.is_empty() { "" } else { ", " }, ident(to));
+    }
+    out
+}
+
+impl Session {
+    /// Sends rows that are at hand.
+    pub(crate) fn send_table(&mut self, t: &RowsSink, io: &mut Io<'_>) -> Result<Done> {
+        let target = self.target(io);
+        let mut formats = std::mem::take(&mut self.formats);
+        let mut sink = WireSink { target, formats: &mut formats, header: None, left: u64::MAX, began: false, sent: 0 };
+        let outcome = sink.table(&t.columns, &t.rows);
+        let sent = sink.sent;
+        self.formats = formats;
+        self.figures.sent = sent;
+        outcome.map(|()| Done::ROWS)
+    }
+
+    /// SHOW.
+    pub(crate) fn show(&mut self, show: &Show, io: &mut Io<'_>) -> Result<Done> {
+        let rows = self.show_rows(show)?;
+        self.send_table(&rows, io)
+    }
+
+    /// Columns of the result of SHOW, EXPLAIN or DESCRIBE, for COM_STMT_PREPARE.
+    pub(crate) fn columns_of(&mut self, statement: &Statement) -> Result<Vec<ResultColumn>> {
+        match statement {
+            Statement::Show(show) => Ok(self.show_rows(show)?.columns),
+            Statement::Describe { table, column } => Ok(self.describe_rows(table, column.as_ref())?.columns),
+            Statement::Explain(e) => Ok(self.explain_rows(e)?.columns),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Runs `SELECT` text of the server's own, with SHOW's filter around it.
+    fn select(&mut self, sql: &str, like: &str, filter: Option<&ShowFilter>) -> Result<RowsSink> {
+        // The text is ours: it is read in the default mode whatever the session's.
+        let parsed = gannet_parser::parse(sql.as_bytes(), lex_mode(SqlMode::DEFAULT)).map_err(parse_error)?;
+        let Statement::Query(inner) = parsed.statement else { return unsupported("this SHOW") };
+        let statement = match filter {
+            None => Statement::Query(inner),
+            Some(filter) => Statement::Query(Box::new(filtered(*inner, like, filter))),
+        };
+        let saved = std::mem::replace(&mut self.settings.sql_mode, SqlMode::DEFAULT);
+        let planned = self.make_plan(&statement, &[]);
+        let outcome = planned.and_then(|plan| self.run_kept(&plan, &[]));
+        self.settings.sql_mode = saved;
+        let mut kept = outcome?;
+        for c in &mut kept.columns {
+            // The wrapper is nobody's business.
+            c.table = "".into();
+        }
+        Ok(kept)
+    }
+
+    fn schema_of(&self, schema: Option<&Ident>) -> Result<String> {
+        let name = match schema {
+            Some(s) => s.text.to_string(),
+            None => self.state.require_database()?.to_string(),
+        };
+        match self.state.snapshot.schema(&name) {
+            Some(s) => Ok(s.name.to_string()),
+            None => Err(sql_err!(BadDb, name)),
+        }
+    }
+
+    /// Schema and name of a table that must exist.
+    fn table_of(&self, name: &ObjectName) -> Result<(String, String)> {
+        let schema = match &name.schema {
+            Some(s) => s.text.to_string(),
+            None => self.state.require_database()?.to_string(),
+        };
+        let found = self.state.snapshot.require_table(&schema, &name.name)?;
+        self.require_any_privilege(&schema, &name.name)?;
+        Ok((found.schema.to_string(), found.name.to_string()))
+    }
+
+    fn show_rows(&mut self, show: &Show) -> Result<RowsSink> {
+        let filter = show.filter.as_ref();
+        match &show.kind {
+            ShowKind::Databases => {
+                count(Counter::ComShowDatabases);
+                let head = pattern_head("Database", filter);
+                let sql = format!("SELECT SCHEMA_NAME AS {} FROM information_schema.SCHEMATA ORDER BY 1", ident(&head));
+                self.select(&sql, &head, filter)
+            }
+            ShowKind::Tables { full, schema, .. } => {
+                count(Counter::ComShowTables);
+                let schema = self.schema_of(schema.as_ref())?;
+                let head = pattern_head(&format!("Tables_in_{schema}"), filter);
+                let kind = if *full { ", TABLE_TYPE AS `Table_type`" } else { "" };
+                let (head_sql, schema) = (ident(&head), quote(&schema));
+                let from = format!("information_schema.TABLES WHERE TABLE_SCHEMA = {schema} ORDER BY 1");
+                self.select(&format!("SELECT TABLE_NAME AS {head_sql}{kind} FROM {from}"), &head, filter)
+            }
+            ShowKind::TableStatus { schema } => {
+                count(Counter::ComShowTableStatus);
+                let schema = quote(&self.schema_of(schema.as_ref())?);
+                let list = aliased(
+                    "TABLE_NAME=Name, ENGINE=Engine, VERSION=Version, ROW_FORMAT=Row_format, TABLE_ROWS=Rows, \
+                     AVG_ROW_LENGTH=Avg_row_length, DATA_LENGTH=Data_length, MAX_DATA_LENGTH=Max_data_length, \
+                     INDEX_LENGTH=Index_length, DATA_FREE=Data_free, AUTO_INCREMENT=Auto_increment, CREATE_TIME=Create_time, \
+                     UPDATE_TIME=Update_time, CHECK_TIME=Check_time, TABLE_COLLATION=Collation, CHECKSUM=Checksum, \
+                     CREATE_OPTIONS=Create_options, TABLE_COMMENT=Comment",
+                );
+                let sql = format!("SELECT {list} FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema}");
+                self.select(&sql, "Name", filter)
+            }
+            ShowKind::Columns { full, table, .. } => {
+                count(Counter::ComShowFields);
+                self.show_columns(table, *full, filter)
+            }
+            ShowKind::Index { table, .. } => {
+                count(Counter::ComShowKeys);
+                let (schema, name) = self.table_of(table)?;
+                let list = aliased(
+                    "TABLE_NAME=Table, NON_UNIQUE=Non_unique, INDEX_NAME=Key_name, SEQ_IN_INDEX=Seq_in_index, \
+                     COLUMN_NAME=Column_name, COLLATION=Collation, CARDINALITY=Cardinality, SUB_PART=Sub_part, PACKED=Packed, \
+                     NULLABLE=Null, INDEX_TYPE=Index_type, COMMENT=Comment, INDEX_COMMENT=Index_comment, IS_VISIBLE=Visible, \
+                     EXPRESSION=Expression",
+                );
+                let from = format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", quote(&schema), quote(&name));
+                self.select(&format!("SELECT {list} FROM information_schema.STATISTICS WHERE {from}"), "Key_name", filter)
+            }
+            ShowKind::Variables(scope) => {
+                count(Counter::ComShowVariables);
+                self.name_value("variables", *scope, filter)
+            }
+            ShowKind::Status(scope) => {
+                count(Counter::ComShowStatus);
+                self.name_value("status", *scope, filter)
+            }
+            ShowKind::Engines => {
+                count(Counter::ComShowStorageEngines);
+                let list = aliased(
+                    "ENGINE=Engine, SUPPORT=Support, COMMENT=Comment, TRANSACTIONS=Transactions, XA=XA, SAVEPOINTS=Savepoints",
+                );
+                self.select(&format!("SELECT {list} FROM information_schema.ENGINES"), "Engine", filter)
+            }
+            ShowKind::CharacterSet => {
+                count(Counter::ComShowCharsets);
+                let list = aliased(
+                    "CHARACTER_SET_NAME=Charset, DESCRIPTION=Description, DEFAULT_COLLATE_NAME=Default collation, MAXLEN=Maxlen",
+                );
+                self.select(&format!("SELECT {list} FROM information_schema.CHARACTER_SETS"), "Charset", filter)
+            }
+            ShowKind::Collation => {
+                count(Counter::ComShowCollations);
+                let list = aliased(
+                    "COLLATION_NAME=Collation, CHARACTER_SET_NAME=Charset, ID=Id, IS_DEFAULT=Default, IS_COMPILED=Compiled, \
+                     SORTLEN=Sortlen, PAD_ATTRIBUTE=Pad_attribute",
+                );
+                self.select(&format!("SELECT {list} FROM information_schema.COLLATIONS ORDER BY 1"), "Collation", filter)
+            }
+            ShowKind::Plugins => {
+                let list = aliased(
+                    "PLUGIN_NAME=Name, PLUGIN_STATUS=Status, PLUGIN_TYPE=Type, PLUGIN_LIBRARY=Library, PLUGIN_LICENSE=License",
+                );
+                self.select(&format!("SELECT {list} FROM information_schema.PLUGINS"), "Name", filter)
+            }
+            ShowKind::Triggers { schema, .. } => {
+                self.schema_of(schema.as_ref())?;
+                let list = aliased(
+                    "TRIGGER_NAME=Trigger, EVENT_MANIPULATION=Event, EVENT_OBJECT_TABLE=Table, ACTION_STATEMENT=Statement, \
+                     ACTION_TIMING=Timing, CREATED=Created, SQL_MODE=sql_mode, DEFINER=Definer, \
+                     CHARACTER_SET_CLIENT=character_set_client, COLLATION_CONNECTION=collation_connection, \
+                     DATABASE_COLLATION=Database Collation",
+                );
+                self.select(&format!("SELECT {list} FROM information_schema.TRIGGERS"), "Table", filter)
+            }
+            ShowKind::Events { schema } => {
+                self.schema_of(schema.as_ref())?;
+                let list = aliased(
+                    "EVENT_SCHEMA=Db, EVENT_NAME=Name, DEFINER=Definer, TIME_ZONE=Time zone, EVENT_TYPE=Type, \
+                     EXECUTE_AT=Execute at, INTERVAL_VALUE=Interval value, INTERVAL_FIELD=Interval field, STARTS=Starts, ENDS=Ends, \
+                     STATUS=Status, ORIGINATOR=Originator, CHARACTER_SET_CLIENT=character_set_client, \
+                     COLLATION_CONNECTION=collation_connection, DATABASE_COLLATION=Database Collation",
+                );
+                self.select(&format!("SELECT {list} FROM information_schema.EVENTS"), "Name", filter)
+            }
+            ShowKind::ProcedureStatus | ShowKind::FunctionStatus => {
+                let list = aliased(
+                    "ROUTINE_SCHEMA=Db, ROUTINE_NAME=Name, ROUTINE_TYPE=Type, DEFINER=Definer, LAST_ALTERED=Modified, \
+                     CREATED=Created, SECURITY_TYPE=Security_type, ROUTINE_COMMENT=Comment, \
+                     CHARACTER_SET_CLIENT=character_set_client, COLLATION_CONNECTION=collation_connection, \
+                     DATABASE_COLLATION=Database Collation",
+                );
+                self.select(&format!("SELECT {list} FROM information_schema.ROUTINES"), "Name", filter)
+            }
+            ShowKind::OpenTables { .. } => {
+                Ok(table(vec![column("Database", 64), column("Table", 64), number("In_use"), number("Name_locked")], vec![]))
+            }
+            other => self.show_direct(other),
+        }
+    }
+
+    /// SHOWs whose rows are made here.
+    fn show_direct(&mut self, kind: &ShowKind) -> Result<RowsSink> {
+        match kind {
+            ShowKind::ProcessList { full } => Ok(self.processlist(*full)),
+            ShowKind::CreateTable(name) => self.show_create_table(name),
+            ShowKind::CreateDatabase { if_not_exists, name } => {
+                count(Counter::ComShowCreateDb);
+                let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name))?;
+                let sql = show_create_schema(schema, *if_not_exists, &self.show_options());
+                let columns = vec![column("Database", 64), column("Create Database", 1024)];
+                Ok(table(columns, vec![vec![text(&schema.name), text(&sql)]]))
+            }
+            ShowKind::CreateUser(account) => {
+                let a = self.account_of(account)?;
+                let head = format!("CREATE USER for {}", a.name());
+                Ok(table(vec![column(&head, 4096)], vec![vec![text(&show_create_user(&a))]]))
+            }
+            ShowKind::Grants { user, using, .. } => {
+                count(Counter::ComShowGrants);
+                if !using.is_empty() {
+                    return unsupported("roles");
+                }
+                let a = self.account_of(user.as_ref().unwrap_or(&ast::Account::CurrentUser))?;
+                let head = format!("Grants for {}", a.name());
+                let rows = grants(&a).iter().map(|l| vec![text(l)]).collect();
+                Ok(table(vec![column(&head, 1024)], rows))
+            }
+            ShowKind::Privileges => {
+                count(Counter::ComShowPrivileges);
+                let row = |p: &(Privilege, &str, &str, &str, bool)| vec![text(p.1), text(p.2), text(p.3)];
+                let columns = vec![column("Privilege", 64), column("Context", 64), column("Comment", 128)];
+                Ok(table(columns, accounts::PRIVILEGES.iter().map(row).collect()))
+            }
+            ShowKind::Warnings(limit) => {
+                count(Counter::ComShowWarnings);
+                self.diagnostics(limit.as_ref(), false)
+            }
+            ShowKind::Errors(limit) => {
+                count(Counter::ComShowErrors);
+                self.diagnostics(limit.as_ref(), true)
+            }
+            ShowKind::CountWarnings => {
+                let n = Value::UInt(self.warnings.total());
+                Ok(table(vec![number("@@session.warning_count")], vec![vec![n]]))
+            }
+            ShowKind::CountErrors => {
+                let n = Value::UInt(self.warnings.errors());
+                Ok(table(vec![number("@@session.error_count")], vec![vec![n]]))
+            }
+            ShowKind::Engine { name, what } => self.show_engine(name, what),
+            ShowKind::Profiles => {
+                Ok(table(vec![number("Query_ID"), plain_column("Duration", SqlType::DOUBLE), column("Query", 300)], vec![]))
+            }
+            ShowKind::BinaryLogs => Err(sql_err!(NoBinaryLogging)),
+            ShowKind::BinaryLogStatus => {
+                let names = ["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"];
+                Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
+            }
+            ShowKind::Replicas => {
+                let names = ["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"];
+                Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
+            }
+            ShowKind::ReplicaStatus { .. } => {
+                let names = ["Replica_IO_State", "Source_Host", "Source_User", "Source_Port", "Replica_IO_Running", "Replica_SQL_Running"];
+                Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
+            }
+            ShowKind::CreateView(name) => {
+                let (schema, name) = self.table_of(name)?;
+                Err(sql_err!(WrongObject, schema, name, "VIEW"))
+            }
+            ShowKind::CreateProcedure(name) => Err(sql_err!(SpDoesNotExist, "PROCEDURE", name.name)),
+            ShowKind::CreateFunction(name) => Err(sql_err!(SpDoesNotExist, "FUNCTION", name.name)),
+            ShowKind::CreateTrigger(_) => Err(sql_err!(TrgDoesNotExist)),
+            ShowKind::CreateEvent(name) => Err(sql_err!(EventDoesNotExist, name.name)),
+            ShowKind::LogEvents { .. } => unsupported("SHOW BINLOG EVENTS"),
+            ShowKind::Profile { .. } => unsupported("SHOW PROFILE"),
+            ShowKind::ProcedureCode(_) | ShowKind::FunctionCode(_) => unsupported("SHOW PROCEDURE CODE"),
+            ShowKind::ParseTree(_) => unsupported("SHOW PARSE_TREE"),
+            ShowKind::Other(words) => {
+                let words: Vec<&str> = words.iter().map(|w| &*w.text).collect();
+                unsupported(format_args!("SHOW {}", words.join(" ")))
+            }
+            _ => unsupported("this SHOW"),
+        }
+    }
+
+    fn show_columns(&mut self, name: &ObjectName, full: bool, filter: Option<&ShowFilter>) -> Result<RowsSink> {
+        let (schema, name) = self.table_of(name)?;
+        let list = if full {
+            "COLUMN_NAME=Field, COLUMN_TYPE=Type, COLLATION_NAME=Collation, IS_NULLABLE=Null, COLUMN_KEY=Key, \
+             COLUMN_DEFAULT=Default, EXTRA=Extra, PRIVILEGES=Privileges, COLUMN_COMMENT=Comment"
+        } else {
+            "COLUMN_NAME=Field, COLUMN_TYPE=Type, IS_NULLABLE=Null, COLUMN_KEY=Key, COLUMN_DEFAULT=Default, EXTRA=Extra"
+        };
+        let from = format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", quote(&schema), quote(&name));
+        let sql = format!("SELECT {} FROM information_schema.COLUMNS WHERE {from}", aliased(list));
+        self.select(&sql, "Field", filter)
+    }
+
+    fn name_value(&mut self, what: &str, scope: VarScope, filter: Option<&ShowFilter>) -> Result<RowsSink> {
+        let scope = if scope == VarScope::Global { "global" } else { "session" };
+        let list = aliased("VARIABLE_NAME=Variable_name, VARIABLE_VALUE=Value");
+        self.select(&format!("SELECT {list} FROM performance_schema.{scope}_{what}"), "Variable_name", filter)
+    }
+
+    fn show_options(&self) -> ShowOptions {
+        let ansi = self.settings.sql_mode.contains(SqlMode::ANSI_QUOTES);
+        ShowOptions {
+            quote: if ansi { '"' } else { '`' },
+            always_quote: self.state.vars[crate::vars::Live::SqlQuoteShowCreate].as_bool(),
+            next_auto_increment: 0,
+        }
+    }
+
+    fn show_create_table(&mut self, name: &ObjectName) -> Result<RowsSink> {
+        count(Counter::ComShowCreateTable);
+        let (schema, name) = self.table_of(name)?;
+        let t = self.state.snapshot.require_table(&schema, &name)?.clone();
+        let next = match t.source {
+            gannet_catalog::RowSource::Engine => {
+                let trees = t.trees(&self.server.engine).map_err(gannet_exec::error::from_engine)?;
+                t.auto_counter(trees).map_or(0, |c| c.counter_next())
+            }
+            gannet_catalog::RowSource::Virtual(_) => 0,
+        };
+        let sql = show_create_table(&t, &ShowOptions { next_auto_increment: next, ..self.show_options() });
+        let columns = vec![column("Table", 64), column("Create Table", 1024)];
+        Ok(table(columns, vec![vec![text(&t.name), text(&sql)]]))
+    }
+
+    fn account_of(&self, account: &ast::Account) -> Result<std::sync::Arc<accounts::Account>> {
+        match account {
+            ast::Account::CurrentUser => {
+                let a = &self.state.account;
+                Ok(self.server.accounts.get(&a.user, &a.host).unwrap_or_else(|| a.clone()))
+            }
+            ast::Account::Name { user, host, .. } => {
+                let own = &self.state.account;
+                if own.user != **user || !own.host.eq_ignore_ascii_case(host) {
+                    let name = self.state.database.as_deref().unwrap_or("mysql");
+                    if !own.privileges.has(Privilege::Select) {
+                        return Err(sql_err!(DbaccessDenied, own.user, own.host, name));
+                    }
+                }
+                let found = self.server.accounts.get(user, host);
+                found.ok_or_else(|| sql_err!(NonexistingGrant, user, host))
+            }
+        }
+    }
+
+    /// COM_PROCESS_INFO.
+    pub(crate) fn show_processlist(&mut self, full: bool, io: &mut Io<'_>) -> Result<Done> {
+        let rows = self.processlist(full);
+        self.send_table(&rows, io)
+    }
+
+    fn processlist(&mut self, full: bool) -> RowsSink {
+        count(Counter::ComShowProcesslist);
+        let now = gannet_runtime::unix_micros();
+        let mut rows: Vec<Vec<Value>> =
+            virt::visible(&self.state).iter().map(|e| virt::process_row(e, now).to_vec()).collect();
+        if !full {
+            for row in &mut rows {
+                if let Some(Value::Str(info, c)) = row.last_mut() {
+                    let cut = info.len().min(100);
+                    *info = info[..c.charset().valid_prefix(&info[..cut])].into();
+                }
+            }
+        }
+        let columns = vec![
+            number("Id"),
+            column("User", 32),
+            column("Host", 261),
+            column("db", 64),
+            column("Command", 16),
+            plain_column("Time", SqlType::new(TypeId::Int).not_null()),
+            column("State", 64),
+            column("Info", if full { 65535 / 4 } else { 100 }),
+        ];
+        table(columns, rows)
+    }
+
+    fn diagnostics(&mut self, limit: Option<&ast::Limit>, errors_only: bool) -> Result<RowsSink> {
+        let mut number_of = |e: &ast::Expr| -> Result<usize> {
+            match self.evaluate(e)? {
+                Value::Int(n) => Ok(usize::try_from(n).unwrap_or(0)),
+                Value::UInt(n) => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
+                _ => Ok(0),
+            }
+        };
+        let (skip, take) = match limit {
+            Some(l) => (l.offset.as_ref().map_or(Ok(0), &mut number_of)?, number_of(&l.count)?),
+            None => (0, usize::MAX),
+        };
+        let wanted = self.warnings.iter().filter(|w| !errors_only || w.level == Level::Error).skip(skip).take(take);
+        let row = |w: &gannet_types::Warning| {
+            vec![text(w.level.as_str()), Value::UInt(w.code.number().into()), Value::text(&w.message)]
+        };
+        let rows = wanted.map(row).collect();
+        let columns = vec![
+            column("Level", 7),
+            plain_column("Code", SqlType::new(TypeId::Int).unsigned().not_null()),
+            plain_column("Message", SqlType::varchar(512, CollationId::DEFAULT)),
+        ];
+        Ok(table(columns, rows))
+    }
+
+    fn show_engine(&mut self, name: &str, what: &str) -> Result<RowsSink> {
+        count(Counter::ComShowEngineStatus);
+        self.state.account.privileges.require(Privilege::Process)?;
+        let columns = vec![column("Type", 10), column("Name", 512), column("Status", 8192)];
+        let innodb = name.eq_ignore_ascii_case("InnoDB") || name.eq_ignore_ascii_case("ALL");
+        if !innodb && !name.eq_ignore_ascii_case("PERFORMANCE_SCHEMA") {
+            return Err(sql_err!(UnknownStorageEngine, name));
+        }
+        let rows = match (innodb, what.eq_ignore_ascii_case("STATUS")) {
+            (true, true) => vec![vec![text("InnoDB"), text(""), text(&status::innodb(&self.server))]],
+            // No mutex is counted, no log file is listed.
+            _ => vec![],
+        };
+        Ok(table(columns, rows))
+    }
+
+    /// DESCRIBE table.
+    pub(crate) fn describe(
+        &mut self,
+        name: &ObjectName,
+        column: Option<&ast::DescribeColumn>,
+        io: &mut Io<'_>,
+    ) -> Result<Done> {
+        let rows = self.describe_rows(name, column)?;
+        self.send_table(&rows, io)
+    }
+
+    fn describe_rows(&mut self, name: &ObjectName, column: Option<&ast::DescribeColumn>) -> Result<RowsSink> {
+        count(Counter::ComShowFields);
+        let filter = column.map(|c| match c {
+            ast::DescribeColumn::Name(n) => ShowFilter::Like(n.text.replace('_', "\\_").replace('%', "\\%").into_bytes().into()),
+            ast::DescribeColumn::Pattern(p) => ShowFilter::Like(p.clone()),
+        });
+        self.show_columns(name, false, filter.as_ref())
+    }
+
+    /// EXPLAIN.
+    pub(crate) fn explain(&mut self, e: &ast::Explain, io: &mut Io<'_>) -> Result<Done> {
+        let rows = self.explain_rows(e)?;
+        self.send_table(&rows, io)
+    }
+
+    fn explain_rows(&mut self, e: &ast::Explain) -> Result<RowsSink> {
+        let ast::ExplainTarget::Statement(statement) = &e.target else { return unsupported("EXPLAIN FOR CONNECTION") };
+        if e.analyze {
+            return unsupported("EXPLAIN ANALYZE");
+        }
+        if e.into.is_some() || e.schema.is_some() {
+            return unsupported("EXPLAIN INTO and FOR SCHEMA");
+        }
+        if !super::statement::is_planned(statement) {
+            return Err(super::statement::refuse(statement));
+        }
+        self.state.renew_snapshot();
+        let plan = self.make_plan(statement, &[])?;
+        super::explain::rows(&plan, e.format.as_ref().map(|f| &*f.text))
+    }
+
+    /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
+    pub(crate) fn maintain(&mut self, m: &ast::TableMaintenance, io: &mut Io<'_>) -> Result<Done> {
+        use ast::MaintenanceKind as Kind;
+        if m.histogram.is_some() {
+            return unsupported("histograms");
+        }
+        self.commit_implicitly()?;
+        let word = match m.kind {
+            Kind::Analyze => "analyze",
+            Kind::Check => "check",
+            Kind::Optimize => "optimize",
+            Kind::Checksum => return unsupported("CHECKSUM TABLE"),
+            Kind::Repair => return unsupported("REPAIR TABLE"),
+        };
+        count(match m.kind {
+            Kind::Analyze => Counter::ComAnalyze,
+            Kind::Check => Counter::ComCheck,
+            _ => Counter::ComOptimize,
+        });
+        let mut rows = Vec::new();
+        for name in &m.tables {
+            let schema = match &name.schema {
+                Some(s) => s.text.to_string(),
+                None => self.state.require_database()?.to_string(),
+            };
+            let label = format!("{schema}.{}", name.name);
+            let mut line = |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
+            let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
+            match found.and_then(|t| self.maintain_one(m.kind, &t)) {
+                Ok(()) => {
+                    if m.kind == Kind::Optimize {
+                        line("note", "Table does not support optimize, doing recreate + analyze instead");
+                    }
+                    line("status", "OK");
+                }
+                Err(e) => {
+                    line("Error", e.message());
+                    line("status", "Operation failed");
+                }
+            }
+        }
+        let columns = vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
+        self.send_table(&table(columns, rows), io)
+    }
+
+    fn maintain_one(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {
+        if t.source != gannet_catalog::RowSource::Engine {
+            return Ok(());
+        }
+        let engine = &self.server.engine;
+        let failed = gannet_exec::error::from_engine;
+        if kind == ast::MaintenanceKind::Check {
+            let trees = t.trees(engine).map_err(failed)?;
+            engine.check_tree(&trees.row).map_err(failed)?;
+            for tree in &trees.indexes {
+                engine.check_tree(tree).map_err(failed)?;
+            }
+            return Ok(());
+        }
+        let now = (self.state.statement_time() / 1_000_000) as u64;
+        gannet_catalog::stats::refresh(engine, t, now).map_err(failed)
+    }
+}
+
+/// MySQL names the pattern in the head of some SHOWs.
+fn pattern_head(name: &str, filter: Option<&ShowFilter>) -> String {
+    match filter {
+        Some(ShowFilter::Like(p)) => format!("{name} ({})", String::from_utf8_lossy(p)),
+        _ => name.into(),
+    }
+}
+
+/// `SELECT * FROM (inner) AS shown WHERE ...`
+fn filtered(inner: ast::Query, like: &str, filter: &ShowFilter) -> ast::Query {
+    let condition = match filter {
+        ShowFilter::Where(expr) => expr.clone(),
+        ShowFilter::Like(pattern) => ast::Expr::Like {
+            expr: Box::new(ast::Expr::Column(ast::ColumnRef { qualifier: None, column: Ident::new(like) })),
+            pattern: Box::new(ast::Expr::Literal(ast::Literal::new(ast::LiteralValue::String {
+                bytes: pattern.clone(),
+                charset: None,
+            }))),
+            escape: None,
+            negated: false,
+        },
+    };
+    let derived =
+        ast::Derived { lateral: false, query: inner, alias: Some(Ident::new("shown")), columns: Vec::new() };
+    let select = ast::Select {
+        options: ast::SelectOptions::default(),
+        hints: None,
+        items: vec![ast::SelectItem::Wildcard(ast::Span::default())],
+        from: vec![ast::TableRef::Derived(Box::new(derived))],
+        filter: Some(condition),
+        group_by: Vec::new(),
+        rollup: false,
+        having: None,
+        windows: Vec::new(),
+        span: ast::Span::default(),
+    };
+    ast::Query {
+        with: None,
+        body: ast::QueryBody::Select(Box::new(select)),
+        order_by: Vec::new(),
+        limit: None,
+        locking: Vec::new(),
+        into: None,
+        span: ast::Span::default(),
+    }
+}

@@ -1,0 +1,111 @@
+//! `max_execution_time`: one thread that interrupts statements which take too long. Statements without a limit never
+//! come here.
+
+use gannet_base::sync::Mutex;
+use gannet_runtime::{Interrupt, TaskContext, Unpark, Wait, Waker, now_ns, park, waker};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+#[derive(Default)]
+struct Due {
+    /// Deadline and number → session.
+    queue: BTreeMap<(u64, u64), (u64, TaskContext)>,
+    next: u64,
+    /// Sessions whose statement ran out of time.
+    expired: HashSet<u64>,
+}
+
+/// The timers of a server.
+#[derive(Default)]
+pub(crate) struct Timers {
+    due: Arc<Mutex<Due>>,
+    thread: OnceLock<Waker>,
+}
+
+/// A running timer; stops when dropped.
+pub(crate) struct Timer {
+    due: Arc<Mutex<Due>>,
+    key: (u64, u64),
+    session: u64,
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        let mut due = self.due.lock();
+        due.queue.remove(&self.key);
+        due.expired.remove(&self.session);
+    }
+}
+
+impl Timers {
+    /// Interrupts the session in `ms` milliseconds unless the result is dropped before.
+    pub(crate) fn start(&self, session: u64, context: TaskContext, ms: u64) -> Timer {
+        let deadline = now_ns().saturating_add(ms.saturating_mul(1_000_000));
+        let key = {
+            let mut due = self.due.lock();
+            due.next += 1;
+            let key = (deadline, due.next);
+            due.queue.insert(key, (session, context));
+            key
+        };
+        self.thread().wake();
+        Timer { due: self.due.clone(), key, session }
+    }
+
+    /// The session's statement was stopped by its timer.
+    pub(crate) fn expired(&self, session: u64) -> bool {
+        self.due.lock().expired.contains(&session)
+    }
+
+    fn thread(&self) -> &Waker {
+        self.thread.get_or_init(|| {
+            let due = self.due.clone();
+            let (tx, rx) = std::sync::mpsc::channel();
+            // Not joined: it ends with the process, and holds nothing that has to be given back.
+            let started = std::thread::Builder::new().name("timers".into()).spawn(move || {
+                let _ = tx.send(waker());
+                run(&due);
+            });
+            let _ = started;
+            rx.recv().unwrap_or_else(|_| waker())
+        })
+    }
+}
+
+fn run(due: &Mutex<Due>) {
+    loop {
+        let now = now_ns();
+        let next = {
+            let mut due = due.lock();
+            while let Some((&key, _)) = due.queue.first_key_value().filter(|(k, _)| k.0 <= now) {
+                if let Some((session, context)) = due.queue.remove(&key) {
+                    due.expired.insert(session);
+                    context.interrupt(Interrupt::Query);
+                }
+            }
+            due.queue.first_key_value().map(|(k, _)| k.0)
+        };
+        if park(Wait::Background, next) == Unpark::Interrupted {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_stopped_in_time_and_only_then() {
+        let timers = Timers::default();
+        let me = gannet_runtime::context();
+        drop(timers.start(1, me.clone(), 20));
+        assert_eq!(park(Wait::Condition, Some(now_ns() + 60_000_000)), Unpark::TimedOut);
+        let t = timers.start(1, me.clone(), 10);
+        while park(Wait::Condition, Some(now_ns() + 5_000_000_000)) == Unpark::Woken {}
+        assert!(timers.expired(1));
+        drop(t);
+        assert!(!timers.expired(1));
+        me.clear(Interrupt::Query);
+    }
+}
