@@ -1,4 +1,22 @@
 //! Listeners, sessions, authentication, variables, SHOW, information_schema.
+//!
+//! *Invariants.* Only this crate knows what a client may do. A connection costs no fiber and no thread while it idles. What
+//! sessions share and change while statements run is per worker; the shared maps here change at connect, at DDL and when
+//! somebody asks.
 
+pub mod accounts;
+pub mod log;
+mod names;
 pub mod options;
+mod planner;
+pub mod registry;
+pub mod server;
+mod session;
+mod status;
+mod timers;
+mod user_locks;
 pub mod vars;
+mod virt;
+
+pub use options::{Request, ServerOptions, help};
+pub use server::{Server, Shared};

@@ -7,7 +7,9 @@ use gannet_base::sync::{Mutex, RwLock};
 use gannet_runtime::{Interrupt, TaskContext, Wait};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
+use std::sync::atomic::{
+    AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
+};
 
 /// `Command` of the process list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,7 +61,12 @@ pub(crate) fn rows(server: &Shared) -> Vec<(String, String)> {
     rows.push(("Innodb_row_lock_time_avg".into(), n((micros / 1000).checked_div(count).unwrap_or(0))));
     rows.sort_by(|a, b| a.0.to_lowercase().cmp(&b.0.to_lowercase()));
     // What is computed here replaces a counter of the same name.
-    rows.dedup_by(|b, a| a.0 == b.0 && { a.1 = std::mem::take(&mut b.1); true });
+    rows.dedup_by(|b, a| {
+        a.0 == b.0 && {
+            a.1 = std::mem::take(&mut b.1);
+            true
+        }
+    });
     rows
 }
 
@@ -155,8 +160,9 @@ pub(crate) fn innodb(server: &Shared) -> String {
         (total(Counter::InnodbPagesRead), total(Counter::InnodbPagesCreated), total(Counter::InnodbPagesWritten));
     line(&mut out, format!("Pages read {read}, created {made}, written {written}"));
     title(&mut out, "ROW OPERATIONS");
-    let rows = [Counter::InnodbRowsInserted, Counter::InnodbRowsUpdated, Counter::InnodbRowsDeleted, Counter::InnodbRowsRead]
-        .map(total);
+    let rows =
+        [Counter::InnodbRowsInserted, Counter::InnodbRowsUpdated, Counter::InnodbRowsDeleted, Counter::InnodbRowsRead]
+            .map(total);
     line(
         &mut out,
         format!("Number of rows inserted {}, updated {}, deleted {}, read {}", rows[0], rows[1], rows[2], rows[3]),

@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 
 #[derive(Default)]
 struct Due {
-    /// Deadline and number → session.
-    queue: BTreeMap<(u64, u64), (u64, TaskContext)>,
+    /// Deadline and number → whom to interrupt.
+    queue: BTreeMap<(u64, u64), TaskContext>,
     next: u64,
-    /// Sessions whose statement ran out of time.
-    expired: HashSet<u64>,
+    /// Timers that have fired and still live.
+    expired: HashSet<(u64, u64)>,
 }
 
 /// The timers of a server.
@@ -26,35 +26,36 @@ pub(crate) struct Timers {
 pub(crate) struct Timer {
     due: Arc<Mutex<Due>>,
     key: (u64, u64),
-    session: u64,
+}
+
+impl Timer {
+    /// The statement was stopped by it.
+    pub(crate) fn fired(&self) -> bool {
+        self.due.lock().expired.contains(&self.key)
+    }
 }
 
 impl Drop for Timer {
     fn drop(&mut self) {
         let mut due = self.due.lock();
         due.queue.remove(&self.key);
-        due.expired.remove(&self.session);
+        due.expired.remove(&self.key);
     }
 }
 
 impl Timers {
-    /// Interrupts the session in `ms` milliseconds unless the result is dropped before.
-    pub(crate) fn start(&self, session: u64, context: TaskContext, ms: u64) -> Timer {
+    /// Interrupts the task in `ms` milliseconds unless the result is dropped before.
+    pub(crate) fn start(&self, context: TaskContext, ms: u64) -> Timer {
         let deadline = now_ns().saturating_add(ms.saturating_mul(1_000_000));
         let key = {
             let mut due = self.due.lock();
             due.next += 1;
             let key = (deadline, due.next);
-            due.queue.insert(key, (session, context));
+            due.queue.insert(key, context);
             key
         };
         self.thread().wake();
-        Timer { due: self.due.clone(), key, session }
-    }
-
-    /// The session's statement was stopped by its timer.
-    pub(crate) fn expired(&self, session: u64) -> bool {
-        self.due.lock().expired.contains(&session)
+        Timer { due: self.due.clone(), key }
     }
 
     fn thread(&self) -> &Waker {
@@ -78,8 +79,8 @@ fn run(due: &Mutex<Due>) {
         let next = {
             let mut due = due.lock();
             while let Some((&key, _)) = due.queue.first_key_value().filter(|(k, _)| k.0 <= now) {
-                if let Some((session, context)) = due.queue.remove(&key) {
-                    due.expired.insert(session);
+                if let Some(context) = due.queue.remove(&key) {
+                    due.expired.insert(key);
                     context.interrupt(Interrupt::Query);
                 }
             }
@@ -99,13 +100,14 @@ mod tests {
     fn a_statement_is_stopped_in_time_and_only_then() {
         let timers = Timers::default();
         let me = gannet_runtime::context();
-        drop(timers.start(1, me.clone(), 20));
+        drop(timers.start(me.clone(), 20));
         assert_eq!(park(Wait::Condition, Some(now_ns() + 60_000_000)), Unpark::TimedOut);
-        let t = timers.start(1, me.clone(), 10);
+        let t = timers.start(me.clone(), 10);
+        assert!(!t.fired());
         while park(Wait::Condition, Some(now_ns() + 5_000_000_000)) == Unpark::Woken {}
-        assert!(timers.expired(1));
+        assert!(t.fired());
         drop(t);
-        assert!(!timers.expired(1));
+        assert!(timers.due.lock().expired.is_empty());
         me.clear(Interrupt::Query);
     }
 }

@@ -285,7 +285,7 @@ impl Accounts {
 }
 
 fn engine(e: EngineError) -> SqlError {
-    gannet_exec::engine_error(e)
+    gannet_exec::error::from_engine(e)
 }
 
 #[cfg(test)]
@@ -322,7 +322,10 @@ mod tests {
             let a = Account { locked: true, ..Account::new("u@v", "%", secret, Privileges::all()) };
             let bytes = a.encode();
             let b = Account::decode(&a.name(), &bytes).unwrap();
-            assert_eq!((&b.user, &b.host, &b.secret, b.privileges, b.locked), (&a.user, &a.host, &a.secret, a.privileges, true));
+            assert_eq!(
+                (&b.user, &b.host, &b.secret, b.privileges, b.locked),
+                (&a.user, &a.host, &a.secret, a.privileges, true)
+            );
             for cut in 0..bytes.len() {
                 let _ = Account::decode("u@h", &bytes[..cut]);
             }

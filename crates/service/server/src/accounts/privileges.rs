@@ -66,7 +66,12 @@ impl Privileges {
 
     /// All, GRANT OPTION included.
     pub fn all() -> Self {
-        Self(PRIVILEGES.iter().filter(|p| !matches!(p.0, Privilege::Usage | Privilege::Proxy)).fold(0, |a, p| a | 1 << p.0 as u8))
+        Self(
+            PRIVILEGES
+                .iter()
+                .filter(|p| !matches!(p.0, Privilege::Usage | Privilege::Proxy))
+                .fold(0, |a, p| a | 1 << p.0 as u8),
+        )
     }
 
     /// ALL PRIVILEGES, which leaves GRANT OPTION out.
@@ -196,7 +201,9 @@ pub fn by_name(words: &str) -> Result<Privileges> {
         _ => {}
     }
     let found = PRIVILEGES.iter().find(|p| p.1.eq_ignore_ascii_case(words) && p.0 != Privilege::Proxy);
-    found.map(|p| p.0.into()).ok_or_else(|| SqlError::unsupported(format_args!("privilege {}", words.to_ascii_uppercase())))
+    found
+        .map(|p| p.0.into())
+        .ok_or_else(|| SqlError::unsupported(format_args!("privilege {}", words.to_ascii_uppercase())))
 }
 
 #[cfg(test)]

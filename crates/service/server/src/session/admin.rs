@@ -119,9 +119,7 @@ impl Session {
     fn new_secret(&self, auth: &[ast::Authentication], current: Plugin) -> Result<Option<Secret>> {
         let Some(auth) = auth.first() else { return Ok(None) };
         let plugin = match &auth.plugin {
-            Some(name) => {
-                Plugin::by_name(name.as_bytes()).ok_or_else(|| sql_err!(PluginIsNotLoaded, name))?
-            }
+            Some(name) => Plugin::by_name(name.as_bytes()).ok_or_else(|| sql_err!(PluginIsNotLoaded, name))?,
             None => current,
         };
         if auth.initial.is_some() {
@@ -205,7 +203,9 @@ impl Session {
     fn store_accounts(&mut self, put: Vec<Arc<Account>>, remove: &[(String, String)]) -> Result<Done> {
         self.commit_implicitly()?;
         self.require_writable()?;
-        if self.server.listens_beyond_loopback() && let Some(open) = put.iter().find(|a| a.is_open()) {
+        if self.server.listens_beyond_loopback()
+            && let Some(open) = put.iter().find(|a| a.is_open())
+        {
             let name = quoted(&open.user, &open.host);
             return Err(SqlError::with_message(
                 ErrorCode::NotValidPassword,

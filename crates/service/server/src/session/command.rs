@@ -61,7 +61,10 @@ impl Session {
         self.extra_status = 0;
         self.dispatch(command, &mut io);
         self.entry.idle(unix_micros());
-        let killed = matches!(io.conn.context().pending(), Some(Interrupt::Connection | Interrupt::Shutdown | Interrupt::PeerGone));
+        let killed = matches!(
+            io.conn.context().pending(),
+            Some(Interrupt::Connection | Interrupt::Shutdown | Interrupt::PeerGone)
+        );
         if quit || self.closing || killed { Next::Close } else { Next::Idle }
     }
 
@@ -248,7 +251,7 @@ impl Session {
         let account = attempt.admitted(verdict)?;
         self.state.account = account;
         self.reset(&attempt.hello);
-        self.state.database = None;
+        self.state.set_database(None);
         self.entry.set_who(Who { user: attempt.hello_user(), host: self.entry.who().host, database: None });
         if let Some(db) = &attempt.hello.database {
             self.use_database(&String::from_utf8_lossy(db))?;
@@ -268,12 +271,16 @@ impl Session {
         let charsets = self.charsets;
         let mut w = Writer::new(io.conn.out(), io.sequence);
         for (i, column) in table.columns.iter().enumerate() {
-            if !pattern.is_empty() && !gannet_types::CollationId(33).like(column.name.as_bytes(), pattern.as_bytes()) {
+            if !pattern.is_empty() && !crate::names::like(&pattern, &column.name) {
                 continue;
             }
             let described = crate::virt::result_column(&table, i as u32);
             let default = gannet_catalog::show::column_default(column);
-            reply::column_with_default(&mut w, &super::sink::describe(&described, &charsets), default.as_deref().map(str::as_bytes));
+            reply::column_with_default(
+                &mut w,
+                &super::sink::describe(&described, &charsets),
+                default.as_deref().map(str::as_bytes),
+            );
         }
         let ok = reply::Ok { status: self.status_flags(), ..reply::Ok::default() };
         reply::end_of_rows(&mut w, self.capabilities, &ok);

@@ -77,7 +77,13 @@ impl Login {
     }
 
     /// Takes a packet.
-    pub(crate) fn feed(&mut self, packet: &[u8], entry: &Arc<Entry>, out: &mut Vec<u8>, sequence: &mut u8) -> LoginStep {
+    pub(crate) fn feed(
+        &mut self,
+        packet: &[u8],
+        entry: &Arc<Entry>,
+        out: &mut Vec<u8>,
+        sequence: &mut u8,
+    ) -> LoginStep {
         match self.step(packet, entry, out, sequence) {
             Ok(step) => step,
             Err(error) => LoginStep::Refused(error),
@@ -109,7 +115,8 @@ impl Login {
         }
         let Some(attempt) = self.attempt.take() else { return Err(sql_err!(Handshake)) };
         let account = attempt.admitted(verdict)?;
-        let mut session = Session::open(self.server.clone(), entry.clone(), account, &attempt.hello, self.capabilities)?;
+        let mut session =
+            Session::open(self.server.clone(), entry.clone(), account, &attempt.hello, self.capabilities)?;
         entry.set_who(Who {
             user: attempt.hello_user(),
             host: entry.who().host,

@@ -9,6 +9,7 @@
 //! | [`prepared`] | prepared statements of both kinds |
 //! | [`statement`] | statements that are not planned |
 //! | [`transaction`] | the state machine of transactions |
+//! | [`locks`] | metadata locks |
 //! | [`set`] | SET |
 //! | [`show`] | SHOW |
 //! | [`admin`] | accounts, KILL, FLUSH |
@@ -16,6 +17,8 @@
 
 pub(crate) mod admin;
 pub(crate) mod command;
+mod explain;
+pub(crate) mod locks;
 pub(crate) mod login;
 pub(crate) mod prepared;
 pub(crate) mod query;
@@ -71,6 +74,14 @@ pub(crate) struct Session {
     pub(crate) multi_statements: bool,
     /// COMMIT RELEASE and KILL of oneself: close after the reply.
     pub(crate) closing: bool,
+    /// Of the statement that runs, for the statistics.
+    pub(crate) figures: query::Figures,
+    /// SQL_CALC_FOUND_ROWS has counted.
+    pub(crate) counted_rows: bool,
+    /// `max_execution_time` stopped the statement.
+    pub(crate) timed_out: bool,
+    /// Hash of the variables that plans depend on.
+    pub(crate) mode_key: u64,
     ended: bool,
 }
 
@@ -128,6 +139,10 @@ impl Session {
             extra_status: 0,
             multi_statements: capabilities & cap::MULTI_STATEMENTS != 0,
             closing: false,
+            figures: query::Figures::default(),
+            counted_rows: false,
+            timed_out: false,
+            mode_key: 0,
             ended: false,
             transaction: Transaction::default(),
             txn,
@@ -170,6 +185,7 @@ impl Session {
         self.charsets = variables::charsets(&self.state.vars);
         self.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
         self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
+        self.mode_key = variables::mode_key(&self.state.vars);
     }
 
     /// The greeting of a new session is over: nothing of it is reported as a change.
@@ -218,7 +234,7 @@ impl Session {
         self.state.renew_snapshot();
         let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name))?;
         let (name, collation) = (schema.name.clone(), schema.collation);
-        self.state.database = Some(name.clone());
+        self.state.set_database(Some(name.clone()));
         self.state.vars.set(Live::CharacterSetDatabase, VarValue::text(collation.charset().name()));
         self.state.vars.set(Live::CollationDatabase, VarValue::text(collation.get().name));
         self.entry.set_database(Some(name.clone()));
@@ -235,7 +251,7 @@ impl Session {
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);
         self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, hello);
-        self.state.database = database;
+        self.state.set_database(database);
         self.statements.clear();
         self.warnings.clear();
         self.track.clear();

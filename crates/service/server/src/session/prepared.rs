@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::command::{Done, Io};
+use super::locks::is_stale;
 use super::query::{CachedPlan, lex_mode, parse_error};
 use super::sink::describe;
 use super::statement::{count_statement, is_planned};
@@ -85,11 +86,8 @@ impl Session {
         let mode = lex_mode(self.settings.sql_mode);
         let mut scan = Scan::new(server.scan_secret);
         let shared = digest::scan(&text, mode, &mut scan);
-        let parsed = if shared {
-            gannet_parser::parse_parameterised(&text, mode)
-        } else {
-            gannet_parser::parse(&text, mode)
-        };
+        let parsed =
+            if shared { gannet_parser::parse_parameterised(&text, mode) } else { gannet_parser::parse(&text, mode) };
         let parsed = parsed.map_err(parse_error)?;
         refuse_nested(&parsed.statement)?;
         let params = u16::try_from(parsed.params).map_err(|_| sql_err!(PsManyParam))?;
@@ -272,7 +270,8 @@ impl Session {
         }
         let types_hash = types_hash(&s.types);
         let fresh = s.plan.as_ref().is_none_or(|p| p.key != self.prepared_key(s, types_hash));
-        let markers: Vec<SqlType> = if fresh { s.types.iter().map(|t| sql_type(*t, collation)).collect() } else { Vec::new() };
+        let markers: Vec<SqlType> =
+            if fresh { s.types.iter().map(|t| sql_type(*t, collation)).collect() } else { Vec::new() };
         let entry = self.plan_prepared(s, &markers, types_hash)?;
         count(Counter::PlanCacheHits);
         if let Some(c) = entry.digest.counter {
@@ -280,15 +279,40 @@ impl Session {
         }
         // The common case: the plan's parameters are the markers, in order.
         let straight = entry.plan.params.len() == n
-            && entry.plan.params.iter().enumerate().all(|(i, p)| matches!(p, Param::Marker { index, .. } if *index as usize == i));
-        let outcome = if straight {
+            && entry
+                .plan
+                .params
+                .iter()
+                .enumerate()
+                .all(|(i, p)| matches!(p, Param::Marker { index, .. } if *index as usize == i));
+        let mut outcome = if straight {
             self.run_entry(&entry, &bound, io)
         } else {
             let values = self.arrange(&entry.plan, s, &bound)?;
             self.run_entry(&entry, &values, io)
         };
+        if outcome.as_ref().is_err_and(is_stale) {
+            outcome = self.again(s, types_hash, &bound, io);
+        }
         s.values = bound;
         outcome
+    }
+
+    /// The tables changed since the plan was made: plans and runs once more, several times if need be.
+    #[cold]
+    fn again(&mut self, s: &mut Statement_, types_hash: u64, bound: &[Value], io: &mut Io<'_>) -> Result<Done> {
+        let collation = self.literal_collation();
+        let markers: Vec<SqlType> = s.types.iter().map(|t| sql_type(*t, collation)).collect();
+        for _ in 0..10 {
+            self.state.renew_snapshot();
+            let entry = self.plan_prepared(s, &markers, types_hash)?;
+            let values = self.arrange(&entry.plan, s, bound)?;
+            match self.run_entry(&entry, &values, io) {
+                Err(e) if is_stale(&e) => {}
+                outcome => return outcome,
+            }
+        }
+        Err(sql_err!(NeedReprepare))
     }
 
     /// The values of the plan's parameters: markers and literals of the text.
@@ -398,9 +422,16 @@ impl Session {
             return self.run_statement(&statement, io);
         }
         let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
-        let entry = self.plan_prepared(s, &markers, hash_of(&markers))?;
-        let values = self.arrange(&entry.plan, s, &bound)?;
-        self.run_entry(&entry, &values, io)
+        let mut tries = 0;
+        loop {
+            let entry = self.plan_prepared(s, &markers, hash_of(&markers))?;
+            let values = self.arrange(&entry.plan, s, &bound)?;
+            match self.run_entry(&entry, &values, io) {
+                Err(e) if is_stale(&e) && tries < 10 => tries += 1,
+                outcome => return outcome,
+            }
+            self.state.renew_snapshot();
+        }
     }
 
     /// DEALLOCATE PREPARE.
@@ -417,7 +448,9 @@ impl Session {
 /// Statements about prepared statements cannot be prepared (1295).
 fn refuse_nested(statement: &Statement) -> Result<()> {
     match statement {
-        Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) => Err(sql_err!(UnsupportedPs)),
+        Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) => {
+            Err(sql_err!(UnsupportedPs))
+        }
         _ => Ok(()),
     }
 }
@@ -463,7 +496,10 @@ fn param_value(p: command::Param<'_>, collation: CollationId, client: gannet_typ
                 Value::Date(Date::new(y, mo, day))
             } else {
                 let fsp = if d.micros == 0 { 0 } else { 6 };
-                Value::DateTime(DateTime::new(y, mo, day, d.hour.into(), d.minute.into(), d.second.into(), d.micros), fsp)
+                Value::DateTime(
+                    DateTime::new(y, mo, day, d.hour.into(), d.minute.into(), d.second.into(), d.micros),
+                    fsp,
+                )
             }
         }
         command::Param::Time(t) => {

@@ -6,6 +6,7 @@
 
 use super::Session;
 use super::command::{Done, Io};
+use super::locks::{PlanLocks, is_stale};
 use super::sink::{HeaderCache, RowsSink, WireSink};
 use super::statement::{count_statement, counter, is_planned};
 use crate::accounts::Privilege;
@@ -14,7 +15,8 @@ use crate::vars::Live;
 use gannet_exec::{Affected, Cx, Outcome, ResultSink};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
-use gannet_parser::{ErrorKind, LexMode, ParseError, Tok};
+use gannet_parser::lexer::{Tok, unquote_string};
+use gannet_parser::{ErrorKind, LexMode, ParseError};
 use gannet_plan::options::{Passes, PlanOptions};
 use gannet_plan::physical::Op;
 use gannet_plan::plan::{Intent, LiteralClass, Param};
@@ -32,6 +34,7 @@ use std::sync::Arc;
 pub(crate) struct Cached {
     pub(crate) digest: Handle,
     pub(crate) header: HeaderCache,
+    pub(crate) locks: PlanLocks,
     /// Literals whose text must be the same: ordinal and text.
     pins: Box<[(u32, Box<[u8]>)]>,
     /// Literals of the text; a text with another number of them is another statement.
@@ -76,7 +79,6 @@ pub(crate) fn parse_error(e: ParseError) -> SqlError {
         ErrorKind::Empty => sql_err!(EmptyQuery),
         ErrorKind::TooDeep => SqlError::with_message(ErrorCode::StackOverrunNeedMore, e.to_string()),
         ErrorKind::InvalidUtf8 => sql_err!(InvalidCharacterString, "utf8mb4", e.near),
-        ErrorKind::TooLongIdent => sql_err!(TooLongIdent, e.near),
         ErrorKind::TooManyParams => sql_err!(PsManyParam),
         _ => SqlError::with_message(ErrorCode::Parse, e.to_string()),
     }
@@ -89,6 +91,9 @@ fn with_scan<R>(secret: u64, f: impl FnOnce(&mut Scan) -> R) -> R {
     SCAN.with(|s| *s.borrow_mut() = Some(scan));
     result
 }
+
+/// A statement whose tables change between planning and locking is planned anew, so often at most.
+const MAX_REPLANS: u32 = 10;
 
 /// Figures of one execution for the statistics.
 #[derive(Debug, Default, Clone, Copy)]
@@ -155,6 +160,9 @@ impl Session {
                 self.extra_status = 0;
                 self.warnings.clear();
                 let outcome = params.and_then(|p| self.run_cached(&entry, &p, io));
+                if outcome.as_ref().is_err_and(is_stale) {
+                    return self.parse_and_run(text, consumed, true, started, io);
+                }
                 self.finish_statement(started, Some(&entry.digest.digest.0), outcome)
             }
             scanned => self.parse_and_run(text, consumed, scanned.is_some(), started, io),
@@ -198,12 +206,20 @@ impl Session {
         }
         if single && is_planned(&parsed.statement) {
             count(Counter::PlanCacheMisses);
-            return match self.plan_text(&parsed.statement, text) {
-                Ok((entry, params)) => {
-                    let outcome = self.run_entry(&entry, &params, io);
-                    self.finish_statement(started, Some(&entry.digest.digest.0), outcome)
+            let mut tries = 0;
+            return loop {
+                self.state.renew_snapshot();
+                match self.plan_text(&parsed.statement, text) {
+                    Ok((entry, params)) => {
+                        let outcome = self.run_entry(&entry, &params, io);
+                        if outcome.as_ref().is_err_and(is_stale) && tries < MAX_REPLANS {
+                            tries += 1;
+                            continue;
+                        }
+                        break self.finish_statement(started, Some(&entry.digest.digest.0), outcome);
+                    }
+                    Err(error) => break self.refuse_text(text, started, error),
                 }
-                Err(error) => self.refuse_text(text, started, error),
             };
         }
         let handle = self.digest_handle(statement_text);
@@ -225,12 +241,23 @@ impl Session {
             return self.run_statement(statement, io);
         }
         self.state.renew_snapshot();
-        let plan = self.make_plan(statement, &[])?;
-        self.run_plan(&plan, None, &[], io)
+        let mut tries = 0;
+        loop {
+            let plan = self.make_plan(statement, &[])?;
+            match self.run_plan(&plan, None, &[], io) {
+                Err(e) if is_stale(&e) && tries < MAX_REPLANS => tries += 1,
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Statistics, diagnostics and functions about the statement that ended.
-    fn finish_statement(&mut self, started: u64, handle: Option<&DigestHandle>, outcome: Result<Done>) -> Result<Done> {
+    pub(crate) fn finish_statement(
+        &mut self,
+        started: u64,
+        handle: Option<&DigestHandle>,
+        outcome: Result<Done>,
+    ) -> Result<Done> {
         let outcome = outcome.map_err(|e| self.final_error(e));
         if let Err(e) = &outcome {
             self.warnings.push(e.to_warning(Level::Error));
@@ -272,7 +299,7 @@ impl Session {
         }
         match self.entry.context.pending() {
             Some(Interrupt::Shutdown) => sql_err!(ServerShutdown),
-            Some(Interrupt::Query) if self.server.timers.expired(self.entry.id) => sql_err!(QueryTimeout),
+            Some(Interrupt::Query) if self.timed_out => sql_err!(QueryTimeout),
             _ => error,
         }
     }
@@ -307,7 +334,12 @@ impl Session {
     }
 
     /// The plan for `key`, from the caches, for a statement whose literals are fixed.
-    pub(crate) fn find_prepared_plan(&self, key: &PlanKey, text: &[u8], literals: &[LiteralToken]) -> Option<Arc<CachedPlan>> {
+    pub(crate) fn find_prepared_plan(
+        &self,
+        key: &PlanKey,
+        text: &[u8],
+        literals: &[LiteralToken],
+    ) -> Option<Arc<CachedPlan>> {
         self.server.plans.get(key, |e| fits(e, literals, text))
     }
 
@@ -340,6 +372,7 @@ impl Session {
         let cached = Cached {
             digest: Handle(self.digest_handle(text)),
             header: HeaderCache::default(),
+            locks: self.plan_locks(&plan),
             pins,
             literals: literals.len() as u32,
             counter: counter(statement),
@@ -350,12 +383,36 @@ impl Session {
         self.server.plans.insert(key, plan, cached)
     }
 
+    /// An entry for one session: its text is not for the cache.
+    pub(crate) fn enter_private_plan(
+        &self,
+        plan: Plan,
+        key: PlanKey,
+        text: &[u8],
+        statement: &Statement,
+    ) -> Arc<CachedPlan> {
+        let cached = Cached {
+            digest: Handle(self.digest_handle(text)),
+            header: HeaderCache::default(),
+            locks: self.plan_locks(&plan),
+            pins: Box::new([]),
+            literals: 0,
+            counter: counter(statement),
+        };
+        Arc::new(Entry::alone(key, plan, cached))
+    }
+
+    /// The value of one literal of a text.
+    pub(crate) fn literal(&self, token: &LiteralToken, text: &[u8]) -> Result<Value> {
+        token_value(token, text, self.literal_collation(), lex_mode(self.settings.sql_mode))
+    }
+
     /// The statistics' handle of a text.
     pub(crate) fn digest_handle(&self, text: &[u8]) -> DigestHandle {
         let digest = digest::digest(text, lex_mode(self.settings.sql_mode));
         let schema = self.state.database.as_deref().unwrap_or_default();
         let sample = || String::from_utf8_lossy(&text[..text.len().min(1024)]).into_owned();
-        self.server.stats.handle(Digest(digest.hash), schema, || digest.text.clone(), sample)
+        self.server.stats.handle(Digest(digest.hash), schema, unix_micros(), || (digest.text.clone(), sample()))
     }
 
     /// Binds and optimizes.
@@ -372,16 +429,16 @@ impl Session {
             estimator: None,
             max_depth: PlanOptions::new(None).max_depth,
         };
-        gannet_plan::plan(statement, &self.state.snapshot, &options)
+        crate::planner::plan(statement, &self.state.snapshot, &options)
     }
 
     /// The values of the plan's parameters that are literals of the text.
     pub(crate) fn literal_params(&self, plan: &Plan, literals: &[LiteralToken], text: &[u8]) -> Result<Vec<Value>> {
         let collation = self.literal_collation();
-        let no_escapes = self.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
+        let mode = lex_mode(self.settings.sql_mode);
         let value = |p: &Param| match p {
             Param::Literal { ordinal, .. } => match literals.get(*ordinal as usize) {
-                Some(token) => token_value(token, text, collation, no_escapes),
+                Some(token) => token_value(token, text, collation, mode),
                 None => Err(SqlError::internal("a plan's literal is not in the text")),
             },
             Param::Marker { .. } => Err(SqlError::internal("a parameter without a value")),
@@ -396,27 +453,36 @@ impl Session {
         if let Some(c) = entry.digest.counter {
             count(c);
         }
-        self.run_plan(&entry.plan, Some(&entry.digest.header), params, io)
+        self.run_plan(&entry.plan, Some(&entry.digest), params, io)
     }
 
     /// Runs a cached plan.
     pub(crate) fn run_entry(&mut self, entry: &CachedPlan, params: &[Value], io: &mut Io<'_>) -> Result<Done> {
-        self.run_plan(&entry.plan, Some(&entry.digest.header), params, io)
+        self.run_plan(&entry.plan, Some(&entry.digest), params, io)
     }
 
     /// Runs a plan and sends its rows.
     pub(crate) fn run_plan(
         &mut self,
         plan: &Plan,
-        header: Option<&HeaderCache>,
+        cached: Option<&Cached>,
         params: &[Value],
         io: &mut Io<'_>,
     ) -> Result<Done> {
+        let header = cached.map(|c| &c.header);
+        let made;
+        let locks = match cached {
+            Some(c) => &c.locks,
+            None => {
+                made = self.plan_locks(plan);
+                &made
+            }
+        };
         let target = self.target(io);
         let mut formats = std::mem::take(&mut self.formats);
         let left = self.select_limit(plan);
         let mut sink = WireSink { target, formats: &mut formats, header, left, began: false, sent: 0 };
-        let outcome = self.execute(plan, params, &mut sink);
+        let outcome = self.execute(plan, locks, params, &mut sink);
         let sent = sink.sent;
         self.formats = formats;
         self.done(outcome?, sent)
@@ -425,7 +491,8 @@ impl Session {
     /// Runs a query of the server's own and keeps its rows.
     pub(crate) fn run_kept(&mut self, plan: &Plan, params: &[Value]) -> Result<RowsSink> {
         let mut sink = RowsSink::default();
-        self.execute(plan, params, &mut sink)?;
+        let locks = self.plan_locks(plan);
+        self.execute(plan, &locks, params, &mut sink)?;
         Ok(sink)
     }
 
@@ -462,7 +529,13 @@ impl Session {
     }
 
     /// Privileges, locks, transaction, executor.
-    fn execute(&mut self, plan: &Plan, params: &[Value], sink: &mut dyn ResultSink) -> Result<Outcome> {
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        locks: &PlanLocks,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Outcome> {
         if !self.state.account_may_all {
             self.check_plan_privileges(plan)?;
         }
@@ -472,16 +545,16 @@ impl Session {
             self.refuse_virtual_targets(plan)?;
         }
         let mark = self.begin_statement()?;
-        let locked = self.lock_tables(plan);
+        let locked = self.lock_tables(plan, locks);
         let limit = if writes { 0 } else { self.state.vars[Live::MaxExecutionTime].as_u64() };
-        let _timer = (limit > 0).then(|| self.server.timers.start(self.entry.id, self.entry.context.clone(), limit));
+        let timer = (limit > 0).then(|| self.server.timers.start(self.entry.context.clone(), limit));
         self.settings.now_us = self.state.statement_time();
+        self.settings.today = today(self.settings.now_us, &self.settings.time_zone);
         self.settings.insert_id = std::mem::take(&mut self.state.next_insert_id);
         self.state.insert_id_given = false;
         self.counted_rows = false;
         let outcome = locked.and_then(|()| {
-            let mut cx =
-                Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.warnings, params);
+            let mut cx = Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.warnings, params);
             let outcome = gannet_exec::run(&mut cx, &mut self.buffers, sink);
             self.figures.examined = cx.counts.examined;
             self.figures.sent = cx.counts.sent;
@@ -492,6 +565,7 @@ impl Session {
             }
             outcome
         });
+        self.timed_out = timer.is_some_and(|t| t.fired());
         self.end_statement(mark, outcome)
     }
 
@@ -530,7 +604,11 @@ impl Session {
 
     /// The value of an expression, by a query without tables.
     pub(crate) fn evaluate_by_query(&mut self, expr: &ast::Expr) -> Result<Value> {
-        let item = ast::SelectItem::Expr { expr: expr.clone(), alias: Some(ast::Ident::new("v")), text: ast::SourceText::default() };
+        let item = ast::SelectItem::Expr {
+            expr: expr.clone(),
+            alias: Some(ast::Ident::new("v")),
+            text: ast::SourceText::default(),
+        };
         let select = ast::Select {
             options: ast::SelectOptions::default(),
             hints: None,
@@ -559,12 +637,21 @@ impl Session {
     }
 }
 
+/// The date of an instant in a zone.
+fn today(now_us: i64, zone: &gannet_types::TimeZone) -> gannet_types::Date {
+    let stamp = gannet_types::Timestamp::from_unix_micros(now_us);
+    stamp.map_or(gannet_types::Date::new(0, 0, 0), |t| t.to_local(zone).date())
+}
+
 /// Statements that look at the diagnostics of the one before.
 fn keeps_diagnostics(statement: &Statement) -> bool {
     match statement {
         Statement::Show(s) => matches!(
             s.kind,
-            ast::ShowKind::Warnings(_) | ast::ShowKind::Errors(_) | ast::ShowKind::CountWarnings | ast::ShowKind::CountErrors
+            ast::ShowKind::Warnings(_)
+                | ast::ShowKind::Errors(_)
+                | ast::ShowKind::CountWarnings
+                | ast::ShowKind::CountErrors
         ),
         Statement::GetDiagnostics(_) => true,
         _ => false,
@@ -602,11 +689,11 @@ fn class_of(token: &LiteralToken, text: &[u8]) -> LiteralClass {
 
 fn decimal_class(raw: &[u8]) -> LiteralClass {
     let text: Box<str> = String::from_utf8_lossy(raw).into();
-    gannet_plan::literal_class(&ast::LiteralValue::Decimal(text))
+    crate::planner::literal_class(&ast::LiteralValue::Decimal(text))
 }
 
 /// A lifted literal's value.
-fn token_value(token: &LiteralToken, text: &[u8], collation: CollationId, no_escapes: bool) -> Result<Value> {
+pub(crate) fn token_value(token: &LiteralToken, text: &[u8], collation: CollationId, mode: LexMode) -> Result<Value> {
     let raw = token.raw(text);
     let number = || std::str::from_utf8(raw).unwrap_or_default();
     Ok(match token.kind {
@@ -618,12 +705,12 @@ fn token_value(token: &LiteralToken, text: &[u8], collation: CollationId, no_esc
             },
         },
         Tok::Decimal => Value::Decimal(Decimal::parse(raw).value),
-        Tok::Float => return gannet_plan::literal_value(&ast::LiteralValue::Float(number().into()), collation),
+        Tok::Float => return crate::planner::literal_value(&ast::LiteralValue::Float(number().into()), collation),
         Tok::Str => {
-            let bytes = gannet_parser::unquote_string(raw, no_escapes);
+            let bytes = unquote_string(raw, mode);
             if !collation.charset().is_valid(&bytes) {
-                let value = ast::LiteralValue::String { bytes: bytes.as_ref().into(), charset: None };
-                return gannet_plan::literal_value(&value, collation);
+                let value = ast::LiteralValue::String { bytes: bytes.into(), charset: None };
+                return crate::planner::literal_value(&value, collation);
             }
             Value::Str((&*bytes).into(), collation)
         }
@@ -637,6 +724,10 @@ fn has_adjacent_strings(text: &[u8], literals: &[LiteralToken]) -> bool {
         let [a, b] = w else { return false };
         let between = &text[a.end as usize..b.start as usize];
         let string = |t: &LiteralToken| matches!(t.kind, Tok::Str | Tok::NStr);
-        string(a) && string(b) && !between.iter().any(|c| matches!(c, b',' | b'(' | b')' | b'=' | b'<' | b'>') || c.is_ascii_alphanumeric())
+        string(a)
+            && string(b)
+            && !between
+                .iter()
+                .any(|c| matches!(c, b',' | b'(' | b')' | b'=' | b'<' | b'>') || c.is_ascii_alphanumeric())
     })
 }

@@ -245,11 +245,15 @@ impl Session {
             (Live::CharacterSetDatabase, Live::CollationDatabase),
         ];
         for (charset, collation) in pairs {
-            if id.is(charset) && let Ok(cs) = Charset::by_name(text) {
+            if id.is(charset)
+                && let Ok(cs) = Charset::by_name(text)
+            {
                 let name = self.default_collation_of(cs).name;
                 self.state.vars.set(collation, VarValue::text(name));
             }
-            if id.is(collation) && let Ok(c) = Collation::by_name(text) {
+            if id.is(collation)
+                && let Ok(c) = Collation::by_name(text)
+            {
                 self.state.vars.set(charset, VarValue::text(c.charset.name()));
             }
         }
@@ -325,7 +329,8 @@ impl Session {
     /// A warning of level Note, unless `sql_notes` is off.
     pub(crate) fn note(&mut self, error: &SqlError) {
         if self.state.vars[Live::SqlNotes].as_bool() {
-            let note = Warning { level: gannet_types::Level::Note, code: error.code(), message: error.message().into() };
+            let note =
+                Warning { level: gannet_types::Level::Note, code: error.code(), message: error.message().into() };
             self.warnings.push(note);
         }
     }

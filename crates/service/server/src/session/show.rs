@@ -168,7 +168,11 @@ impl Session {
                      EXPRESSION=Expression",
                 );
                 let from = format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", quote(&schema), quote(&name));
-                self.select(&format!("SELECT {list} FROM information_schema.STATISTICS WHERE {from}"), "Key_name", filter)
+                self.select(
+                    &format!("SELECT {list} FROM information_schema.STATISTICS WHERE {from}"),
+                    "Key_name",
+                    filter,
+                )
             }
             ShowKind::Variables(scope) => {
                 count(Counter::ComShowVariables);
@@ -198,7 +202,11 @@ impl Session {
                     "COLLATION_NAME=Collation, CHARACTER_SET_NAME=Charset, ID=Id, IS_DEFAULT=Default, IS_COMPILED=Compiled, \
                      SORTLEN=Sortlen, PAD_ATTRIBUTE=Pad_attribute",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.COLLATIONS ORDER BY 1"), "Collation", filter)
+                self.select(
+                    &format!("SELECT {list} FROM information_schema.COLLATIONS ORDER BY 1"),
+                    "Collation",
+                    filter,
+                )
             }
             ShowKind::Plugins => {
                 let list = aliased(
@@ -235,9 +243,10 @@ impl Session {
                 );
                 self.select(&format!("SELECT {list} FROM information_schema.ROUTINES"), "Name", filter)
             }
-            ShowKind::OpenTables { .. } => {
-                Ok(table(vec![column("Database", 64), column("Table", 64), number("In_use"), number("Name_locked")], vec![]))
-            }
+            ShowKind::OpenTables { .. } => Ok(table(
+                vec![column("Database", 64), column("Table", 64), number("In_use"), number("Name_locked")],
+                vec![],
+            )),
             other => self.show_direct(other),
         }
     }
@@ -292,9 +301,10 @@ impl Session {
                 Ok(table(vec![number("@@session.error_count")], vec![vec![n]]))
             }
             ShowKind::Engine { name, what } => self.show_engine(name, what),
-            ShowKind::Profiles => {
-                Ok(table(vec![number("Query_ID"), plain_column("Duration", SqlType::DOUBLE), column("Query", 300)], vec![]))
-            }
+            ShowKind::Profiles => Ok(table(
+                vec![number("Query_ID"), plain_column("Duration", SqlType::DOUBLE), column("Query", 300)],
+                vec![],
+            )),
             ShowKind::BinaryLogs => Err(sql_err!(NoBinaryLogging)),
             ShowKind::BinaryLogStatus => {
                 let names = ["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"];
@@ -305,7 +315,14 @@ impl Session {
                 Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
             }
             ShowKind::ReplicaStatus { .. } => {
-                let names = ["Replica_IO_State", "Source_Host", "Source_User", "Source_Port", "Replica_IO_Running", "Replica_SQL_Running"];
+                let names = [
+                    "Replica_IO_State",
+                    "Source_Host",
+                    "Source_User",
+                    "Source_Port",
+                    "Replica_IO_Running",
+                    "Replica_SQL_Running",
+                ];
                 Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
             }
             ShowKind::CreateView(name) => {
@@ -479,7 +496,9 @@ impl Session {
     fn describe_rows(&mut self, name: &ObjectName, column: Option<&ast::DescribeColumn>) -> Result<RowsSink> {
         count(Counter::ComShowFields);
         let filter = column.map(|c| match c {
-            ast::DescribeColumn::Name(n) => ShowFilter::Like(n.text.replace('_', "\\_").replace('%', "\\%").into_bytes().into()),
+            ast::DescribeColumn::Name(n) => {
+                ShowFilter::Like(n.text.replace('_', "\\_").replace('%', "\\%").into_bytes().into())
+            }
             ast::DescribeColumn::Pattern(p) => ShowFilter::Like(p.clone()),
         });
         self.show_columns(name, false, filter.as_ref())
@@ -533,7 +552,8 @@ impl Session {
                 None => self.state.require_database()?.to_string(),
             };
             let label = format!("{schema}.{}", name.name);
-            let mut line = |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
+            let mut line =
+                |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
             let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
             match found.and_then(|t| self.maintain_one(m.kind, &t)) {
                 Ok(()) => {
@@ -548,7 +568,8 @@ impl Session {
                 }
             }
         }
-        let columns = vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
+        let columns =
+            vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
         self.send_table(&table(columns, rows), io)
     }
 
@@ -593,8 +614,7 @@ fn filtered(inner: ast::Query, like: &str, filter: &ShowFilter) -> ast::Query {
             negated: false,
         },
     };
-    let derived =
-        ast::Derived { lateral: false, query: inner, alias: Some(Ident::new("shown")), columns: Vec::new() };
+    let derived = ast::Derived { lateral: false, query: inner, alias: Some(Ident::new("shown")), columns: Vec::new() };
     let select = ast::Select {
         options: ast::SelectOptions::default(),
         hints: None,

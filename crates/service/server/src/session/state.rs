@@ -17,17 +17,23 @@ pub(crate) struct State {
     pub(crate) server: Arc<Shared>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) account: Arc<Account>,
+    /// The account has every privilege: nothing to check.
+    pub(crate) account_may_all: bool,
     /// `USER()`.
     pub(crate) user: String,
     /// `CURRENT_USER()`.
     pub(crate) current_user: String,
     pub(crate) database: Option<Arc<str>>,
+    /// Its number, for the plan cache's keys. Never used again after a drop, so a stale one misleads nobody.
+    database_id: u32,
     pub(crate) snapshot: Arc<CatalogSnapshot>,
     pub(crate) vars: SessionVars,
     pub(crate) user_vars: UserVariables,
     /// `SET timestamp`, microseconds.
     pub(crate) fixed_time_us: Option<i64>,
     pub(crate) last_insert_id: u64,
+    /// The statement called LAST_INSERT_ID(n): the OK packet repeats n.
+    pub(crate) insert_id_given: bool,
     /// `SET insert_id`, for the next INSERT.
     pub(crate) next_insert_id: u64,
     pub(crate) found_rows: u64,
@@ -59,11 +65,14 @@ impl State {
             user: format!("{}@{host}", String::from_utf8_lossy(&hello.user)),
             current_user: account.name(),
             database: None,
+            database_id: 0,
+            account_may_all: account.privileges == crate::accounts::Privileges::all(),
             snapshot: server.catalog.snapshot(),
             vars,
             user_vars: UserVariables::new(),
             fixed_time_us: None,
             last_insert_id: 0,
+            insert_id_given: false,
             next_insert_id: 0,
             found_rows: 0,
             row_count: -1,
@@ -84,6 +93,17 @@ impl State {
         if self.snapshot.version() != self.server.catalog.version() {
             self.snapshot = self.server.catalog.snapshot();
         }
+    }
+
+    /// Changes the default database.
+    pub(crate) fn set_database(&mut self, database: Option<Arc<str>>) {
+        self.database_id = self.snapshot.schema_id(database.as_deref()).0;
+        self.database = database;
+    }
+
+    /// Number of the default database; 0 without one.
+    pub(crate) fn database_id(&self) -> u32 {
+        self.database_id
     }
 
     /// Start of a statement, microseconds since 1970.
@@ -124,6 +144,7 @@ impl SessionInfo for State {
         self.last_insert_id
     }
     fn set_last_insert_id(&mut self, value: u64) {
+        self.insert_id_given = true;
         self.last_insert_id = value;
     }
     fn found_rows(&self) -> u64 {

@@ -132,10 +132,16 @@ impl Session {
             return unsupported("temporary tables");
         }
         self.refuse_system_schemas(statement)?;
-        let locks = self.lock_for_ddl(statement)?;
-        let mark = self.begin_statement()?;
-        let _ = mark;
-        let server_collation = Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
+        if let Err(e) = self.lock_for_ddl(statement) {
+            self.unlock_transaction();
+            return Err(e);
+        }
+        if let Err(e) = self.begin_statement() {
+            self.unlock_transaction();
+            return Err(e);
+        }
+        let server_collation =
+            Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
         let database = self.state.database.clone();
         let mut cx = DdlContext {
             database: database.as_deref(),
@@ -146,15 +152,15 @@ impl Session {
             warnings: &mut self.warnings,
         };
         let outcome = ddl::run(statement, &self.server.catalog, &mut self.txn, &mut cx);
-        drop(locks);
         self.idle_transaction();
         self.commit_implicitly()?;
+        self.unlock_transaction();
         let (affected, snapshot) = outcome?;
         self.state.snapshot = snapshot;
         if let Statement::DropDatabase { name, .. } = statement
             && self.state.database.as_deref().is_some_and(|d| gannet_catalog::names::eq_name(d, name))
         {
-            self.state.database = None;
+            self.state.set_database(None);
             self.entry.set_database(None);
             self.extra_status |= gannet_wire::flags::status::DB_DROPPED;
         }

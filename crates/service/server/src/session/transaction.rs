@@ -143,12 +143,15 @@ impl Session {
     pub(crate) fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
         match outcome {
             Ok(value) => {
-                if self.transaction.is_autocommit() && !self.transaction.started {
-                    self.txn.commit().map_err(from_engine)?;
+                let done = if self.transaction.is_autocommit() && !self.transaction.started {
                     self.transaction.read_only = false;
+                    let done = self.txn.commit().map(drop);
+                    self.unlock_statement();
+                    done
                 } else {
-                    self.txn.end_statement().map_err(from_engine)?;
-                }
+                    self.txn.end_statement()
+                };
+                done.map_err(from_engine)?;
                 Ok(value)
             }
             Err(error) => {
@@ -165,13 +168,16 @@ impl Session {
         if !self.txn.is_active() {
             // Victim of a deadlock: the engine has rolled the transaction back.
             self.transaction.ended();
+            self.unlock_transaction();
             return;
         }
         let whole = error.code() == ErrorCode::LockWaitTimeout
             && self.server.globals.get(Live::InnodbRollbackOnTimeout).as_bool();
         let undone = if whole || !self.transaction.started {
             self.transaction.ended();
-            self.txn.rollback()
+            let done = self.txn.rollback();
+            self.unlock_transaction();
+            done
         } else {
             self.txn.rollback_to(mark).and_then(|()| self.txn.end_statement())
         };
@@ -217,11 +223,14 @@ impl Session {
     fn finish(&mut self, commit: bool) -> Result<()> {
         let active = self.txn.is_active();
         self.transaction.ended();
-        if !active {
-            return Ok(());
-        }
-        let _mask = (!commit).then(gannet_runtime::mask_interrupts);
-        if commit { self.txn.commit().map(drop) } else { self.txn.rollback() }.map_err(from_engine)
+        let outcome = if active {
+            let _mask = (!commit).then(gannet_runtime::mask_interrupts);
+            if commit { self.txn.commit().map(drop) } else { self.txn.rollback() }.map_err(from_engine)
+        } else {
+            Ok(())
+        };
+        self.unlock_transaction();
+        outcome
     }
 
     /// AND CHAIN, RELEASE, `completion_type`.
@@ -251,7 +260,8 @@ impl Session {
 
     /// Error 1792 or 1290 when writing is not allowed now.
     pub(crate) fn require_writable(&self) -> Result<()> {
-        let next = self.transaction.next_read_only.unwrap_or_else(|| self.state.vars[Live::TransactionReadOnly].as_bool());
+        let next =
+            self.transaction.next_read_only.unwrap_or_else(|| self.state.vars[Live::TransactionReadOnly].as_bool());
         let read_only = if self.transaction.is_open() { self.transaction.read_only } else { next };
         if read_only {
             return Err(sql_err!(CantExecuteInReadOnlyTransaction));
@@ -308,7 +318,11 @@ impl Session {
     }
 
     /// SET TRANSACTION without a scope: for the next transaction only.
-    pub(crate) fn set_next_transaction(&mut self, isolation: Option<ast::Isolation>, read_only: Option<bool>) -> Result<()> {
+    pub(crate) fn set_next_transaction(
+        &mut self,
+        isolation: Option<ast::Isolation>,
+        read_only: Option<bool>,
+    ) -> Result<()> {
         if self.transaction.is_open() {
             return Err(sql_err!(CantChangeTxCharacteristics));
         }

@@ -19,6 +19,7 @@ pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
         sql_mode: SqlMode::parse(v[Live::SqlMode].as_str()).unwrap_or(SqlMode::DEFAULT),
         time_zone: time_zone(state, v[Live::TimeZone].as_str()),
         now_us: 0,
+        today: gannet_types::Date::new(0, 0, 0),
         div_precision_increment: n(Live::DivPrecisionIncrement) as u8,
         group_concat_max_len: n(Live::GroupConcatMaxLen),
         max_allowed_packet: n(Live::MaxAllowedPacket),
@@ -38,6 +39,19 @@ fn time_zone(state: &State, name: &str) -> TimeZone {
         return state.server.facts.system_zone.clone();
     }
     TimeZone::parse(name).unwrap_or(TimeZone::UTC)
+}
+
+/// Hash of what plans depend on beside their key's other parts.
+pub(crate) fn mode_key(v: &SessionVars) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut h = DefaultHasher::new();
+    for id in [Live::SqlMode, Live::TimeZone] {
+        v[id].as_str().hash(&mut h);
+    }
+    for id in [Live::DivPrecisionIncrement, Live::DefaultWeekFormat] {
+        v[id].as_u64().hash(&mut h);
+    }
+    h.finish()
 }
 
 /// The character sets that the variables name. They were checked when they were set.

@@ -96,7 +96,8 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
         let kind = if system_view { "SYSTEM VIEW" } else { "BASE TABLE" };
         let s = if stored { sizes(state, t) } else { Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None } };
         let number = |n: u64| Value::UInt(n);
-        let options: Vec<String> = t.options.create_options.iter().map(|(k, v)| format!("{}={v}", k.to_lowercase())).collect();
+        let options: Vec<String> =
+            t.options.create_options.iter().map(|(k, v)| format!("{}={v}", k.to_lowercase())).collect();
         let engine = match (stored, &*t.schema) {
             (true, _) => Some("InnoDB"),
             (false, "information_schema") => None,
@@ -204,7 +205,9 @@ fn numeric(ty: &gannet_types::SqlType) -> (Value, Value) {
         TypeId::Int => (digits(10, 10), n(0)),
         TypeId::BigInt => (digits(19, 20), n(0)),
         TypeId::Decimal => (n(ty.length), n(ty.scale.into())),
-        TypeId::Float | TypeId::Double if ty.scale != gannet_types::SqlType::NOT_FIXED => (n(ty.length), n(ty.scale.into())),
+        TypeId::Float | TypeId::Double if ty.scale != gannet_types::SqlType::NOT_FIXED => {
+            (n(ty.length), n(ty.scale.into()))
+        }
         TypeId::Float => (n(12), Value::Null),
         TypeId::Double => (n(22), Value::Null),
         TypeId::Bit => (n(ty.length), Value::Null),

@@ -7,8 +7,9 @@ pub(crate) use runtime::{process_row, visible};
 mod tables;
 
 use crate::session::state::State;
-use gannet_catalog::serial::{TableParts, assemble};
-use gannet_catalog::{Catalog, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions};
+use gannet_catalog::{
+    Catalog, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts, assemble,
+};
 use gannet_plan::plan::ResultColumn;
 use gannet_types::sqltype::Members;
 use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value};
@@ -265,7 +266,12 @@ mod tests {
         for d in declared() {
             assert!(!d.columns.is_empty(), "{}", d.name);
             for c in &d.columns {
-                assert!(c.ty.id != TypeId::Enum || c.ty.members.as_ref().is_some_and(|m| m.names.len() > 1), "{} {}", d.name, c.name);
+                assert!(
+                    c.ty.id != TypeId::Enum || c.ty.members.as_ref().is_some_and(|m| m.names.len() > 1),
+                    "{} {}",
+                    d.name,
+                    c.name
+                );
             }
         }
         let find = |n: &str| declared().iter().find(|d| d.name == n).unwrap().columns.len();

@@ -169,7 +169,8 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
     for t in state.server.engine.transactions(10_000) {
         let began = (now / 1_000_000).saturating_sub(t.age_seconds);
         let entry = state.server.registry.get(t.owner_thread_id);
-        let waiting = entry.as_ref().and_then(|e| e.context.waiting()).is_some_and(|(w, _)| w == gannet_runtime::Wait::RowLock);
+        let waiting =
+            entry.as_ref().and_then(|e| e.context.waiting()).is_some_and(|(w, _)| w == gannet_runtime::Wait::RowLock);
         let kind = match (t.rolling_back, waiting) {
             (true, _) => "ROLLING BACK",
             (false, true) => "LOCK WAIT",
@@ -177,7 +178,10 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         };
         let started = gannet_types::Timestamp::from_unix_micros((began * 1_000_000) as i64)
             .map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone));
-        let query = entry.as_ref().and_then(|e| e.info()).map(|i| String::from_utf8_lossy(&i[..i.len().min(1024)]).into_owned());
+        let query = entry
+            .as_ref()
+            .and_then(|e| e.info())
+            .map(|i| String::from_utf8_lossy(&i[..i.len().min(1024)]).into_owned());
         let n = Value::UInt;
         let mut row = vec![
             n(t.id.0),

@@ -1,0 +1,536 @@
+//! The server: what all sessions share, starting and stopping.
+
+use crate::accounts::Accounts;
+use crate::log::ErrorLog;
+use crate::options::ServerOptions;
+use crate::registry::Registry;
+use crate::session::query::Cached;
+use crate::session::service::Connections;
+use crate::timers::Timers;
+use crate::user_locks::UserLocks;
+use crate::vars::{self, GlobalVars, Live, VarId, VarSet, VarValue};
+use crate::virt;
+use gannet_base::sync::{Condvar, Mutex};
+use gannet_catalog::Catalog;
+use gannet_engine::{Engine, EngineError, EngineOptions, FlushPolicy};
+use gannet_plan::PlanCache;
+use gannet_runtime::{Addr, Listener, ListenerOptions, ThreadHandling, WorkerOptions, Workers, now_ns};
+use gannet_telemetry::{StatementStats, totals};
+use gannet_types::charset::Charset;
+use gannet_types::{Collation, CollationId, Result, TimeZone};
+use gannet_wire::auth::RsaKey;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Facts about the server that never change.
+pub struct Facts {
+    /// `VERSION()`.
+    pub version: String,
+    /// The machine's time zone at the start.
+    pub system_zone: TimeZone,
+    started_ns: u64,
+}
+
+/// What `VERSION()` begins with: the MySQL version this server follows.
+pub const MYSQL_VERSION: &str = "8.4.0";
+
+/// What all sessions of a server share.
+pub struct Shared {
+    /// The store.
+    pub engine: Engine,
+    /// The dictionary.
+    pub catalog: Catalog,
+    /// Global variables.
+    pub globals: GlobalVars,
+    /// Accounts.
+    pub accounts: Accounts,
+    /// Connections.
+    pub registry: Registry,
+    /// Facts.
+    pub facts: Facts,
+    /// The error log.
+    pub log: ErrorLog,
+    pub(crate) plans: PlanCache<Cached>,
+    pub(crate) stats: StatementStats,
+    pub(crate) user_locks: UserLocks,
+    pub(crate) timers: Timers,
+    /// Prepared statements of all sessions.
+    pub(crate) prepared: AtomicU64,
+    /// Seed of the shape hashes.
+    pub(crate) scan_secret: u64,
+    /// The variables as configured: what SET GLOBAL x = DEFAULT gives for what options changed.
+    configured: VarSet,
+    rsa: OnceLock<Option<RsaKey>>,
+    /// `read_only` or `super_read_only` is on.
+    read_only: AtomicBool,
+    beyond_loopback: bool,
+    stopping: AtomicBool,
+    stop: (Mutex<bool>, Condvar),
+    /// Counters at FLUSH STATUS, and when.
+    status_base: Mutex<(Vec<u64>, u64)>,
+}
+
+impl Shared {
+    /// The key pair for passwords over open transports; made when the first client needs it.
+    pub(crate) fn rsa_key(&self) -> Option<&RsaKey> {
+        self.rsa.get_or_init(RsaKey::generate).as_ref()
+    }
+
+    /// `character_set_server` with its collation.
+    pub(crate) fn collation(&self) -> &'static Collation {
+        let name = self.globals.get(Live::CollationServer);
+        Collation::by_name(name.as_str()).unwrap_or_else(|_| CollationId::DEFAULT.get())
+    }
+
+    /// Id of the default collation, for the greeting.
+    pub(crate) fn default_collation(&self) -> u16 {
+        self.collation().id.0
+    }
+
+    pub(crate) fn shutting_down(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn listens_beyond_loopback(&self) -> bool {
+        self.beyond_loopback
+    }
+
+    /// Makes [`Server::wait`] return.
+    pub fn request_stop(&self) {
+        *self.stop.0.lock() = true;
+        self.stop.1.notify_all();
+    }
+
+    /// The value that options gave, or the built-in default.
+    pub(crate) fn configured(&self, id: VarId) -> VarValue {
+        self.configured[id.index()].clone()
+    }
+
+    pub(crate) fn uptime_s(&self) -> u64 {
+        now_ns().saturating_sub(self.facts.started_ns) / 1_000_000_000
+    }
+
+    pub(crate) fn uptime_since_flush_s(&self) -> u64 {
+        now_ns().saturating_sub(self.status_base.lock().1) / 1_000_000_000
+    }
+
+    pub(crate) fn status_base(&self) -> Vec<u64> {
+        self.status_base.lock().0.clone()
+    }
+
+    /// FLUSH STATUS.
+    pub(crate) fn flush_status(&self) {
+        let now = totals().into_iter().map(|(_, n)| n).collect();
+        *self.status_base.lock() = (now, now_ns());
+    }
+
+    /// Sets a global variable that has passed its checks, and does what follows from it.
+    pub(crate) fn set_global(&self, id: VarId, value: VarValue) -> Result<()> {
+        self.globals.set(id, value.clone());
+        let is = |live: Live| id.is(live);
+        if is(Live::InnodbFlushLogAtTrxCommit) {
+            self.engine.set_flush_policy(flush_policy(&value));
+        }
+        if is(Live::LogErrorVerbosity) {
+            self.log.set_verbosity(value.as_u64());
+        }
+        if is(Live::SuperReadOnly) && value.as_bool() {
+            self.globals.set(Live::ReadOnly, VarValue::bool(true));
+        }
+        if is(Live::ReadOnly) && !value.as_bool() {
+            self.globals.set(Live::SuperReadOnly, VarValue::bool(false));
+        }
+        if is(Live::ReadOnly) || is(Live::SuperReadOnly) {
+            self.read_only.store(self.globals.get(Live::ReadOnly).as_bool(), Ordering::Relaxed);
+        }
+        let pairs = [
+            (Live::CharacterSetServer, Live::CollationServer),
+            (Live::CharacterSetConnection, Live::CollationConnection),
+        ];
+        for (charset, collation) in pairs {
+            if is(charset)
+                && let Ok(cs) = Charset::by_name(value.as_str())
+            {
+                self.globals.set(collation, VarValue::text(Collation::default_of(cs).name));
+            }
+            if is(collation)
+                && let Ok(c) = Collation::by_name(value.as_str())
+            {
+                self.globals.set(charset, VarValue::text(c.charset.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn flush_policy(value: &VarValue) -> FlushPolicy {
+    match value.as_u64() {
+        0 => FlushPolicy::EverySecond,
+        2 => FlushPolicy::WriteAtCommit,
+        _ => FlushPolicy::AtCommit,
+    }
+}
+
+/// A running server.
+pub struct Server {
+    shared: Arc<Shared>,
+    listeners: Mutex<Vec<Listener>>,
+    workers: Option<Arc<Workers>>,
+    socket: Option<PathBuf>,
+    tcp: Option<SocketAddr>,
+    pid_file: Option<PathBuf>,
+    stopped: AtomicBool,
+}
+
+/// How long running statements have to end when the server stops.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Server {
+    /// Opens the store and starts to listen. The error is a sentence for the person who started it.
+    pub fn start(options: ServerOptions) -> std::result::Result<Server, String> {
+        let datadir = prepare_datadir(&options)?;
+        let log = open_log(&options, &datadir)?;
+        for w in &options.warnings {
+            log.warning(w);
+        }
+        let mut vars = options.vars;
+        settle_defaults(&mut vars, &datadir);
+        let get = |id: Live| &vars[id as usize];
+        log.set_verbosity(get(Live::LogErrorVerbosity).as_u64());
+
+        let bind = bind_addresses(get(Live::BindAddress).as_str(), get(Live::Port).as_u64() as u16)?;
+        let networking = !get(Live::SkipNetworking).as_bool();
+        let beyond_loopback = networking && bind.iter().any(|a| !a.ip().is_loopback());
+
+        let engine = Engine::open(EngineOptions {
+            buffer_pool_bytes: get(Live::InnodbBufferPoolSize).as_u64(),
+            redo_capacity_bytes: get(Live::InnodbRedoLogCapacity).as_u64(),
+            flush_policy: flush_policy(get(Live::InnodbFlushLogAtTrxCommit)),
+            ..EngineOptions::new(&datadir)
+        })
+        .map_err(|e| open_error(&datadir, &e))?;
+        let catalog = Catalog::open(engine.clone()).map_err(|e| format!("the dictionary cannot be read: {e}"))?;
+        virt::publish(&catalog);
+        let accounts = Accounts::load(&catalog).map_err(|e| format!("the accounts cannot be read: {e}"))?;
+        if beyond_loopback && let Some(open) = accounts.open_account() {
+            let _ = engine.shutdown();
+            return Err(format!(
+                "refusing to listen on {}: the account {open} has no password.\n\
+                 Start without --bind-address, run  ALTER USER {open} IDENTIFIED BY '...';  and start again.",
+                get(Live::BindAddress).as_str()
+            ));
+        }
+
+        let version = format!("{MYSQL_VERSION}-gannet");
+        vars[Live::Version as usize] = VarValue::text(&version);
+        vars[Live::InnodbVersion as usize] = VarValue::text(MYSQL_VERSION);
+        let socket_path = PathBuf::from(vars[Live::Socket as usize].as_str());
+        let handling = vars[Live::ThreadHandling as usize].as_str().to_string();
+        let (workers_wanted, backlog) = (vars[Live::Workers as usize].as_u64(), vars[Live::BackLog as usize].as_u64());
+        let plan_bytes = vars[Live::PlanCacheSize as usize].as_u64() as usize;
+        let digests = vars[Live::PerformanceSchemaDigestsSize as usize].as_u64() as usize;
+        let pid_file = Some(vars[Live::PidFile as usize].as_str()).filter(|p| !p.is_empty()).map(PathBuf::from);
+        let read_only = vars[Live::ReadOnly as usize].as_bool() || vars[Live::SuperReadOnly as usize].as_bool();
+        let facts = Facts { version, system_zone: TimeZone::system(), started_ns: now_ns() };
+        let shared = Arc::new(Shared {
+            engine,
+            catalog,
+            configured: vars.clone(),
+            globals: GlobalVars::new(vars),
+            accounts,
+            registry: Registry::default(),
+            facts,
+            log,
+            plans: PlanCache::new(plan_bytes),
+            stats: StatementStats::new(digests, 1024),
+            user_locks: UserLocks::default(),
+            timers: Timers::default(),
+            prepared: AtomicU64::new(0),
+            scan_secret: gannet_runtime::random_u64(),
+            rsa: OnceLock::new(),
+            read_only: AtomicBool::new(read_only),
+            beyond_loopback,
+            stopping: AtomicBool::new(false),
+            stop: (Mutex::new(false), Condvar::new()),
+            status_base: Mutex::new((Vec::new(), now_ns())),
+        });
+
+        let workers = match handling.as_str() {
+            "one-thread-per-connection" => None,
+            _ => {
+                let options = WorkerOptions { count: workers_wanted as usize, ..WorkerOptions::default() };
+                Some(Arc::new(Workers::start(options).map_err(|e| format!("cannot start the workers: {e}"))?))
+            }
+        };
+        let mut it = Server {
+            shared,
+            listeners: Mutex::new(Vec::new()),
+            workers,
+            socket: None,
+            tcp: None,
+            pid_file,
+            stopped: AtomicBool::new(false),
+        };
+        it.listen(&bind, networking, &socket_path, backlog)?;
+        it.write_pid()?;
+        Ok(it)
+    }
+
+    fn listen(
+        &mut self,
+        bind: &[SocketAddr],
+        networking: bool,
+        socket: &Path,
+        backlog: u64,
+    ) -> std::result::Result<(), String> {
+        let options = ListenerOptions {
+            handling: match &self.workers {
+                Some(w) => ThreadHandling::Workers(w.clone()),
+                None => ThreadHandling::OneThreadPerConnection,
+            },
+            backlog: backlog as i32,
+            ..ListenerOptions::default()
+        };
+        let factory = Arc::new(Connections(self.shared.clone()));
+        let mut open = |addr: Addr, shown: String| {
+            let l = Listener::start(&addr, options.clone(), factory.clone())
+                .map_err(|e| format!("cannot listen on {shown}: {e}"))?;
+            let at = l.addr().clone();
+            self.listeners.lock().push(l);
+            Ok::<Addr, String>(at)
+        };
+        if networking {
+            for addr in bind {
+                if let Addr::Tcp(at) = open(Addr::Tcp(*addr), addr.to_string())? {
+                    self.tcp.get_or_insert(at);
+                }
+            }
+        }
+        open(Addr::Unix(socket.into()), socket.display().to_string())?;
+        self.socket = Some(socket.into());
+        if let Some(at) = self.tcp {
+            self.shared.globals.set(Live::Port, VarValue::uint(at.port().into()));
+        }
+        Ok(())
+    }
+
+    fn write_pid(&self) -> std::result::Result<(), String> {
+        let Some(path) = &self.pid_file else { return Ok(()) };
+        std::fs::write(path, format!("{}\n", std::process::id()))
+            .map_err(|e| format!("cannot write the pid file {}: {e}", path.display()))
+    }
+
+    /// What the sessions share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The TCP address, unless networking is off.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        self.tcp
+    }
+
+    /// The UNIX socket.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    /// Lines for the person who started the server: how to connect, where the data is, how to stop.
+    pub fn banner(&self) -> String {
+        let s = &self.shared;
+        let datadir = s.globals.get(Live::Datadir);
+        let pool = s.globals.get(Live::InnodbBufferPoolSize).as_u64() >> 20;
+        let mut out = format!("Gannet {} is ready.\n", s.facts.version);
+        if let Some(at) = self.tcp {
+            let port = if at.port() == 3306 { String::new() } else { format!(" -P{}", at.port()) };
+            out.push_str(&format!("  connect:  mysql -h{}{port} -uroot\n", shown_ip(at.ip())));
+        }
+        if let Some(path) = &self.socket {
+            out.push_str(&format!("            mysql -S {} -uroot\n", path.display()));
+        }
+        out.push_str(&format!("  data:     {} (buffer pool {pool} MiB)\n", datadir.as_str()));
+        out.push_str("  stop:     Ctrl-C, or  mysqladmin -uroot shutdown\n");
+        if let Some(open) = s.accounts.open_account() {
+            out.push_str(&format!("  note:     {open} has no password; it is reachable from this machine only\n"));
+        }
+        out
+    }
+
+    /// Waits until somebody asks the server to stop.
+    pub fn wait(&self) {
+        let (flag, changed) = &self.shared.stop;
+        let mut stop = flag.lock();
+        while !*stop {
+            changed.wait(&mut stop);
+        }
+    }
+
+    /// Stops: no new connections, running statements are interrupted, everything is written back. Idempotent.
+    pub fn stop(&self) {
+        if self.stopped.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let s = &self.shared;
+        s.stopping.store(true, Ordering::Relaxed);
+        for l in std::mem::take(&mut *self.listeners.lock()) {
+            l.stop();
+        }
+        s.registry.shut_down();
+        let clean = match &self.workers {
+            Some(w) => w.shutdown(PATIENCE),
+            None => wait_for_sessions(s),
+        };
+        if !clean {
+            s.log.warning("some statements did not end in time; their transactions are rolled back at the next start");
+        }
+        if let Err(e) = s.engine.shutdown() {
+            s.log.error(format_args!("the store was not closed cleanly: {e}"));
+        }
+        if let Some(path) = &self.pid_file {
+            let _ = std::fs::remove_file(path);
+        }
+        s.log.note("stopped");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn wait_for_sessions(s: &Shared) -> bool {
+    let until = now_ns() + PATIENCE.as_nanos() as u64;
+    while !s.registry.is_empty() {
+        if now_ns() > until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
+fn shown_ip(ip: IpAddr) -> String {
+    if ip.is_unspecified() { "127.0.0.1".into() } else { ip.to_string() }
+}
+
+/// Creates the data directory for its owner only, or makes sure that it is one.
+fn prepare_datadir(options: &ServerOptions) -> std::result::Result<PathBuf, String> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    let dir = options.datadir();
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir);
+    made.map_err(|e| format!("cannot create the data directory {}: {e}", dir.display()))?;
+    let meta = std::fs::metadata(&dir).map_err(|e| format!("cannot look at {}: {e}", dir.display()))?;
+    if meta.permissions().mode() & 0o077 != 0 {
+        let tightened = std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700));
+        tightened.map_err(|e| format!("{} is open to others and cannot be closed: {e}", dir.display()))?;
+    }
+    std::fs::canonicalize(&dir).map_err(|e| format!("cannot resolve {}: {e}", dir.display()))
+}
+
+fn open_log(options: &ServerOptions, datadir: &Path) -> std::result::Result<ErrorLog, String> {
+    let name = options.get(Live::LogError).as_str();
+    if name.is_empty() || name == "stderr" {
+        return Ok(ErrorLog::to_stderr());
+    }
+    let path = datadir.join(name);
+    ErrorLog::to_file(&path).map_err(|e| format!("cannot open the error log {}: {e}", path.display()))
+}
+
+/// Defaults that depend on other values or on the machine.
+fn settle_defaults(vars: &mut VarSet, datadir: &Path) {
+    let mut set = |id: Live, value: &str| vars[id as usize] = VarValue::text(value);
+    set(Live::Datadir, &format!("{}/", datadir.display()));
+    if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
+        set(Live::Hostname, name.trim());
+    }
+    set(Live::SystemTimeZone, &zone_name());
+    set(Live::ServerUuid, &server_uuid(datadir));
+    if vars[Live::Socket as usize].as_str().is_empty() {
+        vars[Live::Socket as usize] = VarValue::text(&datadir.join("gannet.sock").to_string_lossy());
+    }
+    let (charset, collation) = (Live::CharacterSetServer as usize, Live::CollationServer as usize);
+    let defaults = vars::defaults();
+    if vars[collation] == defaults[collation]
+        && let Ok(cs) = Charset::by_name(vars[charset].as_str())
+    {
+        let name = Collation::default_of(cs).name;
+        vars[collation] = VarValue::text(name);
+    } else if let Ok(c) = Collation::by_name(vars[collation].as_str()) {
+        vars[charset] = VarValue::text(c.charset.name());
+    }
+    for (to, from) in [
+        (Live::CharacterSetDatabase, Live::CharacterSetServer),
+        (Live::CollationDatabase, Live::CollationServer),
+        (Live::CharacterSetClient, Live::CharacterSetServer),
+        (Live::CharacterSetConnection, Live::CharacterSetServer),
+        (Live::CharacterSetResults, Live::CharacterSetServer),
+        (Live::CollationConnection, Live::CollationServer),
+    ] {
+        vars[to as usize] = vars[from as usize].clone();
+    }
+}
+
+/// The abbreviation of the machine's zone, as `system_time_zone` shows it.
+fn zone_name() -> String {
+    match TimeZone::system().offset_at((gannet_runtime::unix_micros() / 1_000_000) as i64) {
+        0 => "UTC".into(),
+        s => format!("{}{:02}:{:02}", if s < 0 { '-' } else { '+' }, s.abs() / 3600, s.abs() / 60 % 60),
+    }
+}
+
+/// The server's UUID: made at the first start, kept in `auto.cnf` as MySQL does.
+fn server_uuid(datadir: &Path) -> String {
+    let path = datadir.join("auto.cnf");
+    if let Ok(text) = std::fs::read_to_string(&path)
+        && let Some(uuid) = text.lines().find_map(|l| l.strip_prefix("server-uuid="))
+    {
+        return uuid.trim().into();
+    }
+    let (a, b) = (gannet_runtime::random_u64(), gannet_runtime::random_u64());
+    // Version 4, variant 1.
+    let (a, b) = (a & !0xF000 | 0x4000, b >> 2 | 1 << 63);
+    let uuid = format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        a >> 32,
+        a >> 16 & 0xFFFF,
+        a & 0xFFFF,
+        b >> 48,
+        b & 0xFFFF_FFFF_FFFF
+    );
+    // Without it the next start makes another one; nothing here depends on it yet.
+    let _ = std::fs::write(&path, format!("[auto]\nserver-uuid={uuid}\n"));
+    uuid
+}
+
+/// `bind_address`: addresses or names, separated by commas; `*` is everything.
+fn bind_addresses(list: &str, port: u16) -> std::result::Result<Vec<SocketAddr>, String> {
+    let mut all = Vec::new();
+    for name in list.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+        let name = if name == "*" { "::" } else { name };
+        match name.parse::<IpAddr>() {
+            Ok(ip) => all.push(SocketAddr::new(ip, port)),
+            Err(_) => {
+                let found =
+                    (name, port).to_socket_addrs().map_err(|e| format!("cannot resolve --bind-address={name}: {e}"))?;
+                // One address a name: a machine's name often has two that overlap.
+                all.extend(found.take(1));
+            }
+        }
+    }
+    if all.is_empty() { Err("--bind-address names no address".into()) } else { Ok(all) }
+}
+
+fn open_error(datadir: &Path, e: &EngineError) -> String {
+    match e {
+        EngineError::DataDirInUse(_) => format!("the data directory {} is in use by another server", datadir.display()),
+        other => format!("the data in {} cannot be opened: {other}", datadir.display()),
+    }
+}

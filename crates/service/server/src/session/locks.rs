@@ -1,0 +1,158 @@
+//! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
+
+use super::Session;
+use gannet_catalog::{RowSource, Table};
+use gannet_exec::ddl;
+use gannet_lock::{LockError, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_parser::ast::Statement;
+use gannet_plan::Plan;
+use gannet_plan::plan::{Intent, PlanTable};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The locks that a plan needs; made once for a cached plan.
+pub(crate) type PlanLocks = Box<[(MdlObject, MdlMode)]>;
+
+/// A plan was made for definitions that are no longer the newest: plan again.
+pub(crate) fn is_stale(e: &SqlError) -> bool {
+    e.code() == ErrorCode::NeedReprepare
+}
+
+fn lock_error(e: LockError) -> SqlError {
+    match e {
+        LockError::WouldWait => sql_err!(LockNowait),
+        LockError::Timeout => sql_err!(LockWaitTimeout),
+        LockError::Deadlock => sql_err!(LockDeadlock),
+        LockError::Killed => sql_err!(QueryInterrupted),
+    }
+}
+
+fn mode(intent: Intent) -> MdlMode {
+    match intent {
+        Intent::Read => MdlMode::Read,
+        _ => MdlMode::Write,
+    }
+}
+
+/// Ids of names that are not tables yet (CREATE, RENAME) and of schemas: hashes, apart from the tables' numbers.
+fn name_id(schema: &str, name: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut h = DefaultHasher::new();
+    (schema, name).hash(&mut h);
+    h.finish() | 1 << 63
+}
+
+impl Session {
+    fn object(&self, t: &Table) -> MdlObject {
+        let name = format!("{}.{}", t.schema, t.name);
+        self.server.engine.lock_table().mdl_object(t.id.0, &name)
+    }
+
+    /// The locks of a plan, one for each table in its strongest mode.
+    pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
+        let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
+        for t in plan.tables.iter().filter(|t| t.table.source == RowSource::Engine) {
+            let (object, mode) = (self.object(&t.table), mode(t.intent));
+            match all.iter_mut().find(|(o, _)| *o == object) {
+                Some((_, m)) => *m = (*m).max(mode),
+                None => all.push((object, mode)),
+            }
+        }
+        all.into()
+    }
+
+    fn metadata_wait(&self) -> Wait {
+        Wait::For(Duration::from_secs(self.state.vars[crate::vars::Live::LockWaitTimeout].as_u64()))
+    }
+
+    /// Locks the tables of a plan. Error 1615 when one of them has another definition by now.
+    #[inline]
+    pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
+        if locks.is_empty() {
+            return Ok(());
+        }
+        let duration = match self.transaction.is_autocommit() {
+            true => MdlDuration::Statement,
+            false => MdlDuration::Transaction,
+        };
+        let wait = self.metadata_wait();
+        for (object, mode) in locks {
+            self.txn.lock_owner().mdl_lock(*object, *mode, duration, wait).map_err(lock_error)?;
+        }
+        if self.state.snapshot.version() == self.server.catalog.version() {
+            return Ok(());
+        }
+        self.check_definitions(&plan.tables)
+    }
+
+    #[cold]
+    fn check_definitions(&mut self, tables: &[PlanTable]) -> Result<()> {
+        self.state.renew_snapshot();
+        let same = |t: &PlanTable| match self.state.snapshot.table(&t.table.schema, &t.table.name) {
+            Some(now) => Arc::ptr_eq(now, &t.table),
+            None => false,
+        };
+        if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
+    }
+
+    /// Locks of the statement go; those of an open transaction stay.
+    #[inline]
+    pub(crate) fn unlock_statement(&mut self) {
+        self.txn.lock_owner().mdl_end_statement();
+    }
+
+    /// Locks of the transaction go.
+    #[inline]
+    pub(crate) fn unlock_transaction(&mut self) {
+        self.txn.lock_owner().mdl_end_transaction();
+    }
+
+    /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
+    /// transaction that runs the statement.
+    pub(crate) fn lock_for_ddl(&mut self, statement: &Statement) -> Result<()> {
+        self.state.renew_snapshot();
+        let database = self.state.database.clone().unwrap_or_default();
+        let mut names: Vec<(String, String)> = ddl::locked_tables(statement)
+            .into_iter()
+            .map(|n| (n.schema.as_ref().map_or(database.to_string(), |s| s.text.to_string()), n.name.text.to_string()))
+            .collect();
+        let mut whole = None;
+        if let Statement::DropDatabase { name, .. } | Statement::CreateDatabase { name, .. } = statement {
+            whole = Some(name.text.to_string());
+            names.extend(self.state.snapshot.tables(name).iter().map(|t| (name.text.to_string(), t.name.to_string())));
+        }
+        names.sort();
+        names.dedup();
+        let wait = self.metadata_wait();
+        // The schema stays while something in it changes; dropping it waits for that.
+        let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
+        schemas.dedup();
+        let exclusive = whole.iter().map(|s| (s, MdlMode::Exclusive));
+        let shared = schemas.into_iter().filter(|s| whole.as_ref() != Some(*s)).map(|s| (s, MdlMode::Write));
+        let schema_locks: Vec<(u64, &String, MdlMode)> =
+            exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
+        for (id, schema, mode) in schema_locks {
+            let object = self.server.engine.lock_table().mdl_object(id, schema);
+            self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Transaction, wait).map_err(lock_error)?;
+        }
+        for (schema, name) in &names {
+            let label = format!("{schema}.{name}");
+            let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
+            self.txn
+                .lock_owner()
+                .mdl_lock(by_name, MdlMode::Exclusive, MdlDuration::Transaction, wait)
+                .map_err(lock_error)?;
+            // The name is ours now: what table it stands for is settled.
+            self.state.renew_snapshot();
+            if let Some(t) = self.state.snapshot.table(schema, name).cloned() {
+                let object = self.object(&t);
+                self.txn
+                    .lock_owner()
+                    .mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, wait)
+                    .map_err(lock_error)?;
+            }
+        }
+        Ok(())
+    }
+}
