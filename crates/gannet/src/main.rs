@@ -1,19 +1,43 @@
 //! The `gannet` binary.
 
 mod bench;
+mod serve;
 mod tpcc;
 
-fn main() -> std::process::ExitCode {
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Gannet, a relational database server that speaks MySQL.
+
+Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
+       gannet bench tpcc [options] measure a server with TPC-C (gannet bench tpcc --help)
+       gannet --help | --version
+";
+
+fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.split_first() {
-        Some((verb, rest)) if verb == "bench" => bench::run(rest),
-        _ => Err("only `gannet bench` is here yet".to_owned()),
+        Some((verb, rest)) => match verb.as_str() {
+            "serve" => serve::run(rest),
+            "bench" => bench::run(rest),
+            "help" | "--help" | "-?" => {
+                print!("{HELP}");
+                Ok(())
+            }
+            "--version" | "-V" => {
+                println!("{}", serve::version());
+                Ok(())
+            }
+            option if option.starts_with('-') => serve::run(&words),
+            other => Err(format!("unknown command '{other}'\n\n{HELP}")),
+        },
+        None => serve::run(&[]),
     };
     match outcome {
-        Ok(()) => std::process::ExitCode::SUCCESS,
+        Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("{message}");
-            std::process::ExitCode::FAILURE
+            eprintln!("gannet: {message}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -1,0 +1,51 @@
+//! `gannet serve`: starts a server and waits for it to be stopped.
+
+use gannet_server::{Request, Server, ServerOptions};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// Runs `gannet serve` with these arguments.
+pub fn run(args: &[String]) -> Result<(), String> {
+    let options = match ServerOptions::parse(args)? {
+        Request::Help => {
+            print!("{}", gannet_server::help());
+            return Ok(());
+        }
+        Request::Version => {
+            println!("{}", version());
+            return Ok(());
+        }
+        Request::Serve(options) => *options,
+    };
+    // Before anything is opened: a signal during the start must not leave the store half open.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| format!("cannot handle signals: {e}"))?;
+    let server = Server::start(options)?;
+    print!("{}", server.banner());
+    let shared = server.shared().clone();
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            let mut asked = false;
+            for signal in signals.forever() {
+                if signal == SIGHUP {
+                    continue;
+                }
+                if asked {
+                    // Asked twice: the store is crash-safe.
+                    std::process::exit(1);
+                }
+                asked = true;
+                shared.log.note("stopping");
+                shared.request_stop();
+            }
+        })
+        .map_err(|e| format!("cannot start a thread: {e}"))?;
+    server.wait();
+    server.stop();
+    Ok(())
+}
+
+/// What `--version` prints.
+pub fn version() -> String {
+    format!("gannet {} (MySQL {})", env!("CARGO_PKG_VERSION"), gannet_server::server::MYSQL_VERSION)
+}

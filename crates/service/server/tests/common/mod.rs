@@ -1,0 +1,110 @@
+//! A server in this process on a directory of its own, and connections to it.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use gannet_server::vars::{Live, VarValue};
+use gannet_server::{Server, ServerOptions};
+use gannet_wire::client::{Address, Connection, Options};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// A server and its directory, both gone when dropped.
+pub struct Running {
+    pub server: Option<Server>,
+    pub dir: PathBuf,
+    configure: fn(&mut ServerOptions),
+}
+
+impl Running {
+    /// On a fresh directory.
+    pub fn start() -> Self {
+        Self::configured(|_| {})
+    }
+
+    /// On a fresh directory, with options of the test's own.
+    pub fn configured(configure: fn(&mut ServerOptions)) -> Self {
+        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("gannet-test-{}-{n}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        let mut it = Self { server: None, dir, configure };
+        it.up();
+        it
+    }
+
+    fn up(&mut self) {
+        let mut o = ServerOptions::new(&self.dir);
+        o.set(Live::Port, VarValue::Int(0));
+        o.set(Live::InnodbBufferPoolSize, VarValue::Int(32 << 20));
+        o.set(Live::InnodbRedoLogCapacity, VarValue::Int(32 << 20));
+        o.set(Live::Workers, VarValue::Int(2));
+        o.set(Live::LogErrorVerbosity, VarValue::Int(1));
+        (self.configure)(&mut o);
+        self.server = Some(Server::start(o).expect("the server starts"));
+    }
+
+    /// Stops the server and starts it on the same directory.
+    pub fn restart(&mut self) {
+        self.server = None;
+        self.up();
+    }
+
+    pub fn server(&self) -> &Server {
+        self.server.as_ref().expect("the server runs")
+    }
+
+    pub fn socket(&self) -> Address {
+        Address::Unix(self.server().socket().expect("a socket").to_path_buf())
+    }
+
+    pub fn tcp(&self) -> Address {
+        let at = self.server().tcp().expect("networking");
+        Address::Tcp(at.ip().to_string(), at.port())
+    }
+
+    /// A connection of root over the socket.
+    pub fn connect(&self) -> Connection {
+        Connection::connect(&self.socket(), &options()).expect("root connects")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.server = None;
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// root, no password, and no test that waits for ever.
+pub fn options() -> Options {
+    Options { timeout: Some(Duration::from_secs(60)), ..Options::default() }
+}
+
+/// Rows as text.
+pub fn rows(c: &mut Connection, sql: &str) -> Vec<Vec<String>> {
+    c.query(sql).unwrap_or_else(|e| panic!("{sql}: {e}")).texts()
+}
+
+/// The single value of a query.
+pub fn one(c: &mut Connection, sql: &str) -> String {
+    rows(c, sql).remove(0).remove(0)
+}
+
+/// Runs a statement that must succeed.
+pub fn run(c: &mut Connection, sql: &str) {
+    c.query(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// The number of the error that a statement gives.
+pub fn error(c: &mut Connection, sql: &str) -> u16 {
+    match c.query(sql) {
+        Ok(_) => 0,
+        Err(e) => e.code().unwrap_or_else(|| panic!("{sql}: {e}")),
+    }
+}
+
+/// The repository's root.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("three levels down")
+}
