@@ -25,6 +25,8 @@ pub mod codec;
 pub mod command;
 pub mod flags;
 pub mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod handshake;
 pub mod reply;
 pub mod row;
