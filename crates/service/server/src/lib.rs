@@ -8,7 +8,6 @@ pub mod accounts;
 pub mod log;
 mod names;
 pub mod options;
-mod planner;
 pub mod registry;
 pub mod server;
 mod session;

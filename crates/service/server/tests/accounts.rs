@@ -26,16 +26,26 @@ fn every_plugin_over_every_transport() {
             // Twice: the second login may take the fast path.
             for _ in 0..2 {
                 for (user, password) in [("native", "pw1"), ("sha2", "pw2"), ("open", "")] {
-                    let mut c = login(&at, user, password, plugin).unwrap_or_else(|e| panic!("{user} {plugin:?}: {e:?}"));
+                    let mut c =
+                        login(&at, user, password, plugin).unwrap_or_else(|e| panic!("{user} {plugin:?}: {e:?}"));
                     assert_eq!(one(&mut c, "SELECT CURRENT_USER()"), format!("{user}@localhost"));
                 }
             }
-            for (user, password) in [("native", "x"), ("native", ""), ("sha2", "pw1"), ("sha2", ""), ("open", "x"), ("nobody", "x"), ("nobody", "")] {
+            for (user, password) in [
+                ("native", "x"),
+                ("native", ""),
+                ("sha2", "pw1"),
+                ("sha2", ""),
+                ("open", "x"),
+                ("nobody", "x"),
+                ("nobody", ""),
+            ] {
                 assert_eq!(login(&at, user, password, plugin).err(), Some(Some(1045)), "{user} {plugin:?}");
             }
         }
     }
-    let e = Connection::connect(&r.socket(), &Options { user: "eve".into(), password: "x".into(), ..options() }).unwrap_err();
+    let e = Connection::connect(&r.socket(), &Options { user: "eve".into(), password: "x".into(), ..options() })
+        .unwrap_err();
     assert!(e.to_string().contains("Access denied for user 'eve'@'localhost' (using password: YES)"), "{e}");
 }
 

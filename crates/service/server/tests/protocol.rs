@@ -52,7 +52,8 @@ fn several_statements_in_one_packet() {
     let mut plain = r.connect();
     assert_eq!(error(&mut plain, "SELECT 1; SELECT 2"), 1064);
     run(&mut plain, "SELECT 1;");
-    let mut c = Connection::connect(&r.socket(), &Options { capabilities: cap::MULTI_STATEMENTS, ..options() }).unwrap();
+    let mut c =
+        Connection::connect(&r.socket(), &Options { capabilities: cap::MULTI_STATEMENTS, ..options() }).unwrap();
     let all = c.query_multi("SELECT 1; SET @a = 2; SELECT @a; ").unwrap();
     let texts: Vec<_> = all.iter().map(|s| s.texts()).collect();
     assert_eq!(texts, [vec![vec!["1".to_string()]], vec![], vec![vec!["2".to_string()]]]);
@@ -102,14 +103,35 @@ fn prepared_statements_and_their_types() {
     assert_eq!(
         types,
         [
-            ty::TINY, ty::SHORT, ty::LONG, ty::LONGLONG, ty::DOUBLE, ty::NEWDECIMAL, ty::VAR_STRING, ty::BLOB, ty::DATE,
-            ty::DATETIME, ty::TIME
+            ty::TINY,
+            ty::SHORT,
+            ty::LONG,
+            ty::LONGLONG,
+            ty::DOUBLE,
+            ty::NEWDECIMAL,
+            ty::VAR_STRING,
+            ty::BLOB,
+            ty::DATE,
+            ty::DATETIME,
+            ty::TIME
         ]
     );
     let row = c.execute(&sel, &[Arg::Int(1)]).unwrap();
     assert_eq!(
         row.texts(),
-        [["-5", "65535", "1", "-9223372036854775808", "1.5", "12.346", "héllo", "\0\u{FFFD}", "2024-02-29", "2024-02-29 12:34:56.789000", "-12:34:56"]]
+        [[
+            "-5",
+            "65535",
+            "1",
+            "-9223372036854775808",
+            "1.5",
+            "12.346",
+            "héllo",
+            "\0\u{FFFD}",
+            "2024-02-29",
+            "2024-02-29 12:34:56.789000",
+            "-12:34:56"
+        ]]
     );
     assert_eq!(row.cell(0, 7), Some(&Cell::Bytes(vec![0, 255])));
     let row = c.execute(&sel, &[Arg::Text("2")]).unwrap();

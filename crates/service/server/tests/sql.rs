@@ -47,7 +47,12 @@ enum Item {
     Plain,
     Connection(String),
     Restart,
-    Record { only: Option<String>, skip: Option<String>, sql: String, expect: Expect },
+    Record {
+        only: Option<String>,
+        skip: Option<String>,
+        sql: String,
+        expect: Expect,
+    },
 }
 
 /// An item with its source lines.
@@ -141,7 +146,9 @@ impl Target {
     fn connect(&self) -> Connection {
         match self {
             Target::Ours(r) => r.connect(),
-            Target::Reference { address, .. } => Connection::connect(address, &common::options()).expect("the reference server answers"),
+            Target::Reference { address, .. } => {
+                Connection::connect(address, &common::options()).expect("the reference server answers")
+            }
         }
     }
 }
@@ -196,7 +203,12 @@ fn run_file(path: &Path, target: &mut Target, way: Way, update: bool) -> Vec<Str
                 });
                 let got = send(c, way, &sql);
                 let mut fail = |what: String| {
-                    failures.push(format!("{}:{} ({way:?}): {what}\n    {}", path.display(), placed.line, sql.replace('\n', "\n    ")));
+                    failures.push(format!(
+                        "{}:{} ({way:?}): {what}\n    {}",
+                        path.display(),
+                        placed.line,
+                        sql.replace('\n', "\n    ")
+                    ));
                 };
                 match (&expect, &got) {
                     (Expect::Ok, Ok(_)) => {}
@@ -219,7 +231,11 @@ fn run_file(path: &Path, target: &mut Target, way: Way, update: bool) -> Vec<Str
                                 source.pop();
                             }
                         } else if shown != wanted {
-                            fail(format!("expected:\n      {}\n  got:\n      {}", wanted.join("\n      "), shown.join("\n      ")));
+                            fail(format!(
+                                "expected:\n      {}\n  got:\n      {}",
+                                wanted.join("\n      "),
+                                shown.join("\n      ")
+                            ));
                         }
                     }
                     (_, Err(e)) => fail(format!("{e}")),
@@ -240,7 +256,8 @@ fn run_file(path: &Path, target: &mut Target, way: Way, update: bool) -> Vec<Str
 fn files() -> Vec<PathBuf> {
     let wanted = std::env::var("GANNET_SQL_FILES").unwrap_or_default();
     let dir = common::repository().join("tests/sql");
-    let mut all: Vec<PathBuf> = std::fs::read_dir(dir).expect("tests/sql").filter_map(|e| Some(e.ok()?.path())).collect();
+    let mut all: Vec<PathBuf> =
+        std::fs::read_dir(dir).expect("tests/sql").filter_map(|e| Some(e.ok()?.path())).collect();
     all.retain(|p| p.extension().is_some_and(|e| e == "test") && p.to_string_lossy().contains(&wanted));
     all.sort();
     assert!(!all.is_empty(), "no files match");

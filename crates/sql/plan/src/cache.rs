@@ -145,12 +145,12 @@ impl<D> PlanCache<D> {
     }
 
     /// Finds a plan whose pins fit.
-    pub fn get(&self, key: &PlanKey, fits: impl Fn(&Entry<D>) -> bool) -> Option<Arc<Entry<D>>> {
+    pub fn get(&self, key: &PlanKey, fits: impl Fn(&Plan) -> bool) -> Option<Arc<Entry<D>>> {
         let hash = key.hash();
         let found = {
             let shard = self.shard(hash);
             let entries = shard.map.get(&hash).map(Vec::as_slice).unwrap_or_default();
-            entries.iter().find(|e| e.key == *key && fits(e)).cloned()
+            entries.iter().find(|e| e.key == *key && fits(&e.plan)).cloned()
         };
         match &found {
             Some(entry) => {
@@ -287,14 +287,14 @@ impl<D> FrontCache<D> {
 
     /// Finds a plan here or in the shared map. `fits` compares the plan's pinned literals with the statement.
     #[inline]
-    pub fn get(&mut self, shared: &PlanCache<D>, key: &PlanKey, fits: impl Fn(&Entry<D>) -> bool) -> Option<Local<D>> {
+    pub fn get(&mut self, shared: &PlanCache<D>, key: &PlanKey, fits: impl Fn(&Plan) -> bool) -> Option<Local<D>> {
         let hash = key.hash();
         let base = self.set(hash);
         for slot in &self.slots[base..base + WAYS] {
             if let Some((h, local)) = slot
                 && *h == hash
                 && local.key == *key
-                && fits(local)
+                && fits(&local.plan)
             {
                 local.touch();
                 self.hits += 1;

@@ -182,7 +182,8 @@ impl Session {
             Some(entry) => entry,
             None => {
                 let own = std::mem::replace(&mut self.state.database, s.database.clone());
-                let made = self.make_plan(&s.statement, markers);
+                let source = (!s.private).then_some((&*s.text, &*s.literals));
+                let made = self.make_plan(&s.statement, markers, source);
                 self.state.database = own;
                 let plan = made?;
                 if s.private {
@@ -192,7 +193,8 @@ impl Session {
                 }
             }
         };
-        s.plan = Some(entry.clone());
+        // The types of user variables may change from one execution to the next.
+        s.plan = Some(entry.clone()).filter(|e| !e.plan.uses.user_variables);
         Ok(entry)
     }
 
@@ -317,18 +319,7 @@ impl Session {
 
     /// The values of the plan's parameters: markers and literals of the text.
     fn arrange(&self, plan: &Plan, s: &Statement_, bound: &[Value]) -> Result<Vec<Value>> {
-        let mut values = Vec::with_capacity(plan.params.len());
-        for p in &plan.params {
-            values.push(match p {
-                Param::Marker { index, .. } => bound.get(*index as usize).cloned().unwrap_or(Value::Null),
-                Param::Literal { ordinal, .. } => {
-                    let token = s.literals.get(*ordinal as usize);
-                    let token = token.ok_or_else(|| SqlError::internal("a plan's literal is not in the text"))?;
-                    self.literal(token, &s.text)?
-                }
-            });
-        }
-        Ok(values)
+        self.bind(plan, &s.literals, &s.text, bound)
     }
 
     /// COM_STMT_CLOSE.
@@ -527,7 +518,7 @@ fn sql_type(t: ParamType, collation: CollationId) -> SqlType {
 }
 
 /// The type of a user variable's value.
-fn type_of(v: &Value) -> SqlType {
+pub(crate) fn type_of(v: &Value) -> SqlType {
     match v {
         Value::Null => SqlType::NULL,
         Value::Int(_) => SqlType::BIGINT,

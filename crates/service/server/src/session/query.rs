@@ -17,9 +17,9 @@ use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::{Tok, unquote_string};
 use gannet_parser::{ErrorKind, LexMode, ParseError};
-use gannet_plan::options::{Passes, PlanOptions};
+use gannet_plan::options::PlanOptions;
 use gannet_plan::physical::Op;
-use gannet_plan::plan::{Intent, LiteralClass, Param};
+use gannet_plan::plan::Intent;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
 use gannet_runtime::{Interrupt, now_ns, unix_micros};
 use gannet_telemetry::{Counter, Digest, DigestHandle, Execution, count};
@@ -35,10 +35,6 @@ pub(crate) struct Cached {
     pub(crate) digest: Handle,
     pub(crate) header: HeaderCache,
     pub(crate) locks: PlanLocks,
-    /// Literals whose text must be the same: ordinal and text.
-    pins: Box<[(u32, Box<[u8]>)]>,
-    /// Literals of the text; a text with another number of them is another statement.
-    literals: u32,
     pub(crate) counter: Option<Counter>,
 }
 
@@ -151,7 +147,7 @@ impl Session {
                 count(Counter::PlanCacheHits);
             }
             Some(found.map(|entry| {
-                let params = self.literal_params(&entry.plan, &scan.literals, text);
+                let params = self.bind(&entry.plan, &scan.literals, text, &[]);
                 (entry, params)
             }))
         });
@@ -243,7 +239,7 @@ impl Session {
         self.state.renew_snapshot();
         let mut tries = 0;
         loop {
-            let plan = self.make_plan(statement, &[])?;
+            let plan = self.make_plan(statement, &[], None)?;
             match self.run_plan(&plan, None, &[], io) {
                 Err(e) if is_stale(&e) && tries < MAX_REPLANS => tries += 1,
                 outcome => return outcome,
@@ -308,12 +304,11 @@ impl Session {
 
     /// What a plan for a statement of this session depends on.
     pub(crate) fn plan_key(&self, shape: u128, parameter_types: u64) -> PlanKey {
-        let locking = if self.transaction.reads_lock(&self.state.vars) { 0x5EA1_15AB_1E00_0001 } else { 0 };
         PlanKey {
             shape,
             database: self.state.database_id(),
             catalog_version: self.state.snapshot.version(),
-            mode: self.mode_key ^ locking,
+            mode: self.mode_key,
             collation: self.literal_collation().0,
             parameter_types,
         }
@@ -329,7 +324,7 @@ impl Session {
     }
 
     fn find_plan(&self, key: &PlanKey, scan: &Scan, text: &[u8]) -> Option<Local<Cached>> {
-        let fits = |e: &CachedPlan| fits(e, &scan.literals, text);
+        let fits = |plan: &Plan| plan.fits(text, &scan.literals);
         FRONT.with(|front| front.borrow_mut().get(&self.server.plans, key, fits))
     }
 
@@ -340,19 +335,19 @@ impl Session {
         text: &[u8],
         literals: &[LiteralToken],
     ) -> Option<Arc<CachedPlan>> {
-        self.server.plans.get(key, |e| fits(e, literals, text))
+        self.server.plans.get(key, |plan| plan.fits(text, literals))
     }
 
     /// Makes the plan of a text that was not found, and puts it into the caches.
     fn plan_text(&mut self, statement: &Statement, text: &[u8]) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
         let secret = self.server.scan_secret;
         let mode = lex_mode(self.settings.sql_mode);
-        let plan = self.make_plan(statement, &[])?;
         with_scan(secret, |scan| {
             digest::scan(text, mode, scan);
+            let plan = self.make_plan(statement, &[], Some((text, &scan.literals)))?;
             let key = self.plan_key(scan.shape, 0);
             let entry = self.enter_plan(plan, key, text, &scan.literals, statement);
-            let params = self.literal_params(&entry.plan, &scan.literals, text)?;
+            let params = self.bind(&entry.plan, &scan.literals, text, &[])?;
             Ok((entry, params))
         })
     }
@@ -366,18 +361,13 @@ impl Session {
         literals: &[LiteralToken],
         statement: &Statement,
     ) -> Arc<CachedPlan> {
-        let lifted = |i: u32| plan.params.iter().any(|p| matches!(p, Param::Literal { ordinal, .. } if *ordinal == i));
-        let pins = literals.iter().enumerate().filter(|(i, _)| !lifted(*i as u32));
-        let pins = pins.map(|(i, l)| (i as u32, l.raw(text).into())).collect();
         let cached = Cached {
             digest: Handle(self.digest_handle(text)),
             header: HeaderCache::default(),
             locks: self.plan_locks(&plan),
-            pins,
-            literals: literals.len() as u32,
             counter: counter(statement),
         };
-        if plan.uses.uncacheable || has_adjacent_strings(text, literals) {
+        if plan.uses.uncacheable || plan.uses.user_variables || has_adjacent_strings(text, literals) {
             return Arc::new(Entry::alone(key, plan, cached));
         }
         self.server.plans.insert(key, plan, cached)
@@ -395,16 +385,9 @@ impl Session {
             digest: Handle(self.digest_handle(text)),
             header: HeaderCache::default(),
             locks: self.plan_locks(&plan),
-            pins: Box::new([]),
-            literals: 0,
             counter: counter(statement),
         };
         Arc::new(Entry::alone(key, plan, cached))
-    }
-
-    /// The value of one literal of a text.
-    pub(crate) fn literal(&self, token: &LiteralToken, text: &[u8]) -> Result<Value> {
-        token_value(token, text, self.literal_collation(), lex_mode(self.settings.sql_mode))
     }
 
     /// The statistics' handle of a text.
@@ -415,35 +398,33 @@ impl Session {
         self.server.stats.handle(Digest(digest.hash), schema, unix_micros(), || (digest.text.clone(), sample()))
     }
 
-    /// Binds and optimizes.
-    pub(crate) fn make_plan(&mut self, statement: &Statement, markers: &[SqlType]) -> Result<Plan> {
+    /// Binds and optimizes. `source`: the text and its literals, when the plan is to be shared.
+    pub(crate) fn make_plan(
+        &mut self,
+        statement: &Statement,
+        markers: &[SqlType],
+        source: Option<(&[u8], &[LiteralToken])>,
+    ) -> Result<Plan> {
         let options = PlanOptions {
             sql_mode: self.settings.sql_mode,
             database: self.state.database.as_deref(),
             collation: self.literal_collation(),
             markers,
-            passes: Passes::ALL,
             div_precision_increment: self.settings.div_precision_increment,
             time_zone: &self.settings.time_zone,
-            serializable: self.transaction.reads_lock(&self.state.vars),
-            estimator: None,
-            max_depth: PlanOptions::new(None).max_depth,
+            variables: Some(&self.state),
+            source,
+            ..PlanOptions::new(None)
         };
-        crate::planner::plan(statement, &self.state.snapshot, &options)
+        gannet_plan::plan(statement, &self.state.snapshot, &options)
     }
 
-    /// The values of the plan's parameters that are literals of the text.
-    pub(crate) fn literal_params(&self, plan: &Plan, literals: &[LiteralToken], text: &[u8]) -> Result<Vec<Value>> {
-        let collation = self.literal_collation();
+    /// The values of the plan's parameters: literals of the text, and the client's.
+    pub(crate) fn bind(&self, plan: &Plan, literals: &[LiteralToken], text: &[u8], markers: &[Value]) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(plan.params.len());
         let mode = lex_mode(self.settings.sql_mode);
-        let value = |p: &Param| match p {
-            Param::Literal { ordinal, .. } => match literals.get(*ordinal as usize) {
-                Some(token) => token_value(token, text, collation, mode),
-                None => Err(SqlError::internal("a plan's literal is not in the text")),
-            },
-            Param::Marker { .. } => Err(SqlError::internal("a parameter without a value")),
-        };
-        plan.params.iter().map(value).collect()
+        plan.bind(text, literals, mode, self.literal_collation(), markers, &mut values)?;
+        Ok(values)
     }
 
     // ---- execution ----
@@ -604,34 +585,8 @@ impl Session {
 
     /// The value of an expression, by a query without tables.
     pub(crate) fn evaluate_by_query(&mut self, expr: &ast::Expr) -> Result<Value> {
-        let item = ast::SelectItem::Expr {
-            expr: expr.clone(),
-            alias: Some(ast::Ident::new("v")),
-            text: ast::SourceText::default(),
-        };
-        let select = ast::Select {
-            options: ast::SelectOptions::default(),
-            hints: None,
-            items: vec![item],
-            from: Vec::new(),
-            filter: None,
-            group_by: Vec::new(),
-            rollup: false,
-            having: None,
-            windows: Vec::new(),
-            span: ast::Span::default(),
-        };
-        let query = ast::Query {
-            with: None,
-            body: ast::QueryBody::Select(Box::new(select)),
-            order_by: Vec::new(),
-            limit: None,
-            locking: Vec::new(),
-            into: None,
-            span: ast::Span::default(),
-        };
         self.state.renew_snapshot();
-        let plan = self.make_plan(&Statement::Query(Box::new(query)), &[])?;
+        let plan = self.make_plan(&Statement::Do(vec![expr.clone()]), &[], None)?;
         let kept = self.run_kept(&plan, &[])?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }
@@ -656,66 +611,6 @@ fn keeps_diagnostics(statement: &Statement) -> bool {
         Statement::GetDiagnostics(_) => true,
         _ => false,
     }
-}
-
-/// The text's literals suit the plan: pinned ones are the same, the others are of the class it was made for.
-fn fits(e: &CachedPlan, literals: &[LiteralToken], text: &[u8]) -> bool {
-    literals.len() == e.digest.literals as usize
-        && e.digest.pins.iter().all(|(i, raw)| literals.get(*i as usize).is_some_and(|l| l.raw(text) == &**raw))
-        && e.plan.params.iter().all(|p| match p {
-            Param::Literal { ordinal, class, .. } => {
-                literals.get(*ordinal as usize).is_some_and(|l| class_of(l, text) == *class)
-            }
-            Param::Marker { .. } => true,
-        })
-}
-
-/// The planner's class of a literal token.
-fn class_of(token: &LiteralToken, text: &[u8]) -> LiteralClass {
-    let raw = token.raw(text);
-    match token.kind {
-        Tok::Int if raw.len() <= 18 => LiteralClass::Integer,
-        Tok::Int => match std::str::from_utf8(raw).map(str::parse::<u64>) {
-            Ok(Ok(n)) if i64::try_from(n).is_ok() => LiteralClass::Integer,
-            Ok(Ok(_)) => LiteralClass::Unsigned,
-            _ => decimal_class(raw),
-        },
-        Tok::Decimal => decimal_class(raw),
-        Tok::Float => LiteralClass::Float,
-        Tok::Str => LiteralClass::String,
-        _ => LiteralClass::Other,
-    }
-}
-
-fn decimal_class(raw: &[u8]) -> LiteralClass {
-    let text: Box<str> = String::from_utf8_lossy(raw).into();
-    crate::planner::literal_class(&ast::LiteralValue::Decimal(text))
-}
-
-/// A lifted literal's value.
-pub(crate) fn token_value(token: &LiteralToken, text: &[u8], collation: CollationId, mode: LexMode) -> Result<Value> {
-    let raw = token.raw(text);
-    let number = || std::str::from_utf8(raw).unwrap_or_default();
-    Ok(match token.kind {
-        Tok::Int => match number().parse::<i64>() {
-            Ok(n) => Value::Int(n),
-            Err(_) => match number().parse::<u64>() {
-                Ok(n) => Value::UInt(n),
-                Err(_) => Value::Decimal(Decimal::parse(raw).value),
-            },
-        },
-        Tok::Decimal => Value::Decimal(Decimal::parse(raw).value),
-        Tok::Float => return crate::planner::literal_value(&ast::LiteralValue::Float(number().into()), collation),
-        Tok::Str => {
-            let bytes = unquote_string(raw, mode);
-            if !collation.charset().is_valid(&bytes) {
-                let value = ast::LiteralValue::String { bytes: bytes.into(), charset: None };
-                return crate::planner::literal_value(&value, collation);
-            }
-            Value::Str((&*bytes).into(), collation)
-        }
-        _ => return Err(SqlError::internal("a literal of this kind is never a parameter")),
-    })
 }
 
 /// `'a' 'b'` is one literal in the tree and two in the text: such statements are not cached.

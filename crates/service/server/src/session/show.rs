@@ -90,7 +90,7 @@ impl Session {
             Some(filter) => Statement::Query(Box::new(filtered(*inner, like, filter))),
         };
         let saved = std::mem::replace(&mut self.settings.sql_mode, SqlMode::DEFAULT);
-        let planned = self.make_plan(&statement, &[]);
+        let planned = self.make_plan(&statement, &[], None);
         let outcome = planned.and_then(|plan| self.run_kept(&plan, &[]));
         self.settings.sql_mode = saved;
         let mut kept = outcome?;
@@ -522,7 +522,7 @@ impl Session {
             return Err(super::statement::refuse(statement));
         }
         self.state.renew_snapshot();
-        let plan = self.make_plan(statement, &[])?;
+        let plan = self.make_plan(statement, &[], None)?;
         super::explain::rows(&plan, e.format.as_ref().map(|f| &*f.text))
     }
 

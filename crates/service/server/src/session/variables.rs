@@ -5,7 +5,8 @@ use super::state::{State, to_sql};
 use crate::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
 use gannet_exec::Settings;
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, Result, SqlMode, TimeZone, Value, sql_err};
+use gannet_parser::ast::VarScope;
+use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, Value, sql_err};
 use gannet_wire::flags::cap;
 
 /// Memory that the sorts, hash tables and kept rows of one statement may hold.
@@ -120,7 +121,26 @@ pub(crate) fn rows(state: &State, global: bool) -> Vec<(&'static str, Option<Str
     rows
 }
 
-/// True when SELECT shows the variable as a number.
-pub(crate) fn is_numeric(kind: &Kind) -> bool {
-    matches!(kind, Kind::Bool | Kind::Int { .. } | Kind::Double { .. })
+impl gannet_plan::options::VariableTypes for State {
+    fn user(&self, name: &str) -> Option<SqlType> {
+        let value = self.user_vars.get(name).or_else(|| self.user_vars.get(&name.to_lowercase()))?;
+        Some(super::prepared::type_of(value))
+    }
+
+    fn system(&self, name: &str, scope: VarScope) -> Result<SqlType> {
+        let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+        let def = id.def();
+        match (scope, def.scope) {
+            (VarScope::Global, Scope::Session) => return Err(sql_err!(IncorrectGlobalLocalVar, def.name, "SESSION")),
+            (VarScope::Session, Scope::Global) => return Err(sql_err!(IncorrectGlobalLocalVar, def.name, "GLOBAL")),
+            _ => {}
+        }
+        Ok(match def.kind {
+            Kind::Bool => SqlType::BIGINT,
+            Kind::Int { min, .. } if min < 0 => SqlType::BIGINT,
+            Kind::Int { .. } => SqlType::bigint_unsigned(),
+            Kind::Double { .. } => SqlType { length: 23, scale: 6, ..SqlType::DOUBLE },
+            _ => SqlType::varchar(1024, CollationId(33)),
+        })
+    }
 }
