@@ -32,20 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("wire", &["base", "types"]),
     (
         "server",
-        &[
-            "base",
-            "telemetry",
-            "runtime",
-            "types",
-            "parser",
-            "functions",
-            "catalog",
-            "plan",
-            "exec",
-            "engine",
-            "lock",
-            "wire",
-        ],
+        &["base", "telemetry", "runtime", "types", "parser", "functions", "catalog", "plan", "exec", "engine", "wire"],
     ),
 ];
 

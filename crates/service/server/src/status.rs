@@ -118,7 +118,8 @@ pub(crate) fn innodb(server: &Shared) -> String {
     for t in server.engine.transactions(1000) {
         let entry = server.registry.get(t.owner_thread_id);
         let state = if t.rolling_back { "ROLLBACK" } else { "ACTIVE" };
-        line(&mut out, format!("---TRANSACTION {}, {state} {} sec", t.id.0, t.age_seconds));
+        let age = gannet_runtime::unix_micros().saturating_sub(t.started_us) / 1_000_000;
+        line(&mut out, format!("---TRANSACTION {}, {state} {age} sec", t.id.0));
         line(&mut out, format!("undo log entries {}", t.undo_records));
         if let Some(e) = entry {
             let who = e.who();

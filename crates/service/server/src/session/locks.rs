@@ -3,7 +3,7 @@
 use super::Session;
 use gannet_catalog::{RowSource, Table};
 use gannet_exec::ddl;
-use gannet_lock::{LockError, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_engine::lock::{LockError, MdlDuration, MdlMode, MdlObject, Wait};
 use gannet_parser::ast::Statement;
 use gannet_plan::Plan;
 use gannet_plan::plan::{Intent, PlanTable};

@@ -420,7 +420,13 @@ impl Session {
     }
 
     /// The values of the plan's parameters: literals of the text, and the client's.
-    pub(crate) fn bind(&self, plan: &Plan, literals: &[LiteralToken], text: &[u8], markers: &[Value]) -> Result<Vec<Value>> {
+    pub(crate) fn bind(
+        &self,
+        plan: &Plan,
+        literals: &[LiteralToken],
+        text: &[u8],
+        markers: &[Value],
+    ) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(plan.params.len());
         let mode = lex_mode(self.settings.sql_mode);
         plan.bind(text, literals, mode, self.literal_collation(), markers, &mut values)?;

@@ -4,8 +4,8 @@ use super::Charsets;
 use super::state::{State, to_sql};
 use crate::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
 use gannet_exec::Settings;
-use gannet_types::charset::Charset;
 use gannet_parser::ast::VarScope;
+use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, Value, sql_err};
 use gannet_wire::flags::cap;
 

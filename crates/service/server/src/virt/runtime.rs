@@ -164,10 +164,8 @@ pub(super) fn user_privileges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
 
 pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     state.account.privileges.require(Privilege::Process)?;
-    let now = gannet_runtime::unix_micros();
     let zone = state.server.facts.system_zone.clone();
     for t in state.server.engine.transactions(10_000) {
-        let began = (now / 1_000_000).saturating_sub(t.age_seconds);
         let entry = state.server.registry.get(t.owner_thread_id);
         let waiting =
             entry.as_ref().and_then(|e| e.context.waiting()).is_some_and(|(w, _)| w == gannet_runtime::Wait::RowLock);
@@ -176,7 +174,7 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
             (false, true) => "LOCK WAIT",
             _ => "RUNNING",
         };
-        let started = gannet_types::Timestamp::from_unix_micros((began * 1_000_000) as i64)
+        let started = gannet_types::Timestamp::from_unix_micros(t.started_us as i64)
             .map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone));
         let query = entry
             .as_ref()
