@@ -299,7 +299,7 @@ impl Server {
             ..ListenerOptions::default()
         };
         let factory = Arc::new(Connections(self.shared.clone()));
-        let mut open = |addr: Addr, shown: String| {
+        let open = |addr: Addr, shown: String| {
             let l = Listener::start(&addr, options.clone(), factory.clone())
                 .map_err(|e| format!("cannot listen on {shown}: {e}"))?;
             let at = l.addr().clone();
@@ -402,7 +402,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop();
+        if std::thread::panicking() {
+            // Stopping waits, which a thread that unwinds must not.
+            std::thread::scope(|scope| {
+                scope.spawn(|| self.stop());
+            });
+        } else {
+            self.stop();
+        }
     }
 }
 

@@ -52,5 +52,8 @@ fn table(plan: &Plan) -> RowsSink {
             maybe(&r.extra),
         ]
     };
-    RowsSink { columns: TRADITIONAL_COLUMNS.iter().map(|n| ty(n)).collect(), rows: traditional(plan).iter().map(row).collect() }
+    RowsSink {
+        columns: TRADITIONAL_COLUMNS.iter().map(|n| ty(n)).collect(),
+        rows: traditional(plan).iter().map(row).collect(),
+    }
 }

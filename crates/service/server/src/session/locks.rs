@@ -2,8 +2,8 @@
 
 use super::Session;
 use gannet_catalog::{RowSource, Table};
-use gannet_exec::ddl;
 use gannet_engine::lock::{LockError, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_exec::ddl;
 use gannet_parser::ast::Statement;
 use gannet_plan::Plan;
 use gannet_plan::plan::{Intent, PlanTable};

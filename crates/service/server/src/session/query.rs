@@ -15,7 +15,7 @@ use crate::vars::Live;
 use gannet_exec::{Affected, Cx, Outcome, ResultSink};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
-use gannet_parser::lexer::{Tok, unquote_string};
+use gannet_parser::lexer::Tok;
 use gannet_parser::{ErrorKind, LexMode, ParseError};
 use gannet_plan::options::PlanOptions;
 use gannet_plan::physical::Op;
@@ -24,7 +24,7 @@ use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
 use gannet_runtime::{Interrupt, now_ns, unix_micros};
 use gannet_telemetry::{Counter, Digest, DigestHandle, Execution, count};
 use gannet_types::charset::Charset;
-use gannet_types::{CollationId, Decimal, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, Value, sql_err};
+use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, Value, sql_err};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -540,6 +540,7 @@ impl Session {
         self.settings.insert_id = std::mem::take(&mut self.state.next_insert_id);
         self.state.insert_id_given = false;
         self.counted_rows = false;
+        self.state.over_tables = !plan.tables.is_empty();
         let outcome = locked.and_then(|()| {
             let mut cx = Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.warnings, params);
             let outcome = gannet_exec::run(&mut cx, &mut self.buffers, sink);

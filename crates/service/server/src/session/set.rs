@@ -1,7 +1,7 @@
 //! SET: system variables, user variables, NAMES, CHARACTER SET, TRANSACTION.
 
 use super::Session;
-use super::state::{State, to_sql};
+use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
 use crate::vars::{self, Effect, Live, Scope, VarId, VarValue};
@@ -333,10 +333,5 @@ impl Session {
                 Warning { level: gannet_types::Level::Note, code: error.code(), message: error.message().into() };
             self.warnings.push(note);
         }
-    }
-
-    /// The value of a variable as SQL sees it.
-    pub(crate) fn variable(&self, id: Live) -> Value {
-        to_sql(&variables::session_value(&self.state, id.into()))
     }
 }

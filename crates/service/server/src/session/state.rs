@@ -4,10 +4,10 @@ use super::UserVariables;
 use crate::accounts::Account;
 use crate::registry::Entry;
 use crate::server::Shared;
-use crate::vars::{Live, SessionVars};
+use crate::vars::SessionVars;
 use gannet_catalog::CatalogSnapshot;
 use gannet_functions::SessionInfo;
-use gannet_runtime::{Unpark, Wait, now_ns, park};
+use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use gannet_wire::handshake;
 use std::sync::Arc;
@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) warning_count: u64,
     pub(crate) error_count: u64,
     pub(crate) statement_id: u64,
+    /// The statement that runs uses tables.
+    pub(crate) over_tables: bool,
     /// Locks of GET_LOCK, with how often each is held.
     pub(crate) user_locks: Vec<(String, u32)>,
     /// Connection attributes of the login.
@@ -79,6 +81,7 @@ impl State {
             warning_count: 0,
             error_count: 0,
             statement_id: 0,
+            over_tables: false,
             user_locks: Vec::new(),
             attributes: hello.attributes.clone(),
             account,
@@ -164,7 +167,13 @@ impl SessionInfo for State {
             match park(Wait::UserSleep, Some(deadline)) {
                 Unpark::Woken => {}
                 Unpark::TimedOut => return false,
-                Unpark::Interrupted => return true,
+                Unpark::Interrupted => {
+                    // SELECT SLEEP(n) alone reports KILL QUERY by its value; over tables the statement fails.
+                    if !self.over_tables {
+                        self.entry.context.clear(Interrupt::Query);
+                    }
+                    return true;
+                }
             }
         }
     }
@@ -221,11 +230,6 @@ pub(crate) fn to_sql(value: &crate::vars::VarValue) -> Value {
         VarValue::Double(d) => Value::Double(*d),
         VarValue::Text(s) => Value::Str(s.as_bytes().into(), CollationId(33)),
     }
-}
-
-/// A variable that code refers to, as text.
-pub(crate) fn text_of(vars: &SessionVars, id: Live) -> &str {
-    vars[id].as_str()
 }
 
 /// Error 1235 with a name.

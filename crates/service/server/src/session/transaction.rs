@@ -51,18 +51,6 @@ impl Transaction {
         self.autocommit && !self.explicit
     }
 
-    /// Plain reads of the next statement have to lock: SERIALIZABLE inside a transaction.
-    pub(crate) fn reads_lock(&self, vars: &SessionVars) -> bool {
-        !self.is_autocommit() && self.level(vars) == Isolation::Serializable
-    }
-
-    fn level(&self, vars: &SessionVars) -> Isolation {
-        match self.is_open() {
-            true => self.isolation,
-            false => self.next_isolation.unwrap_or_else(|| session_isolation(vars)),
-        }
-    }
-
     fn ended(&mut self) {
         self.explicit = false;
         self.started = false;
