@@ -57,46 +57,100 @@ impl Tree {
         }
         let low = self.branch(from.map_or(Target::First, Target::Key))?;
         let high = self.branch(to.map_or(Target::Last, Target::Key))?;
-        Ok(between(&low, &high))
+        let samples = self.samples(from, &low, &high)?;
+        Ok(between(&low, &high, &samples))
     }
 
     /// Sizes of the tree.
     pub fn stats(&self) -> Result<TreeStats, Error> {
         let low = self.branch(Target::First)?;
         let high = self.branch(Target::Last)?;
+        let samples = self.samples(None, &low, &high)?;
+        let cut = |b: &Branch| b[..b.len() - 1].to_vec();
         let leaf_pages = match low.len() {
             1 => 1.0,
-            n => between(&low[..n - 1], &high[..high.len() - 1]).rows + 1.0,
+            _ => between(&cut(&low), &cut(&high), &samples.iter().map(cut).collect::<Vec<_>>()).rows + 1.0,
         };
         Ok(TreeStats {
             height: low.len() as u32,
-            rows: between(&low, &high).rows,
+            rows: between(&low, &high, &samples).rows,
             leaf_pages,
             pages: self.pool.space().tree_pages(self.id).used,
         })
     }
+
+    /// Some branches between two, evenly spread over the node where they part: both ends of a range may be untypical,
+    /// as the last leaf of a tree that grows at its end is.
+    fn samples(
+        &self,
+        from: Option<&[u8]>,
+        low: &[(usize, usize)],
+        high: &[(usize, usize)],
+    ) -> Result<Vec<Branch>, Error> {
+        let Some(parted) = parted(low, high) else {
+            return Ok(Vec::new());
+        };
+        // Where the ways part, what lies between them; where that is little, what lies right of the low way further down.
+        let wide = |depth: usize| {
+            let last = if depth == parted { high[depth].0 } else { low[depth].1 };
+            (depth, low[depth].0, last)
+        };
+        let Some((depth, first, last)) = (parted..low.len() - 1).map(wide).find(|(_, first, last)| *last >= first + 3)
+        else {
+            return Ok(Vec::new());
+        };
+        let level = low.len() - 1 - depth;
+        let mut notes = Notes::default();
+        let keys = self.pool.run(|| {
+            let target = from.map_or(Target::First, Target::Key);
+            let found = match self.descend(&self.pool, target, level, false, &mut notes) {
+                // The tree became lower.
+                Err(Stop::Restart) => return Ok(Vec::new()),
+                other => other?,
+            };
+            let node = Node(&found.node);
+            let step = (last - first).div_ceil(SAMPLES + 1);
+            // The separator before child `i` leads to that child.
+            let wanted = (first + 1..last.min(node.count() + 1)).step_by(step).take(SAMPLES);
+            let keys: Vec<Vec<u8>> = wanted.map(|i| node.key(i - 1)).collect();
+            found.node.validate()?;
+            Ok(keys)
+        })?;
+        let branches: Result<Vec<_>, _> = keys.iter().map(|key| self.branch(Target::Key(key))).collect();
+        Ok(branches?.into_iter().filter(|b| b.len() == low.len()).collect())
+    }
+}
+
+/// Branches looked at between the ends of a range.
+const SAMPLES: usize = 6;
+
+/// The level, from the root, at which two branches of equal length part.
+fn parted(low: &[(usize, usize)], high: &[(usize, usize)]) -> Option<usize> {
+    (low.len() == high.len()).then(|| low.iter().zip(high).position(|(a, b)| a.0 != b.0)).flatten()
 }
 
 /// Entries between two branches at the lowest level they have: from the level where they part, the number of nodes between
 /// them times the fill seen on the way.
-fn between(low: &[(usize, usize)], high: &[(usize, usize)]) -> RangeEstimate {
-    let parted = low.iter().zip(high).position(|(a, b)| a.0 != b.0);
-    let (Some(parted), true) = (parted, low.len() == high.len()) else {
+fn between(low: &[(usize, usize)], high: &[(usize, usize)], samples: &[Branch]) -> RangeEstimate {
+    let Some(parted) = parted(low, high) else {
+        // The same place; or the tree changed between the two descents.
         return RangeEstimate { rows: 0.0, exact: low.len() == high.len() };
     };
     // Children strictly between the two ways, at the level looked at.
     let mut between = high[parted].0 as f64 - low[parted].0 as f64;
     if between < 0.0 {
-        // The tree changed between the two descents.
         return RangeEstimate { rows: 0.0, exact: false };
     }
     if parted + 1 == low.len() {
-        return RangeEstimate { rows: between, exact: parted == 0 || low[..parted] == high[..parted] };
+        return RangeEstimate { rows: between, exact: low[..parted] == high[..parted] };
     }
     between -= 1.0;
     for level in parted + 1..low.len() {
         let leaf = level + 1 == low.len();
-        let average = (low[level].1 + high[level].1) as f64 / 2.0;
+        let average = match samples.len() {
+            0 => (low[level].1 + high[level].1) as f64 / 2.0,
+            n => samples.iter().map(|b| b[level].1).sum::<usize>() as f64 / n as f64,
+        };
         // On the low way what lies right of it, on the high way what lies left of it; in a leaf the low position counts too.
         let right = low[level].1 as f64 - low[level].0 as f64 - if leaf { 0.0 } else { 1.0 };
         between = between * average + right.max(0.0) + high[level].0 as f64;
@@ -110,11 +164,11 @@ mod tests {
 
     #[test]
     fn counts_within_a_leaf_and_multiplies_above() {
-        assert_eq!(between(&[(3, 10)], &[(7, 10)]), RangeEstimate { rows: 4.0, exact: true });
+        assert_eq!(between(&[(3, 10)], &[(7, 10)], &[]), RangeEstimate { rows: 4.0, exact: true });
         // Two neighbouring leaves: 4 right of the position in the first, 2 left of it in the second.
-        assert_eq!(between(&[(0, 2), (6, 10)], &[(1, 2), (2, 10)]).rows, 6.0);
+        assert_eq!(between(&[(0, 2), (6, 10)], &[(1, 2), (2, 10)], &[]).rows, 6.0);
         // Three whole leaves of 10 in between.
-        assert_eq!(between(&[(0, 5), (6, 10)], &[(4, 5), (2, 10)]).rows, 36.0);
-        assert_eq!(between(&[(1, 2), (0, 10)], &[(0, 2), (0, 10)]).rows, 0.0);
+        assert_eq!(between(&[(0, 5), (6, 10)], &[(4, 5), (2, 10)], &[]).rows, 36.0);
+        assert_eq!(between(&[(1, 2), (0, 10)], &[(0, 2), (0, 10)], &[]).rows, 0.0);
     }
 }

@@ -196,10 +196,17 @@ fn estimates_are_near() {
     for i in 0..n {
         tree.put(&i.to_be_bytes(), &[1; 40]).unwrap();
     }
+    // Three levels, the last branch nearly empty.
+    let deep = Tree::create(&s.pool).unwrap();
+    for i in 0..40_000u64 {
+        deep.put(&[&i.to_be_bytes()[..], &[b'k'; 200]].concat(), &[1; 200]).unwrap();
+    }
+    let stats = deep.stats().unwrap();
+    assert!(stats.height >= 3 && (stats.rows - 40_000.0).abs() < 4000.0, "{stats:?}");
     let est = |a: u64, b: u64| tree.estimate_rows(Some(&a.to_be_bytes()), Some(&b.to_be_bytes())).unwrap();
     assert_eq!(est(5, 15).rows, 10.0);
     assert!(est(5, 15).exact);
-    for (a, b) in [(0, 1000), (100, 40_000), (0, n), (20_000, 20_500)] {
+    for (a, b) in [(0, 1000), (30_000, n - 10), (100, 40_000), (0, n), (20_000, 20_500)] {
         let rows = est(a, b).rows;
         let real = (b - a) as f64;
         assert!((rows - real).abs() / real < 0.1, "{a}..{b}: {rows}");

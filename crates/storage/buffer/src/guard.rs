@@ -16,9 +16,9 @@
 
 use std::ops::Deref;
 
-use gannet_base::PageNo;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*, fence};
 use gannet_base::sync::{Backoff, note_acquired, note_released, sched_point};
+use gannet_base::{PAGE_SIZE, PageNo};
 use gannet_page::bytes::WORDS;
 use gannet_page::{PageBuf, PageBytes};
 
@@ -53,7 +53,7 @@ const PATIENCE: u32 = 64;
 /// read before a validation is not to be believed; references into the page cannot be had from it.
 pub struct OptimisticGuard<'p> {
     pool: &'p Pool,
-    frame: *const u64,
+    frame: *const PageBuf,
     state: &'p AtomicU64,
     version: u64,
     no: PageNo,
@@ -67,7 +67,7 @@ impl<'p> OptimisticGuard<'p> {
             return Err(Stop::Fault(no));
         }
         let word = pool.arena.state(no);
-        let frame = pool.arena.frame(no) as *const u64;
+        let frame = pool.arena.frame(no) as *const PageBuf;
         sched_point();
         if SHARED_READS {
             // Only this build's readers could starve a writer: they stand back for a while.
@@ -180,13 +180,106 @@ impl Drop for OptimisticGuard<'_> {
     }
 }
 
+/// A number at any address: one load on the processors we run on.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Unaligned<T: Copy>(T);
+
+impl OptimisticGuard<'_> {
+    /// The number at byte `at`, which the caller keeps inside the page.
+    #[inline(always)]
+    fn load<T: Copy>(&self, at: usize) -> T {
+        debug_assert!(at + size_of::<T>() <= PAGE_SIZE);
+        // SAFETY: inside the frame by the caller's care; frames are readable at any time, and the type has no alignment.
+        // The bytes may be written meanwhile by the holder of the exclusive latch; a volatile load of an integer gives
+        // some bytes, and the validation throws them away (INV-BUF-2).
+        unsafe { std::ptr::read_volatile(self.frame.cast::<u8>().add(at).cast::<Unaligned<T>>()).0 }
+    }
+
+    /// Copies `len` bytes from `at` to `to`.
+    ///
+    /// # Safety
+    /// `to` must be valid for writes of `len` bytes; `at + len` must be inside the page.
+    #[inline]
+    unsafe fn copy_raw(&self, at: usize, len: usize, to: *mut u8) {
+        let mut i = 0;
+        while i + 32 <= len {
+            let words: [u64; 4] = std::array::from_fn(|k| self.load(at + i + 8 * k));
+            // SAFETY: `i + 32 <= len`, and the caller vouches for `len` bytes.
+            unsafe { to.add(i).cast::<[u64; 4]>().write_unaligned(words) };
+            i += 32;
+        }
+        while i + 8 <= len {
+            // SAFETY: `i + 8 <= len`.
+            unsafe { to.add(i).cast::<u64>().write_unaligned(self.load(at + i)) };
+            i += 8;
+        }
+        while i < len {
+            // SAFETY: `i < len`.
+            unsafe { to.add(i).write(self.load(at + i)) };
+            i += 1;
+        }
+    }
+}
+
 impl PageBytes for OptimisticGuard<'_> {
     #[inline]
     fn word(&self, i: usize) -> u64 {
-        // SAFETY: inside the frame by the remainder, aligned, and frames are readable at any time. The word may be
-        // written meanwhile by the holder of the exclusive latch; a volatile load of a machine word gives some bytes of
-        // it, and the validation throws them away (INV-BUF-2).
-        u64::from_le(unsafe { std::ptr::read_volatile(self.frame.add(i % WORDS)) })
+        u64::from_le(self.load(i % WORDS * 8))
+    }
+
+    #[inline]
+    fn u8_at(&self, at: usize) -> u8 {
+        self.load(at % PAGE_SIZE)
+    }
+
+    #[inline]
+    fn u16_at(&self, at: usize) -> u16 {
+        if at <= PAGE_SIZE - 2 {
+            u16::from_le(self.load(at))
+        } else {
+            self.u8_at(at) as u16 | (self.u8_at(at + 1) as u16) << 8
+        }
+    }
+
+    #[inline]
+    fn u32_at(&self, at: usize) -> u32 {
+        if at <= PAGE_SIZE - 4 { u32::from_le(self.load(at)) } else { self.u64_at(at) as u32 }
+    }
+
+    #[inline]
+    fn u64_at(&self, at: usize) -> u64 {
+        if at <= PAGE_SIZE - 8 {
+            return u64::from_le(self.load(at));
+        }
+        (0..8).fold(0, |v, i| v | (self.u8_at(at + i) as u64) << (8 * i))
+    }
+
+    #[inline]
+    fn copy_to(&self, at: usize, len: usize, out: &mut Vec<u8>) {
+        let at = at.min(PAGE_SIZE);
+        let len = len.min(PAGE_SIZE - at);
+        out.reserve(len);
+        let old = out.len();
+        // SAFETY: `len` bytes are reserved behind the vector's end, and all of them are written before they count.
+        unsafe {
+            self.copy_raw(at, len, out.as_mut_ptr().add(old));
+            out.set_len(old + len);
+        }
+    }
+
+    #[inline]
+    fn read(&self, at: usize, out: &mut [u8]) {
+        let at = at.min(PAGE_SIZE);
+        let len = out.len().min(PAGE_SIZE - at);
+        out[len..].fill(0);
+        // SAFETY: `len` is at most the slice's length, and `at + len` at most the page's.
+        unsafe { self.copy_raw(at, len, out.as_mut_ptr()) };
+    }
+
+    #[inline]
+    fn copy_page(&self, out: &mut PageBuf) {
+        self.read(0, &mut out.0);
     }
 }
 

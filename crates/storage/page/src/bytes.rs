@@ -78,6 +78,10 @@ pub trait PageBytes {
         let len = out.len().min(PAGE_SIZE - at);
         let (inside, outside) = out.split_at_mut(len);
         outside.fill(0);
+        if let Some(page) = self.stable() {
+            inside.copy_from_slice(&page.0[at..at + len]);
+            return;
+        }
         for (i, chunk) in inside.chunks_mut(8).enumerate() {
             chunk.copy_from_slice(&self.u64_at(at + 8 * i).to_le_bytes()[..chunk.len()]);
         }
