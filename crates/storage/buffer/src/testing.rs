@@ -1,9 +1,9 @@
 //! A log in memory and a redo source over it, for tests of this crate and of those above.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
+use gannet_base::sync::{Backoff, Mutex, sched_point};
 use gannet_base::{Lsn, PageNo, Reader};
 use gannet_log::LogError;
 use gannet_page::{Corrupt, PageBuf, PageOp, redo};
@@ -13,6 +13,8 @@ use crate::{RedoSource, Wal};
 /// Keeps every record. A record is durable when somebody has waited for it.
 pub struct MemoryLog {
     records: Mutex<Vec<(Lsn, Vec<u8>)>>,
+    /// LSNs given out whose records are not complete.
+    open: Mutex<BTreeSet<Lsn>>,
     tail: AtomicU64,
     durable: AtomicU64,
 }
@@ -31,7 +33,12 @@ impl MemoryLog {
 
     /// An empty log that begins there.
     pub fn starting_at(lsn: Lsn) -> Self {
-        MemoryLog { records: Mutex::new(Vec::new()), tail: AtomicU64::new(lsn.0), durable: AtomicU64::new(lsn.0) }
+        MemoryLog {
+            records: Mutex::new(Vec::new()),
+            open: Mutex::new(BTreeSet::new()),
+            tail: AtomicU64::new(lsn.0),
+            durable: AtomicU64::new(lsn.0),
+        }
     }
 
     /// All records: end LSN and payload.
@@ -47,11 +54,17 @@ impl Wal for MemoryLog {
 
     fn append(&self, payload: &[u8], at: &mut dyn FnMut(Lsn)) -> Lsn {
         let size = payload.len() as u64 + 8;
-        let lsn = Lsn(self.tail.fetch_add(size, AcqRel) + size);
-        gannet_base::sync::sched_point();
+        let lsn = {
+            let mut open = self.open.lock();
+            let lsn = Lsn(self.tail.fetch_add(size, AcqRel) + size);
+            open.insert(lsn);
+            lsn
+        };
+        sched_point();
         at(lsn);
-        gannet_base::sync::sched_point();
+        sched_point();
         self.records.lock().push((lsn, payload.to_vec()));
+        self.open.lock().remove(&lsn);
         lsn
     }
 
@@ -65,6 +78,10 @@ impl Wal for MemoryLog {
 
     fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError> {
         assert!(lsn <= self.tail_lsn(), "a page carries an LSN that the log never gave out");
+        let mut backoff = Backoff::new();
+        while self.open.lock().first().is_some_and(|open| *open <= lsn) {
+            backoff.wait();
+        }
         self.durable.fetch_max(lsn.0, AcqRel);
         Ok(())
     }

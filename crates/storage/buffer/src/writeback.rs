@@ -128,6 +128,7 @@ impl Pool {
 
     /// [`Pool::sweep`], calling `pause` with the number of pages before each batch: it may park.
     pub fn sweep_paced(&self, sector: usize, pause: &mut dyn FnMut(usize)) -> Result<Lsn, Error> {
+        gannet_base::sync::sched_point();
         let from = self.wal.tail_lsn();
         // A writer that reserved its LSN below `from` held its latch before: it is seen below.
         fence(SeqCst);
