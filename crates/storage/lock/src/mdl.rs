@@ -218,13 +218,7 @@ impl Object {
         fence(SeqCst);
         state.slot_users.clear();
         for owner in table.owners() {
-            for slot in &owner.slots.words {
-                let bits = slot.load(Acquire);
-                let mode = MdlMode::from_bits(bits);
-                if bits >> 3 == self.number && mode.stopped_by() & flags != 0 {
-                    state.slot_users.push((owner.clone(), mode));
-                }
-            }
+            self.find_slots(&owner, flags, &mut state.slot_users);
         }
     }
 
@@ -243,19 +237,29 @@ impl Object {
         self.raise_flags(state, table);
     }
 
-    /// The owner took a name out of its slots while flags were up.
+    /// The owner took a name out of its slots while flags were up. It may have others for the same object.
     #[cold]
-    fn slot_left(&self, owner: &Arc<Owner>, mode: MdlMode, table: &LockTable) {
+    fn slot_left(&self, owner: &Arc<Owner>, table: &LockTable) {
         let mut granted = Vec::new();
         {
             let mut state = self.state.lock();
-            let found = state.slot_users.iter().position(|(o, m)| *m == mode && Arc::ptr_eq(o, owner));
-            if let Some(i) = found {
-                state.slot_users.swap_remove(i);
-                self.grant_waiting(&mut state, table, &mut granted);
-            }
+            state.slot_users.retain(|(o, _)| !Arc::ptr_eq(o, owner));
+            self.find_slots(owner, self.flags.load(Relaxed), &mut state.slot_users);
+            // Also when it was not in the list: a request that raised more flags may have looked in between.
+            self.grant_waiting(&mut state, table, &mut granted);
         }
         Owner::wake_all(&granted);
+    }
+
+    /// The owner's slots that name the object in a mode which the flags stop.
+    fn find_slots(&self, owner: &Arc<Owner>, flags: u8, found: &mut Vec<(Arc<Owner>, MdlMode)>) {
+        for slot in &owner.slots.words {
+            let bits = slot.load(Acquire);
+            let mode = MdlMode::from_bits(bits);
+            if bits >> 3 == self.number && mode.stopped_by() & flags != 0 {
+                found.push((owner.clone(), mode));
+            }
+        }
     }
 }
 
@@ -264,12 +268,9 @@ impl MdlObject {
         let state = self.0.state.lock();
         let held = state.holders.iter().chain(&state.slot_users);
         let mut edges: Vec<&Arc<Owner>> = held.filter(|(_, m)| m.conflicts(mode)).map(|(o, _)| o).collect();
-        let raise = state.waiting.iter().any(|r| r.raise && Arc::ptr_eq(&r.owner, owner));
-        if !raise {
-            let ahead = state.waiting.iter().take_while(|r| !Arc::ptr_eq(&r.owner, owner));
-            // Not only those that conflict: the line is served in order.
-            edges.extend(ahead.map(|r| &r.owner));
-        }
+        // Not only those that conflict: the line is served in order. Raises stand in front.
+        let ahead = state.waiting.iter().take_while(|r| !Arc::ptr_eq(&r.owner, owner));
+        edges.extend(ahead.map(|r| &r.owner));
         out.extend(edges.into_iter().filter(|o| !Arc::ptr_eq(o, owner)).map(|o| Edge { to: o.clone(), mode: None }));
     }
 
@@ -405,15 +406,15 @@ impl LockOwner {
         if object.0.flags.load(Acquire) & mode.stopped_by() == 0 {
             return Some(Place::Slot(i));
         }
-        self.clear_slot(i, object, mode);
+        self.clear_slot(i, object);
         None
     }
 
-    fn clear_slot(&self, i: usize, object: MdlObject, mode: MdlMode) {
+    fn clear_slot(&self, i: usize, object: MdlObject) {
         self.inner.slots.words[i].store(0, Release);
         fence(SeqCst);
         if object.0.flags.load(Acquire) != 0 {
-            object.0.slot_left(&self.inner, mode, &self.table);
+            object.0.slot_left(&self.inner, &self.table);
         }
     }
 
@@ -434,6 +435,10 @@ impl LockOwner {
                 state.waiting.remove(at);
                 if free {
                     state.add_holder(me, mode);
+                    if !state.waiting.is_empty() {
+                        // Perhaps one of them now waits for this owner too.
+                        me.blocks.store(true, Relaxed);
+                    }
                 }
                 object.0.grant_waiting(&mut state, &self.table, &mut granted);
                 drop(state);
@@ -464,7 +469,7 @@ impl LockOwner {
 
     fn end_use(&self, u: &Use) {
         match u.place {
-            Place::Slot(i) => self.clear_slot(i, u.object, u.mode),
+            Place::Slot(i) => self.clear_slot(i, u.object),
             Place::Object => {
                 let mut granted = Vec::new();
                 {

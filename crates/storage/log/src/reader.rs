@@ -3,14 +3,15 @@
 //! The end is where no record of the running epoch validates and no later incarnation begins. That the rest is a torn
 //! tail, not damage in the middle, follows from INV-LOG-3 wherever a later segment exists.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gannet_base::Lsn;
 use gannet_runtime::AlignedBuf;
 
 use crate::LogError;
 use crate::format::{
-    BLOCK, EpochStart, HEADER, MAX_PAYLOAD, RecordKind, block_down, block_up, checksum, record_bytes, unword,
+    BLOCK, EpochStart, HEADER, HeaderBlock, MAX_PAYLOAD, RecordKind, block_down, block_up, checksum, record_bytes,
+    unword,
 };
 use crate::segments::{Segment, chain, into_segment, scan};
 
@@ -42,6 +43,8 @@ pub struct LogReader {
     high: u64,
     at: u64,
     epochs: Vec<(Lsn, u64)>,
+    /// All segments in use, whether they belong to the chain or not: start, epoch, file.
+    in_use: Vec<(u64, u64, PathBuf)>,
     done: bool,
 }
 
@@ -58,6 +61,11 @@ impl LogReader {
     pub fn open(dir: &Path, store: u64, from: Lsn, epoch: u64) -> Result<LogReader, LogError> {
         let found = scan(dir, false)?;
         let order = chain(&found, store, from.get())?;
+        let in_use = found.iter().filter_map(|f| match f.header {
+            HeaderBlock::Valid(h) if h.start != 0 => Some((h.start, h.epoch, f.path.clone())),
+            _ => None,
+        });
+        let in_use = in_use.collect();
         let mut segments: Vec<_> = found
             .into_iter()
             .enumerate()
@@ -75,6 +83,7 @@ impl LogReader {
             high: low,
             at: from.get(),
             epochs: vec![(from, epoch)],
+            in_use,
             done: false,
         })
     }
@@ -179,18 +188,27 @@ impl LogReader {
     }
 
     /// The log ends here; it must not go on in a later segment (INV-LOG-3).
-    fn check_end(&self) -> Result<(), LogError> {
+    fn check_end(&mut self) -> Result<(), LogError> {
         let end = self.at;
+        let seen = self.ensure(end, HEADER)?;
         // A segment that begins at the next block may be a later incarnation's first, torn.
-        let Some(later) = self.segments.iter().find(|s| s.start > block_up(end)) else { return Ok(()) };
-        let holder = self.segments.iter().find(|s| s.start <= end && end < s.end()).unwrap_or(later);
+        let later = |s: &&(u64, u64, PathBuf)| s.0 > block_up(end) && s.1 >= self.epoch();
+        let Some((start, _, path)) = self.in_use.iter().filter(later).min_by_key(|s| s.0) else { return Ok(()) };
+        let Some(holder) = self.segments.iter().find(|s| s.start <= end && end < s.end()) else {
+            return Err(LogError::SegmentMissing { lsn: Lsn(end) });
+        };
+        // The record may reach into segments that were not synced.
+        let i = end.wrapping_sub(self.low) as usize;
+        if seen && let Some(&[a, b, c, d]) = self.window.get(i..i + 4) {
+            let (kind, len) = unword(u32::from_le_bytes([a, b, c, d]));
+            let torn = RecordKind::from_u8(kind).is_some() && len <= MAX_PAYLOAD;
+            if torn && end + record_bytes(len) > holder.end() {
+                return Ok(());
+            }
+        }
         Err(LogError::Corrupt {
             path: holder.path.clone(),
-            what: format!(
-                "the log is damaged at LSN {end}, but goes on at {} in {}",
-                later.start,
-                later.path.display()
-            ),
+            what: format!("the log is damaged at LSN {end}, but goes on at {start} in {}", path.display()),
         })
     }
 

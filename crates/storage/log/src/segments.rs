@@ -1,7 +1,8 @@
 //! The segment files: which part of the log lies where, allocation, recycling.
 //!
 //! INV-LOG-3: a segment is put to use only when all before it are synced to their end. So a reader that finds a later
-//! segment knows that an unreadable place before it is damage, not a torn tail.
+//! segment of the running or a later epoch knows that an unreadable place before it is damage and not a torn tail, except
+//! for a record that reaches into that segment. (Those of earlier epochs may be left of a tail that a crash has cut.)
 //! INV-LOG-4: a segment is recycled only when the durable checkpoint is at or past its end.
 
 use std::collections::VecDeque;
@@ -132,19 +133,16 @@ pub(crate) fn chain(found: &[Found], store: u64, from: u64) -> Result<Vec<usize>
         headers.iter().filter(|(_, h)| fits(h)).max_by_key(|(_, h)| h.epoch).copied()
     };
     let mut chain = Vec::new();
-    let mut at = from;
     let mut next = newest(&|h| h.start <= from && from < h.start + h.body_bytes);
     while let Some((i, h)) = next {
         chain.push(i);
-        at = h.start + h.body_bytes;
+        let at = h.start + h.body_bytes;
         next = newest(&|h| h.start == at);
     }
     let touches = chain.is_empty() && headers.iter().any(|(_, h)| h.start + h.body_bytes == from);
     let fresh = chain.is_empty() && from <= crate::FIRST_LSN.get() && headers.is_empty();
-    let beyond = headers.iter().any(|(_, h)| h.start > at);
-    // INV-LOG-3: what is put to use later has everything before it on disk.
-    if beyond || !(touches || fresh || !chain.is_empty()) {
-        return Err(LogError::SegmentMissing { lsn: gannet_base::Lsn(at) });
+    if chain.is_empty() && !touches && !fresh {
+        return Err(LogError::SegmentMissing { lsn: gannet_base::Lsn(from) });
     }
     Ok(chain)
 }

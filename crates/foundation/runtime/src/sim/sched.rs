@@ -142,10 +142,10 @@ impl SimCore {
             let entered = current_task();
             entered.core.entered();
             drop(entered);
-            if self::core().ending.get() {
-                return;
-            }
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+            // Not begun before the end: only dropped, inside the catch as well, since destructors may be cut too.
+            let ending = self::core().ending.get();
+            let run = move || if ending { drop(f) } else { f() };
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         };
         let core = Core::new(stack, body).expect("memory for a simulated task's stack");
         let task = Arc::new(Task::new(Home::Sim { sim: self.id, id }));
