@@ -193,9 +193,10 @@ impl<'p> Run<'p> {
     fn store(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.records += 1;
         let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
-        let savepoint = (on_conflict || self.insert.ignore).then(|| cx.txn.savepoint());
         let mut key = Vec::new();
         loop {
+            // Anew for each try: what REPLACE has removed stays removed.
+            let savepoint = (on_conflict || self.insert.ignore).then(|| cx.txn.savepoint());
             codec::new_row_key(self.table, &values, cx, &mut key)?;
             match rows::insert_row(self.table, &key, &values, on_conflict, cx)? {
                 Conflict::None => {
