@@ -17,6 +17,8 @@ mod serial;
 pub mod show;
 mod snapshot;
 pub mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use accounts::Accounts;
 pub use catalog::{Catalog, FIRST_USER_ID, SYSTEM_SCHEMAS, fixture_snapshot};

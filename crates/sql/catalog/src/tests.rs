@@ -1,0 +1,311 @@
+//! Dictionary rows, definitions, texts.
+
+use crate::define::{ColumnDefinition, IndexDefinition, TableDefinition, define};
+use crate::model::*;
+use crate::serial::{TableParts, assemble, decode_schema, decode_table, encode_schema, encode_table};
+use crate::show::{ShowOptions, show_create_schema, show_create_table};
+use gannet_base::TreeId;
+use gannet_types::sqltype::Members;
+use gannet_types::{CollationId, Date, Decimal, SqlType, TypeId, Value, ValueRef};
+use std::sync::Arc;
+
+fn column(name: &str, ty: SqlType, nullable: bool, default: ColumnDefault) -> ColumnDefinition {
+    let column = Column {
+        name: name.into(),
+        ty,
+        nullable,
+        default,
+        on_update_now: false,
+        auto_increment: false,
+        generated: None,
+        comment: "".into(),
+        invisible: false,
+        explicit_collation: false,
+    };
+    ColumnDefinition { column, explicit_null: false }
+}
+
+fn index(kind: IndexKind, name: Option<&str>, parts: &[(&str, Option<u32>, bool)]) -> IndexDefinition {
+    IndexDefinition {
+        name: name.map(Into::into),
+        kind,
+        parts: parts.iter().map(|(n, p, d)| ((*n).into(), *p, *d)).collect(),
+        comment: "".into(),
+        invisible: false,
+        using: None,
+    }
+}
+
+fn definition(columns: Vec<ColumnDefinition>, indexes: Vec<IndexDefinition>) -> TableDefinition {
+    let options = TableOptions { collation: CollationId::DEFAULT, comment: "".into(), create_options: Box::new([]) };
+    TableDefinition { name: "t".into(), columns, indexes, options, auto_increment: None }
+}
+
+fn build(definition: &TableDefinition) -> Table {
+    let defined = define(definition).unwrap();
+    let mut indexes = defined.indexes;
+    for (i, index) in indexes.iter_mut().enumerate() {
+        index.tree = TreeId(if Some(i) == defined.clustered { 7 } else { 8 + i as u64 });
+    }
+    let parts = TableParts {
+        id: TableId(2000),
+        schema_id: SchemaId(1025),
+        row_tree: TreeId(7),
+        created: 1_700_000_000,
+        options: definition.options.clone(),
+        source: RowSource::Engine,
+    };
+    let name = definition.name.clone();
+    assemble(parts, "test".into(), name, defined.columns, indexes, defined.clustered, Arc::default())
+}
+
+fn int() -> SqlType {
+    SqlType::new(TypeId::Int)
+}
+
+/// One of everything.
+fn rich() -> Table {
+    let members = |id| {
+        let names = Box::new(["a".into(), "it's".into()]);
+        SqlType::enumeration(id, Arc::new(Members { names, collation: CollationId::DEFAULT }))
+    };
+    let text = |n| SqlType::varchar(n, CollationId::DEFAULT);
+    let mut id = column("id", SqlType::bigint_unsigned(), false, ColumnDefault::None);
+    id.column.auto_increment = true;
+    let mut updated = column("u", SqlType::temporal(TypeId::Timestamp, 3), true, ColumnDefault::CurrentTimestamp);
+    updated.column.on_update_now = true;
+    let mut generated = column("g", int(), true, ColumnDefault::None);
+    generated.column.generated = Some(Generated { expression: "(`n` + 1)".into(), stored: false });
+    let mut hidden = column("h", int(), true, ColumnDefault::Null);
+    hidden.column.invisible = true;
+    hidden.column.comment = "don't\nshow".into();
+    let mut bin = column("b", text(10).with_collation(CollationId::UTF8MB4_BIN), true, ColumnDefault::None);
+    bin.column.explicit_collation = true;
+    let columns = vec![
+        id,
+        column("n", int(), false, ColumnDefault::Literal(Value::Int(-5))),
+        column(
+            "m",
+            SqlType::decimal(10, 2),
+            true,
+            ColumnDefault::Literal(Value::Decimal(Decimal::parse(b"1.50").value)),
+        ),
+        column("s", text(20), false, ColumnDefault::Literal(Value::text("it's"))),
+        column("d", SqlType::new(TypeId::Date), true, ColumnDefault::Literal(Value::Date(Date::new(2024, 2, 29)))),
+        updated,
+        column("e", members(TypeId::Enum), true, ColumnDefault::None),
+        column("f", members(TypeId::Set), true, ColumnDefault::None),
+        column(
+            "t",
+            SqlType { collation: CollationId::DEFAULT, ..SqlType::new(TypeId::Text) },
+            true,
+            ColumnDefault::None,
+        ),
+        column("j", SqlType::new(TypeId::Json), true, ColumnDefault::None),
+        column("x", text(36), true, ColumnDefault::Expression("uuid()".into())),
+        column(
+            "bits",
+            SqlType { length: 4, ..SqlType::new(TypeId::Bit) },
+            true,
+            ColumnDefault::Literal(Value::Bit(5, 4)),
+        ),
+        generated,
+        hidden,
+        bin,
+    ];
+    let indexes = vec![
+        index(IndexKind::Plain, None, &[("n", None, false), ("s", Some(5), true)]),
+        index(IndexKind::Primary, None, &[("id", None, false)]),
+        index(IndexKind::Unique, Some("u_s"), &[("s", None, false)]),
+        index(IndexKind::Plain, Some("t_p"), &[("t", Some(10), false)]),
+    ];
+    let mut definition = definition(columns, indexes);
+    definition.options.comment = "all of it".into();
+    build(&definition)
+}
+
+#[test]
+fn show_create_is_what_mysql_prints() {
+    let expected = "CREATE TABLE `t` (
+  `id` bigint unsigned NOT NULL AUTO_INCREMENT,
+  `n` int NOT NULL DEFAULT '-5',
+  `m` decimal(10,2) DEFAULT '1.50',
+  `s` varchar(20) NOT NULL DEFAULT 'it''s',
+  `d` date DEFAULT '2024-02-29',
+  `u` timestamp(3) NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+  `e` enum('a','it''s') DEFAULT NULL,
+  `f` set('a','it''s') DEFAULT NULL,
+  `t` text,
+  `j` json DEFAULT NULL,
+  `x` varchar(36) DEFAULT (uuid()),
+  `bits` bit(4) DEFAULT b'101',
+  `g` int GENERATED ALWAYS AS ((`n` + 1)) VIRTUAL,
+  `h` int DEFAULT NULL /*!80023 INVISIBLE */ COMMENT 'don''t\\nshow',
+  `b` varchar(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `u_s` (`s`),
+  KEY `n` (`n`,`s`(5) DESC),
+  KEY `t_p` (`t`(10))
+) ENGINE=InnoDB AUTO_INCREMENT=42 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='all of it'";
+    let options = ShowOptions { next_auto_increment: 42, ..ShowOptions::default() };
+    assert_eq!(show_create_table(&rich(), &options), expected);
+    let schema = Schema { id: SchemaId(9), name: "a`b".into(), collation: CollationId::UTF8MB4_BIN, system: false };
+    assert_eq!(
+        show_create_schema(&schema, false, &ShowOptions::default()),
+        "CREATE DATABASE `a``b` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */ /*!80016 DEFAULT ENCRYPTION='N' */"
+    );
+}
+
+#[test]
+fn rows_survive_encoding() {
+    let table = rich();
+    let mut bytes = Vec::new();
+    encode_table(&table, &mut bytes);
+    assert!(bytes.len() < 700, "{} bytes", bytes.len());
+    let again = decode_table(&"test".into(), "t", &bytes).unwrap();
+    let options = ShowOptions::default();
+    assert_eq!(show_create_table(&again, &options), show_create_table(&table, &options));
+    assert_eq!(
+        (again.id, again.schema_id, again.row_tree, again.clustered),
+        (table.id, table.schema_id, TreeId(7), Some(0))
+    );
+    assert_eq!(again.auto_column, Some(0));
+    let mut twice = Vec::new();
+    encode_table(&again, &mut twice);
+    assert_eq!(bytes, twice);
+    let schema = Schema { id: SchemaId(70000), name: "s".into(), collation: CollationId::UTF8MB4_BIN, system: false };
+    let mut bytes = Vec::new();
+    encode_schema(&schema, &mut bytes);
+    let again = decode_schema("s", &bytes, false).unwrap();
+    assert_eq!((again.id, again.collation), (schema.id, schema.collation));
+}
+
+/// Damaged rows are errors, or other tables: never a panic, never much memory.
+#[test]
+fn damaged_rows_do_not_panic() {
+    let mut bytes = Vec::new();
+    encode_table(&rich(), &mut bytes);
+    for cut in 0..bytes.len() {
+        assert!(decode_table(&"test".into(), "t", &bytes[..cut]).is_err(), "cut at {cut}");
+    }
+    let mut state = 0x2545_F491_4F6C_DD1Du64;
+    for _ in 0..20_000 {
+        let mut damaged = bytes.clone();
+        for _ in 0..1 + state % 3 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let at = (state >> 8) as usize % damaged.len();
+            damaged[at] = state as u8;
+        }
+        if let Ok(table) = decode_table(&"test".into(), "t", &damaged) {
+            show_create_table(&table, &ShowOptions::default());
+        }
+    }
+}
+
+#[test]
+fn definitions_are_checked() {
+    let columns =
+        || vec![column("a", int(), false, ColumnDefault::None), column("B", int(), true, ColumnDefault::None)];
+    let number = |columns, indexes| define(&definition(columns, indexes)).unwrap_err().number();
+    let plain = |parts: &[(&str, Option<u32>, bool)]| index(IndexKind::Plain, None, parts);
+    let primary = |parts: &[(&str, Option<u32>, bool)]| index(IndexKind::Primary, None, parts);
+    assert_eq!(number(Vec::new(), Vec::new()), 1113);
+    let mut twice = columns();
+    twice.push(column("b", int(), true, ColumnDefault::None));
+    assert_eq!(number(twice, Vec::new()), 1060);
+    assert_eq!(number(columns(), vec![plain(&[("c", None, false)])]), 1072);
+    assert_eq!(number(columns(), vec![plain(&[("a", None, false), ("A", None, false)])]), 1060);
+    assert_eq!(number(columns(), vec![primary(&[("a", None, false)]), primary(&[("b", None, false)])]), 1068);
+    assert_eq!(number(columns(), vec![plain(&[("a", Some(3), false)])]), 1089);
+    let named = |n: &str| index(IndexKind::Plain, Some(n), &[("a", None, false)]);
+    assert_eq!(number(columns(), vec![named("k"), named("K")]), 1061);
+    assert_eq!(number(columns(), vec![named("primary")]), 1280);
+    let mut auto = columns();
+    auto[0].column.auto_increment = true;
+    assert_eq!(number(auto.clone(), Vec::new()), 1075);
+    assert!(define(&definition(auto, vec![plain(&[("a", None, false)])])).is_ok());
+    let text = |n| column("t", SqlType::varchar(n, CollationId::DEFAULT), true, ColumnDefault::None);
+    assert_eq!(number(vec![text(769)], vec![plain(&[("t", None, false)])]), 1071);
+    assert!(define(&definition(vec![text(768)], vec![plain(&[("t", None, false)])])).is_ok());
+    let blob = || column("t", SqlType::new(TypeId::Blob), true, ColumnDefault::None);
+    assert_eq!(number(vec![blob()], vec![plain(&[("t", None, false)])]), 1170);
+    assert_eq!(number(vec![blob()], vec![plain(&[("t", Some(0), false)])]), 1391);
+    assert_eq!(number(vec![column(&"x".repeat(65), int(), true, ColumnDefault::None)], Vec::new()), 1059);
+    assert_eq!(number(vec![column("x ", int(), true, ColumnDefault::None)], Vec::new()), 1166);
+    let wide = (0..1018).map(|i| column(&format!("c{i}"), int(), true, ColumnDefault::None)).collect();
+    assert_eq!(number(wide, Vec::new()), 1117);
+    let keys = (0..65).map(|i| named(&format!("k{i}"))).collect();
+    assert_eq!(number(columns(), keys), 1069);
+    let mut explicit = columns();
+    explicit[1].explicit_null = true;
+    assert_eq!(number(explicit, vec![primary(&[("b", None, false)])]), 1171);
+    let default = column("x", int(), true, ColumnDefault::CurrentTimestamp);
+    assert_eq!(number(vec![default], Vec::new()), 1067);
+}
+
+#[test]
+fn names_and_order_of_indexes() {
+    let columns = vec![
+        column("a", int(), false, ColumnDefault::None),
+        column("b", int(), true, ColumnDefault::None),
+        column("s", SqlType::varchar(9, CollationId::DEFAULT), false, ColumnDefault::None),
+    ];
+    let indexes = vec![
+        index(IndexKind::Plain, None, &[("b", None, false)]),
+        index(IndexKind::Unique, None, &[("b", None, false)]),
+        index(IndexKind::Unique, Some("p"), &[("s", Some(3), false)]),
+        index(IndexKind::Unique, None, &[("s", Some(9), false)]),
+        index(IndexKind::Plain, None, &[("b", None, false), ("a", None, false)]),
+    ];
+    let defined = define(&definition(columns, indexes)).unwrap();
+    let names: Vec<&str> = defined.indexes.iter().map(|i| &*i.name).collect();
+    assert_eq!(names, ["p", "s", "b_2", "b", "b_3"]);
+    // The prefix key cannot be the row's key; the whole one can.
+    assert_eq!(defined.clustered, Some(1));
+    assert_eq!(defined.indexes[1].parts[0].prefix, None);
+}
+
+#[test]
+fn entries_give_rows_back() {
+    let columns = vec![
+        column("a", SqlType::varchar(20, CollationId::DEFAULT), false, ColumnDefault::None),
+        column("b", int(), true, ColumnDefault::None),
+        column("c", SqlType::varchar(20, CollationId::UTF8MB4_0900_BIN), true, ColumnDefault::None),
+    ];
+    let indexes = vec![
+        index(IndexKind::Primary, None, &[("a", None, false)]),
+        index(IndexKind::Unique, Some("bc"), &[("b", None, true), ("c", None, false)]),
+    ];
+    let table = build(&definition(columns, indexes));
+    for row in [
+        [Value::text("Key"), Value::Int(-7), Value::Str("text\0more".into(), CollationId::UTF8MB4_0900_BIN)],
+        [Value::text(""), Value::Null, Value::Null],
+    ] {
+        let value = |i: usize| row[i].as_ref();
+        let (mut clustered, mut key, mut carried) = (Vec::new(), Vec::new(), Vec::new());
+        table.clustered_key(value, &mut clustered).unwrap();
+        let made = table.index_key(1, value, &clustered, &mut key).unwrap();
+        table.index_carried(1, value, &mut carried).unwrap();
+        assert_eq!(made.has_null, row[1].is_null());
+        let (parts, rest) = table.split_index_key(1, &key).unwrap();
+        assert_eq!((parts.len(), rest), (made.prefix_len, &clustered[..]));
+        let mut out = Vec::new();
+        table.index_values(1, &key, &carried, &[0, 1, 2], &mut out).unwrap();
+        assert_eq!(out, row);
+        let mut payload = Vec::new();
+        table.layout().encode_values(&row, &mut payload).unwrap();
+        let decoded: Vec<Value> = (0..3).map(|i| table.layout().get(&payload, i).unwrap().to_owned()).collect();
+        assert_eq!(decoded, row);
+        let mut ends = Vec::new();
+        table.part_ends(1, &key, &mut ends);
+        assert_eq!(ends.last(), Some(&made.prefix_len));
+        for cut in 0..key.len() {
+            let _ = table.index_values(1, &key[..cut], &carried, &[0, 1, 2], &mut Vec::new());
+        }
+    }
+    assert_eq!(table.duplicate_text(1, |i| [ValueRef::Null, ValueRef::Int(3), ValueRef::Null][i]), "3-NULL");
+    // Same key, other carried bytes: 'KEY' and 'Key' are one primary key.
+    assert_eq!(table.carried_columns(1), [0]);
+}
