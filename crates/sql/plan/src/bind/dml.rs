@@ -119,6 +119,7 @@ impl Binder<'_> {
             self.on_duplicate(&table, insert, &mut bound)?;
         }
         self.scopes.pop();
+        self.lock_subqueries();
         Ok(bound)
     }
 
@@ -192,13 +193,27 @@ impl Binder<'_> {
         Ok(Some(if target.ty.id.is_numeric() { super::expr::hex_as_number(value).expr } else { value.expr }))
     }
 
+    /// Subqueries inside DML lock what they read, as INSERT ... SELECT does.
+    fn lock_subqueries(&mut self) {
+        let mut subqueries = std::mem::take(&mut self.arena.subqueries);
+        subqueries.iter_mut().for_each(|s| self.lock_reads(&mut s.query));
+        self.arena.subqueries = subqueries;
+        let mut ctes = std::mem::take(&mut self.arena.ctes);
+        ctes.iter_mut().for_each(|c| c.base.iter_mut().chain(&mut c.recursive).for_each(|q| self.lock_reads(q)));
+        self.arena.ctes = ctes;
+    }
+
     /// Reads of INSERT ... SELECT lock what they see.
     fn lock_reads(&mut self, query: &mut Query) {
         match &mut query.body {
             Body::Block(block) => {
                 for rel in &mut block.rels {
                     match &mut rel.kind {
-                        RelKind::Base(_) if rel.lock.strength == LockStrength::None => rel.lock = implied(),
+                        RelKind::Base(slot) if rel.lock.strength == LockStrength::None => {
+                            if self.arena.tables[*slot as usize].table.source == RowSource::Engine {
+                                rel.lock = implied();
+                            }
+                        }
                         RelKind::Derived(inner) => self.lock_reads(inner),
                         _ => {}
                     }
@@ -360,6 +375,7 @@ impl Binder<'_> {
         self.set_targets(&mut block, &changed, Intent::Update);
         self.changed_rows(&mut block, update.filter.as_ref(), &update.order_by, update.limit.as_ref())?;
         self.scopes.pop();
+        self.lock_subqueries();
         Ok(BoundUpdate { block, targets, ignore: update.ignore })
     }
 
@@ -394,6 +410,7 @@ impl Binder<'_> {
         self.set_targets(&mut block, &targets, Intent::Delete);
         self.changed_rows(&mut block, delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref())?;
         self.scopes.pop();
+        self.lock_subqueries();
         Ok(BoundDelete { block, targets, ignore: delete.ignore })
     }
 

@@ -267,8 +267,20 @@ impl Binder<'_> {
                 ty
             }
         };
-        let name = format!("{:?}", call.func).to_lowercase();
-        self.add_window(kind, &name, args, ty, &call.over)
+        let name = match call.func {
+            WindowFunc::RowNumber => "row_number",
+            WindowFunc::Rank => "rank",
+            WindowFunc::DenseRank => "dense_rank",
+            WindowFunc::CumeDist => "cume_dist",
+            WindowFunc::PercentRank => "percent_rank",
+            WindowFunc::Ntile => "ntile",
+            WindowFunc::Lead => "lead",
+            WindowFunc::Lag => "lag",
+            WindowFunc::FirstValue => "first_value",
+            WindowFunc::LastValue => "last_value",
+            WindowFunc::NthValue => "nth_value",
+        };
+        self.add_window(kind, name, args, ty, &call.over)
     }
 
     pub(super) fn aggregate_window(

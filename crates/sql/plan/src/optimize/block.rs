@@ -33,6 +33,8 @@ pub(super) struct Planned<'b> {
     lateral: RelSet,
     /// Conditions applied so far.
     applied: Vec<bool>,
+    /// The order in which a streaming aggregation delivers its groups.
+    group_order: Vec<(ColId, bool)>,
 }
 
 /// What the rows of a join are wanted in.
@@ -133,7 +135,9 @@ impl Builder<'_> {
             level,
             lateral: RelSet::EMPTY,
             applied,
+            group_order: Vec::new(),
         };
+        self.find_leaders(&mut planned);
         let mut of_rel: Vec<Vec<usize>> = vec![Vec::new(); block.rels.len()];
         let level = planned.level.clone();
         assign(&mut planned.units, &level, &mut |rel, conditions| of_rel[rel] = conditions.to_vec());
@@ -146,6 +150,41 @@ impl Builder<'_> {
         }
         self.derived_nodes(&mut planned)?;
         Ok(planned)
+    }
+
+    /// Semijoins over an uncorrelated inner side, joined by equality with plain columns of it, may also come first.
+    fn find_leaders(&self, planned: &mut Planned<'_>) {
+        if !self.options.passes.has(Passes::SEMIJOIN) {
+            return;
+        }
+        let mut extra = Vec::new();
+        for unit in &mut planned.units {
+            if unit.kind != JoinKind::Semi {
+                continue;
+            }
+            let inside = |c: &usize| planned.infos[*c].rels.within(unit.rels);
+            let crossing = |c: &usize| {
+                let ExprKind::Compare { op: CompareOp::Eq, args, .. } = &planned.conditions[*c].kind else {
+                    return false;
+                };
+                let Some((a, b)) = planned.infos[*c].equal else { return false };
+                let column = |e: &Expr| matches!(e.kind, ExprKind::Column(_));
+                a.within(unit.rels) && column(&args[0]) && !b.intersects(unit.rels)
+                    || b.within(unit.rels) && column(&args[1]) && !a.intersects(unit.rels)
+            };
+            let alone = match &unit.source {
+                UnitSource::Rel(_) => true,
+                UnitSource::Nest(inner, conditions) => {
+                    conditions.iter().all(inside) && inner.iter().all(|u| u.kind == JoinKind::Inner)
+                }
+            };
+            let cross: Vec<usize> = unit.on.iter().copied().filter(|c| !inside(c)).collect();
+            if alone && !cross.is_empty() && cross.iter().all(crossing) {
+                unit.leads = true;
+                extra.extend(cross);
+            }
+        }
+        planned.level.extend(extra);
     }
 
     fn condition(&self, block: &Block, e: &Expr, rels: RelSet) -> Condition {
@@ -273,7 +312,8 @@ impl Builder<'_> {
         let limit = self.streaming_limit(planned);
         let wanted = self.wanted(planned);
         let order = self.search(planned, None, None);
-        let mut chosen = (order.clone(), false, false);
+        let mut chosen = (order.clone(), false);
+        let mut group_order = Vec::new();
         if let Some(wanted) = &wanted {
             let sorted_cost = order.cost + self.sort_or_hash(planned, order.rows, limit);
             let fixed = self.fixed_columns(planned, wanted.rel);
@@ -301,11 +341,19 @@ impl Builder<'_> {
                 }
                 let streams = order_is_kept(planned, &ordered);
                 if streams && cost <= sorted_cost {
-                    chosen = (ordered, true, true);
+                    if let Some(Step { method: Method::Loop(Inner::Path(path)), .. }) = ordered.steps.first()
+                        && let Some(base) = base
+                    {
+                        let first = planned.block.rels[wanted.rel].first;
+                        let columns = self.group_columns(base, path, wanted, &fixed);
+                        group_order = columns.into_iter().map(|(c, descending)| (first + c, descending)).collect();
+                    }
+                    chosen = (ordered, true);
                 }
             }
         }
-        let (order, is_ordered, _) = chosen;
+        let (order, is_ordered) = chosen;
+        planned.group_order = group_order;
         let few = limit.is_some() && (is_ordered || wanted.is_none());
         let units = planned.units.clone();
         let level = planned.level.clone();
@@ -418,8 +466,18 @@ impl Builder<'_> {
             return base.order_of(path, &wanted.columns, fixed);
         }
         // Groups may come in any order of their columns: the index decides.
-        let index = path.index?;
+        let columns = self.group_columns(base, path, wanted, fixed);
+        let all = wanted.columns.iter().all(|(c, _)| columns.iter().any(|(p, _)| p == c) || fixed.contains(c));
+        if !all {
+            return None;
+        }
+        base.order_of(path, &columns, fixed)
+    }
+
+    /// The wanted columns in the order in which the path's index has them.
+    fn group_columns(&self, base: &BaseRel, path: &Path, wanted: &Wanted, fixed: &[u32]) -> Vec<(u32, bool)> {
         let mut columns: Vec<(u32, bool)> = Vec::new();
+        let Some(index) = path.index else { return columns };
         let bound: Vec<u32> = base.table.indexes[index].parts.iter().take(path.bound).map(|p| p.column).collect();
         for part in &base.table.indexes[index].parts {
             if wanted.columns.iter().any(|(c, _)| *c == part.column) {
@@ -428,11 +486,7 @@ impl Builder<'_> {
                 break;
             }
         }
-        let all = wanted.columns.iter().all(|(c, _)| columns.iter().any(|(p, _)| p == c) || fixed.contains(c));
-        if !all {
-            return None;
-        }
-        base.order_of(path, &columns, fixed)
+        columns
     }
 
     fn sort_or_hash(&self, planned: &Planned<'_>, rows: f64, limit: Option<f64>) -> f64 {
@@ -478,7 +532,37 @@ impl Builder<'_> {
         few: bool,
     ) -> Result<Node> {
         let (Method::Loop(inner) | Method::Hash(inner)) = &step.method;
-        self.inner_node(planned, unit, inner, done, false, few)
+        let node = self.inner_node(planned, unit, inner, done, false, few)?;
+        if unit.kind == JoinKind::Semi && unit.leads && done.is_empty() {
+            return self.keys_once(planned, unit, node);
+        }
+        Ok(node)
+    }
+
+    /// The inner side of a semijoin that comes first: the columns it is joined by, each combination once.
+    fn keys_once(&mut self, planned: &Planned<'_>, unit: &Unit, node: Node) -> Result<Node> {
+        let mut schema: Vec<ColId> = Vec::new();
+        for c in &unit.on {
+            let ExprKind::Compare { args, .. } = &planned.conditions[*c].kind else { continue };
+            if planned.infos[*c].rels.within(unit.rels) {
+                continue;
+            }
+            for arg in args.iter() {
+                if let ExprKind::Column(id) = arg.kind
+                    && self.set_of(planned.block, arg).within(unit.rels)
+                    && !schema.contains(&id)
+                {
+                    schema.push(id);
+                }
+            }
+        }
+        let exprs: Vec<Expr> = schema.iter().map(|id| self.arena.expr(*id)).collect();
+        let exprs = self.lower_all(&exprs, &node.schema)?;
+        let (rows, cost) = (node.physical.rows, node.physical.cost);
+        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into() };
+        let projected = self.node(op, schema, rows, cost);
+        let op = Op::Distinct { input: Box::new(projected.physical), streaming: false };
+        Ok(self.node(op, projected.schema, rows * 0.9, cost + rows * cost::BUILD))
     }
 
     /// Marks and gives the conditions of `unit` that are checkable on it alone (with what registers bring of `done`).
@@ -795,7 +879,7 @@ impl Builder<'_> {
         let mut ordered = ordered;
         if block.aggregated {
             node = self.aggregated(planned, node, ordered)?;
-            ordered = ordered && group_order_serves(block);
+            ordered = ordered && group_order_serves(planned);
         }
         if !block.having.is_empty() {
             let share = block.having.iter().map(share).product();
@@ -807,7 +891,7 @@ impl Builder<'_> {
         }
         let rows = node.physical.rows;
         let single = block.aggregated && block.groups.is_empty();
-        let sorts = !block.order.is_empty() && !ordered && !single;
+        let sorts = !block.order.is_empty() && !ordered && !single && !at_most_one(&node.physical);
         if block.distinct && !single {
             return self.distinct(block, node, sorts, columns);
         }
@@ -976,12 +1060,11 @@ impl Builder<'_> {
             if path.index.is_none() || base.virtual_source || !planned.level.iter().all(|c| path.ensured.contains(c)) {
                 continue;
             }
-            // Ascending NULLs come first and do not count; an interval on the column leaves them out.
-            let bounded = matches!(&path.access, Access::Ranges { .. });
-            if !maximum && nullable && !bounded {
+            let Some(reverse) = base.order_of(&path, &[(column, maximum)], &fixed) else { continue };
+            // NULLs come first and do not count: an interval leaves them out.
+            if !maximum && nullable && !without_nulls(&mut path, &base.table, column) {
                 continue;
             }
-            let Some(reverse) = base.order_of(&path, &[(column, maximum)], &fixed) else { continue };
             path.reverse = reverse;
             path.cost = cost::DESCEND + cost::ROW;
             path.examined = 1.0;
@@ -1131,20 +1214,46 @@ fn add_deps(units: &mut [Unit], rel: usize, deps: RelSet) {
     }
 }
 
+/// The tree delivers one row at most.
+pub(super) fn at_most_one(root: &Physical) -> bool {
+    match &root.op {
+        Op::TableScan(scan) => matches!(scan.access, Access::Point { .. }),
+        Op::Project { input, .. } | Op::Filter { input, .. } | Op::Sort { input, .. } => at_most_one(input),
+        Op::Aggregate { groups, .. } => groups.is_empty(),
+        _ => false,
+    }
+}
+
+/// Makes a path that walks an index in the order of `column` begin behind its NULLs.
+fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) -> bool {
+    let Some(index) = path.index else { return false };
+    let key: &[crate::physical::KeyValue] = match &path.access {
+        Access::Full => &[],
+        Access::Ref { key } => key,
+        Access::Ranges { .. } => return true,
+        _ => return false,
+    };
+    if table.indexes[index].parts.get(key.len()).is_none_or(|p| p.column != column) {
+        return false;
+    }
+    let parts = key.iter().map(|k| Box::from([k.clone()])).collect();
+    let last = Some(crate::physical::Interval { low: None, high: None, like: None });
+    path.access = Access::Ranges { ranges: Ranges::Product { parts, last } };
+    true
+}
+
 /// Every step after the first keeps the order of what is joined on its left.
 fn order_is_kept(planned: &Planned<'_>, order: &JoinOrder) -> bool {
     let first = order.steps.first().map(|s| &planned.units[s.unit]);
-    first.is_some_and(|u| matches!(u.source, UnitSource::Rel(_)))
+    first.is_some_and(|u| u.kind == JoinKind::Inner && matches!(u.source, UnitSource::Rel(_)))
 }
 
-/// A streaming aggregation delivers groups in the order of the index; that is ORDER BY's when it names the first keys, ascending.
-fn group_order_serves(block: &Block) -> bool {
-    let Some(first) = block.groups.first() else { return false };
-    match &block.order[..] {
-        [] => true,
-        [key] => block.groups.len() == 1 && !key.descending && key.expr.kind == ExprKind::Column(first.1),
-        _ => false,
-    }
+/// The order in which a streaming aggregation delivers its groups is the one ORDER BY wants.
+fn group_order_serves(planned: &Planned<'_>) -> bool {
+    let order = &planned.block.order;
+    let same =
+        |(key, made): (&SortKey, &(ColId, bool))| key.expr.kind == ExprKind::Column(made.0) && key.descending == made.1;
+    order.len() <= planned.group_order.len() && order.iter().zip(&planned.group_order).all(same)
 }
 
 /// MySQL's `key_len`: bytes of the parts used, with a NULL byte and length bytes.

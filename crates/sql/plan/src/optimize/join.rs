@@ -27,6 +27,8 @@ pub(super) struct Unit {
     pub(super) on: Vec<usize>,
     /// All conditions that may be used while the unit is joined: those of its level, or `on`.
     pub(super) applicable: Vec<usize>,
+    /// A semijoin whose inner side may also come first, each of its keys once, and be joined by equality.
+    pub(super) leads: bool,
 }
 
 /// Gives every unit, and the units in nests, the conditions of its level.
@@ -152,6 +154,7 @@ fn add_units(
             source: UnitSource::Rel(*i),
             on: Vec::new(),
             applicable: Vec::new(),
+            leads: false,
         }),
         From::Join { left, right, kind: kind @ (FromJoin::Inner | FromJoin::Straight), on } => {
             let start = out.len();
@@ -190,7 +193,7 @@ fn add_units(
                 FromJoin::Anti { null_aware } => (JoinKind::Anti, *null_aware),
                 FromJoin::Inner | FromJoin::Straight => (JoinKind::Inner, false),
             };
-            out.push(Unit { kind, null_aware, rels, deps, source, on, applicable: Vec::new() });
+            out.push(Unit { kind, null_aware, rels, deps, source, on, applicable: Vec::new(), leads: false });
         }
     }
 }
@@ -220,14 +223,15 @@ impl Search<'_> {
     fn candidates<'u>(&'u self, units: &'u [Unit], state: &'u State) -> impl Iterator<Item = usize> + 'u {
         (0..units.len()).filter(move |i| {
             let unit = &units[*i];
-            let free = state.units >> i & 1 == 0 && unit.deps.within(state.done);
+            let start = state.steps.is_empty() && state.done.is_empty();
+            let free = state.units >> i & 1 == 0 && (unit.deps.within(state.done) || start && unit.leads);
             let first = match &self.first {
                 Some((rel, _)) if state.steps.is_empty() => {
                     unit.rels == RelSet::one(*rel) && unit.kind == JoinKind::Inner
                 }
                 _ => true,
             };
-            let leads = !state.steps.is_empty() || unit.kind == JoinKind::Inner || !state.done.is_empty();
+            let leads = !start || unit.kind == JoinKind::Inner || unit.leads;
             free && first && leads
         })
     }
@@ -273,8 +277,13 @@ impl Search<'_> {
     fn extend(&self, units: &[Unit], i: usize, state: &State) -> State {
         let unit = &units[i];
         let first = state.steps.is_empty();
-        let (method, inner_rows, cost) = self.method(unit, state, first);
+        let (method, inner_rows, mut cost) = self.method(unit, state, first);
+        let leading = first && unit.kind == JoinKind::Semi && !unit.deps.within(state.done);
+        if leading {
+            cost += inner_rows * cost::BUILD;
+        }
         let rows = match unit.kind {
+            JoinKind::Semi if leading => (inner_rows * 0.9).max(1.0).min(inner_rows),
             JoinKind::Inner => state.rows * inner_rows,
             JoinKind::Left => state.rows * inner_rows.max(1.0),
             JoinKind::Semi => state.rows * inner_rows.min(1.0).max(0.1),

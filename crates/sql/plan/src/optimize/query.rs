@@ -102,6 +102,21 @@ impl Builder<'_> {
             return Ok(node);
         }
         let count = limit.and_then(|c| self.seen_count(c));
+        // One row at most needs no limit. The literal is not lifted then, hence pinned: another value means another plan.
+        let literal = limit.is_some_and(|l| match l.kind {
+            crate::expr::ExprKind::Param(n) => {
+                matches!(self.arena.params[n as usize], crate::plan::Param::Literal { .. })
+            }
+            _ => true,
+        });
+        if offset.is_none()
+            && literal
+            && !count_all
+            && count.is_some_and(|c| c >= 1.0)
+            && super::block::at_most_one(&node.physical)
+        {
+            return Ok(node);
+        }
         let limit = limit.map(|l| self.lower(l, &[])).transpose()?;
         let offset = offset.map(|o| self.lower(o, &[])).transpose()?;
         let rows = count.map_or(node.physical.rows, |c| c.min(node.physical.rows));

@@ -138,11 +138,12 @@ fn compare(op: CompareOp, by: Comparison, value: &Expr) -> Says {
     }
 }
 
-/// The expression may be computed when a scan opens: no subquery, nothing volatile, no assignment.
+/// The expression may be computed when a scan opens: nothing volatile, no assignment, no subquery but one of a single value.
 fn is_key_value(arena: &Arena, e: &Expr) -> bool {
     let _ = arena;
     !e.any(&mut |e| match &e.kind {
-        ExprKind::Subquery(_) | ExprKind::SetUserVar(..) | ExprKind::Default { .. } | ExprKind::Row(_) => true,
+        ExprKind::Subquery(s) => !matches!(s.kind, crate::expr::SubqueryKind::Scalar),
+        ExprKind::SetUserVar(..) | ExprKind::Default { .. } | ExprKind::Row(_) => true,
         ExprKind::UserVar(_) => true,
         ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
         _ => e.ty.id == TypeId::Json && !matches!(e.kind, ExprKind::Literal(_)),
