@@ -161,15 +161,13 @@ pub struct Lexer<'a> {
     in_version: bool,
     /// The last token was a point directly in front of `pos`.
     after_dot: bool,
-    /// The last token was an identifier.
+    /// The last token was a word or a quoted name.
     after_name: bool,
     /// The last token was SELECT, INSERT, REPLACE, UPDATE or DELETE.
     after_verb: bool,
     literals: u32,
     /// A comment stood in front of the last token.
     commented: bool,
-    /// The last token, if it was an unquoted word (of [`Lexer::next_raw`], which looks up no keyword).
-    last_word: (u32, u32),
 }
 
 impl<'a> Lexer<'a> {
@@ -186,7 +184,6 @@ impl<'a> Lexer<'a> {
             after_verb: false,
             literals: 0,
             commented: false,
-            last_word: (0, 0),
         }
     }
 
@@ -326,10 +323,8 @@ impl<'a> Lexer<'a> {
             }
         };
         self.after_dot = kind == Tok::Dot;
-        self.after_name = kind == Tok::Quoted || (kind == Tok::Word && !kw.is_reserved());
-        if RAW {
-            self.last_word = if kind == Tok::Word { (start as u32, self.pos as u32) } else { (0, 0) };
-        } else {
+        self.after_name = matches!(kind, Tok::Word | Tok::Quoted);
+        if !RAW {
             self.after_verb = matches!(kw, Kw::SELECT | Kw::INSERT | Kw::REPLACE | Kw::UPDATE | Kw::DELETE);
         }
         let token = Token { kind, kw, start: start as u32, end: self.pos as u32, literal: self.literals };
@@ -383,13 +378,9 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Does an identifier end directly in front of `start`? A reserved word is none, and [`Lexer::next_raw`] has not asked.
+    /// Does an identifier end directly in front of the point at `start`? (A word there is one, even a reserved word.)
     fn name_before(&self, start: usize) -> bool {
-        let (from, to) = self.last_word;
-        self.after_name
-            && start > 0
-            && !is_space(self.text[start - 1])
-            && !keyword::lookup(&self.text[from as usize..to as usize]).is_reserved()
+        self.after_name && start > 0 && !is_space(self.text[start - 1])
     }
 
     /// Is there nothing behind `start` but NUL bytes (which some clients count into the text), spaces and `;`?
@@ -707,40 +698,48 @@ pub fn unquote_name(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Text of a piece of a statement as MySQL keeps it: comments removed, executed version comments opened.
-pub(crate) fn without_comments(text: &[u8], mode: LexMode) -> Vec<u8> {
+/// Text of a piece of a statement as MySQL keeps it: comments stay, but version comments are opened or dropped.
+pub(crate) fn open_version_comments(text: &[u8], mode: LexMode) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut lexer = Lexer::new(text, mode);
+    // The piece may start inside one.
+    let comment = |w: &[u8]| matches!(w, b"/*" | b"*/");
+    lexer.in_version = text.windows(2).find(|w| comment(w)).is_some_and(|w| w == b"*/");
     loop {
         let from = lexer.pos();
         let token = lexer.next();
-        copy_space(&text[from..token.start as usize], &mut out);
-        if token.kind == Tok::End || (token.kind == Tok::Error && token.end == token.start) {
-            break;
+        copy_gap(&text[from..token.start as usize], &mut out);
+        if token.kind == Tok::End || token.end == token.start {
+            return out;
         }
         out.extend_from_slice(&text[token.start as usize..token.end as usize]);
     }
-    out
 }
 
-/// Copies the white space of a gap between two tokens, leaving its comments out.
-pub(crate) fn copy_space(gap: &[u8], out: &mut Vec<u8>) {
+/// Copies what stands between two tokens without the marks of version comments and without discarded ones.
+fn copy_gap(gap: &[u8], out: &mut Vec<u8>) {
     let mut i = 0;
     while i < gap.len() {
-        match gap[i] {
-            b if is_space(b) => {
-                out.push(b);
-                i += 1;
+        let end = match &gap[i..] {
+            [b'#', ..] | [b'-', b'-', ..] => find(gap, i, b'\n').unwrap_or(gap.len()),
+            [b'/', b'*', b'!', rest @ ..] => {
+                let digits = rest.iter().take(6).take_while(|b| is_digit(**b)).count();
+                let version = rest[..digits].iter().fold(0, |n, b| n * 10 + u32::from(b - b'0'));
+                i = match digits {
+                    0..=4 => i + 3,
+                    _ if version <= VERSION_ID => i + 3 + digits,
+                    _ => find2(gap, i + 3).unwrap_or(gap.len()),
+                };
+                continue;
             }
-            b'#' | b'-' => i = find(gap, i, b'\n').unwrap_or(gap.len()),
-            b'/' if gap.get(i + 2) != Some(&b'!') => i = find2(gap, i + 2).unwrap_or(gap.len()),
-            _ => {
-                i += 1;
-                // Mark and version of an executed comment, its end, or a discarded one.
-                while i < gap.len() && !is_space(gap[i]) {
-                    i += 1;
-                }
+            [b'/', b'*', ..] => find2(gap, i + 2).unwrap_or(gap.len()),
+            [b'*', b'/', ..] => {
+                i += 2;
+                continue;
             }
-        }
+            _ => i + 1,
+        };
+        out.extend_from_slice(&gap[i..end]);
+        i = end;
     }
 }

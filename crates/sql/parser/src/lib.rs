@@ -4,6 +4,8 @@
 pub mod ast;
 pub mod digest;
 pub mod error;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod keyword;
 pub mod lexer;
 pub mod mode;

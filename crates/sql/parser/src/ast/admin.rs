@@ -242,7 +242,7 @@ pub enum ShowKind {
         all: bool,
     },
     ParseTree(Box<Statement>),
-    /// Further ones of MariaDB (`SHOW PACKAGE STATUS`, `SHOW CREATE SEQUENCE`, ...), by their words.
+    /// Some of MariaDB's (`SHOW PACKAGE STATUS`, `SHOW USER_STATISTICS`, ...), by their words.
     Other(Vec<Ident>),
 }
 
@@ -385,7 +385,7 @@ pub enum FlushTarget {
     Privileges,
     Status,
     UserResources,
-    /// Further ones of MariaDB (`QUERY CACHE`, ...), by their words.
+    /// Some of MariaDB's (`QUERY CACHE`, `USER_STATISTICS`, ...), by their words.
     Other(Vec<Ident>),
 }
 
@@ -759,7 +759,7 @@ pub struct StorageStatement {
     pub existence: super::Existence,
     /// Its name (number of a spatial reference system; empty for ALTER INSTANCE).
     pub name: Ident,
-    /// The rest of the statement as written.
+    /// The rest of the statement: its tokens, separated by spaces.
     pub rest: super::SourceText,
 }
 

@@ -449,8 +449,8 @@ pub struct Call {
     pub args: Vec<Expr>,
     /// Aliases of arguments (loadable functions use them), one per argument, or empty if none has one.
     pub arg_names: Vec<Option<SourceText>>,
-    /// Must name a stored or loadable function: the name of a built-in one with white space before its parenthesis
-    /// (without IGNORE_SPACE), or a quoted one.
+    /// Must name a stored or loadable function: it is spelled like a function which the lexer knows, but in quotes, or
+    /// with white space in front of its parenthesis (without IGNORE_SPACE).
     pub not_builtin: bool,
     /// Whole call.
     pub span: Span,

@@ -38,7 +38,7 @@ impl PartialEq for Span {
 }
 impl Eq for Span {}
 
-/// A piece of source text kept for display (comments removed). Compares equal to every other one.
+/// A piece of source text kept for display (version comments opened). Compares equal to every other one.
 #[derive(Clone, Debug, Default)]
 pub struct SourceText(pub Box<str>);
 

@@ -99,14 +99,7 @@ impl Parser<'_> {
     #[inline(never)]
     fn user_spec(&mut self, alter: bool) -> Result<UserSpec> {
         let account = self.account()?;
-        let mut spec = UserSpec {
-            account,
-            auth: Vec::new(),
-            factors: Vec::new(),
-            discard_old_password: false,
-            replace: None,
-            retain_current: false,
-        };
+        let mut spec = bare_user(account);
         if self.at_kw(Kw::IDENTIFIED) {
             spec.auth.push(self.identified()?);
             // MySQL's further factors, MariaDB's alternatives (OR).
@@ -132,13 +125,7 @@ impl Parser<'_> {
                 spec.discard_old_password = true;
             }
             while matches!(self.tok().kw, Kw::ADD | Kw::MODIFY | Kw::DROP) || self.peek(1).kw == Kw::FACTOR {
-                let mut verb = self.tok();
-                if verb.kind == Tok::Int {
-                    verb.kind = Tok::Word;
-                } else {
-                    self.advance();
-                }
-                spec.factors.push(self.factor(verb)?);
+                spec.factors.push(self.factor()?);
             }
         }
         if self.eat_kw(Kw::REPLACE) {
@@ -151,30 +138,36 @@ impl Parser<'_> {
         Ok(spec)
     }
 
-    /// `n FACTOR [IDENTIFIED ..]` or `n FACTOR {INITIATE | FINISH} REGISTRATION ..| UNREGISTER`
+    /// `{ADD | MODIFY} n FACTOR IDENTIFIED ..`, `DROP n FACTOR`, or
+    /// `n FACTOR {INITIATE | FINISH} REGISTRATION ..`, `n FACTOR UNREGISTER`
     #[inline(never)]
-    fn factor(&mut self, verb: Token) -> Result<FactorAction> {
+    fn factor(&mut self) -> Result<FactorAction> {
+        let verb = self.one_of(&[Kw::ADD, Kw::MODIFY, Kw::DROP]);
         let factor = self.number()?;
         self.expect_kw(Kw::FACTOR)?;
-        let mut verb = self.ident_of(verb)?;
         let mut auth = None;
-        match self.one_of(&[Kw::INITIATE, Kw::FINISH, Kw::UNREGISTER]) {
-            Some(Kw::UNREGISTER) => verb = Ident::new("UNREGISTER"),
-            Some(kw) => {
-                verb = Ident::new(kw.word());
-                self.expect_kw(Kw::REGISTRATION)?;
-                if kw == Kw::FINISH {
+        let verb = match verb {
+            Some(Kw::DROP) => Kw::DROP,
+            Some(verb) => {
+                auth = Some(self.identified()?);
+                verb
+            }
+            None => {
+                let Some(verb) = self.one_of(&[Kw::INITIATE, Kw::FINISH, Kw::UNREGISTER]) else { return self.syntax() };
+                if verb != Kw::UNREGISTER {
+                    self.expect_kw(Kw::REGISTRATION)?;
+                }
+                if verb == Kw::FINISH {
                     self.expect_kw(Kw::SET)?;
                     self.expect_kw(Kw::CHALLENGE_RESPONSE)?;
                     self.expect_kw(Kw::AS)?;
                     let secret = AuthSecret::Hash(self.string_bytes()?);
                     auth = Some(Authentication { plugin: None, secret, initial: None });
                 }
+                verb
             }
-            None if self.at_kw(Kw::IDENTIFIED) => auth = Some(self.identified()?),
-            None => {}
-        }
-        Ok(FactorAction { verb, factor, auth })
+        };
+        Ok(FactorAction { verb: Ident::new(verb.word()), factor, auth })
     }
 
     #[inline(never)]
@@ -375,18 +368,25 @@ impl Parser<'_> {
         self.expect_kw(Kw::GRANT)?;
         let items = self.grant_items(Kw::TO)?;
         self.expect_kw(Kw::TO)?;
-        let to = self.list(|p| p.user_spec(false))?;
+        let roles = matches!(items, GrantItems::Roles(_));
+        let to = self.list(|p| if roles { p.account().map(bare_user) } else { p.user_spec(false) })?;
         let mut grant = Grant { items, to, with_option: false, require: None, resources: Vec::new(), as_user: None };
+        if roles {
+            if self.eat_kw(Kw::WITH) {
+                self.expect_kw(Kw::ADMIN)?;
+                self.expect_kw(Kw::OPTION)?;
+                grant.with_option = true;
+            }
+            return Ok(Statement::Grant(Box::new(grant)));
+        }
         grant.require = self.opt_require()?;
         if self.eat_kw(Kw::WITH) {
             loop {
-                match self.tok().kw {
-                    Kw::GRANT | Kw::ADMIN => {
-                        self.advance();
-                        self.expect_kw(Kw::OPTION)?;
-                        grant.with_option = true;
-                    }
-                    _ => grant.resources.extend(self.resources()?),
+                if self.eat_kw(Kw::GRANT) {
+                    self.expect_kw(Kw::OPTION)?;
+                    grant.with_option = true;
+                } else {
+                    grant.resources.extend(self.resources()?);
                 }
                 let more = matches!(
                     self.tok().kw,
@@ -454,7 +454,12 @@ impl Parser<'_> {
                 break;
             }
         }
-        if self.eat_kw(Kw::ON) {
+        if self.at_kw(Kw::ON) {
+            // What could be a role is a dynamic privilege, then: one word without a host.
+            if roles.iter().any(|r| !is_dynamic_privilege(r)) {
+                return self.syntax();
+            }
+            self.advance();
             return self.grant_level(privileges);
         }
         if stop == Kw::FROM
@@ -474,6 +479,7 @@ impl Parser<'_> {
     #[inline(never)]
     fn privilege(&mut self) -> Result<Privilege> {
         let mut name = String::new();
+        let start = self.here();
         while self.at(Tok::Word) && !self.at_kw(Kw::ON) && !self.at_kw(Kw::TO) && !self.at_kw(Kw::FROM) {
             let t = self.advance();
             if !name.is_empty() {
@@ -481,8 +487,12 @@ impl Parser<'_> {
             }
             name.push_str(&String::from_utf8_lossy(self.bytes(t)).to_ascii_uppercase());
         }
+        let one_word = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         if name.is_empty() {
             return self.syntax();
+        }
+        if !one_word && !PHRASES.contains(&name.as_str()) {
+            return self.error_at(ErrorKind::Syntax, start);
         }
         if name == "ALL PRIVILEGES" {
             name = "ALL".into();
@@ -523,6 +533,60 @@ impl Parser<'_> {
             }
         };
         Ok(GrantItems::Privileges { privileges, object, level })
+    }
+}
+
+/// An account and nothing about it.
+fn bare_user(account: Account) -> UserSpec {
+    UserSpec {
+        account,
+        auth: Vec::new(),
+        factors: Vec::new(),
+        discard_old_password: false,
+        replace: None,
+        retain_current: false,
+    }
+}
+
+/// Privileges of several words, MySQL's and MariaDB's.
+const PHRASES: &[&str] = &[
+    "ALL PRIVILEGES",
+    "ALTER ROUTINE",
+    "CREATE ROLE",
+    "CREATE ROUTINE",
+    "CREATE TABLESPACE",
+    "CREATE TEMPORARY TABLES",
+    "CREATE USER",
+    "CREATE VIEW",
+    "DROP ROLE",
+    "GRANT OPTION",
+    "LOCK TABLES",
+    "REPLICATION CLIENT",
+    "REPLICATION SLAVE",
+    "SHOW DATABASES",
+    "SHOW VIEW",
+    "BINLOG ADMIN",
+    "BINLOG MONITOR",
+    "BINLOG REPLAY",
+    "CONNECTION ADMIN",
+    "DELETE HISTORY",
+    "FEDERATED ADMIN",
+    "READ_ONLY ADMIN",
+    "REPLICA MONITOR",
+    "REPLICATION MASTER ADMIN",
+    "REPLICATION REPLICA",
+    "REPLICATION REPLICA ADMIN",
+    "REPLICATION SLAVE ADMIN",
+    "SET USER",
+    "SLAVE MONITOR",
+];
+
+fn is_dynamic_privilege(account: &Account) -> bool {
+    match account {
+        Account::Name { user, host, .. } => {
+            &**host == "%" && !user.is_empty() && user.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        }
+        Account::CurrentUser => false,
     }
 }
 

@@ -23,6 +23,9 @@ impl Parser<'_> {
                 self.advance();
                 format = Some(self.ident_or_string()?);
             }
+            if !self.explainable(self.tok()) {
+                return self.syntax();
+            }
             let target = ExplainTarget::Statement(self.nested(Self::statement)?);
             let explain = Explain { analyze: true, extended: false, format, into: None, schema: None, target };
             return Ok(Statement::Explain(Box::new(explain)));
@@ -192,13 +195,10 @@ impl Parser<'_> {
                     Kw::PRIVILEGES => F::Privileges,
                     Kw::STATUS => F::Status,
                     Kw::USER_RESOURCES => F::UserResources,
-                    _ => {
-                        let mut words = vec![self.ident()?];
-                        while matches!(self.tok().kind, Tok::Word | Tok::Quoted) {
-                            words.push(self.any_word()?);
-                        }
-                        return Ok(F::Other(words));
+                    _ if self.at_words(&["QUERY", "SSL"]) || self.at_statistics() => {
+                        return self.words().map(F::Other);
                     }
+                    _ => return self.syntax(),
                 };
                 self.advance();
                 return Ok(target);

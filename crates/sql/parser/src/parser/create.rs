@@ -318,6 +318,10 @@ impl Parser<'_> {
                 generated = Some(Box::new(self.generated()?));
                 continue;
             }
+            if self.at_kw(Kw::SERIAL) {
+                self.serial_default(&mut attributes)?;
+                continue;
+            }
             let at = self.here();
             match self.column_attribute()? {
                 Some(ColumnAttribute::Collate(_))
@@ -330,6 +334,15 @@ impl Parser<'_> {
             }
         }
         Ok(ColumnDef { name, data_type, generated, attributes })
+    }
+
+    /// `SERIAL DEFAULT VALUE` stands for `NOT NULL AUTO_INCREMENT UNIQUE`.
+    fn serial_default(&mut self, attributes: &mut Vec<ColumnAttribute>) -> Result<()> {
+        self.advance();
+        self.expect_kw(Kw::DEFAULT)?;
+        self.expect_kw(Kw::VALUE)?;
+        attributes.extend([ColumnAttribute::NotNull, ColumnAttribute::AutoIncrement, ColumnAttribute::Unique]);
+        Ok(())
     }
 
     /// `[GENERATED ALWAYS] AS (expr) [VIRTUAL | STORED]`
@@ -399,7 +412,6 @@ impl Parser<'_> {
             Kw::INVISIBLE,
             Kw::ENGINE_ATTRIBUTE,
             Kw::SECONDARY_ENGINE_ATTRIBUTE,
-            Kw::SERIAL,
         ];
         let Some(kw) = self.one_of(&words) else { return Ok(None) };
         Ok(Some(match kw {
@@ -417,12 +429,6 @@ impl Parser<'_> {
             Kw::UNIQUE => {
                 self.eat_kw(Kw::KEY);
                 A::Unique
-            }
-            Kw::SERIAL => {
-                // SERIAL DEFAULT VALUE
-                self.expect_kw(Kw::DEFAULT)?;
-                self.expect_kw(Kw::VALUE)?;
-                A::AutoIncrement
             }
             Kw::COMMENT => {
                 // MariaDB allows `=`.

@@ -1,6 +1,7 @@
 //! Operands: columns, variables, subqueries, and the functions with a grammar of their own.
 
 use super::*;
+use crate::keyword::Class;
 
 impl Parser<'_> {
     /// If a call of regular form starts here, reads it up to and with its opening parenthesis.
@@ -17,10 +18,12 @@ impl Parser<'_> {
             }
             self.advance();
             let name = self.ident_of(t)?;
-            // A built-in function's name that the lexer did not take for one has white space behind it.
+            // A built-in function's name that the lexer did not take for one has white space or quotes around it.
             let spelled = crate::keyword::lookup(self.bytes(t));
-            let not_builtin =
-                t.kind == Tok::Quoted || (t.kw == Kw::NoKeyword && spelled.class() == crate::keyword::Class::Function);
+            let not_builtin = match t.kind {
+                Tok::Quoted => crate::keyword::lookup(name.text.as_bytes()) != Kw::NoKeyword,
+                _ => t.kw == Kw::NoKeyword && spelled.class() == Class::Function,
+            };
             self.advance();
             return Ok(Some(self.new_call(None, name, not_builtin)));
         }

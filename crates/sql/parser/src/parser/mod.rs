@@ -29,7 +29,7 @@ mod window;
 use crate::ast::*;
 use crate::error::{ErrorKind, ParseError};
 use crate::keyword::Kw;
-use crate::lexer::{Lexer, Tok, Token, unquote_name, unquote_string, without_comments};
+use crate::lexer::{Lexer, Tok, Token, open_version_comments, unquote_name, unquote_string};
 use crate::mode::LexMode;
 
 /// Greatest height of an expression tree: what walks one may recurse this deep.
@@ -107,8 +107,10 @@ pub(crate) struct Parser<'a> {
     height: u32,
     /// Open operators of all expressions being parsed.
     open: Vec<expr::Frame>,
-    /// Depth of stored program bodies.
+    /// Inside the body of a stored program.
     in_program: bool,
+    /// The text holds `/*!` somewhere.
+    version_comments: bool,
     /// Subqueries are refused (PURGE, KILL, schedules of events).
     no_subquery: bool,
     /// Where the last INTO stood.
@@ -132,6 +134,7 @@ impl<'a> Parser<'a> {
             height: 0,
             open: Vec::new(),
             in_program: false,
+            version_comments: text.windows(3).any(|w| w == b"/*!"),
             no_subquery: false,
             into_at: 0,
         })
@@ -275,16 +278,13 @@ impl<'a> Parser<'a> {
         self.state.tok.start
     }
 
-    /// Text from `start` to the last consumed token, comments removed.
+    /// Text from `start` to the last consumed token, version comments opened.
     fn source_text(&self, start: u32) -> SourceText {
         let raw = &self.text[start as usize..self.state.prev_end.max(start) as usize];
-        let suspect = |w: &[u8]| matches!(w, b"/*" | b"*/" | b"--");
-        let text = if raw.contains(&b'#') || raw.windows(2).any(suspect) {
-            String::from_utf8_lossy(&without_comments(raw, self.mode)).trim_end().into()
-        } else {
-            String::from_utf8_lossy(raw).into()
-        };
-        SourceText(text)
+        if self.version_comments && raw.windows(2).any(|w| w == b"*/") {
+            return SourceText(String::from_utf8_lossy(&open_version_comments(raw, self.mode)).into());
+        }
+        SourceText(String::from_utf8_lossy(raw).into())
     }
 
     /// Text from `start` to the last consumed token, as it is.

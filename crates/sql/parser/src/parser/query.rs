@@ -339,6 +339,16 @@ impl Parser<'_> {
     fn column_name(&self, expr: &Expr, start: u32) -> SourceText {
         match expr {
             Expr::Column(c) => SourceText(c.column.text.clone()),
+            Expr::Literal(Literal { value: LiteralValue::Null, .. }) => SourceText("NULL".into()),
+            Expr::Literal(Literal {
+                value: LiteralValue::Int(_) | LiteralValue::Decimal(_) | LiteralValue::Float(_),
+                span,
+                ..
+            }) => {
+                // Without the parentheses or the plus sign around it.
+                let raw = &self.text[span.start as usize..span.end as usize];
+                SourceText(String::from_utf8_lossy(raw).into())
+            }
             Expr::Literal(Literal { value: LiteralValue::String { .. }, span, .. }) => {
                 // MySQL names it by the first of the adjacent strings.
                 let raw = &self.text[span.start as usize..span.end as usize];

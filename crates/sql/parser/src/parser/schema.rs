@@ -301,16 +301,23 @@ impl Parser<'_> {
             }
             _ => self.ident_or_string()?,
         };
-        let start = self.here();
-        let mut any = false;
+        // The rest by its tokens, so that it stands for itself wherever it is printed.
+        let mut rest = String::new();
         while !matches!(self.tok().kind, Tok::End | Tok::Semi) {
-            if self.at(Tok::Error) {
+            let t = self.tok();
+            let Ok(word) = std::str::from_utf8(self.bytes(t)) else {
+                return self.error_at(ErrorKind::InvalidUtf8, t.start);
+            };
+            if matches!(t.kind, Tok::Error | Tok::Hint | Tok::Param) {
                 return self.syntax();
             }
+            if !rest.is_empty() {
+                rest.push(' ');
+            }
+            rest.push_str(word);
             self.advance();
-            any = true;
         }
-        let rest = if any { self.source_text(start) } else { SourceText::default() };
+        let rest = SourceText(rest.into());
         let existence = Existence { if_exists, or_replace };
         Ok(Statement::Storage(Box::new(StorageStatement { verb, object, existence, name, rest })))
     }

@@ -260,14 +260,8 @@ impl Parser<'_> {
                 let statement = self.nested(Self::statement)?;
                 Ok(S::ParseTree(Box::new(statement)))
             }
-            Kw::NoKeyword if self.at_ident() => {
-                let mut words = Vec::new();
-                while matches!(self.tok().kind, Tok::Word | Tok::Quoted)
-                    && !matches!(self.tok().kw, Kw::LIKE | Kw::WHERE)
-                {
-                    words.push(self.any_word()?);
-                }
-                Ok(S::Other(words))
+            _ if self.at_words(&["PACKAGE", "AUTHORS", "CONTRIBUTORS", "LOCALES"]) || self.at_statistics() => {
+                self.words().map(S::Other)
             }
             _ => self.syntax(),
         }
@@ -292,13 +286,6 @@ impl Parser<'_> {
             Kw::FUNCTION => S::CreateFunction,
             Kw::TRIGGER => S::CreateTrigger,
             Kw::EVENT => S::CreateEvent,
-            Kw::NoKeyword if self.at_ident() => {
-                let mut words = vec![Ident::new("CREATE")];
-                while matches!(self.tok().kind, Tok::Word | Tok::Quoted) {
-                    words.push(self.any_word()?);
-                }
-                return Ok(S::Other(words));
-            }
             _ => return self.syntax(),
         };
         self.advance();
@@ -364,6 +351,24 @@ impl Parser<'_> {
             channel = self.opt_channel()?;
         }
         Ok(ShowKind::LogEvents { relay, file, position, limit, channel })
+    }
+
+    pub(super) fn at_words(&self, words: &[&str]) -> bool {
+        words.iter().any(|w| self.at_word(w))
+    }
+
+    /// `CLIENT_STATISTICS` and its kin of MariaDB.
+    pub(super) fn at_statistics(&self) -> bool {
+        self.at_words(&["CLIENT_STATISTICS", "USER_STATISTICS", "INDEX_STATISTICS", "TABLE_STATISTICS"])
+    }
+
+    /// Words up to a clause or the end, as written.
+    pub(super) fn words(&mut self) -> Result<Vec<Ident>> {
+        let mut words = Vec::new();
+        while self.at(Tok::Word) && !matches!(self.tok().kw, Kw::LIKE | Kw::WHERE) {
+            words.push(self.any_word()?);
+        }
+        Ok(words)
     }
 
     /// `FOR CHANNEL name`

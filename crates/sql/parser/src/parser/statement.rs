@@ -256,7 +256,7 @@ impl Parser<'_> {
         Ok(Statement::Describe { table, column })
     }
 
-    fn explainable(&self, t: Token) -> bool {
+    pub(super) fn explainable(&self, t: Token) -> bool {
         t.kind == Tok::LParen
             || matches!(
                 t.kw,

@@ -303,7 +303,7 @@ impl Print for PartitionMethod {
         match self {
             M::Hash { linear, expr } => sql.flag(*linear, "linear ").s("hash (").p(expr).s(")"),
             M::Key { linear, algorithm, columns } => {
-                sql.flag(*linear, "linear ").s("key ").opt_n("algorithm=", *algorithm).s(" ").parens(columns)
+                sql.flag(*linear, "linear ").s("key").opt_n(" algorithm=", *algorithm).s(" ").parens(columns)
             }
             M::Range(expr) => sql.s("range (").p(expr).s(")"),
             M::RangeColumns(columns) => sql.s("range columns").parens(columns),

@@ -343,31 +343,40 @@ impl Print for WindowRef {
 impl Print for WindowSpec {
     fn print(&self, sql: &mut Sql) {
         sql.s("(").opt("", &self.base);
+        let mut gap = if self.base.is_some() { " " } else { "" };
         if !self.partition_by.is_empty() {
-            sql.s(" partition by ").list(&self.partition_by, ",");
+            sql.s(gap).s("partition by ").list(&self.partition_by, ",");
+            gap = " ";
         }
         if !self.order_by.is_empty() {
-            sql.s(" order by ").list(&self.order_by, ",");
+            sql.s(gap).s("order by ").list(&self.order_by, ",");
+            gap = " ";
         }
         if let Some(frame) = &self.frame {
-            sql.s(match frame.unit {
-                FrameUnit::Rows => " rows ",
-                FrameUnit::Range => " range ",
-                FrameUnit::Groups => " groups ",
-            });
-            match &frame.end {
-                Some(end) => sql.s("between ").p(&frame.start).s(" and ").p(end),
-                None => sql.p(&frame.start),
-            };
-            sql.s(match frame.exclude {
-                None => "",
-                Some(FrameExclude::CurrentRow) => " exclude current row",
-                Some(FrameExclude::Group) => " exclude group",
-                Some(FrameExclude::Ties) => " exclude ties",
-                Some(FrameExclude::NoOthers) => " exclude no others",
-            });
+            sql.s(gap).p(frame);
         }
         sql.s(")");
+    }
+}
+
+impl Print for WindowFrame {
+    fn print(&self, sql: &mut Sql) {
+        sql.s(match self.unit {
+            FrameUnit::Rows => "rows ",
+            FrameUnit::Range => "range ",
+            FrameUnit::Groups => "groups ",
+        });
+        match &self.end {
+            Some(end) => sql.s("between ").p(&self.start).s(" and ").p(end),
+            None => sql.p(&self.start),
+        };
+        sql.s(match self.exclude {
+            None => "",
+            Some(FrameExclude::CurrentRow) => " exclude current row",
+            Some(FrameExclude::Group) => " exclude group",
+            Some(FrameExclude::Ties) => " exclude ties",
+            Some(FrameExclude::NoOthers) => " exclude no others",
+        });
     }
 }
 
@@ -397,7 +406,7 @@ impl Print for Trim {
         };
         sql.s("trim(");
         if self.side != TrimSide::Both || self.remove.is_some() {
-            sql.s(side).opt("", &self.remove).s(" from ");
+            sql.s(side).opt("", &self.remove).flag(self.remove.is_some(), " ").s("from ");
         }
         sql.p(&self.expr).s(")");
     }

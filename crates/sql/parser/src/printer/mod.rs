@@ -22,7 +22,12 @@ pub(crate) trait Print {
 
 /// Text of a statement.
 pub fn statement(statement: &Statement) -> Vec<u8> {
-    text_of(statement)
+    let text = text_of(statement);
+    match statement {
+        // A block outside a stored program (MariaDB).
+        Statement::Compound(_) => [&b"begin not atomic "[..], text.strip_prefix(b"begin ").unwrap_or(&text)].concat(),
+        _ => text,
+    }
 }
 
 /// Text of an expression.

@@ -203,7 +203,7 @@ impl Print for Compound {
                 sql.s("end if");
             }
             C::Case { operand, branches, otherwise } => {
-                sql.s("case ").opt("", operand);
+                sql.s("case").opt(" ", operand);
                 for (condition, statements) in branches {
                     sql.s(" when ").p(condition).s(" then ");
                     block(statements, sql);

@@ -1,0 +1,4 @@
+//! Lexer, shape, digest, parser and printer on any bytes.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| gannet_parser::fuzz::check(data));
