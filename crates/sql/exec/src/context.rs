@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use gannet_engine::Txn;
-use gannet_functions::{EvalContext, SessionInfo};
+use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::{expr::Bind, plan::Plan};
 use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
 
@@ -94,6 +94,7 @@ pub struct Cx<'a, 'p> {
     pub(crate) subqueries: Vec<crate::subquery::State<'p>>,
     pub(crate) ctes: Vec<crate::cte::State<'p>>,
     pub(crate) in_sets: std::collections::HashMap<usize, crate::eval::InSet>,
+    call_states: CallStates,
     held_bytes: usize,
 }
 
@@ -124,6 +125,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             subqueries: plan.subplans.iter().map(|_| crate::subquery::State::default()).collect(),
             ctes: plan.ctes.iter().map(|_| crate::cte::State::default()).collect(),
             in_sets: std::collections::HashMap::new(),
+            call_states: CallStates::default(),
             held_bytes: 0,
         }
     }
@@ -141,6 +143,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             default_week_format: self.settings.default_week_format,
             strict: self.strict,
             warnings: self.warnings,
+            states: &mut self.call_states,
             session: self.session,
         }
     }

@@ -108,7 +108,7 @@ fn call<'p>(
         values.push(value);
     }
     let types: smallvec::SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
-    (def.eval)(&mut cx.eval_context(), Call { ty, args: &types }, &values)
+    (def.eval)(&mut cx.eval_context(), Call { ty, args: &types, site: args.as_ptr() as usize }, &values)
 }
 
 /// AND (`stop` false) and OR (`stop` true) with three-valued logic.

@@ -4,6 +4,7 @@ use gannet_types::{
     CollationId, Date, Result, SqlMode, SqlType, TimeZone, Value, Warnings, collation::CollationSource,
     convert::Context,
 };
+use std::{any::Any, collections::HashMap};
 
 /// What the binder knows of an argument when it asks for the result type.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,27 @@ pub struct Call<'a> {
     pub ty: &'a SqlType,
     /// The arguments' types.
     pub args: &'a [SqlType],
+    /// Names the call within one execution, for [`CallStates`]; 0 keeps nothing.
+    pub site: usize,
+}
+
+/// What calls keep from row to row of one execution: the generator of `RAND(seed)`, a compiled pattern. Bounded by the
+/// number of calls in the statement.
+#[derive(Default)]
+pub struct CallStates(HashMap<usize, Box<dyn Any + Send>>);
+
+impl CallStates {
+    /// The state of a call, if it has one of this type.
+    pub fn get<T: Any + Send>(&mut self, call: Call<'_>) -> Option<&mut T> {
+        self.0.get_mut(&call.site)?.downcast_mut()
+    }
+
+    /// Keeps a state for the next evaluation of the call.
+    pub fn set<T: Any + Send>(&mut self, call: Call<'_>, state: T) {
+        if call.site != 0 {
+            self.0.insert(call.site, Box::new(state));
+        }
+    }
 }
 
 /// Gives the result's type, or refuses the arguments.
@@ -103,6 +125,8 @@ pub struct FunctionDef {
     pub kernel: Kernel,
     /// Computes with all digits of DECIMAL arguments; others see them rounded to their types ([`Value::settle`]).
     pub keeps_digits: bool,
+    /// Takes numbers: hexadecimal and bit literals among its arguments are integers.
+    pub takes_numbers: bool,
     /// One line for the manual.
     pub doc: &'static str,
 }
@@ -189,6 +213,14 @@ pub trait SessionInfo {
     fn random(&mut self) -> u64;
     /// Waits; true when it was interrupted (KILL QUERY).
     fn sleep(&mut self, seconds: f64) -> bool;
+    /// The wall clock, microseconds since 1970 UTC, for `SYSDATE()`. `None`: the statement's start serves.
+    fn clock_us(&self) -> Option<i64> {
+        None
+    }
+    /// The statement was killed or has run out of time: long evaluations ask now and then.
+    fn interrupted(&self) -> bool {
+        false
+    }
     /// Sends a named request to the session: user-level locks and other functions which act on the server.
     /// The default refuses with error 1235.
     fn server_function(&mut self, name: &'static str, args: &[Value]) -> Result<Value> {
@@ -219,6 +251,8 @@ pub struct EvalContext<'a> {
     pub strict: bool,
     /// Diagnostics area.
     pub warnings: &'a mut Warnings,
+    /// What calls keep between rows.
+    pub states: &'a mut CallStates,
     /// The session.
     pub session: &'a mut dyn SessionInfo,
 }
@@ -256,6 +290,7 @@ impl FunctionDef {
             stability: Stability::Pure,
             kernel: Kernel::General,
             keeps_digits: false,
+            takes_numbers: false,
             doc,
         }
     }
@@ -287,6 +322,12 @@ impl FunctionDef {
     /// Is arithmetic: see [`FunctionDef::keeps_digits`].
     pub const fn keeps_digits(mut self) -> FunctionDef {
         self.keeps_digits = true;
+        self
+    }
+
+    /// See [`FunctionDef::takes_numbers`].
+    pub const fn takes_numbers(mut self) -> FunctionDef {
+        self.takes_numbers = true;
         self
     }
 

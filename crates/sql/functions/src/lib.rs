@@ -7,20 +7,34 @@
 mod aggregates;
 mod control;
 mod def;
+mod encode;
 mod info;
+mod math;
 mod operators;
 mod rules;
+mod search;
+#[cfg(test)]
+mod testing;
+mod text;
 
 pub use def::{
-    Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, Eval, EvalContext, FunctionDef, Kernel,
-    RuleContext, SessionInfo, Stability, TypeRule,
+    Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, CallStates, Eval, EvalContext, FunctionDef,
+    Kernel, RuleContext, SessionInfo, Stability, TypeRule,
 };
 
 use gannet_types::{Result, SqlType};
 use std::{collections::HashMap, sync::LazyLock};
 
 /// All scalar functions, by family.
-static FAMILIES: &[&[FunctionDef]] = &[operators::FUNCTIONS, control::FUNCTIONS, info::FUNCTIONS];
+static FAMILIES: &[&[FunctionDef]] = &[
+    operators::FUNCTIONS,
+    control::FUNCTIONS,
+    info::FUNCTIONS,
+    text::FUNCTIONS,
+    search::FUNCTIONS,
+    encode::FUNCTIONS,
+    math::FUNCTIONS,
+];
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FunctionDef>> = LazyLock::new(|| {
     let all = FAMILIES.iter().flat_map(|family| family.iter());

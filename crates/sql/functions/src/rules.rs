@@ -1,11 +1,12 @@
 //! Type rules that many functions share, and small helpers of evaluation.
 
-use crate::def::{ArgInfo, EvalContext, RuleContext};
+use crate::def::{ArgInfo, Call, EvalContext, RuleContext};
 use gannet_types::{
-    CollationId, Result, SqlType, TypeId, Value,
+    CollationId, ErrorCode, Result, SqlType, TypeId, Value,
     charset::Charset,
-    collation::{Coercibility, CollationSource, aggregate_all},
+    collation::{Coercibility, CollationSource, Purpose, aggregate_all, aggregate_for},
     convert,
+    value::Text,
 };
 use std::borrow::Cow;
 
@@ -23,11 +24,6 @@ pub(crate) fn int(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(with_null(SqlType::BIGINT, nullable(args)))
 }
 
-/// BIGINT that may be NULL whatever the arguments are.
-pub(crate) fn int_null(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType::BIGINT)
-}
-
 /// BIGINT NOT NULL.
 pub(crate) fn int_not_null(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(SqlType::BIGINT.not_null())
@@ -43,53 +39,90 @@ pub(crate) fn double(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(SqlType::DOUBLE)
 }
 
-/// The collation that the text arguments of a call have in common; arguments which are no text take the connection's.
+/// Where an argument's collation comes from; arguments which are no text take the connection's.
+fn source(cx: RuleContext, a: &ArgInfo<'_>) -> CollationSource {
+    match a.ty.id {
+        TypeId::Json => CollationSource::new(CollationId::UTF8MB4_BIN, Coercibility::Implicit),
+        TypeId::Null => CollationSource::new(cx.collation, Coercibility::Ignorable),
+        _ if a.ty.is_text() || a.ty.id.is_binary_string() => a.collation,
+        _ => CollationSource { ascii_only: true, ..CollationSource::new(cx.collation, Coercibility::Numeric) },
+    }
+}
+
+/// The collation in which the text arguments of a call compare.
 pub(crate) fn common_collation(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -> Result<CollationId> {
-    let sources: Vec<CollationSource> = args
-        .iter()
-        .map(|a| match a.ty.is_text() || a.ty.id.is_binary_string() {
-            true => a.collation,
-            false => CollationSource { ascii_only: true, ..CollationSource::new(cx.collation, Coercibility::Numeric) },
-        })
-        .collect();
+    let sources: Vec<CollationSource> = args.iter().map(|a| source(cx, a)).collect();
     Ok(aggregate_all(&sources, name)?.collation)
+}
+
+/// The collation of text made of the arguments' texts.
+pub(crate) fn result_collation(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -> Result<CollationId> {
+    let sources: Vec<CollationSource> = args.iter().map(|a| source(cx, a)).collect();
+    Ok(aggregate_for(&sources, Purpose::Result, name)?.collation)
 }
 
 /// A text type for `chars` characters.
 pub(crate) fn text_type(chars: u64, collation: CollationId, nullable: bool) -> SqlType {
     let bytes = chars.saturating_mul(u64::from(collation.charset().max_len()));
+    let binary = collation == CollationId::BINARY;
     let ty = match bytes {
-        0..=65535 if collation == CollationId::BINARY => SqlType::varbinary(chars as u32),
+        0..=65535 if binary => SqlType::varbinary(chars as u32),
         0..=65535 => SqlType::varchar(chars as u32, collation),
-        _ if collation == CollationId::BINARY => SqlType::new(TypeId::LongBlob),
+        65536..=0xFF_FFFF if binary => SqlType::new(TypeId::MediumBlob),
+        65536..=0xFF_FFFF => SqlType::new(TypeId::MediumText).with_collation(collation),
+        _ if binary => SqlType::new(TypeId::LongBlob),
         _ => SqlType::new(TypeId::LongText).with_collation(collation),
     };
     with_null(ty, nullable)
 }
 
+/// Text of ASCII characters in the connection's collation.
+pub(crate) fn ascii_type(cx: RuleContext, chars: u64, nullable: bool) -> SqlType {
+    text_type(chars, cx.collation, nullable)
+}
+
+/// Bytes.
+pub(crate) fn bytes_type(bytes: u64, nullable: bool) -> SqlType {
+    text_type(bytes, CollationId::BINARY, nullable)
+}
+
+/// BIGINT of so many characters.
+pub(crate) fn int_of(width: u32, nullable: bool) -> SqlType {
+    SqlType { length: width, nullable, ..SqlType::BIGINT }
+}
+
 /// Characters of an argument's text.
 pub(crate) fn chars_of(ty: &SqlType) -> u64 {
-    u64::from(ty.display_chars())
+    match ty.id {
+        id if id.is_lob() => u64::from(ty.length) / u64::from(ty.collation.charset().max_len()),
+        TypeId::Json => u64::from(ty.length) / 4,
+        _ => u64::from(ty.display_chars()),
+    }
 }
 
-/// Text as long as all arguments together.
-pub(crate) fn text_sum(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    let collation = common_collation(cx, args, "concat")?;
-    Ok(text_type(args.iter().map(|a| chars_of(a.ty)).sum(), collation, nullable(args)))
+/// The integer an argument is, when that is known at binding time.
+pub(crate) fn constant_int(arg: &ArgInfo<'_>) -> Option<i64> {
+    Some(match arg.constant? {
+        Value::Int(v) => *v,
+        Value::UInt(v) => i64::try_from(*v).unwrap_or(i64::MAX),
+        Value::Decimal(v) => v.to_i64().unwrap_or_else(|limit| limit),
+        Value::Double(v) => v.round_ties_even() as i64,
+        _ => return None,
+    })
 }
 
-/// Text as long as the first argument, with its collation.
-pub(crate) fn text_first(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    let first = args.get(..1).unwrap_or_default();
-    let collation = common_collation(cx, first, "substr")?;
-    let chars = first.iter().map(|a| chars_of(a.ty)).sum();
-    Ok(text_type(chars, collation, true))
-}
-
-/// Long text with the first argument's collation.
-pub(crate) fn text_long(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    let collation = common_collation(cx, args.get(..1).unwrap_or_default(), "repeat")?;
-    Ok(text_type(u64::from(u32::MAX), collation, true))
+/// Digits of the second that an argument has as a date or time.
+pub(crate) fn fsp_of(arg: &ArgInfo<'_>) -> u8 {
+    match (arg.ty.id, arg.constant) {
+        (TypeId::Time | TypeId::DateTime | TypeId::Timestamp, _) => arg.ty.scale,
+        (_, Some(Value::Str(text, _))) => match text.iter().position(|b| *b == b'.') {
+            Some(dot) => text[dot + 1..].iter().take_while(|b| b.is_ascii_digit()).count().min(6) as u8,
+            None => 0,
+        },
+        (TypeId::Decimal | TypeId::Float | TypeId::Double, _) => arg.ty.scale.min(6),
+        (id, _) if id.is_string() || id == TypeId::Json => 6,
+        _ => 0,
+    }
 }
 
 /// The common type of alternatives (IF, COALESCE, CASE, UNION).
@@ -158,16 +191,61 @@ fn numeric_type(args: &[ArgInfo<'_>]) -> SqlType {
 }
 
 /// The text of a value in a character set.
-pub(crate) fn text_in<'v>(value: &'v Value, charset: Charset) -> Cow<'v, [u8]> {
+pub(crate) fn text_in(value: &Value, charset: Charset) -> Cow<'_, [u8]> {
     match value {
-        Value::Str(text, own) if own.charset() == charset => Cow::Borrowed(text.as_bytes()),
-        Value::Str(text, own) => own.charset().convert(text, charset).bytes.into_owned().into(),
+        Value::Str(text, own) => own.charset().convert(text, charset).bytes,
+        Value::Json(text) => Charset::Utf8mb4.convert(text, charset).bytes,
         other => {
             let mut out = Vec::new();
             other.write_text(&mut out);
             Cow::Owned(out)
         }
     }
+}
+
+/// The text of a value of a type in a character set: a DOUBLE with a fixed number of decimals shows them.
+pub(crate) fn text_of<'v>(value: &'v Value, ty: &SqlType, charset: Charset) -> Cow<'v, [u8]> {
+    match value {
+        Value::Double(v) if ty.id == TypeId::Double && ty.scale != SqlType::NOT_FIXED => {
+            let mut out = Vec::new();
+            convert::float::write_fixed(*v, ty.scale, &mut out);
+            Cow::Owned(out)
+        }
+        _ => text_in(value, charset),
+    }
+}
+
+/// An argument's text in the result's character set.
+pub(crate) fn arg_text<'v>(call: Call<'_>, args: &'v [Value], i: usize) -> Cow<'v, [u8]> {
+    text_of(&args[i], &call.args[i], call.ty.collation.charset())
+}
+
+/// An argument's text in its own character set.
+pub(crate) fn own_text<'v>(call: Call<'_>, args: &'v [Value], i: usize) -> Cow<'v, [u8]> {
+    text_of(&args[i], &call.args[i], charset_of(&call.args[i]))
+}
+
+/// The character set of a value's text: what is no text is ASCII.
+pub(crate) fn charset_of(ty: &SqlType) -> Charset {
+    match ty.id {
+        TypeId::Json => Charset::Utf8mb4,
+        id if id.is_string() => ty.collation.charset(),
+        TypeId::Enum | TypeId::Set => ty.collation.charset(),
+        TypeId::Bit => Charset::Binary,
+        _ => Charset::Ascii,
+    }
+}
+
+/// The collation in which the arguments compare; the binder has given text arguments one collation.
+pub(crate) fn collation_of(types: &[SqlType]) -> CollationId {
+    if types.iter().any(|t| t.id.is_binary_string()) {
+        return CollationId::BINARY;
+    }
+    let of = |t: &SqlType| match t.id {
+        TypeId::Json => Some(CollationId::UTF8MB4_BIN),
+        _ => t.is_text().then_some(t.collation),
+    };
+    types.iter().find_map(of).unwrap_or(CollationId::DEFAULT)
 }
 
 /// The bytes of a value's text.
@@ -192,19 +270,38 @@ pub(crate) fn double_arg(cx: &mut EvalContext<'_>, value: &Value) -> Result<f64>
     convert::to_f64(value.as_ref(), &mut cx.conversion())
 }
 
-/// A text result; NULL with warning 1301 when it is longer than max_allowed_packet.
-pub(crate) fn text(cx: &mut EvalContext<'_>, name: &str, bytes: Vec<u8>, ty: &SqlType) -> Result<Value> {
-    if bytes.len() as u64 > cx.max_allowed_packet {
-        return too_long(cx, name);
-    }
-    Ok(Value::Str(bytes.into(), ty.collation))
+/// A signed integer argument; an unsigned one beyond is the largest.
+pub(crate) fn count_arg(cx: &mut EvalContext<'_>, value: &Value) -> Result<i64> {
+    let number = convert::to_integer(value.as_ref(), &mut cx.conversion())?;
+    Ok(number.unwrap_or_else(|u| i64::try_from(u).unwrap_or(i64::MAX)))
 }
 
-/// NULL with warning 1301.
+/// Text in the result's collation.
+pub(crate) fn string(call: Call<'_>, bytes: impl Into<Text>) -> Value {
+    Value::Str(bytes.into(), call.ty.collation)
+}
+
+/// May a result have so many bytes?
+pub(crate) fn fits(cx: &EvalContext<'_>, bytes: u64) -> bool {
+    bytes <= cx.max_allowed_packet
+}
+
+/// NULL with warning 1301: the result is longer than max_allowed_packet.
 pub(crate) fn too_long(cx: &mut EvalContext<'_>, name: &str) -> Result<Value> {
     let limit = cx.max_allowed_packet;
-    cx.warnings.push(
-        gannet_types::sql_err!(WarnAllowedPacketOverflowed, name, limit).to_warning(gannet_types::Level::Warning),
-    );
+    cx.conversion().warn(ErrorCode::WarnAllowedPacketOverflowed, &[&name, &limit])?;
     Ok(Value::Null)
+}
+
+/// NULL with warning 1411: an argument is not what the function takes.
+pub(crate) fn wrong_value(cx: &mut EvalContext<'_>, kind: &str, value: &[u8], name: &str) -> Result<Value> {
+    let text = String::from_utf8_lossy(value);
+    let shown: String = text.chars().take(128).collect();
+    cx.conversion().warn(ErrorCode::WrongValueForType, &[&kind, &shown, &name])?;
+    Ok(Value::Null)
+}
+
+/// Error 1317 when the statement was killed: long loops ask now and then.
+pub(crate) fn check_interrupt(cx: &EvalContext<'_>) -> Result<()> {
+    if cx.session.interrupted() { Err(gannet_types::sql_err!(QueryInterrupted)) } else { Ok(()) }
 }

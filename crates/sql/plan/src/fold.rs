@@ -5,7 +5,7 @@ use crate::bind::expr::predicate;
 use crate::bind::literal::constant;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SubqueryKind};
 use crate::options::PlanOptions;
-use gannet_functions::{Call, EvalContext, SessionInfo, Stability};
+use gannet_functions::{Call, CallStates, EvalContext, SessionInfo, Stability};
 use gannet_types::convert::{CompareAs, Context, cast, compare};
 use gannet_types::{Date, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings};
 use std::cmp::Ordering;
@@ -253,11 +253,12 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         default_week_format: 0,
         strict: false,
         warnings: &mut warnings,
+        states: &mut CallStates::default(),
         session: &mut NoSession,
     };
     // A function that repeats or pads can make much of little: not worth keeping in a plan.
     let small = |v: &Value| !matches!(v, Value::Str(t, _) if t.len() > 4096);
-    match (def.eval)(&mut cx, Call { ty: &e.ty, args: &types }, &values) {
+    match (def.eval)(&mut cx, Call { ty: &e.ty, args: &types, site: 0 }, &values) {
         Ok(v) if warnings.is_empty() && small(&v) => Expr { kind: ExprKind::Literal(v), ty: e.ty },
         _ => e,
     }

@@ -327,6 +327,8 @@ impl SqlType {
             TypeId::Decimal => self.length + u32::from(self.scale > 0) + u32::from(!self.unsigned),
             TypeId::Float if self.scale == Self::NOT_FIXED => 12,
             TypeId::Double if self.scale == Self::NOT_FIXED => 22,
+            // 15 digits that count, sign and point.
+            TypeId::Float | TypeId::Double if self.length == 0 => 17 + u32::from(self.scale),
             TypeId::Year => 4,
             TypeId::Date => 10,
             TypeId::Time => 10 + fraction,

@@ -64,7 +64,7 @@ impl<'p> Aggregation<'p> {
                 if a.def.kernel == AggregateKernel::Count && !a.distinct {
                     return State::Count(0);
                 }
-                let boxed = (a.def.start)(Call { ty: &a.ty, args });
+                let boxed = (a.def.start)(Call { ty: &a.ty, args, site: 0 });
                 match (a.distinct, a.order.is_empty()) {
                     (distinct, false) => State::Ordered(boxed, Vec::new(), distinct.then(HashSet::new)),
                     (true, true) => State::Distinct(boxed, HashSet::new()),

@@ -11,6 +11,7 @@
 //! | `a REGEXP b` | `REGEXP_LIKE(a, b)` |
 //! | `c -> p`, `c ->> p` | `JSON_EXTRACT(c, p)`, `JSON_UNQUOTE(JSON_EXTRACT(c, p))` |
 //! | `-a`, `~a` | `-(a)`, `~(a)` |
+//! | `RAND(seed)`, the seed differing from row to row | `RAND OF ROW(seed)` |
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
 use super::expr::{compare_op, hex_as_number, not};
@@ -45,6 +46,7 @@ impl Binder<'_> {
         if !def.arity.accepts(args.len()) {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }
+        let args = if def.takes_numbers { args.into_iter().map(hex_as_number).collect() } else { args };
         let args = if compares_text(def.name) { self.same_collation(args, &def.name.to_lowercase())? } else { args };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let ty = (def.rule)(self.rule_context(), &infos)?;
@@ -205,6 +207,17 @@ impl Binder<'_> {
                 let mut bound = self.column(id);
                 bound.coercibility = coercibility;
                 bound
+            }
+            "COERCIBILITY" => {
+                let [a] = args else { return Err(wrong()) };
+                let coercibility = self.expr(a)?.coercibility;
+                Bound::new(super::literal::constant(Value::Int(coercibility as i64)))
+            }
+            // The generator of a seed that is constant in the statement goes on from row to row.
+            "RAND" if args.len() == 1 => {
+                let seed = self.expr(&args[0])?;
+                let name = if seed.expr.is_execution_constant() { "RAND" } else { "RAND OF ROW" };
+                self.call_named(name, vec![seed])?
             }
             "GROUPING" => return Err(SqlError::unsupported("GROUPING()")),
             _ => return Ok(None),

@@ -87,6 +87,14 @@ pub fn numeric_domain(ty: &SqlType) -> Domain {
     }
 }
 
+/// Decimals an operand brings to a DOUBLE result: `PI() * 2` prints as many as `PI()`.
+fn shown_decimals(ty: &SqlType) -> u8 {
+    match ty.id {
+        id if id.is_string() || matches!(id, TypeId::Json | TypeId::Enum | TypeId::Set) => SqlType::NOT_FIXED,
+        _ => ty.scale,
+    }
+}
+
 /// Type of `a op b`, and in what it is computed. `increment` is `div_precision_increment`.
 pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, increment: u8) -> (SqlType, Domain) {
     let (da, db) = (numeric_domain(a), numeric_domain(b));
@@ -99,7 +107,9 @@ pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, incremen
         return integer(a.unsigned || b.unsigned);
     }
     if da == Domain::Double || db == Domain::Double {
-        return (SqlType { nullable, ..SqlType::DOUBLE }, Domain::Double);
+        let more = if op == ArithOp::Div { increment } else { 0 };
+        let scale = shown_decimals(a).max(shown_decimals(b)).saturating_add(more).min(SqlType::NOT_FIXED);
+        return (SqlType { nullable, scale, ..SqlType::DOUBLE }, Domain::Double);
     }
     let ((p1, s1), (p2, s2)) = (decimal_digits(a), decimal_digits(b));
     let integers = da != Domain::Decimal && db != Domain::Decimal;

@@ -1,0 +1,482 @@
+//! Strings: searching, replacing, lists of texts, bits as texts.
+
+use crate::{
+    def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext},
+    rules::{self, arg_text, chars_of, collation_of, count_arg, result_collation, string, text_of, text_type},
+};
+use gannet_types::{
+    CollationId, Decimal, Result, SqlType, TypeId, Value,
+    convert::{self, arith::Domain},
+};
+use std::borrow::Cow;
+
+/// Window positions between two looks at the kill flag.
+const INTERRUPT_EVERY: usize = 1 << 14;
+
+/// Byte offset of the first occurrence of `what` in `text` that starts at or behind `from`; a match is a run of the same
+/// number of bytes that the collation holds for equal.
+fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], from: usize) -> Result<Option<usize>> {
+    let info = collation.get();
+    if info.is_bytes() {
+        return Ok(memchr::memmem::find(&text[from..], what).map(|at| at + from));
+    }
+    let mut at = from;
+    let mut steps = 0;
+    while at + what.len() <= text.len() {
+        let end = at + what.len();
+        // A window may not end within a character.
+        let whole = text.get(end).is_none_or(|b| info.charset.is_single_byte() || b & 0xC0 != 0x80);
+        if whole && info.equal(&text[at..end], what) {
+            return Ok(Some(at));
+        }
+        at += info.charset.char_len(&text[at..]);
+        steps += 1;
+        if steps % INTERRUPT_EVERY == 0 {
+            rules::check_interrupt(cx)?;
+        }
+    }
+    Ok(None)
+}
+
+/// All texts in the character set in which they compare.
+fn compared(call: Call<'_>, args: &[Value], indexes: &[usize]) -> (CollationId, Vec<Vec<u8>>) {
+    let types: Vec<SqlType> = indexes.iter().map(|i| call.args[*i].clone()).collect();
+    let collation = collation_of(&types);
+    let text = |i: &usize| text_of(&args[*i], &call.args[*i], collation.charset()).into_owned();
+    (collation, indexes.iter().map(text).collect())
+}
+
+fn locate_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    rules::common_collation(cx, &args[..2], "locate")?;
+    Ok(rules::int_of(11, rules::nullable(args)))
+}
+
+/// One-based character position of `what` in `text`, from a position on.
+fn position(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    args: &[Value],
+    what: usize,
+    text: usize,
+    start: i64,
+) -> Result<Value> {
+    let (collation, texts) = compared(call, args, &[what, text]);
+    let (what, text) = (&texts[0], &texts[1]);
+    let charset = collation.charset();
+    let Ok(start) = usize::try_from(start - 1) else { return Ok(Value::Int(0)) };
+    if start > 0 && start >= charset.char_count(text) {
+        return Ok(Value::Int(0));
+    }
+    let from = charset.prefix_len(text, start);
+    let found = find(cx, collation, text, what, from)?;
+    Ok(Value::Int(found.map_or(0, |at| charset.char_count(&text[..at]) as i64 + 1)))
+}
+
+fn locate(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let start = match args.get(2) {
+        Some(start) => count_arg(cx, start)?,
+        None => 1,
+    };
+    if start < 1 {
+        return Ok(Value::Int(0));
+    }
+    position(cx, call, args, 0, 1, start)
+}
+
+fn instr(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    position(cx, call, args, 1, 0, 1)
+}
+
+fn strcmp_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    rules::common_collation(cx, args, "strcmp")?;
+    Ok(rules::int_of(2, rules::nullable(args)))
+}
+
+fn strcmp(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let (collation, texts) = compared(call, args, &[0, 1]);
+    Ok(Value::Int(collation.compare(&texts[0], &texts[1]) as i64))
+}
+
+fn replace_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let collation = rules::common_collation(cx, args, "replace")?;
+    let [all, from, to] = [chars_of(args[0].ty), chars_of(args[1].ty), chars_of(args[2].ty)];
+    let grows = if from > 0 { (all / from).saturating_mul(to.saturating_sub(from)) } else { 0 };
+    // A shorter text than the type allows may be looked for, and found more often.
+    let most = if to > 1 { all.saturating_mul(to) } else { all };
+    let chars = if args[1].constant.is_some() { all.saturating_add(grows) } else { most };
+    Ok(text_type(chars, collation, rules::nullable(args)))
+}
+
+/// Occurrences compare byte by byte, whatever the collation.
+fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let (text, from, to) = (arg_text(call, args, 0), arg_text(call, args, 1), arg_text(call, args, 2));
+    if from.is_empty() {
+        return Ok(string(call, &text[..]));
+    }
+    let finder = memchr::memmem::Finder::new(&from[..]);
+    let count = finder.find_iter(&text).count() as u64;
+    if count == 0 {
+        return Ok(string(call, &text[..]));
+    }
+    let length = text.len() as u64 + count * to.len() as u64 - count * from.len() as u64;
+    if !rules::fits(cx, length) {
+        return rules::too_long(cx, "replace");
+    }
+    let mut out = Vec::with_capacity(length as usize);
+    let mut done = 0;
+    for at in finder.find_iter(&text) {
+        out.extend_from_slice(&text[done..at]);
+        out.extend_from_slice(&to);
+        done = at + from.len();
+    }
+    out.extend_from_slice(&text[done..]);
+    Ok(string(call, out))
+}
+
+fn substring_index_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let collation = rules::common_collation(cx, &args[..2], "substring_index")?;
+    Ok(text_type(chars_of(args[0].ty), collation, rules::nullable(args)))
+}
+
+fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let (text, delimiter) = (arg_text(call, args, 0), arg_text(call, args, 1));
+    let count = count_arg(cx, &args[2])?;
+    if count == 0 || delimiter.is_empty() {
+        return Ok(string(call, &b""[..]));
+    }
+    let nth = usize::try_from(count.unsigned_abs() - 1).unwrap_or(usize::MAX);
+    let part = if count > 0 {
+        let at = memchr::memmem::find_iter(&text, &delimiter).nth(nth);
+        &text[..at.unwrap_or(text.len())]
+    } else {
+        // Occurrences of texts that overlap themselves are counted from the front in multi-byte character sets.
+        let at = if call.ty.collation.charset().is_single_byte() {
+            memchr::memmem::rfind_iter(&text, &delimiter).nth(nth)
+        } else {
+            let all: Vec<usize> = memchr::memmem::find_iter(&text, &delimiter).collect();
+            all.len().checked_sub(nth.saturating_add(1)).map(|i| all[i])
+        };
+        &text[at.map_or(0, |at| at + delimiter.len())..]
+    };
+    Ok(string(call, part))
+}
+
+fn field_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    if args.iter().all(|a| is_stringy(a.ty)) {
+        rules::common_collation(cx, args, "field")?;
+    }
+    Ok(rules::int_of(3, false))
+}
+
+/// Dates compare as texts here, as texts do.
+fn is_stringy(ty: &SqlType) -> bool {
+    ty.is_text() || ty.id.is_string() || ty.id.is_temporal() || ty.id == TypeId::Null
+}
+
+fn field(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Int(0));
+    }
+    let types = call.args;
+    let found = if types.iter().all(is_stringy) {
+        let all: Vec<usize> = (0..args.len()).collect();
+        let (collation, texts) = compared(call, args, &all);
+        (1..args.len()).find(|i| !args[*i].is_null() && collation.get().equal(&texts[0], &texts[*i]))
+    } else if types.iter().any(|t| t.id == TypeId::Double || t.id == TypeId::Float || is_stringy(t)) {
+        let wanted = rules::double_arg(cx, &args[0])?;
+        first_equal(cx, args, wanted, rules::double_arg)?
+    } else if types.iter().any(|t| t.id == TypeId::Decimal) {
+        let to_decimal = |cx: &mut EvalContext<'_>, v: &Value| convert::to_decimal(v.as_ref(), &mut cx.conversion());
+        let wanted: Decimal = to_decimal(cx, &args[0])?;
+        first_equal(cx, args, wanted, to_decimal)?
+    } else {
+        let wanted = rules::int_arg(cx, &args[0])?;
+        first_equal(cx, args, wanted, rules::int_arg)?
+    };
+    Ok(Value::Int(found.unwrap_or(0) as i64))
+}
+
+fn first_equal<T: PartialEq>(
+    cx: &mut EvalContext<'_>,
+    args: &[Value],
+    wanted: T,
+    read: impl Fn(&mut EvalContext<'_>, &Value) -> Result<T>,
+) -> Result<Option<usize>> {
+    for (i, arg) in args.iter().enumerate().skip(1) {
+        if !arg.is_null() && read(cx, arg)? == wanted {
+            return Ok(Some(i));
+        }
+    }
+    Ok(None)
+}
+
+fn elt_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let collation = result_collation(cx, &args[1..], "elt")?;
+    let chars = args[1..].iter().map(|a| chars_of(a.ty)).max().unwrap_or(0);
+    Ok(text_type(chars, collation, true))
+}
+
+fn elt(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let n = count_arg(cx, &args[0])?;
+    match usize::try_from(n).ok().filter(|n| (1..args.len()).contains(n)) {
+        Some(n) if !args[n].is_null() => Ok(string(call, arg_text(call, args, n).into_owned())),
+        _ => Ok(Value::Null),
+    }
+}
+
+fn find_in_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    rules::common_collation(cx, args, "find_in_set")?;
+    Ok(rules::int_of(3, rules::nullable(args)))
+}
+
+fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let (collation, texts) = compared(call, args, &[0, 1]);
+    let (what, list) = (&texts[0], &texts[1]);
+    if list.is_empty() {
+        return Ok(Value::Int(0));
+    }
+    let found = list.split(|b| *b == b',').position(|item| collation.get().equal(item, what));
+    Ok(Value::Int(found.map_or(0, |i| i as i64 + 1)))
+}
+
+fn make_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let collation = result_collation(cx, &args[1..], "make_set")?;
+    let chars = args[1..].iter().fold(args.len() as u64 - 2, |sum, a| sum.saturating_add(chars_of(a.ty)));
+    Ok(text_type(chars, collation, args[0].ty.nullable))
+}
+
+fn make_set(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let bits = convert::to_u64(args[0].as_ref(), &mut cx.conversion())?;
+    let chosen = (1..args.len().min(65)).filter(|i| bits >> (i - 1) & 1 == 1 && !args[*i].is_null());
+    let parts: Vec<Cow<'_, [u8]>> = chosen.map(|i| arg_text(call, args, i)).collect();
+    if !rules::fits(cx, parts.iter().map(|p| p.len() as u64 + 1).sum()) {
+        return rules::too_long(cx, "make_set");
+    }
+    Ok(string(call, parts.join(&b","[..])))
+}
+
+fn export_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let texts = &args[1..args.len().min(4)];
+    let collation = result_collation(cx, texts, "export_set")?;
+    let word = chars_of(args[1].ty).max(chars_of(args[2].ty));
+    let separator = args.get(3).map_or(1, |a| chars_of(a.ty));
+    Ok(text_type(
+        word.saturating_mul(64).saturating_add(separator.saturating_mul(63)),
+        collation,
+        rules::nullable(args),
+    ))
+}
+
+fn export_set(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let bits = convert::to_u64(args[0].as_ref(), &mut cx.conversion())?;
+    let (on, off) = (arg_text(call, args, 1), arg_text(call, args, 2));
+    let separator = if args.len() > 3 { arg_text(call, args, 3) } else { Cow::Borrowed(&b","[..]) };
+    let count = match args.get(4) {
+        Some(n) => count_arg(cx, n)?,
+        None => 64,
+    };
+    let count = if (0..=64).contains(&count) { count as usize } else { 64 };
+    let bytes = on.len().max(off.len()) as u64 * count as u64 + separator.len() as u64 * 63;
+    if !rules::fits(cx, bytes) {
+        return rules::too_long(cx, "export_set");
+    }
+    let words: Vec<&[u8]> = (0..count).map(|i| if bits >> i & 1 == 1 { &on[..] } else { &off[..] }).collect();
+    Ok(string(call, words.join(&separator[..])))
+}
+
+fn interval_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(rules::int_of(2, false))
+}
+
+/// How many of the later arguments, from the front on, are not above the first.
+fn interval(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Int(-1));
+    }
+    let domain = |t: &SqlType| convert::arith::numeric_domain(t);
+    let exact = call.args.iter().all(|t| domain(t) != Domain::Double);
+    let mut below = 0;
+    if exact {
+        let wanted = convert::to_decimal(args[0].as_ref(), &mut cx.conversion())?;
+        for arg in &args[1..] {
+            if !arg.is_null() && convert::to_decimal(arg.as_ref(), &mut cx.conversion())? > wanted {
+                break;
+            }
+            below += 1;
+        }
+    } else {
+        let wanted = rules::double_arg(cx, &args[0])?;
+        for arg in &args[1..] {
+            if !arg.is_null() && rules::double_arg(cx, arg)? > wanted {
+                break;
+            }
+            below += 1;
+        }
+    }
+    Ok(Value::Int(below))
+}
+
+pub(crate) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::new(
+        "LOCATE",
+        2,
+        3,
+        locate_rule,
+        locate,
+        "Position of the first text in the second, from a position on; 0 if it is not there.",
+    ),
+    FunctionDef::new("INSTR", 2, 2, locate_rule, instr, "Position of the second text in the first."),
+    FunctionDef::new(
+        "STRCMP",
+        2,
+        2,
+        strcmp_rule,
+        strcmp,
+        "-1, 0 or 1, as the first text is below, equal to or above the second.",
+    ),
+    FunctionDef::new(
+        "REPLACE",
+        3,
+        3,
+        replace_rule,
+        replace,
+        "Text in which all occurrences of the second are replaced by the third.",
+    ),
+    FunctionDef::new(
+        "SUBSTRING_INDEX",
+        3,
+        3,
+        substring_index_rule,
+        substring_index,
+        "What stands before the n-th delimiter (negative: behind it, counted from the end).",
+    ),
+    FunctionDef::new("FIELD", 2, 2, field_rule, field, "Which of the later arguments equals the first; 0 if none.")
+        .variadic()
+        .sees_null(),
+    FunctionDef::new("ELT", 2, 2, elt_rule, elt, "The n-th of the later arguments.").variadic().sees_null(),
+    FunctionDef::new("FIND_IN_SET", 2, 2, find_in_set_rule, find_in_set, "Position of a text in a list with commas."),
+    FunctionDef::new(
+        "MAKE_SET",
+        2,
+        2,
+        make_set_rule,
+        make_set,
+        "The arguments whose bits are set, as a list with commas.",
+    )
+    .variadic()
+    .sees_null(),
+    FunctionDef::new("EXPORT_SET", 3, 5, export_set_rule, export_set, "One of two texts for each bit, lowest first."),
+    FunctionDef::new(
+        "INTERVAL",
+        2,
+        2,
+        interval_rule,
+        interval,
+        "How many of the later arguments, in ascending order, are not above the first.",
+    )
+    .variadic()
+    .sees_null(),
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn positions() {
+        check(&[
+            ("LOCATE('bar', 'foobarbar')", "4"),
+            ("LOCATE('xbar', 'foobar')", "0"),
+            ("LOCATE('bar', 'foobarbar', 5)", "7"),
+            ("LOCATE('BAR', 'foobarbar')", "4"),
+            ("LOCATE(BINARY 'BAR', 'foobarbar')", "0"),
+            ("LOCATE('BAR' COLLATE utf8mb4_bin, 'foobarbar')", "0"),
+            ("LOCATE('Ö', 'aäo')", "0"),
+            ("LOCATE('Ö', 'aäö')", "3"),
+            ("LOCATE('', 'abc')", "1"),
+            ("LOCATE('', 'abc', 3)", "3"),
+            ("LOCATE('', 'abc', 4)", "0"),
+            ("LOCATE('', '')", "1"),
+            ("LOCATE('a', 'abc', 0)", "0"),
+            ("LOCATE('a', 'abc', -1)", "0"),
+            ("LOCATE('a', 'abc', 9223372036854775807)", "0"),
+            ("INSTR('foobarbar', 'bar')", "4"),
+            ("INSTR('xyz', 'äöüäöü')", "0"),
+            ("INSTR('中文字', '字')", "3"),
+            ("POSITION('b' IN 'abc')", "2"),
+            ("STRCMP('text', 'text2')", "-1"),
+            ("STRCMP('text2', 'text')", "1"),
+            ("STRCMP('Text', 'text')", "0"),
+            ("STRCMP('a ', 'a')", "1"),
+            ("STRCMP(_utf8mb4'a ' COLLATE utf8mb4_general_ci, 'a')", "0"),
+        ]);
+    }
+
+    #[test]
+    fn replacements() {
+        check(&[
+            ("REPLACE('www.mysql.com', 'w', 'Ww')", "WwWwWw.mysql.com"),
+            ("REPLACE('abc', 'B', 'x')", "abc"),
+            ("REPLACE('aaa', 'aa', 'b')", "ba"),
+            ("REPLACE('aaa', '', 'b')", "aaa"),
+            ("REPLACE('aXa', 'X', '')", "aa"),
+            ("REPLACE('äöä', 'ä', 'x')", "xöx"),
+            ("LENGTH(REPLACE(REPEAT('a', 1000), 'a', REPEAT('b', 2000)))", "NULL !1301"),
+            ("SUBSTRING_INDEX('www.mysql.com', '.', 2)", "www.mysql"),
+            ("SUBSTRING_INDEX('www.mysql.com', '.', -2)", "mysql.com"),
+            ("SUBSTRING_INDEX('www.mysql.com', '.', 9)", "www.mysql.com"),
+            ("SUBSTRING_INDEX('www.mysql.com', '.', -9)", "www.mysql.com"),
+            ("SUBSTRING_INDEX('www.mysql.com', '.', 0)", ""),
+            ("SUBSTRING_INDEX('www.mysql.com', '', 1)", ""),
+            ("SUBSTRING_INDEX('aXbxc', 'x', 1)", "aXb"),
+            ("SUBSTRING_INDEX('aaa', 'aa', -1)", "a"),
+            ("SUBSTRING_INDEX(BINARY 'aaa', 'aa', -1)", ""),
+            ("SUBSTRING_INDEX('abc', 'b', -9223372036854775808)", "abc"),
+        ]);
+    }
+
+    #[test]
+    fn lists() {
+        check(&[
+            ("FIELD('Bb', 'Aa', 'bb', 'Cc')", "2"),
+            ("FIELD('Gg', 'Aa', 'Bb')", "0"),
+            ("FIELD(NULL, 'a', NULL)", "0"),
+            ("FIELD('a', NULL, 'a')", "2"),
+            ("FIELD(2, 1, 2, 3)", "2"),
+            ("FIELD(1.0, 2, 1)", "2"),
+            ("FIELD('1', 2, 1)", "2"),
+            ("FIELD(3, '3.0', 3)", "1"),
+            ("ELT(1, 'Aa', 'Bb')", "Aa"),
+            ("ELT(3, 'Aa', 'Bb')", "NULL"),
+            ("ELT(0, 'Aa')", "NULL"),
+            ("ELT(2, 'Aa', 5)", "5"),
+            ("ELT(NULL, 'Aa')", "NULL"),
+            ("FIND_IN_SET('b', 'a,b,c,d')", "2"),
+            ("FIND_IN_SET('B', 'a,b,c,d')", "2"),
+            ("FIND_IN_SET('a,b', 'a,b')", "0"),
+            ("FIND_IN_SET('', '')", "0"),
+            ("FIND_IN_SET('', 'a,')", "2"),
+            ("FIND_IN_SET('x', NULL)", "NULL"),
+            ("MAKE_SET(1, 'a', 'b', 'c')", "a"),
+            ("MAKE_SET(1 | 4, 'hello', 'nice', 'world')", "hello,world"),
+            ("MAKE_SET(1 | 4, 'hello', 'nice', NULL, 'world')", "hello"),
+            ("MAKE_SET(0, 'a')", ""),
+            ("EXPORT_SET(5, 'Y', 'N', ',', 4)", "Y,N,Y,N"),
+            ("EXPORT_SET(6, '1', '0', ',', 10)", "0,1,1,0,0,0,0,0,0,0"),
+            ("EXPORT_SET(1, '1', '0', '', 65)", &format!("1{}", "0".repeat(63))),
+            ("EXPORT_SET(1, '1', '0', '', 0)", ""),
+            ("INTERVAL(23, 1, 15, 17, 30, 44, 200)", "3"),
+            ("INTERVAL(10, 1, 10, 100, 1000)", "2"),
+            ("INTERVAL(22, 23, 30, 44, 200)", "0"),
+            ("INTERVAL(NULL, 1)", "-1"),
+            ("INTERVAL(2, NULL, 3)", "1"),
+            ("INTERVAL(1.5, '1', 1.4, 1.6)", "2"),
+        ]);
+    }
+}
