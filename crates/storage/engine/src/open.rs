@@ -1,7 +1,7 @@
 //! Opening and closing a store: files and redo ([`recovery`]), then trees, undo streams, losers, background work.
 
 use gannet_base::TrxId;
-use gannet_base::sync::Arc;
+use gannet_base::sync::{Arc, Mutex};
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use gannet_buffer::Pool;
 use gannet_lock::LockTable;
@@ -87,6 +87,7 @@ fn prepare(opened: &Opened) -> Result<(Arc<Store>, Vec<(Tail, Unfinished)>)> {
         trees,
         purge: PurgeState::new(),
         losers: AtomicU64::new(losers.len() as u64),
+        orphans: Mutex::new(Vec::new()),
         stopped: AtomicBool::new(false),
     });
     // Before anybody can read: their stamps are their locks.

@@ -17,15 +17,16 @@ use gannet_base::{Lsn, PageNo, TrxId};
 use gannet_btree::Tree;
 use gannet_buffer::{Mtr, PageBuf, Stop};
 use gannet_page::PageOp;
-use gannet_runtime::{Wait, interrupted, now_ns, park, yield_if_due};
+use gannet_runtime::{Wait, interrupted, mask_interrupts, now_ns, park, yield_if_due};
 use gannet_telemetry::{Counter, count};
 
 use crate::index::split_value;
+use crate::rollback::{For, undo_to};
 use crate::row::{RowFlags, chain_of};
 use crate::rows::header_of;
 use crate::store::Store;
 use crate::trxtable::TrxState;
-use crate::undo::record::{self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, Record, UndoPtr};
+use crate::undo::record::{self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, ROLLED_BACK, Record, UndoPtr};
 use crate::undo::stream::{Current, NOTHING, PurgePlace, Stream, copy_page, corrupt, latch, next_page, set_flags};
 use crate::{EngineError, Result};
 
@@ -93,6 +94,7 @@ pub(crate) fn task(store: &Store) {
 
 /// Purges all streams once; gives the transactions dealt with. `all`: also streams that another task is at work on, after it.
 pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
+    roll_back_orphans(store)?;
     let horizon = store.advance_horizon();
     store.trx.trim(horizon);
     if !store.purge.started.load(Acquire) && !start(store)? {
@@ -117,6 +119,20 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     store.purge.backlog.store(if held { 0 } else { store.streams.history() }, Relaxed);
     save_rows(store)?;
     Ok(done)
+}
+
+fn roll_back_orphans(store: &Store) -> Result<()> {
+    loop {
+        let Some((mut w, owner)) = store.orphans.lock().pop() else { return Ok(()) };
+        let _mask = mask_interrupts();
+        let undone = undo_to(store, &mut w, UndoPtr::NONE, For::End).and_then(|()| w.end(store, ROLLED_BACK));
+        if let Err(e) = undone {
+            store.orphans.lock().push((w, owner));
+            return Err(e);
+        }
+        store.streams.give(w.tail);
+        owner.release_all();
+    }
 }
 
 /// Takes the right to purge a stream; `all`: also when there seems to be nothing to do, and after waiting for another task.

@@ -1,10 +1,10 @@
 //! What all transactions of an engine share.
 
-use gannet_base::sync::Arc;
+use gannet_base::sync::{Arc, Mutex};
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use gannet_base::{Lsn, TrxId};
 use gannet_buffer::Pool;
-use gannet_lock::LockTable;
+use gannet_lock::{LockOwner, LockTable};
 use gannet_log::Log;
 
 use crate::purge::PurgeState;
@@ -12,6 +12,7 @@ use crate::snapshot::Snapshots;
 use crate::trees::Trees;
 use crate::trxtable::{TrxState, TrxTable};
 use crate::undo::stream::Streams;
+use crate::writer::Writer;
 use crate::{EngineError, Result};
 
 pub(crate) struct Store {
@@ -25,6 +26,8 @@ pub(crate) struct Store {
     pub(crate) purge: PurgeState,
     /// Transactions found unfinished at the start and not yet rolled back.
     pub(crate) losers: AtomicU64,
+    /// Transactions dropped by a panic, with their locks: to be rolled back by the purge tasks.
+    pub(crate) orphans: Mutex<Vec<(Writer, LockOwner)>>,
     /// Set once by shutdown.
     pub(crate) stopped: AtomicBool,
 }

@@ -67,7 +67,7 @@ impl From<LockMode> for Mode {
 }
 
 /// A transaction, or the room for one: it is made once for a session and begun, committed and begun again.
-/// An active transaction that is dropped is rolled back then and there.
+/// An active transaction that is dropped is rolled back then and there; while a panic unwinds, in the background.
 ///
 /// After [`EngineError::Deadlock`] the transaction is rolled back and idle. After other errors it is as before the
 /// failed call, apart from locks.
@@ -533,12 +533,20 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
-        if self.active && self.rollback().is_err() {
-            // The store cannot be written: its locks stay until the restart rolls it back.
-            if let Some(w) = self.writer.take() {
-                std::mem::forget(w);
+        if self.active {
+            if std::thread::panicking() {
+                // Nothing may be waited for while unwinding.
+                if let Some(w) = self.writer.take() {
+                    let store = &*self.engine.store;
+                    let owner = std::mem::replace(&mut self.owner, store.locks.owner(0));
+                    store.orphans.lock().push((w, owner));
+                }
+                self.finish();
+            } else if self.rollback().is_err() {
+                // The store cannot be written: rows stay locked by their stamps until the restart rolls them back.
+                self.writer = None;
+                self.finish();
             }
-            self.finish();
         }
         self.engine.store.snapshots.give(self.cell);
     }

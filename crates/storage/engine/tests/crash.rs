@@ -1,0 +1,350 @@
+//! Power cuts at random moments, in the simulation: after each one the store is opened again and compared with what the
+//! clients were told. A failure prints the command that replays its seed.
+//!
+//! Each transaction draws a number from a persistent counter and inserts it into a tree of its own: that tree tells which transactions
+//! survived. Every change of a row is noted with its place in the row's history, so the surviving transactions say what must be there.
+
+mod common;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{key, rng};
+use gannet_engine::*;
+use gannet_runtime::sim::{Sim, SimDisk};
+
+const KEYS: u64 = 40;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// Not yet asked to commit, or rolled back.
+    Gone,
+    /// Asked to commit.
+    Asked,
+    /// Told that it is committed.
+    Told,
+}
+
+#[derive(Clone, Debug)]
+struct Op {
+    tag: u64,
+    row: Option<(u32, usize)>,
+}
+
+#[derive(Default)]
+struct Oracle {
+    fates: BTreeMap<u64, Fate>,
+    /// By key: the changes in the order in which they were made.
+    history: BTreeMap<u64, Vec<Op>>,
+    trees: Option<[TreeId; 3]>,
+    told: u64,
+}
+
+fn row_bytes(tag: u64, col: u32, pad: usize) -> Vec<u8> {
+    let mut out = [&col.to_be_bytes()[..], &tag.to_be_bytes()].concat();
+    out.extend((0..pad).map(|i| (tag as usize + i) as u8));
+    out
+}
+
+fn index_key(col: u32, k: u64) -> Vec<u8> {
+    [col.to_be_bytes(), key(k)].concat()
+}
+
+impl Oracle {
+    /// Takes back a transaction's changes from the `from`-th of its own on.
+    fn undo(&mut self, tag: u64, from: usize, keys: &[u64]) {
+        for k in keys[from..].iter().rev() {
+            // A deadlock's victim has let go of its locks already: others may have noted their changes behind.
+            let h = self.history.get_mut(k).unwrap();
+            let at = h.iter().rposition(|o| o.tag == tag).unwrap();
+            h.remove(at);
+        }
+    }
+
+    /// Compares with the transactions found; what is not decided yet is now.
+    fn settle(&mut self, survived: &BTreeSet<u64>, durable: bool) -> BTreeMap<u64, Op> {
+        for (&tag, &fate) in &self.fates {
+            match fate {
+                Fate::Told if durable => assert!(survived.contains(&tag), "transaction {tag} was acknowledged and is lost"),
+                Fate::Gone => assert!(!survived.contains(&tag), "transaction {tag} was rolled back and is there"),
+                _ => {}
+            }
+        }
+        let mut rows = BTreeMap::new();
+        for (&k, h) in &mut self.history {
+            let gap = h.iter().position(|o| !survived.contains(&o.tag)).unwrap_or(h.len());
+            if let Some(o) = h[gap..].iter().find(|o| survived.contains(&o.tag)) {
+                panic!("key {k}: transaction {} survived but not what it wrote over ({})", o.tag, h[gap].tag);
+            }
+            h.truncate(gap);
+            if let Some(o) = h.last().filter(|o| o.row.is_some()) {
+                rows.insert(k, o.clone());
+            }
+        }
+        self.fates.retain(|tag, _| survived.contains(tag));
+        self.fates.values_mut().for_each(|f| *f = Fate::Told);
+        rows
+    }
+}
+
+#[derive(Clone)]
+struct Trees {
+    rows: TreeHandle,
+    index: TreeHandle,
+    tags: TreeHandle,
+}
+
+fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
+    let mut o = EngineOptions::new("/store");
+    o.buffer_pool_bytes = 4 << 20;
+    o.redo_capacity_bytes = 8 << 20;
+    o.max_data_bytes = 256 << 20;
+    o.purge_tasks = (seed % 3) as usize;
+    o.flush_policy = if seed % 5 == 4 { FlushPolicy::WriteAtCommit } else { FlushPolicy::AtCommit };
+    let engine = Engine::open(o).unwrap();
+    let ids = oracle.lock().unwrap().trees;
+    let ids = ids.or_else(|| {
+        // The trees' ids are in the store's numbers once they are committed.
+        let ids = [1, 2, 3].map(|slot| TreeId(engine.meta(slot).unwrap()));
+        ids.iter().all(|id| !id.is_zero()).then_some(ids)
+    });
+    let ids = ids.unwrap_or_else(|| {
+        let mut t = engine.begin(TxnOptions::default());
+        let ids = [TreeKind::Row, TreeKind::Index, TreeKind::Row].map(|kind| t.create_tree(kind).unwrap().id());
+        t.commit().unwrap();
+        engine.sync().unwrap();
+        for (slot, id) in ids.iter().enumerate() {
+            engine.set_meta(slot + 1, id.0).unwrap();
+        }
+        ids
+    });
+    oracle.lock().unwrap().trees = Some(ids);
+    let [rows, index, tags] = ids.map(|id| engine.tree(id).unwrap());
+    (engine, Trees { rows, index, tags })
+}
+
+fn scan(t: &mut Txn, tree: &TreeHandle) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut scan = t.scan(tree, KeyRange::ALL, ScanOptions::default()).unwrap();
+    let mut out = Vec::new();
+    while let Some(e) = scan.next(t).unwrap() {
+        out.push((e.key.to_vec(), e.value.to_vec()));
+    }
+    out
+}
+
+/// Row tree and index tree agree in one snapshot.
+fn agree(t: &mut Txn, trees: &Trees) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let rows = scan(t, &trees.rows);
+    let mut want: Vec<Vec<u8>> = rows.iter().map(|(k, v)| [&v[..4], k].concat()).collect();
+    want.sort();
+    let have: Vec<Vec<u8>> = scan(t, &trees.index).into_iter().map(|e| e.0).collect();
+    assert_eq!(have, want, "index and rows disagree");
+    rows
+}
+
+fn verify(engine: &Engine, trees: &Trees, oracle: &Mutex<Oracle>, durable: bool) {
+    let mut t = engine.begin(TxnOptions::default());
+    let tags: BTreeSet<u64> =
+        scan(&mut t, &trees.tags).iter().map(|(k, _)| u64::from_be_bytes(k[..].try_into().unwrap())).collect();
+    let rows = agree(&mut t, trees);
+    t.commit().unwrap();
+    let next = trees.tags.counter_next();
+    assert!(tags.last().is_none_or(|&last| next > last), "the counter would hand out {next} again");
+    let want = oracle.lock().unwrap().settle(&tags, durable);
+    let want: Vec<_> = want
+        .iter()
+        .map(|(&k, o)| {
+            let (col, pad) = o.row.unwrap();
+            (key(k).to_vec(), row_bytes(o.tag, col, pad))
+        })
+        .collect();
+    assert_eq!(rows.len(), want.len(), "number of rows");
+    for (have, want) in rows.iter().zip(&want) {
+        assert_eq!(have.0, want.0);
+        assert!(have.1 == want.1, "row {:?} is not what its last transaction wrote", have.0);
+    }
+}
+
+/// One transaction. `Err`: the store can no longer be written (never, here).
+fn transaction(t: &mut Txn, trees: &Trees, oracle: &Mutex<Oracle>, rnd: &mut impl FnMut(u64) -> u64) -> Result<()> {
+    let isolation = [Isolation::ReadCommitted, Isolation::RepeatableRead][rnd(2) as usize];
+    t.begin(TxnOptions { isolation, lock_wait_timeout: Duration::from_secs(2), ..TxnOptions::default() })?;
+    let tag = trees.tags.counter_reserve(1, 1, 1)?.unwrap();
+    oracle.lock().unwrap().fates.insert(tag, Fate::Gone);
+    let mut keys: Vec<u64> = Vec::new();
+    let result = (|| {
+        assert_eq!(t.insert(&trees.tags, &tag.to_be_bytes(), b"")?, Insert::Inserted, "number {tag} was handed out twice");
+        let mut mark: Option<(Savepoint, usize)> = None;
+        for _ in 0..1 + rnd(5) {
+            if rnd(8) == 0 {
+                mark = Some((t.savepoint(), keys.len()));
+            }
+            let statement = (t.begin_statement(), keys.len());
+            match change(t, trees, oracle, tag, &mut keys, rnd) {
+                Err(EngineError::LockWaitTimeout) => {
+                    oracle.lock().unwrap().undo(tag, statement.1, &keys);
+                    keys.truncate(statement.1);
+                    t.rollback_to(statement.0)?;
+                }
+                r => r?,
+            }
+            t.end_statement()?;
+            if let (Some((save, len)), true) = (mark, rnd(8) == 0) {
+                oracle.lock().unwrap().undo(tag, len, &keys);
+                keys.truncate(len);
+                t.rollback_to(save)?;
+                mark = None;
+            }
+        }
+        Ok(())
+    })();
+    match result {
+        Ok(()) if rnd(6) != 0 => {
+            oracle.lock().unwrap().fates.insert(tag, Fate::Asked);
+            t.commit()?;
+            let mut o = oracle.lock().unwrap();
+            o.fates.insert(tag, Fate::Told);
+            o.told += 1;
+            Ok(())
+        }
+        Ok(()) => {
+            oracle.lock().unwrap().undo(tag, 0, &keys);
+            t.rollback()
+        }
+        Err(EngineError::Deadlock) => {
+            assert!(!t.is_active());
+            oracle.lock().unwrap().undo(tag, 0, &keys);
+            Ok(())
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn change(
+    t: &mut Txn,
+    trees: &Trees,
+    oracle: &Mutex<Oracle>,
+    tag: u64,
+    keys: &mut Vec<u64>,
+    rnd: &mut impl FnMut(u64) -> u64,
+) -> Result<()> {
+    let k = rnd(KEYS);
+    let most = [20, 20, 200, 3000, 30_000][rnd(5) as usize];
+    let pad = rnd(most) as usize;
+    let new = (rnd(4) != 0).then(|| (rnd(12) as u32, pad));
+    let mut row = RowBuf::new();
+    let found = t.get(&trees.rows, &key(k), ReadMode::FOR_UPDATE, &mut row)?;
+    let old = (found == Read::Found).then(|| u32::from_be_bytes(row.row()[..4].try_into().unwrap()));
+    let note = |row| {
+        let mut o = oracle.lock().unwrap();
+        o.history.entry(k).or_default().push(Op { tag, row });
+    };
+    let done = (|| match (old, new) {
+        (None, None) => Ok(false),
+        (None, Some((col, pad))) => match t.insert(&trees.rows, &key(k), &row_bytes(tag, col, pad))? {
+            Insert::Duplicate => Ok(false),
+            Insert::Inserted => t.index_insert(&trees.index, &index_key(col, k), b"c").map(|()| true),
+        },
+        (Some(old), None) => {
+            assert_eq!(t.delete(&trees.rows, &key(k))?, Delete::Deleted);
+            t.index_delete(&trees.index, &index_key(old, k)).map(|()| true)
+        }
+        (Some(old), Some((col, pad))) => {
+            assert_eq!(t.update(&trees.rows, &key(k), &row_bytes(tag, col, pad))?, Update::Updated);
+            t.index_delete(&trees.index, &index_key(old, k))?;
+            t.index_insert(&trees.index, &index_key(col, k), b"c").map(|()| true)
+        }
+    })();
+    // The note comes last, when nothing can fail any more: what is noted is done.
+    if done? {
+        note(new);
+        keys.push(k);
+    }
+    Ok(())
+}
+
+/// Opens, checks, works until the power is cut or enough is done.
+fn live(seed: u64, durable: bool, oracle: &Arc<Mutex<Oracle>>) {
+    let (engine, trees) = open(seed, oracle);
+    verify(&engine, &trees, oracle, durable);
+    let mut tasks = Vec::new();
+    for n in 0..3u64 {
+        let (engine, trees, oracle) = (engine.clone(), trees.clone(), oracle.clone());
+        tasks.push(gannet_runtime::spawn(&format!("client-{n}"), move || {
+            let mut rnd = rng(seed * 31 + n);
+            let mut t = engine.begin(TxnOptions::default());
+            for _ in 0..25 {
+                if rnd(6) == 0 {
+                    t.begin(TxnOptions::default()).unwrap();
+                    agree(&mut t, &trees);
+                    t.commit().unwrap();
+                }
+                transaction(&mut t, &trees, &oracle, &mut rnd).unwrap();
+            }
+        }));
+    }
+    for task in tasks {
+        task.join().unwrap();
+    }
+    while engine.status().recovering > 0 {
+        let _ = gannet_runtime::sleep(Duration::from_millis(5));
+    }
+    engine.purge_now().unwrap();
+    let mut t = engine.begin(TxnOptions::default());
+    let rows = agree(&mut t, &trees).len() as u64;
+    t.commit().unwrap();
+    assert_eq!(engine.check_tree(&trees.rows).unwrap(), rows, "garbage in the row tree");
+    assert_eq!(engine.check_tree(&trees.index).unwrap(), rows, "garbage in the index tree");
+    if seed % 2 == 0 {
+        engine.shutdown().unwrap();
+    } else {
+        gannet_runtime::sim::crash();
+    }
+}
+
+fn run(seed: u64) -> u64 {
+    let disk = SimDisk::new();
+    let oracle = Arc::new(Mutex::new(Oracle::default()));
+    let mut rnd = rng(seed);
+    let mut durable = true;
+    for round in 0..4 {
+        let seed = seed * 10 + round;
+        // Short lives cut recovery itself; the last one is not cut.
+        let cut = [200, 1_000, 4_000, 10_000][rnd(4) as usize];
+        let mut sim = Sim::new(seed).disk(&disk);
+        if round < 3 {
+            sim = sim.crash_after(rnd(cut));
+        }
+        let o = oracle.clone();
+        sim.run_outcome(move || live(seed, durable, &o));
+        // What policy 2 told the clients of this life may be gone.
+        durable = seed % 5 != 4;
+    }
+    let told = oracle.lock().unwrap().told;
+    told
+}
+
+struct Replay(u64);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay: GANNET_SEED={} cargo test -p gannet-engine --test crash", self.0);
+        }
+    }
+}
+
+#[test]
+fn nothing_told_is_lost() {
+    let number = |name| std::env::var(name).ok().map(|s: String| s.parse::<u64>().expect("a number"));
+    let seeds = match number("GANNET_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("GANNET_SEEDS").unwrap_or(40),
+    };
+    let mut told = 0;
+    for seed in seeds.clone() {
+        let _replay = Replay(seed);
+        told += run(seed);
+    }
+    assert!(told > 10 * (seeds.end - seeds.start) || seeds.end - seeds.start == 1, "the runs are too short: {told}");
+}
