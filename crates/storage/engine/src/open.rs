@@ -1,8 +1,8 @@
 //! Opening and closing a store: files and redo ([`recovery`]), then trees, undo streams, losers, background work.
 
 use gannet_base::TrxId;
-use gannet_base::sync::{Arc, Mutex};
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use gannet_base::sync::{Arc, Mutex};
 use gannet_buffer::Pool;
 use gannet_lock::LockTable;
 use gannet_runtime::{JoinHandle, mask_interrupts, spawn};

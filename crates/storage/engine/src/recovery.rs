@@ -65,7 +65,9 @@ pub(crate) enum Decision {
 /// | control | data | log | mode | decision |
 /// |---|---|---|---|---|
 /// | newer | any | any | any | refuse: newer format |
-/// | bad | any | any | any | refuse: both slots are damaged |
+/// | bad | no | no | existing | refuse: there is no store |
+/// | bad | no | no | else | create again: not even the control file was finished |
+/// | bad | data or log | | any | refuse: both slots are damaged |
 /// | missing | no | no | existing | refuse: there is no store |
 /// | missing | no | no | else | create |
 /// | missing | data or log | | any | refuse: the control file is missing |
@@ -83,6 +85,10 @@ pub(crate) fn decide(seen: Seen) -> Decision {
     let (data, sequence) = match seen.control {
         Found::Newer(found) => {
             return Decision::Refuse(EngineError::NewerFormat { found, known: control::FORMAT_VERSION });
+        }
+        // The control file is the first file of a store: its creation was cut.
+        Found::Bad if !seen.data && !seen.log => {
+            return if seen.mode == OpenMode::Existing { absent() } else { Decision::CreateAgain };
         }
         Found::Bad => return refuse("both slots of the control file are damaged"),
         Found::Missing if seen.data || seen.log => {

@@ -1,7 +1,7 @@
 //! What all transactions of an engine share.
 
-use gannet_base::sync::{Arc, Mutex};
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TrxId};
 use gannet_buffer::Pool;
 use gannet_lock::{LockOwner, LockTable};

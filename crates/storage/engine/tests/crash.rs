@@ -65,7 +65,9 @@ impl Oracle {
     fn settle(&mut self, survived: &BTreeSet<u64>, durable: bool) -> BTreeMap<u64, Op> {
         for (&tag, &fate) in &self.fates {
             match fate {
-                Fate::Told if durable => assert!(survived.contains(&tag), "transaction {tag} was acknowledged and is lost"),
+                Fate::Told if durable => {
+                    assert!(survived.contains(&tag), "transaction {tag} was acknowledged and is lost")
+                }
                 Fate::Gone => assert!(!survived.contains(&tag), "transaction {tag} was rolled back and is there"),
                 _ => {}
             }
@@ -173,7 +175,11 @@ fn transaction(t: &mut Txn, trees: &Trees, oracle: &Mutex<Oracle>, rnd: &mut imp
     oracle.lock().unwrap().fates.insert(tag, Fate::Gone);
     let mut keys: Vec<u64> = Vec::new();
     let result = (|| {
-        assert_eq!(t.insert(&trees.tags, &tag.to_be_bytes(), b"")?, Insert::Inserted, "number {tag} was handed out twice");
+        assert_eq!(
+            t.insert(&trees.tags, &tag.to_be_bytes(), b"")?,
+            Insert::Inserted,
+            "number {tag} was handed out twice"
+        );
         let mut mark: Option<(Savepoint, usize)> = None;
         for _ in 0..1 + rnd(5) {
             if rnd(8) == 0 {
@@ -339,7 +345,7 @@ fn nothing_told_is_lost() {
     let number = |name| std::env::var(name).ok().map(|s: String| s.parse::<u64>().expect("a number"));
     let seeds = match number("GANNET_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("GANNET_SEEDS").unwrap_or(40),
+        None => 0..number("GANNET_SEEDS").unwrap_or(100),
     };
     let mut told = 0;
     for seed in seeds.clone() {

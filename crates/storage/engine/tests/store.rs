@@ -1,0 +1,531 @@
+//! The store as a whole, on plain threads and real files: restarts, trees, counters, long rows, small pools, many writers.
+
+mod common;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use common::{TempDir, create, dump, key, open, options, with_tree};
+use gannet_engine::*;
+
+fn begin(engine: &Engine) -> Txn {
+    engine.begin(TxnOptions::default())
+}
+
+fn put(engine: &Engine, tree: &TreeHandle, k: u64, value: &[u8]) {
+    let mut t = begin(engine);
+    if t.update(tree, &key(k), value).unwrap() == Update::Missing {
+        assert_eq!(t.insert(tree, &key(k), value).unwrap(), Insert::Inserted);
+    }
+    t.commit().unwrap();
+}
+
+fn get(engine: &Engine, tree: &TreeHandle, k: u64) -> Option<Vec<u8>> {
+    let mut t = begin(engine);
+    let mut row = RowBuf::new();
+    let found = t.get(tree, &key(k), ReadMode::Snapshot, &mut row).unwrap();
+    (found == Read::Found).then(|| row.row().to_vec())
+}
+
+/// Ends an engine as a crash of the process would: nothing is written back.
+fn kill(engine: Engine) {
+    engine.sync().unwrap();
+    drop(engine);
+}
+
+#[test]
+fn committed_rows_survive_restarts_and_open_transactions_do_not() {
+    let dir = TempDir::new();
+    let id = {
+        let engine = open(&dir);
+        let tree = create(&engine, TreeKind::Row);
+        engine.set_meta(0, tree.id().0).unwrap();
+        for k in 0..500 {
+            put(&engine, &tree, k, format!("value {k}").as_bytes());
+        }
+        let mut t = begin(&engine);
+        for k in 0..500 {
+            t.update(&tree, &key(k), b"never committed").unwrap();
+        }
+        t.insert(&tree, &key(1000), b"neither").unwrap();
+        // It is neither committed nor rolled back: the next start finds it unfinished.
+        engine.shutdown().unwrap();
+        assert!(t.rollback().is_err());
+        tree.id()
+    };
+    for round in 0..3 {
+        let engine = open(&dir);
+        assert_eq!(engine.meta(0).unwrap(), id.0);
+        let tree = engine.tree(id).unwrap();
+        assert_eq!(get(&engine, &tree, 7).as_deref(), Some(&b"value 7"[..]));
+        assert_eq!(get(&engine, &tree, 1000), None);
+        // A writer waits for the rollback of the row it wants.
+        put(&engine, &tree, 499, b"value 499");
+        while engine.status().recovering > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        engine.purge_now().unwrap();
+        assert_eq!(engine.check_tree(&tree).unwrap(), 500);
+        assert_eq!(dump(&engine, &tree).len(), 500);
+        match round {
+            0 => kill(engine),
+            _ => engine.shutdown().unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a_second_engine_is_refused() {
+    let dir = TempDir::new();
+    let engine = open(&dir);
+    assert!(matches!(Engine::open(options(&dir)), Err(EngineError::DataDirInUse(_))));
+    engine.shutdown().unwrap();
+    drop(engine);
+    open(&dir).shutdown().unwrap();
+    let mut o = options(&dir);
+    o.mode = OpenMode::Fresh;
+    assert!(Engine::open(o).is_err());
+}
+
+#[test]
+fn calls_after_shutdown_fail() {
+    let (_dir, engine, tree) = with_tree();
+    let mut t = begin(&engine);
+    engine.shutdown().unwrap();
+    assert_eq!(t.insert(&tree, &key(1), b"x"), Err(EngineError::ShutDown));
+    assert!(engine.try_begin(TxnOptions::default()).is_err());
+}
+
+#[test]
+fn trees_come_and_go_with_their_transactions() {
+    let dir = TempDir::new();
+    let (kept, gone, dropped);
+    {
+        let engine = open(&dir);
+        let mut t = begin(&engine);
+        kept = t.create_tree(TreeKind::Row).unwrap();
+        t.insert(&kept, &key(1), b"x").unwrap();
+        t.commit().unwrap();
+        let mut t = begin(&engine);
+        gone = t.create_tree(TreeKind::Index).unwrap();
+        t.index_insert(&gone, b"k", b"").unwrap();
+        t.rollback().unwrap();
+        assert_eq!(engine.tree(gone.id()).err(), Some(EngineError::NoSuchTree(gone.id())));
+        // Dropped, but rolled back: still there.
+        let mut t = begin(&engine);
+        t.drop_tree(&kept).unwrap();
+        assert!(t.insert(&kept, &key(2), b"x").is_err());
+        t.rollback().unwrap();
+        put(&engine, &kept, 2, b"y");
+        // Dropped for good: the pages are free after purge, while a snapshot keeps them before.
+        dropped = create(&engine, TreeKind::Row);
+        for k in 0..3000 {
+            put(&engine, &dropped, k, &[1; 200]);
+        }
+        let mut reader = begin(&engine);
+        reader.consistent_snapshot();
+        let mut t = begin(&engine);
+        t.drop_tree(&dropped).unwrap();
+        t.commit().unwrap();
+        engine.purge_now().unwrap();
+        let before = engine.status().free_pages;
+        let mut row = RowBuf::new();
+        assert!(reader.get(&dropped, &key(1), ReadMode::Snapshot, &mut row).is_err());
+        reader.commit().unwrap();
+        engine.purge_now().unwrap();
+        assert!(engine.tree(dropped.id()).is_err());
+        engine.sync().unwrap();
+        let mut tries = 0;
+        while engine.status().free_pages < before + 64 {
+            tries += 1;
+            assert!(tries < 500, "the dropped tree's pages do not come back");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        kill(engine);
+    }
+    let engine = open(&dir);
+    assert!(engine.tree(gone.id()).is_err() && engine.tree(dropped.id()).is_err());
+    let kept = engine.tree(kept.id()).unwrap();
+    assert_eq!(dump(&engine, &kept).len(), 2);
+}
+
+#[test]
+fn a_tree_dropped_before_a_crash_is_freed_after_it() {
+    let dir = TempDir::new();
+    let mut o = options(&dir);
+    o.purge_tasks = 0;
+    let engine = Engine::open(o.clone()).unwrap();
+    let tree = create(&engine, TreeKind::Row);
+    for k in 0..200 {
+        put(&engine, &tree, k, &[3; 20_000]);
+    }
+    let mut t = begin(&engine);
+    for k in 0..100 {
+        t.delete(&tree, &key(k)).unwrap();
+    }
+    t.commit().unwrap();
+    t.begin(TxnOptions::default()).unwrap();
+    t.drop_tree(&tree).unwrap();
+    t.commit().unwrap();
+    drop(t);
+    kill(engine);
+    let engine = Engine::open(o).unwrap();
+    assert!(engine.tree(tree.id()).is_ok());
+    engine.purge_now().unwrap();
+    assert!(engine.tree(tree.id()).is_err());
+    assert_eq!(engine.status().history_length, 0);
+    // The number may be given out again, to an empty tree.
+    for _ in 0..20 {
+        let again = create(&engine, TreeKind::Row);
+        assert_eq!(dump(&engine, &again), []);
+        put(&engine, &again, 1, &[5; 30_000]);
+    }
+}
+
+#[test]
+fn counters_never_repeat() {
+    let dir = TempDir::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut id = None;
+    for round in 0..4 {
+        let engine = open(&dir);
+        let tree = match id {
+            None => create(&engine, TreeKind::Row),
+            Some(id) => engine.tree(id).unwrap(),
+        };
+        id = Some(tree.id());
+        let exact = round == 2;
+        if exact {
+            // After a clean shutdown nothing is skipped.
+            assert_eq!(tree.counter_next(), *seen.iter().max().unwrap() + 1);
+        }
+        let batches: Vec<Vec<u64>> = std::thread::scope(|s| {
+            let workers: Vec<_> = (0..4)
+                .map(|_| {
+                    let tree = &tree;
+                    s.spawn(move || {
+                        (0..300)
+                            .map(|_| tree.counter_reserve(2, 1, 1).unwrap().unwrap())
+                            .flat_map(|v| [v, v + 1])
+                            .collect()
+                    })
+                })
+                .collect();
+            workers.into_iter().map(|w| w.join().unwrap()).collect()
+        });
+        for v in batches.into_iter().flatten() {
+            assert!(seen.insert(v), "{v} twice");
+        }
+        match round {
+            1 => engine.shutdown().unwrap(),
+            _ => kill(engine),
+        }
+    }
+    let engine = open(&dir);
+    let tree = engine.tree(id.unwrap()).unwrap();
+    tree.counter_raise(1_000_000).unwrap();
+    assert_eq!(tree.counter_reserve(3, 10, 5).unwrap(), Some(1_000_005));
+    assert_eq!(tree.counter_next(), 1_000_026);
+    tree.counter_reset(10).unwrap();
+    assert_eq!(tree.counter_reserve(1, 1, 1).unwrap(), Some(10));
+    tree.counter_raise(u64::MAX).unwrap();
+    assert_eq!(tree.counter_reserve(1, 1, 1).unwrap(), None);
+}
+
+#[test]
+fn long_rows_keep_their_old_versions_and_give_pages_back() {
+    let (_dir, engine, tree) = with_tree();
+    let value = |n: u64, len: usize| (0..len).map(|i| (i as u64 * 7 + n) as u8).collect::<Vec<u8>>();
+    put(&engine, &tree, 1, &value(1, 300_000));
+    put(&engine, &tree, 2, &value(2, 10));
+    let mut reader = begin(&engine);
+    reader.consistent_snapshot();
+    for n in 3..20 {
+        put(&engine, &tree, 1, &value(n, 20_000 * n as usize));
+        put(&engine, &tree, 2, &value(n, if n % 2 == 0 { 100_000 } else { 5 }));
+    }
+    let mut t = begin(&engine);
+    t.delete(&tree, &key(1)).unwrap();
+    t.commit().unwrap();
+    // Roll back long rows, and a statement that does not need the chain it wrote.
+    let mut t = begin(&engine);
+    t.update(&tree, &key(2), &value(99, 50_000)).unwrap();
+    assert_eq!(t.update(&tree, &key(77), &value(99, 50_000)).unwrap(), Update::Missing);
+    assert_eq!(t.insert(&tree, &key(2), &value(99, 50_000)).unwrap(), Insert::Duplicate);
+    t.rollback().unwrap();
+    let mut row = RowBuf::new();
+    assert_eq!(reader.get(&tree, &key(1), ReadMode::Snapshot, &mut row).unwrap(), Read::Found);
+    assert_eq!(row.row(), value(1, 300_000));
+    assert_eq!(reader.get(&tree, &key(2), ReadMode::Snapshot, &mut row).unwrap(), Read::Found);
+    assert_eq!(row.row(), value(2, 10));
+    reader.commit().unwrap();
+    assert_eq!(get(&engine, &tree, 2), Some(value(19, 5)));
+    assert_eq!(get(&engine, &tree, 1), None);
+    engine.purge_now().unwrap();
+    assert_eq!(engine.check_tree(&tree).unwrap(), 1);
+    assert_eq!(engine.tree_stats(&tree).unwrap().pages, 1, "overflow pages leaked");
+}
+
+#[test]
+fn keys_and_rows_of_all_lengths() {
+    let (_dir, engine, tree) = with_tree();
+    let index = create(&engine, TreeKind::Index);
+    let mut t = begin(&engine);
+    for len in [0, 1, 100, 3072, TreeHandle::MAX_KEY_BYTES] {
+        for row in [0, 1, 1000, 8000, 8200, 16_400, 70_000] {
+            let mut k = vec![b'k'; len];
+            k.extend_from_slice(&(row as u32).to_be_bytes());
+            k.truncate(TreeHandle::MAX_KEY_BYTES);
+            if len == TreeHandle::MAX_KEY_BYTES {
+                k[len - 4..].copy_from_slice(&(row as u32).to_be_bytes());
+            }
+            assert_eq!(t.insert(&tree, &k, &vec![7; row]).unwrap(), Insert::Inserted);
+            let mut buf = RowBuf::new();
+            assert_eq!(t.get(&tree, &k, ReadMode::Snapshot, &mut buf).unwrap(), Read::Found);
+            assert_eq!(buf.row(), vec![7; row]);
+            assert_eq!(t.update(&tree, &k, &vec![8; row * 2]).unwrap(), Update::Updated);
+        }
+        let carried = vec![1; (TreeHandle::MAX_INDEX_ENTRY_BYTES - len).min(5000)];
+        if len + 8 <= TreeHandle::MAX_KEY_BYTES {
+            t.index_insert(&index, &vec![b'i'; len], &carried).unwrap();
+            t.index_delete(&index, &vec![b'i'; len]).unwrap();
+            t.index_insert(&index, &vec![b'i'; len], &carried).unwrap();
+        }
+    }
+    let long = vec![0; TreeHandle::MAX_KEY_BYTES + 1];
+    assert!(matches!(t.insert(&tree, &long, b""), Err(EngineError::KeyTooLong { .. })));
+    assert!(matches!(t.index_insert(&index, &long, b""), Err(EngineError::KeyTooLong { .. })));
+    let mut n = 0;
+    let mut scan = t.scan(&tree, KeyRange::ALL, ScanOptions::default()).unwrap();
+    while scan.next(&mut t).unwrap().is_some() {
+        n += 1;
+    }
+    assert_eq!(n, 35);
+    t.rollback().unwrap();
+    assert_eq!((engine.check_tree(&tree).unwrap(), engine.check_tree(&index).unwrap()), (0, 0));
+}
+
+#[test]
+fn a_hot_row_loses_no_update() {
+    let (_dir, engine, tree) = with_tree();
+    put(&engine, &tree, 1, &0u64.to_le_bytes());
+    const THREADS: u64 = 8;
+    const EACH: u64 = 150;
+    std::thread::scope(|s| {
+        for n in 0..THREADS {
+            let (engine, tree) = (engine.clone(), tree.clone());
+            s.spawn(move || {
+                let mut t = begin(&engine);
+                let mut row = RowBuf::new();
+                for _ in 0..EACH {
+                    t.begin(TxnOptions::default()).unwrap();
+                    if n % 2 == 0 {
+                        t.get(&tree, &key(1), ReadMode::FOR_UPDATE, &mut row).unwrap();
+                        let v = u64::from_le_bytes(row.row().try_into().unwrap()) + 1;
+                        assert_eq!(t.update(&tree, &key(1), &v.to_le_bytes()).unwrap(), Update::Updated);
+                    } else {
+                        loop {
+                            t.get(&tree, &key(1), ReadMode::Newest, &mut row).unwrap();
+                            let v = u64::from_le_bytes(row.row().try_into().unwrap()) + 1;
+                            match t.update_if(&tree, &key(1), row.stamp(), &v.to_le_bytes()).unwrap() {
+                                Update::Updated => break,
+                                other => assert_eq!(other, Update::Changed),
+                            }
+                        }
+                    }
+                    t.commit().unwrap();
+                }
+            });
+        }
+    });
+    let v = get(&engine, &tree, 1).unwrap();
+    assert_eq!(u64::from_le_bytes(v.try_into().unwrap()), THREADS * EACH);
+    engine.purge_now().unwrap();
+    assert_eq!(engine.check_tree(&tree).unwrap(), 1);
+    assert_eq!(engine.status().history_length, 0);
+}
+
+#[test]
+fn of_racing_inserters_of_a_unique_value_one_wins() {
+    let (_dir, engine, rows) = with_tree();
+    let index = create(&engine, TreeKind::Index);
+    let won = AtomicU64::new(0);
+    std::thread::scope(|s| {
+        for n in 0..6u64 {
+            let (engine, rows, index, won) = (engine.clone(), rows.clone(), index.clone(), &won);
+            s.spawn(move || {
+                let mut t = begin(&engine);
+                for v in 0..200u64 {
+                    loop {
+                        t.begin(TxnOptions::default()).unwrap();
+                        let pk = v * 10 + n;
+                        let entry = [key(v), key(pk)].concat();
+                        let result = t.insert(&rows, &key(pk), b"r").and_then(|r| {
+                            assert_eq!(r, Insert::Inserted);
+                            t.index_insert_unique(&index, 4, &entry, b"", false)
+                        });
+                        match result {
+                            Ok(IndexInsert::Inserted) if (v + n) % 5 == 0 => {
+                                t.rollback().unwrap(); // the others go on waiting, or find nothing
+                                break;
+                            }
+                            Ok(IndexInsert::Inserted) => {
+                                t.commit().unwrap();
+                                won.fetch_add(1, Ordering::Relaxed);
+                                break;
+                            }
+                            Ok(IndexInsert::Duplicate { existing, .. }) => {
+                                assert_eq!(existing[..4], key(v));
+                                t.rollback().unwrap();
+                                break;
+                            }
+                            Err(EngineError::Deadlock) => continue,
+                            Err(e) => panic!("{e}"),
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let entries = dump(&engine, &index);
+    assert_eq!(entries.len() as u64, won.load(Ordering::Relaxed));
+    assert!(entries.windows(2).all(|w| w[0].0[..4] != w[1].0[..4]), "a unique value is there twice");
+    assert_eq!(dump(&engine, &rows).len(), entries.len());
+    engine.purge_now().unwrap();
+    assert_eq!(engine.check_tree(&index).unwrap() as usize, entries.len());
+}
+
+#[test]
+fn data_larger_than_the_pool() {
+    let dir = TempDir::new();
+    let mut o = options(&dir);
+    o.buffer_pool_bytes = 4 << 20;
+    let engine = Engine::open(o.clone()).unwrap();
+    let tree = create(&engine, TreeKind::Row);
+    let index = create(&engine, TreeKind::Index);
+    const ROWS: u64 = 30_000;
+    std::thread::scope(|s| {
+        for n in 0..3 {
+            let (engine, tree, index) = (engine.clone(), tree.clone(), index.clone());
+            s.spawn(move || {
+                let mut t = begin(&engine);
+                for k in (n..ROWS).step_by(3) {
+                    if !t.is_active() {
+                        t.begin(TxnOptions::default()).unwrap();
+                    }
+                    assert_eq!(t.insert(&tree, &key(k), &[k as u8; 300]).unwrap(), Insert::Inserted);
+                    t.index_insert(&index, &[key(ROWS - k), key(k)].concat(), b"").unwrap();
+                    if k % 50 == 0 {
+                        t.commit().unwrap();
+                    }
+                }
+                t.commit().unwrap();
+            });
+        }
+    });
+    assert!(engine.status().data_pages > 2 * engine.status().pool_pages, "the data fits the pool");
+    let check = |engine: &Engine, tree: &TreeHandle| {
+        let mut t = begin(engine);
+        let mut row = RowBuf::new();
+        for k in (0..ROWS).step_by(37) {
+            assert_eq!(t.get(tree, &key(k), ReadMode::Snapshot, &mut row).unwrap(), Read::Found);
+            assert_eq!(row.row(), [k as u8; 300]);
+        }
+        let o = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let mut scan = t.scan(tree, KeyRange::ALL, o).unwrap();
+        let mut n = 0;
+        while scan.next(&mut t).unwrap().is_some() {
+            n += 1;
+        }
+        assert_eq!(n, ROWS);
+    };
+    check(&engine, &tree);
+    let stats = engine.tree_stats(&tree).unwrap();
+    assert_eq!(stats.rows, ROWS);
+    assert!(stats.leaf_pages > 500 && stats.height >= 2, "{stats:?}");
+    let all = engine.estimate_rows(&tree, KeyRange::ALL).unwrap().rows;
+    assert!((ROWS / 2..ROWS * 2).contains(&all), "{all}");
+    let (lo, hi) = (key(1000), key(2000));
+    let some = engine.estimate_rows(&tree, KeyRange::new(Cut::Before(&lo), Cut::Before(&hi))).unwrap().rows;
+    assert!((400..2500).contains(&some), "{some}");
+    kill(engine);
+    let engine = Engine::open(o).unwrap();
+    check(&engine, &engine.tree(tree.id()).unwrap());
+    engine.shutdown().unwrap();
+}
+
+#[test]
+fn thousands_of_open_transactions() {
+    let (_dir, engine, tree) = with_tree();
+    let mut open: Vec<Txn> = (0..3000u64)
+        .map(|n| {
+            let mut t = begin(&engine);
+            if n % 3 == 0 {
+                assert_eq!(t.insert(&tree, &key(n), b"x").unwrap(), Insert::Inserted);
+            } else {
+                t.consistent_snapshot();
+            }
+            t
+        })
+        .collect();
+    assert_eq!(engine.status().active_writers, 1000);
+    assert_eq!(engine.transactions(10).len(), 10);
+    let mut seen = 0;
+    for (n, t) in open.iter_mut().enumerate() {
+        match n % 3 {
+            0 if n % 2 == 0 => drop(t.commit().unwrap()),
+            0 => t.rollback().unwrap(),
+            _ => {
+                let mut scan = t.scan(&tree, KeyRange::ALL, ScanOptions::default()).unwrap();
+                seen += usize::from(scan.next(t).unwrap().is_some());
+            }
+        }
+    }
+    assert_eq!(seen, 0, "a snapshot saw what was committed after it");
+    drop(open);
+    assert_eq!(dump(&engine, &tree).len(), 500);
+    engine.purge_now().unwrap();
+    assert_eq!(engine.check_tree(&tree).unwrap(), 500);
+}
+
+#[test]
+fn a_panic_rolls_its_transaction_back() {
+    let (_dir, engine, tree) = with_tree();
+    put(&engine, &tree, 1, b"a");
+    let (e, t) = (engine.clone(), tree.clone());
+    let panicked = std::thread::spawn(move || {
+        let mut txn = begin(&e);
+        txn.update(&t, &key(1), b"b").unwrap();
+        std::panic::resume_unwind(Box::new("boom"));
+    })
+    .join();
+    assert!(panicked.is_err());
+    put(&engine, &tree, 1, b"c");
+    assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"c"[..]));
+}
+
+#[test]
+fn undo_of_a_long_transaction_and_its_savepoints() {
+    let (_dir, engine, tree) = with_tree();
+    for k in 0..50 {
+        put(&engine, &tree, k, &[0; 500]);
+    }
+    let mut t = begin(&engine);
+    let mut saves = Vec::new();
+    for round in 1..40u8 {
+        saves.push(t.savepoint());
+        for k in 0..50 {
+            t.update(&tree, &key(k), &vec![round; 500 + usize::from(round)]).unwrap();
+        }
+    }
+    let mut row = RowBuf::new();
+    for (n, save) in saves.iter().enumerate().rev().step_by(7) {
+        t.rollback_to(*save).unwrap();
+        t.get(&tree, &key(49), ReadMode::Snapshot, &mut row).unwrap();
+        assert_eq!(row.row()[0], n as u8);
+        assert_eq!(get(&engine, &tree, 49).unwrap(), [0; 500]);
+    }
+    t.rollback().unwrap();
+    assert!(dump(&engine, &tree).iter().all(|(_, v)| v == &[0; 500]));
+    engine.purge_now().unwrap();
+    assert_eq!(engine.status().history_length, 0);
+}
