@@ -256,6 +256,7 @@ impl Drop for Mtr<'_> {
             eprintln!("a mini-transaction was dropped after a change and before its commit; stopping");
             std::process::abort();
         }
+        self.ops.clear();
         if self.ops.capacity() > 0 && self.ops.capacity() <= 64 << 10 {
             SPARE.set(std::mem::take(&mut self.ops));
         }
