@@ -345,7 +345,7 @@ fn nothing_told_is_lost() {
     let number = |name| std::env::var(name).ok().map(|s: String| s.parse::<u64>().expect("a number"));
     let seeds = match number("GANNET_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("GANNET_SEEDS").unwrap_or(100),
+        None => 0..number("GANNET_SEEDS").unwrap_or(60),
     };
     let mut told = 0;
     for seed in seeds.clone() {
