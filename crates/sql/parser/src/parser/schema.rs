@@ -305,16 +305,17 @@ impl Parser<'_> {
         let mut rest = String::new();
         while !matches!(self.tok().kind, Tok::End | Tok::Semi) {
             let t = self.tok();
-            let Ok(word) = std::str::from_utf8(self.bytes(t)) else {
-                return self.error_at(ErrorKind::InvalidUtf8, t.start);
+            let word = match t.kind {
+                Tok::Error | Tok::Hint | Tok::Param => return self.syntax(),
+                Tok::Str => crate::printer::quote_string(&unquote_string(self.bytes(t), self.mode)),
+                Tok::Quoted => crate::printer::quote_name(&self.ident_of(t)?).into_bytes(),
+                _ => self.bytes(t).to_vec(),
             };
-            if matches!(t.kind, Tok::Error | Tok::Hint | Tok::Param) {
-                return self.syntax();
-            }
+            let word = self.utf8(t, word)?;
             if !rest.is_empty() {
                 rest.push(' ');
             }
-            rest.push_str(word);
+            rest.push_str(&word);
             self.advance();
         }
         let rest = SourceText(rest.into());

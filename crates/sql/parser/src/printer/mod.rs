@@ -50,6 +50,13 @@ pub fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
+/// A string literal.
+pub(crate) fn quote_string(bytes: &[u8]) -> Vec<u8> {
+    let mut sql = Sql(Vec::with_capacity(bytes.len() + 2));
+    sql.string(bytes);
+    sql.0
+}
+
 fn text_of(node: &impl Print) -> Vec<u8> {
     let mut sql = Sql(Vec::with_capacity(128));
     node.print(&mut sql);
