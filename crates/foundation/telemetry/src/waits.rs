@@ -46,6 +46,7 @@ waits! {
     LogSpace = "wait/log/capacity";
     /// The log writer: for something to write.
     LogIdle = "wait/idle/log_writer";
+    StatisticsIdle = "wait/idle/statistics";
     /// For a page being read by another task.
     PageRead = "wait/buffer/page_read";
     /// For a page latch.

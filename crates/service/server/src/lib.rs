@@ -11,6 +11,7 @@ pub mod options;
 pub mod registry;
 pub mod server;
 mod session;
+mod statistics;
 mod status;
 mod timers;
 mod user_locks;

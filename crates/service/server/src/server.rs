@@ -180,6 +180,8 @@ fn flush_policy(value: &VarValue) -> FlushPolicy {
 
 /// A running server.
 pub struct Server {
+    /// Keeps statistics fresh.
+    statistics: Mutex<Option<gannet_runtime::JoinHandle<()>>>,
     shared: Arc<Shared>,
     listeners: Mutex<Vec<Listener>>,
     workers: Option<Arc<Workers>>,
@@ -269,8 +271,13 @@ impl Server {
                 Some(Arc::new(Workers::start(options).map_err(|e| format!("cannot start the workers: {e}"))?))
             }
         };
+        let statistics = {
+            let shared = shared.clone();
+            gannet_runtime::spawn("statistics", move || crate::statistics::run(&shared))
+        };
         let mut it = Server {
             shared,
+            statistics: Mutex::new(Some(statistics)),
             listeners: Mutex::new(Vec::new()),
             workers,
             socket: None,
@@ -383,6 +390,10 @@ impl Server {
             l.stop();
         }
         s.registry.shut_down();
+        if let Some(task) = self.statistics.lock().take() {
+            task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
+            let _ = task.join();
+        }
         let clean = match &self.workers {
             Some(w) => w.shutdown(PATIENCE),
             None => wait_for_sessions(s),

@@ -253,6 +253,11 @@ impl Table {
         }
     }
 
+    /// The trees' handles if somebody has used the table since the start; only then can it have changed.
+    pub fn opened_trees(&self) -> Option<&Trees> {
+        self.trees.get()
+    }
+
     #[cold]
     fn open_trees(&self, engine: &Engine) -> Result<&Trees, gannet_engine::EngineError> {
         let row = engine.tree(self.row_tree)?;

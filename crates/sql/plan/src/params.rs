@@ -8,7 +8,7 @@ use gannet_types::{CollationId, Decimal, Result, Value};
 
 impl Plan {
     /// The plan is right for a statement of its shape with these literals: the pinned ones are the same, the others of the
-    /// classes it was made for.
+    /// classes it was made for, and the statistics it was made with still hold.
     #[inline]
     pub fn fits(&self, text: &[u8], literals: &[LiteralToken]) -> bool {
         let pinned =
@@ -19,7 +19,7 @@ impl Plan {
                 literals.get(*ordinal as usize).is_some_and(|t| token_class(t.kind, t.raw(text)) == *class)
             }
         };
-        self.pins.iter().all(pinned) && self.params.iter().all(class)
+        self.is_current() && self.pins.iter().all(pinned) && self.params.iter().all(class)
     }
 
     /// Values of the parameters, in order: literals of the text, then (by [`Param::Marker`]) the client's values. Error 1300 for text that

@@ -440,6 +440,11 @@ impl Txn {
 }
 
 impl TreeHandle {
+    /// Rows, or live entries, as counted while they were written: one load, right up to a crash.
+    pub fn approximate_rows(&self) -> u64 {
+        self.shared.rows()
+    }
+
     pub(crate) fn check(&self, kind: TreeKind) -> Result<()> {
         if self.shared.gone.load(std::sync::atomic::Ordering::Acquire) || self.shared.kind != kind {
             return Err(EngineError::NoSuchTree(self.shared.id));

@@ -171,7 +171,7 @@ impl Session {
     /// The plan for the given parameter types: the one at hand when nothing changed, else from the cache, else made anew.
     fn plan_prepared(&mut self, s: &mut Statement_, markers: &[SqlType], types_hash: u64) -> Result<Arc<CachedPlan>> {
         let key = self.prepared_key(s, types_hash);
-        if let Some(plan) = s.plan.as_ref().filter(|p| p.key == key) {
+        if let Some(plan) = s.plan.as_ref().filter(|p| p.key == key && p.plan.is_current()) {
             return Ok(plan.clone());
         }
         if s.plan.is_some() {
@@ -271,7 +271,7 @@ impl Session {
             return self.run_statement(&statement, io);
         }
         let types_hash = types_hash(&s.types);
-        let fresh = s.plan.as_ref().is_none_or(|p| p.key != self.prepared_key(s, types_hash));
+        let fresh = s.plan.as_ref().is_none_or(|p| p.key != self.prepared_key(s, types_hash) || !p.plan.is_current());
         let markers: Vec<SqlType> =
             if fresh { s.types.iter().map(|t| sql_type(*t, collation)).collect() } else { Vec::new() };
         let entry = self.plan_prepared(s, &markers, types_hash)?;
