@@ -226,7 +226,7 @@ impl Binder<'_> {
         };
         match value {
             Some(value) => Ok(Bound::new(super::literal::constant(value))),
-            None => self.call_named("-", vec![arg]),
+            None => self.call_named("NEG", vec![arg]),
         }
     }
 

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Every OLTP workload of sysbench: prepare, run with text and prepared statements over the socket and TCP, clean up, no error.
+# SYSBENCH_THREADS and SYSBENCH_SECONDS widen it: "1 8 64 512" is what a release is checked with.
+. "$(dirname "$0")/lib.sh.inc"
+need mysql mariadb-client
+need sysbench sysbench
+threads=${SYSBENCH_THREADS:-"1 8 64"}
+seconds=${SYSBENCH_SECONDS:-1}
+sql "CREATE DATABASE IF NOT EXISTS sbtest"
+common=(--db-driver=mysql --mysql-user=root --mysql-db=sbtest --tables=2 --table-size=2000 --mysql-ssl=off)
+socket=(--mysql-socket="$GANNET_SOCKET")
+tcp=(--mysql-host=127.0.0.1 --mysql-port="$GANNET_PORT")
+runs=0
+run() { # run WORKLOAD THREADS PS_MODE CONNECTION...
+  local workload=$1 n=$2 mode=$3; shift 3
+  local events=(--time="$seconds")
+  [ "$workload" = bulk_insert ] && events=(--time="$seconds" --events=0)
+  if ! out=$(sysbench "$workload" "${common[@]}" "$@" --threads="$n" --db-ps-mode="$mode" "${events[@]}" \
+      --mysql-ignore-errors=1213,1205 run 2>&1); then
+    echo "$workload, $n threads, ps-mode $mode, $*:"; echo "$out" | grep -E 'FATAL|ALERT' | head -5; exit 1
+  fi
+  runs=$((runs + 1))
+}
+for workload in oltp_point_select oltp_read_only oltp_read_write oltp_write_only oltp_update_index oltp_update_non_index \
+    oltp_insert oltp_delete select_random_points select_random_ranges bulk_insert; do
+  if [ "$workload" = bulk_insert ]; then
+    sysbench $workload "${common[@]}" "${socket[@]}" --threads=64 prepare >/dev/null
+  else
+    sysbench $workload "${common[@]}" "${socket[@]}" prepare >/dev/null
+  fi
+  for n in $threads; do
+    [ "$workload" = bulk_insert ] && [ "$n" -gt 64 ] && continue
+    run "$workload" "$n" auto "${socket[@]}"
+    run "$workload" "$n" disable "${socket[@]}"
+  done
+  run "$workload" 8 auto "${tcp[@]}"
+  run "$workload" 8 disable "${tcp[@]}"
+  if [ "$workload" = bulk_insert ]; then
+    sysbench $workload "${common[@]}" "${socket[@]}" --threads=64 cleanup >/dev/null
+  else
+    sysbench $workload "${common[@]}" "${socket[@]}" cleanup >/dev/null
+  fi
+done
+echo "sysbench: 11 workloads, $runs runs without an error"
