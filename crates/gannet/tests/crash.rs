@@ -152,7 +152,11 @@ fn number(db: &mut Connection, sql: &str) -> i64 {
 fn check(db: &mut Connection, known: &mut [Known]) {
     for (client, known) in known.iter_mut().enumerate() {
         let rows = number(db, &format!("SELECT COUNT(*) FROM crash.log WHERE client = {client}")) as u64;
-        assert!(rows == known.inserted || rows == known.inserted + 1, "client {client}: {rows} rows, {} known", known.inserted);
+        assert!(
+            rows == known.inserted || rows == known.inserted + 1,
+            "client {client}: {rows} rows, {} known",
+            known.inserted
+        );
         let last = number(db, &format!("SELECT COALESCE(MAX(n), 0) FROM crash.log WHERE client = {client}")) as u64;
         assert_eq!(last, rows, "client {client}: rows are missing in the middle");
         known.inserted = rows;
