@@ -10,7 +10,7 @@
 //! | `TRIM(BOTH / LEADING / TRAILING r FROM s)` | `TRIM(s, r)`, `LTRIM(s, r)`, `RTRIM(s, r)` |
 //! | `a REGEXP b` | `REGEXP_LIKE(a, b)` |
 //! | `c -> p`, `c ->> p` | `JSON_EXTRACT(c, p)`, `JSON_UNQUOTE(JSON_EXTRACT(c, p))` |
-//! | `-a`, `~a` | `-(a)`, `~(a)` |
+//! | `-a`, `~a` | `NEG(a)`, `~(a)` |
 //! | `RAND(seed)`, the seed differing from row to row | `RAND OF ROW(seed)` |
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
