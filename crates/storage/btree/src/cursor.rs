@@ -206,7 +206,13 @@ impl Cursor {
         let mut tries = 0;
         tree.pool.run_as(priority, || {
             tries += 1;
-            let found = tree.descend(&tree.pool, target, 0, scan, notes)?;
+            let found = match tree.descend(&tree.pool, target, 0, scan, notes) {
+                Err(Stop::Fault(no)) if !notes.ahead.is_empty() => {
+                    tree.pool.load_many(&notes.ahead, Priority::Scan);
+                    return Err(Stop::Fault(no));
+                }
+                other => other?,
+            };
             count(Counter::InnodbBufferPoolReadRequests);
             if tries <= PATIENCE {
                 copy_used(&found.node, leaf);

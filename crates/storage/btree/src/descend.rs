@@ -94,6 +94,20 @@ pub(crate) struct Notes {
     pub(crate) outer: Bounds,
     /// From the root down: the child taken and the node's separators; for the leaf the position and entries.
     pub(crate) steps: Vec<(usize, usize)>,
+    /// In a scan, when the leaf is not resident: it and the leaves that will come next.
+    pub(crate) ahead: Vec<PageNo>,
+}
+
+/// Leaves read ahead at once.
+const AHEAD: usize = 32;
+
+/// Numbers of the leaves from child `index` on in the direction of a scan for `target`.
+fn leaves_ahead<P: PageBytes + ?Sized>(parent: Node<'_, P>, index: usize, target: Target<'_>, out: &mut Vec<PageNo>) {
+    let children = match target {
+        Target::Key(_) | Target::First => index..(index + AHEAD).min(parent.count() + 1),
+        Target::Below(_) | Target::Last => (index + 1).saturating_sub(AHEAD)..index + 1,
+    };
+    out.extend(children.map(|i| parent.child(i)));
 }
 
 impl Tree {
@@ -151,6 +165,7 @@ impl Tree {
         notes.bounds.clear();
         notes.outer.clear();
         notes.steps.clear();
+        notes.ahead.clear();
         let visit = |no: PageNo| if scan { pool.optimistic_scan(no) } else { pool.optimistic(no) };
         let mut guard = visit(self.id.root())?;
         let mut parent = None;
@@ -171,7 +186,14 @@ impl Tree {
             notes.bounds.narrow(node, index);
             notes.steps.push((index, node.count()));
             guard.validate()?;
-            let next = visit(child)?;
+            let next = match visit(child) {
+                Err(Stop::Fault(no)) if scan && at == 1 => {
+                    leaves_ahead(node, index, target, &mut notes.ahead);
+                    guard.validate()?;
+                    return Err(Stop::Fault(no));
+                }
+                other => other?,
+            };
             guard.validate()?;
             expected = at - 1;
             parent = Some((guard, index));

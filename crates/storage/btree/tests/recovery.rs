@@ -323,3 +323,46 @@ fn chains_of_overflow_pages() {
         assert_eq!(tree.check_tree(|_, _| ()).unwrap().other_pages, 0);
     }
 }
+
+#[test]
+fn a_scan_reads_ahead_and_does_not_displace_what_is_in_use() {
+    let s = store(4000);
+    let tree = Tree::create(&s.pool).unwrap();
+    for i in 0..30_000u64 {
+        tree.put(&i.to_be_bytes(), &[1; 400]).unwrap();
+    }
+    let hot = Tree::create(&s.pool).unwrap();
+    for i in 0..1000u64 {
+        hot.put(&i.to_be_bytes(), &[2; 400]).unwrap();
+    }
+    let checkpoint = s.pool.flush_all().unwrap();
+    let (id, hot) = (tree.id(), hot.id());
+    drop(tree);
+    let (s, _) = reopen(s, 200, checkpoint);
+    s.pool.start_cleaner();
+    let (tree, hot) = (Tree::open(s.pool.clone(), id), Tree::open(s.pool.clone(), hot));
+    let reads = || gannet_telemetry::total(gannet_telemetry::Counter::InnodbBufferPoolReadAhead);
+    let before = reads();
+    let mut out = Vec::new();
+    let touch = |out: &mut Vec<u8>| (0..1000u64).all(|i| hot.lookup(&i.to_be_bytes(), out).unwrap());
+    assert!(touch(&mut out));
+    let hot_pages = s.pool.space().pages_of(hot.id());
+    for backward in [false, true] {
+        let mut cursor = tree.cursor();
+        cursor.set_scan(true);
+        cursor.set_range(None, None);
+        let mut rows = 0u64;
+        while if backward { cursor.prev() } else { cursor.next() }.unwrap() {
+            let expect = if backward { 29_999 - rows } else { rows };
+            assert_eq!(cursor.key(), expect.to_be_bytes());
+            rows += 1;
+            if rows % 500 == 0 {
+                assert!(touch(&mut out));
+                out.clear();
+            }
+        }
+        assert_eq!(rows, 30_000);
+    }
+    assert!(reads() - before > 1000, "{}", reads() - before);
+    assert!(hot_pages.iter().all(|no| s.pool.is_resident(*no)), "the scan displaced pages in use");
+}

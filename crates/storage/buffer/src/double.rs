@@ -37,11 +37,15 @@ pub(crate) struct DoubleWrite {
 }
 
 impl DoubleWrite {
-    pub(crate) fn open(path: &Path, budget: usize, direct: bool) -> Result<DoubleWrite, Error> {
+    /// Opens the file. For a `fresh` store it is emptied: copies of pages of an older one must not be restored into it.
+    pub(crate) fn open(path: &Path, budget: usize, direct: bool, fresh: bool) -> Result<DoubleWrite, Error> {
         let io = |what| move |e| Error::io(what, e);
         let mut how = OpenOptions::read_write().create();
         if direct {
             how = how.direct();
+        }
+        if fresh {
+            how = how.truncate();
         }
         let file = File::open(path, &how).map_err(io("open the double-write file"))?;
         let batch = (budget / 16).clamp(4, MAX_BATCH);

@@ -154,7 +154,8 @@ impl Pool {
         let budget = (options.pool_bytes as usize / PAGE_SIZE).max(48);
         let max_pages = (options.max_data_bytes / PAGE_SIZE as u64).max(4 * gannet_page::raw::EXTENT_PAGES);
         let arena = Arena::reserve(max_pages).map_err(io("reserve address space"))?;
-        let double = DoubleWrite::open(&options.dir.join(DOUBLE_FILE), budget, options.direct_io)?;
+        let fresh = file.is_empty().map_err(io("read the size of the data file"))?;
+        let double = DoubleWrite::open(&options.dir.join(DOUBLE_FILE), budget, options.direct_io, fresh)?;
         fs::sync_dir(&options.dir).map_err(io("sync the data directory"))?;
         let pool = Arc::new(Pool {
             arena,
@@ -333,10 +334,66 @@ impl Pool {
 
     /// Reads the page into its frame, which the caller has put in transit.
     fn load_into_frame(&self, no: PageNo, v: u64, priority: Priority) -> Result<(), Error> {
+        self.take_frame(no);
+        let frame = self.arena.frame(no);
+        // SAFETY: the frame is in transit by our doing: nobody else writes it, and optimistic readers copy words only.
+        let read = unsafe { self.file.read_raw(frame.cast(), PAGE_SIZE, no.offset()) };
+        let outcome = match read {
+            Ok(n) => self.accept_frame(no, n),
+            Err(e) => Err(Error::page(no, Lsn::ZERO, format!("cannot be read: {e}"))),
+        };
+        self.end_load(no, v, priority, outcome)
+    }
+
+    /// Loads those of `pages` that are not resident, many reads in flight at once: read-ahead for a scan. What cannot be
+    /// loaded is left; frames are not waited for. No latch may be held.
+    pub fn load_many(&self, pages: &[PageNo], priority: Priority) {
+        let room = (self.low_water() - self.frames_in_use()).max(0) as usize;
+        let mut taken: Vec<(PageNo, u64)> = Vec::new();
+        for &no in pages.iter().filter(|no| no.0 < self.space.file_pages()) {
+            let word = self.arena.state(no);
+            let s = word.load(Acquire);
+            if taken.len() < room
+                && latch(s) == EVICTED
+                && word.compare_exchange(s, guard::state(version(s), TRANSIT), AcqRel, Relaxed).is_ok()
+            {
+                self.take_frame(no);
+                taken.push((no, version(s)));
+            }
+        }
+        if room <= taken.len() {
+            self.call_cleaner();
+        }
+        let frame = |&(no, _): &(PageNo, u64)| {
+            // SAFETY: the frame is in transit by our doing, each page is there once, and optimistic readers copy words
+            // only.
+            let page = unsafe { &mut *self.arena.frame(no) };
+            (no.offset(), &mut page.0[..])
+        };
+        let mut parts: Vec<(u64, &mut [u8])> = taken.iter().map(frame).collect();
+        let all = self.file.read_many(&mut parts);
+        drop(parts);
+        for (no, v) in taken {
+            if all.is_err() {
+                // Which of them failed is not known: again, one by one.
+                self.resident.remove(no);
+                self.in_use.fetch_sub(1, Relaxed);
+                let _ = self.load_into_frame(no, v, priority);
+                continue;
+            }
+            count(Counter::InnodbBufferPoolReadAhead);
+            let _ = self.end_load(no, v, priority, self.accept_frame(no, PAGE_SIZE));
+        }
+    }
+
+    /// Counts and enters a page that is about to be loaded.
+    fn take_frame(&self, no: PageNo) {
         self.in_use.fetch_add(1, Relaxed);
         self.resident.insert(no);
-        count(Counter::InnodbBufferPoolReads);
-        let outcome = self.read_frame(no);
+    }
+
+    /// Ends the transit of a loaded page: it is there, or not.
+    fn end_load(&self, no: PageNo, v: u64, priority: Priority, outcome: Result<(), Error>) -> Result<(), Error> {
         let end = match &outcome {
             Ok(()) => guard::state(v + 1, if priority == Priority::Scan { MARKED } else { UNLOCKED }),
             Err(_) => {
@@ -354,16 +411,16 @@ impl Pool {
         outcome
     }
 
-    fn read_frame(&self, no: PageNo) -> Result<(), Error> {
-        let frame = self.arena.frame(no);
-        // SAFETY: the frame is in transit by our doing: nobody writes it, and optimistic readers copy words only.
-        let n = unsafe { self.file.read_raw(frame.cast(), PAGE_SIZE, no.offset()) }
-            .map_err(|e| Error::page(no, Lsn::ZERO, format!("cannot be read: {e}")))?;
+    /// Verifies what was read into a frame in transit (`n` bytes; beyond the end of the file are zeros) and applies what
+    /// redo has for it.
+    fn accept_frame(&self, no: PageNo, n: usize) -> Result<(), Error> {
+        count(Counter::InnodbBufferPoolReads);
         count(Counter::InnodbPagesRead);
         count(Counter::InnodbDataReads);
         gannet_telemetry::add(Counter::InnodbDataRead, n as u64);
-        // SAFETY: as above.
-        let page = unsafe { &mut *frame };
+        // SAFETY: the frame is in transit by the caller's doing: nobody else writes it, and optimistic readers copy words
+        // only.
+        let page = unsafe { &mut *self.arena.frame(no) };
         page.0[n..].fill(0);
         page.verify(no).map_err(|c| corrupt(no, page.lsn(), c))?;
         if self.redo_active.load(Acquire)
@@ -373,14 +430,14 @@ impl Pool {
         {
             self.set_dirty(no, first);
         }
-        if page.type_byte() == 0 {
+        let sound = match page.type_byte() {
+            0 => Err(Error::page(no, Lsn::ZERO, NEVER_WRITTEN)),
+            _ => gannet_page::check(page).map_err(|c| corrupt(no, page.lsn(), c)),
+        };
+        if sound.is_err() {
             self.set_clean(no);
-            return Err(Error::page(no, Lsn::ZERO, NEVER_WRITTEN));
         }
-        gannet_page::check(page).map_err(|c| {
-            self.set_clean(no);
-            corrupt(no, page.lsn(), c)
-        })
+        sound
     }
 
     /// Makes a page resident that is about to be formatted, without reading it, and latches it exclusively.
