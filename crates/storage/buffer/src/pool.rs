@@ -348,7 +348,12 @@ impl Pool {
     /// Loads those of `pages` that are not resident, many reads in flight at once: read-ahead for a scan. What cannot be
     /// loaded is left; frames are not waited for. No latch may be held.
     pub fn load_many(&self, pages: &[PageNo], priority: Priority) {
-        let room = (self.low_water() - self.frames_in_use()).max(0) as usize;
+        let room = || (self.budget as i64 - self.frames_in_use()).max(0) as usize;
+        if room() < pages.len() {
+            // What the scan has passed is clean and marked.
+            self.evict_clean(pages.len() - room());
+        }
+        let room = room();
         let mut taken: Vec<(PageNo, u64)> = Vec::new();
         for &no in pages.iter().filter(|no| no.0 < self.space.file_pages()) {
             let word = self.arena.state(no);
@@ -361,7 +366,7 @@ impl Pool {
                 taken.push((no, version(s)));
             }
         }
-        if room <= taken.len() {
+        if self.frames_in_use() > self.low_water() {
             self.call_cleaner();
         }
         let frame = |&(no, _): &(PageNo, u64)| {
