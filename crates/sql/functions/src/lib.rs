@@ -16,6 +16,7 @@ mod search;
 #[cfg(test)]
 mod testing;
 mod text;
+mod time;
 
 pub use def::{
     Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, CallStates, Eval, EvalContext, FunctionDef,
@@ -34,6 +35,12 @@ static FAMILIES: &[&[FunctionDef]] = &[
     search::FUNCTIONS,
     encode::FUNCTIONS,
     math::FUNCTIONS,
+    time::FAMILIES[0],
+    time::FAMILIES[1],
+    time::FAMILIES[2],
+    time::FAMILIES[3],
+    time::FAMILIES[4],
+    time::FAMILIES[5],
 ];
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FunctionDef>> = LazyLock::new(|| {

@@ -230,7 +230,9 @@ fn cast_literal(v: &Value, ty: &SqlType) -> Option<Expr> {
 /// Calls a pure function of literals when the plan is made.
 pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
     let ExprKind::Call(def, args) = &e.kind else { return e };
-    if def.stability != Stability::Pure || !args.iter().all(|a| literal(a).is_some()) {
+    // A time may become a datetime of the day on which the statement runs.
+    let known = |a: &Expr| literal(a).is_some_and(|v| !matches!(v, Value::Time(..)));
+    if def.stability != Stability::Pure || !args.iter().all(known) {
         return e;
     }
     let mut values: Vec<Value> = args.iter().filter_map(literal).cloned().collect();

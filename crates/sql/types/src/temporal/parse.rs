@@ -252,6 +252,12 @@ fn zone_offset(r: &mut Reader<'_>) -> Option<i32> {
     Some(if negative { -seconds } else { seconds })
 }
 
+/// A text where a time is wanted that is a datetime as a whole, by the rule of [`parse_time`].
+pub fn parse_time_as_datetime(text: &[u8]) -> Option<ParsedDateTime> {
+    let text = text.trim_ascii_start();
+    if text.len() < 12 { None } else { read_datetime(text, DateFlags::LAX, true).ok() }
+}
+
 /// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. Text without a number is 0, and truncated.
 /// `None` for empty text, and for parts out of range.
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {

@@ -1,0 +1,144 @@
+//! Instants: seconds since 1970, time zones.
+
+use super::{arith::micros_of, clock::local, datetime_arg, datetime_type, datetime_value, decimals_of};
+use crate::{
+    def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext, Stability},
+    rules,
+};
+use gannet_types::{
+    DateTime, Decimal, Result, SqlType, TimeZone, Value, convert,
+    temporal::{DAYS_AT_EPOCH, DateFlags},
+};
+
+/// Microseconds of the last instant that MySQL's functions know: 3001-01-18 23:59:59.999999 UTC.
+const MAX_US: i64 = 32_536_771_199_999_999;
+
+/// The instant of a local time, microseconds since 1970 UTC. `None` outside of what the functions know.
+fn instant(t: DateTime, zone: &TimeZone) -> Option<i64> {
+    let seconds = t.to_micros().div_euclid(1_000_000) - DAYS_AT_EPOCH * 86_400;
+    let (unix, gap) = zone.local_to_unix(seconds);
+    let micros = unix * 1_000_000 + if gap { 0 } else { i64::from(t.micros()) };
+    (1_000_000..=MAX_US).contains(&micros).then_some(micros)
+}
+
+fn unix_timestamp_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let fsp = args.first().map_or(0, rules::fsp_of);
+    Ok(match (args.first(), fsp) {
+        (None, _) => rules::int_of(11, false),
+        (Some(arg), 0) => rules::int_of(11, arg.ty.nullable),
+        (Some(arg), _) => SqlType { nullable: arg.ty.nullable, ..SqlType::decimal(11 + fsp, fsp) },
+    })
+}
+
+/// 0 for what is no date, or outside of what is known.
+fn unix_timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let micros = match args.first() {
+        None => cx.now_us,
+        Some(arg) => {
+            let date = datetime_arg(cx, arg, DateFlags::STRICT)?;
+            let zone = cx.time_zone;
+            date.and_then(|d| d.round(call.ty.scale, false)).and_then(|d| instant(d, zone)).unwrap_or(0)
+        }
+    };
+    if call.ty.scale == 0 {
+        return Ok(Value::Int(micros / 1_000_000));
+    }
+    let value = Decimal::from_i128(i128::from(micros), 6);
+    Ok(value.truncate(call.ty.scale).map_or(Value::Null, Value::Decimal))
+}
+
+fn from_unixtime_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    match args {
+        [_, format] => super::format::format_rule(cx, &[args[0], *format]),
+        _ => Ok(datetime_type(decimals_of(&args[0]))),
+    }
+}
+
+fn from_unixtime(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let seconds = convert::to_decimal(args[0].as_ref(), &mut cx.conversion())?;
+    let fsp = if args.len() > 1 { 6 } else { call.ty.scale };
+    let micros = seconds.round(fsp).as_ref().and_then(micros_of).filter(|m| (0..=MAX_US).contains(m));
+    let Some(at) = micros.and_then(|m| local(m, cx.time_zone)) else { return Ok(Value::Null) };
+    match args.get(1) {
+        Some(format) => Ok(super::format::formatted(call, at, format)),
+        None => Ok(datetime_value(cx, at, fsp)),
+    }
+}
+
+fn convert_tz_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(datetime_type(rules::fsp_of(&args[0])))
+}
+
+fn zone_arg(value: &Value) -> Option<TimeZone> {
+    TimeZone::parse(&String::from_utf8_lossy(&rules::bytes_of(value))).ok()
+}
+
+/// Outside of what is known the time stays as it is.
+fn convert_tz(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let Some(t) = datetime_arg(cx, &args[0], DateFlags::STRICT)? else { return Ok(Value::Null) };
+    let (Some(from), Some(to)) = (zone_arg(&args[1]), zone_arg(&args[2])) else { return Ok(Value::Null) };
+    let moved = instant(t, &from).and_then(|us| local(us, &to)).unwrap_or(t);
+    Ok(datetime_value(cx, moved, call.ty.scale))
+}
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::new("UNIX_TIMESTAMP", 0, 1, unix_timestamp_rule, unix_timestamp, "Seconds since 1970-01-01 UTC.")
+        .is(Stability::Statement),
+    FunctionDef::new(
+        "FROM_UNIXTIME",
+        1,
+        2,
+        from_unixtime_rule,
+        from_unixtime,
+        "Datetime of seconds since 1970-01-01 UTC, or its text in a format.",
+    )
+    .is(Stability::Statement),
+    FunctionDef::new("CONVERT_TZ", 3, 3, convert_tz_rule, convert_tz, "Datetime of one time zone in another."),
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Evaluator, check, check_in, check_types};
+    use gannet_types::TimeZone;
+
+    #[test]
+    fn instants() {
+        check(&[
+            ("UNIX_TIMESTAMP()", "1709212455"),
+            ("UNIX_TIMESTAMP('2015-11-13 10:20:19')", "1447410019"),
+            ("UNIX_TIMESTAMP('2015-11-13 10:20:19.012')", "1447410019.012"),
+            ("UNIX_TIMESTAMP(20151113)", "1447372800"),
+            ("UNIX_TIMESTAMP('1969-12-31')", "0"),
+            ("UNIX_TIMESTAMP('3001-01-18 23:59:59')", "32536771199"),
+            ("UNIX_TIMESTAMP('3001-01-19 00:00:00')", "0"),
+            ("UNIX_TIMESTAMP('abc')", "0 !1292"),
+            ("UNIX_TIMESTAMP(NULL)", "NULL"),
+            ("FROM_UNIXTIME(1447430881)", "2015-11-13 16:08:01"),
+            ("FROM_UNIXTIME(1447430881) + 0", "20151113160801"),
+            ("FROM_UNIXTIME(1447430881.5)", "2015-11-13 16:08:01.5"),
+            ("FROM_UNIXTIME(1447430881, '%Y %D %M %h:%i:%s %x')", "2015 13th November 04:08:01 2015"),
+            ("FROM_UNIXTIME(-1)", "NULL"),
+            ("FROM_UNIXTIME(32536771199)", "3001-01-18 23:59:59"),
+            ("FROM_UNIXTIME(32536771200)", "NULL"),
+            ("FROM_UNIXTIME(99999999999999999999999999)", "NULL"),
+            ("CONVERT_TZ('2004-01-01 12:00:00', '+00:00', '+10:00')", "2004-01-01 22:00:00"),
+            ("CONVERT_TZ('2004-07-01 12:00:00', 'GMT', 'Europe/Moscow')", "2004-07-01 16:00:00"),
+            ("CONVERT_TZ('2004-01-01 12:00:00', 'GMT', 'Nowhere')", "NULL"),
+            ("CONVERT_TZ('1904-01-01 12:00:00', '+00:00', '+10:00')", "1904-01-01 12:00:00"),
+            ("CONVERT_TZ('2004-01-01 12:00:00.5', '+00:00', '-01:00')", "2004-01-01 11:00:00.5"),
+        ]);
+        let mut berlin = Evaluator { zone: TimeZone::parse("Europe/Berlin").unwrap(), ..Evaluator::default() };
+        check_in(
+            &mut berlin,
+            &[
+                ("UNIX_TIMESTAMP('2024-07-01 00:00:00')", "1719784800"),
+                ("FROM_UNIXTIME(1719784800)", "2024-07-01 00:00:00"),
+                ("UNIX_TIMESTAMP('2024-03-31 02:30:00')", "1711846800"),
+            ],
+        );
+        check_types(&[
+            ("UNIX_TIMESTAMP('2015-11-13 10:20:19.012')", "decimal(14,3) not null"),
+            ("FROM_UNIXTIME(1.5)", "datetime(1)"),
+        ]);
+    }
+}
