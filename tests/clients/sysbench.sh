@@ -15,7 +15,7 @@ run() { # run WORKLOAD THREADS PS_MODE CONNECTION...
   local workload=$1 n=$2 mode=$3; shift 3
   local events=(--time="$seconds")
   [ "$workload" = bulk_insert ] && events=(--time="$seconds" --events=0)
-  if ! out=$(sysbench "$workload" "${common[@]}" "$@" --threads="$n" --db-ps-mode="$mode" "${events[@]}" \
+  if ! out=$(sysbench "$workload" "${options[@]}" "$@" --threads="$n" --db-ps-mode="$mode" "${events[@]}" \
       --mysql-ignore-errors=1213,1205 run 2>&1); then
     echo "$workload, $n threads, ps-mode $mode, $*:"; echo "$out" | grep -E 'FATAL|ALERT' | head -5; exit 1
   fi
@@ -23,11 +23,12 @@ run() { # run WORKLOAD THREADS PS_MODE CONNECTION...
 }
 for workload in oltp_point_select oltp_read_only oltp_read_write oltp_write_only oltp_update_index oltp_update_non_index \
     oltp_insert oltp_delete select_random_points select_random_ranges bulk_insert; do
-  if [ "$workload" = bulk_insert ]; then
-    sysbench $workload "${common[@]}" "${socket[@]}" --threads=64 prepare >/dev/null
-  else
-    sysbench $workload "${common[@]}" "${socket[@]}" prepare >/dev/null
-  fi
+  options=("${common[@]}")
+  case $workload in
+    bulk_insert) options+=(--threads=64) ;;
+    select_random_*) options+=(--tables=1) ;;
+  esac
+  sysbench "$workload" "${options[@]}" "${socket[@]}" prepare >/dev/null
   for n in $threads; do
     [ "$workload" = bulk_insert ] && [ "$n" -gt 64 ] && continue
     run "$workload" "$n" auto "${socket[@]}"
@@ -35,10 +36,6 @@ for workload in oltp_point_select oltp_read_only oltp_read_write oltp_write_only
   done
   run "$workload" 8 auto "${tcp[@]}"
   run "$workload" 8 disable "${tcp[@]}"
-  if [ "$workload" = bulk_insert ]; then
-    sysbench $workload "${common[@]}" "${socket[@]}" --threads=64 cleanup >/dev/null
-  else
-    sysbench $workload "${common[@]}" "${socket[@]}" cleanup >/dev/null
-  fi
+  sysbench "$workload" "${options[@]}" "${socket[@]}" cleanup >/dev/null
 done
 echo "sysbench: 11 workloads, $runs runs without an error"
