@@ -122,6 +122,8 @@ impl<'p> TreeScan<'p> {
     fn fill(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let Some(mut scan) = self.open.take() else { return Ok(true) };
         let secondary = self.secondary(table);
+        // Entries that are candidates only: the row decides, and the index covers nothing.
+        let verify = scan.must_verify();
         let mut read = 0u64;
         let outcome = loop {
             if batch.rows >= self.rows {
@@ -136,7 +138,7 @@ impl<'p> TreeScan<'p> {
             let before = batch.rows;
             match secondary {
                 None => self.push_row(table, entry.key, entry.value, batch)?,
-                Some(index) if self.scan.covering => {
+                Some(index) if self.scan.covering && !verify => {
                     let mut values = Vec::with_capacity(self.scan.columns.len());
                     table.index_values(index, entry.key, entry.value, &self.scan.columns, &mut values)?;
                     batch.push_values(&values);
@@ -152,7 +154,8 @@ impl<'p> TreeScan<'p> {
                     if passes {
                         let (_, row_key) = table.split_index_key(index, entry.key)?;
                         let row_key = row_key.to_vec();
-                        self.fetch(table, &row_key, batch, cx)?;
+                        let made_by = verify.then(|| (index, entry.key.to_vec()));
+                        self.fetch(table, &row_key, made_by.as_ref(), batch, cx)?;
                     }
                 }
             }
@@ -194,14 +197,29 @@ impl<'p> TreeScan<'p> {
     }
 
     /// Reads the row behind an index entry.
-    fn fetch(&mut self, table: &'p Table, row_key: &[u8], batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    /// With `made_by` (index, entry's key) the row counts only if its columns still make that key.
+    fn fetch(
+        &mut self,
+        table: &'p Table,
+        row_key: &[u8],
+        made_by: Option<&(usize, Vec<u8>)>,
+        batch: &mut Batch,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
         let tree = codec::row_tree(table, cx)?;
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = cx
             .txn
             .get(tree, row_key, read_mode(self.scan.lock, cx.settings.unlock_unmatched), &mut buffer)
             .map_err(from_engine)?;
-        if read == Read::Found {
+        let counts = match made_by {
+            Some((index, key)) if read == Read::Found => {
+                let values = codec::decode_row(table, buffer.row())?;
+                codec::index_entry(table, *index, row_key, &values)?.key == *key
+            }
+            _ => read == Read::Found,
+        };
+        if counts {
             self.push_row(table, row_key, buffer.row(), batch)?;
         }
         self.buffer = buffer;
