@@ -44,12 +44,22 @@ pub fn point_select<'p>(
         let options = ScanOptions { mode, unique_equality: true, ..ScanOptions::default() };
         let tree = codec::index_tree(table, index, cx)?;
         let mut scan = cx.txn.scan(tree, KeyRange::prefix(&buffers.key), options).map_err(from_engine)?;
-        match scan.next(cx.txn).map_err(from_engine)? {
-            None => false,
-            Some(entry) => {
-                let row_key = table.split_index_key(index, entry.key)?.1.to_vec();
-                let tree = codec::row_tree(table, cx)?;
-                cx.txn.get(tree, &row_key, mode, &mut buffers.row).map_err(from_engine)? == Read::Found
+        let verify = scan.must_verify();
+        loop {
+            let Some(entry) = scan.next(cx.txn).map_err(from_engine)? else { break false };
+            let entry_key = entry.key.to_vec();
+            let row_key = table.split_index_key(index, &entry_key)?.1;
+            let tree = codec::row_tree(table, cx)?;
+            if cx.txn.get(tree, row_key, mode, &mut buffers.row).map_err(from_engine)? != Read::Found {
+                continue;
+            }
+            // A candidate only: the row's columns have to make the entry's key still.
+            if !verify {
+                break true;
+            }
+            let values = codec::decode_row(table, buffers.row.row())?;
+            if codec::index_entry(table, index, row_key, &values)?.key == entry_key {
+                break true;
             }
         }
     };
