@@ -1,15 +1,23 @@
 //! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
 
 use super::Session;
-use gannet_catalog::{RowSource, Table};
+use crate::accounts::Privilege;
+use gannet_catalog::{RowSource, Table, TableId};
 use gannet_engine::lock::{LockError, MdlDuration, MdlMode, MdlObject, Wait};
 use gannet_exec::ddl;
-use gannet_parser::ast::Statement;
+use gannet_parser::ast::{Statement, TableLock, TableLockKind};
 use gannet_plan::Plan;
 use gannet_plan::plan::{Intent, PlanTable};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// A table of LOCK TABLES.
+pub(crate) struct Locked {
+    table: TableId,
+    alias: String,
+    write: bool,
+}
 
 /// The locks that a plan needs; made once for a cached plan.
 pub(crate) type PlanLocks = Box<[(MdlObject, MdlMode)]>;
@@ -66,11 +74,77 @@ impl Session {
         Wait::For(Duration::from_secs(self.state.vars[crate::vars::Live::LockWaitTimeout].as_u64()))
     }
 
+    /// LOCK TABLES: ends the transaction, gives earlier ones up, takes the new ones in an order that all follow.
+    pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
+        self.commit_implicitly()?;
+        self.unlock_tables();
+        self.state.account.privileges.require(Privilege::LockTables)?;
+        let mut resolved = Vec::new();
+        for w in wanted {
+            let schema = match &w.table.schema {
+                Some(s) => s.text.to_string(),
+                None => self.state.require_database()?.to_string(),
+            };
+            let table = self.state.snapshot.require_table(&schema, &w.table.name)?.clone();
+            self.require_any_privilege(&schema, &w.table.name)?;
+            let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
+            resolved.push((table, alias, w.kind == TableLockKind::Write));
+        }
+        resolved.sort_by_key(|(t, _, write)| (t.id, !write));
+        for (i, (table, alias, write)) in resolved.iter().enumerate() {
+            if resolved[..i]
+                .iter()
+                .any(|(t, a, _)| t.schema == table.schema && gannet_catalog::names::eq_name(a, alias))
+            {
+                self.unlock_tables();
+                return Err(sql_err!(NonuniqTable, alias));
+            }
+            let mode = if *write { MdlMode::Exclusive } else { MdlMode::NoWrite };
+            if table.source == RowSource::Engine {
+                let (object, wait) = (self.object(table), self.metadata_wait());
+                let got = self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Explicit, wait);
+                if let Err(e) = got {
+                    self.unlock_tables();
+                    return Err(lock_error(e));
+                }
+            }
+            self.locked.push(Locked { table: table.id, alias: alias.clone(), write: *write });
+        }
+        self.state.renew_snapshot();
+        Ok(())
+    }
+
+    /// UNLOCK TABLES; true when there was something to unlock.
+    pub(crate) fn unlock_tables(&mut self) -> bool {
+        let any = !self.locked.is_empty();
+        if any {
+            self.locked.clear();
+            self.txn.lock_owner().mdl_release_explicit();
+        }
+        any
+    }
+
+    /// Under LOCK TABLES only what was locked may be used, and written only what was locked for that.
+    #[cold]
+    fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
+        for t in tables.iter().filter(|t| t.table.source == RowSource::Engine) {
+            let same = |l: &&Locked| l.table == t.table.id && gannet_catalog::names::eq_name(&l.alias, &t.alias);
+            let lock = self.locked.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
+            if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
+                return Err(sql_err!(TableNotLockedForWrite, t.alias));
+            }
+        }
+        Ok(())
+    }
+
     /// Locks the tables of a plan. Error 1615 when one of them has another definition by now.
     #[inline]
     pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
         if locks.is_empty() {
             return Ok(());
+        }
+        if !self.locked.is_empty() {
+            self.check_locked(&plan.tables)?;
         }
         let duration = match self.transaction.is_autocommit() {
             true => MdlDuration::Statement,
@@ -146,6 +220,11 @@ impl Session {
             // The name is ours now: what table it stands for is settled.
             self.state.renew_snapshot();
             if let Some(t) = self.state.snapshot.table(schema, name).cloned() {
+                match self.locked.iter().find(|l| l.table == t.id) {
+                    None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
+                    Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
+                    _ => {}
+                }
                 let object = self.object(&t);
                 self.txn
                     .lock_owner()

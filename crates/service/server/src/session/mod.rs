@@ -82,6 +82,8 @@ pub(crate) struct Session {
     pub(crate) timed_out: bool,
     /// Hash of the variables that plans depend on.
     pub(crate) mode_key: u64,
+    /// LOCK TABLES.
+    pub(crate) locked: Vec<locks::Locked>,
     ended: bool,
 }
 
@@ -143,6 +145,7 @@ impl Session {
             counted_rows: false,
             timed_out: false,
             mode_key: 0,
+            locked: Vec::new(),
             ended: false,
             transaction: Transaction::default(),
             txn,
@@ -247,6 +250,7 @@ impl Session {
     /// COM_RESET_CONNECTION, and the second half of COM_CHANGE_USER: as after a login, but without one.
     pub(crate) fn reset(&mut self, hello: &handshake::Login) {
         self.abandon_transaction();
+        self.unlock_tables();
         let database = self.state.database.clone();
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);
@@ -271,6 +275,7 @@ impl Session {
     pub(crate) fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
             self.abandon_transaction();
+            self.unlock_tables();
             self.statements.clear();
             self.state.release_locks();
         }

@@ -83,7 +83,14 @@ impl Session {
                 self.closing = true;
                 Ok(done)
             }
-            Statement::UnlockTables => Ok(Done::default()),
+            Statement::LockTables(list) => self.lock_tables_explicitly(list).map(|()| Done::default()),
+            Statement::UnlockTables => {
+                if !self.locked.is_empty() {
+                    self.commit_implicitly()?;
+                    self.unlock_tables();
+                }
+                Ok(Done::default())
+            }
             Statement::TableMaintenance(m) => self.maintain(m, io),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
@@ -239,7 +246,6 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Compound(_) => "stored programs",
         Statement::Storage(_) => "tablespaces, servers and resource groups",
         Statement::Xa(_) => "XA",
-        Statement::LockTables(_) => "LOCK TABLES",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
         Statement::Help(_) => "HELP",
         Statement::ExecuteImmediate(_) => "EXECUTE IMMEDIATE",

@@ -178,6 +178,7 @@ impl Session {
     pub(crate) fn begin(&mut self, begin: &ast::Begin) -> Result<()> {
         count(Counter::ComBegin);
         self.commit_implicitly()?;
+        self.unlock_tables();
         let options = self.txn_options(false);
         self.transaction.explicit = true;
         self.transaction.read_only = begin.read_only.unwrap_or(options.read_only);
