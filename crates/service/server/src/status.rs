@@ -59,7 +59,7 @@ pub(crate) fn rows(server: &Shared) -> Vec<(String, String)> {
         .unwrap_or(0);
     rows.push(("Innodb_row_lock_time".into(), n(micros / 1000)));
     rows.push(("Innodb_row_lock_time_avg".into(), n((micros / 1000).checked_div(count).unwrap_or(0))));
-    rows.sort_by(|a, b| a.0.to_lowercase().cmp(&b.0.to_lowercase()));
+    rows.sort_by_key(|a| a.0.to_lowercase());
     // What is computed here replaces a counter of the same name.
     rows.dedup_by(|b, a| {
         a.0 == b.0 && {

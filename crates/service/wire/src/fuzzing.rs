@@ -134,7 +134,7 @@ mod tests {
             out.split_off(4)
         };
         let login = Login {
-            capabilities: u32::MAX & !cap::SSL,
+            capabilities: !cap::SSL,
             max_packet: 1 << 24,
             collation: 255,
             user: b"root".to_vec(),

@@ -356,7 +356,7 @@ fn a_scan_reads_ahead_and_does_not_displace_what_is_in_use() {
             let expect = if backward { 29_999 - rows } else { rows };
             assert_eq!(cursor.key(), expect.to_be_bytes());
             rows += 1;
-            if rows % 500 == 0 {
+            if rows.is_multiple_of(500) {
                 assert!(touch(&mut out));
                 out.clear();
             }

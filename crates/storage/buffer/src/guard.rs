@@ -379,11 +379,10 @@ impl<'p> ExclusiveGuard<'p> {
             let s = word.load(Relaxed);
             match latch(s) {
                 EVICTED | TRANSIT => return Err(Stop::Fault(no)),
-                UNLOCKED | MARKED => {
-                    if word.compare_exchange(s, state(version(s), EXCLUSIVE), Acquire, Relaxed).is_ok() {
+                UNLOCKED | MARKED
+                    if word.compare_exchange(s, state(version(s), EXCLUSIVE), Acquire, Relaxed).is_ok() => {
                         return Ok(Self::acquired(pool, no, version(s)));
                     }
-                }
                 _ => {}
             }
             backoff.wait();

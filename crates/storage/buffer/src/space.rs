@@ -497,7 +497,7 @@ impl Inner {
     fn add(&mut self, e: u64, extent: Extent) {
         debug_assert_eq!(e as usize, self.extents.len());
         self.extents.push(extent);
-        if e % REGION_EXTENTS == 0 {
+        if e.is_multiple_of(REGION_EXTENTS) {
             // The space map itself and what is kept beside it.
             self.extents[e as usize] = Extent { owner: SYSTEM, used: u64::MAX };
         } else if extent.owner.is_zero() {

@@ -301,7 +301,7 @@ fn live(seed: u64, durable: bool, oracle: &Arc<Mutex<Oracle>>) {
     t.commit().unwrap();
     assert_eq!(engine.check_tree(&trees.rows).unwrap(), rows, "garbage in the row tree");
     assert_eq!(engine.check_tree(&trees.index).unwrap(), rows, "garbage in the index tree");
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         engine.shutdown().unwrap();
     } else {
         gannet_runtime::sim::crash();
@@ -326,8 +326,8 @@ fn run(seed: u64) -> u64 {
         // What policy 2 told the clients of this life may be gone.
         durable = seed % 5 != 4;
     }
-    let told = oracle.lock().unwrap().told;
-    told
+    
+    oracle.lock().unwrap().told
 }
 
 struct Replay(u64);

@@ -131,7 +131,7 @@ impl ServerOptions {
         match name {
             "default-time-zone" => return self.apply_named("time-zone", value),
             "innodb-log-file-size" | "innodb-log-files-in-group" => {
-                let n = value.and_then(|v| vars::parse_size(v)).and_then(|n| u64::try_from(n).ok());
+                let n = value.and_then(vars::parse_size).and_then(|n| u64::try_from(n).ok());
                 let n = n.ok_or_else(|| because(format!("--{name}: '{}' is not a size", value.unwrap_or(""))))?;
                 let size = name == "innodb-log-file-size";
                 return Ok(if size { Applied::OldRedoSize(n) } else { Applied::OldRedoFiles(n) });

@@ -170,7 +170,7 @@ impl<'p> TreeScan<'p> {
                     scan.unlock_row(cx.txn);
                 }
             }
-            if read % 256 == 0 {
+            if read.is_multiple_of(256) {
                 cx.check_interrupt()?;
             }
         };

@@ -209,11 +209,10 @@ impl Binder<'_> {
             Body::Block(block) => {
                 for rel in &mut block.rels {
                     match &mut rel.kind {
-                        RelKind::Base(slot) if rel.lock.strength == LockStrength::None => {
-                            if self.arena.tables[*slot as usize].table.source == RowSource::Engine {
+                        RelKind::Base(slot) if rel.lock.strength == LockStrength::None
+                            && self.arena.tables[*slot as usize].table.source == RowSource::Engine => {
                                 rel.lock = implied();
                             }
-                        }
                         RelKind::Derived(inner) => self.lock_reads(inner),
                         _ => {}
                     }

@@ -1069,7 +1069,7 @@ impl Builder<'_> {
             path.cost = cost::DESCEND + cost::ROW;
             path.examined = 1.0;
             path.rows = 1.0;
-            if best.as_ref().is_none_or(|b| b.covering < path.covering) {
+            if best.as_ref().is_none_or(|b| !b.covering & path.covering) {
                 best = Some(path);
             }
         }

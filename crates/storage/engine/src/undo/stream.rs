@@ -151,7 +151,7 @@ impl Streams {
         let page = pool.run(|| {
             let mut mtr = pool.mtr()?;
             let head = mtr.latch(meta::PAGE)?;
-            let fresh_dir = id % meta::STREAMS_PER_PAGE == 0;
+            let fresh_dir = id.is_multiple_of(meta::STREAMS_PER_PAGE);
             let dir = if fresh_dir { mtr.create(dir)? } else { mtr.latch(dir)? };
             let mut pages = pool.reserve(UNDO_OWNER, 1)?;
             let page = mtr.take(&mut pages);
