@@ -100,7 +100,7 @@ fn strcmp(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
 fn replace_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = rules::common_collation(cx, args, "replace")?;
     let [all, from, to] = [chars_of(args[0].ty), chars_of(args[1].ty), chars_of(args[2].ty)];
-    let grows = if from > 0 { (all / from).saturating_mul(to.saturating_sub(from)) } else { 0 };
+    let grows = all.checked_div(from).map_or(0, |times| times.saturating_mul(to.saturating_sub(from)));
     // A shorter text than the type allows may be looked for, and found more often.
     let most = if to > 1 { all.saturating_mul(to) } else { all };
     let chars = if args[1].constant.is_some() { all.saturating_add(grows) } else { most };

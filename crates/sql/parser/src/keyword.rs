@@ -19,7 +19,7 @@ macro_rules! keywords {
         /// A keyword. [`Kw::NoKeyword`] stands for any word that is none of them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
-        #[expect(non_camel_case_types, missing_docs, clippy::upper_case_acronyms, reason = "the names are the words")]
+        #[expect(non_camel_case_types, missing_docs, reason = "the names are the words")]
         pub enum Kw { NoKeyword, $($r,)* $($n,)* $($f,)* }
 
         const WORDS: &[&str] = &["", $(stringify!($r),)* $(stringify!($n),)* $(stringify!($f),)*];

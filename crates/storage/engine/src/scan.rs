@@ -275,7 +275,7 @@ impl Scan {
         }
         let (store, own) = (&*txn.engine.store, txn.own_id());
         let visible = |trx: TrxId| trx == own || store.trx.visible(trx, self.at);
-        Ok(visible(inserter) && !(!deleter.is_zero() && visible(deleter)))
+        Ok(visible(inserter) && (deleter.is_zero() || !visible(deleter)))
     }
 
     /// At READ COMMITTED and below: releases the lock of the entry last returned, for a row that did not match.

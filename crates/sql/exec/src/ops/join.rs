@@ -80,7 +80,6 @@ pub struct NestedLoop<'p> {
 }
 
 impl<'p> NestedLoop<'p> {
-    #[expect(clippy::too_many_arguments, reason = "the parts of one plan node")]
     pub fn new(
         outer: BoxedOperator<'p>,
         inner: BoxedOperator<'p>,

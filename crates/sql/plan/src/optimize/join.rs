@@ -286,7 +286,7 @@ impl Search<'_> {
             JoinKind::Semi if leading => (inner_rows * 0.9).max(1.0).min(inner_rows),
             JoinKind::Inner => state.rows * inner_rows,
             JoinKind::Left => state.rows * inner_rows.max(1.0),
-            JoinKind::Semi => state.rows * inner_rows.min(1.0).max(0.1),
+            JoinKind::Semi => state.rows * inner_rows.clamp(0.1, 1.0),
             JoinKind::Anti => state.rows * (1.0 - inner_rows.min(0.9)),
         };
         let mut next = state.clone();
