@@ -184,7 +184,8 @@ impl Ring {
     pub(crate) fn try_walk(&self) -> Option<Walk<'_>> {
         sched_point();
         let free = !self.walking.load(Acquire) && !self.walking.swap(true, Acquire);
-        free.then_some(Walk(self))
+        // Lazily: a `Walk` that is made and dropped gives back somebody else's right.
+        free.then(|| Walk(self))
     }
 
     /// The published bytes `[from, to)` as up to two pieces.
@@ -257,6 +258,16 @@ mod tests {
         let (a, b) = payload.split_at(payload.len() / 3);
         ring.fill(start, 1, RecordKind::Mtr, payload.len(), &[a, b], || ());
         (start, start + bytes)
+    }
+
+    #[test]
+    fn a_refused_walk_leaves_the_right_with_its_holder() {
+        let ring = Ring::new(4096, 4096);
+        let walk = ring.try_walk().unwrap();
+        assert!(ring.try_walk().is_none());
+        assert!(ring.try_walk().is_none(), "the first refusal has given the right back");
+        drop(walk);
+        assert!(ring.try_walk().is_some());
     }
 
     #[test]
