@@ -390,7 +390,9 @@ impl Server {
             l.stop();
         }
         s.registry.shut_down();
-        if let Some(task) = self.statistics.lock().take() {
+        // Taken out first: nobody waits with a lock held.
+        let statistics = self.statistics.lock().take();
+        if let Some(task) = statistics {
             task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
             let _ = task.join();
         }
