@@ -117,15 +117,22 @@ impl Session {
     pub(crate) fn prepare(&mut self, sql: &[u8], io: &mut Io<'_>) {
         count(Counter::ComStmtPrepare);
         self.entry.begin(Activity::Prepare, unix_micros(), sql);
-        self.warnings.clear();
         match self.prepare_and_reply(sql, io) {
             Ok(()) => {}
-            Err(e) => self.fail(io, e),
+            Err(e) => {
+                self.warnings.push(e.to_warning(gannet_types::Level::Error));
+                self.fail(io, e);
+            }
         }
     }
 
     fn prepare_and_reply(&mut self, sql: &[u8], io: &mut Io<'_>) -> Result<()> {
+        // What SHOW WARNINGS and its kin are to show outlives their preparation.
+        let shown = std::mem::take(&mut self.warnings);
         let mut made = self.make_prepared(sql)?;
+        if super::query::keeps_diagnostics(&made.statement) {
+            self.warnings = shown;
+        }
         self.state.renew_snapshot();
         let mut markers: Vec<SqlType> = Vec::new();
         let mut columns: Vec<ResultColumn> = Vec::new();
@@ -222,7 +229,9 @@ impl Session {
             return self.fail(io, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
         self.entry.begin(Activity::Execute, unix_micros(), &s.text);
-        self.warnings.clear();
+        if !super::query::keeps_diagnostics(&s.statement) {
+            self.warnings.clear();
+        }
         self.state.statement_id += 1;
         io.binary = true;
         let outcome = self.execute_statement(&mut s, &execute, io);

@@ -606,7 +606,7 @@ fn today(now_us: i64, zone: &gannet_types::TimeZone) -> gannet_types::Date {
 }
 
 /// Statements that look at the diagnostics of the one before.
-fn keeps_diagnostics(statement: &Statement) -> bool {
+pub(super) fn keeps_diagnostics(statement: &Statement) -> bool {
     match statement {
         Statement::Show(s) => matches!(
             s.kind,
