@@ -380,9 +380,10 @@ impl<'p> ExclusiveGuard<'p> {
             match latch(s) {
                 EVICTED | TRANSIT => return Err(Stop::Fault(no)),
                 UNLOCKED | MARKED
-                    if word.compare_exchange(s, state(version(s), EXCLUSIVE), Acquire, Relaxed).is_ok() => {
-                        return Ok(Self::acquired(pool, no, version(s)));
-                    }
+                    if word.compare_exchange(s, state(version(s), EXCLUSIVE), Acquire, Relaxed).is_ok() =>
+                {
+                    return Ok(Self::acquired(pool, no, version(s)));
+                }
                 _ => {}
             }
             backoff.wait();

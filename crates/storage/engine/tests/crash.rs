@@ -326,7 +326,7 @@ fn run(seed: u64) -> u64 {
         // What policy 2 told the clients of this life may be gone.
         durable = seed % 5 != 4;
     }
-    
+
     oracle.lock().unwrap().told
 }
 

@@ -39,10 +39,9 @@ impl Session {
             VarScope::Persist | VarScope::PersistOnly => return Err(SqlError::unsupported("SET PERSIST")),
             _ if !def.dynamic => return Err(sql_err!(IncorrectGlobalLocalVar, def.name, "read only")),
             VarScope::Global if def.scope == Scope::Session => return Err(sql_err!(LocalVariable, def.name)),
-            VarScope::Global
-                if !self.state.account.privileges.may_administer_variables() => {
-                    return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
-                }
+            VarScope::Global if !self.state.account.privileges.may_administer_variables() => {
+                return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
+            }
             _ if def.scope == Scope::Global => return Err(sql_err!(GlobalVariable, def.name)),
             _ => {}
         }

@@ -209,10 +209,12 @@ impl Binder<'_> {
             Body::Block(block) => {
                 for rel in &mut block.rels {
                     match &mut rel.kind {
-                        RelKind::Base(slot) if rel.lock.strength == LockStrength::None
-                            && self.arena.tables[*slot as usize].table.source == RowSource::Engine => {
-                                rel.lock = implied();
-                            }
+                        RelKind::Base(slot)
+                            if rel.lock.strength == LockStrength::None
+                                && self.arena.tables[*slot as usize].table.source == RowSource::Engine =>
+                        {
+                            rel.lock = implied();
+                        }
                         RelKind::Derived(inner) => self.lock_reads(inner),
                         _ => {}
                     }
