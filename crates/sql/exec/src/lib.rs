@@ -1,6 +1,6 @@
 //! Execution: operators over batches of columns, DML, DDL.
 //!
-//! [`run`] executes a plan in a transaction and gives the rows to a [`ResultSink`]. Plans are shared and never
+//! [`run()`] executes a plan in a transaction and gives the rows to a [`ResultSink`]. Plans are shared and never
 //! changed here; all state is in [`Cx`] and in the operators of one execution.
 
 pub mod batch;

@@ -10,7 +10,7 @@
 //! | [`node`] | B+tree nodes: reading and searching |
 //! | [`raw`] | overflow, undo, space map, file header and meta pages |
 //! | [`op`] | page operations: what the log carries; [`apply`] is the only code that changes a page |
-//! | [`check`] | structural verification |
+//! | [`mod@check`] | structural verification |
 
 pub mod bytes;
 pub mod check;
