@@ -8,6 +8,7 @@ mod assert;
 pub use assert::invariant_failed;
 mod codec;
 mod crc;
+pub mod hash;
 mod ids;
 mod pad;
 pub mod slot;

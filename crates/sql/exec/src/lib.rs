@@ -15,6 +15,7 @@ pub mod dml;
 pub mod error;
 pub mod eval;
 pub(crate) mod ops;
+pub(crate) mod order;
 pub mod run;
 pub mod sink;
 pub(crate) mod subquery;

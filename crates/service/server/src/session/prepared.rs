@@ -8,6 +8,7 @@ use super::sink::describe;
 use super::statement::{count_statement, is_planned};
 use crate::registry::Activity;
 use crate::vars::Live;
+use gannet_base::hash::HashMap;
 use gannet_exec::Session as _;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
@@ -21,14 +22,14 @@ use gannet_wire::command::{self, Execute, ParamType};
 use gannet_wire::flags::ty;
 use gannet_wire::frame::Writer;
 use gannet_wire::reply;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A session's prepared statements.
 #[derive(Default)]
 pub(crate) struct Prepared {
-    by_id: HashMap<u32, Statement_>,
+    /// `None` while the statement runs.
+    by_id: HashMap<u32, Option<Box<Statement_>>>,
     by_name: HashMap<String, Statement_>,
     next: u32,
     /// Server-wide count that [`Drop`] gives back.
@@ -171,7 +172,7 @@ impl Session {
             reply::end_of_columns(&mut w, caps, status);
         }
         self.keep_count();
-        self.statements.by_id.insert(id, made);
+        self.statements.by_id.insert(id, Some(Box::new(made)));
         Ok(())
     }
 
@@ -224,7 +225,7 @@ impl Session {
         count(Counter::Questions);
         let started = now_ns();
         // Out of the map while it runs: the session is free for everything else.
-        let Some(mut s) = self.statements.by_id.remove(&execute.statement) else {
+        let Some(mut s) = self.statements.by_id.get_mut(&execute.statement).and_then(Option::take) else {
             let name = execute.statement.to_string();
             return self.fail(io, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
@@ -237,7 +238,9 @@ impl Session {
         let outcome = self.execute_statement(&mut s, &execute, io);
         s.long.clear();
         let outcome = self.finish_statement(started, Some(&s.digest), outcome);
-        self.statements.by_id.insert(execute.statement, s);
+        if let Some(place) = self.statements.by_id.get_mut(&execute.statement) {
+            *place = Some(s);
+        }
         self.answer(io, outcome);
     }
 
@@ -343,7 +346,7 @@ impl Session {
     pub(crate) fn long_data(&mut self, id: u32, parameter: u16, data: &[u8]) {
         count(Counter::ComStmtSendLongData);
         let limit = self.max_packet() + LONG_DATA_SLACK;
-        let Some(s) = self.statements.by_id.get_mut(&id) else { return };
+        let Some(Some(s)) = self.statements.by_id.get_mut(&id) else { return };
         let i = usize::from(parameter);
         if parameter >= s.params {
             return;
@@ -361,7 +364,7 @@ impl Session {
     /// COM_STMT_RESET.
     pub(crate) fn reset_prepared(&mut self, id: u32) -> Result<Done> {
         count(Counter::ComStmtReset);
-        let s = self.statements.by_id.get_mut(&id);
+        let s = self.statements.by_id.get_mut(&id).and_then(Option::as_mut);
         let s = s.ok_or_else(|| sql_err!(UnknownStmtHandler, id, "mysqld_stmt_reset"))?;
         s.long.clear();
         Ok(Done::default())

@@ -7,10 +7,10 @@ use crate::{
     context::Cx,
     eval, vector,
 };
+use gannet_base::hash::{HashMap, HashSet};
 use gannet_functions::{Accumulator, AggregateKernel, Call};
 use gannet_plan::expr::{Aggregate, Expr};
 use gannet_types::{Result, SqlType, Value};
-use std::collections::{HashMap, HashSet};
 
 /// What to group, from the plan node.
 pub struct AggregationPlan<'p> {
@@ -52,7 +52,7 @@ pub struct Aggregation<'p> {
 impl<'p> Aggregation<'p> {
     pub fn new(input: BoxedOperator<'p>, plan: AggregationPlan<'p>, types: &'p [SqlType]) -> Self {
         let arg_types = plan.aggregates.iter().map(|a| a.args.iter().map(|e| e.ty.clone()).collect()).collect();
-        Aggregation { input, plan, types, arg_types, groups: Vec::new(), index: HashMap::new(), reserved: 0, at: 0 }
+        Aggregation { input, plan, types, arg_types, groups: Vec::new(), index: HashMap::default(), reserved: 0, at: 0 }
     }
 
     fn fresh_states(&self) -> Vec<State> {
@@ -66,8 +66,8 @@ impl<'p> Aggregation<'p> {
                 }
                 let boxed = (a.def.start)(Call { ty: &a.ty, args, site: 0 });
                 match (a.distinct, a.order.is_empty()) {
-                    (distinct, false) => State::Ordered(boxed, Vec::new(), distinct.then(HashSet::new)),
-                    (true, true) => State::Distinct(boxed, HashSet::new()),
+                    (distinct, false) => State::Ordered(boxed, Vec::new(), distinct.then(HashSet::default)),
+                    (true, true) => State::Distinct(boxed, HashSet::default()),
                     (false, true) => State::Boxed(boxed),
                 }
             })

@@ -7,12 +7,12 @@ use crate::{
     context::Cx,
     eval, vector,
 };
+use gannet_base::hash::HashMap;
 use gannet_plan::{
     expr::{Bind, Expr},
     physical::{HashKey, JoinKind},
 };
 use gannet_types::{Result, SqlType, ValueRef};
-use std::collections::HashMap;
 
 /// A joined row under construction: left columns, then right columns.
 struct Joined {
@@ -205,7 +205,7 @@ impl<'p> HashJoin<'p> {
             left_types,
             right_types,
             rows: Vec::new(),
-            table: HashMap::new(),
+            table: HashMap::default(),
             null_key: false,
             reserved: 0,
         }

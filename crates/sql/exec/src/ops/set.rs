@@ -1,10 +1,10 @@
 //! Operators over sets of rows: Distinct, UNION/INTERSECT/EXCEPT, Materialize, common table expressions.
 
 use super::{BoxedOperator, Operator, collect, release};
-use crate::{batch::Batch, compare::append_row_key, context::Cx};
+use crate::{batch::Batch, compare::append_row_key, context::Cx, order::compare_values};
+use gannet_base::hash::{HashMap, HashSet};
 use gannet_plan::physical::SetOperation as Kind;
 use gannet_types::{Result, SqlType};
-use std::collections::{HashMap, HashSet};
 
 /// Each distinct row once.
 pub struct Distinct<'p> {
@@ -13,18 +13,53 @@ pub struct Distinct<'p> {
     types: &'p [SqlType],
     seen: HashSet<Box<[u8]>>,
     reserved: usize,
-    last: Option<Box<[u8]>>,
+    /// The last row delivered, while streaming.
+    last: Option<Batch>,
 }
 
 impl<'p> Distinct<'p> {
     pub fn new(input: BoxedOperator<'p>, streaming: bool, types: &'p [SqlType]) -> Self {
-        Distinct { input, streaming, types, seen: HashSet::new(), reserved: 0, last: None }
+        Distinct { input, streaming, types, seen: HashSet::default(), reserved: 0, last: None }
     }
 
     fn reset(&mut self, cx: &mut Cx<'_, '_>) {
         cx.release(std::mem::take(&mut self.reserved));
         self.seen.clear();
         self.last = None;
+    }
+
+    /// Rows that differ from the one before.
+    fn changes(&mut self, batch: &Batch) -> Vec<u32> {
+        let same = |a: &Batch, i: usize, j: usize| {
+            let mut columns = a.columns.iter().zip(&batch.columns).zip(self.types);
+            columns.all(|((a, b), ty)| compare_values(a.get(i), b.get(j), ty).is_eq())
+        };
+        let kept = (0..batch.rows).filter(|row| match row {
+            0 => !self.last.as_ref().is_some_and(|last| same(last, 0, 0)),
+            row => !same(batch, row - 1, *row),
+        });
+        let kept = kept.map(|row| row as u32).collect();
+        if batch.rows > 0 {
+            self.last = Some(batch.slice(batch.rows - 1, batch.rows));
+        }
+        kept
+    }
+
+    /// Rows not delivered yet.
+    fn unseen(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
+        let mut kept = Vec::with_capacity(batch.rows);
+        let mut key = Vec::new();
+        for row in 0..batch.rows {
+            key.clear();
+            append_row_key(&batch.columns, row, self.types, &mut key)?;
+            if !self.seen.contains(&key[..]) {
+                cx.reserve(key.len() + 48)?;
+                self.reserved += key.len() + 48;
+                self.seen.insert(key.as_slice().into());
+                kept.push(row as u32);
+            }
+        }
+        Ok(kept)
     }
 }
 
@@ -40,28 +75,7 @@ impl<'p> Operator<'p> for Distinct<'p> {
             return Ok(None);
         };
         cx.check_interrupt()?;
-        let mut kept = Vec::with_capacity(batch.rows);
-        let mut key = Vec::new();
-        for row in 0..batch.rows {
-            key.clear();
-            append_row_key(&batch.columns, row, self.types, &mut key)?;
-            let new = if self.streaming {
-                let new = self.last.as_deref() != Some(&key[..]);
-                if new {
-                    self.last = Some(key.as_slice().into());
-                }
-                new
-            } else if self.seen.contains(&key[..]) {
-                false
-            } else {
-                cx.reserve(key.len() + 48)?;
-                self.reserved += key.len() + 48;
-                self.seen.insert(key.as_slice().into())
-            };
-            if new {
-                kept.push(row as u32);
-            }
-        }
+        let kept = if self.streaming { self.changes(&batch) } else { self.unseen(&batch, cx)? };
         Ok(Some(if kept.len() == batch.rows { batch } else { batch.gather(&kept) }))
     }
 }
@@ -80,7 +94,7 @@ pub struct SetOperation<'p> {
 
 impl<'p> SetOperation<'p> {
     pub fn new(inputs: Vec<BoxedOperator<'p>>, kind: Kind, distinct: bool, types: &'p [SqlType]) -> Self {
-        SetOperation { inputs, kind, distinct, types, at: 0, counts: HashMap::new(), reserved: 0 }
+        SetOperation { inputs, kind, distinct, types, at: 0, counts: HashMap::default(), reserved: 0 }
     }
 
     fn count(&mut self, key: &[u8], cx: &mut Cx<'_, '_>) -> Result<u64> {

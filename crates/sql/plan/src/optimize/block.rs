@@ -918,9 +918,22 @@ impl Builder<'_> {
             node = self.sorted(node, keys, None, None);
         }
         node = self.projected(block, node, columns)?;
+        // Sorting by all columns makes equal rows neighbours: no hash table. A top-N gains more by sorting distinct rows only.
+        let neighbours = block.limit.is_none()
+            && behind.as_ref().is_some_and(|keys| {
+                let is_key = |id: &ColId| keys.iter().any(|k| k.expr.kind == ExprKind::Column(*id));
+                sorts && columns.iter().all(is_key)
+            });
+        let behind = if neighbours {
+            let keys = self.lower_keys(&behind.unwrap_or_default(), &node.schema)?;
+            node = self.sorted(node, keys, None, None);
+            None
+        } else {
+            behind
+        };
         let rows = (node.physical.rows * 0.5).max(1.0).min(node.physical.rows);
-        let cost = node.physical.cost + node.physical.rows * cost::BUILD;
-        let op = Op::Distinct { input: Box::new(node.physical), streaming: false };
+        let cost = node.physical.cost + if neighbours { 0.0 } else { node.physical.rows * cost::BUILD };
+        let op = Op::Distinct { input: Box::new(node.physical), streaming: neighbours };
         node = self.node(op, node.schema, rows, cost);
         if sorts && let Some(keys) = behind {
             let keys = self.lower_keys(&keys, &node.schema)?;

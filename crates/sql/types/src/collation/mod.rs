@@ -216,6 +216,37 @@ impl Collation {
         }
     }
 
+    /// Eight bytes that order as texts do as far as they go: a smaller prefix is a smaller text, equal prefixes say nothing.
+    pub fn sort_prefix(&self, text: &[u8]) -> u64 {
+        // A text that ends counts as followed by spaces, or by nothing.
+        let fill = if self.pad == Pad::PadSpace { self.space_weight() } else { 0 };
+        match self.algorithm {
+            Algorithm::Bytes => prefix_of_bytes(text.iter().copied(), fill as u8),
+            Algorithm::Ascii => prefix_of_bytes(text.iter().map(u8::to_ascii_uppercase), fill as u8),
+            Algorithm::Table(t) => prefix_of_bytes(text.iter().map(|b| t[usize::from(*b)]), fill as u8),
+            Algorithm::General => prefix_of_units(general(self.charset, text), fill),
+            Algorithm::Uca(Uca::V900, _) => {
+                let mut units = [0; 4];
+                let mut n = 0;
+                for b in text {
+                    if *b >= 0x80 {
+                        return prefix_of_units(primaries(Uca::V900, self.charset, text), fill);
+                    }
+                    let weight = ASCII_900[usize::from(*b)];
+                    if weight != 0 {
+                        units[n] = weight;
+                        n += 1;
+                        if n == 4 {
+                            break;
+                        }
+                    }
+                }
+                prefix_of_units(units[..n].iter().copied(), fill)
+            }
+            Algorithm::Uca(version, _) => prefix_of_units(primaries(version, self.charset, text), fill),
+        }
+    }
+
     /// A hash that equal texts share.
     pub fn hash(&self, text: &[u8], state: &mut impl std::hash::Hasher) {
         let text = if self.pad == Pad::PadSpace { trim_spaces(text) } else { text };
@@ -239,6 +270,14 @@ impl Collation {
     fn byte_weights(&self) -> bool {
         matches!(self.algorithm, Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_))
     }
+}
+
+fn prefix_of_bytes(weights: impl Iterator<Item = u8>, fill: u8) -> u64 {
+    weights.chain(std::iter::repeat(fill)).take(8).fold(0, |key, w| key << 8 | u64::from(w))
+}
+
+fn prefix_of_units(weights: impl Iterator<Item = u16>, fill: u16) -> u64 {
+    weights.chain(std::iter::repeat(fill)).take(4).fold(0, |key, w| key << 16 | u64::from(w))
 }
 
 /// Primary weights of ASCII text, ignorable characters left out.

@@ -273,3 +273,17 @@ fn coercibility() {
     assert_eq!(aggregate_for(&three[..2], Purpose::Result, "concat").unwrap().coercibility, None);
     assert_eq!(aggregate_for(&[], Purpose::Result, "concat").unwrap().collation, CollationId::BINARY);
 }
+
+#[test]
+fn sort_prefixes_never_contradict_the_order() {
+    const PARTS: [&str; 14] = ["a", "B", "é", "e\u{301}", "ß", " ", "\t", "\0", "ж", "日", "😀", "1", "-", "z"];
+    seeds(200, |random| {
+        let mut text = || -> String { (0..random.below(8)).map(|_| *random.pick(&PARTS)).collect() };
+        let (a, b) = (text(), text());
+        for c in COLLATIONS.iter().filter(|c| matches!(c.charset, Charset::Utf8mb4 | Charset::Utf8mb3)) {
+            let by_prefix = c.sort_prefix(a.as_bytes()).cmp(&c.sort_prefix(b.as_bytes()));
+            let full = c.compare(a.as_bytes(), b.as_bytes());
+            assert!(by_prefix.is_eq() || by_prefix == full, "{} {a:?} {b:?}", c.name);
+        }
+    });
+}
