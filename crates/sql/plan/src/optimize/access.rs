@@ -321,13 +321,14 @@ impl BaseRel {
             // What holds besides the OR holds in each alternative.
             let common: Vec<&Sarg> = self.sargs.iter().filter(|s| s.needs.within(available)).collect();
             let mut ranges = Vec::with_capacity(alternatives.len());
-            let mut examined = 0.0;
+            // Alternatives may overlap: as independent events, so that ranges never seem dearer than the whole index.
+            let mut left_out = 1.0;
             let mut descents = 0.0;
             for alternative in alternatives {
                 let all: Vec<&Sarg> = alternative.iter().chain(common.iter().copied()).collect();
                 let Some(product) = self.product(index, &all, passes) else { break };
                 let one = self.finish(index, product.clone(), available, passes, &|_, _| None);
-                examined += one.examined;
+                left_out *= 1.0 - one.examined / self.rows.max(one.examined);
                 descents += product.count() as f64;
                 ranges.push(product.ranges());
             }
@@ -335,7 +336,8 @@ impl BaseRel {
                 continue;
             }
             let ranges = Ranges::Union(ranges.into());
-            let examined = estimate(Some(index), &ranges).unwrap_or(examined).clamp(1.0, self.rows.max(1.0));
+            let guess = self.rows * (1.0 - left_out);
+            let examined = estimate(Some(index), &ranges).unwrap_or(guess).clamp(1.0, self.rows.max(1.0));
             let mut path = Path {
                 index: Some(index),
                 covering: false,
