@@ -96,6 +96,9 @@ fn call<'p>(
     row: usize,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Value> {
+    if def.kernel == gannet_functions::Kernel::Repeat {
+        return repeat(def, args, ty, batch, row, cx);
+    }
     let mut values: smallvec::SmallVec<[Value; 4]> = smallvec::SmallVec::new();
     for arg in args {
         let mut value = eval(arg, batch, row, cx)?;
@@ -109,6 +112,27 @@ fn call<'p>(
     }
     let types: smallvec::SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
     (def.eval)(&mut cx.eval_context(), Call { ty, args: &types, site: args.as_ptr() as usize }, &values)
+}
+
+/// BENCHMARK(count, expression)
+#[cold]
+fn repeat<'p>(
+    def: &'static gannet_functions::FunctionDef,
+    args: &'p [Expr],
+    ty: &SqlType,
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
+    let count = eval(&args[0], batch, row, cx)?;
+    let times = gannet_types::convert::to_i64(count.as_ref(), &mut cx.eval_context().conversion())?;
+    let mut last = Value::Null;
+    for _ in 0..times {
+        cx.check_interrupt()?;
+        last = eval(&args[1], batch, row, cx)?;
+    }
+    let types = [args[0].ty.clone(), args[1].ty.clone()];
+    (def.eval)(&mut cx.eval_context(), Call { ty, args: &types, site: 0 }, &[count, last])
 }
 
 /// AND (`stop` false) and OR (`stop` true) with three-valued logic.

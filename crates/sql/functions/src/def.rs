@@ -102,6 +102,8 @@ pub enum Kernel {
     Subtract,
     /// `a * b`
     Multiply,
+    /// BENCHMARK: the second argument is evaluated as often as the first one says.
+    Repeat,
 }
 
 /// A scalar function or operator.
@@ -220,6 +222,10 @@ pub trait SessionInfo {
     /// The statement was killed or has run out of time: long evaluations ask now and then.
     fn interrupted(&self) -> bool {
         false
+    }
+    /// The session's value of a system variable. The default refuses with error 1193.
+    fn variable(&mut self, name: &str) -> Result<Value> {
+        Err(gannet_types::sql_err!(UnknownSystemVariable, name))
     }
     /// Sends a named request to the session: user-level locks and other functions which act on the server.
     /// The default refuses with error 1235.

@@ -24,6 +24,11 @@ fn hex_of(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().flat_map(|b| [digit(b >> 4), digit(*b)]).collect()
 }
 
+/// SHA-256 in lower-case hexadecimal.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> Vec<u8> {
+    hex_of(&sha2::Sha256::digest(bytes)).to_ascii_lowercase()
+}
+
 fn hex_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let chars = if is_number(args[0].ty) { 16 } else { bytes_of(args[0].ty).saturating_mul(2) };
     Ok(ascii_type(cx, chars, rules::nullable(args)))

@@ -6,13 +6,18 @@
 
 mod aggregates;
 mod control;
+mod crypt;
 mod def;
 mod encode;
+mod ids;
 mod info;
 mod math;
 mod operators;
+mod regexp;
+mod regexp_syntax;
 mod rules;
 mod search;
+mod server;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -34,6 +39,10 @@ static FAMILIES: &[&[FunctionDef]] = &[
     text::FUNCTIONS,
     search::FUNCTIONS,
     encode::FUNCTIONS,
+    crypt::FUNCTIONS,
+    ids::FUNCTIONS,
+    regexp::FUNCTIONS,
+    server::FUNCTIONS,
     math::FUNCTIONS,
     time::FAMILIES[0],
     time::FAMILIES[1],

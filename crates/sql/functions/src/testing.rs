@@ -52,6 +52,12 @@ impl SessionInfo for Session {
     fn sleep(&mut self, _: f64) -> bool {
         false
     }
+    fn variable(&mut self, name: &str) -> Result<Value> {
+        match name {
+            "block_encryption_mode" => Ok(Value::text("aes-128-ecb")),
+            _ => Err(gannet_types::sql_err!(UnknownSystemVariable, name)),
+        }
+    }
 }
 
 /// An expression's value and type.

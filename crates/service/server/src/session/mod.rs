@@ -18,6 +18,7 @@
 pub(crate) mod admin;
 pub(crate) mod command;
 mod explain;
+mod functions;
 pub(crate) mod locks;
 pub(crate) mod login;
 pub(crate) mod prepared;

@@ -179,7 +179,25 @@ impl SessionInfo for State {
     }
 
     fn server_function(&mut self, name: &'static str, args: &[Value]) -> Result<Value> {
-        crate::user_locks::call(self, name, args)
+        match name {
+            "STATEMENT_DIGEST_TEXT" => super::functions::statement_digest(self, args),
+            "LOAD_FILE" => super::functions::load_file(self, args),
+            "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
+            "PS_THREAD_ID" => super::functions::thread_id(self, args),
+            _ => crate::user_locks::call(self, name, args),
+        }
+    }
+
+    fn variable(&mut self, name: &str) -> Result<Value> {
+        super::variables::value(self, false, name)
+    }
+
+    fn clock_us(&self) -> Option<i64> {
+        Some(gannet_runtime::unix_micros() as i64)
+    }
+
+    fn interrupted(&self) -> bool {
+        gannet_runtime::interrupted()
     }
 }
 

@@ -21,6 +21,27 @@ const DEFAULT_SQL_MODE: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_I
                                 ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 /// `transaction_isolation`.
 pub const ISOLATION: &[&str] = &["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"];
+/// `block_encryption_mode`.
+const BLOCK_MODES: &[&str] = &[
+    "aes-128-ecb",
+    "aes-192-ecb",
+    "aes-256-ecb",
+    "aes-128-cbc",
+    "aes-192-cbc",
+    "aes-256-cbc",
+    "aes-128-cfb1",
+    "aes-192-cfb1",
+    "aes-256-cfb1",
+    "aes-128-cfb8",
+    "aes-192-cfb8",
+    "aes-256-cfb8",
+    "aes-128-cfb128",
+    "aes-192-cfb128",
+    "aes-256-cfb128",
+    "aes-128-ofb",
+    "aes-192-ofb",
+    "aes-256-ofb",
+];
 
 live! {
     // Where the server is and listens.
@@ -119,7 +140,7 @@ live! {
     GroupConcatMaxLen = int("group_concat_max_len", Both, 1024, 4, MAX);
     DivPrecisionIncrement = int("div_precision_increment", Both, 4, 0, 30);
     DefaultWeekFormat = int("default_week_format", Both, 0, 0, 7);
-    BlockEncryptionMode = text("block_encryption_mode", Both, "aes-128-ecb").default_only();
+    BlockEncryptionMode = choice("block_encryption_mode", Both, "aes-128-ecb", BLOCK_MODES);
     MaxErrorCount = int("max_error_count", Both, 1024, 0, 65535);
     MaxSortLength = int("max_sort_length", Both, 1024, 4, 8 << 20).tuning();
     CteMaxRecursionDepth = int("cte_max_recursion_depth", Both, 1000, 0, 4_294_967_295);

@@ -148,7 +148,19 @@ impl Binder<'_> {
                 let arg = self.expr(expr)?;
                 self.call_named("WEIGHT_STRING", vec![arg])
             }
-            E::WeightString { .. } => Err(SqlError::unsupported("WEIGHT_STRING(... AS ...)")),
+            E::WeightString { expr, cast: Some((binary, length)) } => {
+                let mut arg = self.expr(expr)?;
+                if *binary {
+                    let ty = gannet_types::SqlType {
+                        length: *length as u32,
+                        nullable: true,
+                        ..gannet_types::SqlType::new(gannet_types::TypeId::Binary)
+                    };
+                    arg = self.cast_to(arg, ty);
+                }
+                let length = Bound::new(super::literal::constant(Value::Int(*length as i64)));
+                self.call_named("WEIGHT_STRING", vec![arg, length])
+            }
             E::Match(_) => Err(SqlError::unsupported("MATCH ... AGAINST")),
             E::JsonValue(_) => Err(SqlError::unsupported("JSON_VALUE")),
             _ => Err(SqlError::unsupported("this expression")),
@@ -218,6 +230,18 @@ impl Binder<'_> {
                 let seed = self.expr(&args[0])?;
                 let name = if seed.expr.is_execution_constant() { "RAND" } else { "RAND OF ROW" };
                 self.call_named(name, vec![seed])?
+            }
+            "NAME_CONST" => {
+                let [name, value] = args else { return Err(wrong()) };
+                let misuse = || error(ErrorCode::WrongArguments, &[&"NAME_CONST"]);
+                let (name, value) = self.pinned(|b| Ok((b.expr(name)?, b.expr(value)?)))?;
+                if !matches!(name.expr.kind, ExprKind::Literal(Value::Str(..))) {
+                    return Err(misuse());
+                }
+                if !matches!(value.expr.kind, ExprKind::Literal(_)) || !is_constant_syntax(&args[1]) {
+                    return Err(misuse());
+                }
+                value
             }
             "GROUPING" => return Err(SqlError::unsupported("GROUPING()")),
             _ => return Ok(None),
@@ -321,6 +345,26 @@ impl Binder<'_> {
             });
         }
         level.unwrap_or(own)
+    }
+}
+
+/// The column name that NAME_CONST gives.
+pub(super) fn given_name(e: &ast::Expr) -> Option<Box<str>> {
+    let ast::Expr::Call(call) = e else { return None };
+    match (&call.args[..], call.name.text.eq_ignore_ascii_case("name_const")) {
+        ([ast::Expr::Literal(ast::Literal { value: ast::LiteralValue::String { bytes, .. }, .. }), _], true) => {
+            Some(String::from_utf8_lossy(bytes).into())
+        }
+        _ => None,
+    }
+}
+
+/// NAME_CONST takes literals, signed or with a collation, and nothing that merely folds to one.
+fn is_constant_syntax(e: &ast::Expr) -> bool {
+    match e {
+        ast::Expr::Literal(_) => true,
+        ast::Expr::Unary { op: ast::UnaryOp::Neg, expr } | ast::Expr::Collate { expr, .. } => is_constant_syntax(expr),
+        _ => false,
     }
 }
 

@@ -114,7 +114,7 @@ impl Binder<'_> {
                     let name = match (alias, expr) {
                         (Some(alias), _) => alias.text.clone(),
                         (None, ast::Expr::Column(column)) => column.column.text.clone(),
-                        (None, _) => text.0.clone(),
+                        (None, e) => super::call::given_name(e).unwrap_or_else(|| text.0.clone()),
                     };
                     self.add_item(name, bound, alias.is_some(), block, &mut names);
                 }

@@ -96,6 +96,11 @@ impl CollationId {
         self.get().compare(a, b)
     }
 
+    /// See [`Collation::weights`].
+    pub fn weights(self, text: &[u8], out: &mut Vec<u8>) {
+        self.get().weights(text, out);
+    }
+
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
         self.get().sort_key(text, out);
     }
@@ -244,6 +249,26 @@ impl Collation {
                 prefix_of_units(units[..n].iter().copied(), fill)
             }
             Algorithm::Uca(version, _) => prefix_of_units(primaries(version, self.charset, text), fill),
+        }
+    }
+
+    /// Appends the weights of a text as `WEIGHT_STRING` shows them: all of them, those of trailing spaces too.
+    pub fn weights(&self, text: &[u8], out: &mut Vec<u8>) {
+        match (self.algorithm, self.charset) {
+            (Algorithm::Bytes, Charset::Utf8mb4 | Charset::Utf8mb3) if self.pad == Pad::PadSpace => {
+                // Code points, of three bytes; of two where there are no others.
+                let skip = if self.charset == Charset::Utf8mb4 { 1 } else { 2 };
+                for c in self.charset.chars(text) {
+                    out.extend_from_slice(&(c as u32).to_be_bytes()[skip..]);
+                }
+            }
+            (Algorithm::Uca(..), _) if self.pad == Pad::PadSpace => {
+                self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes()));
+            }
+            (Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_), _) | (Algorithm::Uca(..), _) => {
+                Collation { pad: Pad::NoPad, ..*self }.sort_key(text, out);
+            }
+            _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
         }
     }
 

@@ -86,7 +86,7 @@ pub fn to_text<'a>(v: &ValueRef<'a>) -> Cow<'a, [u8]> {
 }
 
 /// Bytes for an error's text: bytes that are no UTF-8 as `\xHH`, cut after `max` characters.
-pub(crate) fn printable(text: &[u8], max: usize) -> String {
+pub fn printable(text: &[u8], max: usize) -> String {
     let mut out = String::new();
     let mut rest = text;
     for _ in 0..max {

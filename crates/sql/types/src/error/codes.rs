@@ -691,6 +691,7 @@ errors! {
     3667 "42000" TfMustHaveAlias "Every table function must have an alias";
     3669 "22003" JtValueOutOfRange "Value is out of range for JSON_TABLE's column '{}'";
     3670 "42000" JtMaxNestedPath "More than supported {} NESTED PATHs were found in JSON_TABLE '{}'";
+    3676 "HY000" ParseErrorInDigestFn "Could not parse argument to digest function: \"{}\".";
     3684 "HY000" RegexpBufferOverflow "The result string is larger than the result buffer.";
     3685 "HY000" RegexpIllegalArgument "Illegal argument to a regular expression.";
     3686 "HY000" RegexpIndexOutofbounds "Index out of bounds in regular expression search.";
@@ -752,6 +753,7 @@ errors! {
     3861 "HY000" WarnDeprecatedZerofill "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
     3891 "HY000" IncorrectCurrentPassword "Incorrect current password. Specify the correct password which has to be replaced.";
     3892 "HY000" MissingCurrentPassword "Current password needs to be specified in the REPLACE clause in order to change it.";
+    3888 "HY000" RegexpInvalidCaptureGroupName "A capture group has an invalid name.";
     3899 "HY000" UnsupportedSqlMode "sql_mode={} is not supported.";
     3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for expression index '{}'";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
