@@ -7,7 +7,7 @@ use gannet_base::slot::{self, MAX_SLOTS};
 use gannet_base::sync::OnceLock;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::{Counter, Wait};
+use crate::{Counter, Scope, Wait, session};
 
 struct Block {
     counters: [AtomicU64; Counter::COUNT],
@@ -53,19 +53,22 @@ fn bump(cell: &AtomicU64, n: u64) {
 /// Counts one.
 #[inline(always)]
 pub fn count(c: Counter) {
-    bump(&mine().counters[c as usize], 1);
+    add(c, 1);
 }
 
 /// Adds `n`.
 #[inline(always)]
 pub fn add(c: Counter, n: u64) {
     bump(&mine().counters[c as usize], n);
+    if matches!(c.scope(), Scope::Both) {
+        session::bump(c, n);
+    }
 }
 
 /// Subtracts `n` from a gauge. Another thread may have added it: the sum is right.
 #[inline(always)]
 pub fn sub(c: Counter, n: u64) {
-    bump(&mine().counters[c as usize], n.wrapping_neg());
+    add(c, n.wrapping_neg());
 }
 
 /// Records a wait of `ns` nanoseconds for `why`. The runtime's park does this.

@@ -1,7 +1,5 @@
 //! Status counters, declared once. A new counter is one line in the table below.
 
-use std::cell::{Cell, OnceCell};
-
 /// How a counter behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -55,7 +53,7 @@ macro_rules! counters {
 }
 
 counters! {
-    // The hot ones: these lie together (SessionCounters keeps the first 32 inline).
+    // The hot ones: these lie together in the first lines.
     Questions = "Questions", Counter, Both;
     Queries = "Queries", Counter, Both;
     BytesReceived = "Bytes_received", Counter, Both;
@@ -248,62 +246,6 @@ counters! {
     WorkerSleeps = "Gannet_worker_sleeps", Counter, Global;
 }
 
-/// Counters kept inline in a session; the others are allocated when first touched.
-const INLINE: usize = 32;
-
-/// One session's own counters, written by the task that runs the session. Only what [`Scope::Both`] shows is
-/// meaningful, but any counter may be kept.
-#[derive(Default)]
-pub struct SessionCounters {
-    hot: [Cell<u64>; INLINE],
-    rest: OnceCell<Box<[Cell<u64>]>>,
-}
-
-impl SessionCounters {
-    /// All zero.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    #[inline]
-    fn cell(&self, c: Counter) -> &Cell<u64> {
-        let i = c as usize;
-        match self.hot.get(i) {
-            Some(cell) => cell,
-            None => &self.rest.get_or_init(|| (INLINE..Counter::COUNT).map(|_| Cell::new(0)).collect())[i - INLINE],
-        }
-    }
-
-    /// Adds `n`.
-    #[inline]
-    pub fn add(&self, c: Counter, n: u64) {
-        let cell = self.cell(c);
-        cell.set(cell.get().wrapping_add(n));
-    }
-
-    /// Subtracts `n`: gauges.
-    #[inline]
-    pub fn sub(&self, c: Counter, n: u64) {
-        self.add(c, n.wrapping_neg());
-    }
-
-    /// The present value.
-    pub fn get(&self, c: Counter) -> u64 {
-        match (self.hot.get(c as usize), self.rest.get()) {
-            (Some(cell), _) => cell.get(),
-            (None, Some(rest)) => rest[c as usize - INLINE].get(),
-            (None, None) => 0,
-        }
-    }
-
-    /// Sets all to zero (FLUSH STATUS, COM_RESET_CONNECTION).
-    pub fn reset(&self) {
-        for cell in self.hot.iter().chain(self.rest.get().into_iter().flat_map(|r| r.iter())) {
-            cell.set(0);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,18 +257,5 @@ mod tests {
             assert_eq!(c as usize, i);
             assert!(seen.insert(c.name().to_ascii_lowercase()), "{}", c.name());
         }
-    }
-
-    #[test]
-    fn session_counters_keep_both_halves() {
-        let s = SessionCounters::new();
-        let last = *Counter::ALL.last().unwrap();
-        assert_eq!(s.get(last), 0);
-        s.add(Counter::Questions, 2);
-        s.add(last, 3);
-        s.sub(last, 1);
-        assert_eq!((s.get(Counter::Questions), s.get(last)), (2, 2));
-        s.reset();
-        assert_eq!((s.get(Counter::Questions), s.get(last)), (0, 0));
     }
 }

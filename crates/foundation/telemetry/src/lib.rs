@@ -8,12 +8,14 @@ mod blocks;
 mod counters;
 mod digest;
 mod histogram;
+mod session;
 mod waits;
 
 pub use blocks::{
     WaitTotals, add, count, max_connections_seen, note_connections, sub, total, totals, wait_totals, waited,
 };
-pub use counters::{Counter, Kind, Scope, SessionCounters};
+pub use counters::{Counter, Kind, Scope};
 pub use digest::{Digest, DigestHandle, DigestSnapshot, Execution, StatementStats};
 pub use histogram::{BUCKETS, Histogram};
+pub use session::{Current, SessionCounters, put_aside, take_up};
 pub use waits::Wait;

@@ -8,6 +8,7 @@ use crate::session::query::Cached;
 use crate::session::service::Connections;
 use crate::timers::Timers;
 use crate::user_locks::UserLocks;
+use crate::vars::persist::PersistedVars;
 use crate::vars::{self, GlobalVars, Live, VarId, VarSet, VarValue};
 use crate::virt;
 use gannet_base::sync::{Condvar, Mutex};
@@ -61,7 +62,11 @@ pub struct Shared {
     pub(crate) prepared: AtomicU64,
     /// Seed of the shape hashes.
     pub(crate) scan_secret: u64,
-    /// The variables as configured: what SET GLOBAL x = DEFAULT gives for what options changed.
+    /// Variables of SET PERSIST.
+    pub persisted: PersistedVars,
+    /// The variables as the options gave them.
+    pub(crate) started_with: VarSet,
+    /// The variables as the server started with them.
     configured: VarSet,
     rsa: OnceLock<Option<RsaKey>>,
     /// `read_only` or `super_read_only` is on.
@@ -203,6 +208,9 @@ impl Server {
             log.warning(w);
         }
         let mut vars = options.vars;
+        let started_with = vars.clone();
+        let persisted = PersistedVars::load(&datadir)?;
+        persisted.apply(&mut vars);
         settle_defaults(&mut vars, &datadir);
         let get = |id: Live| &vars[id as usize];
         log.set_verbosity(get(Live::LogErrorVerbosity).as_u64());
@@ -244,6 +252,8 @@ impl Server {
         let shared = Arc::new(Shared {
             engine,
             catalog,
+            persisted,
+            started_with,
             configured: vars.clone(),
             globals: GlobalVars::new(vars),
             accounts,

@@ -1,16 +1,18 @@
 //! SHOW STATUS: telemetry's counters, the engine's figures, and what follows from them. O(workers) to collect.
 
 use crate::server::Shared;
-use gannet_telemetry::{Counter, Kind, max_connections_seen, totals};
+use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, max_connections_seen, totals};
 
-/// Names and values, by name.
-pub(crate) fn rows(server: &Shared) -> Vec<(String, String)> {
+/// Names and values, by name; with a session's own counts where MySQL has them.
+pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::with_capacity(Counter::COUNT + 40);
     let base = server.status_base();
     for (c, n) in totals() {
-        let shown = match c.kind() {
-            Kind::Gauge => (n as i64).to_string(),
-            Kind::Counter => n.wrapping_sub(base.get(c as usize).copied().unwrap_or(0)).to_string(),
+        let own = session.filter(|_| c.scope() == Scope::Both && c != Counter::Queries);
+        let shown = match (c.kind(), own) {
+            (Kind::Counter, Some(s)) => s.get(c).to_string(),
+            (Kind::Gauge, _) => (n as i64).to_string(),
+            (Kind::Counter, None) => n.wrapping_sub(base.get(c as usize).copied().unwrap_or(0)).to_string(),
         };
         rows.push((c.name().into(), shown));
     }

@@ -67,12 +67,15 @@ pub(crate) fn worker<'a>() -> &'a Worker {
 /// Suspends the current fiber.
 pub(crate) fn suspend(why: State) {
     let fiber = current();
+    // What other fibers of this thread count is not this one's session's.
+    let counters = gannet_telemetry::put_aside();
     // SAFETY: the current fiber is alive, and this code runs on its stack.
     unsafe {
         let fiber = fiber.as_ref();
         fiber.state.set(why);
         fiber.core.suspend();
     }
+    gannet_telemetry::take_up(counters);
 }
 
 /// Suspends the current fiber until somebody makes it ready. The caller checks its condition and blocks again.

@@ -1,7 +1,7 @@
 //! Accounts: who may log in, from where, and with which global privileges.
 //!
 //! Stored by the catalog as one record an account, kept in memory as an immutable list which a change replaces.
-//! Record, little-endian: `u8 version (1) · u8 plugin (1 native, 2 sha2) · u8 flags (bit 0: locked) · u64 privileges ·
+//! Record, little-endian: `u8 version (2) · u8 plugin (1 native, 2 sha2) · u8 flags (bit 0: locked) · u128 privileges ·
 //! u64 time of the password's change (seconds since 1970) · u16 length, authentication string`.
 
 mod privileges;
@@ -166,7 +166,7 @@ impl Account {
             Plugin::Native => 1,
             Plugin::Sha2 => 2,
         };
-        let mut out = vec![1, plugin, u8::from(self.locked)];
+        let mut out = vec![2, plugin, u8::from(self.locked)];
         out.extend_from_slice(&self.privileges.bits().to_le_bytes());
         out.extend_from_slice(&self.password_changed.to_le_bytes());
         out.extend_from_slice(&(auth.len() as u16).to_le_bytes());
@@ -177,16 +177,17 @@ impl Account {
     fn decode(name: &str, bytes: &[u8]) -> Option<Self> {
         let (user, host) = name.rsplit_once('@')?;
         let mut r = Reader::new(bytes);
-        if r.u8().ok()? != 1 {
-            return None;
-        }
+        // Version 1 had 64 bits of privileges.
+        let version = r.u8().ok().filter(|v| matches!(v, 1 | 2))?;
         let plugin = match r.u8().ok()? {
             1 => Plugin::Native,
             2 => Plugin::Sha2,
             _ => return None,
         };
         let locked = r.u8().ok()? & 1 == 1;
-        let privileges = Privileges::from_bits(r.u64().ok()?);
+        let low = u128::from(r.u64().ok()?);
+        let high = if version == 1 { 0 } else { u128::from(r.u64().ok()?) };
+        let privileges = Privileges::from_bits(high << 64 | low);
         let password_changed = r.u64().ok()?;
         let len = r.u16().ok()?;
         let secret = Secret::from_authentication_string(plugin, r.bytes(len.into()).ok()?)?;

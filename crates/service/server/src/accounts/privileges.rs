@@ -54,11 +54,45 @@ privileges! {
     BackupAdmin = "BACKUP_ADMIN", "Server Admin", "", true;
     SystemUser = "SYSTEM_USER", "Server Admin", "", true;
     SessionVariablesAdmin = "SESSION_VARIABLES_ADMIN", "Server Admin", "", true;
+    AllowNonexistentDefiner = "ALLOW_NONEXISTENT_DEFINER", "Server Admin", "", true;
+    ApplicationPasswordAdmin = "APPLICATION_PASSWORD_ADMIN", "Server Admin", "", true;
+    AuditAbortExempt = "AUDIT_ABORT_EXEMPT", "Server Admin", "", true;
+    AuditAdmin = "AUDIT_ADMIN", "Server Admin", "", true;
+    AuthenticationPolicyAdmin = "AUTHENTICATION_POLICY_ADMIN", "Server Admin", "", true;
+    BinlogAdmin = "BINLOG_ADMIN", "Server Admin", "", true;
+    BinlogEncryptionAdmin = "BINLOG_ENCRYPTION_ADMIN", "Server Admin", "", true;
+    CloneAdmin = "CLONE_ADMIN", "Server Admin", "", true;
+    EncryptionKeyAdmin = "ENCRYPTION_KEY_ADMIN", "Server Admin", "", true;
+    FirewallExempt = "FIREWALL_EXEMPT", "Server Admin", "", true;
+    FlushOptimizerCosts = "FLUSH_OPTIMIZER_COSTS", "Server Admin", "", true;
+    FlushPrivileges = "FLUSH_PRIVILEGES", "Server Admin", "", true;
+    FlushStatus = "FLUSH_STATUS", "Server Admin", "", true;
+    FlushTables = "FLUSH_TABLES", "Server Admin", "", true;
+    FlushUserResources = "FLUSH_USER_RESOURCES", "Server Admin", "", true;
+    GroupReplicationAdmin = "GROUP_REPLICATION_ADMIN", "Server Admin", "", true;
+    GroupReplicationStream = "GROUP_REPLICATION_STREAM", "Server Admin", "", true;
+    InnodbRedoLogArchive = "INNODB_REDO_LOG_ARCHIVE", "Server Admin", "", true;
+    InnodbRedoLogEnable = "INNODB_REDO_LOG_ENABLE", "Server Admin", "", true;
+    OptimizeLocalTable = "OPTIMIZE_LOCAL_TABLE", "Server Admin", "", true;
+    PasswordlessUserAdmin = "PASSWORDLESS_USER_ADMIN", "Server Admin", "", true;
+    PersistRoVariablesAdmin = "PERSIST_RO_VARIABLES_ADMIN", "Server Admin", "", true;
+    ReplicationApplier = "REPLICATION_APPLIER", "Server Admin", "", true;
+    ReplicationSlaveAdmin = "REPLICATION_SLAVE_ADMIN", "Server Admin", "", true;
+    ResourceGroupAdmin = "RESOURCE_GROUP_ADMIN", "Server Admin", "", true;
+    ResourceGroupUser = "RESOURCE_GROUP_USER", "Server Admin", "", true;
+    RoleAdmin = "ROLE_ADMIN", "Server Admin", "", true;
+    SensitiveVariablesObserver = "SENSITIVE_VARIABLES_OBSERVER", "Server Admin", "", true;
+    ServiceConnectionAdmin = "SERVICE_CONNECTION_ADMIN", "Server Admin", "", true;
+    SetAnyDefiner = "SET_ANY_DEFINER", "Server Admin", "", true;
+    ShowRoutine = "SHOW_ROUTINE", "Server Admin", "", true;
+    TableEncryptionAdmin = "TABLE_ENCRYPTION_ADMIN", "Server Admin", "", true;
+    TelemetryLogAdmin = "TELEMETRY_LOG_ADMIN", "Server Admin", "", true;
+    XaRecoverAdmin = "XA_RECOVER_ADMIN", "Server Admin", "", true;
 }
 
 /// A set of global privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Privileges(u64);
+pub struct Privileges(u128);
 
 impl Privileges {
     /// None: may connect.
@@ -80,12 +114,12 @@ impl Privileges {
     }
 
     /// From stored bits; bits of unknown privileges are dropped.
-    pub fn from_bits(bits: u64) -> Self {
+    pub fn from_bits(bits: u128) -> Self {
         Self(bits & Self::all().0)
     }
 
     /// To be stored.
-    pub fn bits(self) -> u64 {
+    pub fn bits(self) -> u128 {
         self.0
     }
 
@@ -113,6 +147,11 @@ impl Privileges {
     /// SET GLOBAL and its kin.
     pub fn may_administer_variables(self) -> bool {
         self.has(Privilege::Super) || self.has(Privilege::SystemVariablesAdmin)
+    }
+
+    /// SET of session variables that are restricted.
+    pub fn may_set_restricted_variables(self) -> bool {
+        self.may_administer_variables() || self.has(Privilege::SessionVariablesAdmin)
     }
 
     /// KILL of others, the extra connection.
@@ -216,7 +255,7 @@ mod tests {
         assert!(all.has(Privilege::Select) && all.has(Privilege::GrantOption));
         assert!(!Privileges::all_but_grant().has(Privilege::GrantOption));
         assert!(Privileges::NONE.has(Privilege::Usage) && !Privileges::NONE.has(Privilege::Select));
-        assert_eq!(Privileges::from_bits(all.bits() | 1 << 63), all);
+        assert_eq!(Privileges::from_bits(all.bits() | 1 << 127), all);
         assert_eq!(by_name("create temporary tables").unwrap(), Privilege::CreateTemporaryTables.into());
         assert!(by_name("nonsense").is_err());
         assert_eq!(Privileges::NONE.require(Privilege::Shutdown).unwrap_err().number(), 1227);

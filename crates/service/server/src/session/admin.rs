@@ -323,7 +323,10 @@ impl Session {
                 | FlushTarget::GeneralLogs
                 | FlushTarget::SlowLogs
                 | FlushTarget::Logs => self.commit_implicitly()?,
-                FlushTarget::Status => self.server.flush_status(),
+                FlushTarget::Status => {
+                    self.server.flush_status();
+                    self.state.counters.reset();
+                }
                 FlushTarget::Tables { with_read_lock: false, for_export: false, .. } => self.commit_implicitly()?,
                 FlushTarget::Tables { .. } => return Err(SqlError::unsupported("FLUSH TABLES WITH READ LOCK")),
                 FlushTarget::BinaryLogs | FlushTarget::RelayLogs(_) => {

@@ -7,7 +7,7 @@ use crate::accounts::{Origin, Privilege};
 use crate::registry::{Activity, Who};
 use crate::vars::Live;
 use gannet_runtime::{Conn, Interrupt, Next, now_ns, unix_micros};
-use gannet_telemetry::{Counter, count};
+use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::Verdict;
 use gannet_wire::command::Command;
@@ -57,9 +57,13 @@ impl Session {
             }
         };
         let quit = matches!(command, Command::Quit);
+        self.state.counters.enter();
+        add(Counter::BytesReceived, packet.len() as u64 + 4);
         count(Counter::Queries);
         self.extra_status = 0;
         self.dispatch(command, &mut io);
+        add(Counter::BytesSent, io.conn.out().len() as u64);
+        self.state.counters.leave();
         self.entry.idle(unix_micros());
         let killed = matches!(
             io.conn.context().pending(),
@@ -146,7 +150,7 @@ impl Session {
                 self.closing |= closing;
             }
             Command::Debug => {
-                let outcome = self.state.account.privileges.require(Privilege::Super).map(|()| Done::default());
+                let outcome = self.state.privileges().require(Privilege::Super).map(|()| Done::default());
                 self.server.log.note("COM_DEBUG: there is nothing to dump");
                 self.answer(io, outcome);
             }

@@ -4,6 +4,7 @@ use super::Session;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
+use crate::accounts::Privilege;
 use crate::vars::{self, Effect, Live, Scope, VarId, VarValue};
 use gannet_exec::Session as _;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
@@ -12,6 +13,31 @@ use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, TimeZone, Value, Warning, sql_err};
 use gannet_wire::flags::cap;
 use gannet_wire::reply;
+
+/// Session variables that need a privilege to set.
+const RESTRICTED: &[&str] = &[
+    "binlog_direct_non_transactional_updates",
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_value_options",
+    "binlog_rows_query_log_events",
+    "character_set_database",
+    "collation_database",
+    "default_collation_for_utf8mb4",
+    "gtid_next",
+    "histogram_generation_max_mem_size",
+    "original_commit_timestamp",
+    "original_server_version",
+    "immediate_server_version",
+    "pseudo_replica_mode",
+    "pseudo_thread_id",
+    "rbr_exec_mode",
+    "require_row_format",
+    "sql_log_bin",
+    "sql_log_off",
+    "sql_require_primary_key",
+    "sql_generate_invisible_primary_key",
+];
 
 impl Session {
     /// SET. Items take effect in order; MySQL checks all before it sets any, and so does this for what can be checked
@@ -35,15 +61,31 @@ impl Session {
         }
         let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
         let def = id.def();
+        let read_only = |what: &str| sql_err!(IncorrectGlobalLocalVar, def.name, what);
+        let p = self.state.privileges();
         match scope {
-            VarScope::Persist | VarScope::PersistOnly => return Err(SqlError::unsupported("SET PERSIST")),
-            _ if !def.dynamic => return Err(sql_err!(IncorrectGlobalLocalVar, def.name, "read only")),
-            VarScope::Global if def.scope == Scope::Session => return Err(sql_err!(LocalVariable, def.name)),
-            VarScope::Global if !self.state.account.privileges.may_administer_variables() => {
-                return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
-            }
-            _ if def.scope == Scope::Global => return Err(sql_err!(GlobalVariable, def.name)),
+            VarScope::PersistOnly if def.effect == Effect::Fact => return Err(read_only("non persistent read only")),
+            VarScope::PersistOnly if !def.dynamic => {}
+            _ if !def.dynamic => return Err(read_only("read only")),
             _ => {}
+        }
+        let global = matches!(scope, VarScope::Global | VarScope::Persist | VarScope::PersistOnly);
+        match (global, def.scope) {
+            (true, Scope::Session) => return Err(sql_err!(LocalVariable, def.name)),
+            (false, Scope::Global) => return Err(sql_err!(GlobalVariable, def.name)),
+            _ => {}
+        }
+        if *scope == VarScope::PersistOnly
+            && !(p.has(Privilege::SystemVariablesAdmin) && p.has(Privilege::PersistRoVariablesAdmin))
+        {
+            return Err(sql_err!(SpecificAccessDenied, "SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN"));
+        }
+        if global && !p.may_administer_variables() {
+            return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
+        }
+        if !global && RESTRICTED.contains(&def.name) && !p.may_set_restricted_variables() {
+            let need = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
+            return Err(sql_err!(SpecificAccessDenied, need));
         }
         Ok(())
     }
@@ -58,6 +100,7 @@ impl Session {
                 };
                 match scope {
                     VarScope::Global => self.set_global(id, value),
+                    VarScope::Persist | VarScope::PersistOnly => self.persist(id, value, *scope == VarScope::Persist),
                     _ => self.set_session(id, value),
                 }
             }
@@ -90,7 +133,7 @@ impl Session {
         if !global {
             return self.set_session(id.into(), Some(value));
         }
-        if !self.state.account.privileges.may_administer_variables() {
+        if !self.state.privileges().may_administer_variables() {
             return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
         }
         self.set_global(id.into(), Some(value))
@@ -142,8 +185,11 @@ impl Session {
     fn checked(&mut self, id: VarId, value: Option<Value>, global: bool) -> Result<VarValue> {
         let def = id.def();
         let Some(value) = value else {
-            let stored = def.scope == Scope::Both && !global;
-            return Ok(if stored { variables::global_value(&self.state, id) } else { self.server.configured(id) });
+            return Ok(match (def.scope == Scope::Both && !global, def.effect) {
+                (true, _) => variables::global_value(&self.state, id),
+                (false, Effect::Fact) => self.server.configured(id),
+                (false, _) => def.initial.value(),
+            });
         };
         let checked = def.check(&value)?;
         if let Some(asked) = &checked.adjusted {
@@ -188,7 +234,53 @@ impl Session {
     fn set_global(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
         let value = self.checked(id, value, true)?;
         let value = self.validate(id, &value)?;
-        self.server.set_global(id, value)
+        self.install_global(id, value)
+    }
+
+    fn install_global(&mut self, id: VarId, value: VarValue) -> Result<()> {
+        self.server.set_global(id, value)?;
+        self.server.globals.note_setter(id, self.setter());
+        Ok(())
+    }
+
+    fn setter(&self) -> vars::SetBy {
+        let (user, host) = self.state.user.rsplit_once('@').unwrap_or((&self.state.user, ""));
+        vars::SetBy { at_us: gannet_runtime::unix_micros() as u64, user: user.into(), host: host.into() }
+    }
+
+    /// SET PERSIST (`now`: the global value too) and SET PERSIST_ONLY.
+    fn persist(&mut self, id: VarId, value: Option<Value>, now: bool) -> Result<()> {
+        let value = self.checked(id, value, true)?;
+        let value = self.validate(id, &value)?;
+        if now {
+            self.install_global(id, value.clone())?;
+        }
+        let vars::SetBy { at_us, user, host } = self.setter();
+        let record = vars::persist::Persisted { value, at_us, user, host };
+        self.change_persisted(|map| {
+            map.insert(id.def().name, record);
+        })
+    }
+
+    fn change_persisted(&self, change: impl FnOnce(&mut vars::persist::PersistedMap) + Send) -> Result<()> {
+        let written = gannet_runtime::run_blocking(|| self.server.persisted.change(change));
+        written.map_err(|e| SqlError::internal(format_args!("the persisted variables cannot be written: {e}")))
+    }
+
+    /// RESET PERSIST.
+    pub(crate) fn reset_persist(&mut self, name: Option<&str>, if_exists: bool) -> Result<()> {
+        let Some(name) = name else { return self.change_persisted(|map| map.clear()) };
+        let known = vars::find(name).filter(|id| self.server.persisted.get(*id).is_some());
+        match known {
+            Some(id) => self.change_persisted(|map| {
+                map.remove(id.def().name);
+            }),
+            None if if_exists => {
+                self.warnings.warn(ErrorCode::VarDoesNotExist, &[&name]);
+                Ok(())
+            }
+            None => Err(sql_err!(VarDoesNotExist, name)),
+        }
     }
 
     fn set_session(&mut self, id: VarId, value: Option<Value>) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::vars::SessionVars;
 use gannet_catalog::CatalogSnapshot;
 use gannet_functions::SessionInfo;
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
+use gannet_telemetry::SessionCounters;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use gannet_wire::handshake;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub(crate) struct State {
     pub(crate) user_locks: Vec<(String, u32)>,
     /// Connection attributes of the login.
     pub(crate) attributes: Vec<(Vec<u8>, Vec<u8>)>,
+    /// SHOW SESSION STATUS.
+    pub(crate) counters: SessionCounters,
 }
 
 impl State {
@@ -84,10 +87,16 @@ impl State {
             over_tables: false,
             user_locks: Vec::new(),
             attributes: hello.attributes.clone(),
+            counters: SessionCounters::new(),
             account,
             entry,
             server,
         }
+    }
+
+    /// The global privileges in force.
+    pub(crate) fn privileges(&self) -> crate::accounts::Privileges {
+        self.account.privileges
     }
 
     /// Takes the newest dictionary: one load when nothing changed.

@@ -91,12 +91,32 @@ impl Session {
                 }
                 Ok(Done::default())
             }
+            Statement::Reset(targets) => self.reset_statement(targets),
             Statement::TableMaintenance(m) => self.maintain(m, io),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
             s if ddl::is_ddl(s) => self.ddl(s),
             other => unsupported(name_of(other)),
         }
+    }
+
+    /// RESET.
+    fn reset_statement(&mut self, targets: &[ast::ResetTarget]) -> Result<Done> {
+        for target in targets {
+            match target {
+                ast::ResetTarget::Persist { if_exists, name } => {
+                    let p = self.state.privileges();
+                    if !p.has(Privilege::SystemVariablesAdmin) && !p.has(Privilege::Super) {
+                        return Err(sql_err!(SpecificAccessDenied, "SYSTEM_VARIABLES_ADMIN or SUPER"));
+                    }
+                    self.reset_persist(name.as_ref().map(|n| &*n.text), *if_exists)?;
+                }
+                ast::ResetTarget::BinaryLogs(_) => return unsupported("RESET BINARY LOGS AND GTIDS"),
+                ast::ResetTarget::Replica { .. } => return unsupported("RESET REPLICA"),
+                ast::ResetTarget::QueryCache => return unsupported("RESET QUERY CACHE"),
+            }
+        }
+        Ok(Done::default())
     }
 
     fn kill_statement(&mut self, query_only: bool, id: &ast::Expr) -> Result<Done> {
@@ -250,7 +270,6 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Help(_) => "HELP",
         Statement::ExecuteImmediate(_) => "EXECUTE IMMEDIATE",
         Statement::KeyCache(_) => "key caches",
-        Statement::Reset(_) => "RESET",
         Statement::Restart => "RESTART",
         Statement::Binlog(_) => "BINLOG",
         Statement::Clone(_) => "CLONE",

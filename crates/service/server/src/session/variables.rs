@@ -110,13 +110,13 @@ pub(crate) fn global_value(state: &State, id: VarId) -> VarValue {
 /// Rows of SHOW VARIABLES and of the tables behind it: name and value.
 pub(crate) fn rows(state: &State, global: bool) -> Vec<(&'static str, Option<String>)> {
     let mut rows = Vec::with_capacity(vars::all().len());
-    for id in vars::sorted() {
+    for (name, id) in vars::sorted() {
         let def = id.def();
         if global && def.scope == Scope::Session {
             continue;
         }
         let value = if global { global_value(state, *id) } else { session_value(state, *id) };
-        rows.push((def.name, value.display(&def.kind)));
+        rows.push((*name, value.display(&def.kind)));
     }
     rows
 }

@@ -91,8 +91,22 @@ live! {
     RequireSecureTransport = boolean("require_secure_transport", Global, false)
         .help("refuse TCP clients without TLS");
     ProtocolVersion = int("protocol_version", Global, 10, 0, 255).fact();
-    OfflineMode = boolean("offline_mode", Global, false).default_only();
-    MaxUserConnections = int("max_user_connections", Both, 0, 0, 4_294_967_295).default_only();
+    OfflineMode = boolean("offline_mode", Global, false).help("only accounts with CONNECTION_ADMIN may connect");
+    MaxUserConnections = int("max_user_connections", Both, 0, 0, 4_294_967_295).help("connections of one account at a time; 0: no limit");
+    MaxConnectErrors = int("max_connect_errors", Global, 100, 1, MAX).help("failed handshakes in a row after which a host is refused");
+
+    // Accounts.
+    ActivateAllRolesOnLogin = boolean("activate_all_roles_on_login", Global, false);
+    MandatoryRoles = text("mandatory_roles", Global, "");
+    PartialRevokes = boolean("partial_revokes", Global, false).default_only();
+    DefaultPasswordLifetime = int("default_password_lifetime", Global, 0, 0, 65535).help("days after which passwords expire; 0: never");
+    DisconnectOnExpiredPassword = boolean("disconnect_on_expired_password", Global, true).read_only();
+    GeneratedRandomPasswordLength = int("generated_random_password_length", Both, 20, 5, 255);
+    PasswordHistory = int("password_history", Global, 0, 0, 4_294_967_295);
+    PasswordReuseInterval = int("password_reuse_interval", Global, 0, 0, 4_294_967_295);
+    PasswordRequireCurrent = boolean("password_require_current", Global, false);
+    PrintIdentifiedWithAsHex = boolean("print_identified_with_as_hex", Both, false);
+    SkipShowDatabase = boolean("skip_show_database", Global, false).read_only();
 
     // The session.
     Autocommit = boolean("autocommit", Both, true).help("each statement is a transaction");

@@ -3,6 +3,7 @@
 pub mod def;
 pub mod known;
 pub mod live;
+pub mod persist;
 mod value;
 
 pub use def::{Effect, Kind, Scope, VarDef, VarValue};
@@ -46,11 +47,41 @@ pub fn all() -> &'static [VarDef] {
     ALL.get_or_init(|| live::LIVE.iter().chain(known::TUNING).chain(known::DEFAULT_ONLY).copied().collect())
 }
 
+/// Older names of variables, which MySQL lists beside the newer ones.
+#[rustfmt::skip]
+pub const SYNONYMS: &[(&str, &str)] = &[
+    ("init_slave", "init_replica"),
+    ("log_slave_updates", "log_replica_updates"),
+    ("log_slow_slave_statements", "log_slow_replica_statements"),
+    ("master_verify_checksum", "source_verify_checksum"),
+    ("pseudo_slave_mode", "pseudo_replica_mode"),
+    ("rpl_stop_slave_timeout", "rpl_stop_replica_timeout"),
+    ("skip_slave_start", "skip_replica_start"),
+    ("slave_allow_batching", "replica_allow_batching"),
+    ("slave_checkpoint_group", "replica_checkpoint_group"),
+    ("slave_checkpoint_period", "replica_checkpoint_period"),
+    ("slave_compressed_protocol", "replica_compressed_protocol"),
+    ("slave_exec_mode", "replica_exec_mode"),
+    ("slave_load_tmpdir", "replica_load_tmpdir"),
+    ("slave_max_allowed_packet", "replica_max_allowed_packet"),
+    ("slave_net_timeout", "replica_net_timeout"),
+    ("slave_parallel_type", "replica_parallel_type"),
+    ("slave_parallel_workers", "replica_parallel_workers"),
+    ("slave_pending_jobs_size_max", "replica_pending_jobs_size_max"),
+    ("slave_preserve_commit_order", "replica_preserve_commit_order"),
+    ("slave_skip_errors", "replica_skip_errors"),
+    ("slave_sql_verify_checksum", "replica_sql_verify_checksum"),
+    ("slave_transaction_retries", "replica_transaction_retries"),
+    ("slave_type_conversions", "replica_type_conversions"),
+    ("sql_slave_skip_counter", "sql_replica_skip_counter"),
+    ("sync_master_info", "sync_source_info"),
+];
+
 /// Names that mean another variable. They are found, not listed.
-const ALIASES: &[(&str, Live)] = &[
-    ("tx_isolation", Live::TransactionIsolation),
-    ("tx_read_only", Live::TransactionReadOnly),
-    ("storage_engine", Live::DefaultStorageEngine),
+const ALIASES: &[(&str, &str)] = &[
+    ("tx_isolation", "transaction_isolation"),
+    ("tx_read_only", "transaction_read_only"),
+    ("storage_engine", "default_storage_engine"),
 ];
 
 /// Finds a variable by name, in any case; `-` counts as `_`.
@@ -58,7 +89,13 @@ pub fn find(name: &str) -> Option<VarId> {
     static INDEX: OnceLock<HashMap<&'static str, VarId>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
         let names = all().iter().enumerate().map(|(i, d)| (d.name, VarId(i as u16)));
-        names.chain(ALIASES.iter().map(|(n, l)| (*n, (*l).into()))).collect()
+        let mut index: HashMap<&'static str, VarId> = names.collect();
+        for (alias, name) in SYNONYMS.iter().chain(ALIASES) {
+            if let Some(id) = index.get(name).copied() {
+                index.insert(alias, id);
+            }
+        }
+        index
     });
     if let Some(id) = index.get(name) {
         return Some(*id);
@@ -67,12 +104,14 @@ pub fn find(name: &str) -> Option<VarId> {
     index.get(folded.as_str()).copied()
 }
 
-/// All variables, by name.
-pub fn sorted() -> &'static [VarId] {
-    static SORTED: OnceLock<Vec<VarId>> = OnceLock::new();
+/// All variables with the names they are listed by, in the order of these.
+pub fn sorted() -> &'static [(&'static str, VarId)] {
+    static SORTED: OnceLock<Vec<(&'static str, VarId)>> = OnceLock::new();
     SORTED.get_or_init(|| {
-        let mut ids: Vec<VarId> = (0..all().len()).map(|i| VarId(i as u16)).collect();
-        ids.sort_by_key(|id| id.def().name);
+        let own = all().iter().enumerate().map(|(i, d)| (d.name, VarId(i as u16)));
+        let synonyms = SYNONYMS.iter().filter_map(|(alias, name)| Some((*alias, find(name)?)));
+        let mut ids: Vec<_> = own.chain(synonyms).collect();
+        ids.sort_unstable();
         ids
     })
 }
@@ -80,15 +119,28 @@ pub fn sorted() -> &'static [VarId] {
 /// A value for each variable.
 pub type VarSet = Vec<VarValue>;
 
+/// Who set a global value since the start.
+#[derive(Clone, Debug)]
+pub struct SetBy {
+    /// When, microseconds since 1970.
+    pub at_us: u64,
+    /// User of the session.
+    pub user: String,
+    /// Its host.
+    pub host: String,
+}
+
 /// The global values. Sessions keep the set they started with; setting one makes a new set.
 pub struct GlobalVars {
     current: RwLock<Arc<VarSet>>,
+    /// What SET GLOBAL has changed.
+    set_by: RwLock<HashMap<VarId, SetBy>>,
 }
 
 impl GlobalVars {
     /// From a set, usually [`defaults`] as changed by options.
     pub fn new(set: VarSet) -> Self {
-        Self { current: RwLock::new(Arc::new(set)) }
+        Self { current: RwLock::new(Arc::new(set)), set_by: RwLock::default() }
     }
 
     /// The values now.
@@ -99,6 +151,16 @@ impl GlobalVars {
     /// One value.
     pub fn get(&self, id: impl Into<VarId>) -> VarValue {
         self.current.read()[usize::from(id.into().0)].clone()
+    }
+
+    /// Notes who has set a value.
+    pub fn note_setter(&self, id: VarId, by: SetBy) {
+        self.set_by.write().insert(id, by);
+    }
+
+    /// Who has set a value since the start.
+    pub fn setter(&self, id: VarId) -> Option<SetBy> {
+        self.set_by.read().get(&id).cloned()
     }
 
     /// Sets one value.
@@ -177,6 +239,54 @@ mod tests {
                 assert!(parsed.adjusted.is_none(), "{}", d.name);
             }
         }
+    }
+
+    #[test]
+    fn synonyms_name_variables() {
+        for (alias, name) in SYNONYMS.iter().chain(ALIASES) {
+            assert!(all().iter().any(|d| d.name == *name), "{name}");
+            assert!(find(alias).is_some() && all().iter().all(|d| d.name != *alias), "{alias}");
+        }
+    }
+
+    /// `docs/variables.md` says what each variable does here. `GANNET_UPDATE_DOCS=1` writes it.
+    #[test]
+    fn the_manual_page_is_up_to_date() {
+        let mut text = String::from(
+            "# System variables\n\nMade from the declarations in `crates/service/server/src/vars`. \
+             *works*: as in MySQL. *fact*: says something about the server, nobody sets it. *no effect*: it sizes or paces something that \
+             Gannet does not have; it can be set and is shown, and no result depends on it. *default only*: what it turns on is not there; \
+             any value but the default is refused with error 1235.\n\n\
+             | variable | scope | dynamic | type | default | here |\n|---|---|---|---|---|---|\n",
+        );
+        for (name, id) in sorted() {
+            let d = id.def();
+            let kind = match d.kind {
+                Kind::Bool => "boolean".to_string(),
+                Kind::Int { min, max, .. } => format!("{min} to {max}"),
+                Kind::Double { min, max } => format!("{min} to {max:e}"),
+                Kind::Text | Kind::NullableText => "text".into(),
+                Kind::Enum(names) => names.join(", "),
+                Kind::Set(_) | Kind::SqlMode => "set".into(),
+                Kind::Flags(_) => "flags".into(),
+            };
+            let here = match d.effect {
+                Effect::Live => "works",
+                Effect::Fact => "fact",
+                Effect::Tuning => "no effect",
+                Effect::DefaultOnly => "default only",
+            };
+            let scope = format!("{:?}", d.scope).to_lowercase();
+            let default = d.initial.value().display(&d.kind).unwrap_or_else(|| "NULL".into());
+            let default = default.replace('|', "\\|");
+            let dynamic = if d.dynamic { "yes" } else { "no" };
+            text.push_str(&format!("| `{name}` | {scope} | {dynamic} | {kind} | {default} | {here} |\n"));
+        }
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/variables.md");
+        if std::env::var_os("GANNET_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert!(std::fs::read_to_string(&path).unwrap_or_default() == text, "run with GANNET_UPDATE_DOCS=1");
     }
 
     #[test]

@@ -79,6 +79,7 @@ impl VarDef {
         match self.kind {
             _ if value.is_null() => match self.kind {
                 Kind::NullableText => Ok(VarValue::Null.into()),
+                Kind::Int { .. } | Kind::Double { .. } => Err(wrong_type()),
                 _ => Err(wrong()),
             },
             Kind::Bool => {
@@ -215,7 +216,7 @@ mod tests {
     fn set_checks_types_as_mysql_does() {
         let def = VarId::from(Live::WaitTimeout).def();
         assert_eq!(def.check(&Value::text("7")).unwrap_err().number(), 1232);
-        assert_eq!(def.check(&Value::Null).unwrap_err().number(), 1231);
+        assert_eq!(def.check(&Value::Null).unwrap_err().number(), 1232);
         let def = VarId::from(Live::Autocommit).def();
         assert_eq!(def.check(&Value::Int(2)).unwrap_err().number(), 1231);
         assert_eq!(def.check(&Value::text("off")).unwrap().value, VarValue::Int(0));

@@ -79,6 +79,8 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("performance_schema", "session_status") => runtime::session_status,
         ("performance_schema", "global_variables") => runtime::global_variables,
         ("performance_schema", "session_variables") => runtime::session_variables,
+        ("performance_schema", "persisted_variables") => runtime::persisted_variables,
+        ("performance_schema", "variables_info") => runtime::variables_info,
         ("mysql", "user") => runtime::mysql_user,
         _ => no_rows,
     }

@@ -126,12 +126,11 @@ pub(super) fn attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
 }
 
 pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    status::rows(&state.server).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+    status::rows(&state.server, None).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
 }
 
-pub(super) fn session_status(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    // Counters are kept per worker, not per session: what MySQL has for both is shown for the server.
-    global_status(state, equals, emit)
+pub(super) fn session_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    status::rows(&state.server, Some(&state.counters)).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
 }
 
 pub(super) fn global_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
@@ -140,6 +139,47 @@ pub(super) fn global_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>
 
 pub(super) fn session_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     variables::rows(state, false).into_iter().try_for_each(|(n, v)| emit(&[text(n), text(v.as_deref().unwrap_or(""))]))
+}
+
+pub(super) fn persisted_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (name, p) in state.server.persisted.all() {
+        let kind = crate::vars::find(name).map_or(crate::vars::Kind::Text, |id| id.def().kind);
+        emit(&[text(name), maybe(p.value.display(&kind).as_deref())])?;
+    }
+    Ok(())
+}
+
+pub(super) fn variables_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    use crate::vars::Kind;
+    let server = state.server.clone();
+    for (name, id) in crate::vars::sorted() {
+        let def = id.def();
+        let (setter, kept) = (server.globals.setter(*id), server.persisted.get(*id));
+        let source = match (&setter, &kept) {
+            (Some(_), _) => "DYNAMIC",
+            (None, Some(_)) => "PERSISTED",
+            _ if server.started_with[id.index()] != def.initial.value() => "COMMAND_LINE",
+            _ => "COMPILED",
+        };
+        let (min, max) = match def.kind {
+            Kind::Int { min, max, .. } => (min.to_string(), max.to_string()),
+            Kind::Double { min, max } => (min.to_string(), max.to_string()),
+            _ => ("0".into(), "0".into()),
+        };
+        let by = setter.map(|s| (s.at_us, s.user, s.host)).or(kept.map(|p| (p.at_us, p.user, p.host)));
+        let (at, user, host) = by.map_or((Value::Null, None, None), |(t, u, h)| (micros(t, 6), Some(u), Some(h)));
+        emit(&[
+            text(name),
+            member("variables_info", "VARIABLE_SOURCE", source),
+            text(""),
+            text(&min),
+            text(&max),
+            at,
+            maybe(user.as_deref()),
+            maybe(host.as_deref()),
+        ])?;
+    }
+    Ok(())
 }
 
 pub(super) fn user_privileges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -414,6 +414,18 @@ KEYWORDS
 ";
 
 pub(super) const PERFORMANCE_SCHEMA: &str = "
+persisted_variables
+ VARIABLE_NAME =n !
+ VARIABLE_VALUE varchar(1024)
+variables_info
+ VARIABLE_NAME =n !
+ VARIABLE_SOURCE enum('COMPILED','GLOBAL','SERVER','EXPLICIT','EXTRA','USER','LOGIN','COMMAND_LINE','PERSISTED','DYNAMIC')
+ VARIABLE_PATH varchar(1024)
+ MIN_VALUE =n
+ MAX_VALUE =n
+ SET_TIME timestamp(6)
+ SET_USER char(32)
+ SET_HOST char(255)
 events_statements_summary_by_digest
  SCHEMA_NAME =n
  DIGEST =n

@@ -1,0 +1,123 @@
+//! Counters of one session: what its own statements counted.
+//!
+//! A session borrows a block for as long as it lives. While one of its commands runs on a thread, that block is the
+//! thread's [`current`] one, and [`crate::count`] adds to it beside the thread's own. The runtime puts the block aside when
+//! it suspends a task and takes it up again when the task goes on. Blocks are never freed: they are lent again, zeroed.
+
+use std::cell::Cell;
+
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::Counter;
+
+/// A block of counters. Written by the thread that runs the session, read by anybody.
+struct Cells([AtomicU64; Counter::COUNT]);
+
+/// The block that counts now, to be put aside and taken up again.
+#[derive(Clone, Copy, Default)]
+pub struct Current(Option<&'static Cells>);
+
+thread_local! {
+    static CURRENT: Cell<Current> = const { Cell::new(Current(None)) };
+}
+
+static FREE: Mutex<Vec<&'static Cells>> = Mutex::new(Vec::new());
+
+/// One session's counters.
+pub struct SessionCounters(&'static Cells);
+
+impl SessionCounters {
+    /// All zero.
+    pub fn new() -> Self {
+        if let Some(cells) = FREE.lock().pop() {
+            return Self(cells);
+        }
+        Self(Box::leak(Box::new(Cells(std::array::from_fn(|_| AtomicU64::new(0))))))
+    }
+
+    /// What the calling task counts from now on is the session's too.
+    #[inline]
+    pub fn enter(&self) {
+        CURRENT.set(Current(Some(self.0)));
+    }
+
+    /// The session's command is over.
+    #[inline]
+    pub fn leave(&self) {
+        CURRENT.set(Current(None));
+    }
+
+    /// The present value.
+    pub fn get(&self, c: Counter) -> u64 {
+        self.0.0[c as usize].load(Relaxed)
+    }
+
+    /// Sets all to zero (FLUSH STATUS, COM_RESET_CONNECTION).
+    pub fn reset(&self) {
+        self.0.0.iter().for_each(|c| c.store(0, Relaxed));
+    }
+}
+
+impl Default for SessionCounters {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for SessionCounters {
+    fn drop(&mut self) {
+        self.reset();
+        if CURRENT.get().0.is_some_and(|c| std::ptr::eq(c, self.0)) {
+            CURRENT.set(Current(None));
+        }
+        FREE.lock().push(self.0);
+    }
+}
+
+/// Adds to the session that runs on this thread, if there is one.
+#[inline(always)]
+pub(crate) fn bump(c: Counter, n: u64) {
+    if let Current(Some(cells)) = CURRENT.get() {
+        let cell = &cells.0[c as usize];
+        cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+}
+
+/// Takes the thread's current block away: its task is suspended.
+#[inline]
+pub fn put_aside() -> Current {
+    CURRENT.replace(Current(None))
+}
+
+/// Makes a block that was put aside the current one again: its task goes on.
+#[inline]
+pub fn take_up(current: Current) {
+    CURRENT.set(current);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{add, count, sub};
+
+    #[test]
+    fn a_session_counts_only_while_it_runs() {
+        let (a, b) = (SessionCounters::new(), SessionCounters::new());
+        count(Counter::Questions);
+        a.enter();
+        add(Counter::Questions, 2);
+        let aside = put_aside();
+        b.enter();
+        count(Counter::Questions);
+        b.leave();
+        count(Counter::Questions);
+        take_up(aside);
+        add(Counter::Questions, 5);
+        sub(Counter::Questions, 1);
+        a.leave();
+        assert_eq!((a.get(Counter::Questions), b.get(Counter::Questions)), (6, 1));
+        a.reset();
+        assert_eq!(a.get(Counter::Questions), 0);
+    }
+}
