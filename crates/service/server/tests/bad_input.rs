@@ -182,7 +182,6 @@ fn sql_of_every_bad_kind() {
         ("SET GLOBAL warning_count = 5", 1238),
         ("SET autocommit = 'maybe'", 1231),
         ("SET SESSION wait_timeout = 'x'", 1232),
-        ("SET PERSIST wait_timeout = 5", 1235),
         ("CREATE VIEW v AS SELECT 1", 1235),
         ("SAVEPOINT s; ROLLBACK TO s", 1064),
         ("ROLLBACK TO s", 1305),
