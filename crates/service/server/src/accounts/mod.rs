@@ -187,7 +187,10 @@ impl Account {
         let locked = r.u8().ok()? & 1 == 1;
         let low = u128::from(r.u64().ok()?);
         let high = if version == 1 { 0 } else { u128::from(r.u64().ok()?) };
-        let privileges = Privileges::from_bits(high << 64 | low);
+        let mut privileges = Privileges::from_bits(high << 64 | low);
+        if version == 1 && privileges.has(Privilege::Super) {
+            privileges = privileges.with(Privileges::all_dynamic());
+        }
         let password_changed = r.u64().ok()?;
         let len = r.u16().ok()?;
         let secret = Secret::from_authentication_string(plugin, r.bytes(len.into()).ok()?)?;

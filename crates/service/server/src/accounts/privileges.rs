@@ -108,6 +108,11 @@ impl Privileges {
         )
     }
 
+    /// All dynamic ones.
+    pub fn all_dynamic() -> Self {
+        PRIVILEGES.iter().filter(|p| p.4).fold(Self::NONE, |all, p| all.with(p.0.into()))
+    }
+
     /// ALL PRIVILEGES, which leaves GRANT OPTION out.
     pub fn all_but_grant() -> Self {
         Self::all().without(Privilege::GrantOption.into())
@@ -177,7 +182,9 @@ impl Privileges {
     fn names(self, dynamic: bool) -> Vec<String> {
         // GRANT's own order: as the columns of mysql.user.
         let mut list: Vec<Privilege> = GRANT_ORDER.to_vec();
-        list.extend(PRIVILEGES.iter().filter(|p| p.4).map(|p| p.0));
+        let mut dynamic_ones: Vec<_> = PRIVILEGES.iter().filter(|p| p.4).collect();
+        dynamic_ones.sort_by_key(|p| p.1);
+        list.extend(dynamic_ones.into_iter().map(|p| p.0));
         list.retain(|p| self.has(*p) && *p != Privilege::GrantOption && is_dynamic(*p) == dynamic);
         list.into_iter().map(|p| name(p).to_ascii_uppercase()).collect()
     }
