@@ -3,7 +3,7 @@
 use crate::{compare::is_of_kind, context::Cx};
 use gannet_catalog::Column;
 use gannet_types::{
-    Date, Decimal, Result, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings,
+    Date, Decimal, ErrorCode, Result, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings,
     convert::{self, Context, StoreTarget},
 };
 
@@ -11,6 +11,11 @@ use gannet_types::{
 pub(crate) fn cast(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Result<Value> {
     if ty.id == TypeId::Json && matches!(value, Value::Json(_)) {
         return Ok(value);
+    }
+    let limit = cx.settings.max_allowed_packet;
+    if ty.id == TypeId::Binary && u64::from(ty.length) > limit && !value.is_null() {
+        cx.warnings.warn(ErrorCode::WarnAllowedPacketOverflowed, &[&"cast_as_binary", &limit]);
+        return Ok(Value::Null);
     }
     let strict = std::mem::replace(&mut cx.strict, false);
     let outcome = convert::cast(value.as_ref(), ty, &mut cx.eval_context().conversion());

@@ -11,10 +11,12 @@ pub mod fuzz;
 pub mod keyword;
 pub mod lexer;
 pub mod mode;
+pub mod notice;
 mod parser;
 pub mod printer;
 
 pub use ast::Statement;
 pub use error::{ErrorKind, ParseError};
 pub use mode::LexMode;
+pub use notice::Notice;
 pub use parser::{MAX_HEIGHT, Parsed, STACK_BUDGET, parse, parse_expr, parse_one, parse_parameterised};

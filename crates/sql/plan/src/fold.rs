@@ -220,7 +220,8 @@ fn holds(op: CompareOp, order: Ordering) -> bool {
 }
 
 fn cast_literal(v: &Value, ty: &SqlType) -> Option<Expr> {
-    if matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
+    let long = ty.id == TypeId::Binary && ty.length > 4096;
+    if long || matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
         return None;
     }
     let result = with_context(|cx| cast(v.as_ref(), ty, cx))?;

@@ -6,6 +6,7 @@
 //! | [`login`] | greeting, authentication, COM_CHANGE_USER |
 //! | [`command`] | commands of the protocol |
 //! | [`query`] | SQL text: shape, plan cache, execution |
+//! | [`deprecated`] | warnings of deprecated syntax |
 //! | [`prepared`] | prepared statements of both kinds |
 //! | [`statement`] | statements that are not planned |
 //! | [`transaction`] | the state machine of transactions |
@@ -17,6 +18,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod command;
+mod deprecated;
 mod explain;
 mod functions;
 pub(crate) mod locks;

@@ -10,6 +10,7 @@ use crate::registry::Activity;
 use crate::vars::Live;
 use gannet_base::hash::HashMap;
 use gannet_exec::Session as _;
+use gannet_parser::Notice;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_plan::plan::{Param, ResultColumn};
@@ -41,6 +42,8 @@ pub(crate) struct Statement_ {
     text: Arc<[u8]>,
     /// For statements that are not planned, and for planning anew.
     statement: Arc<Statement>,
+    /// Deprecated syntax, told when the text is prepared.
+    notices: Box<[Notice]>,
     params: u16,
     shape: u128,
     literals: Box<[LiteralToken]>,
@@ -95,6 +98,7 @@ impl Session {
         Ok(Statement_ {
             digest: self.digest_handle(&text),
             statement: Arc::new(parsed.statement),
+            notices: parsed.notices.into(),
             params,
             shape: scan.shape,
             literals: if shared { scan.literals.into() } else { Box::new([]) },
@@ -134,6 +138,7 @@ impl Session {
         if super::query::keeps_diagnostics(&made.statement) {
             self.warnings = shown;
         }
+        self.warn_of(&made.notices);
         self.state.renew_snapshot();
         let mut markers: Vec<SqlType> = Vec::new();
         let mut columns: Vec<ResultColumn> = Vec::new();
@@ -197,7 +202,7 @@ impl Session {
                 if s.private {
                     self.enter_private_plan(plan, key, &s.text, &s.statement)
                 } else {
-                    self.enter_plan(plan, key, &s.text, &s.literals, &s.statement)
+                    self.enter_plan(plan, key, &s.text, &s.literals, &s.statement, &s.notices)
                 }
             }
         };
@@ -393,6 +398,7 @@ impl Session {
             self.statements.give_back(1);
         }
         let mut made = self.make_prepared(&sql)?;
+        self.warn_of(&made.notices);
         self.state.renew_snapshot();
         if is_planned(&made.statement) {
             self.plan_prepared(&mut made, &[], 0)?;

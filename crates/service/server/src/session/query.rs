@@ -16,7 +16,7 @@ use gannet_exec::{Affected, Cx, Outcome, ResultSink};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
-use gannet_parser::{ErrorKind, LexMode, ParseError};
+use gannet_parser::{ErrorKind, LexMode, Notice, ParseError};
 use gannet_plan::options::PlanOptions;
 use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
@@ -36,6 +36,8 @@ pub(crate) struct Cached {
     pub(crate) header: HeaderCache,
     pub(crate) locks: PlanLocks,
     pub(crate) counter: Option<Counter>,
+    /// Deprecated syntax of the text: each text that arrives with it is warned of it.
+    pub(crate) notices: Box<[Notice]>,
 }
 
 /// A digest's handle that can be printed.
@@ -155,6 +157,7 @@ impl Session {
             Some(Some((entry, params))) => {
                 self.extra_status = 0;
                 self.warnings.clear();
+                self.warn_of(&entry.digest.notices);
                 let outcome = params.and_then(|p| self.run_cached(&entry, &p, io));
                 if outcome.as_ref().is_err_and(is_stale) {
                     return self.parse_and_run(text, consumed, true, started, io);
@@ -200,12 +203,13 @@ impl Session {
         if !keeps_diagnostics(&parsed.statement) {
             self.warnings.clear();
         }
+        self.warn_of(&parsed.notices);
         if single && is_planned(&parsed.statement) {
             count(Counter::PlanCacheMisses);
             let mut tries = 0;
             return loop {
                 self.state.renew_snapshot();
-                match self.plan_text(&parsed.statement, text) {
+                match self.plan_text(&parsed.statement, &parsed.notices, text) {
                     Ok((entry, params)) => {
                         let outcome = self.run_entry(&entry, &params, io);
                         if outcome.as_ref().is_err_and(is_stale) && tries < MAX_REPLANS {
@@ -339,14 +343,19 @@ impl Session {
     }
 
     /// Makes the plan of a text that was not found, and puts it into the caches.
-    fn plan_text(&mut self, statement: &Statement, text: &[u8]) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
+    fn plan_text(
+        &mut self,
+        statement: &Statement,
+        notices: &[Notice],
+        text: &[u8],
+    ) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
         let secret = self.server.scan_secret;
         let mode = lex_mode(self.settings.sql_mode);
         with_scan(secret, |scan| {
             digest::scan(text, mode, scan);
             let plan = self.make_plan(statement, &[], Some((text, &scan.literals)))?;
             let key = self.plan_key(scan.shape, 0);
-            let entry = self.enter_plan(plan, key, text, &scan.literals, statement);
+            let entry = self.enter_plan(plan, key, text, &scan.literals, statement, notices);
             let params = self.bind(&entry.plan, &scan.literals, text, &[])?;
             Ok((entry, params))
         })
@@ -360,12 +369,14 @@ impl Session {
         text: &[u8],
         literals: &[LiteralToken],
         statement: &Statement,
+        notices: &[Notice],
     ) -> Arc<CachedPlan> {
         let cached = Cached {
             digest: Handle(self.digest_handle(text)),
             header: HeaderCache::default(),
             locks: self.plan_locks(&plan),
             counter: counter(statement),
+            notices: notices.into(),
         };
         if plan.uses.uncacheable || plan.uses.user_variables || has_adjacent_strings(text, literals) {
             return Arc::new(Entry::alone(key, plan, cached));
@@ -386,6 +397,7 @@ impl Session {
             header: HeaderCache::default(),
             locks: self.plan_locks(&plan),
             counter: counter(statement),
+            notices: Box::new([]),
         };
         Arc::new(Entry::alone(key, plan, cached))
     }

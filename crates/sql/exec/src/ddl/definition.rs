@@ -10,11 +10,15 @@ use gannet_parser::ast::{
     self, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement, TableOption,
     UnaryOp,
 };
-use gannet_types::{Collation, CollationId, Result, SqlError, TypeId, Value, charset::Charset, sql_err};
+use gannet_types::{
+    Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, charset::Charset, sql_err,
+};
 use std::sync::Arc;
 
 /// Storage engine names that mean this engine. Others are refused, as MySQL does under NO_ENGINE_SUBSTITUTION.
 const ENGINES: &[&str] = &["InnoDB", "Gannet"];
+/// Engines whose tables this one holds as well or better: warning 1266 says so.
+const SUBSTITUTED: &[&str] = &["MyISAM", "MEMORY", "HEAP", "ARCHIVE", "Aria"];
 
 pub(super) struct Definer<'a, 'b> {
     inherited: CollationId,
@@ -33,7 +37,7 @@ impl<'a, 'b> Definer<'a, 'b> {
         elements: &[TableElement],
         options: &[TableOption],
     ) -> Result<TableDefinition> {
-        let (options, auto_increment) = self.options(options)?;
+        let (options, auto_increment) = self.options(name, options)?;
         self.inherited = options.collation;
         let (mut columns, mut indexes) = (Vec::new(), Vec::new());
         for element in elements {
@@ -47,7 +51,7 @@ impl<'a, 'b> Definer<'a, 'b> {
         Ok(TableDefinition { name: name.into(), columns, indexes, options, auto_increment })
     }
 
-    fn options(&mut self, options: &[TableOption]) -> Result<(TableOptions, Option<u64>)> {
+    fn options(&mut self, table: &str, options: &[TableOption]) -> Result<(TableOptions, Option<u64>)> {
         let (mut charset, mut collation, mut auto_increment) = (None, None, None);
         let mut comment: Box<str> = "".into();
         let mut kept: Vec<(Box<str>, Box<str>)> = Vec::new();
@@ -55,8 +59,16 @@ impl<'a, 'b> Definer<'a, 'b> {
         for option in options {
             match option {
                 TableOption::Engine(name) => {
-                    if !ENGINES.iter().any(|e| e.eq_ignore_ascii_case(name)) {
-                        return Err(sql_err!(UnknownStorageEngine, name));
+                    let among = |list: &[&str]| list.iter().any(|e| e.eq_ignore_ascii_case(name));
+                    if !among(ENGINES) {
+                        if !among(SUBSTITUTED) {
+                            let unknown = sql_err!(UnknownStorageEngine, name);
+                            if self.cx.sql_mode.contains(SqlMode::NO_ENGINE_SUBSTITUTION) {
+                                return Err(unknown);
+                            }
+                            self.cx.warnings.push(unknown.to_warning(Level::Warning));
+                        }
+                        self.cx.warnings.warn(ErrorCode::WarnUsingOtherHandler, &[&"InnoDB", &table]);
                     }
                 }
                 TableOption::Charset(name) => charset = Some(Charset::by_name(name)?),

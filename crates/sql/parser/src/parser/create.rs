@@ -435,7 +435,7 @@ impl Parser<'_> {
                 self.eat(Tok::Eq);
                 A::Comment(self.string()?)
             }
-            Kw::COLLATE => A::Collate(self.charset_name()?),
+            Kw::COLLATE => A::Collate(self.collation_name()?),
             Kw::COLUMN_FORMAT => A::ColumnFormat(match self.one_of(&[Kw::DEFAULT, Kw::FIXED, Kw::DYNAMIC]) {
                 Some(Kw::DEFAULT) => ColumnFormat::Default,
                 Some(Kw::FIXED) => ColumnFormat::Fixed,

@@ -54,6 +54,12 @@ impl Parser<'_> {
             B::TinyInt | B::SmallInt | B::MediumInt | B::Int | B::BigInt => {
                 ty.length = self.opt_length()?;
                 self.sign(&mut ty);
+                if ty.zerofill {
+                    self.notice(Notice::Zerofill);
+                }
+                if ty.length.is_some() {
+                    self.notice(Notice::IntegerWidth);
+                }
             }
             B::Decimal | B::Float | B::Double | B::Real => {
                 if kw == Kw::DOUBLE {
@@ -61,6 +67,15 @@ impl Parser<'_> {
                 }
                 self.precision(&mut ty)?;
                 self.sign(&mut ty);
+                if ty.zerofill {
+                    self.notice(Notice::Zerofill);
+                }
+                if base != B::Decimal && ty.decimals.is_some() {
+                    self.notice(Notice::RealDigits);
+                }
+                if ty.unsigned && !ty.zerofill {
+                    self.notice(Notice::UnsignedReal);
+                }
             }
             B::Bit | B::Time | B::DateTime | B::Timestamp | B::Binary | B::VarBinary | B::Vector => {
                 ty.length = self.opt_length()?;
@@ -131,6 +146,7 @@ impl Parser<'_> {
             return self.syntax();
         }
         if ty.national {
+            self.notice(Notice::National);
             ty.bin_collation = self.eat_kw(Kw::BINARY);
             return Ok(());
         }
@@ -161,6 +177,7 @@ impl Parser<'_> {
                 ty.charset = Some(self.charset_name()?);
             } else if self.at_kw(Kw::BINARY) {
                 self.advance();
+                self.notice(Notice::BinaryAttribute);
                 ty.bin_collation = true;
             } else if self.at_kw(Kw::ASCII) {
                 ty.charset = Some(named("latin1", self.advance()));
@@ -219,7 +236,9 @@ impl Parser<'_> {
                 }
                 ty.length = self.opt_length()?;
                 ty.national = matches!(kw, Kw::NCHAR | Kw::NATIONAL);
-                if !ty.national {
+                if ty.national {
+                    self.notice(Notice::National);
+                } else {
                     self.charset_attributes(&mut ty)?;
                 }
             }

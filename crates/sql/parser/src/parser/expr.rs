@@ -176,7 +176,10 @@ impl Parser<'_> {
             Tok::Minus => Kind::Unary(UnaryOp::Neg, NEG),
             Tok::Plus => Kind::Plus,
             Tok::Tilde => Kind::Unary(UnaryOp::BitNot, NEG),
-            Tok::Bang => Kind::Unary(UnaryOp::Not, NEG),
+            Tok::Bang => {
+                self.notice(Notice::Bang);
+                Kind::Unary(UnaryOp::Not, NEG)
+            }
             Tok::Word => match t.kw {
                 Kw::NOT if self.mode.high_not_precedence => Kind::Unary(UnaryOp::Not, NEG),
                 Kw::NOT if *min <= NOT => Kind::Unary(UnaryOp::Not, NOT),
@@ -197,6 +200,7 @@ impl Parser<'_> {
             Tok::Quoted => return self.word_operand(min),
             Tok::UserVar if self.peek(1).kind == Tok::Assign => {
                 let var = self.user_var()?;
+                self.notice(Notice::AssignInExpression);
                 Kind::Assign(var)
             }
             _ => return self.primary().map(Some),
@@ -330,7 +334,7 @@ impl Parser<'_> {
                 Kw::OR => self.logical(value, min, OR),
                 Kw::COLLATE if value.ceil == PRIMARY => {
                     self.advance();
-                    let collation = self.charset_name()?;
+                    let collation = self.collation_in_expr()?;
                     let expr = Expr::Collate { expr: Box::new(value.expr), collation };
                     self.built(expr, value.height, PRIMARY, min)
                 }
@@ -348,7 +352,11 @@ impl Parser<'_> {
         if level < min || level > value.ceil {
             return Ok(Step::Done(value));
         }
-        self.advance();
+        match self.advance().kind {
+            Tok::AmpAmp => self.notice(Notice::AmpAmp),
+            Tok::PipePipe => self.notice(Notice::PipePipe),
+            _ => {}
+        }
         let kind = if level == AND { Kind::And(value.expr) } else { Kind::Or(value.expr) };
         self.push(min, value.height, kind)?;
         Ok(Step::Operand(level + 1))

@@ -37,7 +37,10 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    fn new_call(&self, schema: Option<Ident>, name: Ident, not_builtin: bool) -> Box<Call> {
+    fn new_call(&mut self, schema: Option<Ident>, name: Ident, not_builtin: bool) -> Box<Call> {
+        if name.text.eq_ignore_ascii_case("found_rows") {
+            self.notice(Notice::FoundRows);
+        }
         let span = Span { start: schema.as_ref().unwrap_or(&name).span.start, end: self.state.prev_end };
         Box::new(Call { schema, name, args: Vec::new(), arg_names: Vec::new(), not_builtin, span })
     }

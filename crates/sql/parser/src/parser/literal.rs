@@ -83,9 +83,13 @@ impl Parser<'_> {
             Tok::Hex => LiteralValue::Hex { bytes: hex_bytes(raw).into(), charset: None },
             Tok::Bit => LiteralValue::Bit { bytes: bit_bytes(raw).into(), charset: None },
             Tok::Str => return self.joined_string(t, None),
-            Tok::NStr => return self.joined_string(t, Some("utf8mb3".into())),
+            Tok::NStr => {
+                self.notice(Notice::National);
+                return self.joined_string(t, Some("utf8mb3".into()));
+            }
             Tok::Word if self.at_introducer() => {
                 let name = String::from_utf8_lossy(&raw[1..]).to_ascii_lowercase().into_boxed_str();
+                self.notice_charset(&name);
                 self.advance();
                 let start = t.start;
                 let mut literal = self.literal()?;

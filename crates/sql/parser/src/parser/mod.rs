@@ -31,6 +31,7 @@ use crate::error::{ErrorKind, ParseError};
 use crate::keyword::Kw;
 use crate::lexer::{Lexer, Tok, Token, open_version_comments, unquote_name, unquote_string};
 use crate::mode::LexMode;
+use crate::notice::Notice;
 
 /// Greatest height of an expression tree: what walks one may recurse this deep.
 pub const MAX_HEIGHT: u32 = 200;
@@ -53,6 +54,8 @@ pub struct Parsed {
     pub consumed: usize,
     /// Number of `?` parameters.
     pub params: u32,
+    /// Deprecated syntax, in order of appearance.
+    pub notices: Vec<Notice>,
 }
 
 /// Parses the first statement of `text`.
@@ -115,6 +118,7 @@ pub(crate) struct Parser<'a> {
     no_subquery: bool,
     /// Where the last INTO stood.
     into_at: u32,
+    pub(crate) notices: Vec<Notice>,
 }
 
 impl<'a> Parser<'a> {
@@ -137,6 +141,7 @@ impl<'a> Parser<'a> {
             version_comments: text.windows(3).any(|w| w == b"/*!"),
             no_subquery: false,
             into_at: 0,
+            notices: Vec::new(),
         })
     }
 
@@ -153,7 +158,7 @@ impl<'a> Parser<'a> {
             }
             _ => return self.syntax(),
         };
-        Ok(Parsed { statement, consumed, params: self.params })
+        Ok(Parsed { statement, consumed, params: self.params, notices: std::mem::take(&mut self.notices) })
     }
 
     fn must_be_end(&mut self) -> Result<()> {
@@ -512,6 +517,20 @@ impl<'a> Parser<'a> {
 
     /// Name of a character set: an identifier, a string or BINARY.
     fn charset_name(&mut self) -> Result<Ident> {
+        let name = self.collation_in_expr()?;
+        self.notice_charset(&name.text);
+        Ok(name)
+    }
+
+    /// Name of a collation.
+    fn collation_name(&mut self) -> Result<Ident> {
+        let name = self.collation_in_expr()?;
+        self.notice_collation(&name.text);
+        Ok(name)
+    }
+
+    /// Name of a collation behind an expression: MySQL warns of none.
+    fn collation_in_expr(&mut self) -> Result<Ident> {
         if self.at_kw(Kw::BINARY) { self.any_word() } else { self.ident_or_string() }
     }
 

@@ -195,8 +195,10 @@ impl Parser<'_> {
             self.eat_charset();
         }
         self.eat(Tok::Eq);
-        let name = self.charset_name()?;
-        Ok(Some(if is_charset { TableOption::Charset(name) } else { TableOption::Collate(name) }))
+        Ok(Some(match is_charset {
+            true => TableOption::Charset(self.charset_name()?),
+            false => TableOption::Collate(self.collation_name()?),
+        }))
     }
 
     /// A number, perhaps with K, M or G.

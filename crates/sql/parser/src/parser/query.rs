@@ -277,7 +277,10 @@ impl Parser<'_> {
                 Kw::SQL_BIG_RESULT => o.sql_big_result = true,
                 Kw::SQL_BUFFER_RESULT => o.sql_buffer_result = true,
                 Kw::SQL_NO_CACHE => o.sql_no_cache = true,
-                Kw::SQL_CALC_FOUND_ROWS => o.sql_calc_found_rows = true,
+                Kw::SQL_CALC_FOUND_ROWS => {
+                    o.sql_calc_found_rows = true;
+                    self.notice(Notice::CalcFoundRows);
+                }
                 // Gone in MySQL 8; clients of MariaDB still send it. It means nothing without a query cache.
                 _ if self.at_word("SQL_CACHE") && !matches!(self.peek(1).kind, Tok::Comma | Tok::Dot) => {}
                 _ => return Ok(o),

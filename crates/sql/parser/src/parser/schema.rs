@@ -59,7 +59,7 @@ impl Parser<'_> {
                 Kw::COLLATE => {
                     self.advance();
                     self.eat(Tok::Eq);
-                    DatabaseOption::Collate(self.charset_name()?)
+                    DatabaseOption::Collate(self.collation_name()?)
                 }
                 Kw::ENCRYPTION => {
                     self.advance();

@@ -115,7 +115,7 @@ impl Parser<'_> {
                 return Ok(SetItem::Names { charset: None, collation: None });
             }
             let charset = Some(self.charset_name()?);
-            let collation = if self.eat_kw(Kw::COLLATE) { Some(self.charset_name()?) } else { None };
+            let collation = if self.eat_kw(Kw::COLLATE) { Some(self.collation_name()?) } else { None };
             return Ok(SetItem::Names { charset, collation });
         }
         if self.eat_charset() {

@@ -307,7 +307,7 @@ impl Parser<'_> {
 
     /// `COLLATE name`
     pub(super) fn opt_collate(&mut self) -> Result<Option<Ident>> {
-        if self.eat_kw(Kw::COLLATE) { self.charset_name().map(Some) } else { Ok(None) }
+        if self.eat_kw(Kw::COLLATE) { self.collation_name().map(Some) } else { Ok(None) }
     }
 }
 

@@ -290,7 +290,8 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, options: &PlanOptions<'_>) -
         return Ok(SqlType::varchar(chars, collation));
     }
     if text || matches!(ty.base, BaseType::Binary | BaseType::VarBinary) {
-        let n = u32::try_from(ty.length.unwrap_or(1)).unwrap_or(u32::MAX);
+        let n = u32::try_from(ty.length.unwrap_or(1))
+            .map_err(|_| error(ErrorCode::TooBigDisplaywidth, &[&"cast as char", &u32::MAX]))?;
         if !text {
             return Ok(SqlType { length: n, ..SqlType::new(TypeId::Binary) });
         }

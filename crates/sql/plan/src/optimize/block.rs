@@ -370,6 +370,7 @@ impl Builder<'_> {
             .map(|n| n.as_ref().map_or((10.0, 10.0), |n| (n.physical.rows, n.physical.cost)))
             .collect();
         let estimate = |rel: usize, index: Option<usize>, ranges: &Ranges| self.estimate(planned, rel, index, ranges);
+        let nests = Default::default();
         let search = Search {
             bases: &planned.bases,
             others: &others,
@@ -380,6 +381,7 @@ impl Builder<'_> {
             estimate: &estimate,
             first,
             limit,
+            nests: &nests,
         };
         search.order(&planned.units, RelSet::EMPTY)
     }

@@ -116,7 +116,12 @@ pub(super) struct Search<'a> {
     pub(super) first: Option<(usize, Vec<Path>)>,
     /// Rows wanted of the whole join, when no more are needed: an order that streams stops early.
     pub(super) limit: Option<f64>,
+    /// Orders of nests found so far: nests in nests would be searched exponentially often.
+    pub(super) nests: &'a Nests,
 }
+
+/// Orders of nests by their relations and those read before.
+pub(super) type Nests = std::cell::RefCell<std::collections::HashMap<(RelSet, RelSet), JoinOrder>>;
 
 #[derive(Clone)]
 struct State {
@@ -357,7 +362,13 @@ impl Search<'_> {
     fn inner(&self, unit: &Unit, available: RelSet, first: bool) -> (Inner, f64, f64) {
         match &unit.source {
             UnitSource::Nest(units, _) => {
-                let order = self.order_of_nest(units, available);
+                let key = (unit.rels, available);
+                let known = self.nests.borrow().get(&key).cloned();
+                let order = known.unwrap_or_else(|| {
+                    let order = self.order_of_nest(units, available);
+                    self.nests.borrow_mut().insert(key, order.clone());
+                    order
+                });
                 let (rows, cost) = (order.rows, order.cost);
                 (Inner::Nest(Box::new(order)), rows, cost)
             }
@@ -402,6 +413,7 @@ impl Search<'_> {
             estimate: self.estimate,
             first: None,
             limit: None,
+            nests: self.nests,
         };
         nested.order(units, available)
     }
