@@ -13,7 +13,7 @@
 //! statement count N            it succeeds and affects N rows
 //! statement error N            it fails with error number N
 //! query [rowsort]              its rows follow behind ----, values separated by |, NULL as NULL, empty text as (empty)
-//! onlyif NAME / skipif NAME    before a record: gannet, mysql or mariadb
+//! onlyif NAME / skipif NAME    before a record: gannet, mysql or mariadb, or text (statements that are not prepared)
 //! connection NAME              the following records use this connection
 //! restart                      the server is restarted here (not a reference server); connections are made anew
 //! ```
@@ -191,8 +191,8 @@ fn run_file(path: &Path, target: &mut Target, way: Way, update: bool) -> Vec<Str
                 }
             }
             Item::Record { only, skip, sql, expect } => {
-                let here = target.name();
-                if only.is_some_and(|n| n != here) || skip.is_some_and(|n| n == here) {
+                let here = |n: &String| n == target.name() || n == "text" && way == Way::Text;
+                if only.is_some_and(|n| !here(&n)) || skip.is_some_and(|n| here(&n)) {
                     rewritten.push_str(&source);
                     continue;
                 }
