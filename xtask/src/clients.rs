@@ -13,11 +13,7 @@ use std::{
 /// Builds the release binary, starts a server on a fresh directory and runs every script whose name contains `filter`.
 pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
     let scripts = scripts(&root.join("tests/clients"), filter)?;
-    let built = Command::new("cargo").args(["build", "--release", "--package", "gannet"]).current_dir(root).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("the release build failed".to_owned());
-    }
-    let bin = root.join("target/release/gannet");
+    let bin = build_release(root)?;
     let (mut passed, mut failed) = (0, Vec::new());
     for script in &scripts {
         let name = script.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -44,6 +40,15 @@ pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
     }
     let line = format!("clients: {passed} passed, {} failed", failed.len());
     if failed.is_empty() { Ok(line) } else { Err(format!("{line}: {}", failed.join(", "))) }
+}
+
+/// Builds the release binary; where it is.
+pub(crate) fn build_release(root: &Path) -> Result<PathBuf, String> {
+    let built = Command::new("cargo").args(["build", "--release", "--package", "gannet"]).current_dir(root).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err("the release build failed".to_owned());
+    }
+    Ok(root.join("target/release/gannet"))
 }
 
 fn scripts(dir: &Path, filter: Option<&str>) -> Result<Vec<PathBuf>, String> {

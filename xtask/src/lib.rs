@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 pub mod clients;
+pub mod instructions;
 pub mod tidy;
 
 /// The root of the workspace.

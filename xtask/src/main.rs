@@ -2,19 +2,21 @@
 
 use std::process::ExitCode;
 
-use xtask::{clients, tidy};
+use xtask::{clients, instructions, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
 
   tidy [--bless]     house rules: layering, unsafe, file sizes, left-over markers (also run by cargo test)
   clients [FILTER]   installs real clients and runs them against a running Gannet (tests/clients/*.sh)
+  instructions [FILTER]   instructions of the server per event of sysbench's workloads (valgrind, sysbench)
 ";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match args.first().map(String::as_str) {
         Some("tidy") => tidy::run(&xtask::root(), args.iter().any(|a| a == "--bless")),
+        Some("instructions") => instructions::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),
         _ => Err(USAGE.to_owned()),
     };

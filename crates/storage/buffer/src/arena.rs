@@ -50,6 +50,9 @@ impl Drop for Mapping {
     }
 }
 
+/// Fewer pages than these (4 GiB) are no use to a server.
+const LEAST_PAGES: u64 = (4 << 30) / PAGE_SIZE as u64;
+
 /// The frames and their words.
 pub(crate) struct Arena {
     frames: Mapping,
@@ -59,6 +62,15 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
+    /// Reserves address space for `pages` pages, or less where the system gives less (`ulimit -v`, debuggers), but for no fewer
+    /// than `needed`.
+    pub(crate) fn reserve_up_to(pages: u64, needed: u64) -> io::Result<Arena> {
+        match Arena::reserve(pages) {
+            Err(_) if pages / 2 >= needed.max(LEAST_PAGES) => Arena::reserve_up_to(pages / 2, needed),
+            outcome => outcome,
+        }
+    }
+
     /// Reserves address space for `pages` pages.
     pub(crate) fn reserve(pages: u64) -> io::Result<Arena> {
         let n = pages as usize;

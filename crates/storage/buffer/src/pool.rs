@@ -153,7 +153,8 @@ impl Pool {
         let file = File::open(&path, &how).map_err(io("open the data file"))?;
         let budget = (options.pool_bytes as usize / PAGE_SIZE).max(48);
         let max_pages = (options.max_data_bytes / PAGE_SIZE as u64).max(4 * gannet_page::raw::EXTENT_PAGES);
-        let arena = Arena::reserve(max_pages).map_err(io("reserve address space"))?;
+        let pages = file.len().map_err(io("read the size of the data file"))? / PAGE_SIZE as u64;
+        let arena = Arena::reserve_up_to(max_pages, pages * 2).map_err(io("reserve address space"))?;
         let fresh = file.is_empty().map_err(io("read the size of the data file"))?;
         let double = DoubleWrite::open(&options.dir.join(DOUBLE_FILE), budget, options.direct_io, fresh)?;
         fs::sync_dir(&options.dir).map_err(io("sync the data directory"))?;

@@ -1,0 +1,147 @@
+//! `cargo xtask instructions`: user-mode instructions of the server per event of sysbench's workloads, one connection, by callgrind.
+//!
+//! Two runs of a server under valgrind on copies of the same data differ only in the number of events; the difference divided by
+//! the difference of events is what one costs. Start, stop and preparing cancel out. Wants valgrind and sysbench.
+
+use crate::clients::build_release;
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Workloads: name in sysbench, its protocol option.
+const WORKLOADS: &[(&str, &str)] = &[
+    ("oltp_point_select", "auto"),
+    ("oltp_point_select", "disable"),
+    ("oltp_read_only", "auto"),
+    ("oltp_update_index", "auto"),
+    ("oltp_update_non_index", "auto"),
+    ("oltp_insert", "auto"),
+];
+
+/// Events of the two runs.
+const EVENTS: [u64; 2] = [500, 2500];
+
+/// Measures every workload whose name contains `filter`.
+pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
+    let bin = build_release(root)?;
+    let dir = std::env::temp_dir().join(format!("gannet-instructions-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let outcome = measure(&bin, &dir, filter);
+    let _ = fs::remove_dir_all(&dir);
+    outcome
+}
+
+fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, String> {
+    let fresh = dir.join("fresh");
+    let server = Server::start(Command::new(bin), &fresh, dir)?;
+    server.sysbench("oltp_common", "auto", 0, "prepare")?;
+    server.stop()?;
+    let mut table = String::from("| workload | protocol | instructions an event |\n|---|---|--:|\n");
+    for (workload, protocol) in WORKLOADS.iter().filter(|(name, _)| filter.is_none_or(|f| name.contains(f))) {
+        let mut counted = [0u64; 2];
+        for (events, counted) in EVENTS.into_iter().zip(&mut counted) {
+            let (data, out) = (dir.join("data"), dir.join("callgrind.out"));
+            let _ = fs::remove_dir_all(&data);
+            copy(&fresh, &data)?;
+            let mut valgrind = Command::new("valgrind");
+            valgrind
+                .args(["--tool=callgrind", "--toggle-collect=gannet_runtime::worker::Worker::run"])
+                .arg(format!("--callgrind-out-file={}", out.display()))
+                .arg(bin);
+            let server = Server::start(valgrind, &data, dir)?;
+            server.sysbench(workload, protocol, events, "run")?;
+            server.stop()?;
+            let report = fs::read_to_string(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+            let total = report.lines().find_map(|line| line.strip_prefix("summary: ")?.trim().parse().ok());
+            *counted = total.ok_or("callgrind's report has no summary")?;
+        }
+        let each = counted[1].saturating_sub(counted[0]) / (EVENTS[1] - EVENTS[0]);
+        let protocol = if *protocol == "auto" { "prepared" } else { "text" };
+        let _ = writeln!(table, "| {workload} | {protocol} | {each} |");
+    }
+    Ok(table)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let done = Command::new("cp").arg("-r").arg(from).arg(to).status();
+    if done.is_ok_and(|s| s.success()) { Ok(()) } else { Err(format!("cannot copy {}", from.display())) }
+}
+
+struct Server {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Server {
+    /// `launcher` is the binary, or what runs it. valgrind does not know that waiting in a ring blocks: workers use epoll.
+    fn start(mut launcher: Command, data: &Path, dir: &Path) -> Result<Server, String> {
+        let socket = dir.join("gannet.sock");
+        let child = launcher
+            .arg("serve")
+            .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--socket={}", socket.display()))
+            .args(["--port=0", "--innodb-buffer-pool-size=128M"])
+            .env("GANNET_IO", "epoll")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| format!("cannot start {launcher:?}: {e}"))?;
+        let server = Server { child, socket };
+        let began = Instant::now();
+        while server.mysql("SELECT 1").is_err() {
+            if began.elapsed() > Duration::from_secs(60) {
+                return Err("the server does not answer".into());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(server)
+    }
+
+    fn mysql(&self, sql: &str) -> Result<(), String> {
+        let mut client = Command::new("mysql");
+        client.args(["--no-defaults", "-uroot", "-e", sql]).arg("-S").arg(&self.socket);
+        quiet(client)
+    }
+
+    fn sysbench(&self, workload: &str, protocol: &str, events: u64, command: &str) -> Result<(), String> {
+        if command == "prepare" {
+            self.mysql("CREATE DATABASE sbtest")?;
+        }
+        let mut client = Command::new("sysbench");
+        client
+            .arg(workload)
+            .arg(format!("--mysql-socket={}", self.socket.display()))
+            .args(["--mysql-user=root", "--mysql-db=sbtest", "--mysql-ssl=off", "--tables=1", "--table-size=10000"])
+            .args(["--threads=1", "--time=0", "--rand-seed=1", "--rand-type=uniform"])
+            .arg(format!("--db-ps-mode={protocol}"))
+            .arg(format!("--events={events}"))
+            .arg(command);
+        quiet(client)
+    }
+
+    fn stop(mut self) -> Result<(), String> {
+        self.mysql("SHUTDOWN")?;
+        let status = self.child.wait().map_err(|e| e.to_string())?;
+        if status.success() { Ok(()) } else { Err(format!("the server ended with {status}")) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn quiet(mut command: Command) -> Result<(), String> {
+    let out = command.output().map_err(|e| format!("cannot run {command:?}: {e}"))?;
+    if out.status.success() {
+        return Ok(());
+    }
+    Err(format!("{command:?}: {}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)))
+}
