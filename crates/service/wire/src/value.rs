@@ -50,7 +50,11 @@ pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option
             let d = d.round(f.scale).unwrap_or(d);
             text_with(out, |b| padded(b, f.fill, |b| d.write(b)));
         }
-        ValueRef::Json(s) => string(out, s, Charset::Utf8mb4, results),
+        ValueRef::Json(s) => {
+            let mut text = Vec::new();
+            gannet_types::json::Json::write_stored(s, &mut text);
+            string(out, &text, Charset::Utf8mb4, results);
+        }
         ValueRef::Enum(_, m) | ValueRef::Set(_, m) if results.is_some_and(|to| to != m.collation.charset()) => {
             let mut name = Vec::new();
             v.write_text(&mut name);
@@ -101,7 +105,11 @@ pub fn binary_value(out: &mut Vec<u8>, row: BinaryRow, i: usize, v: ValueRef<'_>
         WireType::Time => binary_time(out, &time(v)),
         _ => match v {
             ValueRef::Str(s, c) => string(out, s, c.charset(), results),
-            ValueRef::Json(s) => string(out, s, Charset::Utf8mb4, results),
+            ValueRef::Json(s) => {
+                let mut text = Vec::new();
+                gannet_types::json::Json::write_stored(s, &mut text);
+                string(out, &text, Charset::Utf8mb4, results);
+            }
             _ => text_value(out, v, f, results),
         },
     }

@@ -3,9 +3,9 @@
 
 use crate::{batch::Column, context::Cx};
 use gannet_plan::expr::{CompareOp, Comparison};
+use gannet_types::json::Json;
 use gannet_types::{
     Result, SqlType, TypeId, ValueRef,
-    collation::CollationId,
     convert::{self, CompareAs},
     value::Value,
 };
@@ -20,7 +20,7 @@ fn domain(by: Comparison) -> CompareAs {
         Comparison::String(collation) => CompareAs::Text(collation),
         Comparison::Datetime => CompareAs::DateTime,
         Comparison::Time => CompareAs::Time,
-        Comparison::Json => CompareAs::Text(CollationId::BINARY),
+        Comparison::Json => CompareAs::Json,
     }
 }
 
@@ -140,9 +140,9 @@ fn append_equality_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
             let length = (out.len() - start - 4) as u32;
             out[start..start + 4].copy_from_slice(&length.to_be_bytes());
         }
-        ValueRef::Json(text) => {
-            tagged(12, &(text.len() as u32).to_be_bytes());
-            out.extend_from_slice(text);
+        ValueRef::Json(stored) => {
+            tagged(12, &[]);
+            append_json(stored, out);
         }
     }
 }
@@ -194,7 +194,15 @@ fn append_ordered(value: ValueRef<'_>, ty: &SqlType, out: &mut Vec<u8>) {
             collation.sort_key(text, &mut key);
             append_escaped(&key, out);
         }
-        ValueRef::Json(text) => append_escaped(text, out),
+        ValueRef::Json(stored) => append_json(stored, out),
+    }
+}
+
+/// The order of JSON values; bytes that are none order behind all.
+fn append_json(stored: &[u8], out: &mut Vec<u8>) {
+    match Json::decode(stored) {
+        Ok(json) => gannet_types::json::sort_key(&json, out),
+        Err(_) => out.push(0xFF),
     }
 }
 
@@ -240,6 +248,7 @@ pub(crate) fn is_of_kind(value: &Value, ty: &SqlType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_types::CollationId;
     use gannet_types::Decimal;
 
     fn sort_key(value: &Value, ty: &SqlType, descending: bool) -> Vec<u8> {

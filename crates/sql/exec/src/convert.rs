@@ -25,19 +25,30 @@ pub(crate) fn cast(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Result<Va
 
 /// Brings a branch's value (CASE and the like) to the common type; a value which is of its kind stays as it is.
 pub(crate) fn cast_common(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Result<Value> {
-    if is_of_kind(&value, ty) || matches!(ty.id, TypeId::Null | TypeId::Enum | TypeId::Set | TypeId::Json) {
+    if is_of_kind(&value, ty) || matches!(ty.id, TypeId::Null | TypeId::Enum | TypeId::Set) {
         return Ok(value);
+    }
+    if ty.id == TypeId::Json {
+        return Ok(Value::Json(convert::to_json(value.as_ref(), &cx.eval_context().conversion())?.to_text()?));
     }
     cast(value, ty, cx)
 }
 
 /// Converts a value for a column of row `row` of the statement.
-pub(crate) fn store(value: Value, column: &Column, row: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
+pub(crate) fn store(value: Value, table: &str, column: &Column, row: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
     // NULL into AUTO_INCREMENT asks for a value; whether NULL may stay is decided before.
     if value.is_null() {
         return Ok(value);
     }
-    let at = StoreTarget { column: &column.name, row };
+    // Errors of JSON columns name the table too.
+    let qualified;
+    let name = if column.ty.id == TypeId::Json {
+        qualified = format!("{table}.{}", column.name);
+        &qualified
+    } else {
+        &*column.name
+    };
+    let at = StoreTarget { column: name, row };
     convert::store(value.as_ref(), &column.ty, at, &mut cx.eval_context().conversion())
 }
 

@@ -361,4 +361,19 @@ pub(crate) static AGGREGATES: &[AggregateDef] = &[
             "The values as one text; the binder appends the separator to the arguments.",
         )
     },
+    one_argument(
+        "JSON_ARRAYAGG",
+        crate::json::aggregates::rule,
+        crate::json::aggregates::ArrayAgg::start,
+        "The values as a JSON array.",
+    ),
+    AggregateDef {
+        arity: Arity { min: 2, max: Some(2) },
+        ..one_argument(
+            "JSON_OBJECTAGG",
+            crate::json::aggregates::rule,
+            crate::json::aggregates::ObjectAgg::start,
+            "Keys and values as a JSON object.",
+        )
+    },
 ];

@@ -13,7 +13,10 @@ use std::cmp::Ordering;
 /// Converts a chosen alternative to the common type.
 fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, value: &Value) -> Result<Value> {
     use gannet_types::TypeId::{Enum, Json, Null, Set};
-    if value.is_null() || matches!(call.ty.id, Null | Enum | Set | Json) {
+    if call.ty.id == Json && !value.is_null() {
+        return Ok(Value::Json(convert::to_json(value.as_ref(), &cx.conversion())?.to_text()?));
+    }
+    if value.is_null() || matches!(call.ty.id, Null | Enum | Set) {
         return Ok(value.clone());
     }
     let same = match value {
@@ -57,7 +60,12 @@ fn nullif(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
 }
 
 fn extreme_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    rules::common_type(cx, args, "least")
+    let ty = rules::common_type(cx, args, "least")?;
+    if ty.id == gannet_types::TypeId::Json {
+        let text = SqlType::new(gannet_types::TypeId::LongText).with_collation(gannet_types::CollationId::UTF8MB4_BIN);
+        return Ok(text);
+    }
+    Ok(ty)
 }
 
 fn extreme(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], wanted: Ordering) -> Result<Value> {

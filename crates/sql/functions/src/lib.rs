@@ -11,6 +11,7 @@ mod def;
 mod encode;
 mod ids;
 mod info;
+mod json;
 mod math;
 mod operators;
 mod regexp;
@@ -50,6 +51,11 @@ static FAMILIES: &[&[FunctionDef]] = &[
     time::FAMILIES[3],
     time::FAMILIES[4],
     time::FAMILIES[5],
+    json::FAMILIES[0],
+    json::FAMILIES[1],
+    json::FAMILIES[2],
+    json::FAMILIES[3],
+    json::FAMILIES[4],
 ];
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FunctionDef>> = LazyLock::new(|| {

@@ -194,7 +194,11 @@ fn numeric_type(args: &[ArgInfo<'_>]) -> SqlType {
 pub(crate) fn text_in(value: &Value, charset: Charset) -> Cow<'_, [u8]> {
     match value {
         Value::Str(text, own) => own.charset().convert(text, charset).bytes,
-        Value::Json(text) => Charset::Utf8mb4.convert(text, charset).bytes,
+        Value::Json(stored) => {
+            let mut text = Vec::new();
+            gannet_types::json::Json::write_stored(stored, &mut text);
+            Cow::Owned(Charset::Utf8mb4.convert(&text, charset).bytes.into_owned())
+        }
         other => {
             let mut out = Vec::new();
             other.write_text(&mut out);
@@ -251,7 +255,7 @@ pub(crate) fn collation_of(types: &[SqlType]) -> CollationId {
 /// The bytes of a value's text.
 pub(crate) fn bytes_of(value: &Value) -> Cow<'_, [u8]> {
     match value {
-        Value::Str(text, _) | Value::Json(text) => Cow::Borrowed(text.as_bytes()),
+        Value::Str(text, _) => Cow::Borrowed(text.as_bytes()),
         other => {
             let mut out = Vec::new();
             other.write_text(&mut out);

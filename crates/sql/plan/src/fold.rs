@@ -188,7 +188,7 @@ pub fn compare_as(by: Comparison) -> Option<CompareAs> {
         Comparison::String(collation) => CompareAs::Text(collation),
         Comparison::Datetime => CompareAs::DateTime,
         Comparison::Time => CompareAs::Time,
-        Comparison::Json => return None,
+        Comparison::Json => CompareAs::Json,
     })
 }
 

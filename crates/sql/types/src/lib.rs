@@ -8,6 +8,7 @@ pub mod collation;
 pub mod convert;
 pub mod decimal;
 pub mod error;
+pub mod json;
 pub mod key;
 pub mod mode;
 pub mod row;

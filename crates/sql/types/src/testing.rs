@@ -194,7 +194,10 @@ pub(crate) fn random_value(rng: &mut Rng, ty: &crate::SqlType) -> crate::Value {
                 Value::Set(rng.next() >> (64 - n), members)
             }
         }
-        TypeId::Json => Value::Json(rng.text(20).as_str().into()),
+        TypeId::Json => {
+            let json = crate::json::Json::Array(vec![crate::json::Json::String(rng.text(20).as_str().into())]);
+            Value::Json(json.to_text().unwrap())
+        }
         id => {
             let mut bytes = if ty.collation.charset().max_len() >= 3 {
                 let bmp_only = ty.collation.charset() == crate::charset::Charset::Utf8mb3;

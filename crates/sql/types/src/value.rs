@@ -105,7 +105,7 @@ pub enum Value {
     /// One-based index (0 is the error value) and the list.
     Enum(u16, Arc<Members>),
     Set(u64, Arc<Members>),
-    /// The document's normalised text.
+    /// The document's stored form: see [`json`](crate::json).
     Json(Text),
 }
 
@@ -264,7 +264,8 @@ impl ValueRef<'_> {
             ValueRef::Decimal(v) => v.write(out),
             ValueRef::Float(v) => crate::convert::float::write_float(*v, out),
             ValueRef::Double(v) => crate::convert::float::write_double(*v, out),
-            ValueRef::Str(v, _) | ValueRef::Json(v) => out.extend_from_slice(v),
+            ValueRef::Str(v, _) => out.extend_from_slice(v),
+            ValueRef::Json(v) => crate::json::Json::write_stored(v, out),
             ValueRef::Date(v) => v.write(out),
             ValueRef::Time(v, fsp) => v.write(*fsp, out),
             ValueRef::DateTime(v, fsp) => v.write(*fsp, out),

@@ -40,7 +40,7 @@ fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
 pub(crate) fn now(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
     let now = gannet_types::Timestamp::from_unix_micros(cx.settings.now_us);
     let now = now.ok_or_else(|| gannet_types::SqlError::internal("the clock is out of range"))?;
-    convert::store(Value::Timestamp(now, 6), column, 1, cx)
+    convert::store(Value::Timestamp(now, 6), "", column, 1, cx)
 }
 
 /// What a type holds when nothing is given: 0, an empty string, a zero date, the first ENUM member.
@@ -52,7 +52,7 @@ pub(crate) fn implicit(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
         id if id.is_string() => Value::Str(b""[..].into(), column.ty.collation),
         TypeId::Enum => column.ty.members.clone().map_or(Value::Null, |m| Value::Enum(1, m)),
         TypeId::Set => column.ty.members.clone().map_or(Value::Null, |m| Value::Set(0, m)),
-        TypeId::Json => Value::Json(b"null"[..].into()),
+        TypeId::Json => Value::Json([0][..].into()),
         TypeId::Date | TypeId::DateTime | TypeId::Timestamp => {
             // The zero date is the implicit default whatever the mode says of dates that clients give.
             let (strict, mode) = (cx.strict, cx.settings.sql_mode);

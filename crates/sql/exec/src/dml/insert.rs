@@ -126,7 +126,7 @@ impl<'p> Run<'p> {
             cx.warnings.push(sql_err!(BadNull, definition.name).to_warning(Level::Warning));
             return defaults::implicit(definition, cx);
         }
-        convert::store(value, definition, self.records + 1, cx)
+        convert::store(value, &self.table.name, definition, self.records + 1, cx)
     }
 
     fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
@@ -180,7 +180,7 @@ impl<'p> Run<'p> {
         let value =
             if definition.ty.unsigned { Value::UInt(id) } else { Value::Int(i64::try_from(id).unwrap_or(i64::MAX)) };
         let strict = std::mem::replace(&mut cx.strict, false);
-        let stored = convert::store(value, definition, self.records + 1, cx);
+        let stored = convert::store(value, &self.table.name, definition, self.records + 1, cx);
         cx.strict = strict;
         match stored {
             Ok(stored) if convert::to_i128(&stored) == Some(i128::from(id)) => Ok(stored),

@@ -145,7 +145,7 @@ impl<'p> Run<'p> {
                         cx.warnings.push(sql_err!(BadNull, definition.name).to_warning(Level::Warning));
                         defaults::implicit(definition, cx)?
                     } else {
-                        convert::store(value, definition, self.matched, cx)?
+                        convert::store(value, &table.name, definition, self.matched, cx)?
                     }
                 }
             };

@@ -92,7 +92,7 @@ impl Binder<'_> {
                 Ok(if *negated { Bound::new(not(matched.expr)) } else { matched })
             }
             E::MemberOf { expr, array } => {
-                let args = vec![self.expr(expr)?, self.expr(array)?];
+                let args = vec![self.json_value_arg(expr)?, self.expr(array)?];
                 self.call_named("MEMBER OF", args)
             }
             E::JsonPath { column, path, unquote } => {
@@ -162,7 +162,7 @@ impl Binder<'_> {
                 self.call_named("WEIGHT_STRING", vec![arg, length])
             }
             E::Match(_) => Err(SqlError::unsupported("MATCH ... AGAINST")),
-            E::JsonValue(_) => Err(SqlError::unsupported("JSON_VALUE")),
+            E::JsonValue(value) => self.json_value(value),
             _ => Err(SqlError::unsupported("this expression")),
         }
     }
@@ -174,7 +174,12 @@ impl Binder<'_> {
                 return Ok(bound);
             }
             if let Some(def) = gannet_functions::function(&upper) {
-                let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+                if !def.arity.accepts(call.args.len()) || def.name.contains(' ') {
+                    return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&call.name.text]));
+                }
+                let json = takes_json_values(def.name);
+                let bind = |a| if json { self.json_value_arg(a) } else { self.expr(a) };
+                let args = call.args.iter().map(bind).collect::<Result<Vec<_>>>()?;
                 return self.call_def(def, args);
             }
         }
@@ -185,6 +190,39 @@ impl Binder<'_> {
         };
         let name = format!("{schema}.{}", call.name.text);
         Err(error(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]))
+    }
+
+    /// A value among JSON values: predicates and TRUE and FALSE are `true` and `false` there, not 1 and 0.
+    pub(super) fn json_value_arg(&mut self, e: &ast::Expr) -> Result<Bound> {
+        let value = self.expr(e)?;
+        if is_truth(e) { self.call_named("JSON BOOLEAN", vec![value]) } else { Ok(value) }
+    }
+
+    /// `JSON_VALUE(document, path RETURNING type ... ON EMPTY ... ON ERROR)`
+    fn json_value(&mut self, value: &ast::JsonValue) -> Result<Bound> {
+        let mut args = vec![self.expr(&value.doc)?, self.pinned(|b| b.expr(&value.path))?];
+        let mut ty = match &value.returning {
+            Some(to) => super::types::cast_type(to, &args[0], self.options)?,
+            None => gannet_types::SqlType::varchar(512, gannet_types::CollationId::DEFAULT),
+        };
+        ty.nullable = true;
+        for on in [&value.on_empty, &value.on_error] {
+            let (code, default) = match on {
+                None | Some(ast::JsonOn::Null) => (0, Bound::new(super::literal::constant(Value::Null))),
+                Some(ast::JsonOn::Error) => (1, Bound::new(super::literal::constant(Value::Null))),
+                Some(ast::JsonOn::Default(e)) => {
+                    let default = self.pinned(|b| b.expr(e))?;
+                    (2, self.cast_to(default, ty.clone()))
+                }
+            };
+            args.push(Bound::new(super::literal::constant(Value::Int(code))));
+            args.push(default);
+        }
+        let Some(def) = gannet_functions::function("JSON_VALUE") else {
+            return Err(SqlError::unsupported("JSON_VALUE"));
+        };
+        let exprs = args.into_iter().map(|a| a.expr).collect();
+        Ok(Bound::new(Expr { kind: ExprKind::Call(def, exprs), ty }))
     }
 
     /// Functions that are forms of their own.
@@ -310,7 +348,11 @@ impl Binder<'_> {
             call.func,
             AggregateFunc::Count | AggregateFunc::Min | AggregateFunc::Max | AggregateFunc::GroupConcat
         );
+        let json = matches!(call.func, AggregateFunc::JsonArrayAgg | AggregateFunc::JsonObjectAgg);
         let args = call.args.iter().map(|a| {
+            if json {
+                return self.json_value_arg(a);
+            }
             let arg = self.expr(a)?;
             Ok(if numeric { hex_as_number(arg) } else { arg })
         });
@@ -345,6 +387,43 @@ impl Binder<'_> {
             });
         }
         level.unwrap_or(own)
+    }
+}
+
+/// Functions whose arguments become JSON values.
+fn takes_json_values(name: &str) -> bool {
+    matches!(
+        name,
+        "JSON_ARRAY"
+            | "JSON_OBJECT"
+            | "JSON_SET"
+            | "JSON_INSERT"
+            | "JSON_REPLACE"
+            | "JSON_ARRAY_APPEND"
+            | "JSON_ARRAY_INSERT"
+    )
+}
+
+/// Is the expression a predicate, TRUE or FALSE?
+pub(super) fn is_truth(e: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    match e {
+        E::Literal(literal) => matches!(literal.value, ast::LiteralValue::Bool(_)),
+        E::Binary { op, .. } => op.is_comparison() || *op == ast::BinaryOp::Xor,
+        E::Unary { op, .. } => *op == ast::UnaryOp::Not,
+        E::And(_)
+        | E::Or(_)
+        | E::Is { .. }
+        | E::InList { .. }
+        | E::InSubquery { .. }
+        | E::Quantified { .. }
+        | E::Exists(_)
+        | E::Between { .. }
+        | E::Like { .. }
+        | E::Regexp { .. }
+        | E::MemberOf { .. } => true,
+        E::Call(call) => ["ISNULL", "REGEXP_LIKE"].iter().any(|n| call.name.text.eq_ignore_ascii_case(n)),
+        _ => false,
     }
 }
 

@@ -623,6 +623,9 @@ impl Binder<'_> {
         }
         let arg = self.expr(&cast.expr)?;
         let mut ty = super::types::cast_type(&cast.to, &arg, self.options)?;
+        if ty.id == TypeId::Json && super::call::is_truth(&cast.expr) {
+            return self.call_named("JSON BOOLEAN", vec![arg]);
+        }
         ty.nullable = arg.ty().nullable || ty.id.is_temporal() || ty.id == TypeId::Json;
         Ok(self.cast_to(arg, ty))
     }

@@ -71,7 +71,20 @@ impl Binder<'_> {
         if self.options.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
             self.check_full_group(block)?;
         }
+        self.order_by_groups(block);
         Ok(())
+    }
+
+    /// MySQL sorts for aggregates which it cannot keep in a temporary table; its clients see the groups in order.
+    fn order_by_groups(&self, block: &mut Block) {
+        let sorts = |a: &crate::expr::Aggregate| {
+            a.distinct || matches!(a.def.name, "GROUP_CONCAT" | "JSON_ARRAYAGG" | "JSON_OBJECTAGG")
+        };
+        let whole = block.order.is_empty() && !block.rollup && !block.groups.is_empty();
+        if whole && block.aggregates.iter().any(|(a, _)| sorts(a)) {
+            let key = |id: &ColId| crate::expr::SortKey { expr: self.arena.expr(*id), descending: false };
+            block.order = block.groups.iter().map(|(_, id)| key(id)).collect();
+        }
     }
 
     fn check_full_group(&self, block: &Block) -> Result<()> {

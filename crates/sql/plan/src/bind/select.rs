@@ -38,6 +38,9 @@ pub(crate) fn empty_block(select: u32) -> Block {
     }
 }
 
+/// Characters of an expression that name its column.
+const MAX_NAME: usize = 256;
+
 impl Binder<'_> {
     /// Binds a SELECT with the ORDER BY, LIMIT and locking of its query expression.
     pub(super) fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<Query> {
@@ -114,7 +117,8 @@ impl Binder<'_> {
                     let name = match (alias, expr) {
                         (Some(alias), _) => alias.text.clone(),
                         (None, ast::Expr::Column(column)) => column.column.text.clone(),
-                        (None, e) => super::call::given_name(e).unwrap_or_else(|| text.0.clone()),
+                        (None, e) => super::call::given_name(e)
+                            .unwrap_or_else(|| text.0.chars().take(MAX_NAME).collect::<String>().into()),
                     };
                     self.add_item(name, bound, alias.is_some(), block, &mut names);
                 }

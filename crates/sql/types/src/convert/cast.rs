@@ -56,6 +56,7 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
         }
         TypeId::Bit => Value::Bit(number::to_integer(v, cx)?.map_or_else(|u| u, |n| n as u64), ty.length as u8),
         id if id.is_string() => cast_text(v, ty, cx)?,
+        TypeId::Json => super::json::cast_json(v, cx)?,
         _ => return Err(SqlError::unsupported(format_args!("CAST to {}", ty.data_type()))),
     })
 }
@@ -77,6 +78,7 @@ fn cast_text(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Valu
     let from = match v {
         ValueRef::Str(_, c) => c.charset(),
         ValueRef::Bit(..) => Charset::Binary,
+        ValueRef::Json(_) => Charset::Utf8mb4,
         ValueRef::Enum(_, m) | ValueRef::Set(_, m) => m.collation.charset(),
         _ => Charset::Ascii,
     };

@@ -3,6 +3,7 @@
 use super::{Context, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
 use crate::collation::CollationId;
 use crate::error::Result;
+use crate::json;
 use crate::sqltype::{SqlType, TypeId};
 use crate::temporal::DateFlags;
 use crate::value::{Value, ValueRef};
@@ -18,6 +19,8 @@ pub enum CompareAs {
     Text(CollationId),
     DateTime,
     Time,
+    /// Both as JSON values.
+    Json,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,9 @@ fn class(ty: &SqlType) -> Class {
 /// As what values of two types are compared. `collation` is the aggregated one, used if both are text.
 pub fn compare_as(a: &SqlType, b: &SqlType, collation: CollationId) -> CompareAs {
     use Class::*;
+    if a.id == TypeId::Json || b.id == TypeId::Json {
+        return CompareAs::Json;
+    }
     // ENUM and SET are numbers in the company of numbers.
     let number = |t: &SqlType| matches!(t.id, TypeId::Enum | TypeId::Set);
     match (class(a), class(b)) {
@@ -103,6 +109,7 @@ pub fn compare(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs, cx: &mut Contex
             let (Some((x, _)), Some((y, _))) = (to_time(a, cx)?, to_time(b, cx)?) else { return Ok(None) };
             x.cmp(&y)
         }
+        CompareAs::Json => json::compare(&super::to_json(a, cx)?, &super::to_json(b, cx)?),
     }))
 }
 
@@ -162,6 +169,7 @@ pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<V
             to_datetime(v, DateFlags::LAX, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp))
         }
         CompareAs::Time => to_time(v, cx)?.map_or(Value::Null, |(t, fsp)| Value::Time(t, fsp)),
+        CompareAs::Json => Value::Json(super::to_json(v, cx)?.to_text()?),
     })
 }
 
@@ -179,7 +187,10 @@ pub fn order(a: ValueRef<'_>, b: ValueRef<'_>, collation: CollationId) -> Orderi
         (ValueRef::Double(x), ValueRef::Double(y)) => order_floats(x, y),
         (ValueRef::Float(x), ValueRef::Float(y)) => order_floats(f64::from(x), f64::from(y)),
         (ValueRef::Str(x, _), ValueRef::Str(y, _)) => collation.compare(x, y),
-        (ValueRef::Json(x), ValueRef::Json(y)) => x.cmp(y),
+        (ValueRef::Json(x), ValueRef::Json(y)) => match (json::Json::decode(x), json::Json::decode(y)) {
+            (Ok(x), Ok(y)) => json::compare(&x, &y),
+            _ => x.cmp(y),
+        },
         (ValueRef::Date(x), ValueRef::Date(y)) => x.cmp(&y),
         (ValueRef::DateTime(x, _), ValueRef::DateTime(y, _)) => x.cmp(&y),
         (ValueRef::Timestamp(x, _), ValueRef::Timestamp(y, _)) => x.cmp(&y),

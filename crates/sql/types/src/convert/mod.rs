@@ -4,12 +4,14 @@ pub mod arith;
 mod cast;
 pub mod compare;
 pub mod float;
+mod json;
 mod number;
 mod store;
 mod time;
 
 pub use cast::cast;
 pub use compare::{CompareAs, compare, compare_as};
+pub use json::{parse_json, to_json};
 pub use number::{to_bool, to_decimal, to_f64, to_i64, to_integer, to_u64};
 pub use store::{StoreTarget, Stored, implicit_default, store, store_ref};
 pub use time::{to_date, to_datetime, to_time};
@@ -76,7 +78,7 @@ impl Context<'_> {
 /// The value's text: borrowed where it is text already.
 pub fn to_text<'a>(v: &ValueRef<'a>) -> Cow<'a, [u8]> {
     match *v {
-        ValueRef::Str(text, _) | ValueRef::Json(text) => Cow::Borrowed(text),
+        ValueRef::Str(text, _) => Cow::Borrowed(text),
         other => {
             let mut out = Vec::with_capacity(24);
             other.write_text(&mut out);

@@ -18,7 +18,8 @@ pub fn to_f64(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<f64> {
         ValueRef::Double(v) => v,
         ValueRef::Float(v) => f64::from(v),
         ValueRef::Decimal(v) => v.to_f64(),
-        ValueRef::Str(text, _) | ValueRef::Json(text) => {
+        ValueRef::Json(stored) => return to_f64(super::json::number(stored, "DOUBLE", cx)?.as_ref(), cx),
+        ValueRef::Str(text, _) => {
             let (value, used, overflow) = float::parse_double(text);
             if overflow || rest_matters(text, used) {
                 cx.truncated("DOUBLE", text)?;
@@ -42,7 +43,8 @@ pub fn to_decimal(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Decimal> {
         ValueRef::Decimal(v) => v,
         ValueRef::Float(v) => double_to_decimal(f64::from(v)),
         ValueRef::Double(v) => double_to_decimal(v),
-        ValueRef::Str(text, _) | ValueRef::Json(text) => {
+        ValueRef::Json(stored) => return to_decimal(super::json::number(stored, "DECIMAL", cx)?.as_ref(), cx),
+        ValueRef::Str(text, _) => {
             let p = Decimal::parse(text);
             if p.overflow || rest_matters(text, p.consumed) {
                 cx.truncated("DECIMAL", text)?;
@@ -94,7 +96,8 @@ pub fn to_integer(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Integer> {
         ValueRef::Float(v) => double_to_integer(f64::from(v), cx)?,
         ValueRef::Double(v) => double_to_integer(v, cx)?,
         ValueRef::Decimal(v) => decimal_to_integer(&v, cx)?,
-        ValueRef::Str(text, _) | ValueRef::Json(text) => {
+        ValueRef::Json(stored) => return to_integer(super::json::number(stored, "INTEGER", cx)?.as_ref(), cx),
+        ValueRef::Str(text, _) => {
             let (value, used, overflow) = parse_integer(text);
             if overflow || rest_matters(text, used) {
                 cx.truncated("INTEGER", text)?;

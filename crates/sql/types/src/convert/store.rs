@@ -75,6 +75,7 @@ pub fn store_ref<'v>(v: ValueRef<'v>, ty: &SqlType, at: StoreTarget<'_>, cx: &mu
         TypeId::Enum => s.enumeration(v)?,
         TypeId::Set => s.set(v)?,
         id if id.is_string() => s.text(v)?,
+        TypeId::Json => super::json::store_json(v, at.column)?,
         _ => return Err(SqlError::unsupported(format_args!("column type {}", ty.data_type()))),
     };
     Ok(Stored::Changed(value))
@@ -102,7 +103,7 @@ pub fn implicit_default(ty: &SqlType) -> Value {
         TypeId::Binary => Value::Str(vec![0; ty.length as usize].into(), ty.collation),
         TypeId::Enum => ty.members.clone().map_or(Value::Null, |m| Value::Enum(1, m)),
         TypeId::Set => ty.members.clone().map_or(Value::Null, |m| Value::Set(0, m)),
-        TypeId::Json => Value::Json(Text::from("null")),
+        TypeId::Json => Value::Json(Text::new(&[0])),
         TypeId::Null => Value::Null,
         _ => Value::Str(Text::EMPTY, ty.collation),
     }
@@ -169,7 +170,11 @@ impl Store<'_, '_, '_> {
             // A float beyond i128 saturates, which is out of any column's range too.
             ValueRef::Double(d) => d.round_ties_even() as i128,
             ValueRef::Float(d) => d.round_ties_even() as i128,
-            ValueRef::Str(text, _) | ValueRef::Json(text) => return self.integer_of_text(text),
+            ValueRef::Str(text, _) => return self.integer_of_text(text),
+            ValueRef::Json(stored) => {
+                let number = super::json::number(stored, "INTEGER", self.cx)?;
+                return self.integer(number.as_ref());
+            }
             ValueRef::Timestamp(..) => whole(&temporal_number(v.localize(self.cx.zone))),
             other => whole(&temporal_number(other)),
         };
@@ -202,7 +207,11 @@ impl Store<'_, '_, '_> {
             ValueRef::Year(n) | ValueRef::Enum(n, _) => Decimal::from_u64(u64::from(n)),
             ValueRef::Double(d) => double_to_decimal(d),
             ValueRef::Float(d) => double_to_decimal(f64::from(d)),
-            ValueRef::Str(text, _) | ValueRef::Json(text) => {
+            ValueRef::Json(stored) => {
+                let number = super::json::number(stored, "DECIMAL", self.cx)?;
+                return self.decimal(number.as_ref());
+            }
+            ValueRef::Str(text, _) => {
                 let p = Decimal::parse(text);
                 if p.consumed == 0 {
                     self.incorrect("decimal", text)?;
@@ -241,7 +250,11 @@ impl Store<'_, '_, '_> {
             ValueRef::UInt(n) | ValueRef::Bit(n, _) | ValueRef::Set(n, _) => n as f64,
             ValueRef::Year(n) | ValueRef::Enum(n, _) => f64::from(n),
             ValueRef::Decimal(d) => d.to_f64(),
-            ValueRef::Str(text, _) | ValueRef::Json(text) => {
+            ValueRef::Json(stored) => {
+                let number = super::json::number(stored, "DOUBLE", self.cx)?;
+                return self.double(number.as_ref());
+            }
+            ValueRef::Str(text, _) => {
                 let (d, used, overflow) = float::parse_double(text);
                 if overflow {
                     self.warn(ErrorCode::WarnDataOutOfRange)?;

@@ -22,7 +22,8 @@ pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>)
             let micros = cx.today.to_datetime().to_micros() + t.to_micros();
             plain(DateTime::from_micros(micros)?, false, fsp)
         }
-        ValueRef::Str(text, _) | ValueRef::Json(text) => {
+        ValueRef::Json(stored) => return read_datetime(super::json::temporal(stored)?.as_ref(), flags, cx),
+        ValueRef::Str(text, _) => {
             let mut p = parse_datetime(text, flags)?;
             if let Some(offset) = p.offset {
                 let utc = p.value.to_micros() - i64::from(offset) * 1_000_000;
@@ -100,7 +101,8 @@ pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime>
         ValueRef::DateTime(d, fsp) => plain(d.time(), fsp),
         ValueRef::Timestamp(t, fsp) => plain(t.to_local(cx.zone).time(), fsp),
         ValueRef::Date(_) => plain(Time::ZERO, 0),
-        ValueRef::Str(text, _) | ValueRef::Json(text) => return parse_time(text),
+        ValueRef::Json(stored) => return read_time(super::json::temporal(stored)?.as_ref(), cx),
+        ValueRef::Str(text, _) => return parse_time(text),
         ValueRef::Int(n) => number_to_time(n)?,
         ValueRef::UInt(n) => number_to_time(i64::try_from(n).unwrap_or(i64::MAX))?,
         ValueRef::Year(y) => number_to_time(i64::from(y))?,

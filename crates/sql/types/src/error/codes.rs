@@ -746,15 +746,16 @@ errors! {
     3821 "HY000" CheckConstraintNotFound "Check constraint '{}' is not found in the table.";
     3822 "HY000" CheckConstraintDupName "Duplicate check constraint name '{}'.";
     3823 "HY000" CheckConstraintClauseUsingFkReferActionColumn "Column '{}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}' referential action.";
+    3853 "22032" InvalidJsonType "Invalid JSON type in argument {} to function {}; an {} is required.";
     3854 "HY000" CannotConvertString "Cannot convert string '{}' from {} to {}";
     3855 "HY000" DependentByPartitionFunc "Column '{}' has a partitioning function dependency and cannot be dropped or renamed.";
     3858 "HY000" WarnDeprecatedFloatDigits "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.";
     3859 "HY000" WarnDeprecatedFloatUnsigned "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
     3860 "HY000" WarnDeprecatedIntegerDisplayWidth "Integer display width is deprecated and will be removed in a future release.";
     3861 "HY000" WarnDeprecatedZerofill "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
+    3888 "HY000" RegexpInvalidCaptureGroupName "A capture group has an invalid name.";
     3891 "HY000" IncorrectCurrentPassword "Incorrect current password. Specify the correct password which has to be replaced.";
     3892 "HY000" MissingCurrentPassword "Current password needs to be specified in the REPLACE clause in order to change it.";
-    3888 "HY000" RegexpInvalidCaptureGroupName "A capture group has an invalid name.";
     3899 "HY000" UnsupportedSqlMode "sql_mode={} is not supported.";
     3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for expression index '{}'";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
@@ -766,6 +767,8 @@ errors! {
     3953 "42000" MultipleIntoClauses "Multiple INTO clauses in one query block.";
     3955 "HY000" AccountBlockedByPasswordLock "Access denied for user '{}'@'{}'. Account is blocked for {} day(s) ({} day(s) remaining) due to {} consecutive failed logins.";
     3962 "HY000" WarnDeprecatedInnerInto "The INTO clause is deprecated inside query blocks of query expressions with set operations. Consider placing the INTO clause at the end instead.";
+    3966 "22035" MissingJsonValue "No value was found by '{}' on the specified path.";
+    3967 "22034" MultipleJsonValues "More than one value was found by '{}' on the specified path.";
     3995 "HY000" CharacterSetMismatch "Character set '{}' cannot be used in conjunction with '{}' in call to {}.";
     4027 "HY000" RoleGrantedToItself "User account {} is directly or indirectly granted to the role {}. The GRANT would create a loop";
     4028 "HY000" TableMustHaveAVisibleColumn "A table must have at least one visible column.";

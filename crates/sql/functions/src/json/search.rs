@@ -1,0 +1,128 @@
+//! JSON_SEARCH: paths of the strings that match a pattern.
+
+use super::*;
+use gannet_types::collation::LikePattern;
+use gannet_types::json::{Index, Leg};
+
+struct Search<'p> {
+    pattern: &'p LikePattern,
+    one: bool,
+    /// Where the walk is.
+    at: Vec<Leg>,
+    found: Vec<String>,
+}
+
+impl Search<'_> {
+    fn walk(&mut self, json: &Json) {
+        if self.one && !self.found.is_empty() {
+            return;
+        }
+        match json {
+            Json::String(text) if self.pattern.matches(text.as_bytes()) => {
+                let mut path = Vec::new();
+                Path(self.at.clone()).write(&mut path);
+                let path = String::from_utf8_lossy(&path).into_owned();
+                // Several paths may lead to one string.
+                if !self.found.contains(&path) {
+                    self.found.push(path);
+                }
+            }
+            Json::Array(items) => {
+                for (n, item) in items.iter().enumerate() {
+                    self.at.push(Leg::Cell(Index { n, from_end: false }));
+                    self.walk(item);
+                    self.at.pop();
+                }
+            }
+            Json::Object(object) => {
+                for (key, value) in object.iter() {
+                    self.at.push(Leg::Member(key.into()));
+                    self.walk(value);
+                    self.at.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Walks below all places that a path leads to.
+    fn below(&mut self, legs: &[Leg], json: &Json) {
+        let Some((leg, rest)) = legs.split_first() else { return self.walk(json) };
+        let children: Vec<(Leg, &Json)> = match json {
+            Json::Array(items) => {
+                let cell = |(n, item)| (Leg::Cell(Index { n, from_end: false }), item);
+                items.iter().enumerate().map(cell).collect()
+            }
+            Json::Object(object) => object.iter().map(|(key, value)| (Leg::Member(key.into()), value)).collect(),
+            _ => Vec::new(),
+        };
+        match leg {
+            Leg::Ellipsis => {
+                self.below(rest, json);
+                for (step, child) in children {
+                    self.at.push(step);
+                    self.below(legs, child);
+                    self.at.pop();
+                }
+            }
+            leg => {
+                for matched in Path(vec![leg.clone()]).find(json) {
+                    match children.iter().find(|(_, child)| std::ptr::eq(*child, matched)) {
+                        Some((step, child)) => {
+                            self.at.push(step.clone());
+                            self.below(rest, child);
+                            self.at.pop();
+                        }
+                        // A cell of what is no array: the value itself.
+                        None => self.below(rest, matched),
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn json_search(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(call, args, 0, "json_search")?;
+    let one = one_or_all(call, args, 1, "json_search")?;
+    let mut escape = Some('\\');
+    if let Some(given) = args.get(3).filter(|v| !v.is_null()) {
+        let _ = given;
+        let text = utf8_arg(call, args, 3)?;
+        let mut chars = text.chars();
+        if let Some(c) = chars.next() {
+            escape = Some(c);
+        }
+        if chars.next().is_some() {
+            return Err(sql_err!(WrongArguments, "ESCAPE"));
+        }
+    }
+    let mut paths = Vec::new();
+    for i in 4..args.len() {
+        paths.push(path_arg(call, args, i)?);
+    }
+    let paths = paths.into_iter().collect::<Option<Vec<Path>>>();
+    let (Some(json), Some(one), Some(mut paths)) = (json, one, paths) else { return Ok(Value::Null) };
+    if args[2].is_null() {
+        return Ok(Value::Null);
+    }
+    if paths.is_empty() {
+        paths.push(Path(Vec::new()));
+    }
+    let pattern = LikePattern::new(utf8_arg(call, args, 2)?.as_bytes(), escape, CollationId::UTF8MB4_BIN);
+    let mut search = Search { pattern: &pattern, one, at: Vec::new(), found: Vec::new() };
+    for path in &paths {
+        search.below(&path.0, &json);
+    }
+    let mut found = search.found.into_iter().map(|path| Json::String(path.into()));
+    match (found.len(), one) {
+        (0, _) => Ok(Value::Null),
+        (1, _) | (_, true) => found.next().map_or(Ok(Value::Null), |path| result(&path)),
+        _ => result(&Json::Array(found.collect())),
+    }
+}
+
+pub(crate) static FUNCTIONS: &[FunctionDef] =
+    &[FunctionDef::new("JSON_SEARCH", 3, 3, json_rule, json_search, "Paths of the strings that match a pattern.")
+        .variadic()
+        .sees_null()];

@@ -1,0 +1,175 @@
+use super::*;
+
+fn read(text: &str) -> Json {
+    parse(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e:?}"))
+}
+
+fn shown(json: &Json) -> String {
+    String::from_utf8(json.to_bytes()).unwrap()
+}
+
+#[test]
+fn texts_are_normalised() {
+    for (text, expected) in [
+        (" null ", "null"),
+        (
+            "[ 1 , 2.50, 1e2, 1e300, 18446744073709551615, 18446744073709551616, -9223372036854775809 ]",
+            "[1, 2.5, 100.0, 1e300, 18446744073709551615, 1.8446744073709552e19, -9.223372036854776e18]",
+        ),
+        (r#"{"bb":1,"a":2,"c":3,"a":4}"#, r#"{"a": 4, "c": 3, "bb": 1}"#),
+        (r#""aéA\/\n\u0001\"\\""#, "\"aéA/\\n\\u0001\\\"\\\\\""),
+        (r#""\ud83d\ude00""#, "\"😀\""),
+    ] {
+        assert_eq!(shown(&read(text)), expected);
+    }
+}
+
+#[test]
+fn errors_have_positions() {
+    for (text, message, at) in [
+        ("", "The document is empty.", 0),
+        ("  ", "The document is empty.", 2),
+        ("abc", "Invalid value.", 0),
+        ("{ \"a\": tru }", "Invalid value.", 10),
+        ("[", "Invalid value.", 1),
+        ("[1", "Missing a comma or ']' after an array element.", 2),
+        ("{1", "Missing a name for object member.", 1),
+        ("{\"a\"}", "Missing a colon after a name of object member.", 4),
+        ("{\"a\":1", "Missing a comma or '}' after an object member.", 6),
+        ("\"a", "Missing a closing quotation mark in string.", 2),
+        ("\"\\x\"", "Invalid escape character in string.", 1),
+        ("\"\\u12\"", "Incorrect hex digit after \\u escape in string.", 1),
+        ("\"\\ud800\"", "The surrogate pair in string is invalid.", 1),
+        ("1 2", "The document root must not be followed by other values.", 2),
+        ("1.", "Miss fraction part in number.", 2),
+        ("1e", "Miss exponent in number.", 2),
+        ("1e309", "Number too big to be stored in double.", 0),
+    ] {
+        assert_eq!(parse(text.as_bytes()), Err(ParseError::Invalid(message, at)), "{text}");
+    }
+    let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    assert!(parse(nested(100).as_bytes()).is_ok());
+    assert_eq!(parse(nested(101).as_bytes()), Err(ParseError::TooDeep));
+}
+
+#[test]
+fn stored_forms_come_back_and_damage_is_found() {
+    let json = Json::Array(vec![
+        read(r#"{"a": [1, -1, 18446744073709551615, 1.5, null, true, false, "x", {}], "": []}"#),
+        Json::Decimal(Decimal::parse(b"-123.450").value),
+        Json::Decimal(Decimal::parse(b"0.05").value),
+        Json::Date(Date::new(2024, 2, 29)),
+        Json::Time(Time::new(true, 1, 2, 3, 4)),
+        Json::DateTime(DateTime::new(2024, 2, 29, 1, 2, 3, 4)),
+        Json::Timestamp(DateTime::new(2024, 2, 29, 1, 2, 3, 4)),
+        Json::Opaque(252, b"abc"[..].into()),
+    ]);
+    let stored = json.to_text().unwrap();
+    assert_eq!(Json::decode(&stored).unwrap(), json);
+    // No prefix is a document, and no changed byte a panic.
+    for n in 0..stored.len() {
+        assert!(Json::decode(&stored[..n]).is_err());
+        for change in [1, 0x80, 0xFF] {
+            let mut damaged = stored.to_vec();
+            damaged[n] ^= change;
+            let _ = Json::decode(&damaged);
+        }
+    }
+    assert_eq!(shown(&json.clone()).matches("base64:type252:YWJj").count(), 1);
+}
+
+#[test]
+fn paths() {
+    let doc = read(r#"{"a": [1, [2, 3], {"b": 4, "c d": 5}], "b": 6}"#);
+    for (path, expected) in [
+        ("$", r#"{"a": [1, [2, 3], {"b": 4, "c d": 5}], "b": 6}"#),
+        ("$.a[1][last]", "3"),
+        ("$.a[last-1][0]", "2"),
+        ("$.a[0][0]", "1"),
+        ("$.a[2].\"c d\"", "5"),
+        ("$ . a [ 1 to last ] . b", "4"),
+        ("$.a[5]", ""),
+        ("$**.b", "6|4"),
+        ("$.*", "[1, [2, 3], {\"b\": 4, \"c d\": 5}]|6"),
+        ("$.a[1][*]", "2|3"),
+        ("$.b[0]", "6"),
+        ("$.b[*]", ""),
+        ("$.b[last]", "6"),
+    ] {
+        let parsed = Path::parse(path).unwrap_or_else(|e| panic!("{path}: {e:?}"));
+        let found: Vec<String> = parsed.find(&doc).into_iter().map(shown).collect();
+        assert_eq!(found.join("|"), expected, "{path}");
+    }
+    for (path, at) in [
+        ("a", 1),
+        ("c$", 1),
+        ("$[", 2),
+        ("$a", 1),
+        ("$.foo[bar]", 6),
+        ("$[1", 3),
+        ("$.b[ 1 ].", 9),
+        ("$.", 2),
+        ("$**", 3),
+        ("$[2 to 1]", 8),
+    ] {
+        assert_eq!(Path::parse(path), Err(PathError::Invalid(at)), "{path}");
+    }
+}
+
+#[test]
+fn values_order_by_kind_then_value_and_keys_agree() {
+    let ordered = [
+        "null",
+        "-1.5",
+        "0",
+        "1",
+        "1.5",
+        "9007199254740992",
+        "9007199254740993",
+        "18446744073709551615",
+        "1e300",
+        "\"\"",
+        "\"a\"",
+        "\"b\"",
+        "{}",
+        "{\"a\": 1}",
+        "{\"a\": 2}",
+        "{\"b\": 1}",
+        "[]",
+        "[1]",
+        "[1, 1]",
+        "[2]",
+        "false",
+        "true",
+    ];
+    let values: Vec<Json> = ordered.iter().map(|t| read(t)).collect();
+    let key = |j: &Json| {
+        let mut out = Vec::new();
+        sort_key(j, &mut out);
+        out
+    };
+    for pair in values.windows(2) {
+        assert!(compare(&pair[0], &pair[1]).is_lt(), "{pair:?}");
+        assert!(key(&pair[0]) < key(&pair[1]), "{pair:?}");
+    }
+    assert!(compare(&read("1"), &read("1.0")).is_eq());
+    assert_eq!(key(&read("1")), key(&read("1.0")));
+}
+
+#[test]
+fn documents_merge_and_contain() {
+    let (a, b) = (read(r#"{"a": 1, "b": [1]}"#), read(r#"{"a": 2, "b": 3, "c": null}"#));
+    assert_eq!(shown(&merge_preserve(a.clone(), b.clone())), r#"{"a": [1, 2], "b": [1, 3], "c": null}"#);
+    assert_eq!(shown(&merge_patch(a.clone(), b)), r#"{"a": 2, "b": 3}"#);
+    assert!(contains(&a, &read(r#"{"b": 1}"#)) && !contains(&a, &read("1")));
+    assert!(overlaps(&a, &read(r#"{"a": 1, "x": 2}"#)) && !overlaps(&a, &read("[1]")));
+}
+
+#[test]
+fn sizes_are_those_of_mysqls_form() {
+    for (text, size) in
+        [("100", 3), ("10000000", 5), ("1.5", 9), ("\"abc\"", 5), ("null", 2), ("[]", 5), ("{\"a\": 1}", 13)]
+    {
+        assert_eq!(read(text).mysql_size(), size, "{text}");
+    }
+}
