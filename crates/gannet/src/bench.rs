@@ -1,11 +1,12 @@
 //! `gannet bench`: measures a server, this one or another.
 
-use crate::tpcc;
+use crate::{connections, tpcc};
 
 /// Runs `gannet bench WORDS`; the error is the message for the user.
 pub fn run(words: &[String]) -> Result<(), String> {
     match words.split_first() {
         Some((name, rest)) if name == "tpcc" => tpcc::run(rest),
-        _ => Err(format!("gannet bench knows one workload: tpcc\n\n{}", tpcc::HELP)),
+        Some((name, rest)) if name == "connections" => connections::run(rest),
+        _ => Err(format!("gannet bench knows two workloads:\n\n{}\n{}", tpcc::HELP, connections::HELP)),
     }
 }

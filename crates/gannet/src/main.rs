@@ -1,6 +1,7 @@
 //! The `gannet` binary.
 
 mod bench;
+mod connections;
 mod serve;
 mod tpcc;
 

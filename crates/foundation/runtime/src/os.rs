@@ -10,6 +10,20 @@ use crate::batch;
 use crate::cx::{Kind, kind};
 use crate::worker;
 
+/// Lets this process open as many files and sockets as the system allows it; how many that is.
+pub fn raise_descriptor_limit() -> io::Result<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a plain call with a valid structure.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: as above.
+    let raised = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } == 0;
+    Ok(if raised { limit.rlim_cur } else { before })
+}
+
 /// One operation on a file. Pointers must stay valid until the operation has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {

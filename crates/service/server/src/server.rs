@@ -175,6 +175,23 @@ impl Shared {
     }
 }
 
+/// Descriptors that are not connections: files, rings, listeners.
+const OWN_DESCRIPTORS: u64 = 128;
+
+/// As many descriptors as the system allows; fewer than `max_connections` wants lower it, as in MySQL.
+fn fit_descriptors(vars: &mut [VarValue], log: &ErrorLog) {
+    let Ok(limit) = gannet_runtime::raise_descriptor_limit() else { return };
+    vars[Live::OpenFilesLimit as usize] = VarValue::UInt(limit);
+    let wanted = vars[Live::MaxConnections as usize].as_u64();
+    let possible = limit.saturating_sub(OWN_DESCRIPTORS).max(1);
+    if wanted > possible {
+        log.warning(format!(
+            "Changed limits: max_connections: {possible} (requested {wanted}): the system allows {limit} open files"
+        ));
+        vars[Live::MaxConnections as usize] = VarValue::UInt(possible);
+    }
+}
+
 fn flush_policy(value: &VarValue) -> FlushPolicy {
     match value.as_u64() {
         0 => FlushPolicy::EverySecond,
@@ -212,6 +229,7 @@ impl Server {
         let persisted = PersistedVars::load(&datadir)?;
         persisted.apply(&mut vars);
         settle_defaults(&mut vars, &datadir);
+        fit_descriptors(&mut vars, &log);
         let get = |id: Live| &vars[id as usize];
         log.set_verbosity(get(Live::LogErrorVerbosity).as_u64());
 

@@ -284,7 +284,6 @@ pub const TUNING: &[VarDef] = &[
     int("net_retry_count", Both, 10, 1, MAX).tuning(),
     int("ngram_token_size", Global, 2, 1, 10).tuning().read_only(),
     boolean("old_alter_table", Both, false).tuning(),
-    int("open_files_limit", Global, 5000, 0, MAX).tuning().read_only(),
     int("optimizer_max_subgraph_pairs", Both, 100000, 1, 2147483647).tuning(),
     int("optimizer_prune_level", Both, 1, 0, 1).tuning(),
     int("optimizer_search_depth", Both, 62, 0, 62).tuning(),

@@ -55,6 +55,8 @@ live! {
     LogError = text("log_error", Global, "stderr").read_only().help("file for the error log (default: stderr)");
     LogErrorVerbosity = int("log_error_verbosity", Global, 2, 1, 3).help("1 errors, 2 and warnings, 3 and notes");
     MaxConnections = int("max_connections", Global, 151, 1, 100_000).help("clients at a time, one more for administrators");
+    OpenFilesLimit = int("open_files_limit", Global, 5000, 0, u64::MAX).read_only()
+        .help("what the system allows is taken; fewer than connections need lowers max_connections");
     BackLog = int("back_log", Global, 1024, 1, 65535).read_only().help("connections the kernel may queue");
     ThreadHandling = choice("thread_handling", Global, "workers", &["workers", "one-thread-per-connection"]).read_only()
         .help("how connections are served: workers or one-thread-per-connection");
