@@ -138,6 +138,11 @@ impl Shared {
 
     /// Sets a global variable that has passed its checks, and does what follows from it.
     pub(crate) fn set_global(&self, id: VarId, value: VarValue) -> Result<()> {
+        if id.is(Live::MandatoryRoles) {
+            let roles = crate::accounts::parse_role_list(value.as_str());
+            let wrong = || gannet_types::sql_err!(WrongValueForVar, "mandatory_roles", value.as_str());
+            self.accounts.set_mandatory(roles.ok_or_else(wrong)?);
+        }
         self.globals.set(id, value.clone());
         let is = |live: Live| id.is(live);
         if is(Live::InnodbFlushLogAtTrxCommit) {
@@ -247,6 +252,9 @@ impl Server {
         let catalog = Catalog::open(engine.clone()).map_err(|e| format!("the dictionary cannot be read: {e}"))?;
         virt::publish(&catalog);
         let accounts = Accounts::load(&catalog).map_err(|e| format!("the accounts cannot be read: {e}"))?;
+        let mandatory = vars[Live::MandatoryRoles as usize].as_str();
+        let roles = crate::accounts::parse_role_list(mandatory);
+        accounts.set_mandatory(roles.ok_or_else(|| format!("--mandatory-roles={mandatory}: not a list of roles"))?);
         if beyond_loopback && let Some(open) = accounts.open_account() {
             let _ = engine.shutdown();
             return Err(format!(

@@ -106,12 +106,13 @@ fn privileges_are_enforced() {
     }
     assert_eq!(one(&mut u, "SELECT 1"), "1");
     run(&mut root, "GRANT SELECT, INSERT ON *.* TO u@localhost");
-    // Rights are those of the login, as MySQL has it for global ones.
+    // What is granted and revoked holds from the next statement on.
+    run(&mut u, "INSERT INTO d.t VALUES (3)");
+    run(&mut root, "DELETE FROM d.t WHERE a = 3");
     let mut u = login(&r.socket(), "u", "", None).unwrap();
     run(&mut u, "INSERT INTO d.t VALUES (2)");
     assert_eq!(one(&mut u, "SELECT COUNT(*) FROM d.t"), "2");
     assert_eq!(error(&mut u, "UPDATE d.t SET a = 3"), 1142);
-    assert_eq!(error(&mut root, "GRANT SELECT ON d.* TO u@localhost"), 1235);
     assert_eq!(error(&mut root, "GRANT SELECT ON *.* TO stranger@localhost"), 1410);
     run(&mut root, "REVOKE SELECT ON *.* FROM u@localhost");
     assert_eq!(rows(&mut root, "SHOW GRANTS FOR u@localhost"), [["GRANT INSERT ON *.* TO `u`@`localhost`"]]);
@@ -122,6 +123,140 @@ fn privileges_are_enforced() {
     run(&mut root, "REVOKE PROCESS ON *.* FROM u@localhost");
     let mut u = login(&r.socket(), "u", "", None).unwrap();
     assert!(rows(&mut u, "SHOW PROCESSLIST").iter().all(|p| p[1] == "u"));
+}
+
+#[test]
+fn privileges_below_the_global_level_are_enforced() {
+    let r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE DATABASE e",
+        "CREATE TABLE d.t (a INT PRIMARY KEY, b INT, c INT)",
+        "CREATE TABLE d.hidden (x INT)",
+        "CREATE TABLE e.t (a INT)",
+        "INSERT INTO d.t VALUES (1, 2, 3)",
+        "CREATE USER u@localhost",
+        "GRANT SELECT (a, b), UPDATE (b) ON d.t TO u@localhost",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut u = login(&r.socket(), "u", "", None).unwrap();
+    assert_eq!(rows(&mut u, "SELECT a, b FROM d.t"), [["1", "2"]]);
+    run(&mut u, "UPDATE d.t SET b = 5 WHERE a = 1");
+    run(&mut u, "USE d");
+    for (sql, number) in [
+        ("SELECT c FROM d.t", 1143),
+        ("SELECT a FROM d.t WHERE c = 3", 1143),
+        ("SELECT a FROM d.t ORDER BY c", 1143),
+        ("UPDATE d.t SET c = 5", 1143),
+        ("UPDATE d.t SET b = c", 1143),
+        ("INSERT INTO d.t (a) VALUES (9)", 1142),
+        ("INSERT INTO d.t (a) VALUES (1) ON DUPLICATE KEY UPDATE b = 1", 1142),
+        ("DELETE FROM d.t", 1142),
+        ("SELECT * FROM d.hidden", 1142),
+        ("SELECT nonesuch FROM d.hidden", 1142),
+        ("SELECT * FROM d.nonesuch", 1142),
+        ("PREPARE s FROM 'SELECT * FROM d.hidden'", 1142),
+        ("SELECT * FROM e.t", 1142),
+        ("EXPLAIN SELECT * FROM d.hidden", 1142),
+        ("SHOW CREATE TABLE d.hidden", 1142),
+        ("SHOW COLUMNS FROM d.hidden", 1142),
+        ("DESCRIBE e.t", 1142),
+        ("SHOW TABLES FROM e", 1044),
+        ("USE e", 1044),
+        ("DROP TABLE d.t", 1142),
+        ("ALTER TABLE d.t RENAME d.t2", 1142),
+        ("CREATE TABLE d.n (a INT)", 1142),
+        ("CREATE TABLE e.n LIKE d.t", 1142),
+        ("TRUNCATE d.t", 1142),
+        ("CREATE INDEX i ON d.t (b)", 1142),
+        ("LOCK TABLES d.t READ", 1044),
+        ("DROP DATABASE e", 1044),
+        ("SELECT * FROM mysql.user", 1142),
+        ("SHOW GRANTS FOR root@localhost", 1044),
+        ("SHOW CREATE USER root@localhost", 1044),
+        ("GRANT SELECT ON d.t TO u@localhost", 1142),
+        ("CREATE ROLE r", 1227),
+    ] {
+        assert_eq!(error(&mut u, sql), number, "{sql}");
+    }
+    assert_eq!(rows(&mut u, "SHOW DATABASES"), [["d"], ["information_schema"], ["performance_schema"]]);
+    assert_eq!(rows(&mut u, "SHOW TABLES"), [["t"]]);
+    assert_eq!(one(&mut u, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA IN ('d', 'e')"), "1");
+    let seen = rows(&mut u, "SELECT COLUMN_NAME, PRIVILEGES FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'd'");
+    assert_eq!(seen, [["a", "select"], ["b", "select,update"]]);
+    // Roles.
+    run(&mut root, "CREATE ROLE r");
+    run(&mut root, "GRANT SELECT ON d.* TO r");
+    run(&mut root, "GRANT r TO u@localhost");
+    assert_eq!(error(&mut u, "SELECT c FROM d.t"), 1143);
+    run(&mut u, "SET ROLE r");
+    assert_eq!(rows(&mut u, "SELECT c, CURRENT_ROLE() FROM d.t"), [["3", "`r`@`%`"]]);
+    run(&mut u, "SET ROLE NONE");
+    assert_eq!(error(&mut u, "SELECT c FROM d.t"), 1143);
+    run(&mut root, "SET DEFAULT ROLE r TO u@localhost");
+    let mut u = login(&r.socket(), "u", "", None).unwrap();
+    assert_eq!(one(&mut u, "SELECT COUNT(*) FROM d.hidden"), "0");
+    assert_eq!(error(&mut u, "SELECT * FROM d.t FOR UPDATE"), 0);
+    // Revoking the role takes its rights from those who use it.
+    run(&mut root, "REVOKE r FROM u@localhost");
+    assert_eq!(error(&mut u, "SELECT COUNT(*) FROM d.hidden"), 1142);
+    // A prepared statement is checked when it runs.
+    run(&mut root, "GRANT SELECT ON d.hidden TO u@localhost");
+    run(&mut u, "PREPARE s FROM 'SELECT * FROM d.hidden'");
+    run(&mut u, "EXECUTE s");
+    run(&mut root, "REVOKE SELECT ON d.hidden FROM u@localhost");
+    assert_eq!(error(&mut u, "EXECUTE s"), 1142);
+}
+
+#[test]
+fn expiry_locking_and_limits() {
+    let r = Running::start();
+    let mut root = r.connect();
+    // Expired: out without the client's word that it knows what to do.
+    run(&mut root, "CREATE USER old@localhost IDENTIFIED BY 'pw' PASSWORD EXPIRE");
+    assert_eq!(login(&r.socket(), "old", "pw", None).err(), Some(Some(1862)));
+    let knows = gannet_wire::flags::cap::CAN_HANDLE_EXPIRED_PASSWORDS;
+    let mut o = Options { user: "old".into(), password: "pw".into(), ..options() };
+    o.capabilities |= knows;
+    let mut c = Connection::connect(&r.socket(), &o).unwrap();
+    for sql in ["SELECT 1", "SHOW DATABASES", "CREATE DATABASE x", "PREPARE s FROM 'SELECT 1'"] {
+        assert_eq!(error(&mut c, sql), 1820, "{sql}");
+    }
+    run(&mut c, "ALTER USER USER() IDENTIFIED BY 'new'");
+    assert_eq!(one(&mut c, "SELECT 1"), "1");
+    assert!(login(&r.socket(), "old", "new", None).is_ok());
+    // Three wrong passwords close the account until somebody opens it.
+    run(&mut root, "CREATE USER shut@localhost IDENTIFIED BY 'pw' FAILED_LOGIN_ATTEMPTS 3 PASSWORD_LOCK_TIME 2");
+    for n in [1045, 1045, 3955] {
+        assert_eq!(login(&r.socket(), "shut", "x", None).err(), Some(Some(n)));
+    }
+    assert_eq!(login(&r.socket(), "shut", "pw", None).err(), Some(Some(3955)));
+    run(&mut root, "ALTER USER shut@localhost ACCOUNT UNLOCK");
+    assert!(login(&r.socket(), "shut", "pw", None).is_ok());
+    // REQUIRE SSL on a transport without.
+    run(&mut root, "CREATE USER tls@localhost IDENTIFIED BY 'pw' REQUIRE SSL");
+    assert_eq!(login(&r.socket(), "tls", "pw", None).err(), Some(Some(1045)));
+    // Resources.
+    run(&mut root, "CREATE USER few@localhost WITH MAX_QUERIES_PER_HOUR 2 MAX_USER_CONNECTIONS 1");
+    let mut few = login(&r.socket(), "few", "", None).unwrap();
+    assert_eq!(login(&r.socket(), "few", "", None).err(), Some(Some(1226)));
+    run(&mut few, "DO 1");
+    run(&mut few, "DO 1");
+    assert_eq!(error(&mut few, "DO 1"), 1226);
+    run(&mut root, "FLUSH USER_RESOURCES");
+    run(&mut few, "DO 1");
+    // One's own password, with the current one.
+    run(&mut root, "CREATE USER own@localhost IDENTIFIED BY 'pw' PASSWORD REQUIRE CURRENT");
+    let mut own = login(&r.socket(), "own", "pw", None).unwrap();
+    assert_eq!(error(&mut own, "SET PASSWORD = 'b'"), 3892);
+    assert_eq!(error(&mut own, "SET PASSWORD = 'b' REPLACE 'a'"), 3891);
+    run(&mut own, "SET PASSWORD = 'b' REPLACE 'pw'");
+    assert!(login(&r.socket(), "own", "b", None).is_ok());
+    run(&mut root, "SET GLOBAL offline_mode = ON");
+    assert_eq!(login(&r.socket(), "own", "b", None).err(), Some(Some(3032)));
+    run(&mut root, "SET GLOBAL offline_mode = OFF");
 }
 
 #[test]
@@ -137,6 +272,7 @@ fn change_user_and_reset() {
     assert_eq!(rows(&mut c, "SELECT @a, @@autocommit, @@character_set_client"), [["NULL", "1", "utf8mb4"]]);
     // To a passwordless account and a database.
     run(&mut root, "CREATE USER open@localhost");
+    run(&mut root, "GRANT SELECT ON d.* TO open@localhost");
     c.command(com::CHANGE_USER, b"open\0\0d\0\x2d\0mysql_native_password\0").unwrap();
     c.receive().unwrap();
     assert_eq!(rows(&mut c, "SELECT CURRENT_USER(), DATABASE()"), [["open@localhost", "d"]]);

@@ -28,6 +28,8 @@ pub struct PlanOptions<'a> {
     pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
     /// Looks at the trees to estimate a range; without one, statistics alone decide.
     pub estimator: Option<&'a dyn RangeEstimator>,
+    /// Told the schema and name of every table before it is looked up: who may not know of it must not learn of it from an error.
+    pub on_table: Option<&'a dyn Fn(&str, &str)>,
     /// Deepest nesting of queries and expressions that is bound before error 1436.
     pub max_depth: u32,
 }
@@ -107,6 +109,7 @@ impl<'a> PlanOptions<'a> {
             time_zone: &TimeZone::UTC,
             source: None,
             estimator: None,
+            on_table: None,
             max_depth: 256,
         }
     }

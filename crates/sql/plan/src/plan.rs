@@ -84,7 +84,7 @@ pub struct PlanTable {
     pub alias: Box<str>,
     /// What the statement does with it.
     pub intent: Intent,
-    /// Columns read or written, as a sorted list of ordinals; for privileges.
+    /// Columns read, as a sorted list of ordinals; for privileges. What is written stands in the plan's kind.
     pub columns_used: Box<[u32]>,
     /// Epoch of the table's statistics when the plan was made.
     pub statistics_epoch: u64,

@@ -115,7 +115,7 @@ fn finish(builder: Builder<'_>, kind: PlanKind, columns: Box<[ResultColumn]>, op
             Label::Base { table, ordinal } if *table as usize == i => Some(*ordinal),
             _ => None,
         };
-        let used = arena.labels.iter().zip(&builder.used).filter(|(_, used)| **used);
+        let used = arena.labels.iter().zip(builder.read.as_ref().unwrap_or(&builder.used)).filter(|(_, used)| **used);
         let mut columns: Vec<u32> = used.filter_map(|(label, _)| of_table(label)).collect();
         columns.retain(|c| (*c as usize) < t.table.columns.len());
         columns.sort_unstable();

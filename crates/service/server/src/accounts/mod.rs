@@ -1,208 +1,40 @@
-//! Accounts: who may log in, from where, and with which global privileges.
+//! Accounts: who may log in, from where, and what they may do.
 //!
-//! Stored by the catalog as one record an account, kept in memory as an immutable list which a change replaces.
-//! Record, little-endian: `u8 version (2) · u8 plugin (1 native, 2 sha2) · u8 flags (bit 0: locked) · u128 privileges ·
-//! u64 time of the password's change (seconds since 1970) · u16 length, authentication string`.
+//! | module | what |
+//! |---|---|
+//! | [`account`] | one account and its record in the dictionary |
+//! | [`privileges`] | what there is to grant |
+//! | [`access`] | what a session may do: its account and its active roles, merged |
+//! | [`limits`] | failed logins, resource limits |
+//! | [`origin`] | hosts and their patterns |
+//!
+//! Accounts are stored by the catalog as one record each, and kept in memory as an immutable list which a change replaces. A change
+//! moves a version; sessions compare it once a statement, so that what is granted or revoked holds from the next statement on.
 
+mod access;
+mod account;
+mod limits;
+mod origin;
 mod privileges;
 
-pub use privileges::{GRANT_ORDER, PRIVILEGES, Privilege, Privileges, by_name, name as privilege_name};
+pub use access::Access;
+pub use account::{
+    Account, ColumnGrant, Grants, Name, Policy, Previous, Require, RoleGrant, RoutineGrant, SchemaGrant, TableGrant,
+};
+pub use limits::{Limits, Usage};
+pub use origin::Origin;
+pub use privileges::{
+    COLUMN_LEVEL, GRANT_ORDER, PRIVILEGES, Privilege, Privileges, ROUTINE_LEVEL, SCHEMA_LEVEL, TABLE_LEVEL, by_name,
+    is_dynamic, name as privilege_name,
+};
 
 use gannet_base::sync::RwLock;
 use gannet_catalog::Catalog;
 use gannet_engine::{EngineError, TxnOptions};
 use gannet_types::{Result, SqlError, sql_err};
-use gannet_wire::auth::{FastDigest, Plugin, Secret};
-use gannet_wire::codec::Reader;
-use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
-
-/// One account.
-#[derive(Debug)]
-pub struct Account {
-    /// User name; empty: anybody.
-    pub user: String,
-    /// Host pattern.
-    pub host: String,
-    /// Password, hashed.
-    pub secret: Secret,
-    /// Global privileges.
-    pub privileges: Privileges,
-    /// ACCOUNT LOCK.
-    pub locked: bool,
-    /// When the password was set, seconds since 1970.
-    pub password_changed: u64,
-    /// SHA256(SHA256(password)) after the first full login. A new password makes a new `Account`.
-    fast: OnceLock<FastDigest>,
-}
-
-/// Where a client comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// The UNIX socket, or loopback.
-    Local(Option<IpAddr>),
-    /// Elsewhere.
-    Remote(IpAddr),
-}
-
-impl Origin {
-    /// Host part of `USER()`.
-    pub fn host(&self) -> String {
-        match self {
-            Origin::Local(_) => "localhost".into(),
-            Origin::Remote(ip) => ip.to_string(),
-        }
-    }
-
-    fn matches(&self, pattern: &str) -> bool {
-        match self {
-            Origin::Local(ip) => like(pattern, "localhost") || ip.is_some_and(|ip| host_matches(pattern, ip)),
-            Origin::Remote(ip) => host_matches(pattern, *ip),
-        }
-    }
-}
-
-fn host_matches(pattern: &str, ip: IpAddr) -> bool {
-    match pattern.split_once('/') {
-        Some((net, mask)) => in_network(net, mask, ip).unwrap_or(false),
-        None => like(pattern, &ip.to_string()),
-    }
-}
-
-/// `a.b.c.d/mask` with a dotted mask or a number of bits.
-fn in_network(net: &str, mask: &str, ip: IpAddr) -> Option<bool> {
-    let (IpAddr::V4(ip), net) = (ip, net.parse::<std::net::Ipv4Addr>().ok()?) else { return Some(false) };
-    let mask = match mask.parse::<std::net::Ipv4Addr>() {
-        Ok(m) => u32::from(m),
-        Err(_) => u32::MAX.checked_shl(32 - mask.parse::<u32>().ok().filter(|n| *n <= 32)?).unwrap_or(0),
-    };
-    Some(u32::from(ip) & mask == u32::from(net) & mask)
-}
-
-/// Host patterns: `%` any run, `_` any character; letters in any case.
-fn like(pattern: &str, text: &str) -> bool {
-    let (p, t) = (pattern.as_bytes(), text.as_bytes());
-    let (mut i, mut j, mut star) = (0, 0, None);
-    while j < t.len() {
-        match p.get(i) {
-            Some(b'%') => {
-                star = Some((i, j));
-                i += 1;
-            }
-            Some(c) if *c == b'_' || c.eq_ignore_ascii_case(&t[j]) => {
-                i += 1;
-                j += 1;
-            }
-            _ => match star {
-                Some((si, sj)) => {
-                    i = si + 1;
-                    j = sj + 1;
-                    star = Some((si, sj + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    p[i..].iter().all(|c| *c == b'%')
-}
-
-impl Account {
-    /// A new account.
-    pub fn new(user: &str, host: &str, secret: Secret, privileges: Privileges) -> Self {
-        let password_changed = (gannet_runtime::unix_micros() / 1_000_000) as u64;
-        Self {
-            user: user.into(),
-            host: host.to_ascii_lowercase(),
-            secret,
-            privileges,
-            locked: false,
-            password_changed,
-            fast: OnceLock::new(),
-        }
-    }
-
-    /// `user@host`.
-    pub fn name(&self) -> String {
-        format!("{}@{}", self.user, self.host)
-    }
-
-    /// SHA256(SHA256(password)), when a login left it.
-    pub fn fast_digest(&self) -> Option<FastDigest> {
-        self.fast.get().copied()
-    }
-
-    /// A full login succeeded.
-    pub fn remember(&self, digest: FastDigest) {
-        let _ = self.fast.set(digest);
-    }
-
-    /// The account with something changed.
-    pub fn changed(&self, change: impl FnOnce(&mut Account)) -> Self {
-        let mut it = Self {
-            user: self.user.clone(),
-            host: self.host.clone(),
-            secret: self.secret.clone(),
-            privileges: self.privileges,
-            locked: self.locked,
-            password_changed: self.password_changed,
-            fast: self.fast.clone(),
-        };
-        change(&mut it);
-        if it.secret != self.secret {
-            it.fast = OnceLock::new();
-            it.password_changed = (gannet_runtime::unix_micros() / 1_000_000) as u64;
-        }
-        it
-    }
-
-    /// No password, and not locked.
-    pub fn is_open(&self) -> bool {
-        matches!(self.secret, Secret::Empty(_)) && !self.locked
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        let auth = self.secret.to_authentication_string();
-        let plugin = match self.secret.plugin() {
-            Plugin::Native => 1,
-            Plugin::Sha2 => 2,
-        };
-        let mut out = vec![2, plugin, u8::from(self.locked)];
-        out.extend_from_slice(&self.privileges.bits().to_le_bytes());
-        out.extend_from_slice(&self.password_changed.to_le_bytes());
-        out.extend_from_slice(&(auth.len() as u16).to_le_bytes());
-        out.extend_from_slice(&auth);
-        out
-    }
-
-    fn decode(name: &str, bytes: &[u8]) -> Option<Self> {
-        let (user, host) = name.rsplit_once('@')?;
-        let mut r = Reader::new(bytes);
-        // Version 1 had 64 bits of privileges.
-        let version = r.u8().ok().filter(|v| matches!(v, 1 | 2))?;
-        let plugin = match r.u8().ok()? {
-            1 => Plugin::Native,
-            2 => Plugin::Sha2,
-            _ => return None,
-        };
-        let locked = r.u8().ok()? & 1 == 1;
-        let low = u128::from(r.u64().ok()?);
-        let high = if version == 1 { 0 } else { u128::from(r.u64().ok()?) };
-        let mut privileges = Privileges::from_bits(high << 64 | low);
-        if version == 1 && privileges.has(Privilege::Super) {
-            privileges = privileges.with(Privileges::all_dynamic());
-        }
-        let password_changed = r.u64().ok()?;
-        let len = r.u16().ok()?;
-        let secret = Secret::from_authentication_string(plugin, r.bytes(len.into()).ok()?)?;
-        Some(Self { locked, password_changed, ..Self::new(user, host, secret, privileges) })
-    }
-
-    /// Rank among accounts that match: exact hosts before patterns, longer before shorter; named users before anonymous.
-    fn rank(&self) -> (usize, bool) {
-        let wild = self.host.find(['%', '_']).unwrap_or(usize::MAX);
-        (wild, !self.user.is_empty())
-    }
-}
+use gannet_wire::auth::{Plugin, Secret};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// All accounts, most specific first.
 pub type AccountList = Arc<Vec<Arc<Account>>>;
@@ -210,9 +42,23 @@ pub type AccountList = Arc<Vec<Arc<Account>>>;
 /// The accounts of a server.
 pub struct Accounts {
     list: RwLock<AccountList>,
+    /// `mandatory_roles`.
+    mandatory: RwLock<Arc<Vec<Name>>>,
+    version: AtomicU64,
+    /// Failed logins and resource use.
+    pub limits: Limits,
 }
 
 impl Accounts {
+    fn empty() -> Self {
+        Self {
+            list: RwLock::new(Arc::new(Vec::new())),
+            mandatory: RwLock::new(Arc::new(Vec::new())),
+            version: AtomicU64::new(1),
+            limits: Limits::default(),
+        }
+    }
+
     /// Loads them; a fresh server gets `root@localhost` without a password.
     pub fn load(catalog: &Catalog) -> Result<Self> {
         let mut txn = catalog.engine().begin(TxnOptions::default());
@@ -223,14 +69,21 @@ impl Accounts {
             let damaged = || SqlError::internal(format_args!("the record of account '{name}' is damaged"));
             list.push(Arc::new(Account::decode(&name, &record).ok_or_else(damaged)?));
         }
-        let it = Self { list: RwLock::new(Arc::new(Vec::new())) };
+        let it = Self::empty();
         if list.is_empty() {
-            let root = Account::new("root", "localhost", Secret::Empty(Plugin::Sha2), Privileges::all());
+            let mut root = Account::new("root", "localhost", Secret::Empty(Plugin::Sha2), Privileges::all());
+            root.grants.grantable = Privileges::all_dynamic();
             it.store(catalog, vec![Arc::new(root)], &[])?;
         } else {
             it.replace(list);
         }
         Ok(it)
+    }
+
+    /// Moves whenever an account or the mandatory roles change.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     /// The list now.
@@ -241,6 +94,7 @@ impl Accounts {
     fn replace(&self, mut list: Vec<Arc<Account>>) {
         list.sort_by(|a, b| b.rank().cmp(&a.rank()).then(a.user.cmp(&b.user)).then(a.host.cmp(&b.host)));
         *self.list.write() = Arc::new(list);
+        self.version.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The account that a login as `user` from `origin` is matched to.
@@ -254,8 +108,60 @@ impl Accounts {
         self.list().iter().find(|a| a.user == user && a.host.eq_ignore_ascii_case(host)).cloned()
     }
 
+    /// `mandatory_roles` that exist.
+    pub fn mandatory_roles(&self) -> Vec<Arc<Account>> {
+        let names = self.mandatory.read().clone();
+        names.iter().filter_map(|n| self.get(&n.user, &n.host)).collect()
+    }
+
+    /// True for a role of `mandatory_roles`.
+    pub fn is_mandatory(&self, name: &Name) -> bool {
+        self.mandatory.read().contains(name)
+    }
+
+    /// Sets `mandatory_roles`.
+    pub fn set_mandatory(&self, roles: Vec<Name>) {
+        *self.mandatory.write() = Arc::new(roles);
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The roles that an account may make active: those granted to it, and the mandatory ones.
+    pub fn roles_of(&self, account: &Account) -> Vec<Name> {
+        let mut all: Vec<Name> = account.grants.roles.iter().map(|r| r.role.clone()).collect();
+        for role in self.mandatory_roles() {
+            let name = role.id();
+            if !all.contains(&name) && name != account.id() {
+                all.push(name);
+            }
+        }
+        all.sort();
+        all
+    }
+
+    /// An account and what it is granted through `roles`, and through theirs.
+    pub fn with_roles(&self, account: &Arc<Account>, roles: &[Name]) -> Vec<Arc<Account>> {
+        let mut members = vec![account.clone()];
+        let mut queue: Vec<Name> = roles.to_vec();
+        while let Some(name) = queue.pop() {
+            let known = members.iter().any(|m| m.is(&name));
+            if let Some(role) = self.get(&name.user, &name.host).filter(|_| !known) {
+                queue.extend(role.grants.roles.iter().map(|r| r.role.clone()));
+                members.push(role);
+            }
+        }
+        members
+    }
+
+    /// True when granting `role` to `to` would close a circle.
+    pub fn would_loop(&self, role: &Name, to: &Name) -> bool {
+        let Some(role) = self.get(&role.user, &role.host) else { return false };
+        self.with_roles(&role, &role.grants.roles.iter().map(|r| r.role.clone()).collect::<Vec<_>>())
+            .iter()
+            .any(|m| m.is(to))
+    }
+
     /// Writes and removes accounts in one transaction.
-    pub fn store(&self, catalog: &Catalog, put: Vec<Arc<Account>>, remove: &[(String, String)]) -> Result<()> {
+    pub fn store(&self, catalog: &Catalog, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<()> {
         for a in &put {
             // MySQL: 32 characters of user name, 255 of host.
             if a.user.chars().count() > 32 {
@@ -267,16 +173,15 @@ impl Accounts {
         }
         let mut txn = catalog.engine().begin(TxnOptions::default());
         let stored = catalog.accounts();
-        for (user, host) in remove {
-            stored.remove(&mut txn, &format!("{user}@{host}")).map_err(engine)?;
+        for name in remove {
+            stored.remove(&mut txn, &name.to_string()).map_err(engine)?;
         }
         for a in &put {
             stored.put(&mut txn, &a.name(), &a.encode()).map_err(engine)?;
         }
         txn.commit().map_err(engine)?;
         let mut list: Vec<Arc<Account>> = self.list().to_vec();
-        let gone = |a: &Account| remove.iter().any(|(u, h)| *u == a.user && *h == a.host);
-        list.retain(|a| !gone(a) && !put.iter().any(|p| p.user == a.user && p.host == a.host));
+        list.retain(|a| !remove.iter().any(|n| a.is(n)) && !put.iter().any(|p| a.is(&p.id())));
         list.extend(put);
         self.replace(list);
         Ok(())
@@ -284,8 +189,42 @@ impl Accounts {
 
     /// An account without a password that is reachable when the server listens beyond loopback, if there is one.
     pub fn open_account(&self) -> Option<String> {
-        self.list().iter().find(|a| a.is_open()).map(|a| format!("'{}'@'{}'", a.user, a.host))
+        self.list().iter().find(|a| a.is_open()).map(|a| a.id().quoted())
     }
+}
+
+/// The names in `mandatory_roles`: `user[@host]` in a list, each part quoted or not.
+pub fn parse_role_list(text: &str) -> Option<Vec<Name>> {
+    let mut names = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (user, after) = word(rest)?;
+        rest = after.trim_start();
+        let mut host = "%".to_string();
+        if let Some(after) = rest.strip_prefix('@') {
+            let (h, after) = word(after.trim_start())?;
+            host = h;
+            rest = after.trim_start();
+        }
+        names.push(Name::new(&user, &host));
+        rest = match rest.strip_prefix(',') {
+            Some(more) => more.trim_start(),
+            None if rest.is_empty() => rest,
+            None => return None,
+        };
+    }
+    Some(names)
+}
+
+fn word(text: &str) -> Option<(String, &str)> {
+    let quote = text.chars().next()?;
+    if matches!(quote, '`' | '\'' | '"') {
+        let end = text[1..].find(quote)? + 1;
+        return Some((text[1..end].into(), &text[end + 1..]));
+    }
+    let end = text.find(['@', ',']).unwrap_or(text.len());
+    let name = text[..end].trim_end();
+    (!name.is_empty()).then(|| (name.into(), &text[end..]))
 }
 
 fn engine(e: EngineError) -> SqlError {
@@ -294,7 +233,9 @@ fn engine(e: EngineError) -> SqlError {
 
 #[cfg(test)]
 mod tests {
+    use super::origin::{host_matches, like};
     use super::*;
+    use std::net::IpAddr;
 
     #[test]
     fn hosts_match_as_in_mysql() {
@@ -310,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_most_specific_account_wins() {
-        let accounts = Accounts { list: RwLock::new(Arc::new(vec![])) };
+        let accounts = Accounts::empty();
         let make = |u: &str, h: &str| Arc::new(Account::new(u, h, Secret::Empty(Plugin::Sha2), Privileges::NONE));
         accounts.replace(vec![make("", "localhost"), make("bob", "%"), make("bob", "localhost"), make("bob", "10.%")]);
         assert_eq!(accounts.find("bob", &Origin::Local(None)).unwrap().host, "localhost");
@@ -323,16 +264,43 @@ mod tests {
     #[test]
     fn records_round_trip_and_survive_damage() {
         for secret in [Secret::Empty(Plugin::Native), Secret::from_password(Plugin::Sha2, b"x", [7; 20])] {
-            let a = Account { locked: true, ..Account::new("u@v", "%", secret, Privileges::all()) };
+            let mut a = Account { locked: true, ..Account::new("u@v", "%", secret, Privileges::all()) };
+            let role = Name::new("r", "%");
+            a.policy.limits = [1, 2, 3, 4];
+            a.policy.require = Require::X509;
+            a.policy.lifetime = Some(90);
+            a.policy.previous = vec![Previous { at: 7, plugin: Plugin::Native, auth: b"*00".to_vec() }];
+            a.grants.roles = vec![RoleGrant { role: role.clone(), admin: true }];
+            a.grants.default_roles = vec![role];
+            a.grants.schemas = vec![SchemaGrant { schema: "d%".into(), privileges: Privilege::Select.into() }];
+            let column = ColumnGrant { column: "c".into(), privileges: Privilege::Update.into() };
+            a.grants.tables = vec![TableGrant {
+                schema: "d".into(),
+                table: "t".into(),
+                privileges: Privilege::Insert.into(),
+                columns: vec![column],
+                grantor: "root@localhost".into(),
+                at: 9,
+            }];
             let bytes = a.encode();
             let b = Account::decode(&a.name(), &bytes).unwrap();
             assert_eq!(
-                (&b.user, &b.host, &b.secret, b.privileges, b.locked),
-                (&a.user, &a.host, &a.secret, a.privileges, true)
+                (&b.user, &b.host, &b.secret, &b.grants, &b.policy, b.locked),
+                (&a.user, &a.host, &a.secret, &a.grants, &a.policy, true)
             );
             for cut in 0..bytes.len() {
                 let _ = Account::decode("u@h", &bytes[..cut]);
             }
+        }
+    }
+
+    #[test]
+    fn role_lists() {
+        let names = parse_role_list("`r`@`%`, 'x'@localhost ,y").unwrap();
+        assert_eq!(names, [Name::new("r", "%"), Name::new("x", "localhost"), Name::new("y", "%")]);
+        assert_eq!(parse_role_list(" "), Some(vec![]));
+        for bad in ["`r", "a,,b", "@x", "a@"] {
+            assert!(parse_role_list(bad).is_none(), "{bad}");
         }
     }
 }

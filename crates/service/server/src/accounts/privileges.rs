@@ -149,6 +149,40 @@ impl Privileges {
         Self(self.0 & !other.0)
     }
 
+    /// Those in both.
+    pub const fn and(self, other: Privileges) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// True when they share one.
+    pub const fn intersects(self, other: Privileges) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// These privileges.
+    pub const fn of(list: &[Privilege]) -> Self {
+        let (mut bits, mut i) = (0, 0);
+        while i < list.len() {
+            bits |= 1 << list[i] as u8;
+            i += 1;
+        }
+        Self(bits)
+    }
+
+    /// The privileges of the set in GRANT's order, dynamic ones by name behind the static ones.
+    pub fn list(self) -> Vec<Privilege> {
+        let mut dynamic: Vec<_> = PRIVILEGES.iter().filter(|p| p.4).collect();
+        dynamic.sort_by_key(|p| p.1);
+        let all = GRANT_ORDER.iter().copied().chain(dynamic.into_iter().map(|p| p.0));
+        all.filter(|p| self.has(*p)).collect()
+    }
+
+    /// Their names as error messages list them: `SELECT, INSERT`.
+    pub fn words(self) -> String {
+        let word = |p: Privilege| if p == Privilege::GrantOption { "GRANT".into() } else { name(p).to_ascii_uppercase() };
+        self.list().into_iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+
     /// SET GLOBAL and its kin.
     pub fn may_administer_variables(self) -> bool {
         self.has(Privilege::Super) || self.has(Privilege::SystemVariablesAdmin)
@@ -180,13 +214,8 @@ impl Privileges {
     }
 
     fn names(self, dynamic: bool) -> Vec<String> {
-        // GRANT's own order: as the columns of mysql.user.
-        let mut list: Vec<Privilege> = GRANT_ORDER.to_vec();
-        let mut dynamic_ones: Vec<_> = PRIVILEGES.iter().filter(|p| p.4).collect();
-        dynamic_ones.sort_by_key(|p| p.1);
-        list.extend(dynamic_ones.into_iter().map(|p| p.0));
-        list.retain(|p| self.has(*p) && *p != Privilege::GrantOption && is_dynamic(*p) == dynamic);
-        list.into_iter().map(|p| name(p).to_ascii_uppercase()).collect()
+        let wanted = |p: &Privilege| *p != Privilege::GrantOption && is_dynamic(*p) == dynamic;
+        self.list().into_iter().filter(wanted).map(|p| name(p).to_ascii_uppercase()).collect()
     }
 }
 
@@ -231,7 +260,56 @@ pub const GRANT_ORDER: [Privilege; 31] = [
     Privilege::DropRole,
 ];
 
-fn is_dynamic(p: Privilege) -> bool {
+/// Privileges on schemas.
+pub const SCHEMA_LEVEL: Privileges = Privileges::of(&[
+    Privilege::Select,
+    Privilege::Insert,
+    Privilege::Update,
+    Privilege::Delete,
+    Privilege::Create,
+    Privilege::Drop,
+    Privilege::GrantOption,
+    Privilege::References,
+    Privilege::Index,
+    Privilege::Alter,
+    Privilege::CreateTemporaryTables,
+    Privilege::LockTables,
+    Privilege::Execute,
+    Privilege::CreateView,
+    Privilege::ShowView,
+    Privilege::CreateRoutine,
+    Privilege::AlterRoutine,
+    Privilege::Event,
+    Privilege::Trigger,
+]);
+
+/// Privileges on tables.
+pub const TABLE_LEVEL: Privileges = Privileges::of(&[
+    Privilege::Select,
+    Privilege::Insert,
+    Privilege::Update,
+    Privilege::Delete,
+    Privilege::Create,
+    Privilege::Drop,
+    Privilege::GrantOption,
+    Privilege::References,
+    Privilege::Index,
+    Privilege::Alter,
+    Privilege::CreateView,
+    Privilege::ShowView,
+    Privilege::Trigger,
+]);
+
+/// Privileges on columns.
+pub const COLUMN_LEVEL: Privileges =
+    Privileges::of(&[Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::References]);
+
+/// Privileges on routines.
+pub const ROUTINE_LEVEL: Privileges =
+    Privileges::of(&[Privilege::Execute, Privilege::AlterRoutine, Privilege::GrantOption]);
+
+/// Granted by name, without a place in MySQL's tables.
+pub fn is_dynamic(p: Privilege) -> bool {
     PRIVILEGES.iter().any(|x| x.0 == p && x.4)
 }
 
@@ -240,16 +318,10 @@ pub fn name(p: Privilege) -> &'static str {
     PRIVILEGES.iter().find(|x| x.0 == p).map_or("", |x| x.1)
 }
 
-/// A set by GRANT's words. Unknown ones: error 1235 with the name.
-pub fn by_name(words: &str) -> Result<Privileges> {
-    match words.to_ascii_uppercase().as_str() {
-        "ALL" | "ALL PRIVILEGES" => return Ok(Privileges::all_but_grant()),
-        _ => {}
-    }
+/// A privilege by GRANT's words. An unknown one is error 1149.
+pub fn by_name(words: &str) -> Result<Privilege> {
     let found = PRIVILEGES.iter().find(|p| p.1.eq_ignore_ascii_case(words) && p.0 != Privilege::Proxy);
-    found
-        .map(|p| p.0.into())
-        .ok_or_else(|| SqlError::unsupported(format_args!("privilege {}", words.to_ascii_uppercase())))
+    found.map(|p| p.0).ok_or_else(|| SqlError::new(gannet_types::ErrorCode::Syntax, &[]))
 }
 
 #[cfg(test)]
@@ -263,7 +335,7 @@ mod tests {
         assert!(!Privileges::all_but_grant().has(Privilege::GrantOption));
         assert!(Privileges::NONE.has(Privilege::Usage) && !Privileges::NONE.has(Privilege::Select));
         assert_eq!(Privileges::from_bits(all.bits() | 1 << 127), all);
-        assert_eq!(by_name("create temporary tables").unwrap(), Privilege::CreateTemporaryTables.into());
+        assert_eq!(by_name("create temporary tables").unwrap(), Privilege::CreateTemporaryTables);
         assert!(by_name("nonsense").is_err());
         assert_eq!(Privileges::NONE.require(Privilege::Shutdown).unwrap_err().number(), 1227);
     }

@@ -155,7 +155,7 @@ impl Session {
                 self.answer(io, outcome);
             }
             Command::Refresh(_) => {
-                let outcome = self.state.account.privileges.require(Privilege::Reload).map(|()| Done::default());
+                let outcome = self.state.privileges().require(Privilege::Reload).map(|()| Done::default());
                 self.answer(io, outcome);
             }
             Command::Unknown(_) => self.fail(io, sql_err!(UnknownCom)),
@@ -252,9 +252,12 @@ impl Session {
             let packet = read_packet(io, self.net_read_timeout_s())?;
             verdict = attempt.feed(&server, &packet, &mut Writer::new(io.conn.out(), io.sequence))?;
         }
-        let account = attempt.admitted(verdict)?;
+        let account = attempt.admitted(&server, verdict, false)?;
+        let usage = super::login::count_connection(&server, &account)?;
         self.state.account = account;
+        self.state.release_locks();
         self.reset(&attempt.hello);
+        self.state.usage = usage;
         self.state.set_database(None);
         self.entry.set_who(Who { user: attempt.hello_user(), host: self.entry.who().host, database: None });
         if let Some(db) = &attempt.hello.database {

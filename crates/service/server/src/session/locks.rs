@@ -78,7 +78,6 @@ impl Session {
     pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
-        self.state.account.privileges.require(Privilege::LockTables)?;
         let mut resolved = Vec::new();
         for w in wanted {
             let schema = match &w.table.schema {
@@ -86,7 +85,8 @@ impl Session {
                 None => self.state.require_database()?.to_string(),
             };
             let table = self.state.snapshot.require_table(&schema, &w.table.name)?.clone();
-            self.require_any_privilege(&schema, &w.table.name)?;
+            self.require_on_schema(Privilege::LockTables.into(), &schema)?;
+            self.require_on_table(Privilege::Select.into(), &schema, &w.table.name)?;
             let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
             resolved.push((table, alias, w.kind == TableLockKind::Write));
         }

@@ -1,7 +1,7 @@
 //! Logging in: from the greeting to a session, and COM_CHANGE_USER.
 
 use super::Session;
-use crate::accounts::{Account, Origin};
+use crate::accounts::{Account, Origin, Require, Usage};
 use crate::registry::{Entry, Who};
 use crate::server::Shared;
 use crate::vars::Live;
@@ -114,7 +114,7 @@ impl Login {
             return Ok(LoginStep::More);
         }
         let Some(attempt) = self.attempt.take() else { return Err(sql_err!(Handshake)) };
-        let account = attempt.admitted(verdict)?;
+        let account = attempt.admitted(&self.server, verdict, false)?;
         let mut session =
             Session::open(self.server.clone(), entry.clone(), account, &attempt.hello, self.capabilities)?;
         entry.set_who(Who {
@@ -190,15 +190,71 @@ impl Attempt {
     }
 
     /// The account, when the verdict admits it.
-    pub(crate) fn admitted(&self, verdict: Verdict) -> Result<Arc<Account>> {
+    pub(crate) fn admitted(&self, server: &Shared, verdict: Verdict, tls: bool) -> Result<Arc<Account>> {
         let (user, host) = (self.hello_user(), self.origin.host());
         let denied = |yes: bool| sql_err!(AccessDenied, user, host, if yes { "YES" } else { "NO" });
+        let limits = &server.accounts.limits;
+        if let Some(a) = &self.account {
+            limits.check_blocked(a, &host)?;
+        }
         match (verdict, &self.account) {
-            (Verdict::Accepted, Some(a)) if a.locked => Err(sql_err!(AccountHasBeenLocked, user, host)),
-            (Verdict::Accepted, Some(a)) => Ok(a.clone()),
-            (Verdict::Denied { password }, _) => Err(denied(password)),
+            (Verdict::Accepted, Some(a)) => {
+                limits.forgive(&a.id());
+                self.admit(server, a, tls)?;
+                Ok(a.clone())
+            }
+            (Verdict::Denied { password }, Some(a)) => {
+                // Guessing is slow: the answer is held back, longer each time.
+                let _ = gannet_runtime::sleep(std::time::Duration::from_nanos(limits.failed(a)));
+                limits.check_blocked(a, &host)?;
+                Err(denied(password))
+            }
+            (Verdict::Denied { password }, None) => Err(denied(password)),
             (Verdict::Unsupported, _) => Err(sql_err!(NotSupportedAuthMode)),
             _ => Err(denied(true)),
         }
     }
+
+    /// What else an account asks for, once the password is right. `tls`: the transport is encrypted.
+    fn admit(&self, server: &Shared, a: &Account, tls: bool) -> Result<()> {
+        let (user, host) = (self.hello_user(), self.origin.host());
+        if a.locked {
+            return Err(sql_err!(AccountHasBeenLocked, user, host));
+        }
+        let enough = match a.policy.require {
+            Require::None => true,
+            Require::Ssl => tls,
+            // Certificates of clients are not asked for.
+            Require::X509 | Require::Attributes { .. } => false,
+        };
+        if !enough {
+            return Err(sql_err!(AccessDenied, user, host, "YES"));
+        }
+        let globals = &server.globals;
+        if globals.get(Live::OfflineMode).as_bool() && !a.grants.global.may_administer_connections() {
+            return Err(sql_err!(ServerOfflineMode));
+        }
+        let knows = self.hello.capabilities & cap::CAN_HANDLE_EXPIRED_PASSWORDS != 0;
+        let days = globals.get(Live::DefaultPasswordLifetime).as_u64();
+        if a.must_change_password(days) && !knows && globals.get(Live::DisconnectOnExpiredPassword).as_bool() {
+            return Err(sql_err!(MustChangePasswordLogin));
+        }
+        Ok(())
+    }
+}
+
+/// Counts a connection that begins against the account's limits.
+pub(crate) fn count_connection(server: &Shared, account: &Account) -> Result<Option<Arc<Usage>>> {
+    let most = server.globals.get(Live::MaxUserConnections).as_u64();
+    if account.policy.limits == [0; 4] && most == 0 {
+        return Ok(None);
+    }
+    let usage = server.accounts.limits.usage(account);
+    usage.take(account, 2)?;
+    usage.take(account, 3)?;
+    if account.policy.limits[3] == 0 && most != 0 && u64::from(usage.connections()) > most {
+        usage.disconnect();
+        return Err(sql_err!(TooManyUserConnections, account.user));
+    }
+    Ok(Some(usage))
 }

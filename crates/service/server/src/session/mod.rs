@@ -13,17 +13,22 @@
 //! | [`locks`] | metadata locks |
 //! | [`set`] | SET |
 //! | [`show`] | SHOW |
-//! | [`admin`] | accounts, KILL, FLUSH |
+//! | [`accounts`], [`grants`] | accounts and roles; GRANT, REVOKE |
+//! | [`privileges`] | what statements need |
+//! | [`admin`] | KILL, FLUSH, SHUTDOWN |
 //! | [`sink`] | result sets on their way to the client |
 
+mod accounts;
 pub(crate) mod admin;
 pub(crate) mod command;
 mod deprecated;
 mod explain;
+pub(crate) mod grants;
 mod functions;
 pub(crate) mod locks;
 pub(crate) mod login;
 pub(crate) mod prepared;
+mod privileges;
 pub(crate) mod query;
 pub(crate) mod service;
 pub(crate) mod set;
@@ -126,12 +131,14 @@ impl Session {
         capabilities: u32,
     ) -> Result<Self> {
         let limit = server.globals.get(Live::MaxConnections).as_u64() as usize;
-        if server.registry.len() > limit && !account.privileges.may_administer_connections() {
+        if server.registry.len() > limit && !account.grants.global.may_administer_connections() {
             return Err(sql_err!(ConCount));
         }
         let vars = SessionVars::new(&server.globals);
         let txn = server.engine.begin(TxnOptions::default());
-        let state = State::new(server.clone(), entry.clone(), account, vars, hello);
+        let usage = login::count_connection(&server, &account)?;
+        let mut state = State::new(server.clone(), entry.clone(), account, vars, hello);
+        state.usage = usage;
         let mut it = Self {
             capabilities,
             settings: variables::settings(&state, capabilities),
@@ -240,6 +247,10 @@ impl Session {
         self.state.renew_snapshot();
         let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name))?;
         let (name, collation) = (schema.name.clone(), schema.collation);
+        if !self.state.access.enters_schema(&name) {
+            let a = &self.state.account;
+            return Err(sql_err!(DbaccessDenied, a.user, a.host, name));
+        }
         self.state.set_database(Some(name.clone()));
         self.state.vars.set(Live::CharacterSetDatabase, VarValue::text(collation.charset().name()));
         self.state.vars.set(Live::CollationDatabase, VarValue::text(collation.get().name));
@@ -257,7 +268,9 @@ impl Session {
         let database = self.state.database.clone();
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);
+        let usage = self.state.usage.take();
         self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, hello);
+        self.state.usage = usage;
         self.state.set_database(database);
         self.statements.clear();
         self.warnings.clear();

@@ -136,6 +136,11 @@ impl Session {
         let started = now_ns();
         count(Counter::Questions);
         self.state.statement_id += 1;
+        if let Some(usage) = &self.state.usage
+            && let Err(e) = usage.take(&self.state.account, 0)
+        {
+            return self.refuse_text(text, started, e);
+        }
         let mode = lex_mode(self.settings.sql_mode);
         let secret = self.server.scan_secret;
         let cached = with_scan(secret, |scan| {
@@ -428,7 +433,37 @@ impl Session {
             source,
             ..PlanOptions::new(None)
         };
-        gannet_plan::plan(statement, &self.state.snapshot, &options)
+        if self.state.access.all {
+            return gannet_plan::plan(statement, &self.state.snapshot, &options);
+        }
+        self.make_checked_plan(statement, options)
+    }
+
+    /// As an account with restrictions sees it: an error about a table it has no right on says only that.
+    #[cold]
+    fn make_checked_plan(&self, statement: &Statement, options: PlanOptions<'_>) -> Result<Plan> {
+        let hidden = RefCell::new(None);
+        let told = |schema: &str, table: &str| {
+            let schema = gannet_catalog::names::canonical_schema(schema);
+            if !self.state.access.sees_table(&schema, table) {
+                hidden.borrow_mut().get_or_insert_with(|| table.to_string());
+            }
+        };
+        let options = PlanOptions { on_table: Some(&told), ..options };
+        let planned = gannet_plan::plan(statement, &self.state.snapshot, &options);
+        match (planned, hidden.take()) {
+            (Ok(plan), _) => self.check_plan_privileges(&plan).map(|()| plan),
+            (Err(_), Some(table)) => {
+                let need = match statement {
+                    Statement::Insert(_) => Privilege::Insert,
+                    Statement::Update(_) => Privilege::Update,
+                    Statement::Delete(_) => Privilege::Delete,
+                    _ => Privilege::Select,
+                };
+                Err(self.denied(need.into(), &table))
+            }
+            (Err(e), None) => Err(e),
+        }
     }
 
     /// The values of the plan's parameters: literals of the text, and the client's.
@@ -535,11 +570,17 @@ impl Session {
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Outcome> {
-        if !self.state.account_may_all {
+        if !self.state.access.all {
             self.check_plan_privileges(plan)?;
+        }
+        if self.state.must_change_password {
+            self.check_password_expired(None)?;
         }
         let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
         if writes {
+            if let Some(usage) = &self.state.usage {
+                usage.take(&self.state.account, 1)?;
+            }
             self.require_writable()?;
             self.refuse_virtual_targets(plan)?;
         }
@@ -575,28 +616,6 @@ impl Session {
             if t.table.source != gannet_catalog::RowSource::Engine {
                 let a = &self.state.account;
                 return Err(sql_err!(DbaccessDenied, a.user, a.host, t.table.schema));
-            }
-        }
-        Ok(())
-    }
-
-    /// Error 1142 for the first table that the account may not use in the plan's way.
-    #[cold]
-    fn check_plan_privileges(&self, plan: &Plan) -> Result<()> {
-        let a = &self.state.account;
-        for t in &plan.tables {
-            if &*t.table.schema == "information_schema" {
-                continue;
-            }
-            let need: &[(Privilege, &str)] = match t.intent {
-                Intent::Read | Intent::LockingRead => &[(Privilege::Select, "SELECT")],
-                Intent::Insert => &[(Privilege::Insert, "INSERT")],
-                Intent::Replace => &[(Privilege::Insert, "INSERT"), (Privilege::Delete, "DELETE")],
-                Intent::Update => &[(Privilege::Update, "UPDATE"), (Privilege::Select, "SELECT")],
-                Intent::Delete => &[(Privilege::Delete, "DELETE")],
-            };
-            if let Some((_, word)) = need.iter().find(|(p, _)| !a.privileges.has(*p)) {
-                return Err(sql_err!(TableaccessDenied, word, a.user, a.host, t.table.name));
             }
         }
         Ok(())

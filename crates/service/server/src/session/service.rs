@@ -63,7 +63,14 @@ impl Connection {
         note_connections(connected as u64);
         // One connection more than the limit is let in for administrators; login decides.
         let limit = server.globals.get(crate::vars::Live::MaxConnections).as_u64() as usize;
-        let phase = if connected > limit + 1 {
+        let most = server.globals.get(crate::vars::Live::MaxConnectErrors).as_u64();
+        let blocked = match origin {
+            Origin::Remote(ip) => server.accounts.limits.check_host(ip, most).err(),
+            Origin::Local(_) => None,
+        };
+        let phase = if let Some(error) = blocked {
+            Phase::Refuse(error)
+        } else if connected > limit + 1 {
             count(Counter::ConnectionErrorsMaxConnections);
             Phase::Refuse(sql_err!(ConCount))
         } else if server.shutting_down() {
@@ -148,6 +155,7 @@ impl Connection {
         match step {
             LoginStep::More => Next::Idle,
             LoginStep::Ready(session) => {
+                self.note_handshake(conn, true);
                 self.decoder.set_limit(session.max_packet());
                 self.phase = Phase::Ready(session);
                 self.sequence = 0;
@@ -155,10 +163,20 @@ impl Connection {
                 Next::Idle
             }
             LoginStep::Refused(error) => {
+                if error.code() == ErrorCode::Handshake {
+                    self.note_handshake(conn, false);
+                }
                 self.say(conn, &error);
                 count(Counter::AbortedConnects);
                 Next::Close
             }
+        }
+    }
+
+    /// `max_connect_errors` counts handshakes that break off.
+    fn note_handshake(&self, conn: &Conn, good: bool) {
+        if let Origin::Remote(ip) = origin(conn.peer()) {
+            self.server.accounts.limits.handshake(ip, good);
         }
     }
 
@@ -249,6 +267,9 @@ impl Service for Connection {
     }
 
     fn closed(&mut self, conn: &mut Conn) {
+        if matches!(self.phase, Phase::Login(_)) {
+            self.note_handshake(conn, false);
+        }
         if let Phase::Ready(session) = &mut self.phase {
             if let Some(error) = session.farewell(conn) {
                 self.say(conn, &error);

@@ -4,7 +4,6 @@
 //! as in any query. The rest makes its rows here.
 
 use super::Session;
-use super::admin::{grants, show_create_user};
 use super::command::{Done, Io};
 use super::query::{lex_mode, parse_error};
 use super::sink::{RowsSink, WireSink, plain_column};
@@ -107,6 +106,10 @@ impl Session {
             None => self.state.require_database()?.to_string(),
         };
         match self.state.snapshot.schema(&name) {
+            Some(s) if !self.state.access.enters_schema(&s.name) => {
+                let a = &self.state.account;
+                Err(sql_err!(DbaccessDenied, a.user, a.host, name))
+            }
             Some(s) => Ok(s.name.to_string()),
             None => Err(sql_err!(BadDb, name)),
         }
@@ -266,16 +269,21 @@ impl Session {
             ShowKind::CreateUser(account) => {
                 let a = self.account_of(account)?;
                 let head = format!("CREATE USER for {}", a.name());
-                Ok(table(vec![column(&head, 4096)], vec![vec![text(&show_create_user(&a))]]))
+                Ok(table(vec![column(&head, 4096)], vec![vec![text(&self.show_create_user(&a))]]))
             }
             ShowKind::Grants { user, using, .. } => {
                 count(Counter::ComShowGrants);
-                if !using.is_empty() {
-                    return unsupported("roles");
-                }
                 let a = self.account_of(user.as_ref().unwrap_or(&ast::Account::CurrentUser))?;
+                let mut roles: Vec<accounts::Name> = using.iter().map(|r| self.account_name(r)).collect();
+                let granted = self.server.accounts.roles_of(&a);
+                if let Some(n) = roles.iter().find(|n| !granted.contains(n)) {
+                    return Err(sql_err!(RoleNotGranted, n.user, n.host, a.user, a.host));
+                }
+                if roles.is_empty() && matches!(user, None | Some(ast::Account::CurrentUser)) {
+                    roles.clone_from(&self.state.roles);
+                }
                 let head = format!("Grants for {}", a.name());
-                let rows = grants(&a).iter().map(|l| vec![text(l)]).collect();
+                let rows = self.grant_lines(&a, &roles).iter().map(|l| vec![text(l)]).collect();
                 Ok(table(vec![column(&head, 1024)], rows))
             }
             ShowKind::Privileges => {
@@ -389,24 +397,18 @@ impl Session {
         Ok(table(columns, vec![vec![text(&t.name), text(&sql)]]))
     }
 
+    /// An account for SHOW GRANTS and SHOW CREATE USER: one's own, or any with SELECT on mysql.
     fn account_of(&self, account: &ast::Account) -> Result<std::sync::Arc<accounts::Account>> {
-        match account {
-            ast::Account::CurrentUser => {
-                let a = &self.state.account;
-                Ok(self.server.accounts.get(&a.user, &a.host).unwrap_or_else(|| a.clone()))
-            }
-            ast::Account::Name { user, host, .. } => {
-                let own = &self.state.account;
-                if own.user != **user || !own.host.eq_ignore_ascii_case(host) {
-                    let name = self.state.database.as_deref().unwrap_or("mysql");
-                    if !own.privileges.has(Privilege::Select) {
-                        return Err(sql_err!(DbaccessDenied, own.user, own.host, name));
-                    }
-                }
-                let found = self.server.accounts.get(user, host);
-                found.ok_or_else(|| sql_err!(NonexistingGrant, user, host))
-            }
+        let name = self.account_name(account);
+        let own = &self.state.account;
+        let mine =
+            own.is(&name) || self.state.roles.contains(&name) || self.server.accounts.roles_of(own).contains(&name);
+        if !mine && !self.state.access.schema("mysql").has(Privilege::Select) {
+            return Err(sql_err!(DbaccessDenied, own.user, own.host, "mysql"));
         }
+        let found = self.server.accounts.get(&name.user, &name.host);
+        let found = found.or_else(|| own.is(&name).then(|| own.clone()));
+        found.ok_or_else(|| sql_err!(NonexistingGrant, name.user, name.host))
     }
 
     /// COM_PROCESS_INFO.
@@ -468,7 +470,7 @@ impl Session {
 
     fn show_engine(&mut self, name: &str, what: &str) -> Result<RowsSink> {
         count(Counter::ComShowEngineStatus);
-        self.state.account.privileges.require(Privilege::Process)?;
+        self.state.privileges().require(Privilege::Process)?;
         let columns = vec![column("Type", 10), column("Name", 512), column("Status", 8192)];
         let innodb = name.eq_ignore_ascii_case("InnoDB") || name.eq_ignore_ascii_case("ALL");
         if !innodb && !name.eq_ignore_ascii_case("PERFORMANCE_SCHEMA") {

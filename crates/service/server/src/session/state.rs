@@ -1,10 +1,10 @@
 //! What functions and the executor see of a session.
 
 use super::UserVariables;
-use crate::accounts::Account;
+use crate::accounts::{Access, Account, Name, Usage};
 use crate::registry::Entry;
 use crate::server::Shared;
-use crate::vars::SessionVars;
+use crate::vars::{Live, SessionVars};
 use gannet_catalog::CatalogSnapshot;
 use gannet_functions::SessionInfo;
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
@@ -18,8 +18,14 @@ pub(crate) struct State {
     pub(crate) server: Arc<Shared>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) account: Arc<Account>,
-    /// The account has every privilege: nothing to check.
-    pub(crate) account_may_all: bool,
+    /// Active roles.
+    pub(crate) roles: Vec<Name>,
+    /// What account and roles allow.
+    pub(crate) access: Access,
+    /// The password has expired: it has to be changed before anything else.
+    pub(crate) must_change_password: bool,
+    /// Use of limited resources, when the account has limits.
+    pub(crate) usage: Option<Arc<Usage>>,
     /// `USER()`.
     pub(crate) user: String,
     /// `CURRENT_USER()`.
@@ -66,12 +72,21 @@ impl State {
             Some((h, port)) if port.bytes().all(|b| b.is_ascii_digit()) => h.trim_matches(['[', ']']).to_string(),
             _ => host,
         };
+        let granted = server.accounts.roles_of(&account);
+        let roles = match server.globals.get(Live::ActivateAllRolesOnLogin).as_bool() {
+            true => granted,
+            false => account.grants.default_roles.iter().filter(|r| granted.contains(r)).cloned().collect(),
+        };
         Self {
             user: format!("{}@{host}", String::from_utf8_lossy(&hello.user)),
             current_user: account.name(),
             database: None,
             database_id: 0,
-            account_may_all: account.privileges == crate::accounts::Privileges::all(),
+            access: Access::new(&server.accounts, &account, &roles),
+            roles,
+            must_change_password: account
+                .must_change_password(server.globals.get(Live::DefaultPasswordLifetime).as_u64()),
+            usage: None,
             snapshot: server.catalog.snapshot(),
             vars,
             user_vars: UserVariables::new(),
@@ -96,7 +111,27 @@ impl State {
 
     /// The global privileges in force.
     pub(crate) fn privileges(&self) -> crate::accounts::Privileges {
-        self.account.privileges
+        self.access.global
+    }
+
+    /// Computes the rights anew.
+    pub(crate) fn renew_access(&mut self) {
+        self.access = Access::new(&self.server.accounts, &self.account, &self.roles);
+        if let Some(now) = self.server.accounts.get(&self.account.user, &self.account.host) {
+            self.account = now;
+        }
+    }
+
+    /// Roles that are no longer granted are no longer active.
+    pub(crate) fn drop_lost_roles(&mut self) {
+        let granted = self.server.accounts.roles_of(&self.account);
+        self.roles.retain(|r| granted.contains(r));
+        self.renew_access();
+    }
+
+    /// Host of the client.
+    pub(crate) fn host(&self) -> &str {
+        self.user.rsplit_once('@').map_or("", |(_, h)| h)
     }
 
     /// Takes the newest dictionary: one load when nothing changed.
@@ -104,6 +139,10 @@ impl State {
     pub(crate) fn renew_snapshot(&mut self) {
         if self.snapshot.version() != self.server.catalog.version() {
             self.snapshot = self.server.catalog.snapshot();
+        }
+        if self.access.version != self.server.accounts.version() {
+            self.renew_access();
+            self.drop_lost_roles();
         }
     }
 
@@ -128,8 +167,11 @@ impl State {
         self.database.as_ref().ok_or_else(|| sql_err!(NoDb))
     }
 
-    /// Locks of GET_LOCK go with the session.
+    /// Locks of GET_LOCK go with the session, and its place among the account's connections.
     pub(crate) fn release_locks(&mut self) {
+        if let Some(usage) = self.usage.take() {
+            usage.disconnect();
+        }
         for (name, _) in std::mem::take(&mut self.user_locks) {
             self.server.user_locks.release(&name, self.entry.id);
         }
@@ -190,6 +232,10 @@ impl SessionInfo for State {
     fn server_function(&mut self, name: &'static str, args: &[Value]) -> Result<Value> {
         match name {
             "STATEMENT_DIGEST_TEXT" => super::functions::statement_digest(self, args),
+            "CURRENT_ROLE" => {
+                let roles: Vec<String> = self.roles.iter().map(Name::ticked).collect();
+                Ok(text(if roles.is_empty() { "NONE".into() } else { roles.join(",") }.as_str()))
+            }
             "LOAD_FILE" => super::functions::load_file(self, args),
             "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
             "PS_THREAD_ID" => super::functions::thread_id(self, args),

@@ -49,6 +49,7 @@ pub(crate) fn counter(statement: &Statement) -> Option<Counter> {
 impl Session {
     /// Runs a statement that is not planned.
     pub(crate) fn run_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+        self.check_password_expired(Some(statement))?;
         match statement {
             Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
             Statement::Commit(c) => self.commit(*c).map(|()| Done::default()),
@@ -71,10 +72,14 @@ impl Session {
             Statement::Prepare { name, source } => self.prepare_named(name, source),
             Statement::Execute { name, using } => self.execute_named(name, using, io),
             Statement::Deallocate(name) => self.deallocate(name),
-            Statement::User(s) => self.user_statement(s),
-            Statement::DropUser { if_exists, users } => self.drop_users(*if_exists, users),
+            Statement::User(s) => self.user_statement(s, io),
+            Statement::DropUser { if_exists, users } => self.drop_users(*if_exists, users, false),
             Statement::RenameUser(pairs) => self.rename_users(pairs),
-            Statement::SetPassword(s) => self.set_password(s),
+            Statement::SetPassword(s) => self.set_password(s, io),
+            Statement::CreateRole { if_not_exists, roles } => self.create_roles(*if_not_exists, roles),
+            Statement::DropRole { if_exists, roles } => self.drop_users(*if_exists, roles, true),
+            Statement::SetRole(roles) => self.set_role(roles),
+            Statement::SetDefaultRole { roles, users } => self.set_default_role(roles, users),
             Statement::Grant(s) => self.grant(s),
             Statement::Revoke(s) => self.revoke(s),
             Statement::Flush(s) => self.flush(s),
@@ -213,40 +218,6 @@ impl Session {
         }
         Ok(())
     }
-
-    fn check_ddl_privileges(&self, statement: &Statement) -> Result<()> {
-        let need: &[Privilege] = match statement {
-            Statement::CreateDatabase { .. } | Statement::CreateTable(_) => &[Privilege::Create],
-            Statement::DropDatabase { .. } | Statement::DropTable { .. } | Statement::Truncate(_) => &[Privilege::Drop],
-            Statement::AlterDatabase { .. } | Statement::AlterTable(_) => &[Privilege::Alter],
-            Statement::RenameTable(_) => &[Privilege::Alter, Privilege::Drop, Privilege::Create, Privilege::Insert],
-            Statement::CreateIndex(_) | Statement::DropIndex(_) => &[Privilege::Index],
-            _ => &[],
-        };
-        let a = &self.state.account;
-        let Some(missing) = need.iter().find(|p| !a.privileges.has(**p)) else { return Ok(()) };
-        match (ddl::locked_tables(statement).first(), statement) {
-            (Some(table), _) => {
-                let word = crate::accounts::privilege_name(*missing).to_ascii_uppercase();
-                Err(sql_err!(TableaccessDenied, word, a.user, a.host, table.name))
-            }
-            (None, Statement::CreateDatabase { name, .. } | Statement::DropDatabase { name, .. }) => {
-                Err(sql_err!(DbaccessDenied, a.user, a.host, name))
-            }
-            _ => Err(sql_err!(DbaccessDenied, a.user, a.host, self.state.database.as_deref().unwrap_or_default())),
-        }
-    }
-
-    /// Error 1142 for an account that may do nothing with a table.
-    pub(crate) fn require_any_privilege(&self, schema: &str, table: &str) -> Result<()> {
-        let a = &self.state.account;
-        let open = gannet_catalog::names::canonical_schema(schema) == "information_schema";
-        let some = [Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::Delete, Privilege::Create];
-        if open || some.iter().any(|p| a.privileges.has(*p)) {
-            return Ok(());
-        }
-        Err(sql_err!(TableaccessDenied, "SELECT", a.user, a.host, table))
-    }
 }
 
 /// What error 1235 calls a statement.
@@ -275,8 +246,6 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Clone(_) => "CLONE",
         Statement::ImportTable(_) => "IMPORT TABLE",
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL and UNINSTALL",
-        Statement::CreateRole { .. } | Statement::DropRole { .. } => "roles",
-        Statement::SetRole(_) | Statement::SetDefaultRole { .. } => "roles",
         Statement::Replication(_) => "replication",
         Statement::Signal(_) => "SIGNAL",
         Statement::GetDiagnostics(_) => "GET DIAGNOSTICS",

@@ -260,7 +260,7 @@ impl Session {
             if globals.get(Live::SuperReadOnly).as_bool() {
                 return Err(sql_err!(OptionPreventsStatement, "--super-read-only"));
             }
-            if !self.state.account.privileges.may_administer_connections() {
+            if !self.state.privileges().may_administer_connections() {
                 return Err(sql_err!(OptionPreventsStatement, "--read-only"));
             }
         }

@@ -1,7 +1,7 @@
 //! Rows about schemas, tables, columns and what the server offers.
 
 use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
-use crate::accounts::Privilege;
+use crate::accounts::{Privilege, Privileges};
 use crate::session::state::State;
 use gannet_catalog::show::{column_default, column_extra, column_key, index_rows};
 use gannet_catalog::{CatalogSnapshot, IndexKind, RowSource, Table};
@@ -21,14 +21,11 @@ fn each_table(
     (schema_column, table_column): (&str, &str),
     mut each: impl FnMut(&CatalogSnapshot, &Arc<Table>) -> Result<()>,
 ) -> Result<()> {
-    if !may_see(state) {
-        return Ok(());
-    }
     let snapshot = state.snapshot.clone();
     let (schema, table) = (equals.text(schema_column), equals.text(table_column));
     if let (Some(s), Some(t)) = (&schema, &table) {
         // Names of tables compare by case, of virtual ones not: the snapshot knows.
-        if let Some(found) = snapshot.table(s, t) {
+        if let Some(found) = snapshot.table(s, t).filter(|t| state.access.sees_table(&t.schema, &t.name)) {
             each(&snapshot, found)?;
         }
         return Ok(());
@@ -38,24 +35,18 @@ fn each_table(
             continue;
         }
         for t in snapshot.tables(&s.name) {
+            if !state.access.sees_table(&t.schema, &t.name) {
+                continue;
+            }
             each(&snapshot, t)?;
         }
     }
     Ok(())
 }
 
-/// Accounts without any right on data see no tables.
-fn may_see(state: &State) -> bool {
-    let p = state.account.privileges;
-    [Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::Delete, Privilege::Create, Privilege::Drop]
-        .into_iter()
-        .chain([Privilege::Index, Privilege::Alter, Privilege::ShowDatabases, Privilege::References])
-        .any(|x| p.has(x))
-}
-
 pub(super) fn schemata(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let all = may_see(state);
-    for s in state.snapshot.schemas().filter(|s| all || &*s.name == "information_schema") {
+    let access = &state.access;
+    for s in state.snapshot.schemas().filter(|s| access.sees_schema(&s.name)) {
         let c = s.collation.get();
         emit(&[
             text(CATALOG),
@@ -132,9 +123,16 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
 
 pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let state = &*state;
-    let privileges = column_privileges(state);
+    let access = &state.access;
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        let whole = access.table(&t.schema, &t.name);
+        let shown = column_privileges(whole);
         for (i, c) in t.columns.iter().enumerate() {
+            let own = if access.all { whole } else { access.column(&t.schema, &t.name, &c.name) };
+            if own == Privileges::NONE && t.source == RowSource::Engine {
+                continue;
+            }
+            let privileges = if own == whole { &shown } else { &column_privileges(own) };
             let ty = &c.ty;
             let textual = ty.id.is_string() || matches!(ty.id, TypeId::Enum | TypeId::Set);
             let (chars, bytes) = match ty.id {
@@ -173,7 +171,7 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
                 text(&ty.to_string()),
                 member("COLUMNS", "COLUMN_KEY", column_key(t, i as u32)),
                 text(&column_extra(c)),
-                text(&privileges),
+                text(privileges),
                 text(&c.comment),
                 text(c.generated.as_ref().map_or("", |g| &g.expression)),
                 Value::Null,
@@ -183,14 +181,13 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
     })
 }
 
-fn column_privileges(state: &State) -> String {
+fn column_privileges(p: Privileges) -> String {
     let all = [
         (Privilege::Select, "select"),
         (Privilege::Insert, "insert"),
         (Privilege::Update, "update"),
         (Privilege::References, "references"),
     ];
-    let p = state.account.privileges;
     all.iter().filter(|(x, _)| p.has(*x)).map(|(_, n)| *n).collect::<Vec<_>>().join(",")
 }
 

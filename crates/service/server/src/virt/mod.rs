@@ -1,6 +1,7 @@
 //! Virtual tables: information_schema, performance_schema, mysql.user. Declared once each: columns in [`tables`], rows by
 //! a function here. The planner sees them as tables whose rows the session makes.
 
+mod accounts;
 mod metadata;
 mod runtime;
 pub(crate) use runtime::{process_row, visible};
@@ -68,7 +69,17 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("information_schema", "ENGINES") => metadata::engines,
         ("information_schema", "PLUGINS") => metadata::plugins,
         ("information_schema", "KEYWORDS") => metadata::keywords,
-        ("information_schema", "USER_PRIVILEGES") => runtime::user_privileges,
+        ("information_schema", "USER_PRIVILEGES") => accounts::user_privileges,
+        ("information_schema", "SCHEMA_PRIVILEGES") => accounts::schema_privileges,
+        ("information_schema", "TABLE_PRIVILEGES") => accounts::table_privileges,
+        ("information_schema", "COLUMN_PRIVILEGES") => accounts::column_privileges,
+        ("information_schema", "APPLICABLE_ROLES") => accounts::applicable_roles,
+        ("information_schema", "ADMINISTRABLE_ROLE_AUTHORIZATIONS") => accounts::administrable_roles,
+        ("information_schema", "ENABLED_ROLES") => accounts::enabled_roles,
+        ("information_schema", "ROLE_TABLE_GRANTS") => accounts::role_table_grants,
+        ("information_schema", "ROLE_COLUMN_GRANTS") => accounts::role_column_grants,
+        ("information_schema", "ROLE_ROUTINE_GRANTS") => accounts::role_routine_grants,
+        ("information_schema", "USER_ATTRIBUTES") => accounts::user_attributes,
         ("information_schema", "PROCESSLIST") => runtime::processlist,
         ("information_schema", "INNODB_TRX") => runtime::innodb_trx,
         ("performance_schema", "processlist") => runtime::processlist_ps,
@@ -81,7 +92,15 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("performance_schema", "session_variables") => runtime::session_variables,
         ("performance_schema", "persisted_variables") => runtime::persisted_variables,
         ("performance_schema", "variables_info") => runtime::variables_info,
-        ("mysql", "user") => runtime::mysql_user,
+        ("mysql", "user") => accounts::mysql_user,
+        ("mysql", "db") => accounts::mysql_db,
+        ("mysql", "tables_priv") => accounts::tables_priv,
+        ("mysql", "columns_priv") => accounts::columns_priv,
+        ("mysql", "procs_priv") => accounts::procs_priv,
+        ("mysql", "role_edges") => accounts::role_edges,
+        ("mysql", "default_roles") => accounts::default_roles,
+        ("mysql", "global_grants") => accounts::global_grants,
+        ("mysql", "password_history") => accounts::password_history,
         _ => no_rows,
     }
 }
@@ -158,7 +177,8 @@ fn parse_type(spec: &str) -> SqlType {
         "timestamp" => SqlType::temporal(TypeId::Timestamp, n as u8),
         _ => {
             let names = args.split(',').map(|m| m.trim_matches('\'').into()).collect();
-            SqlType::enumeration(TypeId::Enum, Arc::new(Members { names, collation: TEXT }))
+            let id = if base == "set" { TypeId::Set } else { TypeId::Enum };
+            SqlType::enumeration(id, Arc::new(Members { names, collation: TEXT }))
         }
     }
 }
@@ -247,6 +267,15 @@ fn member(table: &str, column: &str, name: &str) -> Value {
         Some(i) => Value::Enum(i as u16 + 1, members),
         None => Value::Null,
     }
+}
+
+/// The members of a set column of a virtual table, in any case.
+fn members(table: &str, column: &str, names: &[String]) -> Value {
+    let found = declared().iter().find(|d| d.name == table).and_then(|d| d.columns.iter().find(|c| &*c.name == column));
+    let Some(members) = found.and_then(|c| c.ty.members.clone()) else { return Value::Null };
+    let chosen = |m: &str| names.iter().any(|n| n.eq_ignore_ascii_case(m));
+    let bits = members.names.iter().enumerate().filter(|(_, m)| chosen(m)).fold(0u64, |b, (i, _)| b | 1 << i);
+    Value::Set(bits, members)
 }
 
 /// Seconds since 1970 as TIMESTAMP; NULL for 0.

@@ -1,7 +1,7 @@
 //! Rows about what the server does: sessions, statements, waits, variables, status, accounts.
 
 use super::{Emit, Equals, maybe, member, micros, text};
-use crate::accounts::{GRANT_ORDER, Privilege};
+use crate::accounts::Privilege;
 use crate::registry::{Activity, Entry};
 use crate::session::state::State;
 use crate::session::variables;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The sessions that this one may see: all of them with PROCESS, else those of the same user.
 pub(crate) fn visible(state: &State) -> Vec<Arc<Entry>> {
     let mut all = state.server.registry.all();
-    if !state.account.privileges.has(Privilege::Process) {
+    if !state.privileges().has(Privilege::Process) {
         let own = state.entry.who().user;
         all.retain(|e| e.who().user == own);
     }
@@ -182,28 +182,8 @@ pub(super) fn variables_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
     Ok(())
 }
 
-pub(super) fn user_privileges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let all = state.account.privileges.has(Privilege::Select);
-    for a in state.server.accounts.list().iter() {
-        if !all && !Arc::ptr_eq(a, &state.account) {
-            continue;
-        }
-        let grantee = format!("'{}'@'{}'", a.user, a.host);
-        let grantable = super::yes_no(a.privileges.has(Privilege::GrantOption));
-        let mut names = a.privileges.static_names();
-        names.extend(a.privileges.dynamic_names());
-        if names.is_empty() {
-            names.push("USAGE".into());
-        }
-        for name in names {
-            emit(&[text(&grantee), text("def"), text(&name), grantable.clone()])?;
-        }
-    }
-    Ok(())
-}
-
 pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    state.account.privileges.require(Privilege::Process)?;
+    state.privileges().require(Privilege::Process)?;
     let zone = state.server.facts.system_zone.clone();
     for t in state.server.engine.transactions(10_000) {
         let entry = state.server.registry.get(t.owner_thread_id);
@@ -235,30 +215,6 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         row.extend([0, 0, 0, 0, 0, t.undo_records, 0].map(Value::UInt));
         row.extend([text("REPEATABLE READ"), Value::Int(1), Value::Int(1), Value::Null, Value::Int(0), n(0)]);
         row.extend([Value::Int(0), Value::Int(0), Value::Null]);
-        emit(&row)?;
-    }
-    Ok(())
-}
-
-pub(super) fn mysql_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let flag = |on: bool| member("user", "Select_priv", if on { "Y" } else { "N" });
-    for a in state.server.accounts.list().iter() {
-        let has = |p: Privilege| flag(a.privileges.has(p));
-        let mut row = vec![text(&a.host), text(&a.user)];
-        // CREATE ROLE and DROP ROLE have their columns further on.
-        row.extend(GRANT_ORDER[..29].iter().map(|p| has(*p)));
-        row.push(member("user", "ssl_type", ""));
-        row.extend([Value::bytes(b""), Value::bytes(b""), Value::bytes(b"")]);
-        row.extend([0, 0, 0, 0].map(Value::UInt));
-        row.push(text(a.secret.plugin().name()));
-        row.push(Value::Str(a.secret.to_authentication_string()[..].into(), super::TEXT));
-        row.push(flag(false));
-        row.push(super::seconds(a.password_changed));
-        row.push(Value::Null);
-        row.push(flag(a.locked));
-        row.push(has(Privilege::CreateRole));
-        row.push(has(Privilege::DropRole));
-        row.extend([Value::Null, Value::Null, Value::Null, Value::Null]);
         emit(&row)?;
     }
     Ok(())

@@ -173,6 +173,69 @@ PLUGINS
  PLUGIN_DESCRIPTION =l
  PLUGIN_LICENSE varchar(80)
  LOAD_OPTION =n !
+APPLICABLE_ROLES
+ USER varchar(97)
+ HOST varchar(256)
+ GRANTEE varchar(97)
+ GRANTEE_HOST varchar(256)
+ ROLE_NAME varchar(255)
+ ROLE_HOST varchar(256)
+ IS_GRANTABLE =3 !
+ IS_DEFAULT =3
+ IS_MANDATORY =3 !
+ADMINISTRABLE_ROLE_AUTHORIZATIONS
+ USER varchar(97)
+ HOST varchar(256)
+ GRANTEE varchar(97)
+ GRANTEE_HOST varchar(256)
+ ROLE_NAME varchar(255)
+ ROLE_HOST varchar(256)
+ IS_GRANTABLE =3 !
+ IS_DEFAULT =3
+ IS_MANDATORY =3 !
+ENABLED_ROLES
+ ROLE_NAME varchar(255)
+ ROLE_HOST varchar(255)
+ IS_DEFAULT =3
+ IS_MANDATORY =3 !
+ROLE_TABLE_GRANTS
+ GRANTOR varchar(97)
+ GRANTOR_HOST varchar(256)
+ GRANTEE char(32) !
+ GRANTEE_HOST char(255) !
+ TABLE_CATALOG =3 !
+ TABLE_SCHEMA char(64) !
+ TABLE_NAME char(64) !
+ PRIVILEGE_TYPE set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger') !
+ IS_GRANTABLE =3 !
+ROLE_COLUMN_GRANTS
+ GRANTOR varchar(97)
+ GRANTOR_HOST varchar(256)
+ GRANTEE char(32) !
+ GRANTEE_HOST char(255) !
+ TABLE_CATALOG =3 !
+ TABLE_SCHEMA char(64) !
+ TABLE_NAME char(64) !
+ COLUMN_NAME char(64) !
+ PRIVILEGE_TYPE set('Select','Insert','Update','References') !
+ IS_GRANTABLE =3 !
+ROLE_ROUTINE_GRANTS
+ GRANTOR varchar(97)
+ GRANTOR_HOST varchar(256)
+ GRANTEE char(32) !
+ GRANTEE_HOST char(255) !
+ SPECIFIC_CATALOG =3 !
+ SPECIFIC_SCHEMA char(64) !
+ SPECIFIC_NAME char(64) !
+ ROUTINE_CATALOG =3 !
+ ROUTINE_SCHEMA char(64) !
+ ROUTINE_NAME char(64) !
+ PRIVILEGE_TYPE set('Execute','Alter Routine','Grant') !
+ IS_GRANTABLE =3 !
+USER_ATTRIBUTES
+ USER char(32) !
+ HOST char(255) !
+ ATTRIBUTE =l
 USER_PRIVILEGES
  GRANTEE varchar(292) !
  TABLE_CATALOG varchar(512) !
@@ -503,6 +566,102 @@ session_connect_attrs
 ";
 
 pub(super) const MYSQL: &str = "
+db
+ Host char(255) !
+ Db char(64) !
+ User char(32) !
+ Select_priv enum('N','Y') !
+ Insert_priv enum('N','Y') !
+ Update_priv enum('N','Y') !
+ Delete_priv enum('N','Y') !
+ Create_priv enum('N','Y') !
+ Drop_priv enum('N','Y') !
+ Grant_priv enum('N','Y') !
+ References_priv enum('N','Y') !
+ Index_priv enum('N','Y') !
+ Alter_priv enum('N','Y') !
+ Create_tmp_table_priv enum('N','Y') !
+ Lock_tables_priv enum('N','Y') !
+ Create_view_priv enum('N','Y') !
+ Show_view_priv enum('N','Y') !
+ Create_routine_priv enum('N','Y') !
+ Alter_routine_priv enum('N','Y') !
+ Execute_priv enum('N','Y') !
+ Event_priv enum('N','Y') !
+ Trigger_priv enum('N','Y') !
+tables_priv
+ Host char(255) !
+ Db char(64) !
+ User char(32) !
+ Table_name char(64) !
+ Grantor varchar(288) !
+ Timestamp =t !
+ Table_priv set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger') !
+ Column_priv set('Select','Insert','Update','References') !
+columns_priv
+ Host char(255) !
+ Db char(64) !
+ User char(32) !
+ Table_name char(64) !
+ Column_name char(64) !
+ Timestamp =t !
+ Column_priv set('Select','Insert','Update','References') !
+procs_priv
+ Host char(255) !
+ Db char(64) !
+ User char(32) !
+ Routine_name char(64) !
+ Routine_type enum('FUNCTION','PROCEDURE') !
+ Grantor varchar(288) !
+ Proc_priv set('Execute','Alter Routine','Grant') !
+ Timestamp =t !
+proxies_priv
+ Host char(255) !
+ User char(32) !
+ Proxied_host char(255) !
+ Proxied_user char(32) !
+ With_grant tinyint !
+ Grantor varchar(288) !
+ Timestamp =t !
+role_edges
+ FROM_HOST char(255) !
+ FROM_USER char(32) !
+ TO_HOST char(255) !
+ TO_USER char(32) !
+ WITH_ADMIN_OPTION enum('N','Y') !
+default_roles
+ HOST char(255) !
+ USER char(32) !
+ DEFAULT_ROLE_HOST char(255) !
+ DEFAULT_ROLE_USER char(32) !
+global_grants
+ USER char(32) !
+ HOST char(255) !
+ PRIV char(32) !
+ WITH_GRANT_OPTION enum('N','Y') !
+password_history
+ Host char(255) !
+ User char(32) !
+ Password_timestamp timestamp(6) !
+ Password =m
+help_topic
+ help_topic_id =w !
+ name char(64) !
+ help_category_id smallint !
+ description =m !
+ example =m !
+ url =m !
+help_category
+ help_category_id smallint !
+ name char(64) !
+ parent_category_id smallint
+ url =m !
+help_keyword
+ help_keyword_id =w !
+ name char(64) !
+help_relation
+ help_topic_id =w !
+ help_keyword_id =w !
 user
  Host char(255) !
  User char(32) !

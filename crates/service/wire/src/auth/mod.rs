@@ -75,6 +75,16 @@ impl Secret {
         }
     }
 
+    /// True for the account's clear-text password. Takes as long as the hash prescribes.
+    pub fn verify(&self, password: &[u8]) -> bool {
+        match self {
+            Secret::Empty(_) => password.is_empty(),
+            Secret::Native(h) => native_hash(password) == *h,
+            Secret::Sha2(h) => h.check(password),
+            Secret::Nobody(_) => false,
+        }
+    }
+
     /// The form in `mysql.user.authentication_string`.
     pub fn to_authentication_string(&self) -> Vec<u8> {
         match self {

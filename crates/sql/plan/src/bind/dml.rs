@@ -66,7 +66,11 @@ fn implied() -> RowLock {
 
 impl Binder<'_> {
     fn target_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>> {
-        let table = self.snapshot.require_table(self.schema_of(name)?, &name.name.text)?;
+        let schema = self.schema_of(name)?;
+        if let Some(told) = self.options.on_table {
+            told(schema, &name.name.text);
+        }
+        let table = self.snapshot.require_table(schema, &name.name.text)?;
         if table.source != RowSource::Engine {
             return Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"INSERT"]));
         }

@@ -101,6 +101,9 @@ impl Binder<'_> {
             return self.cte_reference(cte, alias, builder);
         }
         let schema = self.schema_of(name)?;
+        if let Some(told) = self.options.on_table {
+            told(schema, &name.name.text);
+        }
         let table = self.snapshot.require_table(schema, &name.name.text)?.clone();
         let alias: &str = factor.alias.as_ref().map_or(&*name.name.text, |a| &*a.text);
         self.check_alias(alias, Some(&table.schema))?;

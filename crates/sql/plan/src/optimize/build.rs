@@ -27,6 +27,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) options: &'a PlanOptions<'a>,
     /// Columns that something reads, by id.
     pub(crate) used: Vec<bool>,
+    /// `used` before the whole rows of UPDATE's and DELETE's targets were added.
+    pub(crate) read: Option<Vec<bool>>,
     pub(crate) params: Vec<Param>,
     param_map: HashMap<u32, u32>,
     pub(crate) registers: u32,
@@ -43,6 +45,7 @@ impl<'a> Builder<'a> {
             arena,
             options,
             used: vec![false; arena.types.len()],
+            read: None,
             params: Vec::new(),
             param_map: HashMap::new(),
             registers: 0,

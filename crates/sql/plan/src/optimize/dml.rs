@@ -46,6 +46,8 @@ impl Builder<'_> {
     /// Whole rows of the targets are wanted.
     pub(crate) fn mark_targets(&mut self, block: &Block, targets: &[usize]) {
         block.for_each_expr(&mut |e| self.mark(e));
+        // The rest is carried along, not read: privileges do not ask for it.
+        self.read = Some(self.used.clone());
         for target in targets {
             let rel = &block.rels[*target];
             let hidden = self.target(block, *target).is_none_or(|t| t.clustered.is_none());

@@ -142,6 +142,7 @@ errors! {
     1118 "42000" TooBigRowsize "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
     1119 "HY000" StackOverrun "Thread stack overrun:  Used: {} of a {} stack.  Use 'mysqld --thread_stack=#' to specify a bigger stack if needed";
     1121 "42000" NullColumnInIndex "Table handler doesn't support NULL in given index. Please change column '{}' to be NOT NULL or use another handler";
+    1129 "HY000" HostIsBlocked "Host '{}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
     1130 "HY000" HostNotPrivileged "Host '{}' is not allowed to connect to this MySQL server";
     1131 "42000" PasswordAnonymousUser "You are using MySQL as an anonymous user and anonymous users are not allowed to change passwords";
     1132 "42000" PasswordNotAllowed "You must have privileges to update tables in the mysql database to be able to change passwords for others";
@@ -683,9 +684,11 @@ errors! {
     3596 "HY000" WindowRowsIntervalUse "Window '{}': INTERVAL can only be used with RANGE frames.";
     3599 "HY000" WindowFunctionIgnoresFrame "Window function '{}' ignores the frame clause of window '{}' and aggregates over the whole partition";
     3615 "HY000" VarDoesNotExist "Variable {} does not exist in persisted config file";
+    3619 "HY000" IllegalPrivilegeLevel "Illegal privilege level specified for {}";
     3628 "HY000" MandatoryRole "The role {} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     3636 "HY000" CteMaxRecursionDepth "Recursive query aborted after {} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3637 "HY000" NotHintUpdatableVariable "Variable '{}' cannot be set using SET_VAR hint.";
+    3638 "HY000" CredentialsContradictToHistory "Cannot use these credentials for '{}' because they contradict the password history policy";
     3665 "22035" MissingJsonTableValue "Missing value for JSON_TABLE column '{}'";
     3666 "2203F" WrongJsonTableValue "Can't store an array or an object in the scalar JSON_TABLE column '{}'";
     3667 "42000" TfMustHaveAlias "Every table function must have an alias";
@@ -756,6 +759,7 @@ errors! {
     3888 "HY000" RegexpInvalidCaptureGroupName "A capture group has an invalid name.";
     3891 "HY000" IncorrectCurrentPassword "Incorrect current password. Specify the correct password which has to be replaced.";
     3892 "HY000" MissingCurrentPassword "Current password needs to be specified in the REPLACE clause in order to change it.";
+    3895 "HY000" CurrentPasswordNotRequired "Do not specify the current password while changing it for other users.";
     3899 "HY000" UnsupportedSqlMode "sql_mode={} is not supported.";
     3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for expression index '{}'";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";

@@ -1,0 +1,254 @@
+//! What a session may do: the grants of its account and of its active roles, merged. The one door for every check.
+
+use super::account::{Account, Name, SchemaGrant, TableGrant};
+use super::privileges::{Privilege, Privileges};
+use super::{Accounts, SCHEMA_LEVEL};
+use std::sync::Arc;
+
+/// Made anew when an account changes or the session changes its roles.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// [`Accounts::version`] it was made at.
+    pub version: u64,
+    /// Every privilege on everything: nothing to check.
+    pub all: bool,
+    /// Global privileges.
+    pub global: Privileges,
+    /// The account, then its roles and theirs.
+    members: Vec<Arc<Account>>,
+}
+
+/// Tables of performance_schema that everybody may read.
+const OPEN_TO_ALL: &[&str] = &[
+    "global_status",
+    "session_status",
+    "global_variables",
+    "session_variables",
+    "session_account_connect_attrs",
+    "session_connect_attrs",
+    "processlist",
+    "variables_info",
+];
+
+impl Access {
+    /// The rights of `account` with `roles` active.
+    pub fn new(accounts: &Accounts, account: &Arc<Account>, roles: &[Name]) -> Self {
+        let version = accounts.version();
+        let now = accounts.get(&account.user, &account.host).unwrap_or_else(|| account.clone());
+        let members = accounts.with_roles(&now, roles);
+        let global = members.iter().fold(Privileges::NONE, |p, m| p.with(m.grants.global));
+        Self { version, all: global.contains(Privileges::all()), global, members }
+    }
+
+    /// The account and the roles.
+    pub fn members(&self) -> &[Arc<Account>] {
+        &self.members
+    }
+
+    /// Privileges on a schema and all in it.
+    pub fn schema(&self, schema: &str) -> Privileges {
+        match schema {
+            // Its rows are filtered one by one.
+            "information_schema" => return self.global.with(Privilege::Select.into()),
+            "performance_schema" => return self.global,
+            _ => {}
+        }
+        let of = |m: &Arc<Account>| {
+            let best = m.grants.schemas.iter().find(|g| schema_matches(&g.schema, schema));
+            best.map_or(Privileges::NONE, |g| g.privileges)
+        };
+        self.members.iter().fold(self.global, |p, m| p.with(of(m)))
+    }
+
+    fn tables<'a>(&'a self, schema: &'a str, table: &'a str) -> impl Iterator<Item = &'a TableGrant> {
+        let here = move |t: &&TableGrant| t.schema == schema && t.table == table;
+        self.members.iter().flat_map(move |m| m.grants.tables.iter().filter(here))
+    }
+
+    /// Privileges on a whole table.
+    pub fn table(&self, schema: &str, table: &str) -> Privileges {
+        let mut all = self.schema(schema);
+        if schema == "performance_schema" && OPEN_TO_ALL.contains(&table) {
+            all = all.with(Privilege::Select.into());
+        }
+        self.tables(schema, table).fold(all, |p, t| p.with(t.privileges))
+    }
+
+    /// Privileges on a column.
+    pub fn column(&self, schema: &str, table: &str, column: &str) -> Privileges {
+        let columns = self.tables(schema, table).flat_map(|t| &t.columns);
+        let here = columns.filter(|c| gannet_catalog::names::eq_name(&c.column, column));
+        here.fold(self.table(schema, table), |p, c| p.with(c.privileges))
+    }
+
+    /// Privileges on the table or on one of its columns.
+    pub fn any_column(&self, schema: &str, table: &str) -> Privileges {
+        let columns = self.tables(schema, table).flat_map(|t| &t.columns);
+        columns.fold(self.table(schema, table), |p, c| p.with(c.privileges))
+    }
+
+    /// Privileges on a stored routine.
+    pub fn routine(&self, schema: &str, name: &str, function: bool) -> Privileges {
+        let all = self.members.iter().flat_map(|m| &m.grants.routines);
+        let here = all
+            .filter(|r| r.schema == schema && r.function == function && gannet_catalog::names::eq_name(&r.name, name));
+        here.fold(self.schema(schema), |p, r| p.with(r.privileges))
+    }
+
+    /// SHOW DATABASES lists the schema, USE enters it.
+    pub fn sees_schema(&self, schema: &str) -> bool {
+        self.all
+            || matches!(schema, "information_schema" | "performance_schema")
+            || self.schema(schema).intersects(SCHEMA_LEVEL)
+            || self.global.has(Privilege::ShowDatabases)
+            || self.members.iter().any(|m| {
+                m.grants.tables.iter().any(|t| t.schema == schema)
+                    || m.grants.routines.iter().any(|r| r.schema == schema)
+            })
+    }
+
+    /// USE enters the schema.
+    pub fn enters_schema(&self, schema: &str) -> bool {
+        self.all
+            || matches!(schema, "information_schema" | "performance_schema")
+            || self.schema(schema).intersects(SCHEMA_LEVEL)
+            || self.members.iter().any(|m| {
+                m.grants.tables.iter().any(|t| t.schema == schema)
+                    || m.grants.routines.iter().any(|r| r.schema == schema)
+            })
+    }
+
+    /// The table is listed and described.
+    pub fn sees_table(&self, schema: &str, table: &str) -> bool {
+        self.all
+            || matches!(schema, "information_schema" | "performance_schema")
+            || self.any_column(schema, table).intersects(super::TABLE_LEVEL)
+    }
+
+    /// Dynamic privileges that may be passed on.
+    pub fn grantable(&self) -> Privileges {
+        self.members.iter().fold(Privileges::NONE, |p, m| p.with(m.grants.grantable))
+    }
+
+    /// WITH ADMIN OPTION on a role.
+    pub fn administers(&self, role: &Name) -> bool {
+        self.members.iter().any(|m| m.grants.roles.iter().any(|r| r.admin && r.role == *role))
+    }
+}
+
+/// Pattern of GRANT ON `pattern`.*: case counts.
+pub(super) fn schema_matches(pattern: &str, schema: &str) -> bool {
+    fn go(p: &[u8], t: &[u8]) -> bool {
+        let (mut i, mut j, mut star) = (0, 0, None);
+        while j < t.len() {
+            match p.get(i) {
+                Some(b'%') => {
+                    star = Some((i, j));
+                    i += 1;
+                }
+                Some(b'\\') if p.get(i + 1) == Some(&t[j]) => {
+                    i += 2;
+                    j += 1;
+                }
+                Some(c) if *c != b'\\' && (*c == b'_' || *c == t[j]) => {
+                    i += 1;
+                    j += 1;
+                }
+                _ => match star {
+                    Some((si, sj)) => {
+                        i = si + 1;
+                        j = sj + 1;
+                        star = Some((si, sj + 1));
+                    }
+                    None => return false,
+                },
+            }
+        }
+        p[i..].iter().all(|c| *c == b'%')
+    }
+    go(pattern.as_bytes(), schema.as_bytes())
+}
+
+/// Order of the schema grants of an account: the longer before its first wildcard, the more specific.
+pub(super) fn specificity(g: &SchemaGrant) -> std::cmp::Reverse<usize> {
+    let bytes = g.schema.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'\\' => i += 2,
+            b'%' | b'_' => return std::cmp::Reverse(i),
+            _ => i += 1,
+        }
+    }
+    std::cmp::Reverse(usize::MAX)
+}
+
+impl super::Grants {
+    /// Changes the privileges on a schema pattern. `None`: there is no such grant.
+    pub fn edit_schema(&mut self, schema: &str, create: bool, edit: impl FnOnce(&mut Privileges)) -> Option<()> {
+        if create && !self.schemas.iter().any(|g| g.schema == schema) {
+            self.schemas.push(SchemaGrant { schema: schema.into(), privileges: Privileges::NONE });
+        }
+        edit(&mut self.schemas.iter_mut().find(|g| g.schema == schema)?.privileges);
+        self.schemas.retain(|g| g.privileges != Privileges::NONE);
+        self.schemas.sort_by_key(specificity);
+        Some(())
+    }
+
+    /// Changes the grant on a table. `None`: there is no such grant.
+    pub fn edit_table(
+        &mut self,
+        schema: &str,
+        table: &str,
+        create: bool,
+        edit: impl FnOnce(&mut TableGrant),
+    ) -> Option<()> {
+        let at = self.tables.iter().position(|t| t.schema == schema && t.table == table);
+        let at = match at {
+            Some(at) => at,
+            None if create => {
+                self.tables.push(TableGrant {
+                    schema: schema.into(),
+                    table: table.into(),
+                    privileges: Privileges::NONE,
+                    columns: Vec::new(),
+                    grantor: String::new(),
+                    at: 0,
+                });
+                self.tables.len() - 1
+            }
+            None => return None,
+        };
+        edit(&mut self.tables[at]);
+        let t = &mut self.tables[at];
+        t.columns.retain(|c| c.privileges != Privileges::NONE);
+        t.columns.sort_by(|a, b| a.column.cmp(&b.column));
+        if t.columns.is_empty() && t.privileges == Privileges::NONE {
+            self.tables.remove(at);
+        }
+        self.tables.sort_by(|a, b| (&a.schema, &a.table).cmp(&(&b.schema, &b.table)));
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schema_patterns() {
+        for (p, s, want) in [
+            ("db", "db", true),
+            ("db", "DB", false),
+            ("d_", "db", true),
+            ("d\\_", "d_", true),
+            ("d\\_", "db", false),
+            ("d%", "d", true),
+            ("%", "", true),
+            ("d%x", "dax", true),
+            ("d%x", "day", false),
+        ] {
+            assert_eq!(schema_matches(p, s), want, "{p} {s}");
+        }
+    }
+}

@@ -1,0 +1,503 @@
+//! One account.
+//!
+//! Record in the dictionary, little-endian; `text` is `u16 length, bytes`, a list is `u16 count` and its members:
+//!
+//! ```text
+//! u8 version (3) · u8 plugin (1 native, 2 sha2) · u8 flags (1 locked, 2 password expired) · u64 time of the password's change ·
+//! text authentication string · u128 global privileges · u128 dynamic ones with GRANT OPTION ·
+//! optional u16 (0xFFFF: default): lifetime, history, reuse days · u8 require current (0 no, 1 yes, 2 default) ·
+//! u8 REQUIRE (0 none, 1 SSL, 2 X509, 3 attributes) · text cipher, issuer, subject · 4 x u32 limits · u16 attempts · i32 lock days ·
+//! text comment ·
+//! list of roles (text user, text host, u8 admin) · list of default roles (text, text) · list of schemas (text, u128) ·
+//! list of tables (text schema, text table, u128, text grantor, u64 time, list of columns (text, u128)) ·
+//! list of routines (text schema, text name, u8 function, u128) · list of earlier passwords (u64 time, u8 plugin, text)
+//! ```
+//!
+//! Versions 1 and 2 had no more than plugin, `locked`, privileges (u64, u128), time and authentication string.
+
+use super::privileges::{Privilege, Privileges};
+use gannet_wire::auth::{FastDigest, Plugin, Secret};
+use gannet_wire::codec::Reader;
+use std::sync::OnceLock;
+
+/// Name of an account or role.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Name {
+    /// User; empty: anybody.
+    pub user: String,
+    /// Host pattern, lower case.
+    pub host: String,
+}
+
+impl Name {
+    /// From its parts.
+    pub fn new(user: &str, host: &str) -> Self {
+        Self { user: user.into(), host: host.to_ascii_lowercase() }
+    }
+
+    /// `'user'@'host'`, as error messages quote it.
+    pub fn quoted(&self) -> String {
+        format!("'{}'@'{}'", self.user, self.host)
+    }
+
+    /// `` `user`@`host` ``, as SHOW GRANTS quotes it.
+    pub fn ticked(&self) -> String {
+        format!("`{}`@`{}`", self.user.replace('`', "``"), self.host.replace('`', "``"))
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}@{}", self.user, self.host)
+    }
+}
+
+/// A role granted to an account.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleGrant {
+    /// Which.
+    pub role: Name,
+    /// WITH ADMIN OPTION.
+    pub admin: bool,
+}
+
+/// Privileges on the schemas that a pattern matches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemaGrant {
+    /// `%` any run, `_` any character, `\\` quotes.
+    pub schema: String,
+    /// Which, GRANT OPTION included.
+    pub privileges: Privileges,
+}
+
+/// Privileges on a table and on its columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableGrant {
+    /// Its schema.
+    pub schema: String,
+    /// It.
+    pub table: String,
+    /// On the whole of it.
+    pub privileges: Privileges,
+    /// On columns.
+    pub columns: Vec<ColumnGrant>,
+    /// Who granted last.
+    pub grantor: String,
+    /// When, seconds since 1970.
+    pub at: u64,
+}
+
+/// Privileges on a column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnGrant {
+    /// It.
+    pub column: String,
+    /// Which.
+    pub privileges: Privileges,
+}
+
+/// Privileges on a stored routine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoutineGrant {
+    /// Its schema.
+    pub schema: String,
+    /// It.
+    pub name: String,
+    /// A function, else a procedure.
+    pub function: bool,
+    /// Which.
+    pub privileges: Privileges,
+}
+
+/// What an account may do.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Grants {
+    /// Global privileges.
+    pub global: Privileges,
+    /// Dynamic ones among them that were granted WITH GRANT OPTION.
+    pub grantable: Privileges,
+    /// Roles, by name.
+    pub roles: Vec<RoleGrant>,
+    /// Those active after login, by name.
+    pub default_roles: Vec<Name>,
+    /// On schemas, most specific pattern first.
+    pub schemas: Vec<SchemaGrant>,
+    /// On tables, by name.
+    pub tables: Vec<TableGrant>,
+    /// On routines, by name.
+    pub routines: Vec<RoutineGrant>,
+}
+
+/// A password used before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Previous {
+    /// When it was set, seconds since 1970.
+    pub at: u64,
+    /// Its plugin.
+    pub plugin: Plugin,
+    /// Its authentication string.
+    pub auth: Vec<u8>,
+}
+
+/// REQUIRE.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Require {
+    /// Nothing.
+    #[default]
+    None,
+    /// TLS.
+    Ssl,
+    /// TLS with a client certificate.
+    X509,
+    /// TLS with these properties, empty ones aside.
+    Attributes {
+        /// CIPHER.
+        cipher: String,
+        /// ISSUER.
+        issuer: String,
+        /// SUBJECT.
+        subject: String,
+    },
+}
+
+/// Rules about passwords, transports and resources.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Policy {
+    /// PASSWORD EXPIRE.
+    pub expired: bool,
+    /// Days a password is good for; 0: for ever; `None`: `default_password_lifetime`.
+    pub lifetime: Option<u16>,
+    /// Passwords that may not come again; `None`: `password_history`.
+    pub history: Option<u16>,
+    /// Days in which they may not; `None`: `password_reuse_interval`.
+    pub reuse_days: Option<u16>,
+    /// A change must give the current one; `None`: `password_require_current`.
+    pub require_current: Option<bool>,
+    /// REQUIRE.
+    pub require: Require,
+    /// Queries, updates, connections an hour; connections at a time. 0: no limit.
+    pub limits: [u32; 4],
+    /// FAILED_LOGIN_ATTEMPTS.
+    pub attempts: u16,
+    /// PASSWORD_LOCK_TIME in days; -1: UNBOUNDED.
+    pub lock_days: i32,
+    /// COMMENT.
+    pub comment: String,
+    /// Passwords used before, newest first.
+    pub previous: Vec<Previous>,
+}
+
+/// One account.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// User name; empty: anybody.
+    pub user: String,
+    /// Host pattern.
+    pub host: String,
+    /// Password, hashed.
+    pub secret: Secret,
+    /// ACCOUNT LOCK.
+    pub locked: bool,
+    /// When the password was set, seconds since 1970.
+    pub password_changed: u64,
+    /// What it may do.
+    pub grants: Grants,
+    /// Rules.
+    pub policy: Policy,
+    /// SHA256(SHA256(password)) after the first full login. A new password makes a new `Account`.
+    fast: OnceLock<FastDigest>,
+}
+
+fn now_s() -> u64 {
+    gannet_runtime::unix_micros() / 1_000_000
+}
+
+impl Account {
+    /// A new account.
+    pub fn new(user: &str, host: &str, secret: Secret, global: Privileges) -> Self {
+        Self {
+            user: user.into(),
+            host: host.to_ascii_lowercase(),
+            secret,
+            locked: false,
+            password_changed: now_s(),
+            grants: Grants { global, ..Grants::default() },
+            policy: Policy::default(),
+            fast: OnceLock::new(),
+        }
+    }
+
+    /// `user@host`.
+    pub fn name(&self) -> String {
+        format!("{}@{}", self.user, self.host)
+    }
+
+    /// Its name.
+    pub fn id(&self) -> Name {
+        Name { user: self.user.clone(), host: self.host.clone() }
+    }
+
+    /// It has this name.
+    pub fn is(&self, name: &Name) -> bool {
+        self.user == name.user && self.host.eq_ignore_ascii_case(&name.host)
+    }
+
+    /// SHA256(SHA256(password)), when a login left it.
+    pub fn fast_digest(&self) -> Option<FastDigest> {
+        self.fast.get().copied()
+    }
+
+    /// A full login succeeded.
+    pub fn remember(&self, digest: FastDigest) {
+        let _ = self.fast.set(digest);
+    }
+
+    /// The account with something changed.
+    pub fn changed(&self, change: impl FnOnce(&mut Account)) -> Self {
+        let mut it = self.clone();
+        change(&mut it);
+        if it.secret != self.secret {
+            it.fast = OnceLock::new();
+            it.password_changed = now_s();
+        }
+        it
+    }
+
+    /// No password, and not locked.
+    pub fn is_open(&self) -> bool {
+        matches!(self.secret, Secret::Empty(_)) && !self.locked
+    }
+
+    /// The password has to be changed before anything else. `default_days`: `default_password_lifetime`.
+    pub fn must_change_password(&self, default_days: u64) -> bool {
+        let days = self.policy.lifetime.map_or(default_days, u64::from);
+        self.policy.expired || days > 0 && now_s() >= self.password_changed + days * 86_400
+    }
+
+    /// Rank among accounts that match: exact hosts before patterns, longer before shorter; named users before anonymous.
+    pub(super) fn rank(&self) -> (usize, bool) {
+        let wild = self.host.find(['%', '_']).unwrap_or(usize::MAX);
+        (wild, !self.user.is_empty())
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let flags = u8::from(self.locked) | u8::from(self.policy.expired) << 1;
+        let mut w = Writer(vec![3, plugin_number(self.secret.plugin()), flags]);
+        w.u64(self.password_changed);
+        w.bytes(&self.secret.to_authentication_string());
+        w.set(self.grants.global);
+        w.set(self.grants.grantable);
+        let p = &self.policy;
+        for n in [p.lifetime, p.history, p.reuse_days] {
+            w.u16(n.unwrap_or(u16::MAX));
+        }
+        w.0.push(p.require_current.map_or(2, u8::from));
+        let (kind, texts) = match &p.require {
+            Require::None => (0, ["", "", ""]),
+            Require::Ssl => (1, ["", "", ""]),
+            Require::X509 => (2, ["", "", ""]),
+            Require::Attributes { cipher, issuer, subject } => (3, [&**cipher, issuer, subject]),
+        };
+        w.0.push(kind);
+        texts.iter().for_each(|t| w.text(t));
+        p.limits.iter().for_each(|n| w.0.extend_from_slice(&n.to_le_bytes()));
+        w.u16(p.attempts);
+        w.0.extend_from_slice(&p.lock_days.to_le_bytes());
+        w.text(&p.comment);
+        let g = &self.grants;
+        w.list(&g.roles, |w, r| {
+            w.name(&r.role);
+            w.0.push(r.admin.into());
+        });
+        w.list(&g.default_roles, Writer::name);
+        w.list(&g.schemas, |w, s| {
+            w.text(&s.schema);
+            w.set(s.privileges);
+        });
+        w.list(&g.tables, |w, t| {
+            w.text(&t.schema);
+            w.text(&t.table);
+            w.set(t.privileges);
+            w.text(&t.grantor);
+            w.u64(t.at);
+            w.list(&t.columns, |w, c| {
+                w.text(&c.column);
+                w.set(c.privileges);
+            });
+        });
+        w.list(&g.routines, |w, r| {
+            w.text(&r.schema);
+            w.text(&r.name);
+            w.0.push(r.function.into());
+            w.set(r.privileges);
+        });
+        w.list(&p.previous, |w, p| {
+            w.u64(p.at);
+            w.0.push(plugin_number(p.plugin));
+            w.bytes(&p.auth);
+        });
+        w.0
+    }
+
+    pub(super) fn decode(name: &str, record: &[u8]) -> Option<Self> {
+        let (user, host) = name.rsplit_once('@')?;
+        let mut r = Record(Reader::new(record));
+        let version = r.u8().filter(|v| matches!(v, 1..=3))?;
+        let plugin = plugin(r.u8()?)?;
+        let flags = r.u8()?;
+        if version < 3 {
+            let low = u128::from(r.u64()?);
+            let high = if version == 1 { 0 } else { u128::from(r.u64()?) };
+            let mut global = Privileges::from_bits(high << 64 | low);
+            if global.has(Privilege::Super) {
+                global = global.with(Privileges::all_dynamic());
+            }
+            let password_changed = r.u64()?;
+            let secret = Secret::from_authentication_string(plugin, &r.bytes()?)?;
+            let mut it = Self { locked: flags & 1 == 1, password_changed, ..Self::new(user, host, secret, global) };
+            it.grants.grantable = if global.has(Privilege::GrantOption) { global } else { Privileges::NONE };
+            return Some(it);
+        }
+        let password_changed = r.u64()?;
+        let secret = Secret::from_authentication_string(plugin, &r.bytes()?)?;
+        let mut it = Self { locked: flags & 1 == 1, password_changed, ..Self::new(user, host, secret, r.set()?) };
+        it.grants.grantable = r.set()?;
+        it.policy = r.policy(flags & 2 == 2)?;
+        it.grants.roles = r.list(|r| Some(RoleGrant { role: r.name()?, admin: r.u8()? == 1 }))?;
+        it.grants.default_roles = r.list(Record::name)?;
+        it.grants.schemas = r.list(|r| Some(SchemaGrant { schema: r.text()?, privileges: r.set()? }))?;
+        it.grants.tables = r.list(|r| {
+            Some(TableGrant {
+                schema: r.text()?,
+                table: r.text()?,
+                privileges: r.set()?,
+                grantor: r.text()?,
+                at: r.u64()?,
+                columns: r.list(|r| Some(ColumnGrant { column: r.text()?, privileges: r.set()? }))?,
+            })
+        })?;
+        it.grants.routines = r.list(|r| {
+            Some(RoutineGrant { schema: r.text()?, name: r.text()?, function: r.u8()? == 1, privileges: r.set()? })
+        })?;
+        it.policy.previous = r.list(|r| Some(Previous { at: r.u64()?, plugin: plugin_of(r.u8()?)?, auth: r.bytes()? }))?;
+        Some(it)
+    }
+}
+
+fn plugin_number(p: Plugin) -> u8 {
+    match p {
+        Plugin::Native => 1,
+        Plugin::Sha2 => 2,
+    }
+}
+
+fn plugin_of(n: u8) -> Option<Plugin> {
+    plugin(n)
+}
+
+fn plugin(n: u8) -> Option<Plugin> {
+    match n {
+        1 => Some(Plugin::Native),
+        2 => Some(Plugin::Sha2),
+        _ => None,
+    }
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn u16(&mut self, n: u16) {
+        self.0.extend_from_slice(&n.to_le_bytes());
+    }
+    fn u64(&mut self, n: u64) {
+        self.0.extend_from_slice(&n.to_le_bytes());
+    }
+    fn set(&mut self, p: Privileges) {
+        self.0.extend_from_slice(&p.bits().to_le_bytes());
+    }
+    fn bytes(&mut self, b: &[u8]) {
+        // Names and hashes are far shorter; what is longer was refused when it was given.
+        let b = &b[..b.len().min(u16::MAX.into())];
+        self.u16(b.len() as u16);
+        self.0.extend_from_slice(b);
+    }
+    fn text(&mut self, s: &str) {
+        self.bytes(s.as_bytes());
+    }
+    fn name(&mut self, n: &Name) {
+        self.text(&n.user);
+        self.text(&n.host);
+    }
+    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
+        let items = &items[..items.len().min(u16::MAX.into())];
+        self.u16(items.len() as u16);
+        items.iter().for_each(|i| each(self, i));
+    }
+}
+
+struct Record<'a>(Reader<'a>);
+
+impl Record<'_> {
+    fn u8(&mut self) -> Option<u8> {
+        self.0.u8().ok()
+    }
+    fn u16(&mut self) -> Option<u16> {
+        self.0.u16().ok()
+    }
+    fn u32(&mut self) -> Option<u32> {
+        self.0.u32().ok()
+    }
+    fn u64(&mut self) -> Option<u64> {
+        self.0.u64().ok()
+    }
+    fn set(&mut self) -> Option<Privileges> {
+        let low = u128::from(self.u64()?);
+        Some(Privileges::from_bits(u128::from(self.u64()?) << 64 | low))
+    }
+    fn bytes(&mut self) -> Option<Vec<u8>> {
+        let n = self.u16()?;
+        self.0.bytes(n.into()).ok().map(<[u8]>::to_vec)
+    }
+    fn text(&mut self) -> Option<String> {
+        String::from_utf8(self.bytes()?).ok()
+    }
+    fn name(&mut self) -> Option<Name> {
+        Some(Name { user: self.text()?, host: self.text()? })
+    }
+    fn list<T>(&mut self, mut each: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let n = self.u16()?;
+        (0..n).map(|_| each(self)).collect()
+    }
+
+    fn policy(&mut self, expired: bool) -> Option<Policy> {
+        let mut optional = || self.u16().map(|n| Some(n).filter(|n| *n != u16::MAX));
+        let (lifetime, history, reuse_days) = (optional()?, optional()?, optional()?);
+        let require_current = match self.u8()? {
+            2 => None,
+            n => Some(n == 1),
+        };
+        let kind = self.u8()?;
+        let (cipher, issuer, subject) = (self.text()?, self.text()?, self.text()?);
+        let require = match kind {
+            0 => Require::None,
+            1 => Require::Ssl,
+            2 => Require::X509,
+            3 => Require::Attributes { cipher, issuer, subject },
+            _ => return None,
+        };
+        let limits = [self.u32()?, self.u32()?, self.u32()?, self.u32()?];
+        Some(Policy {
+            expired,
+            lifetime,
+            history,
+            reuse_days,
+            require_current,
+            require,
+            limits,
+            attempts: self.u16()?,
+            lock_days: self.u32()? as i32,
+            comment: self.text()?,
+            previous: Vec::new(),
+        })
+    }
+}

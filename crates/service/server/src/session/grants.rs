@@ -1,0 +1,605 @@
+//! GRANT, REVOKE, SHOW GRANTS, SHOW CREATE USER.
+
+use super::Session;
+use super::command::Done;
+use crate::accounts::{
+    self, Account, COLUMN_LEVEL, ColumnGrant, Grants, Name, Privilege, Privileges, ROUTINE_LEVEL, Require, RoleGrant,
+    RoutineGrant, SCHEMA_LEVEL, TABLE_LEVEL,
+};
+use crate::vars::Live;
+use gannet_parser::ast::{self, GrantItems, GrantLevel, GrantObject};
+use gannet_telemetry::{Counter, count};
+use gannet_types::{Result, SqlError, sql_err};
+use std::sync::Arc;
+
+/// On what.
+enum Target {
+    Global,
+    Schema(String),
+    Table(String, String),
+    Routine(String, String, bool),
+}
+
+/// Privileges, resolved.
+struct Wanted {
+    target: Target,
+    /// On the whole target.
+    set: Privileges,
+    /// ALL was written.
+    all: bool,
+    columns: Vec<(String, Privileges)>,
+}
+
+impl Wanted {
+    fn everything(&self) -> Privileges {
+        self.columns.iter().fold(self.set, |p, (_, c)| p.with(*c))
+    }
+}
+
+impl Session {
+    fn wanted(&self, privileges: &[ast::Privilege], object: GrantObject, level: &GrantLevel) -> Result<Wanted> {
+        let routine = match object {
+            GrantObject::Function => Some(true),
+            GrantObject::Procedure => Some(false),
+            _ => None,
+        };
+        let default_schema = || self.state.require_database().map(|d| d.to_string());
+        let target = match level {
+            GrantLevel::Global => Target::Global,
+            GrantLevel::Schema(s) => Target::Schema(s.text.to_string()),
+            GrantLevel::CurrentSchema => Target::Schema(default_schema()?),
+            GrantLevel::Object(name) => {
+                let schema = name.schema.as_ref().map_or_else(default_schema, |s| Ok(s.text.to_string()))?;
+                match routine {
+                    Some(function) => Target::Routine(schema, name.name.text.to_string(), function),
+                    None => Target::Table(schema, name.name.text.to_string()),
+                }
+            }
+        };
+        let allowed = match &target {
+            Target::Global => Privileges::all(),
+            Target::Schema(_) => SCHEMA_LEVEL,
+            Target::Table(..) => TABLE_LEVEL,
+            Target::Routine(..) => ROUTINE_LEVEL,
+        };
+        let mut wanted = Wanted { target, set: Privileges::NONE, all: false, columns: Vec::new() };
+        for p in privileges {
+            if p.name.eq_ignore_ascii_case("ALL") {
+                wanted.all = true;
+                wanted.set = wanted.set.with(allowed.without(Privilege::GrantOption.into()));
+                continue;
+            }
+            let id = accounts::by_name(&p.name)?;
+            let set = Privileges::from(id);
+            if !p.columns.is_empty() {
+                if !matches!(wanted.target, Target::Table(..)) {
+                    return Err(sql_err!(WrongUsage, "COLUMN GRANT", "NON-COLUMN PRIVILEGES"));
+                }
+                if !COLUMN_LEVEL.contains(set) {
+                    return Err(sql_err!(WrongUsage, "COLUMN GRANT", "NON-COLUMN PRIVILEGES"));
+                }
+                for c in &p.columns {
+                    match wanted.columns.iter_mut().find(|(n, _)| gannet_catalog::names::eq_name(n, c)) {
+                        Some((_, have)) => *have = have.with(set),
+                        None => wanted.columns.push((c.text.to_string(), set)),
+                    }
+                }
+                continue;
+            }
+            if !allowed.contains(set) {
+                return Err(match &wanted.target {
+                    _ if accounts::is_dynamic(id) => sql_err!(IllegalPrivilegeLevel, p.name),
+                    Target::Schema(_) => sql_err!(WrongUsage, "DB GRANT", "GLOBAL PRIVILEGES"),
+                    _ => sql_err!(IllegalGrantForTable),
+                });
+            }
+            wanted.set = wanted.set.with(set);
+        }
+        Ok(wanted)
+    }
+
+    /// Who grants or revokes has what is granted, with GRANT OPTION.
+    fn require_grantable(&self, w: &Wanted) -> Result<()> {
+        let access = &self.state.access;
+        if access.all {
+            return Ok(());
+        }
+        let a = &self.state.account;
+        let need = w.everything().with(Privilege::GrantOption.into());
+        match &w.target {
+            Target::Global => {
+                let fixed = Privileges::all_dynamic();
+                let (dynamic, rest) = (need.and(fixed), need.without(fixed));
+                let dynamic_ok = access.grantable().contains(dynamic) || w.all;
+                if access.global.contains(rest.without(if w.all { fixed } else { Privileges::NONE })) && dynamic_ok {
+                    return Ok(());
+                }
+                Err(sql_err!(AccessDenied, a.user, a.host, "YES"))
+            }
+            Target::Schema(s) => match access.schema(s).contains(need) {
+                true => Ok(()),
+                false => Err(sql_err!(DbaccessDenied, a.user, a.host, s)),
+            },
+            Target::Table(s, t) => {
+                let have = access.table(s, t);
+                let missing = w.set.with(Privilege::GrantOption.into()).without(have);
+                if missing != Privileges::NONE {
+                    return Err(self.denied(missing, t));
+                }
+                for (column, set) in &w.columns {
+                    let missing = set.without(access.column(s, t, column));
+                    if missing != Privileges::NONE {
+                        return Err(self.denied(missing, t));
+                    }
+                }
+                Ok(())
+            }
+            Target::Routine(s, name, function) => match access.routine(s, name, *function).contains(need) {
+                true => Ok(()),
+                false => Err(sql_err!(ProcaccessDenied, "grant", a.user, self.state.host(), name)),
+            },
+        }
+    }
+
+    /// Error 1142 naming the privileges.
+    pub(crate) fn denied(&self, missing: Privileges, table: &str) -> SqlError {
+        sql_err!(TableaccessDenied, missing.words(), self.state.account.user, self.state.host(), table)
+    }
+
+    /// GRANT.
+    pub(crate) fn grant(&mut self, s: &ast::Grant) -> Result<Done> {
+        count(Counter::ComGrant);
+        if s.as_user.is_some() || s.require.is_some() || !s.resources.is_empty() {
+            return Err(SqlError::unsupported("GRANT with AS, REQUIRE or resource limits"));
+        }
+        let names: Vec<Name> = s.to.iter().map(|t| self.account_name(&t.account)).collect();
+        match &s.items {
+            GrantItems::Roles(roles) => return self.grant_roles(roles, &names, s.with_option),
+            GrantItems::Proxy(_) => return Err(SqlError::unsupported("GRANT PROXY")),
+            GrantItems::AllAndGrantOption => return Err(sql_err!(Syntax)),
+            GrantItems::Privileges { .. } => {}
+        }
+        let GrantItems::Privileges { privileges, object, level } = &s.items else { return Err(sql_err!(Syntax)) };
+        let w = self.wanted(privileges, *object, level)?;
+        self.require_grantable(&w)?;
+        self.check_target(&w)?;
+        let mut put: Vec<Arc<Account>> = Vec::new();
+        for (spec, name) in s.to.iter().zip(&names) {
+            let old = self.server.accounts.get(&name.user, &name.host);
+            let pending = put.iter().position(|a| a.is(name)).map(|at| put.remove(at));
+            let Some(old) = pending.or(old).filter(|_| spec.auth.is_empty()) else {
+                return Err(sql_err!(CantCreateUserWithGrant));
+            };
+            put.push(Arc::new(old.changed(|a| self.add(&mut a.grants, &w, s.with_option))));
+        }
+        self.store_accounts(put, &[])
+    }
+
+    /// What is granted on exists; a table with CREATE may come later.
+    fn check_target(&self, w: &Wanted) -> Result<()> {
+        let Target::Table(schema, name) = &w.target else { return Ok(()) };
+        if w.set.has(Privilege::Create) && w.columns.is_empty() {
+            return Ok(());
+        }
+        let table = self.state.snapshot.require_table(schema, name)?;
+        match w.columns.iter().find(|(c, _)| table.column(c).is_none()) {
+            Some((c, _)) => Err(sql_err!(BadField, c, name)),
+            None => Ok(()),
+        }
+    }
+
+    fn add(&self, g: &mut Grants, w: &Wanted, option: bool) {
+        let granted = if option { w.set.with(Privilege::GrantOption.into()) } else { w.set };
+        match &w.target {
+            Target::Global => {
+                let dynamic = w.set.and(Privileges::all_dynamic());
+                // GRANT OPTION of dynamic privileges is each one's own.
+                let fixed = granted.without(Privileges::all_dynamic());
+                let only_dynamic = dynamic != Privileges::NONE && w.set.without(dynamic) == Privileges::NONE;
+                g.global = g.global.with(dynamic).with(if only_dynamic { Privileges::NONE } else { fixed });
+                if option {
+                    g.grantable = g.grantable.with(dynamic);
+                }
+            }
+            Target::Schema(s) => {
+                let _ = g.edit_schema(s, true, |p| *p = p.with(granted));
+            }
+            Target::Table(s, t) => {
+                let grantor = self.state.account.name();
+                let _ = g.edit_table(s, t, true, |t| {
+                    t.privileges = t.privileges.with(granted);
+                    (t.grantor, t.at) = (grantor, gannet_runtime::unix_micros() / 1_000_000);
+                    for (column, set) in &w.columns {
+                        match t.columns.iter_mut().find(|c| gannet_catalog::names::eq_name(&c.column, column)) {
+                            Some(c) => c.privileges = c.privileges.with(*set),
+                            None => t.columns.push(ColumnGrant { column: column.clone(), privileges: *set }),
+                        }
+                    }
+                });
+            }
+            Target::Routine(s, n, function) => {
+                match g.routines.iter_mut().find(|r| r.schema == *s && r.name == *n && r.function == *function) {
+                    Some(r) => r.privileges = r.privileges.with(granted),
+                    None => g.routines.push(RoutineGrant {
+                        schema: s.clone(),
+                        name: n.clone(),
+                        function: *function,
+                        privileges: granted,
+                    }),
+                }
+                g.routines.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+            }
+        }
+    }
+
+    /// REVOKE.
+    pub(crate) fn revoke(&mut self, s: &ast::Revoke) -> Result<Done> {
+        count(Counter::ComRevoke);
+        let names: Vec<Name> = s.from.iter().map(|a| self.account_name(a)).collect();
+        let w = match &s.items {
+            GrantItems::Roles(roles) => return self.revoke_roles(roles, &names, s),
+            GrantItems::Proxy(_) => return Err(SqlError::unsupported("REVOKE PROXY")),
+            GrantItems::AllAndGrantOption => return self.revoke_everything(&names, s),
+            GrantItems::Privileges { privileges, object, level } => self.wanted(privileges, *object, level)?,
+        };
+        self.require_grantable(&w)?;
+        let mut put = Vec::new();
+        for name in &names {
+            let Some(old) = self.server.accounts.get(&name.user, &name.host) else {
+                if s.ignore_unknown_user {
+                    self.warnings.push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
+                    continue;
+                }
+                return Err(sql_err!(NonexistingGrant, name.user, name.host));
+            };
+            let mut next = (*old).clone();
+            match remove(&mut next.grants, &w) {
+                Some(()) => put.push(Arc::new(next)),
+                None if s.if_exists => {
+                    let e = nonexisting(&w.target, name);
+                    self.warnings.push(e.to_warning(gannet_types::Level::Warning));
+                }
+                None => return Err(nonexisting(&w.target, name)),
+            }
+        }
+        self.store_accounts(put, &[])
+    }
+
+    /// REVOKE ALL PRIVILEGES, GRANT OPTION: everything but roles.
+    fn revoke_everything(&mut self, names: &[Name], s: &ast::Revoke) -> Result<Done> {
+        if !self.state.privileges().has(Privilege::CreateUser) {
+            let p = self.state.privileges();
+            if !p.has(Privilege::Update) {
+                return Err(sql_err!(SpecificAccessDenied, "CREATE USER"));
+            }
+        }
+        let mut put = Vec::new();
+        for name in names {
+            match self.server.accounts.get(&name.user, &name.host) {
+                Some(old) => put.push(Arc::new(old.changed(|a| {
+                    let g = &mut a.grants;
+                    *g = Grants {
+                        roles: std::mem::take(&mut g.roles),
+                        default_roles: std::mem::take(&mut g.default_roles),
+                        ..Grants::default()
+                    };
+                }))),
+                None if s.ignore_unknown_user => self.note(&sql_err!(UserDoesNotExist, name.quoted())),
+                None => return Err(sql_err!(RevokeGrants)),
+            }
+        }
+        self.store_accounts(put, &[])
+    }
+
+    fn grant_roles(&mut self, roles: &[ast::Account], to: &[Name], admin: bool) -> Result<Done> {
+        let roles: Vec<Name> = roles.iter().map(|r| self.account_name(r)).collect();
+        for role in &roles {
+            self.require_role_admin(role)?;
+            self.require_role(role)?;
+        }
+        let mut put = Vec::new();
+        for name in to {
+            let old = self.require_role(name)?;
+            for role in &roles {
+                if role == name || self.server.accounts.would_loop(role, name) {
+                    return Err(sql_err!(RoleGrantedToItself, name.ticked(), role.ticked()));
+                }
+            }
+            put.push(Arc::new(old.changed(|a| {
+                let list = &mut a.grants.roles;
+                for role in &roles {
+                    match list.iter_mut().find(|r| r.role == *role) {
+                        Some(r) => r.admin |= admin,
+                        None => list.push(RoleGrant { role: role.clone(), admin }),
+                    }
+                }
+                list.sort_by(|a, b| a.role.cmp(&b.role));
+            })));
+        }
+        self.store_accounts(put, &[])
+    }
+
+    fn revoke_roles(&mut self, roles: &[ast::Account], from: &[Name], s: &ast::Revoke) -> Result<Done> {
+        let roles: Vec<Name> = roles.iter().map(|r| self.account_name(r)).collect();
+        for role in &roles {
+            self.require_role_admin(role)?;
+            if self.server.accounts.is_mandatory(role) {
+                return Err(sql_err!(MandatoryRole, role.ticked()));
+            }
+            if !s.if_exists {
+                self.require_role(role)?;
+            }
+        }
+        let mut put = Vec::new();
+        for name in from {
+            let Some(old) = self.server.accounts.get(&name.user, &name.host) else {
+                if s.ignore_unknown_user {
+                    self.note(&sql_err!(UserDoesNotExist, name.quoted()));
+                    continue;
+                }
+                return Err(sql_err!(UnknownAuthid, name.user, name.host));
+            };
+            put.push(Arc::new(old.changed(|a| {
+                a.grants.roles.retain(|r| !roles.contains(&r.role));
+                a.grants.default_roles.retain(|r| !roles.contains(r));
+            })));
+        }
+        let done = self.store_accounts(put, &[])?;
+        self.state.drop_lost_roles();
+        Ok(done)
+    }
+
+    /// SHOW GRANTS: its lines for an account with roles.
+    pub(crate) fn grant_lines(&self, account: &Arc<Account>, roles: &[Name]) -> Vec<String> {
+        let access = accounts::Access::new(&self.server.accounts, account, roles);
+        let name = account.id().ticked();
+        let mut merged = Grants::default();
+        for m in access.members() {
+            merge(&mut merged, &m.grants);
+        }
+        lines(&merged, &name, &self.server.accounts.roles_of(account), &account.grants.roles)
+    }
+
+    /// SHOW CREATE USER.
+    pub(crate) fn show_create_user(&self, a: &Account) -> String {
+        let auth = a.secret.to_authentication_string();
+        let hash = match auth.is_empty() {
+            true => String::new(),
+            false if self.state.vars[Live::PrintIdentifiedWithAsHex].as_bool() => {
+                format!(" AS 0x{}", auth.iter().map(|b| format!("{b:02X}")).collect::<String>())
+            }
+            false => format!(" AS '{}'", quote(&String::from_utf8_lossy(&auth))),
+        };
+        create_user(a, &hash)
+    }
+}
+
+fn quote(s: &str) -> String {
+    s.replace('\\', "\\\\").replace('\'', "''")
+}
+
+fn nonexisting(target: &Target, name: &Name) -> SqlError {
+    match target {
+        Target::Table(_, t) => sql_err!(NonexistingTableGrant, name.user, name.host, t),
+        Target::Routine(_, r, _) => sql_err!(NonexistingProcGrant, name.user, name.host, r),
+        _ => sql_err!(NonexistingGrant, name.user, name.host),
+    }
+}
+
+/// Takes privileges away. `None`: there is nothing to take from.
+fn remove(g: &mut Grants, w: &Wanted) -> Option<()> {
+    let taken = w.set;
+    match &w.target {
+        Target::Global => {
+            g.global = g.global.without(taken);
+            g.grantable = g.grantable.without(taken);
+            Some(())
+        }
+        Target::Schema(s) => g.edit_schema(s, false, |p| *p = p.without(taken)),
+        Target::Table(s, t) => {
+            let mut found = true;
+            g.edit_table(s, t, false, |t| {
+                t.privileges = t.privileges.without(taken);
+                // What is revoked from the table is revoked from its columns.
+                t.columns.iter_mut().for_each(|c| c.privileges = c.privileges.without(taken));
+                for (column, set) in &w.columns {
+                    match t.columns.iter_mut().find(|c| gannet_catalog::names::eq_name(&c.column, column)) {
+                        Some(c) => c.privileges = c.privileges.without(*set),
+                        None => found = false,
+                    }
+                }
+            })?;
+            found.then_some(())
+        }
+        Target::Routine(s, n, function) => {
+            let here = |r: &&mut RoutineGrant| r.schema == *s && r.name == *n && r.function == *function;
+            let r = g.routines.iter_mut().find(here)?;
+            r.privileges = r.privileges.without(taken);
+            g.routines.retain(|r| r.privileges != Privileges::NONE);
+            Some(())
+        }
+    }
+}
+
+fn merge(to: &mut Grants, from: &Grants) {
+    to.global = to.global.with(from.global);
+    to.grantable = to.grantable.with(from.grantable);
+    for s in &from.schemas {
+        let _ = to.edit_schema(&s.schema, true, |p| *p = p.with(s.privileges));
+    }
+    for t in &from.tables {
+        let _ = to.edit_table(&t.schema, &t.table, true, |have| {
+            have.privileges = have.privileges.with(t.privileges);
+            for c in &t.columns {
+                match have.columns.iter_mut().find(|h| h.column == c.column) {
+                    Some(h) => h.privileges = h.privileges.with(c.privileges),
+                    None => have.columns.push(c.clone()),
+                }
+            }
+        });
+    }
+    for r in &from.routines {
+        let same = |h: &&mut RoutineGrant| h.schema == r.schema && h.name == r.name && h.function == r.function;
+        match to.routines.iter_mut().find(same) {
+            Some(h) => h.privileges = h.privileges.with(r.privileges),
+            None => to.routines.push(r.clone()),
+        }
+    }
+    for r in &from.roles {
+        match to.roles.iter_mut().find(|h| h.role == r.role) {
+            Some(h) => h.admin |= r.admin,
+            None => to.roles.push(r.clone()),
+        }
+    }
+}
+
+/// `ALL PRIVILEGES`, `USAGE` or the names.
+fn set_words(set: Privileges, all: Privileges) -> String {
+    let all = all.without(Privilege::GrantOption.into());
+    let shown = set.without(Privilege::GrantOption.into());
+    if shown.contains(all) {
+        return "ALL PRIVILEGES".into();
+    }
+    if shown == Privileges::NONE { "USAGE".into() } else { shown.words() }
+}
+
+fn tick(s: &str) -> String {
+    s.replace('`', "``")
+}
+
+fn lines(g: &Grants, name: &str, granted: &[Name], own: &[RoleGrant]) -> Vec<String> {
+    let option = |p: Privileges| if p.has(Privilege::GrantOption) { " WITH GRANT OPTION" } else { "" };
+    let names = g.global.static_names();
+    let list = if names.is_empty() { "USAGE".to_string() } else { names.join(", ") };
+    let mut lines = vec![format!("GRANT {list} ON *.* TO {name}{}", option(g.global))];
+    let dynamic = g.global.and(Privileges::all_dynamic());
+    for (set, option) in [(dynamic.without(g.grantable), ""), (dynamic.and(g.grantable), " WITH GRANT OPTION")] {
+        if set != Privileges::NONE {
+            lines.push(format!("GRANT {} ON *.* TO {name}{option}", set.dynamic_names().join(",")));
+        }
+    }
+    let mut schemas: Vec<_> = g.schemas.iter().collect();
+    schemas.sort_by(|a, b| a.schema.cmp(&b.schema));
+    for s in schemas {
+        let words = set_words(s.privileges, SCHEMA_LEVEL);
+        lines.push(format!("GRANT {words} ON `{}`.* TO {name}{}", tick(&s.schema), option(s.privileges)));
+    }
+    for t in &g.tables {
+        let on = format!("ON `{}`.`{}` TO {name}{}", tick(&t.schema), tick(&t.table), option(t.privileges));
+        lines.push(format!("GRANT {} {on}", table_words(t)));
+    }
+    for r in &g.routines {
+        let kind = if r.function { "FUNCTION" } else { "PROCEDURE" };
+        let words = r.privileges.without(Privilege::GrantOption.into());
+        let words = if words == Privileges::NONE { "USAGE".into() } else { words.words() };
+        let on = format!("ON {kind} `{}`.`{}`", tick(&r.schema), tick(&r.name));
+        lines.push(format!("GRANT {words} {on} TO {name}{}", option(r.privileges)));
+    }
+    let admin = |n: &Name| g.roles.iter().any(|r| r.role == *n && r.admin);
+    let mut shown: Vec<Name> = granted.to_vec();
+    // Roles that active roles pass on with ADMIN OPTION are shown, too.
+    shown.extend(g.roles.iter().filter(|r| r.admin && !own.iter().any(|o| o.role == r.role)).map(|r| r.role.clone()));
+    shown.sort();
+    shown.dedup();
+    for (with, option) in [(false, ""), (true, " WITH ADMIN OPTION")] {
+        let roles: Vec<String> = shown.iter().filter(|n| admin(n) == with).map(Name::ticked).collect();
+        if !roles.is_empty() {
+            lines.push(format!("GRANT {} TO {name}{option}", roles.join(",")));
+        }
+    }
+    lines
+}
+
+/// `SELECT, INSERT (a, b), UPDATE`: privileges on the table and on its columns, in one order.
+fn table_words(t: &accounts::TableGrant) -> String {
+    let whole = t.privileges.without(Privilege::GrantOption.into());
+    if whole.contains(TABLE_LEVEL.without(Privilege::GrantOption.into())) {
+        return "ALL PRIVILEGES".into();
+    }
+    let of_columns = t.columns.iter().fold(Privileges::NONE, |p, c| p.with(c.privileges));
+    let mut parts = Vec::new();
+    for p in whole.with(of_columns).list() {
+        let word = accounts::privilege_name(p).to_ascii_uppercase();
+        let columns: Vec<String> =
+            t.columns.iter().filter(|c| c.privileges.has(p)).map(|c| format!("`{}`", tick(&c.column))).collect();
+        if whole.has(p) {
+            parts.push(word.clone());
+        }
+        if !columns.is_empty() {
+            parts.push(format!("{word} ({})", columns.join(", ")));
+        }
+    }
+    if parts.is_empty() { "USAGE".into() } else { parts.join(", ") }
+}
+
+fn create_user(a: &Account, hash: &str) -> String {
+    let p = &a.policy;
+    let mut out = format!("CREATE USER {} IDENTIFIED WITH '{}'{hash}", a.id().ticked(), a.secret.plugin().name());
+    if !a.grants.default_roles.is_empty() {
+        let roles: Vec<String> = a.grants.default_roles.iter().map(Name::ticked).collect();
+        out.push_str(&format!(" DEFAULT ROLE {}", roles.join(",")));
+    }
+    out.push_str(" REQUIRE");
+    match &p.require {
+        Require::None => out.push_str(" NONE"),
+        Require::Ssl => out.push_str(" SSL"),
+        Require::X509 => out.push_str(" X509"),
+        Require::Attributes { cipher, issuer, subject } => {
+            for (word, value) in [("SUBJECT", subject), ("ISSUER", issuer), ("CIPHER", cipher)] {
+                if !value.is_empty() {
+                    out.push_str(&format!(" {word} '{}'", quote(value)));
+                }
+            }
+        }
+    }
+    let names = ["MAX_QUERIES_PER_HOUR", "MAX_UPDATES_PER_HOUR", "MAX_CONNECTIONS_PER_HOUR", "MAX_USER_CONNECTIONS"];
+    if p.limits.iter().any(|n| *n != 0) {
+        out.push_str(" WITH");
+        for (name, n) in names.iter().zip(p.limits).filter(|(_, n)| *n != 0) {
+            out.push_str(&format!(" {name} {n}"));
+        }
+    }
+    match (p.expired, p.lifetime) {
+        (true, _) => out.push_str(" PASSWORD EXPIRE"),
+        (false, None) => out.push_str(" PASSWORD EXPIRE DEFAULT"),
+        (false, Some(0)) => out.push_str(" PASSWORD EXPIRE NEVER"),
+        (false, Some(n)) => out.push_str(&format!(" PASSWORD EXPIRE INTERVAL {n} DAY")),
+    }
+    out.push_str(if a.locked { " ACCOUNT LOCK" } else { " ACCOUNT UNLOCK" });
+    let number = |n: Option<u16>, unit: &str| n.map_or("DEFAULT".to_string(), |n| format!("{n}{unit}"));
+    out.push_str(&format!(" PASSWORD HISTORY {}", number(p.history, "")));
+    out.push_str(&format!(" PASSWORD REUSE INTERVAL {}", number(p.reuse_days, " DAY")));
+    out.push_str(match p.require_current {
+        None => " PASSWORD REQUIRE CURRENT DEFAULT",
+        Some(true) => " PASSWORD REQUIRE CURRENT",
+        Some(false) => " PASSWORD REQUIRE CURRENT OPTIONAL",
+    });
+    if p.attempts != 0 || p.lock_days != 0 {
+        out.push_str(&format!(" FAILED_LOGIN_ATTEMPTS {}", p.attempts));
+        match p.lock_days {
+            -1 => out.push_str(" PASSWORD_LOCK_TIME UNBOUNDED"),
+            n => out.push_str(&format!(" PASSWORD_LOCK_TIME {n}")),
+        }
+    }
+    if !p.comment.is_empty() {
+        out.push_str(&format!(" ATTRIBUTE '{}'", quote(&comment_json(&p.comment))));
+    }
+    out
+}
+
+/// The account's attributes as JSON text.
+pub(crate) fn comment_json(comment: &str) -> String {
+    let mut out = String::from("{\"comment\": \"");
+    for c in comment.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out + "\"}"
+}

@@ -1,0 +1,196 @@
+//! What statements need: the questions; [`crate::accounts::Access`] has the answers.
+
+use super::Session;
+use crate::accounts::{Privilege, Privileges};
+use gannet_exec::ddl;
+use gannet_parser::ast::{self, Statement};
+use gannet_plan::expr::{Expr, ExprKind};
+use gannet_plan::plan::{Intent, PlanTable};
+use gannet_plan::{Plan, PlanKind};
+use gannet_types::{Result, sql_err};
+
+/// Privileges on a table, and the columns they are needed for.
+struct Need<'a> {
+    privilege: Privilege,
+    columns: Vec<u32>,
+    table: &'a PlanTable,
+}
+
+impl Session {
+    /// Error 1142 or 1143 for the first table or column that the session may not use in the plan's way.
+    #[cold]
+    pub(crate) fn check_plan_privileges(&self, plan: &Plan) -> Result<()> {
+        for (i, t) in plan.tables.iter().enumerate() {
+            let need = |privilege, columns: &[u32]| Need { privilege, columns: columns.to_vec(), table: t };
+            let mut needs = Vec::new();
+            if !t.columns_used.is_empty() || matches!(t.intent, Intent::Read | Intent::LockingRead) {
+                needs.push(need(Privilege::Select, &t.columns_used));
+            }
+            match (t.intent, &plan.kind) {
+                (Intent::Insert | Intent::Replace, PlanKind::Insert(insert)) => {
+                    needs.insert(0, need(Privilege::Insert, &insert.columns));
+                    if t.intent == Intent::Replace {
+                        needs.push(Need { privilege: Privilege::Delete, columns: vec![], table: t });
+                    }
+                    if !insert.on_duplicate.is_empty() {
+                        let assigned: Vec<u32> = insert.on_duplicate.iter().map(|a| a.column).collect();
+                        needs.push(need(Privilege::Update, &assigned));
+                        let width = t.table.columns.len() as u32;
+                        let mut read = Vec::new();
+                        for a in insert.on_duplicate.iter().filter_map(|a| a.value.as_ref()) {
+                            columns_below(a, width, &mut read);
+                        }
+                        if !read.is_empty() {
+                            needs.push(need(Privilege::Select, &read));
+                        }
+                    }
+                }
+                (Intent::Update, PlanKind::Update(update)) => {
+                    let targets = update.targets.iter().filter(|u| u.table as usize == i);
+                    let assigned: Vec<u32> = targets.flat_map(|u| u.assignments.iter().map(|a| a.column)).collect();
+                    needs.insert(0, need(Privilege::Update, &assigned));
+                }
+                (Intent::Delete, _) => {
+                    needs.insert(0, Need { privilege: Privilege::Delete, columns: vec![], table: t });
+                }
+                _ => {}
+            }
+            self.check_needs(&needs)?;
+            if t.intent == Intent::LockingRead {
+                let locking =
+                    Privileges::of(&[Privilege::Update, Privilege::Delete, Privilege::LockTables]);
+                let have = self.state.access.any_column(&t.table.schema, &t.table.name);
+                if !have.intersects(locking) {
+                    let a = &self.state.account;
+                    let words = "SELECT with locking clause";
+                    return Err(sql_err!(TableaccessDenied, words, a.user, self.state.host(), t.table.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_needs(&self, needs: &[Need<'_>]) -> Result<()> {
+        let Some(t) = needs.first().map(|n| n.table) else { return Ok(()) };
+        let (schema, name) = (&*t.table.schema, &*t.table.name);
+        let access = &self.state.access;
+        let whole = access.table(schema, name);
+        let some = access.any_column(schema, name);
+        let missing = needs.iter().fold(Privileges::NONE, |m, n| {
+            // DELETE is never a column's.
+            let have = if n.privilege == Privilege::Delete { whole } else { some };
+            if have.has(n.privilege) { m } else { m.with(n.privilege.into()) }
+        });
+        if missing != Privileges::NONE {
+            return Err(self.denied(missing, name));
+        }
+        for n in needs.iter().filter(|n| !whole.has(n.privilege)) {
+            for c in &n.columns {
+                let Some(column) = t.table.columns.get(*c as usize) else { continue };
+                if !access.column(schema, name, &column.name).has(n.privilege) {
+                    let word = crate::accounts::privilege_name(n.privilege).to_ascii_uppercase();
+                    let a = &self.state.account;
+                    return Err(sql_err!(ColumnaccessDenied, word, a.user, self.state.host(), column.name, name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Error 1142 without the privileges on a table.
+    pub(crate) fn require_on_table(&self, need: Privileges, schema: &str, table: &str) -> Result<()> {
+        let missing = need.without(self.state.access.table(schema, table));
+        if missing == Privileges::NONE { Ok(()) } else { Err(self.denied(missing, table)) }
+    }
+
+    /// Error 1044 without the privileges on a schema.
+    pub(crate) fn require_on_schema(&self, need: Privileges, schema: &str) -> Result<()> {
+        let a = &self.state.account;
+        match self.state.access.schema(schema).contains(need) {
+            true => Ok(()),
+            false => Err(sql_err!(DbaccessDenied, a.user, a.host, schema)),
+        }
+    }
+
+    /// What a definition statement needs.
+    pub(crate) fn check_ddl_privileges(&self, statement: &Statement) -> Result<()> {
+        if self.state.access.all {
+            return Ok(());
+        }
+        use Privilege as P;
+        let database = self.state.database.as_deref().unwrap_or_default();
+        let on = |list: &[P], name: &ast::ObjectName| {
+            let schema = name.schema.as_ref().map_or(database, |s| s);
+            self.require_on_table(Privileges::of(list), schema, &name.name)
+        };
+        match statement {
+            Statement::CreateDatabase { name, .. } => self.require_on_schema(P::Create.into(), name),
+            Statement::DropDatabase { name, .. } => self.require_on_schema(P::Drop.into(), name),
+            Statement::AlterDatabase { name, .. } => {
+                self.require_on_schema(P::Alter.into(), name.as_ref().map_or(database, |n| n))
+            }
+            Statement::CreateTable(c) if c.temporary => {
+                let schema = c.name.schema.as_ref().map_or(database, |s| s);
+                self.require_on_schema(P::CreateTemporaryTables.into(), schema)
+            }
+            Statement::DropTable { temporary: true, .. } => Ok(()),
+            Statement::RenameTable(pairs) => pairs.iter().try_for_each(|(from, to)| {
+                on(&[P::Alter, P::Drop], from)?;
+                on(&[P::Create, P::Insert], to)
+            }),
+            other => {
+                let list: &[P] = match other {
+                    Statement::CreateTable(_) => &[P::Create],
+                    Statement::DropTable { .. } | Statement::Truncate(_) => &[P::Drop],
+                    Statement::AlterTable(_) => &[P::Alter],
+                    Statement::CreateIndex(_) | Statement::DropIndex(_) => &[P::Index],
+                    _ => &[],
+                };
+                match ddl::locked_tables(other).split_first() {
+                    // What the first one is made from or like is read.
+                    Some((first, rest)) if matches!(other, Statement::CreateTable(_)) => {
+                        on(list, first)?;
+                        rest.iter().try_for_each(|name| on(&[P::Select], name))
+                    }
+                    Some((first, rest)) => {
+                        on(list, first)?;
+                        rest.iter().try_for_each(|name| on(list, name))
+                    }
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Error 1142 for who may do nothing with a table.
+    pub(crate) fn require_any_privilege(&self, schema: &str, table: &str) -> Result<()> {
+        let schema = gannet_catalog::names::canonical_schema(schema);
+        match self.state.access.sees_table(&schema, table) {
+            true => Ok(()),
+            false => Err(self.denied(Privilege::Select.into(), table)),
+        }
+    }
+
+    /// Error 1820: before anything else the password has to be changed.
+    pub(crate) fn check_password_expired(&self, statement: Option<&Statement>) -> Result<()> {
+        let allowed = |s: &Statement| match s {
+            Statement::SetPassword(_) | Statement::Set(_) | Statement::SetRole(_) => true,
+            Statement::User(u) => u.alter && u.users.iter().all(|u| self.state.account.is(&self.account_name(&u.account))),
+            _ => false,
+        };
+        match !self.state.must_change_password || statement.is_some_and(allowed) {
+            true => Ok(()),
+            false => Err(sql_err!(MustChangePassword)),
+        }
+    }
+}
+
+/// Column slots below `width` that an expression reads.
+fn columns_below(e: &Expr, width: u32, out: &mut Vec<u32>) {
+    if let ExprKind::Column(slot) = e.kind
+        && slot < width
+    {
+        out.push(slot);
+    }
+    e.for_each_child(|child| columns_below(child, width, out));
+}

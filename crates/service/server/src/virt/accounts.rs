@@ -1,0 +1,407 @@
+//! Rows about accounts: mysql.user and its kin, privileges and roles in information_schema.
+
+use super::{Emit, Equals, member, members, micros, seconds, text, yes_no};
+use crate::accounts::{Account, GRANT_ORDER, Privilege, Privileges, Require, RoleGrant, privilege_name};
+use crate::session::state::State;
+use gannet_types::{Result, Value};
+use std::sync::Arc;
+
+fn upper(p: Privilege) -> String {
+    privilege_name(p).to_ascii_uppercase()
+}
+
+/// The accounts that the session may know of: all with SELECT on mysql, else its own and its roles.
+fn known(state: &State) -> Vec<Arc<Account>> {
+    if state.access.schema("mysql").has(Privilege::Select) {
+        return state.server.accounts.list().to_vec();
+    }
+    state.access.members().to_vec()
+}
+
+fn grantee(a: &Account) -> Value {
+    text(&format!("'{}'@'{}'", a.user, a.host))
+}
+
+/// Emits one row a privilege; `USAGE` when there is none.
+fn each_privilege(set: Privileges, mut row: impl FnMut(&str, Value) -> Result<()>) -> Result<()> {
+    let option = yes_no(set.has(Privilege::GrantOption));
+    for p in set.without(Privilege::GrantOption.into()).list() {
+        row(&upper(p), option.clone())?;
+    }
+    Ok(())
+}
+
+pub(super) fn user_privileges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in known(state) {
+        let g = &a.grants;
+        let fixed = g.global.without(Privileges::all_dynamic());
+        if fixed.without(Privilege::GrantOption.into()) == Privileges::NONE {
+            let option = yes_no(g.global.has(Privilege::GrantOption));
+            emit(&[grantee(&a), text("def"), text("USAGE"), option])?;
+        }
+        each_privilege(fixed, |p, option| emit(&[grantee(&a), text("def"), text(p), option]))?;
+        for p in g.global.and(Privileges::all_dynamic()).list() {
+            emit(&[grantee(&a), text("def"), text(&upper(p)), yes_no(g.grantable.has(p))])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn schema_privileges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in known(state) {
+        for s in &a.grants.schemas {
+            if s.privileges == Privileges::from(Privilege::GrantOption) {
+                emit(&[grantee(&a), text("def"), text(&s.schema), text("USAGE"), yes_no(true)])?;
+            }
+            each_privilege(s.privileges, |p, option| {
+                emit(&[grantee(&a), text("def"), text(&s.schema), text(p), option])
+            })?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn table_privileges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in known(state) {
+        for t in &a.grants.tables {
+            each_privilege(t.privileges, |p, option| {
+                emit(&[grantee(&a), text("def"), text(&t.schema), text(&t.table), text(p), option])
+            })?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn column_privileges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in known(state) {
+        for t in &a.grants.tables {
+            let option = yes_no(t.privileges.has(Privilege::GrantOption));
+            for c in &t.columns {
+                each_privilege(c.privileges, |p, _| {
+                    let (schema, table, column) = (text(&t.schema), text(&t.table), text(&c.column));
+                    emit(&[grantee(&a), text("def"), schema, table, column, text(p), option.clone()])
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Role rows: of the current account and of what its roles are granted.
+fn roles(state: &State, admin_only: bool, emit: Emit<'_>) -> Result<()> {
+    let server = &state.server;
+    let own = &state.account;
+    let all = server.accounts.roles_of(own);
+    for m in server.accounts.with_roles(own, &all) {
+        let granted = if m.is(&own.id()) { all.clone() } else { m.grants.roles.iter().map(|r| r.role.clone()).collect() };
+        for role in granted {
+            let edge = m.grants.roles.iter().find(|r| r.role == role);
+            let admin = edge.is_some_and(|r| r.admin);
+            if admin_only && !admin {
+                continue;
+            }
+            emit(&[
+                text(&own.user),
+                text(&own.host),
+                text(&m.user),
+                text(&m.host),
+                text(&role.user),
+                text(&role.host),
+                yes_no(admin),
+                yes_no(m.grants.default_roles.contains(&role)),
+                yes_no(edge.is_none() || server.accounts.is_mandatory(&role)),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn applicable_roles(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    roles(state, false, emit)
+}
+
+pub(super) fn administrable_roles(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    roles(state, true, emit)
+}
+
+pub(super) fn enabled_roles(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let own = state.account.clone();
+    for m in state.access.members().iter().filter(|m| !m.is(&own.id())) {
+        let name = m.id();
+        let default = own.grants.default_roles.contains(&name);
+        let mandatory = state.server.accounts.is_mandatory(&name);
+        emit(&[text(&m.user), text(&m.host), yes_no(default), yes_no(mandatory)])?;
+    }
+    Ok(())
+}
+
+/// The active roles, without the account itself.
+fn active(state: &State) -> Vec<Arc<Account>> {
+    state.access.members().iter().skip(1).cloned().collect()
+}
+
+fn grantor(name: &str) -> (Value, Value) {
+    let (user, host) = name.rsplit_once('@').unwrap_or((name, ""));
+    (text(user), text(host))
+}
+
+fn words(set: Privileges) -> Vec<String> {
+    let word = |p: Privilege| if p == Privilege::GrantOption { "Grant".into() } else { privilege_name(p).to_string() };
+    set.list().into_iter().map(word).collect()
+}
+
+pub(super) fn role_table_grants(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in active(state) {
+        for t in a.grants.tables.iter().filter(|t| t.privileges != Privileges::NONE) {
+            let (user, host) = grantor(&t.grantor);
+            emit(&[
+                user,
+                host,
+                text(&a.user),
+                text(&a.host),
+                text("def"),
+                text(&t.schema),
+                text(&t.table),
+                members("ROLE_TABLE_GRANTS", "PRIVILEGE_TYPE", &words(t.privileges)),
+                yes_no(t.privileges.has(Privilege::GrantOption)),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn role_column_grants(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in active(state) {
+        for t in &a.grants.tables {
+            for c in &t.columns {
+                let (user, host) = grantor(&t.grantor);
+                emit(&[
+                    user,
+                    host,
+                    text(&a.user),
+                    text(&a.host),
+                    text("def"),
+                    text(&t.schema),
+                    text(&t.table),
+                    text(&c.column),
+                    members("ROLE_COLUMN_GRANTS", "PRIVILEGE_TYPE", &words(c.privileges)),
+                    yes_no(t.privileges.has(Privilege::GrantOption)),
+                ])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn role_routine_grants(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in active(state) {
+        for r in &a.grants.routines {
+            emit(&[
+                Value::Null,
+                Value::Null,
+                text(&a.user),
+                text(&a.host),
+                text("def"),
+                text(&r.schema),
+                text(&r.name),
+                text("def"),
+                text(&r.schema),
+                text(&r.name),
+                members("ROLE_ROUTINE_GRANTS", "PRIVILEGE_TYPE", &words(r.privileges)),
+                yes_no(r.privileges.has(Privilege::GrantOption)),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn user_attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let all = state.privileges().has(Privilege::CreateUser) || state.access.schema("mysql").has(Privilege::Select);
+    let list = if all { state.server.accounts.list().to_vec() } else { vec![state.account.clone()] };
+    for a in list {
+        let comment = &a.policy.comment;
+        let attribute = if comment.is_empty() {
+            Value::Null
+        } else {
+            text(&crate::session::grants::comment_json(comment))
+        };
+        emit(&[text(&a.user), text(&a.host), attribute])?;
+    }
+    Ok(())
+}
+
+/// All accounts in the order of mysql.user's key.
+fn by_name(state: &State) -> Vec<Arc<Account>> {
+    let mut all = state.server.accounts.list().to_vec();
+    all.sort_by(|a, b| (&a.host, &a.user).cmp(&(&b.host, &b.user)));
+    all
+}
+
+fn flag(on: bool) -> Value {
+    member("user", "Select_priv", if on { "Y" } else { "N" })
+}
+
+fn optional(n: Option<u16>) -> Value {
+    n.map_or(Value::Null, |n| Value::Int(n.into()))
+}
+
+pub(super) fn mysql_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        let p = &a.policy;
+        let has = |x: Privilege| flag(a.grants.global.has(x));
+        let mut row = vec![text(&a.host), text(&a.user)];
+        // CREATE ROLE and DROP ROLE have their columns further on.
+        row.extend(GRANT_ORDER[..29].iter().map(|p| has(*p)));
+        let (kind, cipher, issuer, subject) = match &p.require {
+            Require::None => ("", "", "", ""),
+            Require::Ssl => ("ANY", "", "", ""),
+            Require::X509 => ("X509", "", "", ""),
+            Require::Attributes { cipher, issuer, subject } => ("SPECIFIED", &**cipher, &**issuer, &**subject),
+        };
+        row.push(member("user", "ssl_type", kind));
+        row.extend([cipher, issuer, subject].map(|s| Value::bytes(s.as_bytes())));
+        row.extend(p.limits.map(|n| Value::UInt(n.into())));
+        row.push(text(a.secret.plugin().name()));
+        row.push(Value::Str(a.secret.to_authentication_string()[..].into(), super::TEXT));
+        row.push(flag(p.expired));
+        row.push(seconds(a.password_changed));
+        row.push(optional(p.lifetime));
+        row.push(flag(a.locked));
+        row.push(has(Privilege::CreateRole));
+        row.push(has(Privilege::DropRole));
+        row.push(optional(p.history));
+        row.push(optional(p.reuse_days));
+        row.push(p.require_current.map_or(Value::Null, flag));
+        row.push(Value::Null);
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+/// The columns of mysql.db, in order.
+const DB_ORDER: [Privilege; 19] = [
+    Privilege::Select,
+    Privilege::Insert,
+    Privilege::Update,
+    Privilege::Delete,
+    Privilege::Create,
+    Privilege::Drop,
+    Privilege::GrantOption,
+    Privilege::References,
+    Privilege::Index,
+    Privilege::Alter,
+    Privilege::CreateTemporaryTables,
+    Privilege::LockTables,
+    Privilege::CreateView,
+    Privilege::ShowView,
+    Privilege::CreateRoutine,
+    Privilege::AlterRoutine,
+    Privilege::Execute,
+    Privilege::Event,
+    Privilege::Trigger,
+];
+
+pub(super) fn mysql_db(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        for s in &a.grants.schemas {
+            let mut row = vec![text(&a.host), text(&s.schema), text(&a.user)];
+            row.extend(DB_ORDER.map(|p| flag(s.privileges.has(p))));
+            emit(&row)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn tables_priv(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        for t in &a.grants.tables {
+            let columns = t.columns.iter().fold(Privileges::NONE, |p, c| p.with(c.privileges));
+            emit(&[
+                text(&a.host),
+                text(&t.schema),
+                text(&a.user),
+                text(&t.table),
+                text(&t.grantor),
+                seconds(t.at),
+                members("tables_priv", "Table_priv", &words(t.privileges)),
+                members("tables_priv", "Column_priv", &words(columns)),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn columns_priv(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        for t in &a.grants.tables {
+            for c in &t.columns {
+                emit(&[
+                    text(&a.host),
+                    text(&t.schema),
+                    text(&a.user),
+                    text(&t.table),
+                    text(&c.column),
+                    seconds(t.at),
+                    members("columns_priv", "Column_priv", &words(c.privileges)),
+                ])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn procs_priv(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        for r in &a.grants.routines {
+            emit(&[
+                text(&a.host),
+                text(&r.schema),
+                text(&a.user),
+                text(&r.name),
+                member("procs_priv", "Routine_type", if r.function { "FUNCTION" } else { "PROCEDURE" }),
+                text(""),
+                members("procs_priv", "Proc_priv", &words(r.privileges)),
+                seconds(a.password_changed),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn role_edges(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let mut edges = Vec::new();
+    for a in by_name(state) {
+        let of = |r: &RoleGrant| (r.role.host.clone(), r.role.user.clone(), a.host.clone(), a.user.clone(), r.admin);
+        edges.extend(a.grants.roles.iter().map(of));
+    }
+    edges.sort();
+    edges.iter().try_for_each(|(fh, fu, th, tu, admin)| emit(&[text(fh), text(fu), text(th), text(tu), flag(*admin)]))
+}
+
+pub(super) fn default_roles(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        for r in &a.grants.default_roles {
+            emit(&[text(&a.host), text(&a.user), text(&r.host), text(&r.user)])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn global_grants(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        for p in a.grants.global.and(Privileges::all_dynamic()).list() {
+            emit(&[text(&a.user), text(&a.host), text(privilege_name(p)), flag(a.grants.grantable.has(p))])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn password_history(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        for p in &a.policy.previous {
+            let auth = Value::Str(p.auth[..].into(), super::TEXT);
+            emit(&[text(&a.host), text(&a.user), micros(p.at.saturating_mul(1_000_000), 6), auth])?;
+        }
+    }
+    Ok(())
+}
