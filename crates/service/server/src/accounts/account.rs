@@ -379,7 +379,8 @@ impl Account {
         it.grants.routines = r.list(|r| {
             Some(RoutineGrant { schema: r.text()?, name: r.text()?, function: r.u8()? == 1, privileges: r.set()? })
         })?;
-        it.policy.previous = r.list(|r| Some(Previous { at: r.u64()?, plugin: plugin_of(r.u8()?)?, auth: r.bytes()? }))?;
+        it.policy.previous =
+            r.list(|r| Some(Previous { at: r.u64()?, plugin: plugin_of(r.u8()?)?, auth: r.bytes()? }))?;
         Some(it)
     }
 }

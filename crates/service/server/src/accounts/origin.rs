@@ -71,4 +71,3 @@ pub(super) fn like(pattern: &str, text: &str) -> bool {
     }
     p[i..].iter().all(|c| *c == b'%')
 }
-

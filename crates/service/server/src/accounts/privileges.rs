@@ -179,7 +179,8 @@ impl Privileges {
 
     /// Their names as error messages list them: `SELECT, INSERT`.
     pub fn words(self) -> String {
-        let word = |p: Privilege| if p == Privilege::GrantOption { "GRANT".into() } else { name(p).to_ascii_uppercase() };
+        let word =
+            |p: Privilege| if p == Privilege::GrantOption { "GRANT".into() } else { name(p).to_ascii_uppercase() };
         self.list().into_iter().map(word).collect::<Vec<_>>().join(", ")
     }
 

@@ -49,11 +49,8 @@ impl Session {
     /// CREATE USER, ALTER USER.
     pub(crate) fn user_statement(&mut self, s: &ast::UserStatement, io: &mut Io<'_>) -> Result<Done> {
         count(if s.alter { Counter::ComAlterUser } else { Counter::ComCreateUser });
-        let mut own_password_only = s.alter
-            && s.options.is_empty()
-            && s.require.is_none()
-            && s.resources.is_empty()
-            && s.comment.is_none();
+        let mut own_password_only =
+            s.alter && s.options.is_empty() && s.require.is_none() && s.resources.is_empty() && s.comment.is_none();
         for u in &s.users {
             own_password_only &= self.state.account.is(&self.account_name(&u.account));
         }
@@ -164,8 +161,7 @@ impl Session {
             Some(_) => Ok(()),
             None => {
                 let wanted = target.policy.require_current;
-                let wanted =
-                    wanted.unwrap_or_else(|| self.server.globals.get(Live::PasswordRequireCurrent).as_bool());
+                let wanted = wanted.unwrap_or_else(|| self.server.globals.get(Live::PasswordRequireCurrent).as_bool());
                 let free = !own || self.state.privileges().has(Privilege::CreateUser);
                 if wanted && !free && !matches!(target.secret, Secret::Empty(_)) {
                     return Err(sql_err!(MissingCurrentPassword));
@@ -179,8 +175,7 @@ impl Session {
     fn with_password(&self, old: &Account, new: NewSecret) -> Result<Account> {
         let globals = &self.server.globals;
         let history = old.policy.history.map_or(globals.get(Live::PasswordHistory).as_u64(), u64::from) as usize;
-        let days =
-            old.policy.reuse_days.map_or(globals.get(Live::PasswordReuseInterval).as_u64(), u64::from);
+        let days = old.policy.reuse_days.map_or(globals.get(Live::PasswordReuseInterval).as_u64(), u64::from);
         let now = gannet_runtime::unix_micros() / 1_000_000;
         let kept = |i: usize, p: &Previous| i < history || now.saturating_sub(p.at) < days * 86_400;
         let clear = new.clear.as_deref().filter(|c| !c.is_empty());
@@ -303,8 +298,8 @@ impl Session {
                 Some(at) => Some(put.remove(at)),
                 None => self.server.accounts.get(&from.user, &from.host).filter(|_| !gone(&from)),
             };
-            let taken = put.iter().any(|a| a.is(&to))
-                || self.server.accounts.get(&to.user, &to.host).is_some() && !gone(&to);
+            let taken =
+                put.iter().any(|a| a.is(&to)) || self.server.accounts.get(&to.user, &to.host).is_some() && !gone(&to);
             let Some(old) = old.filter(|_| !taken) else {
                 failed.push(from);
                 continue;
@@ -326,7 +321,8 @@ impl Session {
         let new_name = |n: &Name| {
             Some(renamed.iter().fold(n.clone(), |now, (from, to)| if now == *from { to.clone() } else { now }))
         };
-        let remove: Vec<Name> = renamed.iter().map(|(f, _)| f.clone()).filter(|f| !put.iter().any(|a| a.is(f))).collect();
+        let remove: Vec<Name> =
+            renamed.iter().map(|(f, _)| f.clone()).filter(|f| !put.iter().any(|a| a.is(f))).collect();
         for a in &mut put {
             let g = &mut Arc::make_mut(a).grants;
             g.roles.iter_mut().for_each(|r| r.role = new_name(&r.role).unwrap_or_default());

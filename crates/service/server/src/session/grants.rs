@@ -247,7 +247,8 @@ impl Session {
         for name in &names {
             let Some(old) = self.server.accounts.get(&name.user, &name.host) else {
                 if s.ignore_unknown_user {
-                    self.warnings.push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
+                    self.warnings
+                        .push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
                     continue;
                 }
                 return Err(sql_err!(NonexistingGrant, name.user, name.host));

@@ -57,8 +57,7 @@ impl Session {
             }
             self.check_needs(&needs)?;
             if t.intent == Intent::LockingRead {
-                let locking =
-                    Privileges::of(&[Privilege::Update, Privilege::Delete, Privilege::LockTables]);
+                let locking = Privileges::of(&[Privilege::Update, Privilege::Delete, Privilege::LockTables]);
                 let have = self.state.access.any_column(&t.table.schema, &t.table.name);
                 if !have.intersects(locking) {
                     let a = &self.state.account;
@@ -175,7 +174,9 @@ impl Session {
     pub(crate) fn check_password_expired(&self, statement: Option<&Statement>) -> Result<()> {
         let allowed = |s: &Statement| match s {
             Statement::SetPassword(_) | Statement::Set(_) | Statement::SetRole(_) => true,
-            Statement::User(u) => u.alter && u.users.iter().all(|u| self.state.account.is(&self.account_name(&u.account))),
+            Statement::User(u) => {
+                u.alter && u.users.iter().all(|u| self.state.account.is(&self.account_name(&u.account)))
+            }
             _ => false,
         };
         match !self.state.must_change_password || statement.is_some_and(allowed) {

@@ -93,7 +93,8 @@ fn roles(state: &State, admin_only: bool, emit: Emit<'_>) -> Result<()> {
     let own = &state.account;
     let all = server.accounts.roles_of(own);
     for m in server.accounts.with_roles(own, &all) {
-        let granted = if m.is(&own.id()) { all.clone() } else { m.grants.roles.iter().map(|r| r.role.clone()).collect() };
+        let granted =
+            if m.is(&own.id()) { all.clone() } else { m.grants.roles.iter().map(|r| r.role.clone()).collect() };
         for role in granted {
             let edge = m.grants.roles.iter().find(|r| r.role == role);
             let admin = edge.is_some_and(|r| r.admin);
@@ -220,11 +221,8 @@ pub(super) fn user_attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
     let list = if all { state.server.accounts.list().to_vec() } else { vec![state.account.clone()] };
     for a in list {
         let comment = &a.policy.comment;
-        let attribute = if comment.is_empty() {
-            Value::Null
-        } else {
-            text(&crate::session::grants::comment_json(comment))
-        };
+        let attribute =
+            if comment.is_empty() { Value::Null } else { text(&crate::session::grants::comment_json(comment)) };
         emit(&[text(&a.user), text(&a.host), attribute])?;
     }
     Ok(())
