@@ -264,7 +264,8 @@ mod tests {
     #[test]
     fn records_round_trip_and_survive_damage() {
         for secret in [Secret::Empty(Plugin::Native), Secret::from_password(Plugin::Sha2, b"x", [7; 20])] {
-            let mut a = Account { locked: true, ..Account::new("u@v", "%", secret, Privileges::all()) };
+            let mut a = Account::new("u@v", "%", secret, Privileges::all());
+            a.locked = true;
             let role = Name::new("r", "%");
             a.policy.limits = [1, 2, 3, 4];
             a.policy.require = Require::X509;
