@@ -11,7 +11,7 @@ mod def;
 mod encode;
 mod ids;
 mod info;
-mod json;
+pub mod json;
 mod math;
 mod operators;
 mod regexp;

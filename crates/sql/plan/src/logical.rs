@@ -90,8 +90,14 @@ pub(crate) struct OutColumn {
 #[derive(Debug)]
 pub(crate) enum Body {
     Block(Box<Block>),
-    Set { inputs: Vec<Query>, kind: SetOperation, distinct: bool },
+    Set {
+        inputs: Vec<Query>,
+        kind: SetOperation,
+        distinct: bool,
+    },
     Values(Vec<Vec<Expr>>),
+    /// JSON_TABLE of a document.
+    Json(Box<Expr>, std::sync::Arc<gannet_functions::json::table::JsonTable>),
 }
 
 /// One SELECT.
@@ -268,6 +274,7 @@ impl Query {
             Body::Block(block) => block.for_each_expr_mut(f),
             Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| q.for_each_expr_mut(f)),
             Body::Values(rows) => rows.iter_mut().flatten().for_each(f),
+            Body::Json(document, _) => f(document),
         }
     }
 
@@ -279,6 +286,7 @@ impl Query {
             Body::Block(block) => block.for_each_expr(f),
             Body::Set { inputs, .. } => inputs.iter().for_each(|q| q.for_each_expr(f)),
             Body::Values(rows) => rows.iter().flatten().for_each(f),
+            Body::Json(document, _) => f(document),
         }
     }
 
@@ -300,7 +308,7 @@ impl Query {
                 block.windows.iter().flat_map(|w| &w.functions).for_each(|(_, id)| f(*id, 1));
             }
             Body::Set { inputs, .. } => inputs.iter().for_each(|q| q.for_each_defined(f)),
-            Body::Values(_) => {}
+            Body::Values(_) | Body::Json(..) => {}
         }
     }
 }

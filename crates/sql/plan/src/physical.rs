@@ -33,6 +33,13 @@ pub enum Op {
         /// Why there are none, for EXPLAIN.
         reason: Option<&'static str>,
     },
+    /// Rows out of a JSON document.
+    JsonTable {
+        /// The document; sees an empty row (and registers).
+        document: Box<Expr>,
+        /// Paths and columns.
+        table: std::sync::Arc<gannet_functions::json::table::JsonTable>,
+    },
     /// For each row of `outer`: store `binds` (over the outer row), run `inner`, join.
     NestedLoop {
         /// Left input.

@@ -120,7 +120,7 @@ impl Physical {
     /// Calls `f` for each input, in the order of execution.
     pub fn for_each_input<'p>(&'p self, mut f: impl FnMut(&'p Physical)) {
         match &self.op {
-            Op::TableScan(_) | Op::Values { .. } | Op::CteScan { .. } => {}
+            Op::TableScan(_) | Op::Values { .. } | Op::CteScan { .. } | Op::JsonTable { .. } => {}
             Op::NestedLoop { outer, inner, .. } => {
                 f(outer);
                 f(inner);
@@ -149,6 +149,7 @@ impl Physical {
                 scan.filter.iter().chain(&scan.index_filter).for_each(f);
             }
             Op::Values { rows, .. } => rows.iter().flatten().for_each(f),
+            Op::JsonTable { document, .. } => f(document),
             Op::NestedLoop { binds, on, .. } => {
                 binds.iter().for_each(|b| f(&b.value));
                 on.iter().for_each(f);

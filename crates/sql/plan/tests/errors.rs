@@ -64,7 +64,7 @@ fn binder_errors() {
         ("select * from t1 where (a, b) in (select 1)", "1241 Operand should contain 2 column(s)"),
         ("select 1 union select 1, 2", "1222 The used SELECT statements have a different number of columns"),
         ("select nope(1)", "1305 FUNCTION test.nope does not exist"),
-        ("select ifnull(1)", "1582 Incorrect parameter count in the call to native function 'IFNULL'"),
+        ("select ifnull(1)", "1582 Incorrect parameter count in the call to native function 'ifnull'"),
         ("select if(1, 2)", "1582 Incorrect parameter count in the call to native function 'IF'"),
         ("select 'a' collate latin1_bin", "1253 COLLATION 'latin1_bin' is not valid for CHARACTER SET 'utf8mb4'"),
         ("select 'a' collate nope", "1273 Unknown collation: 'nope'"),

@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod join;
+mod json;
 mod rows;
 mod scan;
 mod set;
@@ -34,6 +35,7 @@ pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
     Ok(match &node.op {
         Op::TableScan(scan) => scan::build(scan, &node.types),
         Op::Values { rows, .. } => Box::new(rows::Values::new(rows, &node.types)),
+        Op::JsonTable { document, table } => Box::new(json::JsonRows::new(document, table, &node.types)),
         Op::NestedLoop { outer, inner, kind, binds, on } => Box::new(join::NestedLoop::new(
             build(outer)?,
             build(inner)?,

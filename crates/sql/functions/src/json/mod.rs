@@ -5,6 +5,7 @@ mod modify;
 mod read;
 mod schema;
 mod search;
+pub mod table;
 mod value;
 
 use crate::{

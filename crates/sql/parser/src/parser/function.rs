@@ -392,7 +392,7 @@ impl Parser<'_> {
         Ok(Expr::JsonValue(Box::new(JsonValue { doc, path, returning, on_empty, on_error })))
     }
 
-    /// `[x ON EMPTY] [x ON ERROR]`
+    /// `[x ON EMPTY] [x ON ERROR]`, in either order
     pub(super) fn json_on(&mut self) -> Result<(Option<JsonOn>, Option<JsonOn>)> {
         let (mut empty, mut error) = (None, None);
         while let Some(kw) = self.one_of(&[Kw::NULL, Kw::ERROR, Kw::DEFAULT]) {
@@ -403,7 +403,7 @@ impl Parser<'_> {
             };
             self.expect_kw(Kw::ON)?;
             match self.one_of(&[Kw::EMPTY, Kw::ERROR]) {
-                Some(Kw::EMPTY) if empty.is_none() && error.is_none() => empty = Some(on),
+                Some(Kw::EMPTY) if empty.is_none() => empty = Some(on),
                 Some(Kw::ERROR) if error.is_none() => error = Some(on),
                 _ => return self.syntax(),
             }

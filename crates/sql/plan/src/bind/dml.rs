@@ -225,7 +225,7 @@ impl Binder<'_> {
                 }
             }
             Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| self.lock_reads(q)),
-            Body::Values(_) => {}
+            Body::Values(_) | Body::Json(..) => {}
         }
     }
 

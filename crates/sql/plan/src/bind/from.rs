@@ -80,7 +80,7 @@ impl Binder<'_> {
         match table {
             TableRef::Table(factor) => self.table_factor(factor, builder),
             TableRef::Derived(derived) => self.derived(derived, builder),
-            TableRef::JsonTable(_) => Err(SqlError::unsupported("JSON_TABLE")),
+            TableRef::JsonTable(table) => self.json_table(table, builder),
             TableRef::Join(join) => self.join(join, builder),
             TableRef::Nested(list) => match self.from_list(list, builder)? {
                 Some(joined) => Ok(joined),
@@ -184,6 +184,122 @@ impl Binder<'_> {
         Ok((From::Rel(position), self.shape_of(builder)))
     }
 
+    /// JSON_TABLE: a derived table that sees the relations before it.
+    fn json_table(&mut self, source: &ast::JsonTable, builder: &mut FromBuilder) -> Result<(From, Shape)> {
+        let Some(alias) = &source.alias else { return Err(error(ErrorCode::TfMustHaveAlias, &[])) };
+        self.check_alias(&alias.text, None)?;
+        let document = self.in_clause(Clause::TableFunction, |b| b.pinned(|b| b.expr(&source.expr)))?;
+        if matches!(document.expr.kind, crate::expr::ExprKind::Subquery(_)) {
+            return Err(error(ErrorCode::WrongArguments, &[&"JSON_TABLE"]));
+        }
+        let mut columns: Vec<(Box<str>, gannet_types::SqlType)> = Vec::new();
+        let mut nested = 0;
+        let level = self.json_level(&source.path, &source.columns, &alias.text, &mut columns, &mut nested)?;
+        let table = gannet_functions::json::table::JsonTable { level, width: columns.len() };
+        let out = columns
+            .into_iter()
+            .map(|(name, ty)| crate::logical::OutColumn { name, id: self.arena.column(ty, Label::Computed) });
+        let query = Query {
+            columns: out.collect(),
+            body: Body::Json(Box::new(document.expr), Arc::new(table)),
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            select: 0,
+        };
+        let position = self.add_derived(&alias.text, query, builder)?;
+        Ok((From::Rel(position), self.shape_of(builder)))
+    }
+
+    fn json_path(&mut self, literal: &ast::Literal) -> Result<gannet_types::json::Path> {
+        let path = self.pin_literal(literal)?;
+        let crate::expr::ExprKind::Literal(gannet_types::Value::Str(text, _)) = &path.expr.kind else {
+            return Err(error(ErrorCode::InvalidJsonPath, &[&0, &""]));
+        };
+        gannet_types::json::Path::parse(&String::from_utf8_lossy(text)).map_err(|e| match e {
+            gannet_types::json::PathError::Invalid(at) => error(ErrorCode::InvalidJsonPath, &[&at, &""]),
+            gannet_types::json::PathError::TooDeep => error(ErrorCode::JsonDocumentTooDeep, &[]),
+        })
+    }
+
+    fn json_level(
+        &mut self,
+        path: &ast::Literal,
+        list: &[ast::JsonTableColumn],
+        alias: &str,
+        columns: &mut Vec<(Box<str>, gannet_types::SqlType)>,
+        nested: &mut u32,
+    ) -> Result<gannet_functions::json::table::JsonLevel> {
+        use gannet_functions::json::table::{JsonColumn, JsonLevel};
+        /// MySQL's bound.
+        const MAX_NESTED: u32 = 16;
+        let path = self.json_path(path)?;
+        let mut result = Vec::with_capacity(list.len());
+        for column in list {
+            let slot = columns.len();
+            if let ast::JsonTableColumn::Ordinality(name) | ast::JsonTableColumn::Path { name, .. } = column
+                && (name.text.is_empty() || name.text.ends_with(' '))
+            {
+                return Err(error(ErrorCode::WrongColumnName, &[&name.text]));
+            }
+            result.push(match column {
+                ast::JsonTableColumn::Ordinality(name) => {
+                    columns.push((name.text.clone(), gannet_types::SqlType::new(gannet_types::TypeId::Int).unsigned()));
+                    JsonColumn::Ordinality(slot)
+                }
+                ast::JsonTableColumn::Path { name, data_type, collation, exists, path, on_empty, on_error } => {
+                    let cx = super::types::TypeContext {
+                        column: &name.text,
+                        collation: self.options.collation,
+                        sql_mode: self.options.sql_mode,
+                    };
+                    let collate = collation.as_ref().map(|c| &*c.text);
+                    let mut ty = super::types::column_type(data_type, collate, cx)?;
+                    ty.nullable = true;
+                    columns.push((name.text.clone(), ty.clone()));
+                    let path = self.json_path(path)?;
+                    let on_empty = self.json_on(on_empty, &ty, &name.text)?;
+                    let on_error = self.json_on(on_error, &ty, &name.text)?;
+                    let name = (&*name.text).into();
+                    match exists {
+                        true => JsonColumn::Exists { slot, name, ty, path },
+                        false => JsonColumn::Value { slot, name, ty, path, on_empty, on_error },
+                    }
+                }
+                ast::JsonTableColumn::Nested { path, columns: inner } => {
+                    *nested += 1;
+                    if *nested > MAX_NESTED {
+                        return Err(error(ErrorCode::JtMaxNestedPath, &[&MAX_NESTED, &alias]));
+                    }
+                    JsonColumn::Nested(self.json_level(path, inner, alias, columns, nested)?)
+                }
+            });
+        }
+        Ok(JsonLevel { path, columns: result })
+    }
+
+    fn json_on(
+        &mut self,
+        on: &Option<ast::JsonOn>,
+        ty: &gannet_types::SqlType,
+        name: &str,
+    ) -> Result<gannet_functions::json::table::JsonOn> {
+        use gannet_functions::json::table::{JsonOn, json_default};
+        Ok(match on {
+            None | Some(ast::JsonOn::Null) => JsonOn::Null,
+            Some(ast::JsonOn::Error) => JsonOn::Error,
+            Some(ast::JsonOn::Default(e)) => {
+                let default = self.pinned(|b| b.expr(e))?;
+                let crate::expr::ExprKind::Literal(value) = &default.expr.kind else {
+                    return Err(error(ErrorCode::InvalidDefault, &[&name]));
+                };
+                let mut text = Vec::new();
+                value.write_text(&mut text);
+                JsonOn::Default(json_default(&String::from_utf8_lossy(&text), ty, name)?)
+            }
+        })
+    }
+
     fn add_derived(&mut self, alias: &str, query: Query, builder: &mut FromBuilder) -> Result<usize> {
         let names = unique_names(&query)?;
         let mut first = 0;
@@ -232,6 +348,9 @@ impl Binder<'_> {
         let middle = builder.rels.len();
         let right_start = self.scope().rels.len();
         let (right, right_shape) = self.deeper(|b| b.table_ref(&join.right, builder))?;
+        if join.kind == JoinKind::Right {
+            self.check_lateral(&left, middle, builder)?;
+        }
         let outer = match join.kind {
             JoinKind::Left => Some(&right),
             JoinKind::Right => Some(&left),
@@ -279,7 +398,7 @@ impl Binder<'_> {
                 shape = self.using(&names, left_shape, right_shape, join.kind, &mut on)?;
             }
         }
-        let _ = (middle, right_start);
+        let _ = right_start;
         let (left, right, kind) = match join.kind {
             JoinKind::Inner => (left, right, FromJoin::Inner),
             JoinKind::Straight => (left, right, FromJoin::Straight),
@@ -287,6 +406,20 @@ impl Binder<'_> {
             JoinKind::Right => (right, left, FromJoin::Left),
         };
         Ok((From::Join { left: Box::new(left), right: Box::new(right), kind, on }, shape))
+    }
+
+    /// A right side which is preserved cannot read the left one. Error 3668.
+    fn check_lateral(&self, left: &From, right: usize, builder: &FromBuilder) -> Result<()> {
+        let mut before = Vec::new();
+        left.rels(&mut before);
+        for rel in &builder.rels[right..] {
+            let RelKind::Derived(query) = &rel.kind else { continue };
+            let free = self.free_columns(query);
+            if before.iter().any(|b| free.iter().any(|id| builder.rels[*b].has(*id))) {
+                return Err(error(ErrorCode::TfForbiddenJoinType, &[&rel.alias]));
+            }
+        }
+        Ok(())
     }
 
     /// Equalities of USING; the common columns come first, once.

@@ -21,6 +21,8 @@ pub(super) enum Clause {
     Order,
     /// Argument lists of DML and others without aggregates.
     Values,
+    /// The document of JSON_TABLE.
+    TableFunction,
 }
 
 impl Clause {
@@ -32,6 +34,7 @@ impl Clause {
             Clause::Group => "group statement",
             Clause::Having => "having clause",
             Clause::Order => "order clause",
+            Clause::TableFunction => "a table function argument",
         }
     }
 }

@@ -137,7 +137,7 @@ impl<'p> Tables<'p> {
         node.for_each_expr(|e| subqueries(e, later));
         match &node.op {
             Op::TableScan(scan) => self.scan(scan, id, select_type, join),
-            Op::Values { .. } => {}
+            Op::Values { .. } | Op::JsonTable { .. } => {}
             Op::NestedLoop { outer, inner, kind, .. } => {
                 self.walk(outer, id, select_type, above, later, derived, join);
                 let word = match kind {

@@ -82,6 +82,10 @@ impl Tree<'_> {
                 self.line(depth, &text, Some(node));
                 (0..node.types.len()).map(|i| format!("column_{i}")).collect()
             }
+            Op::JsonTable { table, .. } => {
+                self.line(depth, "Materialize table function", Some(node));
+                (0..table.width).map(|i| format!("column_{i}")).collect()
+            }
             Op::NestedLoop { .. } => self.nested_loop(node, depth),
             Op::HashJoin { .. } => self.hash_join(node, depth),
             Op::Filter { input, predicate } => {

@@ -61,6 +61,13 @@ impl Builder<'_> {
                 let rows = rows.iter().map(lower).collect::<Result<_>>()?;
                 self.node(Op::Values { rows, reason: None }, columns, count, count * cost::ROW)
             }
+            Body::Json(document, table) => {
+                // MySQL's guess of a document's rows.
+                const ROWS: f64 = 2.0;
+                let document = self.lower(document, &[])?;
+                let op = Op::JsonTable { document: Box::new(document), table: table.clone() };
+                self.node(op, columns, ROWS, ROWS * cost::ROW)
+            }
         };
         if !query.order.is_empty() {
             let keys = self.lower_keys(&query.order, &node.schema)?;

@@ -23,7 +23,7 @@ pub(super) fn inline_ctes(arena: &mut Arena, query: &mut Query) {
             }
         }
         Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| inline_ctes(arena, q)),
-        Body::Values(_) => {}
+        Body::Values(_) | Body::Json(..) => {}
     }
 }
 
@@ -31,7 +31,7 @@ pub(super) fn query(arena: &mut Arena, query: &mut Query) {
     match &mut query.body {
         Body::Block(b) => block(arena, b),
         Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| self::query(arena, q)),
-        Body::Values(_) => {}
+        Body::Values(_) | Body::Json(..) => {}
     }
 }
 

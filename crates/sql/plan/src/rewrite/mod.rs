@@ -140,7 +140,7 @@ fn blocks(arena: &mut Arena, query: &mut Query, options: &PlanOptions<'_>) {
     match &mut query.body {
         Body::Block(block) => one_block(arena, block, options),
         Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| blocks(arena, q, options)),
-        Body::Values(_) => {}
+        Body::Values(_) | Body::Json(..) => {}
     }
 }
 

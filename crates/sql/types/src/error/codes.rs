@@ -692,6 +692,7 @@ errors! {
     3665 "22035" MissingJsonTableValue "Missing value for JSON_TABLE column '{}'";
     3666 "2203F" WrongJsonTableValue "Can't store an array or an object in the scalar JSON_TABLE column '{}'";
     3667 "42000" TfMustHaveAlias "Every table function must have an alias";
+    3668 "HY000" TfForbiddenJoinType "INNER or LEFT JOIN must be used for LATERAL references made by '{}'";
     3669 "22003" JtValueOutOfRange "Value is out of range for JSON_TABLE's column '{}'";
     3670 "42000" JtMaxNestedPath "More than supported {} NESTED PATHs were found in JSON_TABLE '{}'";
     3676 "HY000" ParseErrorInDigestFn "Could not parse argument to digest function: \"{}\".";
