@@ -60,6 +60,15 @@ impl Access {
         self.members.iter().fold(self.global, |p, m| p.with(of(m)))
     }
 
+    /// Privileges on all schemas of a pattern, as GRANT names them.
+    pub fn schema_pattern(&self, pattern: &str) -> Privileges {
+        let of = |m: &Arc<Account>| {
+            let best = m.grants.schemas.iter().find(|g| covers(&g.schema, pattern));
+            best.map_or(Privileges::NONE, |g| g.privileges)
+        };
+        self.members.iter().fold(self.global, |p, m| p.with(of(m)))
+    }
+
     fn tables<'a>(&'a self, schema: &'a str, table: &'a str) -> impl Iterator<Item = &'a TableGrant> {
         let here = move |t: &&TableGrant| t.schema == schema && t.table == table;
         self.members.iter().flat_map(move |m| m.grants.tables.iter().filter(here))
@@ -98,7 +107,7 @@ impl Access {
     /// SHOW DATABASES lists the schema, USE enters it.
     pub fn sees_schema(&self, schema: &str) -> bool {
         self.all
-            || matches!(schema, "information_schema" | "performance_schema")
+            || schema == "information_schema"
             || self.schema(schema).intersects(SCHEMA_LEVEL)
             || self.global.has(Privilege::ShowDatabases)
             || self.members.iter().any(|m| {
@@ -169,6 +178,45 @@ pub(super) fn schema_matches(pattern: &str, schema: &str) -> bool {
     go(pattern.as_bytes(), schema.as_bytes())
 }
 
+/// Every schema that `asked` matches is matched by `granted`, as far as can be seen part by part.
+fn covers(granted: &str, asked: &str) -> bool {
+    fn parts(pattern: &str) -> Vec<(char, bool)> {
+        let mut out = Vec::new();
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => out.extend(chars.next().map(|c| (c, false))),
+                '%' | '_' => out.push((c, true)),
+                c => out.push((c, false)),
+            }
+        }
+        out
+    }
+    let (g, a) = (parts(granted), parts(asked));
+    let (mut i, mut j, mut star) = (0, 0, None);
+    while j < a.len() {
+        match g.get(i) {
+            Some(('%', true)) => {
+                star = Some((i, j));
+                i += 1;
+            }
+            Some(p) if *p == a[j] || *p == ('_', true) && a[j] != ('%', true) => {
+                i += 1;
+                j += 1;
+            }
+            _ => match star {
+                Some((si, sj)) => {
+                    i = si + 1;
+                    j = sj + 1;
+                    star = Some((si, sj + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    g[i..].iter().all(|p| *p == ('%', true))
+}
+
 /// Order of the schema grants of an account: the longer before its first wildcard, the more specific.
 pub(super) fn specificity(g: &SchemaGrant) -> std::cmp::Reverse<usize> {
     let bytes = g.schema.as_bytes();
@@ -234,6 +282,20 @@ impl super::Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_over_patterns() {
+        for (granted, asked, want) in [
+            ("my\\_%", "my\\_1", true),
+            ("my\\_%", "my_%", false),
+            ("my_%", "my\\_%", true),
+            ("%", "_", true),
+            ("_", "%", false),
+            ("a", "a", true),
+        ] {
+            assert_eq!(covers(granted, asked), want, "{granted} {asked}");
+        }
+    }
 
     #[test]
     fn schema_patterns() {

@@ -247,6 +247,10 @@ impl Session {
                 Some(_) if remove.contains(&name) => missing.push(name),
                 Some(a) => {
                     self.guard_system_user(&a)?;
+                    if roles && !a.locked {
+                        // It could be logged in with: a user, not just a role.
+                        self.state.privileges().require(Privilege::CreateUser)?;
+                    }
                     if self.server.accounts.is_mandatory(&name) {
                         return Err(sql_err!(MandatoryRole, name.ticked()));
                     }

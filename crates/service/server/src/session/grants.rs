@@ -116,7 +116,7 @@ impl Session {
                 }
                 Err(sql_err!(AccessDenied, a.user, a.host, "YES"))
             }
-            Target::Schema(s) => match access.schema(s).contains(need) {
+            Target::Schema(s) => match access.schema_pattern(s).contains(need) {
                 true => Ok(()),
                 false => Err(sql_err!(DbaccessDenied, a.user, a.host, s)),
             },
@@ -129,7 +129,8 @@ impl Session {
                 for (column, set) in &w.columns {
                     let missing = set.without(access.column(s, t, column));
                     if missing != Privileges::NONE {
-                        return Err(self.denied(missing, t));
+                        let host = self.state.host();
+                        return Err(sql_err!(ColumnaccessDenied, missing.words(), a.user, host, column, t));
                     }
                 }
                 Ok(())
@@ -350,6 +351,66 @@ impl Session {
         Ok(done)
     }
 
+    /// DELETE FROM mysql.user and its kin, which old programs use in place of DROP USER and REVOKE.
+    pub(crate) fn is_grant_table_delete(&self, statement: &ast::Statement) -> bool {
+        let ast::Statement::Delete(d) = statement else { return false };
+        self.grant_table(d).is_some()
+    }
+
+    fn grant_table<'d>(&self, d: &'d ast::Delete) -> Option<&'d str> {
+        let [ast::TableRef::Table(t)] = &d.tables[..] else { return None };
+        let schema = t.name.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref())?;
+        let known = ["user", "db", "tables_priv", "columns_priv", "procs_priv", "proxies_priv", "password_history"];
+        let found = known.contains(&&*t.name.name.text) && schema == "mysql" && d.targets.is_empty();
+        found.then_some(&*t.name.name.text)
+    }
+
+    /// The rows are looked up, and what they stand for is taken away.
+    pub(crate) fn delete_grants(&mut self, d: &ast::Delete) -> Result<Done> {
+        let Some(table) = self.grant_table(d) else { return Err(SqlError::internal("no grant table")) };
+        self.require_on_table(Privilege::Delete.into(), "mysql", table)?;
+        if d.with.is_some() || d.limit.is_some() || !d.returning.is_empty() {
+            return Err(SqlError::unsupported("DELETE of this form from a grant table"));
+        }
+        let kept = self.rows_of(&format!("SELECT * FROM mysql.{table}"), d.filter.clone())?;
+        let text = |v: &gannet_types::Value| {
+            let mut out = Vec::new();
+            v.write_text(&mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        };
+        let (mut put, mut remove): (Vec<Arc<Account>>, Vec<Name>) = (Vec::new(), Vec::new());
+        for row in &kept.rows {
+            let at = |name: &str| {
+                let i = kept.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
+                i.and_then(|i| row.get(i)).map(text).unwrap_or_default()
+            };
+            let name = Name::new(&at("User"), &at("Host"));
+            if table == "user" {
+                remove.push(name);
+                continue;
+            }
+            let pending = put.iter().position(|a| a.is(&name)).map(|i| put.remove(i));
+            let Some(a) = pending.or_else(|| self.server.accounts.get(&name.user, &name.host)) else { continue };
+            let mut next = (*a).clone();
+            let g = &mut next.grants;
+            match table {
+                "db" => g.schemas.retain(|s| s.schema != at("Db")),
+                "tables_priv" => g.tables.retain(|t| t.schema != at("Db") || t.table != at("Table_name")),
+                "columns_priv" => {
+                    let _ = g.edit_table(&at("Db"), &at("Table_name"), false, |t| {
+                        t.columns.retain(|c| c.column != at("Column_name"));
+                    });
+                }
+                "procs_priv" => g.routines.retain(|r| r.schema != at("Db") || r.name != at("Routine_name")),
+                _ => next.policy.previous.clear(),
+            }
+            put.push(Arc::new(next));
+        }
+        let affected = kept.rows.len() as u64;
+        self.store_accounts(put, &remove)?;
+        Ok(Done::affected(affected))
+    }
+
     /// SHOW GRANTS: its lines for an account with roles.
     pub(crate) fn grant_lines(&self, account: &Arc<Account>, roles: &[Name]) -> Vec<String> {
         let access = accounts::Access::new(&self.server.accounts, account, roles);
@@ -358,7 +419,12 @@ impl Session {
         for m in access.members() {
             merge(&mut merged, &m.grants);
         }
-        lines(&merged, &name, &self.server.accounts.roles_of(account), &account.grants.roles)
+        let granted = self.server.accounts.roles_of(account);
+        let lines = lines(&merged, &name, &granted, &account.grants.roles);
+        match self.settings.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
+            true => lines.into_iter().map(|l| l.replace('"', "\"\"").replace('`', "\"")).collect(),
+            false => lines,
+        }
     }
 
     /// SHOW CREATE USER.

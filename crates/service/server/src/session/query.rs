@@ -209,7 +209,7 @@ impl Session {
             self.warnings.clear();
         }
         self.warn_of(&parsed.notices);
-        if single && is_planned(&parsed.statement) {
+        if single && is_planned(&parsed.statement) && !self.is_grant_table_delete(&parsed.statement) {
             count(Counter::PlanCacheMisses);
             let mut tries = 0;
             return loop {
@@ -241,7 +241,7 @@ impl Session {
 
     /// Plans and runs, or runs, a parsed statement, without the cache.
     pub(crate) fn run_any(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
-        if !is_planned(statement) {
+        if !is_planned(statement) || self.is_grant_table_delete(statement) {
             self.state.renew_snapshot();
             return self.run_statement(statement, io);
         }

@@ -100,6 +100,12 @@ impl Session {
         Ok(kept)
     }
 
+    /// The rows of a SELECT of the server's own that a condition leaves.
+    pub(crate) fn rows_of(&mut self, sql: &str, filter: Option<ast::Expr>) -> Result<RowsSink> {
+        self.state.renew_snapshot();
+        self.select(sql, "", filter.map(ShowFilter::Where).as_ref())
+    }
+
     fn schema_of(&self, schema: Option<&Ident>) -> Result<String> {
         let name = match schema {
             Some(s) => s.text.to_string(),

@@ -96,6 +96,7 @@ impl Session {
                 }
                 Ok(Done::default())
             }
+            Statement::Delete(d) => self.delete_grants(d),
             Statement::Reset(targets) => self.reset_statement(targets),
             Statement::TableMaintenance(m) => self.maintain(m, io),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
