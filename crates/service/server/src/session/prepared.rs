@@ -5,7 +5,7 @@ use super::command::{Done, Io};
 use super::locks::is_stale;
 use super::query::{CachedPlan, lex_mode, parse_error};
 use super::sink::describe;
-use super::statement::{count_statement, is_planned};
+use super::statement::count_statement;
 use crate::registry::Activity;
 use crate::vars::Live;
 use gannet_base::hash::HashMap;
@@ -142,7 +142,7 @@ impl Session {
         self.state.renew_snapshot();
         let mut markers: Vec<SqlType> = Vec::new();
         let mut columns: Vec<ResultColumn> = Vec::new();
-        if is_planned(&made.statement) {
+        if self.is_planned_here(&made.statement) {
             let entry = self.plan_prepared(&mut made, &[], 0)?;
             markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
             for p in &entry.plan.params {
@@ -279,7 +279,7 @@ impl Session {
             }
         }
         self.state.renew_snapshot();
-        if !is_planned(&s.statement) {
+        if !self.is_planned_here(&s.statement) {
             count_statement(&s.statement);
             if s.params > 0 {
                 return Err(sql_err!(UnsupportedPs));
@@ -400,7 +400,7 @@ impl Session {
         let mut made = self.make_prepared(&sql)?;
         self.warn_of(&made.notices);
         self.state.renew_snapshot();
-        if is_planned(&made.statement) {
+        if self.is_planned_here(&made.statement) {
             self.plan_prepared(&mut made, &[], 0)?;
         }
         self.keep_count();
@@ -426,7 +426,7 @@ impl Session {
         let bound: Vec<Value> = using.iter().map(|v| self.state.user_variable(v)).collect();
         self.state.renew_snapshot();
         count_statement(&s.statement);
-        if !is_planned(&s.statement) {
+        if !self.is_planned_here(&s.statement) {
             let statement = s.statement.clone();
             return self.run_statement(&statement, io);
         }

@@ -209,7 +209,7 @@ impl Session {
             self.warnings.clear();
         }
         self.warn_of(&parsed.notices);
-        if single && is_planned(&parsed.statement) && !self.is_grant_table_delete(&parsed.statement) {
+        if single && self.is_planned_here(&parsed.statement) {
             count(Counter::PlanCacheMisses);
             let mut tries = 0;
             return loop {
@@ -232,6 +232,11 @@ impl Session {
         self.finish_statement(started, Some(&handle), outcome)
     }
 
+    /// Goes through the planner: not what only looks like it, changes of the grant tables.
+    pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
+        is_planned(statement) && !self.is_grant_table_delete(statement)
+    }
+
     /// A statement that never ran: it counts in the statistics all the same.
     fn refuse_text(&mut self, text: &[u8], started: u64, error: SqlError) -> Result<Done> {
         self.warnings.clear();
@@ -241,7 +246,7 @@ impl Session {
 
     /// Plans and runs, or runs, a parsed statement, without the cache.
     pub(crate) fn run_any(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
-        if !is_planned(statement) || self.is_grant_table_delete(statement) {
+        if !self.is_planned_here(statement) {
             self.state.renew_snapshot();
             return self.run_statement(statement, io);
         }
