@@ -88,6 +88,8 @@ impl CatalogSnapshot {
     pub fn require_table(&self, schema: &str, name: &str) -> Result<&Arc<Table>> {
         match self.table(schema, name) {
             Some(table) => Ok(table),
+            None if name.is_empty() => Err(SqlError::new(ErrorCode::WrongTableName, &[&name])),
+            None if schema.is_empty() => Err(SqlError::new(ErrorCode::WrongDbName, &[&schema])),
             None if self.entry(schema).is_none() => Err(SqlError::new(ErrorCode::BadDb, &[&schema])),
             None if &*canonical_schema(schema) == "information_schema" => {
                 let upper = name.to_ascii_uppercase();

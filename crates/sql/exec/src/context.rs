@@ -88,6 +88,8 @@ pub struct Cx<'a, 'p> {
     pub found_rows: Option<u64>,
     /// Losing conversions are errors (DML in strict mode without IGNORE).
     pub strict: bool,
+    /// IGNORE: errors about single rows and values are warnings.
+    pub ignore: bool,
     pub(crate) registers: Vec<Value>,
     versions: Vec<u64>,
     version: u64,
@@ -119,6 +121,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             counts: Counts::default(),
             found_rows: None,
             strict: false,
+            ignore: false,
             registers: vec![Value::Null; registers],
             versions: vec![0; registers],
             version: 0,

@@ -8,7 +8,7 @@ use crate::{
     ops::{self, BoxedOperator},
 };
 use gannet_plan::expr::{CompareOp, Comparison, ExprKind, Subquery, SubqueryKind};
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{Level, Result, SqlError, Value, sql_err};
 use std::cmp::Ordering;
 
 /// A subplan's operators and its last result, which is good while the registers it depends on are unchanged.
@@ -48,7 +48,7 @@ pub(crate) fn eval_row<'p>(
     let mut state = std::mem::take(&mut cx.subqueries[number]);
     let outcome = run(&mut state, query, 2, cx).and_then(|()| {
         let rows = state.result.as_ref().map_or(&[][..], |(_, rows)| rows.as_slice());
-        if rows.len() > 1 { Err(sql_err!(SubqueryNo1Row)) } else { Ok(rows.first().cloned()) }
+        if rows.len() > 1 { too_many(cx).map(|()| None) } else { Ok(rows.first().cloned()) }
     });
     cx.subqueries[number] = state;
     outcome
@@ -87,6 +87,17 @@ fn run<'p>(state: &mut State<'p>, query: &'p Subquery, enough: usize, cx: &mut C
     Ok(())
 }
 
+/// A subquery that stands for one row gave two: error 1242, under IGNORE a warning.
+#[cold]
+fn too_many(cx: &mut Cx<'_, '_>) -> Result<()> {
+    let error = sql_err!(SubqueryNo1Row);
+    if !cx.ignore {
+        return Err(error);
+    }
+    cx.warnings.push(error.to_warning(Level::Warning));
+    Ok(())
+}
+
 fn bytes(rows: &[Vec<Value>]) -> usize {
     rows.iter().flatten().map(crate::batch::value_bytes).sum()
 }
@@ -102,7 +113,7 @@ fn fold<'p>(
         SubqueryKind::Scalar | SubqueryKind::Row => match rows {
             [] => Ok(Value::Null),
             [one] => Ok(one.first().cloned().unwrap_or(Value::Null)),
-            _ => Err(sql_err!(SubqueryNo1Row)),
+            _ => too_many(cx).map(|()| Value::Null),
         },
         SubqueryKind::Exists { negated } => Ok(Value::from(rows.is_empty() == *negated)),
         SubqueryKind::In { needle, by, negated } => {

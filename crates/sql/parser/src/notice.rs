@@ -33,6 +33,8 @@ pub enum Notice {
     PipePipe,
     /// `!`
     Bang,
+    /// `INSERT DELAYED`, `REPLACE DELAYED`: the statement.
+    Delayed(&'static str),
 }
 
 /// Notices of one text at most: MySQL's diagnostics area keeps 1024 by default.

@@ -27,6 +27,8 @@ pub struct Plan {
     pub registers: u32,
     /// What the statement uses beyond its tables.
     pub uses: Uses,
+    /// Where the rows go instead of to the client.
+    pub into: Option<Box<gannet_parser::ast::SelectInto>>,
 }
 
 impl Plan {

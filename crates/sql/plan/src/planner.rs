@@ -8,14 +8,26 @@ use crate::options::{Passes, PlanOptions};
 use crate::plan::{Param, Plan, PlanKind, PlanTable, ResultColumn};
 use crate::rewrite;
 use gannet_catalog::{CatalogSnapshot, IndexKind, Table};
-use gannet_parser::ast::{Query as AstQuery, Statement};
+use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
 use gannet_types::sqltype::flags;
-use gannet_types::{Result, SqlError};
+use gannet_types::{Result, SqlError, sql_err};
 
 /// Plans a query or DML statement. Others are refused with 1235: they are not planned.
 pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Plan> {
     match statement {
-        Statement::Query(query) => plan_query(query, snapshot, options),
+        Statement::Query(query) => {
+            let mut plan = plan_query(query, snapshot, options)?;
+            if let Some(into) = &query.into {
+                if let SelectInto::Variables(targets) = &**into
+                    && targets.len() != plan.columns.len()
+                {
+                    return Err(sql_err!(WrongNumberOfColumnsInSelect));
+                }
+                plan.into = Some(into.clone());
+                plan.uses.uncacheable = true;
+            }
+            Ok(plan)
+        }
         Statement::Insert(insert) => {
             let mut binder = Binder::new(snapshot, options);
             let mut bound = binder.insert(insert)?;
@@ -136,6 +148,7 @@ fn finish(builder: Builder<'_>, kind: PlanKind, columns: Box<[ResultColumn]>, op
         pins,
         registers: builder.registers,
         uses,
+        into: None,
     }
 }
 

@@ -63,6 +63,10 @@ fn deprecation(notice: Notice) -> Warning {
         ),
         Notice::AmpAmp => instead("&&", "AND"),
         Notice::PipePipe => instead("|| as a synonym for OR", "OR"),
+        Notice::Delayed(verb) => {
+            let old = format!("{verb} DELAYED");
+            Warning::new(Level::Warning, ErrorCode::WarnLegacySyntaxConverted, &[&old, &verb])
+        }
         Notice::Bang => instead("!", "NOT"),
     }
 }

@@ -7,18 +7,18 @@
 use super::Session;
 use super::command::{Done, Io};
 use super::locks::{PlanLocks, is_stale};
-use super::sink::{HeaderCache, RowsSink, WireSink};
+use super::sink::{HeaderCache, OneRowSink, RowsSink, WireSink};
 use super::statement::{count_statement, counter, is_planned};
 use crate::accounts::Privilege;
 use crate::registry::Activity;
 use crate::vars::Live;
-use gannet_exec::{Affected, Cx, Outcome, ResultSink};
+use gannet_exec::{Affected, Cx, Outcome, ResultSink, Session as _};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_parser::{ErrorKind, LexMode, Notice, ParseError};
 use gannet_plan::options::PlanOptions;
-use gannet_plan::physical::Op;
+use gannet_plan::physical::{Access, Op, Physical};
 use gannet_plan::plan::Intent;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
 use gannet_runtime::{Interrupt, now_ns, unix_micros};
@@ -226,6 +226,11 @@ impl Session {
                     Err(error) => break self.refuse_text(text, started, error),
                 }
             };
+        }
+        // Comments alone are a statement that does nothing; nothing at all is error 1065.
+        let blank = |b: &u8| b.is_ascii_whitespace() || *b == b';';
+        if matches!(parsed.statement, Statement::Empty) && !statement_text.iter().all(blank) {
+            return Ok(Done::default());
         }
         let handle = self.digest_handle(statement_text);
         let outcome = self.run_any(&parsed.statement, io);
@@ -508,6 +513,9 @@ impl Session {
         params: &[Value],
         io: &mut Io<'_>,
     ) -> Result<Done> {
+        if let Some(into) = &plan.into {
+            return self.run_into(plan, into, params);
+        }
         let header = cached.map(|c| &c.header);
         let made;
         let locks = match cached {
@@ -525,6 +533,34 @@ impl Session {
         let sent = sink.sent;
         self.formats = formats;
         self.done(outcome?, sent)
+    }
+
+    /// SELECT ... INTO: one row for variables. No row leaves them as they are, with warning 1329; two are error 1172.
+    fn run_into(&mut self, plan: &Plan, into: &ast::SelectInto, params: &[Value]) -> Result<Done> {
+        let ast::SelectInto::Variables(targets) = into else {
+            return Err(SqlError::unsupported("INTO OUTFILE and INTO DUMPFILE"));
+        };
+        if targets.iter().any(|t| matches!(t, ast::IntoTarget::Local(_))) {
+            return Err(SqlError::unsupported("INTO variables of stored programs"));
+        }
+        let locks = self.plan_locks(plan);
+        let mut sink = OneRowSink::default();
+        self.execute(plan, &locks, params, &mut sink)?;
+        let found = u64::from(sink.row.is_some());
+        if !self.counted_rows {
+            self.state.found_rows = found;
+        }
+        match sink.row {
+            None => self.warnings.warn(ErrorCode::SpFetchNoData, &[]),
+            Some(row) => {
+                for (target, value) in targets.iter().zip(row) {
+                    if let ast::IntoTarget::User(name) = target {
+                        self.state.set_user_variable(name, value)?;
+                    }
+                }
+            }
+        }
+        Ok(Done::affected(found))
     }
 
     /// Runs a query of the server's own and keeps its rows.
@@ -588,6 +624,9 @@ impl Session {
             }
             self.require_writable()?;
             self.refuse_virtual_targets(plan)?;
+            if self.state.vars[Live::SqlSafeUpdates].as_bool() && !is_safe_update(plan) {
+                return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
+            }
         }
         let mark = self.begin_statement()?;
         let locked = self.lock_tables(plan, locks);
@@ -633,6 +672,29 @@ impl Session {
         let kept = self.run_kept(&plan, &[])?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }
+}
+
+/// `sql_safe_updates`: UPDATE and DELETE find their targets by a key, or stop at a LIMIT.
+fn is_safe_update(plan: &Plan) -> bool {
+    let (input, targets): (_, Vec<u32>) = match &plan.kind {
+        PlanKind::Update(update) => (&update.input, update.targets.iter().map(|t| t.table).collect()),
+        PlanKind::Delete(delete) => (&delete.input, delete.targets.iter().map(|t| t.0).collect()),
+        _ => return true,
+    };
+    fn scans_all(node: &Physical, targets: &[u32]) -> bool {
+        let mut found = match &node.op {
+            Op::TableScan(scan) => matches!(scan.access, Access::Full) && targets.contains(&scan.table),
+            _ => false,
+        };
+        node.for_each_input(|input| found |= scans_all(input, targets));
+        found
+    }
+    let limited = match &input.op {
+        Op::Limit { .. } => true,
+        Op::Sort { limit, .. } => limit.is_some(),
+        _ => false,
+    };
+    limited || !scans_all(input, &targets)
 }
 
 /// The date of an instant in a zone.

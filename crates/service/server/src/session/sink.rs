@@ -209,6 +209,28 @@ pub(crate) fn plain_column(name: &str, ty: SqlType) -> ResultColumn {
     }
 }
 
+/// Keeps the only row of a query whose values go to variables. Error 1172 for a second one.
+#[derive(Default)]
+pub(crate) struct OneRowSink {
+    pub(crate) row: Option<Vec<Value>>,
+}
+
+impl ResultSink for OneRowSink {
+    fn begin(&mut self, _: &[ResultColumn]) -> Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: Rows<'_>) -> Result<()> {
+        if rows.len() + usize::from(self.row.is_some()) > 1 {
+            return Err(sql_err!(TooManyRows));
+        }
+        if !rows.is_empty() {
+            self.row = Some((0..rows.width()).map(|c| rows.value(0, c).to_owned()).collect());
+        }
+        Ok(())
+    }
+}
+
 /// Keeps rows instead of sending them: subordinate queries of the server.
 #[derive(Default)]
 pub(crate) struct RowsSink {

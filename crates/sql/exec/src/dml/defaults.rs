@@ -2,7 +2,7 @@
 
 use crate::{context::Cx, convert};
 use gannet_catalog::{Column, ColumnDefault as Default, Table};
-use gannet_types::{Level, Result, SqlMode, TypeId, Value, Warning, sql_err};
+use gannet_types::{Date, DateTime, Level, Result, SqlMode, TypeId, Value, Warning, sql_err};
 
 /// DEFAULT of a column, as `DEFAULT(col)` gives it: error 1364 when there is none.
 pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
@@ -30,10 +30,29 @@ fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
     match &column.default {
         Default::None => Ok(None),
         Default::Null => Ok(Some(Value::Null)),
-        Default::Literal(value) => Ok(Some(value.clone())),
+        Default::Literal(value) => {
+            if cx.strict && cx.settings.sql_mode.contains(SqlMode::NO_ZERO_DATE) && is_zero_date(value) {
+                return convert::store(as_text(value), column, 1, cx).map(Some);
+            }
+            Ok(Some(value.clone()))
+        }
         Default::CurrentTimestamp => now(column, cx).map(Some),
         Default::Expression(text) => Err(gannet_types::SqlError::unsupported(format_args!("DEFAULT ({text})"))),
     }
+}
+
+fn is_zero_date(value: &Value) -> bool {
+    match value {
+        Value::Date(d) => *d == Date::ZERO,
+        Value::DateTime(d, _) => *d == DateTime::ZERO,
+        _ => false,
+    }
+}
+
+fn as_text(value: &Value) -> Value {
+    let mut text = Vec::new();
+    value.write_text(&mut text);
+    Value::Str(text.into(), gannet_types::CollationId::DEFAULT)
 }
 
 /// The statement's time in the column's type.

@@ -7,7 +7,8 @@ use gannet_types::{Result, Value};
 
 /// Runs DELETE.
 pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
-    cx.strict = cx.settings.sql_mode.is_strict() && !delete.ignore;
+    cx.ignore = delete.ignore;
+    cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
     let mut deleted = 0;
     let mut operator = ops::build(&delete.input)?;
     if delete.collect_first || delete.targets.len() > 1 {

@@ -8,13 +8,14 @@ use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval,
 use gannet_catalog::Table;
 use gannet_engine::{Read, ReadMode, RowBuf};
 use gannet_plan::plan::{Assignment, Insert, InsertSource};
-use gannet_types::{Level, Result, SqlError, SqlMode, Value, sql_err};
+use gannet_types::{Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 
 /// Runs INSERT or REPLACE.
 pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     let plan = cx.plan;
     let table = &*plan.tables[insert.table as usize].table;
-    cx.strict = cx.settings.sql_mode.is_strict() && !insert.ignore;
+    cx.ignore = insert.ignore;
+    cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
     let mut run =
         Run { insert, table, affected: 0, records: 0, duplicates: 0, first_id: 0, reserved: None, expected: 1 };
     match &insert.source {
@@ -183,6 +184,8 @@ impl<'p> Run<'p> {
         let stored = convert::store(value, &self.table.name, definition, self.records + 1, cx);
         cx.strict = strict;
         match stored {
+            // The counter of a narrow column stops at its greatest value, which is there already.
+            Ok(stored) if definition.ty.id.is_integer() && definition.ty.id != TypeId::BigInt => Ok(stored),
             Ok(stored) if convert::to_i128(&stored) == Some(i128::from(id)) => Ok(stored),
             Ok(_) => Err(sql_err!(AutoincReadFailed)),
             Err(error) => Err(error),

@@ -19,7 +19,8 @@ use std::collections::HashSet;
 
 /// Runs UPDATE.
 pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
-    cx.strict = cx.settings.sql_mode.is_strict() && !update.ignore;
+    cx.ignore = update.ignore;
+    cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
     let mut run = Run { update, matched: 0, changed: 0, seen: HashSet::new() };
     if let Some(point) = super::update_point::of(update, cx)
         && super::update_point::run(&mut run, point, cx)?

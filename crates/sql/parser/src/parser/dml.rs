@@ -9,7 +9,10 @@ impl Parser<'_> {
         let hints = self.opt_hints();
         let priority = match self.one_of(&[Kw::LOW_PRIORITY, Kw::DELAYED, Kw::HIGH_PRIORITY]) {
             Some(Kw::LOW_PRIORITY) => Some(Priority::Low),
-            Some(Kw::DELAYED) => Some(Priority::Delayed),
+            Some(Kw::DELAYED) => {
+                self.notice(Notice::Delayed(if replace { "REPLACE" } else { "INSERT" }));
+                Some(Priority::Delayed)
+            }
             Some(_) => Some(Priority::High),
             None => None,
         };

@@ -308,8 +308,11 @@ impl<'a> Parser<'a> {
 
     #[cold]
     fn error_at<T>(&self, kind: ErrorKind, offset: u32) -> Result<T> {
-        let at = (offset as usize).min(self.text.len());
-        let rest = &self.text[at..self.text.len().min(at + 320)];
+        // White space and semicolons at the end do not belong to the statement.
+        let blank = |b: &u8| *b == b';' || crate::lexer::is_space(*b);
+        let end = self.text.iter().rposition(|b| !blank(b)).map_or(0, |i| i + 1);
+        let at = (offset as usize).min(end);
+        let rest = &self.text[at..end.min(at + 320)];
         let near: String = String::from_utf8_lossy(rest).chars().take(80).collect();
         let line = 1 + self.text[..at].iter().filter(|&&b| b == b'\n').count() as u32;
         Err(ParseError { kind, offset, near: near.into(), line })

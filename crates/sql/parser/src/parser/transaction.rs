@@ -74,13 +74,11 @@ impl Parser<'_> {
             self.expect_kw(Kw::CHAIN)?;
             c.chain = Some(!no);
         }
-        if self.eat_kw(Kw::RELEASE) {
+        if c.chain != Some(true) && self.eat_kw(Kw::RELEASE) {
             c.release = Some(true);
-        } else if self.eat_kw2(Kw::NO, Kw::RELEASE) {
+        } else if self.eat_kw(Kw::NO) {
+            self.expect_kw(Kw::RELEASE)?;
             c.release = Some(false);
-        }
-        if c.chain == Some(true) && c.release == Some(true) {
-            return self.syntax();
         }
         Ok(c)
     }

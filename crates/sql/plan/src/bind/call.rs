@@ -170,6 +170,10 @@ impl Binder<'_> {
     fn call(&mut self, call: &ast::Call) -> Result<Bound> {
         let upper = call.name.text.to_ascii_uppercase();
         if call.schema.is_none() && !call.not_builtin {
+            // Names of arguments are for loadable functions only.
+            if call.arg_names.iter().any(Option::is_some) && gannet_functions::function(&upper).is_some() {
+                return Err(error(ErrorCode::WrongParametersToNativeFct, &[&call.name.text]));
+            }
             if let Some(bound) = self.built_form(&upper, &call.args)? {
                 return Ok(bound);
             }
@@ -303,10 +307,15 @@ impl Binder<'_> {
         self.scopes[own].in_aggregate = false;
         let (args, order) = bound?;
         // An aggregate of outer columns only belongs to the outer query.
-        let level = self.aggregate_level(own, &args);
-        if !matches!(self.scopes[level].clause, Clause::Fields | Clause::Having | Clause::Order)
-            || self.scopes[level].in_aggregate
-        {
+        let allowed = |s: &super::scope::Scope| {
+            matches!(s.clause, Clause::Fields | Clause::Having | Clause::Order) && !s.in_aggregate
+        };
+        // Where that one's clause has no place for aggregates, to the next query inside.
+        let mut level = self.aggregate_level(own, &args);
+        while level < own && !allowed(&self.scopes[level]) {
+            level += 1;
+        }
+        if !allowed(&self.scopes[level]) {
             return Err(misuse());
         }
         if args.iter().any(|a| self.contains_aggregate(level, &a.expr)) {
@@ -373,6 +382,11 @@ impl Binder<'_> {
         if call.func == AggregateFunc::GroupConcat && args.len() > 1 {
             let all = std::mem::take(&mut args);
             args.push(self.call_named("CONCAT", all)?);
+        }
+        if call.func == AggregateFunc::GroupConcat {
+            let separator = call.separator.as_ref().map_or(",".into(), |s| String::from_utf8_lossy(s));
+            let separator = self.text(&separator);
+            args.push(separator);
         }
         Ok((args, order))
     }

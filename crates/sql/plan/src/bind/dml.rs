@@ -8,6 +8,7 @@ use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind,
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::Intent;
 use crate::typing::Bound;
+use gannet_catalog::names::eq_name;
 use gannet_catalog::{RowSource, Table};
 use gannet_parser::ast;
 use gannet_types::{ErrorCode, Result, SqlError, Value};
@@ -107,7 +108,10 @@ impl Binder<'_> {
             columns,
         };
         match &insert.source {
-            ast::InsertSource::Values(rows) => self.insert_values(&table, rows, &mut bound)?,
+            ast::InsertSource::Values(rows) => {
+                let named = insert.columns.as_ref().is_some_and(|c| !c.is_empty());
+                self.insert_values(&table, rows, named, &mut bound)?;
+            }
             ast::InsertSource::Query(query) => {
                 let target = self.scopes.pop();
                 let mut query = self.nested_query(query)?;
@@ -153,11 +157,18 @@ impl Binder<'_> {
         Ok(columns)
     }
 
-    fn insert_values(&mut self, table: &Table, rows: &[Vec<ast::Expr>], bound: &mut BoundInsert) -> Result<()> {
+    fn insert_values(
+        &mut self,
+        table: &Table,
+        rows: &[Vec<ast::Expr>],
+        named: bool,
+        bound: &mut BoundInsert,
+    ) -> Result<()> {
         self.scope().clause = Clause::Values;
         let mut values = Vec::with_capacity(rows.len());
         for (i, row) in rows.iter().enumerate() {
-            let defaults = row.is_empty() && bound.columns.is_empty() || row.is_empty() && i == 0 && rows.len() == 1;
+            // `VALUES ()` without a column list: defaults for all.
+            let defaults = row.is_empty() && !named;
             if row.len() != bound.columns.len() && !defaults {
                 return Err(error(ErrorCode::WrongValueCountOnRow, &[&(i + 1)]));
             }
@@ -252,6 +263,7 @@ impl Binder<'_> {
         }
         self.scope().clause = Clause::Values;
         for assignment in &insert.on_duplicate {
+            self.check_qualifier(&assignment.column, insert)?;
             let column = table
                 .column(&assignment.column.column.text)
                 .ok_or_else(|| error(ErrorCode::BadField, &[&display(&assignment.column), &"field list"]))?;
@@ -289,6 +301,15 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// A column of the target may be qualified by the target only.
+    fn check_qualifier(&self, column: &ast::ColumnRef, insert: &ast::Insert) -> Result<()> {
+        let Some(qualifier) = &column.qualifier else { return Ok(()) };
+        let schema = qualifier.schema.as_ref().map(|s| &*s.text);
+        let same = qualifier.name.text == insert.table.name.text
+            && schema.is_none_or(|s| self.schema_of(&insert.table).is_ok_and(|t| t == s));
+        if same { Ok(()) } else { Err(self.unknown(column, Clause::Fields)) }
+    }
+
     /// `AS new [(a, b)]`: the new row under a name of its own.
     fn row_alias(
         &mut self,
@@ -314,7 +335,11 @@ impl Binder<'_> {
 
     /// The relations of the source query may be named in ON DUPLICATE KEY UPDATE.
     fn see_source(&mut self, query: &Query) {
+        // What is grouped or made distinct has no single row that could be meant.
         let Body::Block(block) = &query.body else { return };
+        if block.aggregated || block.distinct {
+            return;
+        }
         let mut seen = Vec::new();
         for rel in &block.rels {
             let names = match &rel.kind {
@@ -338,6 +363,9 @@ impl Binder<'_> {
     pub(super) fn values_of(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
         match &self.new_row {
             Some((table, first)) => match table.column(&column.column.text) {
+                Some(_) if column.qualifier.as_ref().is_some_and(|q| !eq_name(&q.name.text, &table.name)) => {
+                    Err(self.unknown(column, Clause::Fields))
+                }
                 Some(ordinal) => Ok(self.column(first + ordinal)),
                 None => Err(self.unknown(column, Clause::Fields)),
             },
@@ -362,6 +390,8 @@ impl Binder<'_> {
         let mut block = self.changed_block(&update.tables, Intent::Read)?;
         let mut targets: Vec<BoundTarget> = Vec::new();
         self.scope().clause = Clause::Values;
+        // MySQL's order of resolution: the columns, WHERE, the values.
+        let mut columns = Vec::with_capacity(update.assignments.len());
         for assignment in &update.assignments {
             let bound = self.resolve(&assignment.column)?;
             let ExprKind::Column(id) = bound.expr.kind else {
@@ -369,7 +399,11 @@ impl Binder<'_> {
             };
             let position = block.rel_of(id).ok_or_else(|| self.unknown(&assignment.column, Clause::Fields))?;
             let table = self.writable(&block, position, "UPDATE")?;
-            let column = id - block.rels[position].first;
+            columns.push((position, table, id - block.rels[position].first));
+        }
+        self.changed_rows(&mut block, update.filter.as_ref())?;
+        self.scope().clause = Clause::Values;
+        for (assignment, (position, table, column)) in update.assignments.iter().zip(columns) {
             let value = self.assigned(&assignment.value, &table, column)?;
             match targets.iter_mut().find(|t| t.rel == position) {
                 Some(target) => target.assignments.push((column, value)),
@@ -378,7 +412,7 @@ impl Binder<'_> {
         }
         let changed: Vec<usize> = targets.iter().map(|t| t.rel).collect();
         self.set_targets(&mut block, &changed, Intent::Update);
-        self.changed_rows(&mut block, update.filter.as_ref(), &update.order_by, update.limit.as_ref())?;
+        self.changed_order(&mut block, &update.order_by, update.limit.as_ref())?;
         self.scopes.pop();
         self.lock_subqueries();
         Ok(BoundUpdate { block, targets, ignore: update.ignore })
@@ -392,11 +426,16 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("RETURNING"));
         }
         let multiple = !delete.targets.is_empty();
+        self.check_targets(delete)?;
         let mut block = self.changed_block(&delete.tables, Intent::Read)?;
         let mut targets = Vec::new();
         if multiple {
             for name in &delete.targets {
-                let matches = |r: &&(usize, &ScopeRel)| r.1.is_called(name);
+                let schema = name.schema.as_ref().map(|s| &*s.text).or(self.options.database);
+                // A name without a schema means an alias, or a table of the default schema.
+                let matches = |r: &&(usize, &ScopeRel)| {
+                    r.1.is_called(name) && (!self.is_unaliased(r.1, delete) || schema == r.1.schema.as_deref())
+                };
                 let rels: Vec<(usize, &ScopeRel)> =
                     self.scopes[self.scopes.len() - 1].rels.iter().enumerate().collect();
                 let found = rels.iter().find(matches).map(|(i, _)| *i);
@@ -413,10 +452,64 @@ impl Binder<'_> {
             self.writable(&block, *target, "DELETE")?;
         }
         self.set_targets(&mut block, &targets, Intent::Delete);
-        self.changed_rows(&mut block, delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref())?;
+        self.changed_rows(&mut block, delete.filter.as_ref())?;
+        self.changed_order(&mut block, &delete.order_by, delete.limit.as_ref())?;
         self.scopes.pop();
         self.lock_subqueries();
         Ok(BoundDelete { block, targets, ignore: delete.ignore })
+    }
+
+    /// Targets of a DELETE of several tables must be among its tables, before any table is looked for. Errors 1046, 1066,
+    /// 1109.
+    fn check_targets(&self, delete: &ast::Delete) -> Result<()> {
+        if delete.targets.is_empty() {
+            return Ok(());
+        }
+        let mut factors = Vec::new();
+        let mut others = Vec::new();
+        delete.tables.iter().for_each(|t| named_tables(t, &mut factors, &mut others));
+        for target in &delete.targets {
+            self.schema_of(target)?;
+        }
+        let called = |f: &ast::TableFactor| -> (Option<String>, Box<str>) {
+            match &f.alias {
+                Some(alias) => (None, alias.text.clone()),
+                None => (self.schema_of(&f.name).ok().map(str::to_owned), f.name.name.text.clone()),
+            }
+        };
+        let names: Vec<_> = factors.iter().map(|f| called(f)).collect();
+        for (i, (schema, name)) in names.iter().enumerate() {
+            let same =
+                |(s, n): &(Option<String>, Box<str>)| n == name && (s == schema || s.is_none() || schema.is_none());
+            if names[..i].iter().any(same) {
+                return Err(error(ErrorCode::NonuniqTable, &[name]));
+            }
+        }
+        for target in &delete.targets {
+            let schema = self.schema_of(target)?;
+            let found = names.iter().any(|(s, n)| {
+                *n == target.name.text
+                    && match s {
+                        Some(s) => s == schema,
+                        None => target.schema.is_none(),
+                    }
+            });
+            if !found && !others.contains(&target.name.text) {
+                return Err(error(ErrorCode::UnknownTable, &[&target.name.text, &"MULTI DELETE"]));
+            }
+        }
+        Ok(())
+    }
+
+    /// The relation is a table that the statement gives no alias.
+    fn is_unaliased(&self, rel: &ScopeRel, delete: &ast::Delete) -> bool {
+        let (mut factors, mut others) = (Vec::new(), Vec::new());
+        delete.tables.iter().for_each(|t| named_tables(t, &mut factors, &mut others));
+        factors.iter().any(|f| {
+            f.alias.is_none()
+                && f.name.name.text == rel.alias
+                && self.schema_of(&f.name).is_ok_and(|s| Some(s) == rel.schema.as_deref())
+        })
     }
 
     fn changed_block(&mut self, tables: &[ast::TableRef], intent: Intent) -> Result<Block> {
@@ -452,17 +545,15 @@ impl Binder<'_> {
         }
     }
 
-    fn changed_rows(
-        &mut self,
-        block: &mut Block,
-        filter: Option<&ast::Expr>,
-        order: &[ast::OrderItem],
-        limit: Option<&ast::Limit>,
-    ) -> Result<()> {
+    fn changed_rows(&mut self, block: &mut Block, filter: Option<&ast::Expr>) -> Result<()> {
         if let Some(filter) = filter {
             let bound = self.in_clause(Clause::Where, |b| b.condition(filter))?;
             conjuncts(bound, &mut block.filter);
         }
+        Ok(())
+    }
+
+    fn changed_order(&mut self, block: &mut Block, order: &[ast::OrderItem], limit: Option<&ast::Limit>) -> Result<()> {
         for item in order {
             let expr = self.order_item(&item.expr, Clause::Order, block)?;
             block.order.push(SortKey { expr, descending: item.desc });
@@ -474,5 +565,19 @@ impl Binder<'_> {
             block.limit = Some(self.limit_value(&limit.count)?);
         }
         Ok(())
+    }
+}
+
+/// The tables of a FROM clause, and the aliases of what are no tables.
+fn named_tables<'t>(from: &'t ast::TableRef, factors: &mut Vec<&'t ast::TableFactor>, others: &mut Vec<Box<str>>) {
+    match from {
+        ast::TableRef::Table(factor) => factors.push(factor),
+        ast::TableRef::Derived(derived) => others.extend(derived.alias.as_ref().map(|a| a.text.clone())),
+        ast::TableRef::JsonTable(_) => {}
+        ast::TableRef::Join(join) => {
+            named_tables(&join.left, factors, others);
+            named_tables(&join.right, factors, others);
+        }
+        ast::TableRef::Nested(list) => list.iter().for_each(|t| named_tables(t, factors, others)),
     }
 }

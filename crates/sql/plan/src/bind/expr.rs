@@ -6,7 +6,7 @@ use crate::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery, SubqueryKind}
 use crate::fold;
 use crate::typing::{Bound, common_type, comparison, comparison_of_all, is_stringy};
 use gannet_parser::ast::{self, BinaryOp, IsTest, UnaryOp};
-use gannet_types::{Coercibility, Collation, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+use gannet_types::{Coercibility, Collation, Date, DateTime, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
 /// Type of predicates.
 pub(crate) fn boolean(nullable: bool) -> SqlType {
@@ -77,7 +77,43 @@ impl Operand {
 impl Binder<'_> {
     /// Binds a condition of WHERE, ON, HAVING.
     pub(super) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
-        Ok(self.expr(e)?.expr)
+        let bound = self.expr(e)?.expr;
+        Ok(match self.clause() {
+            Clause::Where | Clause::On => self.zero_dates_are_null(bound),
+            _ => bound,
+        })
+    }
+
+    /// `d IS NULL` holds for the zero date too where column `d` is a DATE or DATETIME declared NOT NULL (manual,
+    /// "Comparison Functions and Operators").
+    fn zero_dates_are_null(&self, e: Expr) -> Expr {
+        let ty = e.ty;
+        let kind = match e.kind {
+            ExprKind::And(args) => ExprKind::And(args.into_iter().map(|a| self.zero_dates_are_null(a)).collect()),
+            ExprKind::Or(args) => ExprKind::Or(args.into_iter().map(|a| self.zero_dates_are_null(a)).collect()),
+            ExprKind::IsNull { arg, negated: false } if self.is_date_not_null(&arg) => {
+                let zero = match arg.ty.id {
+                    TypeId::Date => Value::Date(Date::ZERO),
+                    _ => Value::DateTime(DateTime::ZERO, arg.ty.scale),
+                };
+                let args = Box::new([(*arg).clone(), super::literal::constant(zero)]);
+                let (op, by) = (CompareOp::Eq, Comparison::Datetime);
+                let equal = predicate(ExprKind::Compare { op, by, args }, arg.ty.nullable);
+                if !arg.ty.nullable {
+                    return equal;
+                }
+                ExprKind::Or(Box::new([Expr { kind: ExprKind::IsNull { arg, negated: false }, ty: ty.clone() }, equal]))
+            }
+            kind => kind,
+        };
+        Expr { kind, ty }
+    }
+
+    fn is_date_not_null(&self, e: &Expr) -> bool {
+        let ExprKind::Column(id) = e.kind else { return false };
+        let crate::logical::Label::Base { table, ordinal } = self.arena.labels[id as usize] else { return false };
+        let columns = &self.arena.tables[table as usize].table.columns;
+        matches!(e.ty.id, TypeId::Date | TypeId::DateTime) && columns.get(ordinal as usize).is_some_and(|c| !c.nullable)
     }
 
     /// Binds an expression of one column. Error 1241 for rows.

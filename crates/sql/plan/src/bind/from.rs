@@ -393,7 +393,8 @@ impl Binder<'_> {
                 shape = self.using(&names, left_shape, right_shape, join.kind, &mut on)?;
             }
             JoinCondition::Natural => {
-                let common = left_shape.iter().filter(|(n, _)| right_shape.iter().any(|(m, _)| eq_name(n, m)));
+                let in_both = |n: &str| right_shape.iter().any(|(m, _)| eq_name(n, m));
+                let common = left_shape.iter().filter(|(n, _)| in_both(n));
                 let names: Vec<Box<str>> = common.map(|(n, _)| n.clone()).collect();
                 shape = self.using(&names, left_shape, right_shape, join.kind, &mut on)?;
             }
@@ -439,6 +440,10 @@ impl Binder<'_> {
                 _ => Err(error(ErrorCode::NonUniq, &[&name, &"from clause"])),
             }
         };
+        // Common columns are shown in the order in which the first table has them; that is the right one of a RIGHT JOIN.
+        let first = if kind == JoinKind::Right { &right } else { &left };
+        let mut names: Vec<&Box<str>> = names.iter().collect();
+        names.sort_by_key(|name| first.iter().position(|(n, _)| eq_name(n, name)));
         let mut shape = Shape::new();
         let (mut used_left, mut used_right) = (Vec::new(), Vec::new());
         for name in names {

@@ -94,10 +94,12 @@ fn temporal(kind: TemporalKind, text: &str) -> Result<Value> {
         TemporalKind::DateTime => TypeId::DateTime,
     };
     let value = match ty {
-        TypeId::Time => parse_time(text.as_bytes()).filter(|t| !t.truncated).map(|t| Value::Time(t.value, t.fsp)),
+        TypeId::Time => {
+            parse_time(text.as_bytes()).filter(|t| !t.truncated && !t.out_of_range).map(|t| Value::Time(t.value, t.fsp))
+        }
         _ => parse_datetime(text.as_bytes(), DateFlags::LAX).filter(|t| !t.truncated).and_then(|t| match ty {
             TypeId::Date => t.date_only.then(|| Value::Date(t.value.date())),
-            _ => Some(Value::DateTime(t.value, t.fsp)),
+            _ => (!t.date_only).then_some(Value::DateTime(t.value, t.fsp)),
         }),
     };
     value.ok_or_else(|| {

@@ -301,6 +301,9 @@ impl Binder<'_> {
         }
         self.scopes.push(scope);
         for (i, item) in ast.order_by.iter().enumerate() {
+            if let ast::Expr::Column(ast::ColumnRef { qualifier: Some(table), .. }) = &item.expr {
+                return Err(error(ErrorCode::TablenameNotAllowedHere, &[&table.name.text, &"global ORDER clause"]));
+            }
             let expr = match super::call::position(&item.expr) {
                 Some(n) => {
                     self.pin_position(&item.expr)?;

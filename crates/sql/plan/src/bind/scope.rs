@@ -305,7 +305,7 @@ impl Binder<'_> {
                 return Ok(self.column(id));
             }
             // Elsewhere aliases are a last resort, and only where the list is bound already.
-            if matches!(at, Clause::Order | Clause::Group)
+            if (matches!(at, Clause::Order | Clause::Group) || at == Clause::Fields && !own)
                 && column.qualifier.is_none()
                 && let Some(item) = scope.find_item(column, at, &Labels(&self.arena))?
             {
@@ -321,7 +321,8 @@ impl Binder<'_> {
         if item.has_window && scope.clause != Clause::Order {
             return Err(error(ErrorCode::WindowInvalidWindowFuncAliasUse, &[&column.column.text]));
         }
-        if scope.in_aggregate && self.contains_aggregate(level, &item.bound.expr) {
+        let in_list = scope.clause == Clause::Fields;
+        if (scope.in_aggregate || in_list) && self.contains_aggregate(level, &item.bound.expr) {
             let what = "reference to group function";
             return Err(SqlError::new(ErrorCode::IllegalReference, &[&column.column.text, &what]));
         }

@@ -47,6 +47,9 @@ impl Binder<'_> {
         self.selects += 1;
         let mut block = empty_block(self.selects);
         self.scopes.push(Scope::new());
+        if select.options.all && select.options.distinct {
+            return Err(error(ErrorCode::WrongUsage, &[&"ALL", &"DISTINCT"]));
+        }
         block.straight = select.options.straight_join;
         block.distinct = select.options.distinct;
         if select.options.sql_calc_found_rows {

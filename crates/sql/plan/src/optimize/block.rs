@@ -1064,6 +1064,9 @@ impl Builder<'_> {
             return Ok(node);
         };
         let ExprKind::Column(id) = arg.kind else { return Ok(node) };
+        if !block.rels[0].has(id) {
+            return Ok(node);
+        }
         let plain_items = block.items.iter().all(|i| !self.arena.reads(&i.expr, |c| block.rels[0].has(c)));
         let (Some(base), true) = (&planned.bases[0], plain_items) else { return Ok(node) };
         let column = id - block.rels[0].first;

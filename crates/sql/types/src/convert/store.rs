@@ -392,7 +392,12 @@ impl Store<'_, '_, '_> {
         }
         if self.ty.id == TypeId::Date {
             if !p.value.time().is_zero() {
-                self.note(ErrorCode::WarnDataTruncated);
+                let text = to_text(&v.localize(self.cx.zone));
+                let text = printable(&text, 128);
+                let (column, row) = (self.at.column, self.at.row);
+                let message = format!("Incorrect date value: '{text}' for column '{column}' at row {row}");
+                let code = ErrorCode::TruncatedWrongValue;
+                self.cx.warnings.push(Warning { level: Level::Note, code, message: message.into() });
             }
             return Ok(Value::Date(p.value.date()));
         }
@@ -600,12 +605,20 @@ fn float_for_width(d: f64, width: usize) -> Vec<u8> {
     if text.len() <= width {
         return text;
     }
-    for digits in (0..15).rev() {
-        let rounded: f64 = format!("{d:.digits$e}").parse().unwrap_or(d);
-        let mut shorter = Vec::new();
-        float::write_double(rounded, &mut shorter);
-        if shorter.len() <= width {
-            return shorter;
+    for digits in (0..17).rev() {
+        let rounded = format!("{d:.digits$e}");
+        let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
+        let exponent: i32 = exponent.parse().unwrap_or(0);
+        let mantissa =
+            if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+        let decimals = usize::try_from(digits as i32 - exponent).unwrap_or(0);
+        let mut plain = format!("{:.decimals$}", rounded.parse().unwrap_or(d));
+        if plain.contains('.') {
+            plain.truncate(plain.trim_end_matches('0').trim_end_matches('.').len());
+        }
+        let scientific = format!("{mantissa}e{exponent}");
+        if let Some(fits) = [plain, scientific].into_iter().find(|t| t.len() <= width) {
+            return fits.into_bytes();
         }
     }
     text

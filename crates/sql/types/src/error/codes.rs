@@ -585,6 +585,7 @@ errors! {
     1883 "HY000" PluginCannotBeUninstalled "Plugin '{}' cannot be uninstalled now. {}";
     1885 "HY000" ReplicaHasMoreGtidsThanSource "Replica has more GTIDs than the source has, using the source's SERVER_UUID. This may indicate that the end of the binary log was truncated or that the last binary log file was lost, e.g., after a power or disk failure when sync_binlog != 1. The source may or may not have rolled back transactions that were already replicated to the replica. Suggest to replicate any transactions that source has rolled back from replica to source, and/or commit empty transactions on source to account for transactions that have been committed on source but are not included in GTID_EXECUTED.";
     3004 "0Z002" GetStackedDaWithoutActiveHandler "GET STACKED DIAGNOSTICS when handler not active";
+    3005 "HY000" WarnLegacySyntaxConverted "{} is no longer supported. The statement was converted to {}.";
     3008 "HY000" FkDepthExceeded "Foreign key cascade delete/update exceeds max depth of {}.";
     3012 "HY000" ExplainNotSupported "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
     3013 "HY000" InvalidFieldSize "Invalid size for column '{}'.";

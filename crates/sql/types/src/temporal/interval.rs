@@ -260,7 +260,7 @@ pub fn period_add(period: u64, months: i64) -> Option<u64> {
         return Some(0);
     }
     let sum = period_months(period)?.checked_add_signed(months)?;
-    Some(sum / 12 * 100 + sum % 12 + 1)
+    Some((sum / 12).wrapping_mul(100).wrapping_add(sum % 12 + 1))
 }
 
 /// `PERIOD_DIFF(YYYYMM, YYYYMM)` in months.
