@@ -32,7 +32,7 @@ fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
         Default::Null => Ok(Some(Value::Null)),
         Default::Literal(value) => {
             if cx.strict && cx.settings.sql_mode.contains(SqlMode::NO_ZERO_DATE) && is_zero_date(value) {
-                return convert::store(as_text(value), column, 1, cx).map(Some);
+                return convert::store(as_text(value), "", column, 1, cx).map(Some);
             }
             Ok(Some(value.clone()))
         }
