@@ -2,13 +2,15 @@
 
 use std::process::ExitCode;
 
-use xtask::{clients, instructions, tidy};
+use xtask::{clients, fuzz, instructions, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
 
   tidy [--bless]     house rules: layering, unsafe, file sizes, left-over markers (also run by cargo test)
   clients [FILTER]   installs real clients and runs them against a running Gannet (tests/clients/*.sh)
+  fuzz [--target T] [--minutes M] [--seed N] [--input FILE]
+                     mutated valid inputs into the decoders; without a target all of them, one after the other
   instructions [FILTER]   instructions of the server per event of sysbench's workloads (valgrind, sysbench)
 ";
 
@@ -16,6 +18,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match args.first().map(String::as_str) {
         Some("tidy") => tidy::run(&xtask::root(), args.iter().any(|a| a == "--bless")),
+        Some("fuzz") => fuzz::run(&xtask::root(), &args[1..]),
         Some("instructions") => instructions::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),
         _ => Err(USAGE.to_owned()),

@@ -380,7 +380,8 @@ impl<'a> Lexer<'a> {
 
     /// Does an identifier end directly in front of the point at `start`? (A word there is one, even a reserved word.)
     fn name_before(&self, start: usize) -> bool {
-        self.after_name && start > 0 && !is_space(self.text[start - 1])
+        // Neither white space nor a comment may stand between.
+        self.after_name && start > 0 && (is_word(self.text[start - 1]) || matches!(self.text[start - 1], b'`' | b'"'))
     }
 
     /// Is there nothing behind `start` but NUL bytes (which some clients count into the text), spaces and `;`?

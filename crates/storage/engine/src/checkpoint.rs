@@ -202,14 +202,19 @@ fn write(log: &Log, control: &Control, lsn: Lsn, next_trx: TrxId) -> Result<()> 
     Ok(())
 }
 
-/// The last checkpoint of a store that is closed in good order: all is written back, the log ends at the checkpoint. Nothing
-/// changes any more; the checkpointer and the page cleaner have ended; all redo is applied.
+/// The last checkpoint of a store that is closed in good order: all is written back, the log ends at the checkpoint. The
+/// checkpointer has ended; all redo is applied.
+///
+/// A statement that did not end in time may still change pages: the checkpoint is no further than what is written back, and where the
+/// log goes on behind it the store stays one to be recovered.
 pub(crate) fn close(pool: &Pool, log: &Log, control: &Control, next_trx: TrxId) -> Result<()> {
     log.wait_durable(log.tail_lsn())?;
     let lsn = pool.flush_all()?;
-    // Nothing was appended since; the padding of the last flush may lie between.
-    write(log, control, lsn.max(log.durable_lsn()), next_trx)?;
+    write(log, control, lsn, next_trx)?;
     log.close()?;
+    if log.tail_lsn() > lsn {
+        return Ok(());
+    }
     control.update(|data| data.state = crate::control::State::Closed)
 }
 

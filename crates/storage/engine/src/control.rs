@@ -257,6 +257,15 @@ impl DirLock {
     }
 }
 
+/// See [`crate::fuzzing::undo`].
+pub(crate) fn fuzz(slot: &[u8]) {
+    if let Slot::Valid(sequence, data) = decode(slot) {
+        let mut again = vec![0; SLOT];
+        encode(sequence, &data, &mut again);
+        assert_eq!(decode(&again), Slot::Valid(sequence, data));
+    }
+}
+
 /// What refusing to start says.
 pub(crate) fn damaged(what: impl Into<String>) -> EngineError {
     EngineError::Corrupt { page: PageNo::ZERO, lsn: Lsn::ZERO, what: what.into() }

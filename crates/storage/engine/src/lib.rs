@@ -16,6 +16,8 @@ mod control;
 mod ddl;
 mod engine;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod index;
 mod meta;
 mod open;

@@ -581,5 +581,23 @@ impl Recovery {
     }
 }
 
+/// See [`crate::fuzzing::redo`].
+pub(crate) fn fuzz(data: &[u8]) {
+    let (map, mut scratch) = (RedoMap::new(), Vec::new());
+    for (lsn, payload) in crate::fuzzing::payloads(data) {
+        if map.add(lsn, payload, &mut scratch).is_err() {
+            break;
+        }
+    }
+    for no in map.pages() {
+        let mut page = crate::fuzzing::blank();
+        if map.apply(no, &mut page).is_ok() {
+            let _ = gannet_page::check(&page);
+            let again = map.apply(no, &mut page);
+            assert_eq!(again, Ok(None), "redo of {no:?} is not done once it was done");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

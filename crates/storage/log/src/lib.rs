@@ -8,6 +8,8 @@ mod brake;
 mod core;
 mod error;
 mod format;
+#[doc(hidden)]
+pub mod fuzzing;
 mod log;
 mod reader;
 mod ring;

@@ -15,6 +15,8 @@
 pub mod bytes;
 pub mod check;
 mod edit;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod header;
 pub mod node;
 pub mod op;

@@ -584,7 +584,9 @@ const PHRASES: &[&str] = &[
 fn is_dynamic_privilege(account: &Account) -> bool {
     match account {
         Account::Name { user, host, .. } => {
-            &**host == "%" && !user.is_empty() && user.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            &**host == "%"
+                && user.starts_with(|c: char| c.is_ascii_alphabetic())
+                && user.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         }
         Account::CurrentUser => false,
     }
