@@ -82,7 +82,9 @@ fn a_shutdown_beside_running_statements_loses_nothing() {
         let (disk, told, id) = (SimDisk::new(), Told::default(), Arc::new(Mutex::new(None)));
         for round in 0..3 {
             let (told, id) = (told.clone(), id.clone());
-            Sim::new(seed * 10 + round).disk(&disk).run_outcome(move || life(seed * 10 + round, &told, &id, round == 2));
+            Sim::new(seed * 10 + round)
+                .disk(&disk)
+                .run_outcome(move || life(seed * 10 + round, &told, &id, round == 2));
         }
         assert!(!told.lock().unwrap().is_empty(), "seed {seed}: nothing was committed");
     }
