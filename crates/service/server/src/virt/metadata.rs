@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 const CATALOG: &str = "def";
 /// Page size, for the lengths in information_schema.TABLES.
-const PAGE_BYTES: u64 = 16 * 1024;
+pub(super) const PAGE_BYTES: u64 = 16 * 1024;
 
 /// Calls `each` for the tables that the equalities on `schema` and `table` leave.
-fn each_table(
+pub(super) fn each_table(
     state: &State,
     equals: &Equals<'_>,
     (schema_column, table_column): (&str, &str),
@@ -61,14 +61,14 @@ pub(super) fn schemata(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Res
 }
 
 /// Figures of a table in bytes and rows.
-struct Sizes {
-    rows: u64,
-    data: u64,
-    indexes: u64,
-    auto_increment: Option<u64>,
+pub(super) struct Sizes {
+    pub(super) rows: u64,
+    pub(super) data: u64,
+    pub(super) indexes: u64,
+    pub(super) auto_increment: Option<u64>,
 }
 
-fn sizes(state: &State, t: &Table) -> Sizes {
+pub(super) fn sizes(state: &State, t: &Table) -> Sizes {
     let engine = &state.server.engine;
     let Ok(trees) = t.trees(engine) else { return Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None } };
     let of = |tree| engine.tree_stats(tree).unwrap_or_default();
@@ -77,6 +77,53 @@ fn sizes(state: &State, t: &Table) -> Sizes {
     let indexes: u64 = secondary.map(|(_, tree)| of(tree).pages * PAGE_BYTES).sum();
     let auto_increment = t.auto_counter(trees).map(|c| c.counter_next());
     Sizes { rows: row.rows, data: row.pages.max(1) * PAGE_BYTES, indexes, auto_increment }
+}
+
+pub(super) fn schemata_extensions(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let access = &state.access;
+    for s in state.snapshot.schemas().filter(|s| access.sees_schema(&s.name)) {
+        emit(&[text(CATALOG), text(&s.name), text("")])?;
+    }
+    Ok(())
+}
+
+pub(super) fn tables_extensions(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        emit(&[text(CATALOG), text(&t.schema), text(&t.name), Value::Null, Value::Null])
+    })
+}
+
+pub(super) fn columns_extensions(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let access = &state.access;
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        for c in &t.columns {
+            if !access.all && access.column(&t.schema, &t.name, &c.name) == Privileges::NONE {
+                continue;
+            }
+            emit(&[text(CATALOG), text(&t.schema), text(&t.name), text(&c.name), Value::Null, Value::Null])?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn constraints_extensions(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    each_table(state, equals, ("CONSTRAINT_SCHEMA", "TABLE_NAME"), |_, t| {
+        for i in t.indexes.iter().filter(|i| i.unique()) {
+            emit(&[text(CATALOG), text(&t.schema), text(&i.name), text(&t.name), Value::Null, Value::Null])?;
+        }
+        Ok(())
+    })
+}
+
+/// The two groups which every server has.
+pub(super) fn resource_groups(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let last = std::thread::available_parallelism().map_or(0, |n| n.get() - 1);
+    for (name, kind) in [("USR_default", "USER"), ("SYS_default", "SYSTEM")] {
+        let cpus = Value::bytes(format!("0-{last}").as_bytes());
+        let kind = member("RESOURCE_GROUPS", "RESOURCE_GROUP_TYPE", kind);
+        emit(&[text(name), kind, Value::Int(1), cpus, Value::Int(0)])?;
+    }
+    Ok(())
 }
 
 pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -2,7 +2,10 @@
 //! a function here. The planner sees them as tables whose rows the session makes.
 
 mod accounts;
+mod innodb;
 mod metadata;
+mod more_tables;
+mod performance;
 mod runtime;
 pub(crate) use runtime::{process_row, visible};
 mod tables;
@@ -82,6 +85,30 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("information_schema", "USER_ATTRIBUTES") => accounts::user_attributes,
         ("information_schema", "PROCESSLIST") => runtime::processlist,
         ("information_schema", "INNODB_TRX") => runtime::innodb_trx,
+        ("information_schema", "INNODB_TABLES") => innodb::tables,
+        ("information_schema", "INNODB_TABLESTATS") => innodb::table_stats,
+        ("information_schema", "INNODB_COLUMNS") => innodb::columns,
+        ("information_schema", "INNODB_INDEXES") => innodb::indexes,
+        ("information_schema", "INNODB_FIELDS") => innodb::fields,
+        ("information_schema", "INNODB_METRICS") => innodb::metrics,
+        ("information_schema", "INNODB_BUFFER_POOL_STATS") => innodb::buffer_pool_stats,
+        ("information_schema", "SCHEMATA_EXTENSIONS") => metadata::schemata_extensions,
+        ("information_schema", "TABLES_EXTENSIONS") => metadata::tables_extensions,
+        ("information_schema", "COLUMNS_EXTENSIONS") => metadata::columns_extensions,
+        ("information_schema", "TABLE_CONSTRAINTS_EXTENSIONS") => metadata::constraints_extensions,
+        ("information_schema", "RESOURCE_GROUPS") => metadata::resource_groups,
+        ("performance_schema", "threads") => performance::threads,
+        ("performance_schema", "data_locks") => performance::data_locks,
+        ("performance_schema", "data_lock_waits") => performance::data_lock_waits,
+        ("performance_schema", "metadata_locks") => performance::metadata_locks,
+        ("performance_schema", "setup_actors") => performance::setup_actors,
+        ("performance_schema", "setup_consumers") => performance::setup_consumers,
+        ("performance_schema", "setup_instruments") => performance::setup_instruments,
+        ("performance_schema", "setup_objects") => performance::setup_objects,
+        ("performance_schema", "accounts") => performance::accounts,
+        ("performance_schema", "users") => performance::users,
+        ("performance_schema", "hosts") => performance::hosts,
+        ("performance_schema", "user_variables_by_thread") => performance::user_variables,
         ("performance_schema", "processlist") => runtime::processlist_ps,
         ("performance_schema", "events_statements_summary_by_digest") => runtime::digests,
         ("performance_schema", "events_waits_summary_global_by_event_name") => runtime::waits,
@@ -110,7 +137,9 @@ fn declared() -> &'static [Declared] {
     ALL.get_or_init(|| {
         let mut all = Vec::new();
         read("information_schema", tables::INFORMATION_SCHEMA, &mut all);
+        read("information_schema", more_tables::INFORMATION_SCHEMA, &mut all);
         read("performance_schema", tables::PERFORMANCE_SCHEMA, &mut all);
+        read("performance_schema", more_tables::PERFORMANCE_SCHEMA, &mut all);
         read("mysql", tables::MYSQL, &mut all);
         all
     })
@@ -118,17 +147,19 @@ fn declared() -> &'static [Declared] {
 
 fn read(schema: &'static str, text: &'static str, all: &mut Vec<Declared>) {
     for line in text.lines().filter(|l| !l.is_empty()) {
-        let Some(column) = line.strip_prefix(' ') else {
+        let Some(columns) = line.strip_prefix(' ') else {
             all.push(Declared { schema, name: line, columns: Vec::new(), rows: maker(schema, line) });
             continue;
         };
-        let (name, rest) = column.split_once(' ').unwrap_or((column, "text"));
-        let (spec, not_null) = match rest.strip_suffix(" !") {
-            Some(spec) => (spec, true),
-            None => (rest, false),
-        };
-        if let Some(table) = all.last_mut() {
-            table.columns.push(make_column(name, spec, not_null));
+        for column in columns.split("; ") {
+            let (name, rest) = column.split_once(' ').unwrap_or((column, "text"));
+            let (spec, not_null) = match rest.strip_suffix(" !") {
+                Some(spec) => (spec, true),
+                None => (rest, false),
+            };
+            if let Some(table) = all.last_mut() {
+                table.columns.push(make_column(name, spec, not_null));
+            }
         }
     }
 }
@@ -172,6 +203,10 @@ fn parse_type(spec: &str) -> SqlType {
         "mediumtext" => SqlType::new(TypeId::MediumText).with_collation(TEXT),
         "text" => SqlType::new(TypeId::Text).with_collation(TEXT),
         "blob" => SqlType::new(TypeId::Blob),
+        "longblob" => SqlType::new(TypeId::LongBlob),
+        "float" => SqlType::new(TypeId::Float),
+        "double" => SqlType::new(TypeId::Double),
+        "decimal" => SqlType { length: 9, scale: 6, ..SqlType::new(TypeId::Decimal) },
         "json" => SqlType::new(TypeId::Json),
         "datetime" => SqlType::temporal(TypeId::DateTime, n as u8),
         "timestamp" => SqlType::temporal(TypeId::Timestamp, n as u8),

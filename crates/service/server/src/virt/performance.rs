@@ -1,0 +1,268 @@
+//! performance_schema: threads, locks, what is set up, who was connected.
+
+use super::innodb::tree_names;
+use super::runtime::{process_row, visible};
+use super::{Emit, Equals, maybe, member, text};
+use crate::accounts::Privilege;
+use crate::registry::Entry;
+use crate::session::state::State;
+use gannet_engine::lock::{LockKind, MdlMode, Mode, Party};
+use gannet_types::{Result, Value};
+use std::collections::BTreeMap;
+
+/// Locks that are listed at most: a listing is bounded like everything else.
+const MOST_LOCKS: usize = 100_000;
+
+pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let now = gannet_runtime::unix_micros();
+    for e in visible(state) {
+        let [id, user, host, db, command, time, state_text, info] = process_row(&e, now);
+        let kind = if matches!(&host, Value::Str(h, _) if h.contains(&b':')) { "TCP/IP" } else { "Socket" };
+        let yes = member("threads", "INSTRUMENTED", "YES");
+        let history = member("threads", "HISTORY", "YES");
+        let row = [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id, user, host, db, command, time];
+        let zero = || Value::UInt(0);
+        let rest = [
+            state_text,
+            info,
+            Value::UInt(1),
+            Value::Null,
+            yes,
+            history,
+            text(kind),
+            Value::Null,
+            text("USR_default"),
+            member("threads", "EXECUTION_ENGINE", "PRIMARY"),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            member("threads", "TELEMETRY_ACTIVE", "NO"),
+        ];
+        emit(&[&row[..], &rest].concat())?;
+    }
+    Ok(())
+}
+
+fn party(p: &Party) -> [Value; 2] {
+    // Without a transaction number InnoDB shows a number beyond all of them.
+    let trx = if p.trx.0 == 0 { 1 << 48 | p.owner } else { p.trx.0 };
+    [Value::UInt(trx), Value::UInt(p.thread)]
+}
+
+fn hex(key: &[u8]) -> String {
+    let shown = &key[..key.len().min(64)];
+    shown.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}"))
+}
+
+fn lock_id(p: &Party, kind: &LockKind) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut h = DefaultHasher::new();
+    format!("{kind:?}").hash(&mut h);
+    format!("{}:{:016x}", p.owner, h.finish())
+}
+
+fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Shared => "S",
+        Mode::Exclusive => "X",
+    }
+}
+
+pub(super) fn data_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let names = tree_names(state);
+    for l in state.server.engine.lock_table().locks(MOST_LOCKS) {
+        let (tree, mode, data) = match &l.kind {
+            LockKind::Record { tree, key, mode } => (*tree, format!("{},REC_NOT_GAP", mode_name(*mode)), hex(key)),
+            LockKind::Gap { tree, high, .. } => {
+                let data = high.as_ref().map_or("supremum pseudo-record".to_string(), |(k, _)| hex(k));
+                (*tree, "X,GAP".to_string(), data)
+            }
+            LockKind::Insert { tree, key } => (*tree, "X,GAP,INSERT_INTENTION".to_string(), hex(key)),
+            LockKind::Transaction(_) | LockKind::Metadata { .. } => continue,
+        };
+        let null = || (Value::Null, Value::Null, Value::Null);
+        let (schema, table, index) = names.get(&tree.0).cloned().unwrap_or_else(null);
+        let [trx, thread] = party(&l.party);
+        emit(&[
+            text("INNODB"),
+            text(&lock_id(&l.party, &l.kind)),
+            trx,
+            thread,
+            Value::Null,
+            schema,
+            table,
+            Value::Null,
+            Value::Null,
+            index,
+            Value::UInt(tree.0),
+            text("RECORD"),
+            text(&mode),
+            text(if l.granted { "GRANTED" } else { "WAITING" }),
+            text(&data),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn data_lock_waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for w in state.server.engine.lock_table().waits() {
+        if matches!(w.waits_for, LockKind::Metadata { .. }) {
+            continue;
+        }
+        let wanted = lock_id(&w.party, &w.waits_for);
+        for b in &w.blockers {
+            let [trx, thread] = party(&w.party);
+            let [blocking_trx, blocking_thread] = party(b);
+            emit(&[
+                text("INNODB"),
+                text(&wanted),
+                trx,
+                thread,
+                Value::Null,
+                Value::UInt(0),
+                text(&lock_id(b, &w.waits_for)),
+                blocking_trx,
+                blocking_thread,
+                Value::Null,
+                Value::UInt(0),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn metadata_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for l in state.server.engine.lock_table().metadata_locks() {
+        let (schema, table) = match l.name.split_once('.') {
+            Some((s, t)) => (s, Some(t)),
+            None => (&*l.name, None),
+        };
+        let mode = match l.mode {
+            MdlMode::Read => "SHARED_READ",
+            MdlMode::Write => "SHARED_WRITE",
+            MdlMode::NoWrite => "SHARED_READ_ONLY",
+            MdlMode::Exclusive => "EXCLUSIVE",
+            MdlMode::Upgradable => "SHARED_UPGRADABLE",
+        };
+        emit(&[
+            text(if table.is_some() { "TABLE" } else { "SCHEMA" }),
+            text(schema),
+            maybe(table),
+            Value::Null,
+            Value::UInt(l.object),
+            text(mode),
+            text("TRANSACTION"),
+            text(if l.granted { "GRANTED" } else { "PENDING" }),
+            text(""),
+            Value::UInt(l.party.thread),
+            Value::UInt(0),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn setup_actors(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let yes = |c: &str| member("setup_actors", c, "YES");
+    emit(&[text("%"), text("%"), text("%"), yes("ENABLED"), yes("HISTORY")])
+}
+
+/// What is collected: digests and nothing of single events.
+pub(super) fn setup_consumers(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    const CONSUMERS: [(&str, bool); 17] = [
+        ("events_stages_current", false),
+        ("events_stages_history", false),
+        ("events_stages_history_long", false),
+        ("events_statements_cpu", false),
+        ("events_statements_current", false),
+        ("events_statements_history", false),
+        ("events_statements_history_long", false),
+        ("events_transactions_current", false),
+        ("events_transactions_history", false),
+        ("events_transactions_history_long", false),
+        ("events_waits_current", false),
+        ("events_waits_history", false),
+        ("events_waits_history_long", false),
+        ("global_instrumentation", true),
+        ("thread_instrumentation", true),
+        ("statements_digest", true),
+        ("events_waits_summary", true),
+    ];
+    for (name, on) in CONSUMERS {
+        emit(&[text(name), member("setup_consumers", "ENABLED", if on { "YES" } else { "NO" })])?;
+    }
+    Ok(())
+}
+
+/// One instrument a wait event: all are counted, always.
+pub(super) fn setup_instruments(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for w in gannet_telemetry::wait_totals() {
+        let yes = |c: &str| member("setup_instruments", c, "YES");
+        let (enabled, timed) = (yes("ENABLED"), yes("TIMED"));
+        emit(&[text(w.wait.name()), enabled, timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
+    }
+    Ok(())
+}
+
+pub(super) fn setup_objects(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (schema, on) in [("mysql", "NO"), ("performance_schema", "NO"), ("information_schema", "NO"), ("%", "YES")] {
+        let flag = |c: &str| member("setup_objects", c, on);
+        let kind = member("setup_objects", "OBJECT_TYPE", "TABLE");
+        emit(&[kind, text(schema), text("%"), flag("ENABLED"), flag("TIMED")])?;
+    }
+    Ok(())
+}
+
+/// Sessions now, by a part of their identity. Those that have ended are not kept.
+fn connections(state: &State, key: impl Fn(&Entry) -> Vec<String>) -> Result<BTreeMap<Vec<String>, i64>> {
+    state.privileges().require(Privilege::Process)?;
+    let mut counts = BTreeMap::new();
+    for e in state.server.registry.all() {
+        *counts.entry(key(&e)).or_insert(0) += 1;
+    }
+    Ok(counts)
+}
+
+fn host_of(e: &Entry) -> String {
+    let host = e.who().host;
+    host.rsplit_once(':').map_or(host.clone(), |(h, _)| h.to_string())
+}
+
+fn emit_connections(counts: BTreeMap<Vec<String>, i64>, emit: Emit<'_>) -> Result<()> {
+    for (key, n) in counts {
+        let mut row: Vec<Value> = key.iter().map(|k| text(k)).collect();
+        row.extend([Value::Int(n), Value::Int(n), Value::UInt(0), Value::UInt(0)]);
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+pub(super) fn accounts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    emit_connections(connections(state, |e| vec![e.who().user, host_of(e)])?, emit)
+}
+
+pub(super) fn users(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    emit_connections(connections(state, |e| vec![e.who().user])?, emit)
+}
+
+pub(super) fn hosts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    emit_connections(connections(state, |e| vec![host_of(e)])?, emit)
+}
+
+/// The session's own: those of others are their own business.
+pub(super) fn user_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let id = state.entry.id;
+    let mut all: Vec<(&String, &Value)> = state.user_vars.iter().collect();
+    all.sort_by_key(|(n, _)| *n);
+    for (name, value) in all {
+        let shown = if value.is_null() {
+            Value::Null
+        } else {
+            let mut bytes = Vec::new();
+            value.write_text(&mut bytes);
+            Value::bytes(&bytes)
+        };
+        emit(&[Value::UInt(id), text(name), shown])?;
+    }
+    Ok(())
+}
