@@ -89,7 +89,8 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
 pub(super) fn indexes(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     stored(state, equals, |_, t| {
         if t.clustered.is_none() {
-            let row = [n(t.row_tree.0), text("GEN_CLUST_INDEX"), n(t.id.0), Value::Int(1), Value::Int(0), Value::Int(-1)];
+            let row =
+                [n(t.row_tree.0), text("GEN_CLUST_INDEX"), n(t.id.0), Value::Int(1), Value::Int(0), Value::Int(-1)];
             emit(&[&row[..], &[Value::Int(t.row_tree.0 as i64), Value::Int(50)]].concat())?;
         }
         for (i, index) in t.indexes.iter().enumerate() {
@@ -129,27 +130,67 @@ pub(super) fn fields(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
 
 /// Counters of the same meaning as InnoDB's: name, subsystem, counter, comment.
 const METRICS: &[(&str, &str, Counter, &str)] = &[
-    ("buffer_pool_reads", "buffer", Counter::InnodbBufferPoolReads, "Number of reads directly from disk (innodb_buffer_pool_reads)"),
-    ("buffer_pool_read_requests", "buffer", Counter::InnodbBufferPoolReadRequests, "Number of logical read requests (innodb_buffer_pool_read_requests)"),
-    ("buffer_pool_write_requests", "buffer", Counter::InnodbBufferPoolWriteRequests, "Number of write requests (innodb_buffer_pool_write_requests)"),
-    ("buffer_pool_wait_free", "buffer", Counter::InnodbBufferPoolWaitFree, "Number of times waited for free buffer (innodb_buffer_pool_wait_free)"),
-    ("buffer_pool_read_ahead", "buffer", Counter::InnodbBufferPoolReadAhead, "Number of pages read as read ahead (innodb_buffer_pool_read_ahead)"),
+    (
+        "buffer_pool_reads",
+        "buffer",
+        Counter::InnodbBufferPoolReads,
+        "Number of reads directly from disk (innodb_buffer_pool_reads)",
+    ),
+    (
+        "buffer_pool_read_requests",
+        "buffer",
+        Counter::InnodbBufferPoolReadRequests,
+        "Number of logical read requests (innodb_buffer_pool_read_requests)",
+    ),
+    (
+        "buffer_pool_write_requests",
+        "buffer",
+        Counter::InnodbBufferPoolWriteRequests,
+        "Number of write requests (innodb_buffer_pool_write_requests)",
+    ),
+    (
+        "buffer_pool_wait_free",
+        "buffer",
+        Counter::InnodbBufferPoolWaitFree,
+        "Number of times waited for free buffer (innodb_buffer_pool_wait_free)",
+    ),
+    (
+        "buffer_pool_read_ahead",
+        "buffer",
+        Counter::InnodbBufferPoolReadAhead,
+        "Number of pages read as read ahead (innodb_buffer_pool_read_ahead)",
+    ),
     ("buffer_pages_created", "buffer", Counter::InnodbPagesCreated, "Number of pages created (innodb_pages_created)"),
     ("buffer_pages_written", "buffer", Counter::InnodbPagesWritten, "Number of pages written (innodb_pages_written)"),
     ("buffer_pages_read", "buffer", Counter::InnodbPagesRead, "Number of pages read (innodb_pages_read)"),
     ("buffer_data_reads", "buffer", Counter::InnodbDataRead, "Amount of data read in bytes (innodb_data_reads)"),
-    ("buffer_data_written", "buffer", Counter::InnodbDataWritten, "Amount of data written in bytes (innodb_data_written)"),
+    (
+        "buffer_data_written",
+        "buffer",
+        Counter::InnodbDataWritten,
+        "Amount of data written in bytes (innodb_data_written)",
+    ),
     ("os_data_reads", "os", Counter::InnodbDataReads, "Number of reads initiated (innodb_data_reads)"),
     ("os_data_writes", "os", Counter::InnodbDataWrites, "Number of writes initiated (innodb_data_writes)"),
     ("os_data_fsyncs", "os", Counter::InnodbDataFsyncs, "Number of fsync() calls (innodb_data_fsyncs)"),
     ("os_log_bytes_written", "os", Counter::InnodbOsLogWritten, "Bytes of log written (innodb_os_log_written)"),
     ("os_log_fsyncs", "os", Counter::InnodbOsLogFsyncs, "Number of fsync log writes (innodb_os_log_fsyncs)"),
     ("log_waits", "log", Counter::InnodbLogWaits, "Number of log waits due to small log buffer (innodb_log_waits)"),
-    ("log_write_requests", "log", Counter::InnodbLogWriteRequests, "Number of log write requests (innodb_log_write_requests)"),
+    (
+        "log_write_requests",
+        "log",
+        Counter::InnodbLogWriteRequests,
+        "Number of log write requests (innodb_log_write_requests)",
+    ),
     ("log_writes", "log", Counter::InnodbLogWrites, "Number of log writes (innodb_log_writes)"),
     ("lock_deadlocks", "lock", Counter::InnodbDeadlocks, "Number of deadlocks"),
     ("lock_timeouts", "lock", Counter::LockTimeouts, "Number of lock timeouts"),
-    ("lock_row_lock_waits", "lock", Counter::InnodbRowLockWaits, "Number of times a row lock had to be waited for (innodb_row_lock_waits)"),
+    (
+        "lock_row_lock_waits",
+        "lock",
+        Counter::InnodbRowLockWaits,
+        "Number of times a row lock had to be waited for (innodb_row_lock_waits)",
+    ),
     ("trx_rw_commits", "transaction", Counter::TransactionsCommitted, "Number of read-write transactions  committed"),
     ("trx_rollbacks", "transaction", Counter::TransactionsRolledBack, "Number of transactions rolled back"),
     ("index_page_splits", "index", Counter::PageSplits, "Number of index page splits"),
@@ -165,17 +206,52 @@ pub(super) fn metrics(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
     let s = state.server.engine.status();
     let age = s.log_lsn.0.saturating_sub(s.checkpoint_lsn.0);
     let values = [
-        ("buffer_pool_size", "server", s.pool_pages * PAGE_BYTES, "Server buffer pool size (all buffer pools) in bytes"),
-        ("buffer_pool_pages_total", "buffer", s.pool_pages, "Total buffer pool size in pages (innodb_buffer_pool_pages_total)"),
-        ("buffer_pool_pages_data", "buffer", s.pool_resident, "Buffer pages containing data (innodb_buffer_pool_pages_data)"),
-        ("buffer_pool_pages_dirty", "buffer", s.pool_dirty, "Buffer pages currently dirty (innodb_buffer_pool_pages_dirty)"),
-        ("buffer_pool_bytes_dirty", "buffer", s.pool_dirty * PAGE_BYTES, "Buffer bytes currently dirty (innodb_buffer_pool_bytes_dirty)"),
-        ("buffer_pool_pages_free", "buffer", s.pool_pages.saturating_sub(s.pool_resident), "Buffer pages currently free (innodb_buffer_pool_pages_free)"),
+        (
+            "buffer_pool_size",
+            "server",
+            s.pool_pages * PAGE_BYTES,
+            "Server buffer pool size (all buffer pools) in bytes",
+        ),
+        (
+            "buffer_pool_pages_total",
+            "buffer",
+            s.pool_pages,
+            "Total buffer pool size in pages (innodb_buffer_pool_pages_total)",
+        ),
+        (
+            "buffer_pool_pages_data",
+            "buffer",
+            s.pool_resident,
+            "Buffer pages containing data (innodb_buffer_pool_pages_data)",
+        ),
+        (
+            "buffer_pool_pages_dirty",
+            "buffer",
+            s.pool_dirty,
+            "Buffer pages currently dirty (innodb_buffer_pool_pages_dirty)",
+        ),
+        (
+            "buffer_pool_bytes_dirty",
+            "buffer",
+            s.pool_dirty * PAGE_BYTES,
+            "Buffer bytes currently dirty (innodb_buffer_pool_bytes_dirty)",
+        ),
+        (
+            "buffer_pool_pages_free",
+            "buffer",
+            s.pool_pages.saturating_sub(s.pool_resident),
+            "Buffer pages currently free (innodb_buffer_pool_pages_free)",
+        ),
         ("log_lsn_current", "log", s.log_lsn.0, "Current LSN value"),
         ("log_lsn_last_flush", "log", s.durable_lsn.0, "LSN of Last flush"),
         ("log_lsn_last_checkpoint", "log", s.checkpoint_lsn.0, "LSN at last checkpoint"),
         ("log_lsn_checkpoint_age", "log", age, "Current LSN value minus LSN at last checkpoint"),
-        ("log_max_modified_age_async", "log", s.redo_capacity_bytes / 8 * 7, "Maximum LSN difference; when exceeded, start asynchronous preflush"),
+        (
+            "log_max_modified_age_async",
+            "log",
+            s.redo_capacity_bytes / 8 * 7,
+            "Maximum LSN difference; when exceeded, start asynchronous preflush",
+        ),
         ("log_checkpoints", "log", s.checkpoints, "Number of checkpoints"),
         ("trx_rseg_history_len", "transaction", s.history_length, "Length of the TRX_RSEG_HISTORY list"),
         ("trx_active_transactions", "transaction", s.active_writers, "Number of active transactions"),

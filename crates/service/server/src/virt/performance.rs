@@ -20,7 +20,8 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
         let kind = if matches!(&host, Value::Str(h, _) if h.contains(&b':')) { "TCP/IP" } else { "Socket" };
         let yes = member("threads", "INSTRUMENTED", "YES");
         let history = member("threads", "HISTORY", "YES");
-        let row = [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id, user, host, db, command, time];
+        let row =
+            [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id, user, host, db, command, time];
         let zero = || Value::UInt(0);
         let rest = [
             state_text,
