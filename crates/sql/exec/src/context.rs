@@ -15,11 +15,12 @@ pub trait Session: SessionInfo {
     /// `@@name` (`global`: `@@global.name`).
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value>;
     /// The rows of a virtual table: each is given to `emit` with all columns. `equals` are equalities (column, value)
-    /// that the rows will be filtered by anyway.
+    /// that the rows will be filtered by anyway; nobody looks at columns that are not in `wanted`.
     fn virtual_rows(
         &mut self,
         table: u32,
         equals: &[(u32, Value)],
+        wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
 }

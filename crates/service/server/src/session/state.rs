@@ -282,9 +282,10 @@ impl gannet_exec::Session for State {
         &mut self,
         table: u32,
         equals: &[(u32, Value)],
+        wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()> {
-        crate::virt::rows(self, table, equals, emit)
+        crate::virt::rows(self, table, equals, wanted, emit)
     }
 }
 

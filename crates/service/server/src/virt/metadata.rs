@@ -70,13 +70,22 @@ pub(super) struct Sizes {
 
 pub(super) fn sizes(state: &State, t: &Table) -> Sizes {
     let engine = &state.server.engine;
-    let Ok(trees) = t.trees(engine) else { return Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None } };
+    let none = Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None };
+    let Ok(trees) = t.trees(engine) else { return none };
+    let auto_increment = t.auto_counter(trees).map(|c| c.counter_next());
+    // The optimizer's figures, once there are any: looking into ten thousand trees would read as many pages.
+    let figures = t.statistics.figures();
+    if figures.taken != 0 {
+        let secondary = figures.indexes.iter().filter(|i| i.tree != t.row_tree);
+        let indexes = secondary.map(|i| i.pages * PAGE_BYTES).sum();
+        return Sizes { rows: figures.rows, data: figures.pages.max(1) * PAGE_BYTES, indexes, auto_increment };
+    }
     let of = |tree| engine.tree_stats(tree).unwrap_or_default();
     let row = of(&trees.row);
     let secondary = trees.indexes.iter().enumerate().filter(|(i, _)| t.clustered != Some(*i));
     let indexes: u64 = secondary.map(|(_, tree)| of(tree).pages * PAGE_BYTES).sum();
-    let auto_increment = t.auto_counter(trees).map(|c| c.counter_next());
     Sizes { rows: row.rows, data: row.pages.max(1) * PAGE_BYTES, indexes, auto_increment }
+}
 }
 
 pub(super) fn schemata_extensions(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
@@ -128,11 +137,12 @@ pub(super) fn resource_groups(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> 
 
 pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let state = &*state;
+    let counted = equals.wants(&["TABLE_ROWS", "AVG_ROW_LENGTH", "DATA_LENGTH", "INDEX_LENGTH", "AUTO_INCREMENT"]);
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
         let stored = t.source == RowSource::Engine;
         let system_view = !stored && &*t.schema == "information_schema";
         let kind = if system_view { "SYSTEM VIEW" } else { "BASE TABLE" };
-        let s = if stored { sizes(state, t) } else { Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None } };
+        let s = if stored && counted { sizes(state, t) } else { Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None } };
         let number = |n: u64| Value::UInt(n);
         let options: Vec<String> =
             t.options.create_options.iter().map(|(k, v)| format!("{}={v}", k.to_lowercase())).collect();

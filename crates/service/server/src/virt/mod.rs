@@ -35,13 +35,20 @@ struct Declared {
     rows: Rows,
 }
 
-/// What a column is known to equal.
+/// What a column is known to equal, and which columns are looked at.
 pub(crate) struct Equals<'a> {
     table: &'static Declared,
     list: &'a [(u32, Value)],
+    wanted: &'a [u32],
 }
 
 impl Equals<'_> {
+    /// One of the columns is looked at.
+    fn wants(&self, columns: &[&str]) -> bool {
+        let name = |i: &u32| self.table.columns.get(*i as usize).map_or("", |c| &*c.name);
+        self.wanted.iter().any(|i| columns.contains(&name(i)))
+    }
+
     /// The text that the column equals, if that is known.
     fn text(&self, column: &str) -> Option<String> {
         let at = self.table.columns.iter().position(|c| &*c.name == column)? as u32;
@@ -243,14 +250,20 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
 }
 
 /// Gives the rows of virtual table `number`.
-pub(crate) fn rows(state: &mut State, number: u32, equals: &[(u32, Value)], emit: Emit<'_>) -> Result<()> {
+pub(crate) fn rows(
+    state: &mut State,
+    number: u32,
+    equals: &[(u32, Value)],
+    wanted: &[u32],
+    emit: Emit<'_>,
+) -> Result<()> {
     let table = declared().get(number as usize).ok_or_else(|| SqlError::internal("no such virtual table"))?;
     let width = table.columns.len();
     let mut checked = |row: &[Value]| {
         debug_assert_eq!(row.len(), width, "{}", table.name);
         emit(row)
     };
-    (table.rows)(state, &Equals { table, list: equals }, &mut checked)
+    (table.rows)(state, &Equals { table, list: equals, wanted }, &mut checked)
 }
 
 /// A stored table's column as a result describes it (COM_FIELD_LIST).
@@ -294,23 +307,35 @@ fn yes_no(b: bool) -> Value {
     text(if b { "YES" } else { "NO" })
 }
 
+/// The members of an enumerated or set column of a virtual table.
+fn members_of(table: &'static str, column: &'static str) -> Option<&'static Arc<Members>> {
+    type Index = std::collections::HashMap<(&'static str, &'static str), Arc<Members>>;
+    static INDEX: std::sync::OnceLock<Index> = std::sync::OnceLock::new();
+    let index = INDEX.get_or_init(|| {
+        let of = |d: &'static Declared| {
+            let with = |c: &'static Column| Some(((d.name, &*c.name), c.ty.members.clone()?));
+            d.columns.iter().filter_map(with)
+        };
+        declared().iter().flat_map(of).collect()
+    });
+    index.get(&(table, column))
+}
+
 /// The member of an enumerated column of a virtual table.
-fn member(table: &str, column: &str, name: &str) -> Value {
-    let found = declared().iter().find(|d| d.name == table).and_then(|d| d.columns.iter().find(|c| &*c.name == column));
-    let Some(members) = found.and_then(|c| c.ty.members.clone()) else { return Value::Null };
+fn member(table: &'static str, column: &'static str, name: &str) -> Value {
+    let Some(members) = members_of(table, column) else { return Value::Null };
     match members.names.iter().position(|n| &**n == name) {
-        Some(i) => Value::Enum(i as u16 + 1, members),
+        Some(i) => Value::Enum(i as u16 + 1, members.clone()),
         None => Value::Null,
     }
 }
 
 /// The members of a set column of a virtual table, in any case.
-fn members(table: &str, column: &str, names: &[String]) -> Value {
-    let found = declared().iter().find(|d| d.name == table).and_then(|d| d.columns.iter().find(|c| &*c.name == column));
-    let Some(members) = found.and_then(|c| c.ty.members.clone()) else { return Value::Null };
+fn members(table: &'static str, column: &'static str, names: &[String]) -> Value {
+    let Some(members) = members_of(table, column) else { return Value::Null };
     let chosen = |m: &str| names.iter().any(|n| n.eq_ignore_ascii_case(m));
     let bits = members.names.iter().enumerate().filter(|(_, m)| chosen(m)).fold(0u64, |b, (i, _)| b | 1 << i);
-    Value::Set(bits, members)
+    Value::Set(bits, members.clone())
 }
 
 /// Seconds since 1970 as TIMESTAMP; NULL for 0.

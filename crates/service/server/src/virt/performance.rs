@@ -164,7 +164,7 @@ pub(super) fn metadata_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
 }
 
 pub(super) fn setup_actors(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let yes = |c: &str| member("setup_actors", c, "YES");
+    let yes = |c: &'static str| member("setup_actors", c, "YES");
     emit(&[text("%"), text("%"), text("%"), yes("ENABLED"), yes("HISTORY")])
 }
 
@@ -198,7 +198,7 @@ pub(super) fn setup_consumers(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> 
 /// One instrument a wait event: all are counted, always.
 pub(super) fn setup_instruments(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for w in gannet_telemetry::wait_totals() {
-        let yes = |c: &str| member("setup_instruments", c, "YES");
+        let yes = |c: &'static str| member("setup_instruments", c, "YES");
         let (enabled, timed) = (yes("ENABLED"), yes("TIMED"));
         emit(&[text(w.wait.name()), enabled, timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
     }
@@ -207,7 +207,7 @@ pub(super) fn setup_instruments(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -
 
 pub(super) fn setup_objects(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for (schema, on) in [("mysql", "NO"), ("performance_schema", "NO"), ("information_schema", "NO"), ("%", "YES")] {
-        let flag = |c: &str| member("setup_objects", c, on);
+        let flag = |c: &'static str| member("setup_objects", c, on);
         let kind = member("setup_objects", "OBJECT_TYPE", "TABLE");
         emit(&[kind, text(schema), text("%"), flag("ENABLED"), flag("TIMED")])?;
     }

@@ -297,7 +297,7 @@ impl<'p> Operator<'p> for VirtualScan<'p> {
         }
         let mut batch = Batch::for_types(self.types);
         let columns = &self.scan.columns;
-        cx.session.virtual_rows(number, &known, &mut |row| {
+        cx.session.virtual_rows(number, &known, columns, &mut |row| {
             for (column, ordinal) in batch.columns.iter_mut().zip(columns) {
                 column.push(row.get(*ordinal as usize).unwrap_or(&Value::Null).as_ref());
             }
