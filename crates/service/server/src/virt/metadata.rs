@@ -86,7 +86,6 @@ pub(super) fn sizes(state: &State, t: &Table) -> Sizes {
     let indexes: u64 = secondary.map(|(_, tree)| of(tree).pages * PAGE_BYTES).sum();
     Sizes { rows: row.rows, data: row.pages.max(1) * PAGE_BYTES, indexes, auto_increment }
 }
-}
 
 pub(super) fn schemata_extensions(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let access = &state.access;
