@@ -141,7 +141,11 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
         let stored = t.source == RowSource::Engine;
         let system_view = !stored && &*t.schema == "information_schema";
         let kind = if system_view { "SYSTEM VIEW" } else { "BASE TABLE" };
-        let s = if stored && counted { sizes(state, t) } else { Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None } };
+        let s = if stored && counted {
+            sizes(state, t)
+        } else {
+            Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None }
+        };
         let number = |n: u64| Value::UInt(n);
         let options: Vec<String> =
             t.options.create_options.iter().map(|(k, v)| format!("{}={v}", k.to_lowercase())).collect();
