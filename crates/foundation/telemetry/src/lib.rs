@@ -7,6 +7,7 @@
 mod blocks;
 mod counters;
 mod digest;
+mod events;
 mod histogram;
 mod session;
 mod waits;
@@ -16,6 +17,7 @@ pub use blocks::{
 };
 pub use counters::{Counter, Kind, Scope};
 pub use digest::{Digest, DigestHandle, DigestSnapshot, Execution, StatementStats};
+pub use events::{Events, Severity};
 pub use histogram::{BUCKETS, Histogram};
 pub use session::{Current, SessionCounters, put_aside, take_up};
 pub use waits::Wait;

@@ -1,10 +1,12 @@
 //! The error log: lines `time [Level] text` on stderr or in a file.
 
 use gannet_base::sync::Mutex;
+use gannet_telemetry::Events;
 use gannet_types::temporal::DateTime;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// How bad it is.
@@ -39,6 +41,16 @@ impl ErrorLog {
     /// Sets `log_error_verbosity`: 1 errors, 2 and warnings, 3 and notes.
     pub fn set_verbosity(&self, n: u64) {
         self.verbosity.store(n.clamp(1, 3) as u8, Ordering::Relaxed);
+    }
+
+    /// What the storage engine has to tell goes here.
+    pub fn events(log: &Arc<ErrorLog>) -> Events {
+        let log = log.clone();
+        Events::to(move |severity, text| match severity {
+            gannet_telemetry::Severity::Error => log.error(text),
+            gannet_telemetry::Severity::Warning => log.warning(text),
+            gannet_telemetry::Severity::Note => log.note(text),
+        })
     }
 
     /// Something failed.

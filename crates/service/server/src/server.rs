@@ -53,7 +53,7 @@ pub struct Shared {
     /// Facts.
     pub facts: Facts,
     /// The error log.
-    pub log: ErrorLog,
+    pub log: Arc<ErrorLog>,
     pub(crate) plans: PlanCache<Cached>,
     pub(crate) stats: StatementStats,
     pub(crate) user_locks: UserLocks,
@@ -225,7 +225,7 @@ impl Server {
     /// Opens the store and starts to listen. The error is a sentence for the person who started it.
     pub fn start(options: ServerOptions) -> std::result::Result<Server, String> {
         let datadir = prepare_datadir(&options)?;
-        let log = open_log(&options, &datadir)?;
+        let log = Arc::new(open_log(&options, &datadir)?);
         for w in &options.warnings {
             log.warning(w);
         }
@@ -246,6 +246,7 @@ impl Server {
             buffer_pool_bytes: get(Live::InnodbBufferPoolSize).as_u64(),
             redo_capacity_bytes: get(Live::InnodbRedoLogCapacity).as_u64(),
             flush_policy: flush_policy(get(Live::InnodbFlushLogAtTrxCommit)),
+            events: ErrorLog::events(&log),
             ..EngineOptions::new(&datadir)
         })
         .map_err(|e| open_error(&datadir, &e))?;

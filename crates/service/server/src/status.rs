@@ -47,7 +47,16 @@ pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>) -> Vec<(S
     put("Innodb_redo_log_read_only", "OFF".into());
     put("Innodb_redo_log_enabled", "ON".into());
     put("Innodb_history_list_length", n(s.history_length));
-    put("Gannet_recovery_percent", n(s.recovery_percent.into()));
+    let r = server.engine.recovery();
+    put("Gannet_recovery_percent", n(r.percent as u64));
+    put("Gannet_recovery_phase", format!("{:?}", r.phase));
+    put("Gannet_recovery_log_bytes", n(r.log_bytes));
+    put("Gannet_recovery_log_bytes_total", n(r.log_bytes_total));
+    put("Gannet_recovery_pages", n(r.pages));
+    put("Gannet_recovery_pages_total", n(r.pages_total));
+    put("Gannet_recovery_pages_per_second", n(r.rate as u64));
+    put("Gannet_recovery_eta_seconds", r.eta_seconds.map_or(String::new(), |s| n(s as u64)));
+    put("Gannet_recovery_transactions_left", n(s.recovering));
     let c = server.plans.counters();
     put("Gannet_plan_cache_entries", n(c.entries));
     put("Gannet_plan_cache_bytes", n(c.bytes));

@@ -90,7 +90,7 @@ fn reopen(s: Store, frames: u64, checkpoint: Lsn) -> (Store, Arc<MemoryRedo>) {
     let dir = std::mem::replace(&mut s.dir, Dir::new());
     s.pool.stop_cleaner();
     drop(s);
-    repair(&dir.0).unwrap();
+    repair(&dir.0, gannet_base::Lsn::ZERO).unwrap();
     let redo = Arc::new(MemoryRedo::new(&log.records(), checkpoint));
     let tail = log.tail_lsn();
     let log = Arc::new(MemoryLog::starting_at(tail));

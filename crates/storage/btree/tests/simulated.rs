@@ -213,7 +213,7 @@ fn power_cuts() {
         let mut records = log.records();
         records.retain(|(lsn, _)| *lsn <= durable);
         restored += Sim::new(seed).disk(&disk).run(move || {
-            let repaired = repair(&options().dir).unwrap();
+            let repaired = repair(&options().dir, gannet_base::Lsn::ZERO).unwrap();
             let redo = Arc::new(MemoryRedo::new(&records, checkpoint));
             let log = Arc::new(MemoryLog::starting_at(durable));
             let pool = Pool::open(&options(), log, Some(redo)).unwrap();

@@ -108,7 +108,10 @@ pub struct Repair {
 
 /// Restores torn and lost writes in place from the double-write file. To be called before the pool is opened; does
 /// nothing where there is no store.
-pub fn repair(dir: &Path) -> Result<Repair, Error> {
+///
+/// Only copies newer than the checkpoint count: a write that may have been torn had a change behind it. An older copy may be
+/// outdated, and the redo that would bring it up to date is not read: a page that is damaged then stays damaged.
+pub fn repair(dir: &Path, checkpoint: Lsn) -> Result<Repair, Error> {
     let io = |what| move |e| Error::io(what, e);
     let (data, double) = (dir.join(DATA_FILE), dir.join(DOUBLE_FILE));
     let mut done = Repair::default();
@@ -124,7 +127,7 @@ pub fn repair(dir: &Path) -> Result<Repair, Error> {
     for i in 0..pages {
         double.read_exact_at(&mut copy.0, i * PAGE_SIZE as u64).map_err(io("read the double-write file"))?;
         let no = copy.page_no();
-        if copy.type_byte() != 0 && copy.verify(no).is_ok() {
+        if copy.type_byte() != 0 && copy.lsn() > checkpoint && copy.verify(no).is_ok() {
             done.copies += 1;
             let best = newest.entry(no).or_insert((copy.lsn(), i));
             if copy.lsn() > best.0 {

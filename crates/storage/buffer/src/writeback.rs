@@ -26,6 +26,9 @@ const WRITE_KEY: u64 = 1 << 63;
 /// Time between two rounds of the cleaner with nothing to do, in nanoseconds.
 const CLEANER_PAUSE_NS: u64 = 200_000_000;
 
+/// How long a full disk is waited for when pages are written in place, in nanoseconds.
+const IN_PLACE_PATIENCE_NS: u64 = 600_000_000_000;
+
 /// A page copied into a batch: its number and the LSN of the copy.
 type Copied = (PageNo, Lsn);
 
@@ -93,13 +96,27 @@ impl Pool {
         self.double.sync().map_err(|e| self.poison("sync the double-write file", &e))?;
         let parts: Vec<(u64, &[u8])> =
             copied.iter().zip(slot.buf.chunks_exact(PAGE_SIZE)).map(|((no, _), page)| (no.offset(), page)).collect();
-        self.file.write_many(&parts).map_err(|e| Error::io("write the data file", e))?;
+        self.write_in_place(&parts)?;
         add(Counter::InnodbDataWrites, copied.len() as u64);
         add(Counter::InnodbDataWritten, (copied.len() * PAGE_SIZE) as u64);
         add(Counter::InnodbPagesWritten, copied.len() as u64);
         add(Counter::InnodbBufferPoolPagesFlushed, copied.len() as u64);
         count(Counter::InnodbDataFsyncs);
         self.file.sync_data().map_err(|e| self.poison("sync the data file", &e))
+    }
+
+    /// Writes where the pages belong. What fails here may have left pages torn whose only whole copies are in the double-write
+    /// slot: a full disk is waited for, and after any other error nothing is written back any more, so that the slot stays.
+    fn write_in_place(&self, parts: &[(u64, &[u8])]) -> Result<(), Error> {
+        let start = now_ns();
+        while let Err(e) = self.file.write_many(parts) {
+            let full = matches!(e.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT));
+            if !full || self.cleaner.stop.load(Acquire) || now_ns() - start > IN_PLACE_PATIENCE_NS {
+                return Err(self.poison("write the data file", &e));
+            }
+            let _ = park(Wait::PageWrite, Some(now_ns() + CLEANER_PAUSE_NS));
+        }
+        Ok(())
     }
 
     /// After a page's copy is on disk: clean if the page is still that copy, else dirty since then.

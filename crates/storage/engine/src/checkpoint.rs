@@ -10,10 +10,11 @@ use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use gannet_buffer::Pool;
 use gannet_log::Log;
 use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park};
+use gannet_telemetry::Events;
 
 use crate::control::Control;
 use crate::recovery::Recovery;
-use crate::{Result, TrxId};
+use crate::{EngineError, Result, TrxId};
 
 const SECOND: u64 = 1_000_000_000;
 /// The longest a round may take when little is written.
@@ -32,7 +33,7 @@ pub(crate) struct CheckpointFigures {
     pub(crate) count: AtomicU64,
     /// Length of the last whole round in nanoseconds.
     pub(crate) round_ns: AtomicU64,
-    /// It gave up: pages or control file cannot be written.
+    /// Pages or control file cannot be written.
     pub(crate) failed: AtomicBool,
 }
 
@@ -74,6 +75,9 @@ pub(crate) struct Checkpointer {
     growth: f64,
     seen: (u64, Lsn),
     written_at: u64,
+    events: Events,
+    /// The last failure, when it was not overcome yet.
+    trouble: Option<String>,
 }
 
 impl Checkpointer {
@@ -82,10 +86,22 @@ impl Checkpointer {
         log: Arc<Log>,
         control: Arc<Control>,
         figures: Arc<CheckpointFigures>,
+        events: Events,
     ) -> Checkpointer {
         let sectors = vec![log.checkpoint_lsn(); pool.sectors()];
         let seen = (now_ns(), log.tail_lsn());
-        Checkpointer { pool, log, control, figures, sectors, growth: 0.0, seen, written_at: now_ns() }
+        Checkpointer {
+            pool,
+            log,
+            control,
+            figures,
+            sectors,
+            growth: 0.0,
+            seen,
+            written_at: now_ns(),
+            events,
+            trouble: None,
+        }
     }
 
     /// Works until the task is interrupted. `next_trx` gives the id the next writer gets. Waits for `recovery`'s redo first:
@@ -100,15 +116,15 @@ impl Checkpointer {
             let start = now_ns();
             let before = self.log.tail_lsn();
             for sector in 0..self.sectors.len() {
-                if let Err(e) = self.step(sector, &next_trx) {
-                    if !interrupted() {
-                        self.figures.failed.store(true, Relaxed);
-                        eprintln!("[ERROR] checkpoint: {e}");
-                    }
-                    return;
-                }
+                let outcome = self.step(sector, &next_trx);
                 if interrupted() {
                     return;
+                }
+                match outcome {
+                    Ok(()) => self.overcome(),
+                    Err(e) if self.is_final(&e) => return,
+                    Err(_) if self.pause(SECOND) => return,
+                    Err(_) => break,
                 }
             }
             self.figures.round_ns.store(now_ns() - start, Relaxed);
@@ -119,6 +135,26 @@ impl Checkpointer {
             if (idle || now_ns() - start < IDLE_NS / 10) && self.pause(if idle { IDLE_NS } else { IDLE_NS / 10 }) {
                 return;
             }
+        }
+    }
+
+    /// Tells about a failure, once. False: it may pass (a full disk), the round begins again.
+    fn is_final(&mut self, e: &EngineError) -> bool {
+        let last = self.pool.poisoned().is_some() || self.log.poisoned().is_some();
+        self.figures.failed.store(true, Relaxed);
+        let text = e.to_string();
+        if self.trouble.as_ref() != Some(&text) {
+            let end = if last { "nothing is written back until a restart" } else { "it is tried again" };
+            self.events.error(format_args!("checkpoint at {}: {text}; {end}", self.log.checkpoint_lsn()));
+            self.trouble = Some(text);
+        }
+        last
+    }
+
+    fn overcome(&mut self) {
+        if self.trouble.take().is_some() {
+            self.figures.failed.store(false, Relaxed);
+            self.events.note("checkpoint: pages can be written back again");
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn open(options: &EngineOptions) -> Result<(Arc<Store>, Files, Runnin
     let opened = recovery::open(options)?;
     let pool = opened.pool.clone();
     pool.start_cleaner();
-    let made = prepare(&opened);
+    let made = prepare(options, &opened);
     let (store, losers) = match made {
         Ok(made) => made,
         Err(e) => {
@@ -59,7 +59,7 @@ pub(crate) fn open(options: &EngineOptions) -> Result<(Arc<Store>, Files, Runnin
     Ok((store, files, running))
 }
 
-fn prepare(opened: &Opened) -> Result<(Arc<Store>, Vec<(Tail, Unfinished)>)> {
+fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<(Tail, Unfinished)>)> {
     let (pool, log) = (opened.pool.clone(), opened.log.clone());
     if opened.is_new {
         meta::create(&pool)?;
@@ -88,6 +88,7 @@ fn prepare(opened: &Opened) -> Result<(Arc<Store>, Vec<(Tail, Unfinished)>)> {
         purge: PurgeState::new(),
         losers: AtomicU64::new(losers.len() as u64),
         orphans: Mutex::new(Vec::new()),
+        events: options.events.clone(),
         stopped: AtomicBool::new(false),
     });
     // Before anybody can read: their stamps are their locks.
@@ -99,8 +100,13 @@ fn prepare(opened: &Opened) -> Result<(Arc<Store>, Vec<(Tail, Unfinished)>)> {
 
 fn start(options: &EngineOptions, store: &Arc<Store>, files: &Files, losers: Vec<(Tail, Unfinished)>) -> Running {
     let mut keepers = files.recovery.spawn(&store.pool);
-    let checkpointer =
-        Checkpointer::new(store.pool.clone(), store.log.clone(), files.control.clone(), files.figures.clone());
+    let checkpointer = Checkpointer::new(
+        store.pool.clone(),
+        store.log.clone(),
+        files.control.clone(),
+        files.figures.clone(),
+        options.events.clone(),
+    );
     let (recovery, s) = (files.recovery.clone(), store.clone());
     keepers.push(spawn("checkpoint", move || checkpointer.run(&recovery, || s.trx.next())));
     let mut writers = Vec::new();
@@ -117,6 +123,8 @@ fn start(options: &EngineOptions, store: &Arc<Store>, files: &Files, losers: Vec
 
 /// Rolls back what was unfinished when the server ended. Until then its stamps keep its rows locked.
 fn roll_back(store: &Store, losers: Vec<(Tail, Unfinished)>) {
+    let count = losers.len();
+    store.events.note(format_args!("recovery: {count} unfinished transactions to roll back"));
     for (tail, loser) in losers {
         let owner = store.locks.owner(0);
         owner.set_trx(loser.trx);
@@ -136,8 +144,11 @@ fn roll_back(store: &Store, losers: Vec<(Tail, Unfinished)>) {
             }
             Err(EngineError::ShutDown) => return,
             // Its rows stay locked; the rest goes on.
-            Err(e) => eprintln!("[ERROR] rollback of transaction {}: {e}", loser.trx),
+            Err(e) => store.events.error(format_args!("rollback of transaction {}: {e}", loser.trx)),
         }
+    }
+    if store.losers.load(Acquire) == 0 {
+        store.events.note("recovery: all unfinished transactions are rolled back");
     }
 }
 

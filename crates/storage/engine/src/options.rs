@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use gannet_telemetry::Events;
+
 /// Whether a store is expected in the directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OpenMode {
@@ -44,6 +46,8 @@ pub struct EngineOptions {
     pub mode: OpenMode,
     /// Background tasks that purge old versions; 0 = purge only when [`Engine::purge_now`](crate::Engine::purge_now) is called.
     pub purge_tasks: usize,
+    /// Where recovery, checkpoint, purge and log tell what a person should know.
+    pub events: Events,
 }
 
 impl EngineOptions {
@@ -57,6 +61,7 @@ impl EngineOptions {
             max_data_bytes: 16 << 40,
             mode: OpenMode::OpenOrCreate,
             purge_tasks: 2,
+            events: Events::default(),
         }
     }
 }

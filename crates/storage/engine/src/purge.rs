@@ -84,7 +84,7 @@ pub(crate) fn task(store: &Store) {
             Err(e) => {
                 let first = store.purge.error.lock().replace(e.clone()) != Some(e.clone());
                 if first {
-                    eprintln!("purge: {e}");
+                    store.events.error(format_args!("purge: {e}"));
                 }
                 let _ = park(Wait::Purge, Some(now_ns() + 1_000_000_000));
             }

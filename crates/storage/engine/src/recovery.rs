@@ -23,6 +23,7 @@ use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource, Wal
 use gannet_log::{FIRST_LSN, Log, LogError, LogReader, RecordKind, Start};
 use gannet_page::{Corrupt, PageOp};
 use gannet_runtime::{JoinHandle, fs, now_ns, random_u64, spawn, unix_micros};
+use gannet_telemetry::Events;
 
 use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io};
 use crate::{EngineError, EngineOptions, FlushPolicy, OpenMode, Result};
@@ -33,6 +34,8 @@ const SHARDS: usize = 64;
 /// Tasks that apply redo behind the opened store: enough to keep a few reads in flight.
 const REDO_TASKS: usize = 4;
 const LEAST_BUCKET_BYTES: u64 = 32 << 20;
+/// Between two lines about the progress, in nanoseconds.
+const NOTE_EVERY_NS: u64 = 2_000_000_000;
 
 // ---- what to do ----
 
@@ -341,6 +344,10 @@ pub(crate) struct Recovery {
     pages: Vec<PageNo>,
     next: AtomicUsize,
     left: AtomicUsize,
+    /// Pages that cannot be brought up to date because they are damaged: their changes stay, whoever needs one gets the error.
+    damaged: AtomicU64,
+    noted: AtomicU64,
+    events: Events,
 }
 
 /// The files of a store, open.
@@ -374,6 +381,7 @@ fn log_options(options: &EngineOptions) -> gannet_log::Options {
             FlushPolicy::AtCommit => gannet_log::FlushPolicy::Durable,
             FlushPolicy::WriteAtCommit => gannet_log::FlushPolicy::Written,
         },
+        events: options.events.clone(),
         ..gannet_log::Options::new(options.datadir.join(LOG_DIR))
     }
 }
@@ -421,7 +429,7 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
     let (store, end) = (data.log_store(), FIRST_LSN);
     let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })?;
     let pool = Pool::open(&pool_options(options, &data), log.clone(), None)?;
-    let recovery = Recovery::new(RedoMap::new(), Progress::default());
+    let recovery = Recovery::new(RedoMap::new(), Progress::default(), options.events.clone());
     recovery.progress.enter(RecoveryPhase::Done);
     let (control, recovery) = (Arc::new(control), Arc::new(recovery));
     Ok(Opened { log, pool, control, recovery, next_trx: TrxId(1), is_new: true, dir_lock })
@@ -437,7 +445,10 @@ impl Opened {
 
 fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequence: u64) -> Result<Opened> {
     let dir = &options.datadir;
-    gannet_buffer::repair(dir)?;
+    let repaired = gannet_buffer::repair(dir, data.checkpoint)?;
+    if repaired.restored > 0 {
+        options.events.note(format_args!("recovery: {} torn pages restored", repaired.restored));
+    }
     let progress = Progress::default();
     let mut reader = LogReader::open(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, data.checkpoint_epoch)?;
     progress.log_total.store(reader.span_bytes(), Relaxed);
@@ -461,7 +472,15 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     })?;
     let start = Start { store: data.log_store(), checkpoint: data.checkpoint, end, epochs, epoch };
     let log = Log::open(log_options(options), start)?;
-    let recovery = Arc::new(Recovery::new(redo, progress));
+    let recovery = Arc::new(Recovery::new(redo, progress, options.events.clone()));
+    if end > data.checkpoint {
+        options.events.note(format_args!(
+            "recovery: log read from {} to {end} ({} bytes), {} pages to bring up to date",
+            data.checkpoint,
+            end.since(data.checkpoint),
+            recovery.pages.len()
+        ));
+    }
     let pool = Pool::open(&pool_options(options, &data), log.clone(), Some(recovery.clone()))?;
     recovery.progress.enter(RecoveryPhase::Redo);
     Ok(Opened { log, pool, control, recovery, next_trx: data.next_trx, is_new: false, dir_lock })
@@ -516,6 +535,11 @@ fn load(pool: &Pool, no: PageNo) -> Result<()> {
     }
 }
 
+/// The page itself is damaged: trying again does not help. (That a read fails may pass.)
+fn is_damage(e: &EngineError) -> bool {
+    matches!(e, EngineError::Corrupt { what, .. } if !what.starts_with("cannot be read"))
+}
+
 impl RedoSource for Recovery {
     fn pending(&self, page: PageNo) -> bool {
         self.redo.pending(page)
@@ -527,10 +551,19 @@ impl RedoSource for Recovery {
 }
 
 impl Recovery {
-    fn new(redo: RedoMap, progress: Progress) -> Recovery {
+    fn new(redo: RedoMap, progress: Progress, events: Events) -> Recovery {
         let pages = redo.pages();
         progress.pages_total.fetch_add(pages.len() as u64, Relaxed);
-        Recovery { progress, redo, pages, next: AtomicUsize::new(0), left: AtomicUsize::new(0) }
+        Recovery {
+            progress,
+            redo,
+            pages,
+            next: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
+            damaged: AtomicU64::new(0),
+            noted: AtomicU64::new(now_ns()),
+            events,
+        }
     }
 
     /// Starts the tasks which apply what is pending. An error ends them; the store stays open, the checkpoint where it is.
@@ -553,21 +586,55 @@ impl Recovery {
             let i = self.next.fetch_add(1, Relaxed);
             let Some(&no) = self.pages.get(i) else {
                 if self.left.fetch_sub(1, AcqRel) == 1 && self.progress.failed.load(Acquire) == 0 {
-                    pool.end_redo();
-                    self.progress.enter(RecoveryPhase::Done);
+                    self.finish(pool);
                 }
                 return;
             };
             if let Err(e) = load(pool, no) {
+                if is_damage(&e) {
+                    self.damaged.fetch_add(1, Relaxed);
+                    self.events.error(format_args!("recovery: {e}"));
+                    continue;
+                }
                 if !gannet_runtime::interrupted() {
                     self.progress.failed.store(1, Release);
-                    eprintln!("[ERROR] recovery: {no:?}: {e}");
+                    self.events.error(format_args!("recovery: {no:?}: {e}; the checkpoint stays where it is"));
                 }
                 return;
             }
             self.redo.forget(no);
             self.progress.pages.fetch_add(1, Relaxed);
+            self.note_progress();
         }
+    }
+
+    /// The last page is dealt with.
+    fn finish(&self, pool: &Pool) {
+        let damaged = self.damaged.load(Relaxed);
+        if damaged == 0 {
+            pool.end_redo();
+        } else {
+            self.events.error(format_args!("recovery: {damaged} damaged pages; what lies in them cannot be read"));
+        }
+        self.progress.enter(RecoveryPhase::Done);
+        if !self.pages.is_empty() {
+            self.events.note(format_args!("recovery: all redo applied, {} pages", self.pages.len()));
+        }
+    }
+
+    /// Every few seconds a line for the log.
+    fn note_progress(&self) {
+        let (now, last) = (now_ns(), self.noted.load(Relaxed));
+        if now.saturating_sub(last) < NOTE_EVERY_NS || self.noted.compare_exchange(last, now, Relaxed, Relaxed).is_err()
+        {
+            return;
+        }
+        let s = self.progress.status();
+        let eta = s.eta_seconds.map_or(String::new(), |eta| format!(", {eta:.0} s to go"));
+        self.events.note(format_args!(
+            "recovery: {:.0} %, {} of {} pages, {:.0} pages/s{eta}",
+            s.percent, s.pages, s.pages_total, s.rate
+        ));
     }
 
     /// All pages have their changes: the checkpoint may move.

@@ -6,6 +6,7 @@ use gannet_base::{Lsn, TrxId};
 use gannet_buffer::Pool;
 use gannet_lock::{LockOwner, LockTable};
 use gannet_log::Log;
+use gannet_telemetry::Events;
 
 use crate::purge::PurgeState;
 use crate::snapshot::Snapshots;
@@ -28,6 +29,7 @@ pub(crate) struct Store {
     pub(crate) losers: AtomicU64,
     /// Transactions dropped by a panic, with their locks: to be rolled back by the purge tasks.
     pub(crate) orphans: Mutex<Vec<(Writer, LockOwner)>>,
+    pub(crate) events: Events,
     /// Set once by shutdown.
     pub(crate) stopped: AtomicBool,
 }

@@ -9,6 +9,7 @@ use gannet_base::sync::atomic::{
 use gannet_base::sync::{Backoff, Mutex, OnceLock};
 use gannet_base::{CachePadded, Lsn};
 use gannet_runtime::Waker;
+use gannet_telemetry::Events;
 
 use crate::LogError;
 use crate::ring::Ring;
@@ -70,6 +71,7 @@ pub(crate) struct Core {
     pub(crate) space_waiters: Mutex<Vec<Waker>>,
     poison: OnceLock<String>,
     poisoned: AtomicBool,
+    events: Events,
 }
 
 /// The parts from which a [`Core`] is made.
@@ -80,6 +82,7 @@ pub(crate) struct CoreParts {
     pub(crate) segments: Segments,
     pub(crate) policy: u8,
     pub(crate) checkpoint: u64,
+    pub(crate) events: Events,
 }
 
 impl Core {
@@ -108,6 +111,7 @@ impl Core {
             space_waiters: Mutex::new(Vec::new()),
             poison: OnceLock::new(),
             poisoned: AtomicBool::new(false),
+            events: parts.events,
         };
         core.update_admit();
         core
@@ -169,7 +173,8 @@ impl Core {
     /// Refuses all writers from now on. A failed sync is never retried: the kernel may have dropped the data.
     pub(crate) fn poison(&self, why: &LogError) {
         if self.poison.set(why.to_string()).is_ok() {
-            eprintln!("[ERROR] log: {why}; writes are refused until the server is restarted, reads go on");
+            self.events
+                .error(format_args!("log: {why}; writes are refused until the server is restarted, reads go on"));
         }
         self.poisoned.store(true, SeqCst);
         self.rules.admit.store(0, Release);

@@ -6,13 +6,13 @@ use gannet_base::Lsn;
 use gannet_runtime::sim::{Sim, SimDisk};
 
 use crate::format::{EpochStart, HEADER, RecordKind, SEGMENT_HEADER, checksum, record_bytes, unword};
-use crate::{FIRST_LSN, FlushPolicy, Log, LogError, LogReader, MAX_PAYLOAD, Options, Start};
+use crate::{FIRST_LSN, Log, LogError, LogReader, MAX_PAYLOAD, Options, Start};
 
 const STORE: u64 = 9;
 const DIR: &str = "/log";
 
 fn options() -> Options {
-    Options { dir: DIR.into(), capacity: 8 << 20, policy: FlushPolicy::Durable, ring_bytes: 2 << 20 }
+    Options { capacity: 8 << 20, ring_bytes: 2 << 20, ..Options::new(DIR) }
 }
 
 /// Two segment files as a crash may have left them. The first byte says whether the records' checksums are made right again

@@ -5,7 +5,7 @@ use gannet_base::check;
 use gannet_base::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use gannet_base::sync::{Arc, Backoff, Mutex};
 use gannet_runtime::{JoinHandle, Wait, mask_interrupts, park, slot, spawn, waker};
-use gannet_telemetry::{Counter, count};
+use gannet_telemetry::{Counter, Events, count};
 
 use crate::core::{Core, CoreParts};
 use crate::format::{self, EpochStart, RecordKind, block_up};
@@ -42,12 +42,20 @@ pub struct Options {
     /// Size of the ring buffer in bytes (innodb_log_buffer_size): made a power of two between 2 MiB and an eighth of the
     /// capacity.
     pub ring_bytes: usize,
+    /// Where failures are told.
+    pub events: Events,
 }
 
 impl Options {
     /// MySQL's defaults: 100 MiB, policy 1; a ring of 16 MiB at most.
     pub fn new(dir: impl Into<PathBuf>) -> Options {
-        Options { dir: dir.into(), capacity: 100 << 20, policy: FlushPolicy::Durable, ring_bytes: 16 << 20 }
+        Options {
+            dir: dir.into(),
+            capacity: 100 << 20,
+            policy: FlushPolicy::Durable,
+            ring_bytes: 16 << 20,
+            events: Events::default(),
+        }
     }
 }
 
@@ -92,6 +100,7 @@ impl Log {
             segments,
             policy: options.policy as u8,
             checkpoint: start.checkpoint.get(),
+            events: options.events,
         }));
         let mut epochs = start.epochs;
         let prev_epoch = epochs.last().map_or(0, |e| e.1);

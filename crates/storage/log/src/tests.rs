@@ -53,7 +53,7 @@ impl Drop for Dir {
 }
 
 fn options(dir: &Dir, policy: FlushPolicy) -> Options {
-    Options { dir: dir.0.clone(), capacity: 8 << 20, policy, ring_bytes: 2 << 20 }
+    Options { dir: dir.0.clone(), capacity: 8 << 20, policy, ring_bytes: 2 << 20, ..Options::new("") }
 }
 
 fn fresh(dir: &Dir, policy: FlushPolicy) -> Arc<Log> {

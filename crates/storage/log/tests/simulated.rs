@@ -26,7 +26,7 @@ struct Truth {
 }
 
 fn options(policy: FlushPolicy) -> Options {
-    Options { dir: DIR.into(), capacity: 8 << 20, policy, ring_bytes: 2 << 20 }
+    Options { dir: DIR.into(), capacity: 8 << 20, policy, ring_bytes: 2 << 20, ..Options::new("") }
 }
 
 /// Reads what a crash has left, compares it with the truth, opens the log.

@@ -326,6 +326,8 @@ impl Print for PartitionDef {
                 for (i, row) in rows.iter().enumerate() {
                     sql.flag(i > 0, ",");
                     match &row[..] {
+                        // What begins with a parenthesis would be read as a row.
+                        [PartitionBound::Expr(e)] if super::expr(e).starts_with(b"(") => sql.parens(row),
                         [one] => sql.p(one),
                         row => sql.parens(row),
                     };

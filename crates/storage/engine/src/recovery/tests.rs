@@ -208,7 +208,13 @@ fn the_checkpointer_keeps_up_and_recovery_starts_there() {
     let dir = Dir::new("checkpointer");
     let opened = new_store(&dir);
     let figures = Arc::new(CheckpointFigures::default());
-    let worker = Checkpointer::new(opened.pool.clone(), opened.log.clone(), opened.control.clone(), figures.clone());
+    let worker = Checkpointer::new(
+        opened.pool.clone(),
+        opened.log.clone(),
+        opened.control.clone(),
+        figures.clone(),
+        Default::default(),
+    );
     let recovery = opened.recovery.clone();
     let task = spawn("checkpoint", move || worker.run(&recovery, || TrxId(123)));
     let mut last = Lsn::ZERO;

@@ -1,0 +1,217 @@
+//! The whole server where something is wrong with its files: it refuses to start with a sentence that says why, or takes out
+//! only what is damaged, and loses nothing.
+
+mod common;
+
+use common::{Dir, Server, one};
+use gannet_wire::client::Connection;
+use std::{fs, os::unix::fs::FileExt, path::Path};
+
+const PAGE: usize = 16384;
+
+/// A store with two tables of a few hundred leaves, closed in good order (or, with `crash`, killed).
+fn store(name: &str, crash: bool) -> Dir {
+    let dir = Dir::new(name);
+    let server = Server::start(&dir);
+    let mut db = server.connect();
+    db.query("CREATE DATABASE f").expect("a database");
+    for table in ["a", "b"] {
+        db.query(&format!("CREATE TABLE f.{table} (id INT PRIMARY KEY, k INT NOT NULL, pad VARCHAR(500), KEY (k))"))
+            .expect("a table");
+        for batch in 0..10 {
+            let row = |i: i32| format!("({},{},'{table}-marker-{}')", batch * 100 + i, i, "x".repeat(400));
+            let rows: Vec<String> = (0..100).map(row).collect();
+            db.query(&format!("INSERT INTO f.{table} VALUES {}", rows.join(","))).expect("rows");
+        }
+    }
+    drop(db);
+    if crash { server.kill() } else { server.stop() }
+    dir
+}
+
+fn refused(dir: &Dir) -> String {
+    match Server::try_start(dir, "s", "", &[]) {
+        Ok(server) => {
+            server.kill();
+            panic!("the server started");
+        }
+        Err(text) => text,
+    }
+}
+
+#[test]
+fn a_directory_in_use_is_refused() {
+    let dir = Dir::new("inuse");
+    let first = Server::start(&dir);
+    let text = match Server::try_start(&dir, "second", "", &[]) {
+        Ok(_) => panic!("two servers on one directory"),
+        Err(text) => text,
+    };
+    assert!(text.contains("in use") && text.contains("data"), "{text}");
+    // The first one is not disturbed.
+    assert_eq!(one(&mut first.connect(), "SELECT 1 + 1"), "2");
+    first.stop();
+}
+
+#[test]
+fn missing_and_newer_files_are_refused() {
+    let dir = store("missing", false);
+    let data = dir.data();
+    for (name, says) in [("data.gnt", "data file is missing"), ("log", "log is missing"), ("control", "control file")] {
+        let (from, to) = (data.join(name), dir.0.join("away"));
+        fs::rename(&from, &to).expect("a file");
+        let text = refused(&dir);
+        assert!(text.contains(says), "without {name}: {text}");
+        assert!(!from.exists(), "{name} was made anew");
+        fs::rename(&to, &from).expect("a file");
+    }
+    let control = data.join("control");
+    let whole = fs::read(&control).expect("the control file");
+    let mut newer = whole.clone();
+    (newer[8], newer[4096 + 8]) = (9, 9);
+    fs::write(&control, &newer).expect("the control file");
+    let text = refused(&dir);
+    assert!(text.contains("format 9") || text.contains("newer"), "{text}");
+    let mut bad = whole.clone();
+    (bad[20], bad[4096 + 20]) = (bad[20] ^ 1, bad[4096 + 20] ^ 1);
+    fs::write(&control, &bad).expect("the control file");
+    let text = refused(&dir);
+    assert!(text.contains("control file are damaged"), "{text}");
+    fs::write(&control, &whole).expect("the control file");
+    // A segment of the log cut short, its header damaged.
+    let server = Server::start(&dir);
+    assert_eq!(one(&mut server.connect(), "SELECT COUNT(*) FROM f.a"), "1000");
+    server.stop();
+}
+
+/// Damages a page of the data file that holds `marker` in its middle. Gives its number.
+fn damage(data: &Path, marker: &str) -> usize {
+    let path = data.join("data.gnt");
+    let bytes = fs::read(&path).expect("the data file");
+    let holds = |p: &&[u8]| p[4] == 3 && p.windows(marker.len()).any(|w| w == marker.as_bytes());
+    let pages: Vec<usize> =
+        bytes.chunks_exact(PAGE).enumerate().filter(|(_, p)| holds(p)).map(|(number, _)| number).collect();
+    let number = pages[pages.len() / 2];
+    let file = fs::File::options().write(true).open(&path).expect("the data file");
+    file.write_all_at(&[0xA5; 700], (number * PAGE + 9000) as u64).expect("damage");
+    // No copy of the page may help.
+    let double = data.join("double.gnt");
+    let len = fs::metadata(&double).expect("the double-write file").len();
+    fs::write(&double, vec![0; len as usize]).expect("the double-write file");
+    number
+}
+
+fn fails_with(db: &mut Connection, sql: &str, page: usize) {
+    match db.query(sql) {
+        Ok(_) => panic!("{sql}: works"),
+        Err(e) => {
+            let text = e.to_string();
+            assert!(text.contains(&format!("page {page} ")) && text.contains("LSN"), "{sql}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_page_takes_out_its_table_only() {
+    for crash in [false, true] {
+        let dir = store(if crash { "damaged-crash" } else { "damaged" }, false);
+        if crash {
+            // Changes of both tables to be redone, one of them on a page that will be damaged.
+            let server = Server::start(&dir);
+            let mut db = server.connect();
+            db.query("UPDATE f.a SET k = k + 1").expect("an update");
+            db.query("UPDATE f.b SET k = k + 1").expect("an update");
+            drop(db);
+            server.kill();
+        }
+        let page = damage(&dir.data(), "a-marker-");
+        let server = Server::start(&dir);
+        let mut db = server.connect();
+        fails_with(&mut db, "SELECT SUM(LENGTH(pad)) FROM f.a", page);
+        fails_with(&mut db, "UPDATE f.a SET pad = 'y'", page);
+        // The failed statement is rolled back, the connection and all else goes on.
+        assert_eq!(one(&mut db, "SELECT COUNT(*) FROM f.b WHERE pad LIKE 'b-marker%'"), "1000");
+        db.query("UPDATE f.b SET pad = CONCAT('z', pad) WHERE id < 500").expect("the other table");
+        let checked = db.query("CHECK TABLE f.a, f.b").expect("CHECK TABLE").texts();
+        let says = |table: &str, text: &str| checked.iter().any(|r| r[0] == table && r[3].contains(text));
+        assert!(says("f.a", &format!("page {page} ")) && says("f.b", "OK") && !says("f.a", "OK"), "{checked:?}");
+        // Rows on other pages are there.
+        assert_eq!(one(&mut db, "SELECT COUNT(*) FROM f.a WHERE id IN (0, 999)"), "2");
+        drop(db);
+        server.stop();
+        let server = Server::start(&dir);
+        let mut db = server.connect();
+        assert_eq!(one(&mut db, "SELECT COUNT(*) FROM f.b WHERE pad LIKE 'zb-marker%'"), "500");
+        fails_with(&mut db, "SELECT SUM(LENGTH(pad)) FROM f.a", page);
+        // The table can be dropped, and one of its name made anew.
+        db.query("DROP TABLE f.a").expect("the damaged table is dropped");
+        db.query("CREATE TABLE f.a (id INT)").expect("a new one");
+        drop(db);
+        server.stop();
+        assert!(!dir.log().contains("panicked"), "{}", dir.log());
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_writes_and_loses_nothing() {
+    let dir = Dir::new("full");
+    // No file may grow beyond 20 MiB; a write that would is an error, not a signal.
+    let server = Server::try_start(&dir, "s", "trap '' XFSZ; ulimit -S -f 20480", &[]).expect("a server");
+    let mut db = server.connect();
+    db.query("CREATE DATABASE f").expect("a database");
+    db.query("CREATE TABLE f.t (id INT PRIMARY KEY, pad LONGBLOB, k INT, KEY (k))").expect("a table");
+    let mut acknowledged = 0;
+    let insert = |n: i32| format!("INSERT INTO f.t VALUES ({n}, REPEAT('x', 20000), {n})");
+    let refusal = loop {
+        match db.query(&insert(acknowledged)) {
+            Ok(_) => acknowledged += 1,
+            Err(e) => break e,
+        }
+        assert!(acknowledged < 2000, "nothing is ever full");
+    };
+    assert!(matches!(refusal.code(), Some(1114 | 1021)), "{refusal}");
+    assert!(acknowledged > 100, "{acknowledged}");
+    // Refused again and again, each time rolled back; reads and small changes go on.
+    for _ in 0..5 {
+        let again = db.query(&insert(acknowledged)).expect_err("still full");
+        assert!(matches!(again.code(), Some(1114 | 1021)), "{again}");
+    }
+    assert_eq!(one(&mut db, "SELECT COUNT(*) FROM f.t"), acknowledged.to_string());
+    assert_eq!(one(&mut db, "SELECT COUNT(*) FROM f.t WHERE k >= 0 AND LENGTH(pad) = 20000"), acknowledged.to_string());
+    // Room again: the limit is lifted from outside, and it goes on without a restart.
+    let lifted = std::process::Command::new("prlimit")
+        .args([&format!("--pid={}", server.child.id()), "--fsize=unlimited:"])
+        .status();
+    if lifted.is_ok_and(|s| s.success()) {
+        for n in acknowledged..acknowledged + 200 {
+            db.query(&insert(n)).expect("there is room");
+        }
+        acknowledged += 200;
+    }
+    drop(db);
+    server.kill();
+    let server = Server::start(&dir);
+    let mut db = server.connect();
+    assert_eq!(one(&mut db, "SELECT COUNT(*) FROM f.t WHERE LENGTH(pad) = 20000"), acknowledged.to_string());
+    let checked = db.query("CHECK TABLE f.t").expect("CHECK TABLE").texts();
+    assert!(checked.iter().all(|r| r[3] == "OK"), "{checked:?}");
+    // Space that is given up is used again.
+    db.query("DELETE FROM f.t WHERE id > 10").expect("a delete");
+    assert_eq!(one(&mut db, "SELECT COUNT(*) FROM f.t"), "11");
+    drop(db);
+    server.stop();
+}
+
+#[test]
+fn a_creation_without_room_is_refused_and_can_be_repeated() {
+    let dir = Dir::new("noroom");
+    let outcome = Server::try_start(&dir, "s", "trap '' XFSZ; ulimit -S -f 2048", &[]);
+    let text = match outcome {
+        Ok(_) => panic!("a store in 2 MiB"),
+        Err(text) => text,
+    };
+    assert!(text.contains("space") || text.contains("grow") || text.contains("room") || text.contains("large"), "{text}");
+    let server = Server::start(&dir);
+    assert_eq!(one(&mut server.connect(), "SELECT 1"), "1");
+    server.stop();
+}
