@@ -25,7 +25,11 @@ fn store(name: &str, crash: bool) -> Dir {
         }
     }
     drop(db);
-    if crash { server.kill() } else { server.stop() }
+    if crash {
+        server.kill()
+    } else {
+        server.stop()
+    }
     dir
 }
 
@@ -210,7 +214,10 @@ fn a_creation_without_room_is_refused_and_can_be_repeated() {
         Ok(_) => panic!("a store in 2 MiB"),
         Err(text) => text,
     };
-    assert!(text.contains("space") || text.contains("grow") || text.contains("room") || text.contains("large"), "{text}");
+    assert!(
+        text.contains("space") || text.contains("grow") || text.contains("room") || text.contains("large"),
+        "{text}"
+    );
     let server = Server::start(&dir);
     assert_eq!(one(&mut server.connect(), "SELECT 1"), "1");
     server.stop();
