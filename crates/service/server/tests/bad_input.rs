@@ -157,6 +157,25 @@ fn sql_of_every_bad_kind() {
     assert!(matches!(error(&mut c, &unary), 0 | 1436));
     let nested = format!("SELECT * FROM {}t{}", "(SELECT * FROM ".repeat(2000), ") AS x".repeat(2000));
     assert!(error(&mut c, &nested) != 0);
+    // Nesting either works or is refused; it overflows no stack and costs no exponential time.
+    for n in [10, 20, 40, 60, 80, 120, 200] {
+        let forms = [
+            format!("SELECT {}1{}", "(SELECT ".repeat(n), ")".repeat(n)),
+            format!("SELECT 1 WHERE 1 IN {}(SELECT 1){}", "(SELECT 1 WHERE 1 IN ".repeat(n), ")".repeat(n)),
+            format!("SELECT * FROM {}(SELECT 1) AS x{}", "(SELECT * FROM ".repeat(n), ") AS x".repeat(n)),
+            format!("SELECT {}1{}", "ABS(".repeat(n), ")".repeat(n)),
+            format!("SELECT 1 WHERE {}1{}", "NOT (1 AND ".repeat(n), ")".repeat(n)),
+        ];
+        for sql in forms {
+            match c.query(&sql) {
+                Ok(_) => {}
+                Err(Error::Server { code, message, .. }) => {
+                    assert!([1436, 1235].contains(&code), "{n}: {sql}: {code} {message}");
+                }
+                Err(e) => panic!("{n}: {sql}: {e}"),
+            }
+        }
+    }
     let list: Vec<String> = (0..100_000).map(|i| i.to_string()).collect();
     assert_eq!(one(&mut c, &format!("SELECT COUNT(*) FROM t WHERE id IN ({})", list.join(","))), "0");
     let big = format!("SELECT LENGTH('{}')", "x".repeat(16 << 20));

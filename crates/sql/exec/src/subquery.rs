@@ -23,7 +23,7 @@ pub(crate) fn eval<'p>(query: &'p Subquery, batch: &Batch, row: usize, cx: &mut 
     cx.bind(&query.binds, batch, row)?;
     let enough = match query.kind {
         SubqueryKind::Exists { .. } => 1,
-        SubqueryKind::Scalar | SubqueryKind::Row => 2,
+        SubqueryKind::Scalar | SubqueryKind::Column(_) => 2,
         SubqueryKind::In { .. } | SubqueryKind::Quantified { .. } => usize::MAX,
     };
     let number = query.subplan as usize;
@@ -110,9 +110,12 @@ fn fold<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Value> {
     match kind {
-        SubqueryKind::Scalar | SubqueryKind::Row => match rows {
+        SubqueryKind::Scalar | SubqueryKind::Column(_) => match rows {
             [] => Ok(Value::Null),
-            [one] => Ok(one.first().cloned().unwrap_or(Value::Null)),
+            [one] => {
+                let column = if let SubqueryKind::Column(i) = kind { *i as usize } else { 0 };
+                Ok(one.get(column).cloned().unwrap_or(Value::Null))
+            }
             _ => too_many(cx).map(|()| Value::Null),
         },
         SubqueryKind::Exists { negated } => Ok(Value::from(rows.is_empty() == *negated)),

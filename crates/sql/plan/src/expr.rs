@@ -214,8 +214,8 @@ pub struct Subquery {
 pub enum SubqueryKind {
     /// The only column of the only row; NULL without a row; error 1242 with more than one.
     Scalar,
-    /// All columns of the only row, as operand of a row comparison.
-    Row,
+    /// A column of the only row, as part of a row operand; NULL without a row; error 1242 with more than one.
+    Column(u32),
     /// 1 when there is a row.
     Exists {
         /// NOT EXISTS.

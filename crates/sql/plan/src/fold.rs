@@ -106,7 +106,7 @@ pub(crate) fn is_predicate(e: &Expr) -> bool {
         | ExprKind::Compare { .. }
         | ExprKind::Between { .. }
         | ExprKind::In { .. } => true,
-        ExprKind::Subquery(s) => !matches!(s.kind, SubqueryKind::Scalar | SubqueryKind::Row),
+        ExprKind::Subquery(s) => !matches!(s.kind, SubqueryKind::Scalar | SubqueryKind::Column(_)),
         ExprKind::Literal(v) => matches!(v, Value::Null | Value::Int(0 | 1)),
         ExprKind::Call(def, _) => matches!(def.name, "LIKE" | "REGEXP_LIKE" | "XOR"),
         _ => false,

@@ -32,6 +32,22 @@ pub struct PlanOptions<'a> {
     pub on_table: Option<&'a dyn Fn(&str, &str)>,
     /// Deepest nesting of queries and expressions that is bound before error 1436.
     pub max_depth: u32,
+    /// Bytes left of the native stack: planning recurses with the nesting of queries, and refuses before it runs out.
+    pub remaining_stack: fn() -> usize,
+}
+
+/// With less native stack than this planning goes no deeper: error 1436. Unoptimized frames are several times larger.
+const STACK_RESERVE: usize = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
+
+impl PlanOptions<'_> {
+    /// Error 1436 where the nesting, or the native stack, is exhausted.
+    pub(crate) fn check_depth(&self, depth: u32) -> gannet_types::Result<()> {
+        let left = (self.remaining_stack)();
+        if depth < self.max_depth && left >= STACK_RESERVE {
+            return Ok(());
+        }
+        Err(gannet_types::sql_err!(StackOverrunNeedMore, STACK_RESERVE, left, STACK_RESERVE))
+    }
 }
 
 /// Types of variables. A plan that uses user variables ([`crate::plan::Uses::user_variables`]) is good only while these types stay.
@@ -111,6 +127,7 @@ impl<'a> PlanOptions<'a> {
             estimator: None,
             on_table: None,
             max_depth: 256,
+            remaining_stack: || usize::MAX,
         }
     }
 }

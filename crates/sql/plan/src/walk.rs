@@ -40,7 +40,7 @@ impl Expr {
                 match &subquery.kind {
                     SubqueryKind::In { needle, .. } => needle.iter().for_each(&mut f),
                     SubqueryKind::Quantified { needle, .. } => f(needle),
-                    SubqueryKind::Scalar | SubqueryKind::Row | SubqueryKind::Exists { .. } => {}
+                    SubqueryKind::Scalar | SubqueryKind::Column(_) | SubqueryKind::Exists { .. } => {}
                 }
                 subquery.binds.iter().for_each(|b| f(&b.value));
             }
@@ -82,7 +82,7 @@ impl Expr {
                 match &mut subquery.kind {
                     SubqueryKind::In { needle, .. } => needle.iter_mut().for_each(&mut f),
                     SubqueryKind::Quantified { needle, .. } => f(needle),
-                    SubqueryKind::Scalar | SubqueryKind::Row | SubqueryKind::Exists { .. } => {}
+                    SubqueryKind::Scalar | SubqueryKind::Column(_) | SubqueryKind::Exists { .. } => {}
                 }
                 subquery.binds.iter_mut().for_each(|b| f(&mut b.value));
             }

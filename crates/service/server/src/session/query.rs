@@ -441,6 +441,7 @@ impl Session {
             time_zone: &self.settings.time_zone,
             variables: Some(&self.state),
             source,
+            remaining_stack: gannet_runtime::remaining_stack,
             ..PlanOptions::new(None)
         };
         if self.state.access.all {

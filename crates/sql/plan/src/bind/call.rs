@@ -311,9 +311,13 @@ impl Binder<'_> {
             matches!(s.clause, Clause::Fields | Clause::Having | Clause::Order) && !s.in_aggregate
         };
         // Where that one's clause has no place for aggregates, to the next query inside.
-        let mut level = self.aggregate_level(own, &args);
+        let (mut level, fixed) = self.aggregate_level(own, &args);
         while level < own && !allowed(&self.scopes[level]) {
             level += 1;
+        }
+        // One of no columns goes to the next query outside.
+        while !fixed && level > 0 && !allowed(&self.scopes[level]) {
+            level -= 1;
         }
         if !allowed(&self.scopes[level]) {
             return Err(misuse());
@@ -392,7 +396,8 @@ impl Binder<'_> {
     }
 
     /// The scope whose rows an aggregate runs over.
-    fn aggregate_level(&self, own: usize, args: &[Bound]) -> usize {
+    /// Second: it reads columns.
+    fn aggregate_level(&self, own: usize, args: &[Bound]) -> (usize, bool) {
         let mut level = None;
         for arg in args {
             self.arena.columns_of(&arg.expr, &mut |id| {
@@ -400,7 +405,7 @@ impl Binder<'_> {
                 level = Some(level.map_or(of, |l: usize| l.max(of)));
             });
         }
-        level.unwrap_or(own)
+        (level.unwrap_or(own), level.is_some())
     }
 }
 

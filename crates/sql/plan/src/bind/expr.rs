@@ -6,7 +6,9 @@ use crate::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery, SubqueryKind}
 use crate::fold;
 use crate::typing::{Bound, common_type, comparison, comparison_of_all, is_stringy};
 use gannet_parser::ast::{self, BinaryOp, IsTest, UnaryOp};
-use gannet_types::{Coercibility, Collation, Date, DateTime, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+use gannet_types::{
+    Coercibility, Collation, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, TypeId, Value,
+};
 
 /// Type of predicates.
 pub(crate) fn boolean(nullable: bool) -> SqlType {
@@ -60,6 +62,7 @@ pub(crate) fn not(e: Expr) -> Expr {
 }
 
 /// Either one value or a row of them.
+#[derive(Clone)]
 pub(super) enum Operand {
     Scalar(Bound),
     Row(Vec<Operand>),
@@ -256,6 +259,7 @@ impl Binder<'_> {
         let value = match &arg.expr.kind {
             ExprKind::Literal(Value::Int(v)) => v.checked_neg().map(Value::Int),
             ExprKind::Literal(Value::UInt(v)) if *v == 1 << 63 => Some(Value::Int(i64::MIN)),
+            ExprKind::Literal(Value::UInt(v)) if *v > 1 << 63 => Some(Value::Decimal(-Decimal::from_u64(*v))),
             ExprKind::Literal(Value::Decimal(v)) => Some(Value::Decimal(-*v)),
             ExprKind::Literal(Value::Double(v)) => Some(Value::Double(-v)),
             _ => None,
@@ -363,7 +367,13 @@ impl Binder<'_> {
                     ty.nullable = true;
                     return Ok(Operand::Scalar(self.subquery_expr(subplan, SubqueryKind::Scalar, ty)));
                 }
-                Err(SqlError::unsupported("row subquery as an operand"))
+                // Each column of the one row is an expression; the subquery runs once for all of them.
+                let types: Vec<SqlType> = columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
+                let column = |(i, mut ty): (usize, SqlType)| {
+                    ty.nullable = true;
+                    Operand::Scalar(self.subquery_expr(subplan, SubqueryKind::Column(i as u32), ty))
+                };
+                Ok(Operand::Row(types.into_iter().enumerate().map(column).collect()))
             }
             _ => Ok(Operand::Scalar(self.lifted(e)?)),
         }
@@ -402,13 +412,10 @@ impl Binder<'_> {
                 let pairs: Vec<_> = pairs.collect();
                 let last = pairs.len() - 1;
                 for (i, (a, b)) in pairs.into_iter().enumerate() {
-                    let (Operand::Scalar(a), Operand::Scalar(b)) = (a, b) else {
-                        return Err(SqlError::unsupported("comparison of nested rows"));
-                    };
                     let mut all = equal.clone();
-                    all.push(self.compare(if i == last { op } else { strict }, a.clone(), b.clone())?);
+                    all.push(self.compare_operands(if i == last { op } else { strict }, a.clone(), b.clone())?);
                     alternatives.push(and(all));
-                    equal.push(self.compare(CompareOp::Eq, a, b)?);
+                    equal.push(self.compare_operands(CompareOp::Eq, a, b)?);
                 }
                 Ok(or(alternatives))
             }
@@ -500,18 +507,10 @@ impl Binder<'_> {
 
     /// `(a, b) IN ((1, 2), ...)` is a disjunction of comparisons.
     fn in_rows(&mut self, row: Vec<Operand>, list: &[ast::Expr], negated: bool) -> Result<Bound> {
-        let mut scalars = Vec::with_capacity(row.len());
-        for item in row {
-            match item {
-                Operand::Scalar(b) => scalars.push(b),
-                Operand::Row(_) => return Err(SqlError::unsupported("comparison of nested rows")),
-            }
-        }
         let mut any = Vec::with_capacity(list.len());
         for item in list {
             let item = self.operand(item)?;
-            let row = Operand::Row(scalars.iter().cloned().map(Operand::Scalar).collect());
-            any.push(self.compare_operands(CompareOp::Eq, row, item)?);
+            any.push(self.compare_operands(CompareOp::Eq, Operand::Row(row.clone()), item)?);
         }
         let e = or(any);
         Ok(Bound::new(if negated { not(e) } else { e }))
@@ -523,7 +522,7 @@ impl Binder<'_> {
             Operand::Row(row) => {
                 let scalar = |o| match o {
                     Operand::Scalar(b) => Ok(b),
-                    Operand::Row(_) => Err(SqlError::unsupported("comparison of nested rows")),
+                    Operand::Row(_) => Err(error(ErrorCode::OperandColumns, &[&1])),
                 };
                 row.into_iter().map(scalar).collect::<Result<_>>()?
             }

@@ -68,9 +68,7 @@ impl<'a> Binder<'a> {
 
     /// Runs `f` one level deeper; error 1436 beyond the bound.
     fn deeper<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        if self.depth >= self.options.max_depth {
-            return Err(error(ErrorCode::StackOverrunNeedMore, &[&"", &"", &""]));
-        }
+        self.options.check_depth(self.depth)?;
         self.depth += 1;
         let result = f(self);
         self.depth -= 1;

@@ -218,7 +218,7 @@ impl Scope {
                 None => found = Some(i),
                 Some(other) if self.items[other].bound.expr == item.bound.expr => {}
                 // An alias is firmer than the name of a column.
-                Some(other) if self.items[other].aliased != item.aliased => {
+                Some(other) if self.items[other].aliased != item.aliased && clause != Clause::Order => {
                     if item.aliased {
                         found = Some(i);
                     }

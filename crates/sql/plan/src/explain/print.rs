@@ -125,7 +125,7 @@ impl Printer<'_> {
             ExprKind::Subquery(s) => {
                 let number = s.subplan + 1;
                 let _ = match &s.kind {
-                    SubqueryKind::Scalar | SubqueryKind::Row => write!(out, "(subplan #{number})"),
+                    SubqueryKind::Scalar | SubqueryKind::Column(_) => write!(out, "(subplan #{number})"),
                     SubqueryKind::Exists { negated } => {
                         write!(out, "{}exists(subplan #{number})", if *negated { "not " } else { "" })
                     }

@@ -34,6 +34,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) registers: u32,
     frames: Vec<Frame>,
     pub(crate) subplans: Vec<Subplan>,
+    /// Subplans of row operands that read nothing from outside: their columns share them.
+    row_subplans: HashMap<u32, u32>,
     pub(crate) ctes: Vec<Cte>,
     pub(super) cte_map: HashMap<u32, u32>,
     pub(super) depth: u32,
@@ -51,6 +53,7 @@ impl<'a> Builder<'a> {
             registers: 0,
             frames: Vec::new(),
             subplans: Vec::new(),
+            row_subplans: HashMap::new(),
             ctes: Vec::new(),
             cte_map: HashMap::new(),
             depth: 0,
@@ -171,6 +174,10 @@ impl<'a> Builder<'a> {
     }
 
     fn subplan(&mut self, place: u32, kind: &SubqueryKind) -> Result<u32> {
+        let shared = matches!(kind, SubqueryKind::Column(_)) && self.arena.subqueries[place as usize].free.is_empty();
+        if let Some(known) = self.row_subplans.get(&place).filter(|_| shared) {
+            return Ok(*known);
+        }
         let query = &self.arena.subqueries[place as usize].query;
         let node = self.query(query)?;
         let mut root = node.physical;
@@ -180,7 +187,11 @@ impl<'a> Builder<'a> {
         let depends: Box<[u32]> = free_registers(&root, &self.subplans, &self.ctes).into_iter().collect();
         let correlated = !depends.is_empty() || is_volatile(&root, &self.subplans);
         self.subplans.push(Subplan { root, correlated, depends });
-        Ok(self.subplans.len() as u32 - 1)
+        let number = self.subplans.len() as u32 - 1;
+        if shared {
+            self.row_subplans.insert(place, number);
+        }
+        Ok(number)
     }
 
     /// The value of an expression as far as the statement at hand tells: for estimates only.

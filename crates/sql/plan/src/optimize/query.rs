@@ -6,7 +6,7 @@ use crate::expr::Expr;
 use crate::logical::{Body, ColId, Query};
 use crate::physical::{Op, Physical, SetOperation, TopN};
 use crate::plan::Cte;
-use gannet_types::{ErrorCode, Result, SqlError};
+use gannet_types::{Result, SqlError};
 
 impl Builder<'_> {
     /// Marks every column that something reads, in all parts of the statement.
@@ -41,9 +41,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn query(&mut self, query: &Query) -> Result<Node> {
-        if self.depth >= self.options.max_depth {
-            return Err(SqlError::new(ErrorCode::StackOverrunNeedMore, &[&"", &"", &""]));
-        }
+        self.options.check_depth(self.depth)?;
         self.depth += 1;
         let node = self.query_inner(query);
         self.depth -= 1;
