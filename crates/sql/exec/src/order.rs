@@ -32,7 +32,7 @@ pub(crate) struct RowOrder<'p> {
 }
 
 impl Keyed {
-    fn key(&self, number: usize, row: usize) -> ValueRef<'_> {
+    pub(crate) fn key(&self, number: usize, row: usize) -> ValueRef<'_> {
         match &self.keys[number] {
             KeyColumn::Own(column) => self.rows.columns[*column].get(row),
             KeyColumn::Computed(column) => column.get(row),

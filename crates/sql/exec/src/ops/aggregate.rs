@@ -5,7 +5,9 @@ use crate::{
     batch::{BATCH_ROWS, Batch},
     compare::{append_sort_key, append_value_key},
     context::Cx,
-    eval, vector,
+    eval,
+    order::compare_values,
+    vector,
 };
 use gannet_base::hash::{HashMap, HashSet};
 use gannet_functions::{Accumulator, AggregateKernel, Call};
@@ -44,6 +46,9 @@ pub struct Aggregation<'p> {
     types: &'p [SqlType],
     arg_types: Vec<Vec<SqlType>>,
     groups: Vec<Group>,
+    /// WITH ROLLUP: the groups that the last row is in, by number of keys; and those that have ended, in order of delivery.
+    open: Vec<usize>,
+    ended: Vec<usize>,
     index: HashMap<Box<[u8]>, usize>,
     reserved: usize,
     at: usize,
@@ -52,7 +57,18 @@ pub struct Aggregation<'p> {
 impl<'p> Aggregation<'p> {
     pub fn new(input: BoxedOperator<'p>, plan: AggregationPlan<'p>, types: &'p [SqlType]) -> Self {
         let arg_types = plan.aggregates.iter().map(|a| a.args.iter().map(|e| e.ty.clone()).collect()).collect();
-        Aggregation { input, plan, types, arg_types, groups: Vec::new(), index: HashMap::default(), reserved: 0, at: 0 }
+        Aggregation {
+            input,
+            plan,
+            types,
+            arg_types,
+            groups: Vec::new(),
+            open: Vec::new(),
+            ended: Vec::new(),
+            index: HashMap::default(),
+            reserved: 0,
+            at: 0,
+        }
     }
 
     fn fresh_states(&self) -> Vec<State> {
@@ -91,6 +107,41 @@ impl<'p> Aggregation<'p> {
         cx.reserve(bytes)?;
         self.reserved += bytes;
         Ok(())
+    }
+
+    /// WITH ROLLUP: the input is sorted by the groups. A row counts in its group and in one for each shorter prefix of the keys; those
+    /// end when their prefix changes, longest first.
+    fn roll_up(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let keys = self.plan.groups.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<Vec<_>>>()?;
+        let args = self.arguments(batch, cx)?;
+        for row in 0..batch.rows {
+            let common = match self.open.last() {
+                None => 0,
+                Some(last) => {
+                    let before = self.groups[*last].keys.iter().zip(&keys).zip(self.plan.groups);
+                    before.take_while(|((a, b), e)| compare_values(a.as_ref(), b.get(row), &e.ty).is_eq()).count()
+                }
+            };
+            if self.open.is_empty() || common < keys.len() {
+                let kept = if self.open.is_empty() { 0 } else { common + 1 };
+                self.close_above(kept);
+                for level in kept..=keys.len() {
+                    let columns = keys.iter().enumerate();
+                    let values = columns.map(|(n, c)| if n < level { c.get(row).to_owned() } else { Value::Null });
+                    let group = self.new_group(values.collect(), Some((batch, row)), cx)?;
+                    self.open.push(group);
+                }
+            }
+            for level in 0..self.open.len() {
+                self.add(self.open[level], &args, batch, row, cx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the open groups beyond the first `kept`, those with the longest keys first.
+    fn close_above(&mut self, kept: usize) {
+        self.ended.extend(self.open.drain(kept.min(self.open.len())..).rev());
     }
 
     /// Adds one row to the states of one group.
@@ -152,14 +203,15 @@ impl<'p> Aggregation<'p> {
         Ok(())
     }
 
+    /// The aggregates' arguments.
+    fn arguments(&self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Vec<Vec<crate::batch::Column>>> {
+        let of = |a: &'p Aggregate, cx: &mut Cx<'_, 'p>| a.args.iter().map(|e| vector::eval(e, batch, cx)).collect();
+        self.plan.aggregates.iter().map(|a| of(a, cx)).collect()
+    }
+
     fn consume(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let keys = self.plan.groups.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<Vec<_>>>()?;
-        let args = self
-            .plan
-            .aggregates
-            .iter()
-            .map(|a| a.args.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<Vec<_>>>())
-            .collect::<Result<Vec<_>>>()?;
+        let args = self.arguments(batch, cx)?;
         if keys.is_empty() && self.add_whole_batch(&args, batch, cx)? {
             return Ok(());
         }
@@ -221,6 +273,11 @@ impl<'p> Aggregation<'p> {
     }
 
     fn finish(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if self.plan.rollup {
+            self.close_above(0);
+            let mut groups: Vec<Option<Group>> = self.groups.drain(..).map(Some).collect();
+            self.groups = self.ended.drain(..).filter_map(|n| groups[n].take()).collect();
+        }
         if self.plan.groups.is_empty() && self.groups.is_empty() {
             self.new_group(Vec::new(), None, cx)?;
         }
@@ -286,15 +343,18 @@ impl<'p> Operator<'p> for Aggregation<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         cx.release(std::mem::take(&mut self.reserved));
         self.groups.clear();
+        self.open.clear();
+        self.ended.clear();
         self.index.clear();
         self.at = 0;
-        if self.plan.rollup {
-            return Err(gannet_types::SqlError::unsupported("WITH ROLLUP"));
-        }
         self.input.open(cx)?;
         while let Some(batch) = self.input.next(cx)? {
             cx.check_interrupt()?;
-            self.consume(&batch, cx)?;
+            if self.plan.rollup {
+                self.roll_up(&batch, cx)?;
+            } else {
+                self.consume(&batch, cx)?;
+            }
         }
         self.finish(cx)
     }

@@ -11,13 +11,14 @@ mod rows;
 mod scan;
 mod set;
 mod sort;
+mod window;
 
 pub(crate) use rows::limit_value;
 pub(crate) use scan::read_mode;
 
 use crate::{batch::Batch, context::Cx};
 use gannet_plan::physical::{Op, Physical};
-use gannet_types::{Result, SqlError};
+use gannet_types::Result;
 
 /// An operator in execution.
 pub trait Operator<'p> {
@@ -70,7 +71,7 @@ pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
         }
         Op::Materialize { input, depends, .. } => Box::new(set::Materialize::new(build(input)?, depends)),
         Op::CteScan { cte } => Box::new(set::CteScan::new(*cte)),
-        Op::Window { .. } => return Err(SqlError::unsupported("window functions")),
+        Op::Window { input, window } => Box::new(window::Window::new(build(input)?, window, &node.types)),
     })
 }
 
