@@ -55,6 +55,10 @@ pub struct Shared {
     /// The error log.
     pub log: Arc<ErrorLog>,
     pub(crate) plans: PlanCache<Cached>,
+    /// What writing statements and definitions share, and FLUSH TABLES WITH READ LOCK has alone.
+    pub(crate) write_gate: gannet_engine::lock::MdlObject,
+    /// The same for commits.
+    pub(crate) commit_gate: gannet_engine::lock::MdlObject,
     pub(crate) stats: StatementStats,
     pub(crate) user_locks: UserLocks,
     pub(crate) timers: Timers,
@@ -276,6 +280,9 @@ impl Server {
         let pid_file = Some(vars[Live::PidFile as usize].as_str()).filter(|p| !p.is_empty()).map(PathBuf::from);
         let read_only = vars[Live::ReadOnly as usize].as_bool() || vars[Live::SuperReadOnly as usize].as_bool();
         let facts = Facts { version, system_zone: TimeZone::system(), started_ns: now_ns() };
+        // Numbers beyond those of tables and of hashed names.
+        let write_gate = engine.lock_table().mdl_object(1 << 62, "global");
+        let commit_gate = engine.lock_table().mdl_object(1 << 62 | 1, "commit");
         let shared = Arc::new(Shared {
             engine,
             catalog,
@@ -288,6 +295,8 @@ impl Server {
             facts,
             log,
             plans: PlanCache::new(plan_bytes),
+            write_gate,
+            commit_gate,
             stats: StatementStats::new(digests, 1024),
             user_locks: UserLocks::default(),
             timers: Timers::default(),

@@ -3,6 +3,216 @@
 use crate::server::Shared;
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, max_connections_seen, totals};
 
+/// MySQL's counters of what does not exist here, or is not counted: always 0.
+#[rustfmt::skip]
+const NEVER: &[&str] = &[
+    "Aborted_connects_preauth",
+    "Acl_cache_items_count",
+    "Binlog_cache_disk_use",
+    "Binlog_cache_use",
+    "Binlog_stmt_cache_disk_use",
+    "Binlog_stmt_cache_use",
+    "Com_admin_commands",
+    "Com_alter_db",
+    "Com_alter_event",
+    "Com_alter_function",
+    "Com_alter_instance",
+    "Com_alter_procedure",
+    "Com_alter_resource_group",
+    "Com_alter_server",
+    "Com_alter_tablespace",
+    "Com_alter_user_default_role",
+    "Com_assign_to_keycache",
+    "Com_binlog",
+    "Com_change_repl_filter",
+    "Com_change_replication_source",
+    "Com_clone",
+    "Com_create_event",
+    "Com_create_function",
+    "Com_create_procedure",
+    "Com_create_resource_group",
+    "Com_create_role",
+    "Com_create_server",
+    "Com_create_spatial_reference_system",
+    "Com_create_trigger",
+    "Com_create_udf",
+    "Com_drop_event",
+    "Com_drop_function",
+    "Com_drop_procedure",
+    "Com_drop_resource_group",
+    "Com_drop_role",
+    "Com_drop_server",
+    "Com_drop_spatial_reference_system",
+    "Com_drop_trigger",
+    "Com_empty_query",
+    "Com_get_diagnostics",
+    "Com_grant_roles",
+    "Com_group_replication_start",
+    "Com_group_replication_stop",
+    "Com_ha_close",
+    "Com_ha_open",
+    "Com_ha_read",
+    "Com_help",
+    "Com_import",
+    "Com_install_component",
+    "Com_install_plugin",
+    "Com_lock_instance",
+    "Com_preload_keys",
+    "Com_purge",
+    "Com_purge_before_date",
+    "Com_replica_start",
+    "Com_replica_stop",
+    "Com_reset",
+    "Com_resignal",
+    "Com_restart",
+    "Com_revoke_all",
+    "Com_revoke_roles",
+    "Com_set_password",
+    "Com_set_resource_group",
+    "Com_set_role",
+    "Com_show_binary_log_status",
+    "Com_show_binlog_events",
+    "Com_show_create_event",
+    "Com_show_create_func",
+    "Com_show_create_proc",
+    "Com_show_create_trigger",
+    "Com_show_create_user",
+    "Com_show_engine_logs",
+    "Com_show_engine_mutex",
+    "Com_show_events",
+    "Com_show_function_code",
+    "Com_show_function_status",
+    "Com_show_open_tables",
+    "Com_show_parse_tree",
+    "Com_show_plugins",
+    "Com_show_procedure_code",
+    "Com_show_procedure_status",
+    "Com_show_profile",
+    "Com_show_profiles",
+    "Com_show_relaylog_events",
+    "Com_show_replica_status",
+    "Com_show_replicas",
+    "Com_show_triggers",
+    "Com_signal",
+    "Com_uninstall_component",
+    "Com_uninstall_plugin",
+    "Com_unlock_instance",
+    "Connection_errors_peer_address",
+    "Connection_errors_select",
+    "Connection_errors_tcpwrap",
+    "Created_tmp_disk_tables",
+    "Created_tmp_files",
+    "Created_tmp_tables",
+    "Delayed_errors",
+    "Delayed_insert_threads",
+    "Delayed_writes",
+    "Deprecated_use_i_s_processlist_count",
+    "Flush_commands",
+    "Global_connection_memory",
+    "Handler_discover",
+    "Handler_mrr_init",
+    "Innodb_buffer_pool_read_ahead_evicted",
+    "Innodb_buffer_pool_read_ahead_rnd",
+    "Innodb_buffer_pool_pages_misc",
+    "Innodb_data_pending_fsyncs",
+    "Innodb_num_open_files",
+    "Innodb_os_log_pending_fsyncs",
+    "Innodb_os_log_pending_writes",
+    "Innodb_row_lock_time_max",
+    "Innodb_sampled_pages_read",
+    "Innodb_sampled_pages_skipped",
+    "Innodb_system_rows_deleted",
+    "Innodb_system_rows_inserted",
+    "Innodb_system_rows_read",
+    "Innodb_system_rows_updated",
+    "Innodb_truncated_status_writes",
+    "Innodb_undo_tablespaces_active",
+    "Innodb_undo_tablespaces_explicit",
+    "Innodb_undo_tablespaces_implicit",
+    "Innodb_undo_tablespaces_total",
+    "Key_blocks_not_flushed",
+    "Key_blocks_unused",
+    "Key_blocks_used",
+    "Key_read_requests",
+    "Key_reads",
+    "Key_write_requests",
+    "Key_writes",
+    "Last_query_partial_plans",
+    "Locked_connects",
+    "Max_execution_time_exceeded",
+    "Max_execution_time_set",
+    "Max_execution_time_set_failed",
+    "Not_flushed_delayed_rows",
+    "Ongoing_anonymous_transaction_count",
+    "Open_streams",
+    "Performance_schema_accounts_lost",
+    "Performance_schema_cond_classes_lost",
+    "Performance_schema_cond_instances_lost",
+    "Performance_schema_digest_lost",
+    "Performance_schema_file_classes_lost",
+    "Performance_schema_file_handles_lost",
+    "Performance_schema_file_instances_lost",
+    "Performance_schema_hosts_lost",
+    "Performance_schema_index_stat_lost",
+    "Performance_schema_locker_lost",
+    "Performance_schema_memory_classes_lost",
+    "Performance_schema_metadata_lock_lost",
+    "Performance_schema_mutex_classes_lost",
+    "Performance_schema_mutex_instances_lost",
+    "Performance_schema_nested_statement_lost",
+    "Performance_schema_prepared_statements_lost",
+    "Performance_schema_program_lost",
+    "Performance_schema_rwlock_classes_lost",
+    "Performance_schema_rwlock_instances_lost",
+    "Performance_schema_session_connect_attrs_longest_seen",
+    "Performance_schema_session_connect_attrs_lost",
+    "Performance_schema_socket_classes_lost",
+    "Performance_schema_socket_instances_lost",
+    "Performance_schema_stage_classes_lost",
+    "Performance_schema_statement_classes_lost",
+    "Performance_schema_table_handles_lost",
+    "Performance_schema_table_instances_lost",
+    "Performance_schema_table_lock_stat_lost",
+    "Performance_schema_thread_classes_lost",
+    "Performance_schema_thread_instances_lost",
+    "Performance_schema_users_lost",
+    "Replica_open_temp_tables",
+    "Secondary_engine_execution_count",
+    "Select_full_join",
+    "Select_full_range_join",
+    "Select_range",
+    "Select_range_check",
+    "Slave_open_temp_tables",
+    "Sort_merge_passes",
+    "Sort_range",
+    "Sort_scan",
+    "Ssl_accept_renegotiates",
+    "Ssl_accepts",
+    "Ssl_callback_cache_hits",
+    "Ssl_client_connects",
+    "Ssl_connect_renegotiates",
+    "Ssl_ctx_verify_depth",
+    "Ssl_ctx_verify_mode",
+    "Ssl_default_timeout",
+    "Ssl_finished_accepts",
+    "Ssl_finished_connects",
+    "Ssl_session_cache_hits",
+    "Ssl_session_cache_misses",
+    "Ssl_session_cache_overflows",
+    "Ssl_session_cache_size",
+    "Ssl_session_cache_timeouts",
+    "Ssl_sessions_reused",
+    "Ssl_used_session_cache_entries",
+    "Ssl_verify_depth",
+    "Ssl_verify_mode",
+    "Table_open_cache_hits",
+    "Table_open_cache_misses",
+    "Table_open_cache_overflows",
+    "Tc_log_max_pages_used",
+    "Tc_log_page_size",
+    "Tc_log_page_waits",
+];
+
 /// Names and values, by name; with a session's own counts where MySQL has them.
 pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::with_capacity(Counter::COUNT + 40);
@@ -70,6 +280,14 @@ pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>) -> Vec<(S
         .unwrap_or(0);
     rows.push(("Innodb_row_lock_time".into(), n(micros / 1000)));
     rows.push(("Innodb_row_lock_time_avg".into(), n((micros / 1000).checked_div(count).unwrap_or(0))));
+    for name in NEVER {
+        if !rows.iter().any(|(n, _)| n == name) {
+            rows.push(((*name).into(), n(0)));
+        }
+    }
+    for name in ["Resource_group_supported", "Telemetry_traces_supported"] {
+        rows.push((name.into(), "OFF".into()));
+    }
     rows.sort_by_key(|a| a.0.to_lowercase());
     // What is computed here replaces a counter of the same name.
     rows.dedup_by(|b, a| {
@@ -96,6 +314,38 @@ pub(crate) fn one_line(server: &Shared) -> String {
     )
 }
 
+/// The members of the last deadlock: who waited for what, and who was rolled back.
+fn deadlock(server: &Shared, out: &mut String) {
+    use gannet_engine::lock::LockKind;
+    let Some(d) = server.engine.lock_table().last_deadlock() else { return };
+    let at = crate::log::timestamp(d.unix_micros as i64).replace('T', " ");
+    out.push_str(&format!("{}\n", at.get(..19).unwrap_or(&at)));
+    let hex = |key: &[u8]| key.iter().take(64).map(|b| format!("{b:02x}")).collect::<String>();
+    for (i, m) in d.members.iter().enumerate() {
+        let (n, p) = (i + 1, &m.party);
+        out.push_str(&format!("*** ({n}) TRANSACTION:\nTRANSACTION {}, ACTIVE\n", p.trx.0));
+        out.push_str(&format!("undo log entries {}\nMySQL thread id {}\n", m.weight, p.thread));
+        out.push_str(&format!("*** ({n}) WAITING FOR THIS LOCK TO BE GRANTED:\n"));
+        let what = match &m.waits_for {
+            LockKind::Record { tree, key, mode } => {
+                let mode = if *mode == gannet_engine::lock::Mode::Shared { "S" } else { "X" };
+                format!("RECORD LOCKS space id {} key {} lock_mode {mode} locks rec but not gap waiting", tree.0, hex(key))
+            }
+            LockKind::Gap { tree, .. } => format!("RECORD LOCKS space id {} lock_mode X locks gap waiting", tree.0),
+            LockKind::Insert { tree, key } => {
+                let at = format!("space id {} key {}", tree.0, hex(key));
+                format!("RECORD LOCKS {at} lock_mode X locks gap before rec insert intention waiting")
+            }
+            LockKind::Transaction(trx) => format!("RECORD LOCKS of transaction {} waiting", trx.0),
+            LockKind::Metadata { name, mode, .. } => format!("TABLE METADATA LOCK {name} mode {mode:?} waiting"),
+        };
+        out.push_str(&format!("{what}\n"));
+    }
+    if let Some(i) = d.members.iter().position(|m| m.victim) {
+        out.push_str(&format!("*** WE ROLL BACK TRANSACTION ({})\n", i + 1));
+    }
+}
+
 /// The text of SHOW ENGINE INNODB STATUS, in InnoDB's layout.
 pub(crate) fn innodb(server: &Shared) -> String {
     let s = server.engine.status();
@@ -120,7 +370,7 @@ pub(crate) fn innodb(server: &Shared) -> String {
     title(&mut out, "SEMAPHORES");
     line(&mut out, format!("Optimistic read restarts {}", total(Counter::OptimisticRestarts)));
     title(&mut out, "LATEST DETECTED DEADLOCK");
-    line(&mut out, format!("Deadlocks since the start: {}", total(Counter::InnodbDeadlocks)));
+    deadlock(server, &mut out);
     title(&mut out, "TRANSACTIONS");
     line(&mut out, format!("Trx id counter {}", s.next_trx_id.0));
     line(&mut out, format!("Purge done for trx's n:o < {} undo n:o < 0 state: running", s.next_trx_id.0));

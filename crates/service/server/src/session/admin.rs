@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::command::Done;
-use crate::accounts::Privilege;
+use crate::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{self, FlushTarget};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};
@@ -36,7 +36,9 @@ impl Session {
     /// FLUSH.
     pub(crate) fn flush(&mut self, s: &ast::Flush) -> Result<Done> {
         count(Counter::ComFlush);
-        self.state.privileges().require(Privilege::Reload)?;
+        if !may_flush(self.state.privileges(), &s.targets) {
+            return Err(sql_err!(SpecificAccessDenied, "RELOAD"));
+        }
         for target in &s.targets {
             match target {
                 // Nothing is cached that could be stale, and no file is kept open for these.
@@ -57,7 +59,18 @@ impl Session {
                     self.state.counters.reset();
                 }
                 FlushTarget::Tables { with_read_lock: false, for_export: false, .. } => self.commit_implicitly()?,
-                FlushTarget::Tables { .. } => return Err(SqlError::unsupported("FLUSH TABLES WITH READ LOCK")),
+                FlushTarget::Tables { for_export: true, .. } => {
+                    return Err(SqlError::unsupported("FLUSH TABLES ... FOR EXPORT"));
+                }
+                FlushTarget::Tables { names, .. } if names.is_empty() => self.lock_everything()?,
+                FlushTarget::Tables { names, .. } => {
+                    let lock = |n: &ast::ObjectName| ast::TableLock {
+                        table: n.clone(),
+                        alias: None,
+                        kind: ast::TableLockKind::Read,
+                    };
+                    self.lock_tables_explicitly(&names.iter().map(lock).collect::<Vec<_>>())?;
+                }
                 FlushTarget::BinaryLogs | FlushTarget::RelayLogs(_) => {
                     return Err(SqlError::unsupported("FLUSH of binary and relay logs"));
                 }
@@ -69,4 +82,17 @@ impl Session {
         }
         Ok(Done::default())
     }
+}
+
+/// RELOAD, or the dynamic privilege of what is flushed.
+fn may_flush(p: Privileges, targets: &[FlushTarget]) -> bool {
+    let own = |t: &FlushTarget| match t {
+        FlushTarget::OptimizerCosts => p.has(Privilege::FlushOptimizerCosts),
+        FlushTarget::Status => p.has(Privilege::FlushStatus),
+        FlushTarget::UserResources => p.has(Privilege::FlushUserResources),
+        FlushTarget::Privileges => p.has(Privilege::FlushPrivileges),
+        FlushTarget::Tables { .. } => p.has(Privilege::FlushTables),
+        _ => false,
+    };
+    p.has(Privilege::Reload) || targets.iter().all(own)
 }

@@ -120,8 +120,64 @@ impl Session {
         if any {
             self.locked.clear();
             self.txn.lock_owner().mdl_release_explicit();
+            if self.read_locked {
+                // It stays until UNLOCK TABLES; nobody else can be in the way of taking it again but for a moment.
+                self.read_locked = self.close_gates().is_ok();
+            }
         }
         any
+    }
+
+    fn close_gates(&mut self) -> Result<()> {
+        let wait = self.metadata_wait();
+        for gate in [self.server.write_gate, self.server.commit_gate] {
+            self.txn.lock_owner().mdl_lock(gate, MdlMode::NoWrite, MdlDuration::Explicit, wait).map_err(lock_error)?;
+        }
+        Ok(())
+    }
+
+    /// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit.
+    pub(crate) fn lock_everything(&mut self) -> Result<()> {
+        self.commit_implicitly()?;
+        self.unlock_tables();
+        if !self.read_locked
+            && let Err(e) = self.close_gates()
+        {
+            self.txn.lock_owner().mdl_release_explicit();
+            return Err(e);
+        }
+        self.read_locked = true;
+        Ok(())
+    }
+
+    /// UNLOCK TABLES.
+    pub(crate) fn unlock_explicitly(&mut self) -> Result<()> {
+        if !self.locked.is_empty() {
+            self.commit_implicitly()?;
+        }
+        self.locked.clear();
+        self.read_locked = false;
+        self.txn.lock_owner().mdl_release_explicit();
+        Ok(())
+    }
+
+    /// A statement that writes goes through the gate which FLUSH TABLES WITH READ LOCK closes.
+    pub(crate) fn pass_write_gate(&mut self, duration: MdlDuration) -> Result<()> {
+        if self.read_locked {
+            return Err(sql_err!(CantUpdateWithReadlock));
+        }
+        let (gate, wait) = (self.server.write_gate, self.metadata_wait());
+        self.txn.lock_owner().mdl_lock(gate, MdlMode::Write, duration, wait).map_err(lock_error)
+    }
+
+    /// The same for the commit of an open transaction that has written.
+    pub(crate) fn pass_commit_gate(&mut self) -> Result<()> {
+        let (gate, wait) = (self.server.commit_gate, self.metadata_wait());
+        let mode = MdlMode::Write;
+        if self.read_locked {
+            return Err(sql_err!(CantUpdateWithReadlock));
+        }
+        self.txn.lock_owner().mdl_lock(gate, mode, MdlDuration::Statement, wait).map_err(lock_error)
     }
 
     /// Under LOCK TABLES only what was locked may be used, and written only what was locked for that.
@@ -198,6 +254,7 @@ impl Session {
         }
         names.sort();
         names.dedup();
+        self.pass_write_gate(MdlDuration::Transaction)?;
         let wait = self.metadata_wait();
         // The schema stays while something in it changes; dropping it waits for that.
         let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();

@@ -15,6 +15,7 @@
 //! | [`show`] | SHOW |
 //! | [`accounts`], [`grants`] | accounts and roles; GRANT, REVOKE |
 //! | [`privileges`] | what statements need |
+//! | [`maintain`] | ANALYZE TABLE and its kin |
 //! | [`admin`] | KILL, FLUSH, SHUTDOWN |
 //! | [`sink`] | result sets on their way to the client |
 
@@ -26,6 +27,7 @@ mod explain;
 mod functions;
 pub(crate) mod grants;
 pub(crate) mod locks;
+mod maintain;
 pub(crate) mod login;
 pub(crate) mod prepared;
 mod privileges;
@@ -92,6 +94,8 @@ pub(crate) struct Session {
     pub(crate) mode_key: u64,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
+    /// FLUSH TABLES WITH READ LOCK.
+    pub(crate) read_locked: bool,
     ended: bool,
 }
 
@@ -156,6 +160,7 @@ impl Session {
             timed_out: false,
             mode_key: 0,
             locked: Vec::new(),
+            read_locked: false,
             ended: false,
             transaction: Transaction::default(),
             txn,
@@ -291,7 +296,9 @@ impl Session {
     pub(crate) fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
             self.abandon_transaction();
+            self.read_locked = false;
             self.unlock_tables();
+            self.txn.lock_owner().mdl_release_explicit();
             self.statements.clear();
             self.state.release_locks();
         }

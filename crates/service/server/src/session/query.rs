@@ -630,7 +630,11 @@ impl Session {
             }
         }
         let mark = self.begin_statement()?;
-        let locked = self.lock_tables(plan, locks);
+        let locked = match writes {
+            true => self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement),
+            false => Ok(()),
+        };
+        let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = if writes { 0 } else { self.state.vars[Live::MaxExecutionTime].as_u64() };
         let timer = (limit > 0).then(|| self.server.timers.start(self.entry.context.clone(), limit));
         self.settings.now_us = self.state.statement_time();

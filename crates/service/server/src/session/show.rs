@@ -18,20 +18,20 @@ use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, Level, Result, SqlMode, SqlType, TypeId, Value, sql_err};
 use std::fmt::Write;
 
-fn column(name: &str, length: u32) -> ResultColumn {
+pub(super) fn column(name: &str, length: u32) -> ResultColumn {
     plain_column(name, SqlType::varchar(length, CollationId(33)))
 }
 
-fn number(name: &str) -> ResultColumn {
+pub(super) fn number(name: &str) -> ResultColumn {
     plain_column(name, SqlType::bigint_unsigned().not_null())
 }
 
-fn table(columns: Vec<ResultColumn>, rows: Vec<Vec<Value>>) -> RowsSink {
+pub(super) fn table(columns: Vec<ResultColumn>, rows: Vec<Vec<Value>>) -> RowsSink {
     RowsSink { columns, rows }
 }
 
 /// A string literal of SQL.
-fn quote(s: &str) -> String {
+pub(super) fn quote(s: &str) -> String {
     format!("'{}'", s.replace('\\', "\\\\").replace('\'', "''"))
 }
 
@@ -80,7 +80,7 @@ impl Session {
     }
 
     /// Runs `SELECT` text of the server's own, with SHOW's filter around it.
-    fn select(&mut self, sql: &str, like: &str, filter: Option<&ShowFilter>) -> Result<RowsSink> {
+    pub(super) fn select(&mut self, sql: &str, like: &str, filter: Option<&ShowFilter>) -> Result<RowsSink> {
         // The text is ours: it is read in the default mode whatever the session's.
         let parsed = gannet_parser::parse(sql.as_bytes(), lex_mode(SqlMode::DEFAULT)).map_err(parse_error)?;
         let Statement::Query(inner) = parsed.statement else { return unsupported("this SHOW") };
@@ -252,10 +252,7 @@ impl Session {
                 );
                 self.select(&format!("SELECT {list} FROM information_schema.ROUTINES"), "Name", filter)
             }
-            ShowKind::OpenTables { .. } => Ok(table(
-                vec![column("Database", 64), column("Table", 64), number("In_use"), number("Name_locked")],
-                vec![],
-            )),
+            ShowKind::OpenTables { schema } => self.open_tables(schema.as_ref(), filter),
             other => self.show_direct(other),
         }
     }
@@ -532,71 +529,6 @@ impl Session {
         self.state.renew_snapshot();
         let plan = self.make_plan(statement, &[], None)?;
         super::explain::rows(&plan, e.format.as_ref().map(|f| &*f.text))
-    }
-
-    /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
-    pub(crate) fn maintain(&mut self, m: &ast::TableMaintenance, io: &mut Io<'_>) -> Result<Done> {
-        use ast::MaintenanceKind as Kind;
-        if m.histogram.is_some() {
-            return unsupported("histograms");
-        }
-        self.commit_implicitly()?;
-        let word = match m.kind {
-            Kind::Analyze => "analyze",
-            Kind::Check => "check",
-            Kind::Optimize => "optimize",
-            Kind::Checksum => return unsupported("CHECKSUM TABLE"),
-            Kind::Repair => return unsupported("REPAIR TABLE"),
-        };
-        count(match m.kind {
-            Kind::Analyze => Counter::ComAnalyze,
-            Kind::Check => Counter::ComCheck,
-            _ => Counter::ComOptimize,
-        });
-        let mut rows = Vec::new();
-        for name in &m.tables {
-            let schema = match &name.schema {
-                Some(s) => s.text.to_string(),
-                None => self.state.require_database()?.to_string(),
-            };
-            let label = format!("{schema}.{}", name.name);
-            let mut line =
-                |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
-            let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
-            match found.and_then(|t| self.maintain_one(m.kind, &t)) {
-                Ok(()) => {
-                    if m.kind == Kind::Optimize {
-                        line("note", "Table does not support optimize, doing recreate + analyze instead");
-                    }
-                    line("status", "OK");
-                }
-                Err(e) => {
-                    line("Error", e.message());
-                    line("status", "Operation failed");
-                }
-            }
-        }
-        let columns =
-            vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
-        self.send_table(&table(columns, rows), io)
-    }
-
-    fn maintain_one(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {
-        if t.source != gannet_catalog::RowSource::Engine {
-            return Ok(());
-        }
-        let engine = &self.server.engine;
-        let failed = gannet_exec::error::from_engine;
-        if kind == ast::MaintenanceKind::Check {
-            let trees = t.trees(engine).map_err(failed)?;
-            engine.check_tree(&trees.row).map_err(failed)?;
-            for tree in &trees.indexes {
-                engine.check_tree(tree).map_err(failed)?;
-            }
-            return Ok(());
-        }
-        let now = (self.state.statement_time() / 1_000_000) as u64;
-        gannet_catalog::stats::refresh(engine, t, now).map_err(failed)
     }
 }
 

@@ -90,14 +90,12 @@ impl Session {
             }
             Statement::LockTables(list) => self.lock_tables_explicitly(list).map(|()| Done::default()),
             Statement::UnlockTables => {
-                if !self.locked.is_empty() {
-                    self.commit_implicitly()?;
-                    self.unlock_tables();
-                }
+                self.unlock_explicitly()?;
                 Ok(Done::default())
             }
             Statement::Delete(d) => self.delete_grants(d),
             Statement::Reset(targets) => self.reset_statement(targets),
+            Statement::Help(_) => self.help(io),
             Statement::TableMaintenance(m) => self.maintain(m, io),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
@@ -239,7 +237,6 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Storage(_) => "tablespaces, servers and resource groups",
         Statement::Xa(_) => "XA",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
-        Statement::Help(_) => "HELP",
         Statement::ExecuteImmediate(_) => "EXECUTE IMMEDIATE",
         Statement::KeyCache(_) => "key caches",
         Statement::Restart => "RESTART",

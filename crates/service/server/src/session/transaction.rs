@@ -137,7 +137,9 @@ impl Session {
                     self.unlock_statement();
                     done
                 } else {
-                    self.txn.end_statement()
+                    let done = self.txn.end_statement();
+                    self.unlock_statement();
+                    done
                 };
                 done.map_err(from_engine)?;
                 Ok(value)
@@ -167,7 +169,9 @@ impl Session {
             self.unlock_transaction();
             done
         } else {
-            self.txn.rollback_to(mark).and_then(|()| self.txn.end_statement())
+            let undone = self.txn.rollback_to(mark).and_then(|()| self.txn.end_statement());
+            self.unlock_statement();
+            undone
         };
         if let Err(e) = undone {
             self.server.log.error(format_args!("connection {}: rollback of a statement failed: {e}", self.entry.id));
@@ -211,6 +215,9 @@ impl Session {
 
     fn finish(&mut self, commit: bool) -> Result<()> {
         let active = self.txn.is_active();
+        if commit && active && self.txn.has_writes() {
+            self.pass_commit_gate()?;
+        }
         self.transaction.ended();
         let outcome = if active {
             let _mask = (!commit).then(gannet_runtime::mask_interrupts);

@@ -1,0 +1,170 @@
+//! ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE, HELP, SHOW OPEN TABLES.
+
+use super::Session;
+use super::command::{Done, Io};
+use super::show::{column, number, quote, table};
+use super::sink::{RowsSink, plain_column};
+use super::state::{text, unsupported};
+use crate::accounts::{Privilege, Privileges};
+use gannet_catalog::RowSource;
+use gannet_parser::ast::{self, Ident, ShowFilter};
+use gannet_telemetry::{Counter, count};
+use gannet_types::{Level, Result, SqlType, Value};
+
+impl Session {
+    /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
+    pub(crate) fn maintain(&mut self, m: &ast::TableMaintenance, io: &mut Io<'_>) -> Result<Done> {
+        use ast::MaintenanceKind as Kind;
+        if m.histogram.is_some() {
+            return unsupported("histograms");
+        }
+        self.commit_implicitly()?;
+        let word = match m.kind {
+            Kind::Analyze => "analyze",
+            Kind::Check => "check",
+            Kind::Optimize => "optimize",
+            Kind::Checksum => return self.checksum(m, io),
+            Kind::Repair => "repair",
+        };
+        count(match m.kind {
+            Kind::Analyze => Counter::ComAnalyze,
+            Kind::Check => Counter::ComCheck,
+            Kind::Repair => Counter::ComRepair,
+            _ => Counter::ComOptimize,
+        });
+        let mut rows = Vec::new();
+        for name in &m.tables {
+            let schema = match &name.schema {
+                Some(s) => s.text.to_string(),
+                None => self.state.require_database()?.to_string(),
+            };
+            let label = format!("{schema}.{}", name.name);
+            let mut line =
+                |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
+            let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
+            let need = match m.kind {
+                Kind::Check => Privileges::NONE,
+                _ => Privileges::of(&[Privilege::Select, Privilege::Insert]),
+            };
+            match &found {
+                Ok(t) if m.kind == Kind::Check => self.require_any_privilege(&t.schema, &t.name)?,
+                _ => self.require_on_table(need, &schema, &name.name)?,
+            }
+            match found.and_then(|t| self.maintain_one(m.kind, &t)) {
+                Ok(()) if m.kind == Kind::Repair => {
+                    line("note", "The storage engine for the table doesn't support repair");
+                }
+                Ok(()) => {
+                    if m.kind == Kind::Optimize {
+                        line("note", "Table does not support optimize, doing recreate + analyze instead");
+                    }
+                    line("status", "OK");
+                }
+                Err(e) => {
+                    line("Error", e.message());
+                    line("status", "Operation failed");
+                }
+            }
+        }
+        let columns =
+            vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
+        self.send_table(&table(columns, rows), io)
+    }
+
+    fn maintain_one(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {
+        if t.source != RowSource::Engine || kind == ast::MaintenanceKind::Repair {
+            return Ok(());
+        }
+        let engine = &self.server.engine;
+        let failed = gannet_exec::error::from_engine;
+        if kind == ast::MaintenanceKind::Check {
+            let trees = t.trees(engine).map_err(failed)?;
+            engine.check_tree(&trees.row).map_err(failed)?;
+            for tree in &trees.indexes {
+                engine.check_tree(tree).map_err(failed)?;
+            }
+            return Ok(());
+        }
+        let now = (self.state.statement_time() / 1_000_000) as u64;
+        gannet_catalog::stats::refresh(engine, t, now).map_err(failed)
+    }
+
+    /// CHECKSUM TABLE: a sum over the rows that does not depend on their order. The figures are Gannet's own: equal tables
+    /// have equal sums here, another server has others.
+    fn checksum(&mut self, m: &ast::TableMaintenance, io: &mut Io<'_>) -> Result<Done> {
+        count(Counter::ComChecksum);
+        let quick = m.options.iter().any(|o| o.eq_ignore_ascii_case("QUICK"));
+        let mut rows = Vec::new();
+        for name in &m.tables {
+            let schema = match &name.schema {
+                Some(s) => s.text.to_string(),
+                None => self.state.require_database()?.to_string(),
+            };
+            let label = format!("{schema}.{}", name.name);
+            let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
+            let sum = match found {
+                Ok(_) if quick => Value::Null,
+                Ok(t) => {
+                    self.require_on_table(Privilege::Select.into(), &schema, &name.name)?;
+                    let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
+                    // NULL and every value stay apart: each column is a mark and its bytes with their length.
+                    let part = |c: &gannet_catalog::Column| {
+                        let n = ident(&c.name);
+                        format!("IF({n} IS NULL, 'N', CONCAT('V', LENGTH({n}), ':', CAST({n} AS BINARY)))")
+                    };
+                    let parts: Vec<String> = t.columns.iter().map(part).collect();
+                    let sql = format!(
+                        "SELECT COALESCE(SUM(CRC32(CONCAT({}))), 0) % 4294967296 AS c FROM {}.{}",
+                        parts.join(", "),
+                        ident(&t.schema),
+                        ident(&t.name)
+                    );
+                    let kept = self.rows_of(&sql, None)?;
+                    let mut shown = Vec::new();
+                    if let Some(v) = kept.rows.first().and_then(|r| r.first()) {
+                        v.write_text(&mut shown);
+                    }
+                    let n = std::str::from_utf8(&shown).ok().and_then(|s| s.parse().ok());
+                    n.map_or(Value::Null, Value::UInt)
+                }
+                Err(e) => {
+                    self.warnings.push(e.to_warning(Level::Error));
+                    Value::Null
+                }
+            };
+            rows.push(vec![text(&label), sum]);
+        }
+        let columns = vec![column("Table", 128), plain_column("Checksum", SqlType::bigint_unsigned())];
+        self.send_table(&table(columns, rows), io)
+    }
+
+    /// HELP: there are no help texts, so nothing is ever found.
+    pub(crate) fn help(&mut self, io: &mut Io<'_>) -> Result<Done> {
+        let rows = table(vec![column("name", 64), column("is_it_category", 1)], vec![]);
+        self.send_table(&rows, io)
+    }
+
+    /// SHOW OPEN TABLES: those whose trees are open.
+    pub(crate) fn open_tables(&mut self, schema: Option<&Ident>, filter: Option<&ShowFilter>) -> Result<RowsSink> {
+        let mut parts = Vec::new();
+        for s in self.state.snapshot.schemas() {
+            if schema.is_some_and(|want| *want.text != *s.name) {
+                continue;
+            }
+            for t in self.state.snapshot.tables(&s.name) {
+                if t.opened_trees().is_some() && self.state.access.sees_table(&t.schema, &t.name) {
+                    parts.push(format!("SELECT {}, {}, 0, 0", quote(&t.schema), quote(&t.name)));
+                }
+            }
+        }
+        /// A listing, not a dump: the query behind it has to stay small enough to be planned.
+        const MOST: usize = 500;
+        parts.truncate(MOST);
+        if parts.is_empty() {
+            let columns = vec![column("Database", 64), column("Table", 64), number("In_use"), number("Name_locked")];
+            return Ok(table(columns, vec![]));
+        }
+        let head = "SELECT 'Database' AS `Database`, 'Table' AS `Table`, 0 AS In_use, 0 AS Name_locked FROM DUAL WHERE 0";
+        self.select(&format!("{head} UNION ALL {}", parts.join(" UNION ALL ")), "Table", filter)
+    }
+}
