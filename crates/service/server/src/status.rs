@@ -329,7 +329,11 @@ fn deadlock(server: &Shared, out: &mut String) {
         let what = match &m.waits_for {
             LockKind::Record { tree, key, mode } => {
                 let mode = if *mode == gannet_engine::lock::Mode::Shared { "S" } else { "X" };
-                format!("RECORD LOCKS space id {} key {} lock_mode {mode} locks rec but not gap waiting", tree.0, hex(key))
+                format!(
+                    "RECORD LOCKS space id {} key {} lock_mode {mode} locks rec but not gap waiting",
+                    tree.0,
+                    hex(key)
+                )
             }
             LockKind::Gap { tree, .. } => format!("RECORD LOCKS space id {} lock_mode X locks gap waiting", tree.0),
             LockKind::Insert { tree, key } => {

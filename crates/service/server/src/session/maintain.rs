@@ -164,7 +164,8 @@ impl Session {
             let columns = vec![column("Database", 64), column("Table", 64), number("In_use"), number("Name_locked")];
             return Ok(table(columns, vec![]));
         }
-        let head = "SELECT 'Database' AS `Database`, 'Table' AS `Table`, 0 AS In_use, 0 AS Name_locked FROM DUAL WHERE 0";
+        let head =
+            "SELECT 'Database' AS `Database`, 'Table' AS `Table`, 0 AS In_use, 0 AS Name_locked FROM DUAL WHERE 0";
         self.select(&format!("{head} UNION ALL {}", parts.join(" UNION ALL ")), "Table", filter)
     }
 }
