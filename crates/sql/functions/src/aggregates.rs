@@ -110,7 +110,10 @@ impl Accumulator for Sum {
             return Ok(Value::Null);
         }
         if let Total::Double(total) = self.total {
-            return Ok(Value::Double(if self.average { total / self.rows as f64 } else { total }));
+            let value = if self.average { total / self.rows as f64 } else { total };
+            let fixed = self.scale < SqlType::NOT_FIXED;
+            let rounded = if fixed { crate::math::round_double(value, i64::from(self.scale), false) } else { value };
+            return Ok(Value::Double(rounded));
         }
         let total = self.exact()?;
         if !self.average {
@@ -126,10 +129,18 @@ impl Accumulator for Sum {
     }
 }
 
+/// Decimals that FLOAT(M,D) and DOUBLE(M,D) keep through an aggregate, and so many more.
+fn fixed_scale(ty: &SqlType, more: u8) -> u8 {
+    match ty.id {
+        TypeId::Float | TypeId::Double if ty.scale < SqlType::NOT_FIXED => (ty.scale + more).min(30),
+        _ => SqlType::NOT_FIXED,
+    }
+}
+
 fn sum_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let (precision, scale) = convert::arith::decimal_digits(args[0].ty);
     Ok(match convert::arith::numeric_domain(args[0].ty) {
-        convert::arith::Domain::Double => SqlType::DOUBLE,
+        convert::arith::Domain::Double => SqlType { scale: fixed_scale(args[0].ty, 0), ..SqlType::DOUBLE },
         _ => SqlType::decimal((precision + 22).min(65) as u8, scale.min(30) as u8),
     })
 }
@@ -138,7 +149,9 @@ fn avg_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let increment = u32::from(cx.div_precision_increment);
     let (precision, scale) = convert::arith::decimal_digits(args[0].ty);
     Ok(match convert::arith::numeric_domain(args[0].ty) {
-        convert::arith::Domain::Double => SqlType::DOUBLE,
+        convert::arith::Domain::Double => {
+            SqlType { scale: fixed_scale(args[0].ty, cx.div_precision_increment), ..SqlType::DOUBLE }
+        }
         _ => SqlType::decimal((precision + increment).min(65) as u8, (scale + increment).min(30) as u8),
     })
 }

@@ -23,6 +23,8 @@ fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, value: &Value) -> Result<Val
         Value::Int(_) => call.ty.id.is_integer() && !call.ty.unsigned,
         Value::UInt(_) => call.ty.id.is_integer() && call.ty.unsigned,
         Value::Str(_, collation) => call.ty.id.is_string() && *collation == call.ty.collation,
+        Value::Date(_) => call.ty.id == gannet_types::TypeId::Date,
+        Value::DateTime(_, fsp) => call.ty.id == gannet_types::TypeId::DateTime && *fsp == call.ty.scale,
         _ => false,
     };
     if same { Ok(value.clone()) } else { convert::cast(value.as_ref(), call.ty, &mut cx.conversion()) }
@@ -59,7 +61,27 @@ fn nullif(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
     Ok(if order == Some(Ordering::Equal) { Value::Null } else { args[0].clone() })
 }
 
+/// Dates and times among texts and numbers: all compare as these.
+fn extreme_time(args: &[ArgInfo<'_>]) -> Option<SqlType> {
+    use gannet_types::TypeId::{Date, DateTime, Null, Time, Timestamp};
+    let has = |ids: &[gannet_types::TypeId]| args.iter().any(|a| ids.contains(&a.ty.id));
+    let other = |a: &ArgInfo<'_>| !a.ty.id.is_temporal() && a.ty.id != Null;
+    if !args.iter().any(other) || has(&[gannet_types::TypeId::Json]) {
+        return None;
+    }
+    let fsp = args.iter().filter(|a| a.ty.id.is_temporal()).map(|a| a.ty.scale).max()?;
+    let ty = match () {
+        () if has(&[DateTime, Timestamp]) || has(&[Date]) && has(&[Time]) => SqlType::temporal(DateTime, fsp),
+        () if has(&[Date]) => SqlType::new(Date),
+        () => SqlType::temporal(Time, fsp),
+    };
+    Some(SqlType { nullable: true, ..ty })
+}
+
 fn extreme_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    if let Some(ty) = extreme_time(args) {
+        return Ok(ty);
+    }
     let ty = rules::common_type(cx, args, "least")?;
     if ty.id == gannet_types::TypeId::Json {
         let text = SqlType::new(gannet_types::TypeId::LongText).with_collation(gannet_types::CollationId::UTF8MB4_BIN);

@@ -215,6 +215,13 @@ pub(crate) fn text_of<'v>(value: &'v Value, ty: &SqlType, charset: Charset) -> C
             convert::float::write_fixed(*v, ty.scale, &mut out);
             Cow::Owned(out)
         }
+        Value::Int(_) | Value::UInt(_) if ty.zerofill => {
+            let digits = text_in(value, charset);
+            let width = (ty.display_chars() as usize).max(digits.len());
+            let mut out = vec![b'0'; width - digits.len()];
+            out.extend_from_slice(&digits);
+            Cow::Owned(out)
+        }
         _ => text_in(value, charset),
     }
 }

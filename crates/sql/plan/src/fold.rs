@@ -220,6 +220,17 @@ fn holds(op: CompareOp, order: Ordering) -> bool {
 }
 
 fn cast_literal(v: &Value, ty: &SqlType) -> Option<Expr> {
+    // Whether a fraction is rounded or cut is for sql_mode to say.
+    let digits = match v {
+        Value::Str(text, _) => text.iter().rev().position(|b| *b == b'.').unwrap_or(0),
+        Value::Decimal(d) => usize::from(d.scale()),
+        Value::DateTime(_, fsp) => usize::from(*fsp),
+        Value::Double(_) => usize::MAX,
+        _ => 0,
+    };
+    if ty.id.is_temporal() && digits > usize::from(ty.scale) {
+        return None;
+    }
     let long = ty.id == TypeId::Binary && ty.length > 4096;
     if long || matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
         return None;

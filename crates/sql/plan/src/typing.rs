@@ -93,7 +93,7 @@ fn temporal(a: &Bound, b: &Bound) -> Comparison {
         return Comparison::Datetime;
     }
     let (time, other, other_expr) = if x.id.is_temporal() { (x, y, &b.expr) } else { (y, x, &a.expr) };
-    if is_stringy(other) || is_constant(other_expr) {
+    if is_stringy(other) || is_constant(other_expr) || other.id == TypeId::Year && has_date(time) {
         return if has_date(time) { Comparison::Datetime } else { Comparison::Time };
     }
     if is_integral(other) && time.scale == 0 {

@@ -35,13 +35,16 @@ pub fn column_type(
         }
         TypeId::Decimal => {
             let (precision, scale) = (declared.length.unwrap_or(10), declared.decimals.unwrap_or(0));
-            let precision = if precision == 0 { 10 } else { precision };
+            let precision = if precision == 0 && scale == 0 { 10 } else { precision };
             check_digits(name, precision, scale, 65)?;
             (ty.length, ty.scale) = (precision as u32, scale as u8);
         }
         TypeId::Float | TypeId::Double => floating(name, declared, &mut ty)?,
         TypeId::Bit => {
-            ty.length = declared.length.unwrap_or(1).max(1) as u32;
+            if declared.length == Some(0) {
+                return Err(sql_err!(InvalidFieldSize, name));
+            }
+            ty.length = declared.length.unwrap_or(1) as u32;
             if ty.length > 64 {
                 return Err(sql_err!(TooBigDisplaywidth, name, 64));
             }
@@ -54,7 +57,10 @@ pub fn column_type(
             ty.scale = digits as u8;
         }
         TypeId::Year if !matches!(declared.length, None | Some(4)) => {
-            return Err(SqlError::with_message(ErrorCode::WrongFieldSpec, "Supports only YEAR or YEAR(4) column."));
+            return Err(SqlError::with_message(
+                ErrorCode::InvalidYearColumnLength,
+                "Supports only YEAR or YEAR(4) column.",
+            ));
         }
         _ => {}
     }

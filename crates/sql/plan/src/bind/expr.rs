@@ -257,7 +257,10 @@ impl Binder<'_> {
     /// `-arg`. A literal is negated at once, so that `-9223372036854775808` is a BIGINT.
     pub(super) fn negate(&mut self, arg: Bound) -> Result<Bound> {
         let value = match &arg.expr.kind {
-            ExprKind::Literal(Value::Int(v)) => v.checked_neg().map(Value::Int),
+            ExprKind::Literal(Value::Int(v)) => Some(match v.checked_neg() {
+                Some(n) => Value::Int(n),
+                None => Value::Decimal(-Decimal::from_i64(*v)),
+            }),
             ExprKind::Literal(Value::UInt(v)) if *v == 1 << 63 => Some(Value::Int(i64::MIN)),
             ExprKind::Literal(Value::UInt(v)) if *v > 1 << 63 => Some(Value::Decimal(-Decimal::from_u64(*v))),
             ExprKind::Literal(Value::Decimal(v)) => Some(Value::Decimal(-*v)),
@@ -497,12 +500,25 @@ impl Binder<'_> {
             let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
             return Ok(Bound::new(fold::simplify(self.compare(op, arg, only)?)));
         }
+        // Text beside numbers: each member compares in its own domain.
+        let is_text = |b: &Bound| is_stringy(b.ty()) || b.ty().id == TypeId::Null;
+        if is_stringy(arg.ty()) && bound.iter().any(is_text) && !bound.iter().all(is_text) {
+            let (texts, others): (Vec<Bound>, Vec<Bound>) = bound.into_iter().partition(is_text);
+            let either = vec![self.in_of(arg.clone(), texts, false)?, self.in_of(arg, others, false)?];
+            let e = or(either);
+            return Ok(Bound::new(fold::simplify(if negated { not(e) } else { e })));
+        }
+        Ok(Bound::new(self.in_of(arg, bound, negated)?))
+    }
+
+    /// `arg [NOT] IN (list)` in one domain.
+    fn in_of(&mut self, arg: Bound, bound: Vec<Bound>, negated: bool) -> Result<Expr> {
         let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), "IN")?;
         let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
         let list: Box<[Expr]> = bound.into_iter().map(|b| self.in_domain(b, by)).collect();
         let constant_list = list.iter().all(Expr::is_execution_constant);
         let arg = Box::new(self.in_domain(arg, by));
-        Ok(Bound::new(predicate(ExprKind::In { by, negated, arg, list, constant_list }, nullable)))
+        Ok(predicate(ExprKind::In { by, negated, arg, list, constant_list }, nullable))
     }
 
     /// `(a, b) IN ((1, 2), ...)` is a disjunction of comparisons.
@@ -628,6 +644,22 @@ impl Binder<'_> {
         thens: Vec<Bound>,
         otherwise: Option<Bound>,
     ) -> Result<Bound> {
+        // Text beside numbers: each WHEN compares in its own domain.
+        let is_text = |b: &Bound| is_stringy(b.ty()) || b.ty().id == TypeId::Null;
+        let (mut operand, mut whens) = (operand, whens);
+        if let Some(given) = &operand
+            && is_stringy(given.ty())
+            && whens.iter().any(is_text)
+            && !whens.iter().all(is_text)
+        {
+            let given = given.clone();
+            for when in &mut whens {
+                let null = Bound::new(super::literal::constant(Value::Null));
+                let value = std::mem::replace(when, null);
+                *when = Bound::new(self.compare(CompareOp::Eq, given.clone(), value)?);
+            }
+            operand = None;
+        }
         let by = match &operand {
             Some(operand) => comparison_of_all(operand, &whens.iter().collect::<Vec<_>>(), "case")?,
             None => Comparison::Integer,
@@ -637,7 +669,6 @@ impl Binder<'_> {
         let mut ty = common_type(&branches, "case")?;
         ty.nullable |= otherwise.is_none();
         let coercibility = branches.iter().map(|b| b.coercibility).min().unwrap_or(Coercibility::Ignorable);
-        let mut operand = operand;
         let whens = whens
             .into_iter()
             .map(|w| if operand.is_some() { self.in_domain(w, by) } else { w.expr })
@@ -741,6 +772,11 @@ pub(super) fn hex_as_number(b: Bound) -> Bound {
         return b;
     }
     let ExprKind::Literal(Value::Str(bytes, _)) = &b.expr.kind else { return b };
-    let number = bytes.iter().rev().take(8).rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
+    // More than 64 bits are all of them.
+    let significant = bytes.iter().position(|b| *b != 0).unwrap_or(bytes.len());
+    let number = match bytes.len() - significant {
+        0..=8 => bytes.iter().rev().take(8).rev().fold(0u64, |n, b| n << 8 | u64::from(*b)),
+        _ => u64::MAX,
+    };
     Bound::new(super::literal::constant(Value::UInt(number)))
 }

@@ -300,6 +300,15 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, options: &PlanOptions<'_>) -
         }
         return Ok(SqlType::varchar(n, collation(ty, None, options.collation)?));
     }
-    let cx = TypeContext { column: "cast", collation: options.collation, sql_mode: options.sql_mode };
+    // Messages name a literal by its text, and nothing else.
+    let name = match &arg.expr.kind {
+        crate::expr::ExprKind::Literal(value) => {
+            let mut text = Vec::new();
+            value.write_text(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }
+        _ => String::new(),
+    };
+    let cx = TypeContext { column: &name, collation: options.collation, sql_mode: options.sql_mode };
     column_type(ty, None, cx)
 }

@@ -15,6 +15,14 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
     }
     Ok(match ty.id {
         TypeId::Null => Value::Null,
+        // Beyond 64 bits the limit is the target's.
+        id if id.is_integer()
+            && ty.unsigned
+            && matches!(v, ValueRef::Decimal(d) if !d.is_negative() && d.to_u64().is_err()) =>
+        {
+            let _limit = to_integer(v, cx)?;
+            Value::UInt(u64::MAX)
+        }
         id if id.is_integer() => match (to_integer(v, cx)?, ty.unsigned) {
             (Ok(n), false) => Value::Int(n),
             (Err(n), false) => Value::Int(n as i64),

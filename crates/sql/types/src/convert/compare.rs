@@ -5,7 +5,7 @@ use crate::collation::CollationId;
 use crate::error::Result;
 use crate::json;
 use crate::sqltype::{SqlType, TypeId};
-use crate::temporal::DateFlags;
+use crate::temporal::{DateFlags, DateTime};
 use crate::value::{Value, ValueRef};
 use std::cmp::Ordering;
 
@@ -98,9 +98,7 @@ pub fn compare(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs, cx: &mut Contex
             collation.compare(&in_charset(a, &x, collation), &in_charset(b, &y, collation))
         }
         CompareAs::DateTime => {
-            let (Some((x, _)), Some((y, _))) =
-                (to_datetime(a, DateFlags::LAX, cx)?, to_datetime(b, DateFlags::LAX, cx)?)
-            else {
+            let (Some((x, _)), Some((y, _))) = (compared_datetime(a, cx)?, compared_datetime(b, cx)?) else {
                 return Ok(None);
             };
             x.cmp(&y)
@@ -111,6 +109,14 @@ pub fn compare(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs, cx: &mut Contex
         }
         CompareAs::Json => json::compare(&super::to_json(a, cx)?, &super::to_json(b, cx)?),
     }))
+}
+
+/// A value as it is compared with dates: a year is its first moment, before all days of it.
+fn compared_datetime(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(DateTime, u8)>> {
+    match v {
+        ValueRef::Year(y) => Ok(Some((DateTime::new(u32::from(y), 0, 0, 0, 0, 0, 0), 0))),
+        other => to_datetime(other, DateFlags::LAX, cx),
+    }
 }
 
 /// Text of a value in the character set of a collation.
@@ -165,9 +171,7 @@ pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<V
             let text = to_text(&v.localize(cx.zone));
             Value::Str((&*in_charset(v, &text, c)).into(), c)
         }
-        CompareAs::DateTime => {
-            to_datetime(v, DateFlags::LAX, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp))
-        }
+        CompareAs::DateTime => compared_datetime(v, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp)),
         CompareAs::Time => to_time(v, cx)?.map_or(Value::Null, |(t, fsp)| Value::Time(t, fsp)),
         CompareAs::Json => Value::Json(super::to_json(v, cx)?.to_text()?),
     })

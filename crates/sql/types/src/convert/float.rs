@@ -39,7 +39,7 @@ pub fn write_float(v: f32, out: &mut Vec<u8>) {
 
 /// Appends a number with a fixed count of decimals, as FLOAT(M,D), DOUBLE(M,D) and ROUND(x, d) print.
 pub fn write_fixed(v: f64, decimals: u8, out: &mut Vec<u8>) {
-    if special(v, out) {
+    if v != 0.0 && special(v, out) {
         return;
     }
     let _ = write!(out, "{:.*}", usize::from(decimals.min(30)), v);

@@ -104,14 +104,24 @@ pub fn to_integer(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Integer> {
             }
             value
         }
-        other => decimal_to_integer(&temporal_number(other), cx)?,
+        other => decimal_to_integer(&temporal_number(whole_seconds(other, cx)), cx)?,
     })
+}
+
+/// A time as an integer is rounded as a time, not as a number: half a second before a minute is the minute.
+pub(super) fn whole_seconds<'v>(v: ValueRef<'v>, cx: &Context<'_>) -> ValueRef<'v> {
+    let cut = super::time::cuts_fractions(cx.mode);
+    match v.localize(cx.zone) {
+        ValueRef::Time(t, fsp) if fsp > 0 => ValueRef::Time(t.round(0, cut).clamp().0, 0),
+        ValueRef::DateTime(d, fsp) if fsp > 0 => d.round(0, cut).map_or(v, |d| ValueRef::DateTime(d, 0)),
+        other => other,
+    }
 }
 
 fn double_to_integer(v: f64, cx: &mut Context<'_>) -> Result<Integer> {
     let r = v.round_ties_even();
     // 2^63 as a double is exact; i64::MAX is not.
-    if (-(2f64.powi(63))..2f64.powi(63)).contains(&r) {
+    if (-(2f64.powi(63))..=2f64.powi(63)).contains(&r) {
         return Ok(Ok(r as i64));
     }
     let mut text = Vec::new();
@@ -126,7 +136,7 @@ fn decimal_to_integer(v: &Decimal, cx: &mut Context<'_>) -> Result<Integer> {
         (_, Ok(v)) => Ok(Err(v)),
         (Err(limit), _) => {
             cx.truncated("DECIMAL", v.to_string().as_bytes())?;
-            Ok(if limit < 0 { Ok(limit) } else { Err(u64::MAX) })
+            Ok(Ok(limit))
         }
     }
 }

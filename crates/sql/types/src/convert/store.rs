@@ -1,7 +1,7 @@
 //! Storing a value into a column: range checks, rounding, truncation; warnings, or errors in strict mode.
 
 use super::cast::year_of;
-use super::number::{double_to_decimal, find_member, parse_integer, rest_matters, temporal_number};
+use super::number::{double_to_decimal, find_member, parse_integer, rest_matters, temporal_number, whole_seconds};
 use super::time::{cuts_fractions, read_datetime, read_time};
 use super::{Context, float, offending, printable, to_text};
 use crate::charset::Charset;
@@ -175,8 +175,7 @@ impl Store<'_, '_, '_> {
                 let number = super::json::number(stored, "INTEGER", self.cx)?;
                 return self.integer(number.as_ref());
             }
-            ValueRef::Timestamp(..) => whole(&temporal_number(v.localize(self.cx.zone))),
-            other => whole(&temporal_number(other)),
+            other => whole(&temporal_number(whole_seconds(other, self.cx))),
         };
         self.in_range(n)
     }

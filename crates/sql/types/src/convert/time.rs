@@ -6,12 +6,13 @@ use crate::error::Result;
 use crate::mode::SqlMode;
 use crate::temporal::{
     Date, DateFlags, DateTime, ParsedDateTime, ParsedTime, Time, Timestamp, number_to_datetime, number_to_time,
-    parse_datetime, parse_time,
+    parse_datetime, parse_time_as,
 };
 use crate::value::ValueRef;
 
 /// The datetime of a value that is not text, or of text, without warnings: `None` if it is none. The `u8` is its fraction digits.
 pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>) -> Option<ParsedDateTime> {
+    let flags = DateFlags { cut_fractions: cuts_fractions(cx.mode), ..flags };
     let plain =
         |value: DateTime, date_only, fsp| ParsedDateTime { value, date_only, fsp, truncated: false, offset: None };
     let parsed = match v {
@@ -47,14 +48,15 @@ pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>)
     flags.accepts(d.year(), d.month(), d.day()).then_some(parsed)
 }
 
-fn split_fraction(d: &Decimal) -> Option<(i64, u32)> {
+fn split_fraction(d: &Decimal, cut: bool) -> Option<(i64, u32)> {
     let whole = d.truncate(0)?;
-    let micros = d.checked_sub(&whole)?.abs().round(6)?.to_i128()?;
+    let fraction = d.checked_sub(&whole)?.abs();
+    let micros = if cut { fraction.truncate(6) } else { fraction.round(6) }?.round(6)?.to_i128()?;
     Some((whole.to_i64().ok()?, micros.min(999_999) as u32))
 }
 
 fn number_with_fraction(d: &Decimal, flags: DateFlags) -> Option<ParsedDateTime> {
-    let (whole, micros) = split_fraction(d)?;
+    let (whole, micros) = split_fraction(d, flags.cut_fractions)?;
     let mut p = number_to_datetime(whole, flags)?;
     p.fsp = d.scale().min(6);
     if !p.date_only {
@@ -95,6 +97,7 @@ pub fn to_date(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> Resul
 }
 
 pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime> {
+    let cut = cuts_fractions(cx.mode);
     let plain = |value, fsp| ParsedTime { value, fsp, truncated: false, out_of_range: false };
     Some(match v {
         ValueRef::Time(t, fsp) => plain(t, fsp),
@@ -102,19 +105,19 @@ pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime>
         ValueRef::Timestamp(t, fsp) => plain(t.to_local(cx.zone).time(), fsp),
         ValueRef::Date(_) => plain(Time::ZERO, 0),
         ValueRef::Json(stored) => return read_time(super::json::temporal(stored)?.as_ref(), cx),
-        ValueRef::Str(text, _) => return parse_time(text),
+        ValueRef::Str(text, _) => return parse_time_as(text, cut),
         ValueRef::Int(n) => number_to_time(n)?,
         ValueRef::UInt(n) => number_to_time(i64::try_from(n).unwrap_or(i64::MAX))?,
         ValueRef::Year(y) => number_to_time(i64::from(y))?,
-        ValueRef::Decimal(d) => time_with_fraction(&d)?,
-        ValueRef::Double(d) => time_with_fraction(&Decimal::from_f64(d)?)?,
-        ValueRef::Float(d) => time_with_fraction(&Decimal::from_f64(f64::from(d))?)?,
+        ValueRef::Decimal(d) => time_with_fraction(&d, cut)?,
+        ValueRef::Double(d) => time_with_fraction(&Decimal::from_f64(d)?, cut)?,
+        ValueRef::Float(d) => time_with_fraction(&Decimal::from_f64(f64::from(d))?, cut)?,
         _ => return None,
     })
 }
 
-fn time_with_fraction(d: &Decimal) -> Option<ParsedTime> {
-    let (whole, micros) = split_fraction(d)?;
+fn time_with_fraction(d: &Decimal, cut: bool) -> Option<ParsedTime> {
+    let (whole, micros) = split_fraction(d, cut)?;
     let mut p = number_to_time(whole)?;
     if !p.out_of_range {
         let sign = if d.is_negative() { -1 } else { 1 };

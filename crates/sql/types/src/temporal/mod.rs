@@ -22,7 +22,7 @@ pub use interval::{
 };
 pub use parse::{
     DateFlags, ParsedDateTime, ParsedTime, number_to_datetime, number_to_time, parse_datetime, parse_time,
-    parse_time_as_datetime,
+    parse_time_as, parse_time_as_datetime,
 };
 pub use zone::TimeZone;
 

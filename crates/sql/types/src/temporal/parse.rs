@@ -12,19 +12,24 @@ pub struct DateFlags {
     pub no_zero_in_date: bool,
     /// Accept any day up to 31 in any month.
     pub allow_invalid: bool,
+    /// Cut what a fraction has beyond six digits, instead of rounding (TIME_TRUNCATE_FRACTIONAL).
+    pub cut_fractions: bool,
 }
 
 impl DateFlags {
     /// Zero parts allowed, days checked: what most functions take.
-    pub const LAX: DateFlags = DateFlags { no_zero_date: false, no_zero_in_date: false, allow_invalid: false };
+    pub const LAX: DateFlags =
+        DateFlags { no_zero_date: false, no_zero_in_date: false, allow_invalid: false, cut_fractions: false };
     /// Real dates only.
-    pub const STRICT: DateFlags = DateFlags { no_zero_date: true, no_zero_in_date: true, allow_invalid: false };
+    pub const STRICT: DateFlags =
+        DateFlags { no_zero_date: true, no_zero_in_date: true, allow_invalid: false, cut_fractions: false };
 
     pub fn from_mode(mode: SqlMode) -> DateFlags {
         DateFlags {
             no_zero_date: mode.contains(SqlMode::NO_ZERO_DATE),
             no_zero_in_date: mode.contains(SqlMode::NO_ZERO_IN_DATE),
             allow_invalid: mode.contains(SqlMode::ALLOW_INVALID_DATES),
+            cut_fractions: mode.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL),
         }
     }
 
@@ -220,7 +225,7 @@ fn read_datetime(text: &[u8], flags: DateFlags, datetime_only: bool) -> Result<P
         return Err(Bad::Range);
     }
     let mut value = DateTime::new(year, month, day, hour, minute, second, micros);
-    if round_up {
+    if round_up && !flags.cut_fractions {
         value = if micros == 999_999 {
             DateTime::new(year, month, day, hour, minute, second, 0).add_seconds(1).ok_or(Bad::Range)?
         } else {
@@ -261,6 +266,11 @@ pub fn parse_time_as_datetime(text: &[u8]) -> Option<ParsedDateTime> {
 /// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. Text without a number is 0, and truncated.
 /// `None` for empty text, and for parts out of range.
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
+    parse_time_as(text, false)
+}
+
+/// As [`parse_time`]; `cut_fractions`: see [`DateFlags::cut_fractions`].
+pub fn parse_time_as(text: &[u8], cut_fractions: bool) -> Option<ParsedTime> {
     let mut r = Reader { text, at: 0 };
     r.skip_space();
     let negative = r.peek() == b'-';
@@ -269,7 +279,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         return None;
     }
     if text.len() - r.at >= 12 {
-        match read_datetime(&text[r.at..], DateFlags::LAX, true) {
+        match read_datetime(&text[r.at..], DateFlags { cut_fractions, ..DateFlags::LAX }, true) {
             Ok(d) => {
                 let value = if negative { -d.value.time() } else { d.value.time() };
                 return Some(ParsedTime { value, fsp: d.fsp, truncated: d.truncated, out_of_range: false });
@@ -314,7 +324,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     let truncated = !r.done() || r.at == usize::from(negative);
     let hours = hms[0].saturating_add(days.saturating_mul(24));
     let seconds = hours.min(1 << 20) as i64 * 3600 + hms[1] as i64 * 60 + hms[2] as i64;
-    let total = seconds * 1_000_000 + i64::from(micros) + i64::from(round_up);
+    let total = seconds * 1_000_000 + i64::from(micros) + i64::from(round_up && !cut_fractions);
     let (value, out_of_range) = Time::from_micros(if negative { -total } else { total }).clamp();
     Some(ParsedTime { value, fsp, truncated, out_of_range })
 }
@@ -381,14 +391,10 @@ pub fn number_to_time(number: i64) -> Option<ParsedTime> {
 }
 
 impl DateTime {
-    /// Adds whole seconds; `None` beyond year 9999 or on a date with zero parts whose day would change.
+    /// Adds whole seconds; `None` beyond year 9999 and for a date with zero parts.
     fn add_seconds(self, seconds: i64) -> Option<DateTime> {
         if self.month() == 0 || self.day() == 0 {
-            let s = self.time().whole_seconds() + seconds;
-            return (0..86400).contains(&s).then(|| {
-                let s = s as u32;
-                DateTime::new(self.year(), self.month(), self.day(), s / 3600, s / 60 % 60, s % 60, self.micros())
-            });
+            return None;
         }
         DateTime::from_micros(self.to_micros() + seconds * 1_000_000)
     }
