@@ -252,7 +252,7 @@ impl Print for ShowKind {
             K::Engine { name, what } => {
                 let all = name.eq_ignore_ascii_case("all");
                 sql.s("engine ");
-                if all { sql.s("all") } else { sql.p(name) }.s(" ").s(what)
+                if all { sql.s(name) } else { sql.p(name) }.s(" ").s(what)
             }
             K::CharacterSet => sql.s("character set"),
             K::Collation => sql.s("collation"),
