@@ -17,6 +17,7 @@ mod timers;
 mod user_locks;
 pub mod vars;
 mod virt;
+pub mod xa;
 
 pub use options::{Request, ServerOptions, help};
 pub use server::{Server, Shared};

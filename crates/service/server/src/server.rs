@@ -50,6 +50,8 @@ pub struct Shared {
     pub accounts: Accounts,
     /// Connections.
     pub registry: Registry,
+    /// Prepared branches of distributed transactions.
+    pub branches: crate::xa::Branches,
     /// Facts.
     pub facts: Facts,
     /// The error log.
@@ -292,6 +294,7 @@ impl Server {
             globals: GlobalVars::new(vars),
             accounts,
             registry: Registry::default(),
+            branches: crate::xa::Branches::default(),
             facts,
             log,
             plans: PlanCache::new(plan_bytes),
@@ -310,6 +313,8 @@ impl Server {
             status_base: Mutex::new((Vec::new(), now_ns())),
         });
 
+        let taken_up = shared.branches.recover(&shared);
+        taken_up.map_err(|e| format!("the prepared XA branches cannot be read: {e}"))?;
         let workers = match handling.as_str() {
             "one-thread-per-connection" => None,
             _ => {

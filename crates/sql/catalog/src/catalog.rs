@@ -7,6 +7,7 @@
 //! 1 schema          → schema row
 //! 2 schema, table   → table row
 //! 3 account         → the server's bytes
+//! 4 XA branch       → the server's bytes
 //! ```
 //!
 //! The tree's counter numbers schemas and tables. A change runs in an engine transaction ([`Catalog::ddl`]): rows and
@@ -27,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) const KIND_SCHEMA: u8 = 1;
 pub(crate) const KIND_TABLE: u8 = 2;
 pub(crate) const KIND_ACCOUNT: u8 = 3;
+pub(crate) const KIND_BRANCH: u8 = 4;
 
 /// Engine meta slot of the dictionary's tree.
 const META_SLOT: usize = 0;
@@ -170,7 +172,12 @@ impl Catalog {
 
     /// The accounts.
     pub fn accounts(&self) -> Accounts<'_> {
-        Accounts { tree: &self.tree }
+        Accounts { tree: &self.tree, kind: KIND_ACCOUNT }
+    }
+
+    /// Prepared branches of distributed transactions, by name.
+    pub fn branches(&self) -> Accounts<'_> {
+        Accounts { tree: &self.tree, kind: KIND_BRANCH }
     }
 
     pub(crate) fn tree(&self) -> &TreeHandle {

@@ -179,6 +179,21 @@ impl Engine {
         Txn::new(self.clone(), options)
     }
 
+    /// Ids of the prepared transactions found at the start that nobody has taken yet.
+    pub fn prepared(&self) -> Vec<TrxId> {
+        self.store.prepared.lock().iter().map(|w| w.id).collect()
+    }
+
+    /// A prepared transaction found at the start, to be committed or rolled back. Its rows are locked as before; the undo records
+    /// it has are not counted.
+    pub fn take_prepared(&self, id: TrxId, options: TxnOptions) -> Result<Option<Txn>> {
+        let mut txn = self.try_begin(options)?;
+        let mut all = self.store.prepared.lock();
+        let Some(at) = all.iter().position(|w| w.id == id) else { return Ok(None) };
+        txn.resume(all.swap_remove(at));
+        Ok(Some(txn))
+    }
+
     /// The table of row, gap and metadata locks.
     pub fn lock_table(&self) -> &Arc<LockTable> {
         &self.store.locks

@@ -87,6 +87,7 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
         trees,
         purge: PurgeState::new(),
         losers: AtomicU64::new(losers.len() as u64),
+        prepared: Mutex::new(Vec::new()),
         orphans: Mutex::new(Vec::new()),
         events: options.events.clone(),
         stopped: AtomicBool::new(false),
@@ -95,6 +96,9 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
     for (_, loser) in &losers {
         store.trx.begin_recovered(loser.trx);
     }
+    let (prepared, losers): (Vec<_>, Vec<_>) = losers.into_iter().partition(|(_, l)| l.prepared);
+    store.losers.fetch_sub(prepared.len() as u64, AcqRel);
+    store.prepared.lock().extend(prepared.into_iter().map(|(tail, l)| unfinished_writer(tail, &l)));
     Ok((store, losers))
 }
 
@@ -121,6 +125,12 @@ fn start(options: &EngineOptions, store: &Arc<Store>, files: &Files, losers: Vec
     Running { writers, keepers }
 }
 
+fn unfinished_writer(tail: Tail, of: &Unfinished) -> Writer {
+    let mut w = Writer::new(of.trx, tail);
+    (w.begin, w.last) = (of.begin, of.last);
+    w
+}
+
 /// Rolls back what was unfinished when the server ended. Until then its stamps keep its rows locked.
 fn roll_back(store: &Store, losers: Vec<(Tail, Unfinished)>) {
     let count = losers.len();
@@ -129,8 +139,7 @@ fn roll_back(store: &Store, losers: Vec<(Tail, Unfinished)>) {
         let owner = store.locks.owner(0);
         owner.set_trx(loser.trx);
         owner.set_weight(u64::MAX);
-        let mut w = Writer::new(loser.trx, tail);
-        (w.begin, w.last) = (loser.begin, loser.last);
+        let mut w = unfinished_writer(tail, &loser);
         let undone = {
             let _mask = mask_interrupts();
             rollback::undo_to(store, &mut w, UndoPtr::NONE, rollback::For::Recovery)

@@ -26,7 +26,7 @@ use crate::row::{RowFlags, chain_of};
 use crate::rows::header_of;
 use crate::store::Store;
 use crate::trxtable::TrxState;
-use crate::undo::record::{self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, ROLLED_BACK, Record, UndoPtr};
+use crate::undo::record::{self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, PREPARED, ROLLED_BACK, Record, UndoPtr};
 use crate::undo::stream::{Current, NOTHING, PurgePlace, Stream, copy_page, corrupt, latch, next_page, set_flags};
 use crate::{EngineError, Result};
 
@@ -237,7 +237,7 @@ impl Purger<'_> {
                             TrxState::Ended(lsn) => lsn,
                             TrxState::Old => Lsn(1),
                         };
-                        if r.flags == ACTIVE {
+                        if matches!(r.flags, ACTIVE | PREPARED) {
                             continue 'page; // the copy is older than the end
                         }
                         self.stream.set_oldest(lsn.0.max(1));
@@ -294,6 +294,10 @@ impl Purger<'_> {
             let free = if place.page == last { free.min(end) } else { free };
             while let Some(r) = self.decode(&page, &place, free)? {
                 let at = UndoPtr::new(place.page, place.offset, r.kind);
+                if self.stream.loser_begin == Some((place.page, place.offset)) {
+                    // What was unfinished may end any time from now on; it is purged as what ends later is.
+                    return Ok(drops);
+                }
                 match r.body {
                     Body::Begin { trx } if r.flags == COMMITTED => place.current = Current::Purge(trx, Lsn(1)),
                     Body::Begin { .. } => place.current = Current::Skip,

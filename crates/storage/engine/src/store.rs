@@ -27,6 +27,8 @@ pub(crate) struct Store {
     pub(crate) purge: PurgeState,
     /// Transactions found unfinished at the start and not yet rolled back.
     pub(crate) losers: AtomicU64,
+    /// Prepared transactions found at the start which nobody has taken yet.
+    pub(crate) prepared: Mutex<Vec<Writer>>,
     /// Transactions dropped by a panic, with their locks: to be rolled back by the purge tasks.
     pub(crate) orphans: Mutex<Vec<(Writer, LockOwner)>>,
     pub(crate) events: Events,

@@ -12,7 +12,8 @@ use crate::rows::Scratch;
 use crate::snapshot::CellId;
 use crate::store::Store;
 use crate::trxtable::TrxState;
-use crate::undo::record::{COMMITTED, ROLLED_BACK, UndoPtr};
+use crate::undo::record::{COMMITTED, PREPARED, ROLLED_BACK, UndoPtr};
+use crate::undo::stream;
 use crate::writer::Writer;
 use crate::{
     Delete, Engine, EngineError, Insert, Isolation, KeyRange, LockMode, Lsn, Read, ReadMode, Result, RowBuf, RowStamp,
@@ -87,6 +88,8 @@ pub struct Txn {
     pub(crate) scratch: Scratch,
     /// The last locking read took a lock; what was held before.
     pub(crate) fresh_lock: Option<Option<Mode>>,
+    /// Prepared: dropping it leaves it as it is, for the next start.
+    prepared: bool,
 }
 
 impl std::fmt::Debug for Txn {
@@ -111,6 +114,7 @@ impl Txn {
             writer: None,
             scratch: Scratch::default(),
             fresh_lock: None,
+            prepared: false,
         };
         txn.begin(options)?;
         Ok(txn)
@@ -286,6 +290,39 @@ impl Txn {
         Ok(Some(lsn))
     }
 
+    /// First phase of a commit in two phases: when this returns, the transaction outlives crashes until somebody commits it or
+    /// rolls it back ([`Engine::take_prepared`]). Its rows stay locked; other locks last as long as this process. Gives its
+    /// id, `None` when it has written nothing: then there is nothing to keep.
+    pub fn prepare(&mut self) -> Result<Option<TrxId>> {
+        self.check_active()?;
+        let Some(w) = self.writer.as_ref().filter(|w| !w.begin.is_none()) else {
+            self.wait_seen()?;
+            return Ok(None);
+        };
+        let id = w.id;
+        let store = &*self.engine.store;
+        let lsn = store.pool.run(|| {
+            let mut mtr = store.pool.mtr()?;
+            let page = stream::latch(&mut mtr, w.begin)?;
+            stream::set_flags(&mut mtr, page, w.begin, PREPARED);
+            Ok(mtr.commit_with(|_| ()))
+        })?;
+        store.log.wait_commit(lsn)?;
+        self.seen = Lsn::ZERO;
+        self.prepared = true;
+        self.owner.set_weight(u64::MAX);
+        Ok(Some(id))
+    }
+
+    /// Takes over a prepared transaction of before the start.
+    pub(crate) fn resume(&mut self, w: Writer) {
+        self.owner.set_trx(w.id);
+        self.owner.set_weight(u64::MAX);
+        self.engine.store.snapshots.info(self.cell).trx.store(w.id.0, Release);
+        self.writer = Some(w);
+        self.prepared = true;
+    }
+
     /// Undoes everything.
     pub fn rollback(&mut self) -> Result<()> {
         if !self.active {
@@ -322,6 +359,7 @@ impl Txn {
         self.owner.release_all();
         self.close_view();
         self.active = false;
+        self.prepared = false;
     }
 
     /// What an operation's error means for the transaction: a deadlock's victim is rolled back.
@@ -533,6 +571,10 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
+        if self.active && self.prepared {
+            self.writer = None;
+            self.finish();
+        }
         if self.active {
             if std::thread::panicking() {
                 // Nothing may be waited for while unwinding.

@@ -529,3 +529,84 @@ fn undo_of_a_long_transaction_and_its_savepoints() {
     engine.purge_now().unwrap();
     assert_eq!(engine.status().history_length, 0);
 }
+
+/// Prepared transactions outlive crashes with their rows locked, and end as they are told to; purge and later transactions go
+/// on around them.
+#[test]
+fn prepared_transactions_outlive_crashes() {
+    for (commit, crash) in [(true, true), (true, false), (false, true), (false, false)] {
+        let (dir, engine, tree) = with_tree();
+        let id = tree.id();
+        let mut t = engine.begin(TxnOptions::default());
+        for n in 0..10 {
+            t.insert(&tree, &key(n), b"old").unwrap();
+        }
+        t.commit().unwrap();
+        let mut p = engine.begin(TxnOptions::default());
+        p.update(&tree, &key(1), b"new").unwrap();
+        p.delete(&tree, &key(2)).unwrap();
+        p.insert(&tree, &key(100), b"new").unwrap();
+        let trx = p.prepare().unwrap().unwrap();
+        let mut nothing = engine.begin(TxnOptions::default());
+        assert_eq!(nothing.prepare().unwrap(), None);
+        drop((t, p, nothing, tree));
+        match crash {
+            true => kill(engine),
+            false => {
+                engine.shutdown().unwrap();
+                drop(engine);
+            }
+        }
+        // Once more, without anybody caring.
+        let engine = open(&dir);
+        assert_eq!(engine.prepared(), [trx]);
+        kill(engine);
+        let engine = open(&dir);
+        assert_eq!(engine.prepared(), [trx]);
+        let tree = engine.tree(id).unwrap();
+        let old: Vec<_> = (0..10).map(|n| (key(n).to_vec(), b"old".to_vec())).collect();
+        assert_eq!(dump(&engine, &tree), old);
+        let wait = Duration::from_millis(50);
+        let mut t = engine.begin(TxnOptions { lock_wait_timeout: wait, ..TxnOptions::default() });
+        assert_eq!(t.update(&tree, &key(1), b"x").unwrap_err(), EngineError::LockWaitTimeout);
+        assert_eq!(t.delete(&tree, &key(2)).unwrap_err(), EngineError::LockWaitTimeout);
+        t.update(&tree, &key(3), b"x").unwrap();
+        t.commit().unwrap();
+        engine.purge_now().unwrap();
+        let mut p = engine.take_prepared(trx, TxnOptions::default()).unwrap().unwrap();
+        assert!(engine.take_prepared(trx, TxnOptions::default()).unwrap().is_none());
+        // A snapshot from before its end sees the rows as they were.
+        let mut before = engine.begin(TxnOptions::default());
+        before.consistent_snapshot();
+        match commit {
+            true => drop(p.commit().unwrap()),
+            false => p.rollback().unwrap(),
+        }
+        engine.purge_now().unwrap();
+        let mut row = RowBuf::new();
+        assert_eq!(before.get(&tree, &key(1), ReadMode::Snapshot, &mut row).unwrap(), Read::Found);
+        assert_eq!(row.row(), b"old");
+        assert_eq!(before.get(&tree, &key(2), ReadMode::Snapshot, &mut row).unwrap(), Read::Found);
+        drop((before, p));
+        let check = |engine: &Engine| {
+            let tree = engine.tree(id).unwrap();
+            let rows = dump(engine, &tree);
+            let get = |n: u64| rows.iter().find(|(k, _)| *k == key(n)).map(|(_, v)| v.clone());
+            let (one, two, hundred) = match commit {
+                true => (Some(b"new".to_vec()), None, Some(b"new".to_vec())),
+                false => (Some(b"old".to_vec()), Some(b"old".to_vec()), None),
+            };
+            assert_eq!((get(1), get(2), get(100)), (one, two, hundred));
+            assert_eq!(get(3), Some(b"x".to_vec()));
+            engine.check_tree(&tree).unwrap();
+        };
+        check(&engine);
+        drop((t, tree));
+        kill(engine);
+        let engine = open(&dir);
+        assert_eq!(engine.prepared(), []);
+        check(&engine);
+        engine.purge_now().unwrap();
+        check(&engine);
+    }
+}

@@ -150,6 +150,17 @@ impl Session {
         Ok(())
     }
 
+    /// Ids of the tables that the session's transaction holds metadata locks on.
+    pub(crate) fn locked_table_ids(&self) -> Vec<u64> {
+        let own = self.entry.id;
+        let locks = self.server.engine.lock_table().metadata_locks();
+        let tables = locks.iter().filter(|l| l.granted && l.party.thread == own && l.object < 1 << 62);
+        let mut ids: Vec<u64> = tables.map(|l| l.object).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
     /// UNLOCK TABLES.
     pub(crate) fn unlock_explicitly(&mut self) -> Result<()> {
         if !self.locked.is_empty() {

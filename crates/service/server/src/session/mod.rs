@@ -20,6 +20,7 @@
 //! | [`sink`] | result sets on their way to the client |
 
 mod accounts;
+pub(crate) mod branch;
 pub(crate) mod admin;
 pub(crate) mod command;
 mod deprecated;
@@ -96,6 +97,8 @@ pub(crate) struct Session {
     pub(crate) locked: Vec<locks::Locked>,
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) read_locked: bool,
+    /// XA.
+    pub(crate) branch: branch::BranchState,
     ended: bool,
 }
 
@@ -139,7 +142,7 @@ impl Session {
             return Err(sql_err!(ConCount));
         }
         let vars = SessionVars::new(&server.globals);
-        let txn = server.engine.begin(TxnOptions::default());
+        let txn = server.engine.begin(TxnOptions { owner_thread_id: entry.id, ..TxnOptions::default() });
         let usage = login::count_connection(&server, &account)?;
         let mut state = State::new(server.clone(), entry.clone(), account, vars, hello);
         state.usage = usage;
@@ -161,6 +164,7 @@ impl Session {
             mode_key: 0,
             locked: Vec::new(),
             read_locked: false,
+            branch: branch::BranchState::None,
             ended: false,
             transaction: Transaction::default(),
             txn,
@@ -269,6 +273,7 @@ impl Session {
     /// COM_RESET_CONNECTION, and the second half of COM_CHANGE_USER: as after a login, but without one.
     pub(crate) fn reset(&mut self, hello: &handshake::Login) {
         self.abandon_transaction();
+        self.forget_branch();
         self.unlock_tables();
         let database = self.state.database.clone();
         let account = self.state.account.clone();
@@ -296,6 +301,7 @@ impl Session {
     pub(crate) fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
             self.abandon_transaction();
+            self.forget_branch();
             self.read_locked = false;
             self.unlock_tables();
             self.txn.lock_owner().mdl_release_explicit();

@@ -618,6 +618,9 @@ impl Session {
         if self.state.must_change_password {
             self.check_password_expired(None)?;
         }
+        if !matches!(self.branch, super::branch::BranchState::None) {
+            self.check_branch(None)?;
+        }
         let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
         if writes {
             if let Some(usage) = &self.state.usage {

@@ -50,6 +50,7 @@ impl Session {
     /// Runs a statement that is not planned.
     pub(crate) fn run_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
         self.check_password_expired(Some(statement))?;
+        self.check_branch(Some(statement))?;
         match statement {
             Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
             Statement::Commit(c) => self.commit(*c).map(|()| Done::default()),
@@ -95,6 +96,7 @@ impl Session {
             }
             Statement::Delete(d) => self.delete_grants(d),
             Statement::Reset(targets) => self.reset_statement(targets),
+            Statement::Xa(xa) => self.xa(xa, io),
             Statement::Help(_) => self.help(io),
             Statement::TableMaintenance(m) => self.maintain(m, io),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
@@ -235,7 +237,6 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::DropProgram { .. } => "DROP of stored programs",
         Statement::Compound(_) => "stored programs",
         Statement::Storage(_) => "tablespaces, servers and resource groups",
-        Statement::Xa(_) => "XA",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
         Statement::ExecuteImmediate(_) => "EXECUTE IMMEDIATE",
         Statement::KeyCache(_) => "key caches",

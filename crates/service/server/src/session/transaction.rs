@@ -51,6 +51,11 @@ impl Transaction {
         self.autocommit && !self.explicit
     }
 
+    /// The transaction was given away: XA PREPARE.
+    pub(crate) fn detached(&mut self) {
+        self.ended();
+    }
+
     fn ended(&mut self) {
         self.explicit = false;
         self.started = false;
@@ -213,7 +218,7 @@ impl Session {
         Ok(())
     }
 
-    fn finish(&mut self, commit: bool) -> Result<()> {
+    pub(crate) fn finish(&mut self, commit: bool) -> Result<()> {
         let active = self.txn.is_active();
         if commit && active && self.txn.has_writes() {
             self.pass_commit_gate()?;

@@ -6,7 +6,7 @@
 //!
 //! | kind | what follows |
 //! |---|---|
-//! | 1 begin | u64 transaction. Flags: 0 active, 1 committed, 2 rolled back |
+//! | 1 begin | u64 transaction. Flags: 0 active, 1 committed, 2 rolled back, 3 prepared |
 //! | 2 row insert | common, key |
 //! | 3 row modify | common, u64 older writer, u64 older undo pointer, u8 older row flags, u64 first page of the older version's overflow chain if this change ended its use (else 0), u16 key length, key, difference to the older version |
 //! | 4 index insert | common, entry's key (stamp included) |
@@ -39,6 +39,8 @@ pub(crate) const MAX_RECORD: usize = PAGE_SIZE - FIRST;
 pub(crate) const ACTIVE: u8 = 0;
 pub(crate) const COMMITTED: u8 = 1;
 pub(crate) const ROLLED_BACK: u8 = 2;
+/// Active, and to be found as such after a crash: its end is somebody else's decision.
+pub(crate) const PREPARED: u8 = 3;
 
 /// Record flag: nothing is left to do for it.
 pub(crate) const DONE: u8 = 1;

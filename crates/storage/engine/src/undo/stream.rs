@@ -312,6 +312,8 @@ pub(crate) struct Unfinished {
     pub(crate) begin: UndoPtr,
     /// Its last record, done or not; none when it has only begun.
     pub(crate) last: UndoPtr,
+    /// It was prepared: it stays.
+    pub(crate) prepared: bool,
 }
 
 struct End {
@@ -347,8 +349,9 @@ fn find_end(pool: &Pool, id: u64, first: PageNo, last: PageNo) -> Result<End> {
         }
         if let Some((trx, ptr, flags)) = begin {
             end.trx = end.trx.max(trx);
-            if flags == record::ACTIVE {
-                end.unfinished = Some(Unfinished { trx, begin: ptr, last: last_record });
+            if matches!(flags, record::ACTIVE | record::PREPARED) {
+                let prepared = flags == record::PREPARED;
+                end.unfinished = Some(Unfinished { trx, begin: ptr, last: last_record, prepared });
             }
             return Ok(end);
         }

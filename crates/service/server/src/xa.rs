@@ -1,0 +1,187 @@
+//! Prepared branches of distributed transactions (XA). They belong to no session: any may end them.
+//!
+//! A branch is kept by the dictionary under its name before its transaction is prepared in the engine; at the start, branches
+//! whose transactions are prepared are taken up again with their tables' metadata locks, the others forgotten.
+//!
+//! Record, little-endian: `u64 transaction · u64 format · u16 length, gtrid · u16 length, bqual · u16 count of tables, each: u64 id`.
+
+use crate::server::Shared;
+use gannet_base::sync::Mutex;
+use gannet_engine::lock::{MdlDuration, MdlMode, Wait};
+use gannet_engine::{Engine, EngineError, Txn, TxnOptions};
+use gannet_parser::ast::Xid;
+use gannet_types::{Result, SqlError, sql_err};
+use gannet_wire::codec::Reader;
+use std::collections::BTreeMap;
+
+/// Name of a branch.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Branch {
+    /// Format.
+    pub format: u64,
+    /// Global transaction id.
+    pub gtrid: Vec<u8>,
+    /// Branch qualifier.
+    pub bqual: Vec<u8>,
+}
+
+impl From<&Xid> for Branch {
+    fn from(x: &Xid) -> Self {
+        Self { format: x.format_id, gtrid: x.gtrid.to_vec(), bqual: x.bqual.to_vec() }
+    }
+}
+
+impl Branch {
+    /// Key in the dictionary. The format is no part of a branch's identity in MySQL's tables, but it is in its XIDs.
+    fn key(&self) -> String {
+        let hex = |b: &[u8]| b.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        format!("{}.{}.{}", hex(&self.gtrid), hex(&self.bqual), self.format)
+    }
+
+    fn encode(&self, trx: u64, tables: &[u64]) -> Vec<u8> {
+        let mut out = trx.to_le_bytes().to_vec();
+        out.extend_from_slice(&self.format.to_le_bytes());
+        for part in [&self.gtrid, &self.bqual] {
+            out.extend_from_slice(&(part.len() as u16).to_le_bytes());
+            out.extend_from_slice(part);
+        }
+        let tables = &tables[..tables.len().min(u16::MAX.into())];
+        out.extend_from_slice(&(tables.len() as u16).to_le_bytes());
+        tables.iter().for_each(|t| out.extend_from_slice(&t.to_le_bytes()));
+        out
+    }
+
+    fn decode(record: &[u8]) -> Option<(Self, u64, Vec<u64>)> {
+        let mut r = Reader::new(record);
+        let (trx, format) = (r.u64().ok()?, r.u64().ok()?);
+        let mut part = || {
+            let n = r.u16().ok()?;
+            Some(r.bytes(n.into()).ok()?.to_vec())
+        };
+        let (gtrid, bqual) = (part()?, part()?);
+        let n = r.u16().ok()?;
+        let tables = (0..n).map(|_| r.u64().ok()).collect::<Option<Vec<_>>>()?;
+        Some((Self { format, gtrid, bqual }, trx, tables))
+    }
+}
+
+/// The branches of a server.
+#[derive(Default)]
+pub struct Branches {
+    prepared: Mutex<BTreeMap<Branch, Txn>>,
+    /// Names in use: of prepared branches, and of those that sessions work on.
+    names: Mutex<std::collections::BTreeSet<Branch>>,
+}
+
+fn failed(e: EngineError) -> SqlError {
+    gannet_exec::error::from_engine(e)
+}
+
+impl Branches {
+    /// Takes up what was prepared before the start.
+    pub(crate) fn recover(&self, server: &Shared) -> Result<()> {
+        let engine: &Engine = &server.engine;
+        let waiting = engine.prepared();
+        let mut txn = engine.begin(TxnOptions::default());
+        let stored = server.catalog.branches();
+        for (key, record) in stored.all(&mut txn).map_err(failed)? {
+            let damaged = || SqlError::internal(format_args!("the record of XA branch {key} is damaged"));
+            let (branch, trx, tables) = Branch::decode(&record).ok_or_else(damaged)?;
+            let taken = match waiting.iter().find(|t| t.0 == trx) {
+                Some(id) => engine.take_prepared(*id, TxnOptions::default()).map_err(failed)?,
+                None => None,
+            };
+            let Some(resumed) = taken else {
+                stored.remove(&mut txn, &key).map_err(failed)?;
+                continue;
+            };
+            for table in tables {
+                let object = engine.lock_table().mdl_object(table, "");
+                // Nobody else is there yet.
+                let _ = resumed.lock_owner().mdl_lock(object, MdlMode::Write, MdlDuration::Transaction, Wait::No);
+            }
+            server.log.note(format_args!("XA branch {key} is prepared and waits for XA COMMIT or XA ROLLBACK"));
+            self.names.lock().insert(branch.clone());
+            self.prepared.lock().insert(branch, resumed);
+        }
+        txn.commit().map_err(failed)?;
+        Ok(())
+    }
+
+    /// Reserves a name; error 1440 when it is in use.
+    pub(crate) fn reserve(&self, branch: &Branch) -> Result<()> {
+        match self.names.lock().insert(branch.clone()) {
+            true => Ok(()),
+            false => Err(sql_err!(XaerDupid)),
+        }
+    }
+
+    /// A name is free again.
+    pub(crate) fn release(&self, branch: &Branch) {
+        self.names.lock().remove(branch);
+    }
+
+    /// Prepares a transaction and keeps it. On error the caller has it back, as it was.
+    pub(crate) fn prepare(
+        &self,
+        server: &Shared,
+        branch: &Branch,
+        mut txn: Txn,
+        tables: &[u64],
+    ) -> std::result::Result<(), (SqlError, Txn)> {
+        if let Some(id) = txn.id() {
+            let mut own = server.engine.begin(TxnOptions::default());
+            let record = branch.encode(id.0, tables);
+            let kept = server.catalog.branches().put(&mut own, &branch.key(), &record).and_then(|()| own.commit());
+            if let Err(e) = kept {
+                return Err((failed(e), txn));
+            }
+        }
+        if let Err(e) = txn.prepare() {
+            return Err((failed(e), txn));
+        }
+        self.prepared.lock().insert(branch.clone(), txn);
+        Ok(())
+    }
+
+    /// Ends a prepared branch. Error 1397 when there is none of that name.
+    pub(crate) fn finish(&self, server: &Shared, branch: &Branch, commit: bool) -> Result<()> {
+        let taken = self.prepared.lock().remove(branch);
+        let mut txn = taken.ok_or_else(|| sql_err!(XaerNota))?;
+        let written = txn.id().is_some();
+        let ended = if commit { txn.commit().map(drop) } else { txn.rollback() };
+        if let Err(e) = ended {
+            // It stays what it was: prepared.
+            self.prepared.lock().insert(branch.clone(), txn);
+            return Err(failed(e));
+        }
+        txn.lock_owner().mdl_end_transaction();
+        self.release(branch);
+        if written {
+            let mut own = server.engine.begin(TxnOptions::default());
+            server.catalog.branches().remove(&mut own, &branch.key()).map_err(failed)?;
+            own.commit().map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// XA RECOVER.
+    pub(crate) fn list(&self) -> Vec<Branch> {
+        self.prepared.lock().keys().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_round_trip_and_survive_damage() {
+        let b = Branch { format: 7, gtrid: vec![0, 255, 1], bqual: vec![] };
+        let bytes = b.encode(42, &[1, 9]);
+        assert_eq!(Branch::decode(&bytes), Some((b, 42, vec![1, 9])));
+        for cut in 0..bytes.len() {
+            assert_eq!(Branch::decode(&bytes[..cut]), None);
+        }
+    }
+}
