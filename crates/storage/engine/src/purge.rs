@@ -26,7 +26,9 @@ use crate::row::{RowFlags, chain_of};
 use crate::rows::header_of;
 use crate::store::Store;
 use crate::trxtable::TrxState;
-use crate::undo::record::{self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, PREPARED, ROLLED_BACK, Record, UndoPtr};
+use crate::undo::record::{
+    self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, PREPARED, ROLLED_BACK, Record, UndoPtr,
+};
 use crate::undo::stream::{Current, NOTHING, PurgePlace, Stream, copy_page, corrupt, latch, next_page, set_flags};
 use crate::{EngineError, Result};
 

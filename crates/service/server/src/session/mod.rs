@@ -20,8 +20,8 @@
 //! | [`sink`] | result sets on their way to the client |
 
 mod accounts;
-pub(crate) mod branch;
 pub(crate) mod admin;
+pub(crate) mod branch;
 pub(crate) mod command;
 mod deprecated;
 mod explain;
