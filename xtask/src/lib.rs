@@ -5,6 +5,7 @@ use std::path::PathBuf;
 pub mod clients;
 pub mod fuzz;
 pub mod instructions;
+pub mod sim;
 pub mod tidy;
 
 /// The root of the workspace.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{clients, fuzz, instructions, tidy};
+use xtask::{clients, fuzz, instructions, sim, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -11,6 +11,8 @@ cargo xtask VERB
   clients [FILTER]   installs real clients and runs them against a running Gannet (tests/clients/*.sh)
   fuzz [--target T] [--minutes M] [--seed N] [--input FILE]
                      mutated valid inputs into the decoders; without a target all of them, one after the other
+  sim [--seed N] [--steps M] [--seeds N] [--minutes M]
+                     the engine with power cuts and failing disks, in the simulation
   instructions [FILTER]   instructions of the server per event of sysbench's workloads (valgrind, sysbench)
 ";
 
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match args.first().map(String::as_str) {
         Some("tidy") => tidy::run(&xtask::root(), args.iter().any(|a| a == "--bless")),
+        Some("sim") => sim::run(&xtask::root(), &args[1..]),
         Some("fuzz") => fuzz::run(&xtask::root(), &args[1..]),
         Some("instructions") => instructions::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),

@@ -22,6 +22,8 @@ mod index;
 mod meta;
 mod open;
 mod options;
+#[doc(hidden)]
+pub mod plant;
 mod purge;
 mod range;
 mod read;

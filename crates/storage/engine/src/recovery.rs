@@ -26,6 +26,7 @@ use gannet_runtime::{JoinHandle, fs, now_ns, random_u64, spawn, unix_micros};
 use gannet_telemetry::Events;
 
 use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io};
+use crate::plant::{Fault, planted};
 use crate::{EngineError, EngineOptions, FlushPolicy, OpenMode, Result};
 
 /// Log directory in the store's directory.
@@ -34,6 +35,8 @@ const SHARDS: usize = 64;
 /// Tasks that apply redo behind the opened store: enough to keep a few reads in flight.
 const REDO_TASKS: usize = 4;
 const LEAST_BUCKET_BYTES: u64 = 32 << 20;
+/// Pause after a page could not be read.
+const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
 /// Between two lines about the progress, in nanoseconds.
 const NOTE_EVERY_NS: u64 = 2_000_000_000;
 
@@ -160,7 +163,7 @@ pub struct RecoveryStatus {
     pub rate: f64,
     /// Seconds to the end, guessed from the rate.
     pub eta_seconds: Option<f64>,
-    /// Why the background redo stopped, if it failed.
+    /// A page could not be read; it is tried again.
     pub failed: bool,
 }
 
@@ -273,6 +276,10 @@ impl RedoMap {
                 added += 100;
                 Bucket::default()
             });
+            if planted(Fault::DropRedo) && no.0 % 5 == 0 && bucket.bytes.is_empty() && !op.is_full() {
+                bucket.bytes.reserve(1);
+                return Ok(());
+            }
             let before = bucket.bytes.capacity();
             bucket.push(lsn, &op, scratch);
             added += (bucket.bytes.capacity() - before) as u64;
@@ -566,7 +573,7 @@ impl Recovery {
         }
     }
 
-    /// Starts the tasks which apply what is pending. An error ends them; the store stays open, the checkpoint where it is.
+    /// Starts the tasks which apply what is pending.
     pub(crate) fn spawn(self: &Arc<Self>, pool: &Arc<Pool>) -> Vec<JoinHandle<()>> {
         if self.redo_is_done() {
             return Vec::new();
@@ -582,10 +589,11 @@ impl Recovery {
     }
 
     fn work(&self, pool: &Pool) {
+        let mut again = None;
         while !gannet_runtime::interrupted() {
-            let i = self.next.fetch_add(1, Relaxed);
+            let i = again.take().unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
             let Some(&no) = self.pages.get(i) else {
-                if self.left.fetch_sub(1, AcqRel) == 1 && self.progress.failed.load(Acquire) == 0 {
+                if self.left.fetch_sub(1, AcqRel) == 1 {
                     self.finish(pool);
                 }
                 return;
@@ -596,11 +604,13 @@ impl Recovery {
                     self.events.error(format_args!("recovery: {e}"));
                     continue;
                 }
-                if !gannet_runtime::interrupted() {
-                    self.progress.failed.store(1, Release);
-                    self.events.error(format_args!("recovery: {no:?}: {e}; the checkpoint stays where it is"));
+                // It may pass; until then the checkpoint stays where it is.
+                if !gannet_runtime::interrupted() && self.progress.failed.swap(1, AcqRel) == 0 {
+                    self.events.error(format_args!("recovery: {no:?}: {e}; it is tried again"));
                 }
-                return;
+                let _ = gannet_runtime::sleep(RETRY_AFTER);
+                again = Some(i);
+                continue;
             }
             self.redo.forget(no);
             self.progress.pages.fetch_add(1, Relaxed);
@@ -616,6 +626,7 @@ impl Recovery {
         } else {
             self.events.error(format_args!("recovery: {damaged} damaged pages; what lies in them cannot be read"));
         }
+        self.progress.failed.store(0, Release);
         self.progress.enter(RecoveryPhase::Done);
         if !self.pages.is_empty() {
             self.events.note(format_args!("recovery: all redo applied, {} pages", self.pages.len()));

@@ -5,6 +5,7 @@ use gannet_buffer::{Mtr, PageRef};
 use gannet_page::PageOp;
 
 use crate::Result;
+use crate::plant::{Fault, planted};
 use crate::store::Store;
 use crate::undo::record::{self, Body, UndoPtr};
 use crate::undo::stream::{self, Tail};
@@ -63,12 +64,19 @@ impl Writer {
             store.trx.end(self.id, store.snapshots.oldest());
             return Ok(Lsn::ZERO);
         }
+        let early = planted(Fault::ReleaseEarly) && state == record::COMMITTED;
+        if early {
+            store.trx.end(self.id, store.log.tail_lsn());
+            gannet_runtime::yield_now();
+        }
         let lsn = store.pool.run(|| {
             let mut mtr = store.pool.mtr()?;
             let page = stream::latch(&mut mtr, self.begin)?;
             stream::set_flags(&mut mtr, page, self.begin, state);
             Ok(mtr.commit_with(|lsn| {
-                store.trx.end(self.id, lsn);
+                if !early {
+                    store.trx.end(self.id, lsn);
+                }
                 self.tail.stream.note_end(lsn);
             }))
         })?;

@@ -120,9 +120,16 @@ impl Inode {
             self.durable.len
         };
         let mut image = self.durable.clone();
+        // In some crashes a few of the sectors being written are neither old nor new.
+        let garbage_of_64 = if splitmix(seed).is_multiple_of(4) { splitmix(seed) % 8 } else { 0 };
         for &sector in &self.dirty {
-            if splitmix(seed) % 8 < keep_of_8 && sector * SECTOR < self.live.len {
-                image.write(sector * SECTOR, &self.live.sector(sector));
+            let garbage = splitmix(seed) % 64 < garbage_of_64;
+            if (garbage || splitmix(seed) % 8 < keep_of_8) && sector * SECTOR < self.live.len {
+                let mut bytes = self.live.sector(sector);
+                if garbage {
+                    bytes.chunks_exact_mut(8).for_each(|c| c.copy_from_slice(&splitmix(seed).to_le_bytes()));
+                }
+                image.write(sector * SECTOR, &bytes);
                 if self.live.len > self.durable.len {
                     len = len.max(((sector + 1) * SECTOR).min(self.live.len));
                 }
@@ -195,6 +202,31 @@ struct State {
     syncs: u64,
     /// Bytes that all files together may hold.
     capacity: Option<u64>,
+    faults: Faults,
+    lie: Option<Lie>,
+}
+
+/// What goes wrong on a simulated disk while it runs. Each number: one operation in so many, by chance; 0 = never.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Faults {
+    /// Reads that fail.
+    pub read_errors: u64,
+    /// Writes that fail, having written nothing or a part.
+    pub write_errors: u64,
+    /// Syncs that fail. What was to be synced may be lost in a crash although it can be read until then, and a later sync, which
+    /// succeeds, does not help.
+    pub sync_errors: u64,
+    /// Operations that take up to two seconds.
+    pub late: u64,
+}
+
+/// A disk (or a server) that does not do what it says: for finding out whether a test would notice.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Lie {
+    /// Syncs of files whose path contains this do nothing.
+    Syncs(&'static str),
+    /// Writes to files whose path contains this are not kept.
+    Writes(&'static str),
 }
 
 impl State {
@@ -259,6 +291,28 @@ impl SimDisk {
     /// Bounds the space of the disk: writes beyond fail as on a full disk. `None` lifts the bound.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.lock().capacity = bytes;
+    }
+
+    /// From now on operations fail, or come late, by chance.
+    pub fn set_faults(&self, faults: Faults) {
+        self.lock().faults = faults;
+    }
+
+    /// From now on the disk lies.
+    pub fn set_lie(&self, lie: Option<Lie>) {
+        self.lock().lie = lie;
+    }
+
+    /// Whether a fault that happens once in `n(faults)` times happens now.
+    fn strikes(&self, n: impl Fn(&Faults) -> u64) -> bool {
+        let n = n(&self.lock().faults);
+        n > 0 && crate::cx::kind() == crate::cx::Kind::Sim && super::random_u64().is_multiple_of(n)
+    }
+
+    /// Waits as long as an operation takes; false when the machine is gone.
+    fn pause(&self, min: u64, max: u64) -> bool {
+        let late = self.strikes(|f| f.late);
+        io_pause(min, if late { 2_000_000 } else { max })
     }
 
     /// Bytes in use.
@@ -469,6 +523,13 @@ impl SimFile {
         f(self.disk.lock().inodes.get_mut(&self.inode).ok_or_else(dead)?)
     }
 
+    /// Whether the disk tells such a lie about this file.
+    fn lies(&self, kind: impl Fn(&Lie) -> bool) -> bool {
+        let state = self.disk.lock();
+        let Some(lie @ (Lie::Syncs(part) | Lie::Writes(part))) = &state.lie else { return false };
+        kind(lie) && state.names.files.iter().any(|(p, &i)| i == self.inode && p.to_string_lossy().contains(part))
+    }
+
     fn check_aligned(&self, address: usize, len: usize, offset: u64) -> io::Result<()> {
         let aligned = |v: u64| v.is_multiple_of(SECTOR);
         if self.direct && !(address.is_multiple_of(SECTOR as usize) && aligned(len as u64) && aligned(offset)) {
@@ -484,7 +545,7 @@ impl SimFile {
     /// `ptr` must be valid for writes of `len` bytes until the call returns.
     pub(crate) unsafe fn read(&self, ptr: *mut u8, len: usize, offset: u64) -> io::Result<usize> {
         self.check_aligned(ptr as usize, len, offset)?;
-        if !io_pause(20, 200) {
+        if !self.disk.pause(20, 200) || self.disk.strikes(|f| f.read_errors) {
             return Err(dead());
         }
         self.with(|inode| {
@@ -511,11 +572,20 @@ impl SimFile {
         let mut bytes = vec![0; len];
         // SAFETY: by the contract.
         unsafe { std::ptr::copy_nonoverlapping(ptr, bytes.as_mut_ptr(), len) };
+        if self.lies(|lie| matches!(lie, Lie::Writes(_))) {
+            return Ok(());
+        }
+        if self.disk.strikes(|f| f.write_errors) {
+            let whole = bytes.len() / SECTOR as usize;
+            let part = super::random_u64() as usize % (whole + 1) * SECTOR as usize;
+            self.put(offset, &bytes[..part])?;
+            return Err(dead());
+        }
         let early = crate::cx::kind() == crate::cx::Kind::Sim && super::random_u64() & 1 == 0;
         if early {
             self.put(offset, &bytes)?;
         }
-        if !io_pause(10, 150) {
+        if !self.disk.pause(10, 150) {
             return Err(dead());
         }
         if early { Ok(()) } else { self.put(offset, &bytes) }
@@ -542,13 +612,25 @@ impl SimFile {
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {
+        if self.lies(|lie| matches!(lie, Lie::Syncs(_))) {
+            return Ok(());
+        }
         // What was written before the call is durable after it; later writes may or may not be.
         let (sectors, len) = self.with(|inode| {
             let sectors: Vec<_> = inode.dirty.iter().map(|&s| (s, inode.live.sector(s))).collect();
             Ok((sectors, inode.live.len))
         })?;
-        if !io_pause(100, 2000) {
+        if !self.disk.pause(100, 2000) {
             return Err(dead());
+        }
+        if self.disk.strikes(|f| f.sync_errors) {
+            // The kernel takes what it could not write for clean.
+            return self.with(|inode| {
+                for (sector, _) in sectors.iter().filter(|(s, _)| s % 2 == 0) {
+                    inode.dirty.remove(sector);
+                }
+                Err(dead())
+            });
         }
         let mut state = self.disk.lock();
         state.syncs += 1;
@@ -578,7 +660,25 @@ impl SimFile {
     }
 
     pub(crate) fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
-        if self.len()? < offset + len { self.set_len(offset + len) } else { Ok(()) }
+        let end = offset + len;
+        {
+            // Where space is short it is taken at once, else when it is written.
+            let mut state = self.disk.lock();
+            let used = state.used();
+            if let Some(capacity) = state.capacity {
+                let inode = state.inodes.get_mut(&self.inode).ok_or_else(dead)?;
+                let new: Vec<u64> =
+                    (offset / PAGE..end.div_ceil(PAGE)).filter(|p| !inode.live.pages.contains_key(p)).collect();
+                if used + new.len() as u64 * PAGE > capacity {
+                    return Err(err(libc::ENOSPC));
+                }
+                for page in new {
+                    inode.live.pages.insert(page, Box::new([0; PAGE as usize]));
+                    inode.durable.pages.entry(page).or_insert_with(|| Box::new([0; PAGE as usize]));
+                }
+            }
+        }
+        if self.len()? < end { self.set_len(end) } else { Ok(()) }
     }
 
     pub(crate) fn punch_hole(&self, offset: u64, len: u64) -> io::Result<bool> {

@@ -19,8 +19,8 @@ mod sched;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 
-pub use disk::SimDisk;
 pub(crate) use disk::SimFile;
+pub use disk::{Faults, Lie, SimDisk};
 pub use net::{SimClient, connect};
 pub(crate) use net::{SimPipe, fill, flush};
 pub(crate) use sched::{

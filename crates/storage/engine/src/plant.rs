@@ -1,0 +1,29 @@
+//! Faults planted in the engine, to find out whether the simulation would notice them. Debug builds only; per thread, that is, per
+//! simulated machine.
+
+use std::cell::Cell;
+
+/// What is done wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Rollback leaves out some undo records.
+    DropUndo,
+    /// A transaction's rows are free before its commit is in the log.
+    ReleaseEarly,
+    /// Recovery leaves out the oldest change of some pages.
+    DropRedo,
+}
+
+thread_local! {
+    static PLANTED: Cell<Option<Fault>> = const { Cell::new(None) };
+}
+
+/// Plants a fault in this thread's engines, or takes it out.
+pub fn plant(fault: Option<Fault>) {
+    PLANTED.set(fault);
+}
+
+#[inline(always)]
+pub(crate) fn planted(fault: Fault) -> bool {
+    cfg!(debug_assertions) && PLANTED.get() == Some(fault)
+}

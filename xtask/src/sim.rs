@@ -1,0 +1,46 @@
+//! `cargo xtask sim`: the engine in the simulation, with power cuts and failing disks, compared with its oracle.
+
+use std::{path::Path, process::Command};
+
+/// Runs `cargo xtask sim` with these arguments.
+pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
+    let mut env: Vec<(&str, String)> = Vec::new();
+    let mut words = args.iter();
+    let mut fresh = true;
+    while let Some(name) = words.next() {
+        let value: u64 = words.next().and_then(|v| v.parse().ok()).ok_or_else(|| {
+            format!("{name} takes a number\ncargo xtask sim [--seed N] [--steps M] [--seeds N] [--minutes M]")
+        })?;
+        match name.as_str() {
+            "--seed" => {
+                fresh = false;
+                env.push(("GANNET_SEED", value.to_string()));
+            }
+            // Scheduling decisions until the power is cut, at most.
+            "--steps" => env.push(("GANNET_STEPS", value.to_string())),
+            "--seeds" => env.push(("GANNET_SEEDS", value.to_string())),
+            "--minutes" => {
+                env.push(("GANNET_SECONDS", (value * 60).to_string()));
+                env.push(("GANNET_SEEDS", u32::MAX.to_string()));
+            }
+            other => return Err(format!("unknown option {other}")),
+        }
+    }
+    if fresh {
+        let now = std::time::UNIX_EPOCH.elapsed().map_or(1, |d| d.as_secs());
+        println!("first seed {now}");
+        env.push(("GANNET_FIRST_SEED", now.to_string()));
+    }
+    let status = Command::new("cargo")
+        .args(["test", "--quiet", "--package", "gannet-engine", "--test", "crash", "nothing_told_is_lost", "--"])
+        .arg("--nocapture")
+        .envs(env)
+        .current_dir(root)
+        .status()
+        .map_err(|e| format!("cargo: {e}"))?;
+    if status.success() {
+        Ok("sim: nothing lost".into())
+    } else {
+        Err("sim: see the line that replays it above".into())
+    }
+}
