@@ -284,6 +284,9 @@ fn change(
     Ok(())
 }
 
+/// In every crash.
+const FAULTS: Faults = Faults { read_errors: 0, write_errors: 0, sync_errors: 0, late: 0, garbage: true };
+
 /// What goes wrong with the disk in a life, beside the power.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Trouble {
@@ -301,17 +304,17 @@ impl Trouble {
         match self {
             Trouble::None => {}
             Trouble::Full => {
-                disk.set_faults(Faults { late: 20, ..Faults::default() });
+                disk.set_faults(Faults { late: 20, ..FAULTS });
                 disk.set_capacity(Some(disk.used() + (seed % 7) * 100_000));
             }
-            Trouble::Reads => disk.set_faults(Faults { read_errors: 8, late: 50, ..Faults::default() }),
-            Trouble::Broken if seed & 4 == 0 => disk.set_faults(Faults { sync_errors: 60, ..Faults::default() }),
-            Trouble::Broken => disk.set_faults(Faults { write_errors: 60, ..Faults::default() }),
+            Trouble::Reads => disk.set_faults(Faults { read_errors: 8, late: 50, ..FAULTS }),
+            Trouble::Broken if seed & 4 == 0 => disk.set_faults(Faults { sync_errors: 60, ..FAULTS }),
+            Trouble::Broken => disk.set_faults(Faults { write_errors: 60, ..FAULTS }),
         }
     }
 
     fn end(self, disk: &SimDisk) {
-        disk.set_faults(Faults::default());
+        disk.set_faults(FAULTS);
         disk.set_capacity(None);
     }
 
@@ -391,6 +394,7 @@ fn run(seed: u64) -> u64 {
 }
 
 fn run_on(disk: &SimDisk, seed: u64) -> u64 {
+    disk.set_faults(FAULTS);
     let oracle = Arc::new(Mutex::new(Oracle::default()));
     let mut rnd = rng(seed);
     let mut durable = true;

@@ -111,7 +111,7 @@ impl Inode {
         self.mark(offset, bytes.len() as u64);
     }
 
-    fn power_cut(&mut self, seed: &mut u64) {
+    fn power_cut(&mut self, seed: &mut u64, garbage: bool) {
         // What share of the unsynced sectors survives differs from crash to crash: all and none are likely enough.
         let keep_of_8 = splitmix(seed) % 9;
         let mut len = if self.live.len != self.durable.len && splitmix(seed) % 8 < keep_of_8 {
@@ -121,7 +121,7 @@ impl Inode {
         };
         let mut image = self.durable.clone();
         // In some crashes a few of the sectors being written are neither old nor new.
-        let garbage_of_64 = if splitmix(seed).is_multiple_of(4) { splitmix(seed) % 8 } else { 0 };
+        let garbage_of_64 = if garbage && splitmix(seed).is_multiple_of(4) { splitmix(seed) % 8 } else { 0 };
         for &sector in &self.dirty {
             let garbage = splitmix(seed) % 64 < garbage_of_64;
             if (garbage || splitmix(seed) % 8 < keep_of_8) && sector * SECTOR < self.live.len {
@@ -218,6 +218,8 @@ pub struct Faults {
     pub sync_errors: u64,
     /// Operations that take up to two seconds.
     pub late: u64,
+    /// A power cut may leave garbage in sectors that were being written, where it otherwise leaves old or new bytes.
+    pub garbage: bool,
 }
 
 /// A disk (or a server) that does not do what it says: for finding out whether a test would notice.
@@ -285,7 +287,8 @@ impl SimDisk {
         state.durable_names = names;
         let named: BTreeSet<u64> = state.names.files.values().copied().collect();
         state.inodes.retain(|id, _| named.contains(id));
-        state.inodes.values_mut().for_each(|inode| inode.power_cut(&mut seed));
+        let garbage = state.faults.garbage;
+        state.inodes.values_mut().for_each(|inode| inode.power_cut(&mut seed, garbage));
     }
 
     /// Bounds the space of the disk: writes beyond fail as on a full disk. `None` lifts the bound.
