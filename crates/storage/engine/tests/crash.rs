@@ -436,7 +436,7 @@ fn nothing_told_is_lost() {
         Some(seed) => seed..seed + 1,
         None => {
             let first = number("GANNET_FIRST_SEED").unwrap_or(0);
-            first..first + number("GANNET_SEEDS").unwrap_or(60)
+            first..first + number("GANNET_SEEDS").unwrap_or(40)
         }
     };
     let until = number("GANNET_SECONDS").map(|s| std::time::Instant::now() + Duration::from_secs(s));
