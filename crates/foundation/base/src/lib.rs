@@ -7,6 +7,8 @@ mod assert;
 #[doc(hidden)]
 pub use assert::invariant_failed;
 mod codec;
+#[cfg(debug_assertions)]
+mod counted;
 mod crc;
 pub mod hash;
 mod ids;

@@ -11,13 +11,23 @@ use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-/// Atomic types and fences.
+/// Atomic types and fences: std's own, and in debug builds the same with a count of read-modify-writes ([`tally`]).
 pub mod atomic {
+    #[cfg(not(debug_assertions))]
     pub use std::sync::atomic::{
         AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
         compiler_fence, fence,
     };
+
+    #[cfg(debug_assertions)]
+    pub use crate::counted::{
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
+    };
+    #[cfg(debug_assertions)]
+    pub use std::sync::atomic::{Ordering, compiler_fence, fence};
 }
+#[cfg(debug_assertions)]
+pub use crate::counted::tally;
 pub use std::sync::{Arc, OnceLock, Weak};
 
 /// Why the hook is called.
@@ -142,7 +152,10 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Waits until the lock is free and takes it.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn lock(&self) -> MutexGuard<'_, T> {
+        #[cfg(debug_assertions)]
+        crate::counted::note();
         sched_point();
         let guard = match self.0.try_lock() {
             Some(guard) => guard,
@@ -224,7 +237,10 @@ impl<T> RwLock<T> {
 impl<T: ?Sized> RwLock<T> {
     /// Waits for shared access.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        #[cfg(debug_assertions)]
+        crate::counted::note();
         sched_point();
         let guard = match self.0.try_read() {
             Some(guard) => guard,
@@ -247,7 +263,10 @@ impl<T: ?Sized> RwLock<T> {
 
     /// Waits for exclusive access.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        #[cfg(debug_assertions)]
+        crate::counted::note();
         sched_point();
         let guard = match self.0.try_write() {
             Some(guard) => guard,

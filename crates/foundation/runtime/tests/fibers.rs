@@ -60,7 +60,7 @@ fn wakes_between_fibers_and_threads_are_not_lost() {
 fn timers_fire_in_order_and_races_with_wakes_are_harmless() {
     both(|workers| {
         let order = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let sleepers: Vec<_> = [30u64, 10, 20]
+        let sleepers: Vec<_> = [600u64, 20, 300]
             .map(|ms| {
                 let order = order.clone();
                 workers.run(move || {
@@ -70,7 +70,8 @@ fn timers_fire_in_order_and_races_with_wakes_are_harmless() {
             })
             .into();
         sleepers.into_iter().for_each(|h| h.join().unwrap());
-        assert_eq!(*order.lock().unwrap(), [10, 20, 30]);
+        // Far apart: on a busy machine the sleepers do not start at the same time.
+        assert_eq!(*order.lock().unwrap(), [20, 300, 600]);
         // Deadlines and wakes at about the same time: every park ends, for either reason.
         let (woken, timed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (tx, rx) = std::sync::mpsc::channel();

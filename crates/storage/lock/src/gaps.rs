@@ -106,7 +106,7 @@ impl LockOwner {
         tree.gaps.fetch_add(1, SeqCst);
         let first = tree.gap_set.lock().add(&self.inner, low, high);
         if first {
-            self.inner.held.lock().gaps.push(tree.clone());
+            self.inner.hold().gaps.push(tree.clone());
             after_counter();
         } else {
             // Counted already.

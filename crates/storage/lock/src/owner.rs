@@ -7,7 +7,7 @@ use gannet_base::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU64,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
-use gannet_base::sync::{Arc, Mutex};
+use gannet_base::sync::{Arc, Mutex, MutexGuard};
 use gannet_base::{CachePadded, TrxId};
 use gannet_runtime::{Unpark, Wait as WaitEvent, Waker, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count, sub};
@@ -53,6 +53,8 @@ pub(crate) struct Owner {
     pub(crate) waiting: Mutex<Option<Waiting>>,
     /// Written by the owner's own task only.
     pub(crate) held: Mutex<Held>,
+    /// Something may be in `held`. Written and read by the owner's own task.
+    holds: AtomicBool,
     pub(crate) slots: CachePadded<FastSlots>,
     pub(crate) uses: Mutex<Vec<Use>>,
 }
@@ -77,6 +79,7 @@ impl Owner {
             verdict: AtomicU8::new(IDLE),
             waiting: Mutex::new(None),
             held: Mutex::new(Held::default()),
+            holds: AtomicBool::new(false),
             slots: CachePadded::new(FastSlots::default()),
             uses: Mutex::new(Vec::new()),
         }
@@ -87,6 +90,12 @@ impl Owner {
         let trx = self.trx.load(Relaxed);
         let age = if trx == 0 { u64::MAX } else { trx };
         (self.weight.load(Relaxed), std::cmp::Reverse(age), std::cmp::Reverse(self.id))
+    }
+
+    /// What is held, to be added to by the owner's own task.
+    pub(crate) fn hold(&self) -> MutexGuard<'_, Held> {
+        self.holds.store(true, Relaxed);
+        self.held.lock()
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
@@ -240,7 +249,9 @@ impl LockOwner {
     /// wait for its stamps. Costs what it holds. The owner can be used for the next transaction.
     pub fn release_all(&self) {
         let me = &self.inner;
-        let held = std::mem::take(&mut *me.held.lock());
+        // The common transaction holds nothing: no lock is taken to find that out.
+        let held = if me.holds.load(Relaxed) { std::mem::take(&mut *me.held.lock()) } else { Held::default() };
+        me.holds.store(false, Relaxed);
         let mut granted = Vec::new();
         for hash in &held.records {
             self.table.release_record_by_hash(me, *hash, &mut granted);

@@ -285,7 +285,7 @@ impl LockOwner {
         let queue = find_or_insert(&mut shard, hash, tree, key);
         let before = match queue.request(me, mode) {
             Outcome::New => {
-                me.held.lock().records.push(hash);
+                me.hold().records.push(hash);
                 drop(shard);
                 after_counter();
                 return Ok(Granted { waited: false, before: None });
@@ -312,7 +312,7 @@ impl LockOwner {
         drop(shard);
         let outcome = self.wait(WaitEvent::RowLock, limit, || self.abandon_record(hash, tree, key));
         match (&outcome, before) {
-            (Ok(()), None) => me.held.lock().records.push(hash),
+            (Ok(()), None) => me.hold().records.push(hash),
             // Nothing new is held.
             _ => _ = tree.records.fetch_sub(1, SeqCst),
         }
@@ -374,7 +374,7 @@ impl LockOwner {
         let mut shard = self.table.shard(hash);
         let queue = find_or_insert(&mut shard, hash, tree, key);
         match queue.request(&self.inner, Mode::Exclusive) {
-            Outcome::New => self.inner.held.lock().records.push(hash),
+            Outcome::New => self.inner.hold().records.push(hash),
             Outcome::Held(_) | Outcome::Raised | Outcome::Busy { .. } => _ = tree.records.fetch_sub(1, SeqCst),
         }
     }
