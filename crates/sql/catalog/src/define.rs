@@ -35,6 +35,68 @@ pub struct TableDefinition {
     pub options: TableOptions,
     /// AUTO_INCREMENT = n.
     pub auto_increment: Option<u64>,
+    /// Checks; their names are settled.
+    pub checks: Vec<Check>,
+    /// Foreign keys; their names are settled.
+    pub foreign_keys: Vec<ForeignKeyDefinition>,
+}
+
+/// A foreign key of a definition. The parent's side is the caller's to check.
+#[derive(Clone, Debug)]
+pub struct ForeignKeyDefinition {
+    /// Name of the constraint.
+    pub name: Arc<str>,
+    /// Name for the index which is made when no other serves.
+    pub index_name: Option<Box<str>>,
+    /// Referring columns.
+    pub columns: Vec<Box<str>>,
+    /// Schema of the table referred to.
+    pub parent_schema: Arc<str>,
+    /// The table referred to.
+    pub parent: Arc<str>,
+    /// Columns referred to.
+    pub parent_columns: Vec<Arc<str>>,
+    /// ON DELETE
+    pub on_delete: ReferenceAction,
+    /// ON UPDATE
+    pub on_update: ReferenceAction,
+}
+
+impl TableDefinition {
+    /// The definition that a table came from.
+    pub fn of(table: &Table) -> TableDefinition {
+        let name = |column: u32| -> Box<str> { (&*table.columns[column as usize].name).into() };
+        let columns =
+            table.columns.iter().map(|c| ColumnDefinition { column: c.clone(), explicit_null: false }).collect();
+        let index = |index: &Index| IndexDefinition {
+            name: (index.kind != IndexKind::Primary).then(|| (&*index.name).into()),
+            kind: index.kind,
+            parts: index.parts.iter().map(|p| (name(p.column), p.prefix, p.descending)).collect(),
+            comment: index.comment.clone(),
+            invisible: index.invisible,
+            using: index.using,
+            generated: index.generated,
+        };
+        let foreign_key = |key: &ForeignKey| ForeignKeyDefinition {
+            name: key.name.clone(),
+            index_name: None,
+            columns: key.columns.iter().map(|c| name(*c)).collect(),
+            parent_schema: key.parent_schema.clone(),
+            parent: key.parent.clone(),
+            parent_columns: key.parent_columns.to_vec(),
+            on_delete: key.on_delete,
+            on_update: key.on_update,
+        };
+        TableDefinition {
+            name: table.name.clone(),
+            columns,
+            indexes: table.indexes.iter().map(index).collect(),
+            options: table.options.clone(),
+            auto_increment: None,
+            checks: table.constraints.checks.to_vec(),
+            foreign_keys: table.constraints.foreign_keys.iter().map(foreign_key).collect(),
+        }
+    }
 }
 
 /// A column of a definition.
@@ -61,6 +123,8 @@ pub struct IndexDefinition {
     pub invisible: bool,
     /// USING
     pub using: Option<Using>,
+    /// Made for a foreign key: goes when another index serves.
+    pub generated: bool,
 }
 
 fn error(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> SqlError {
@@ -76,6 +140,8 @@ pub struct Defined {
     pub indexes: Vec<Index>,
     /// See [`Table::clustered`].
     pub clustered: Option<usize>,
+    /// Checks and foreign keys.
+    pub constraints: Constraints,
 }
 
 /// Checks a definition. Errors as MySQL gives them.
@@ -103,13 +169,81 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
         }
         indexes.push(defined);
     }
+    let constraints = define_constraints(definition, &columns, &mut indexes)?;
     if indexes.len() > MAX_INDEXES {
         return Err(error(ErrorCode::TooManyKeys, &[&MAX_INDEXES]));
     }
     check_auto_increment(&columns, &indexes)?;
     sort_indexes(&columns, &mut indexes);
     let clustered = choose_clustered(&columns, &indexes);
-    Ok(Defined { columns, indexes, clustered })
+    if !columns.iter().any(|c| !c.invisible && !c.hidden) {
+        return Err(error(ErrorCode::TableMustHaveAVisibleColumn, &[]));
+    }
+    Ok(Defined { columns, indexes, clustered, constraints })
+}
+
+/// The index has the columns as its first parts, in their order and whole: it serves a foreign key over them.
+pub fn serves(index: &Index, columns: &[u32]) -> bool {
+    let whole = |(p, c): (&IndexPart, &u32)| p.column == *c && p.prefix.is_none();
+    index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(whole)
+}
+
+/// Foreign keys get the index they need.
+fn define_constraints(
+    definition: &TableDefinition,
+    columns: &[Column],
+    indexes: &mut Vec<Index>,
+) -> Result<Constraints> {
+    let mut foreign_keys = Vec::with_capacity(definition.foreign_keys.len());
+    for given in &definition.foreign_keys {
+        let mut own: Vec<u32> = Vec::with_capacity(given.columns.len());
+        for name in &given.columns {
+            let Some(column) = columns.iter().position(|c| eq_name(&c.name, name) && !c.hidden) else {
+                return Err(error(ErrorCode::KeyColumnDoesNotExits, &[name]));
+            };
+            if own.contains(&(column as u32)) {
+                return Err(error(ErrorCode::DupFieldname, &[name]));
+            }
+            own.push(column as u32);
+        }
+        if !indexes.iter().any(|i| serves(i, &own)) {
+            let index = IndexDefinition {
+                name: given.index_name.clone(),
+                kind: IndexKind::Plain,
+                parts: given.columns.iter().map(|c| (c.clone(), None, false)).collect(),
+                comment: "".into(),
+                invisible: false,
+                using: None,
+                generated: true,
+            };
+            indexes.push(define_index(columns, indexes, &index)?);
+        }
+        foreign_keys.push(ForeignKey {
+            name: given.name.clone(),
+            columns: own.into(),
+            parent_schema: given.parent_schema.clone(),
+            parent: given.parent.clone(),
+            parent_columns: given.parent_columns.clone().into(),
+            on_delete: given.on_delete,
+            on_update: given.on_update,
+        });
+    }
+    // An index that was made for a foreign key goes as soon as another one serves.
+    let mut position = 0;
+    while position < indexes.len() {
+        let own: Vec<u32> = indexes[position].parts.iter().map(|p| p.column).collect();
+        let others = indexes.iter().enumerate().filter(|(i, _)| *i != position);
+        if indexes[position].generated && others.into_iter().any(|(_, i)| serves(i, &own)) {
+            indexes.remove(position);
+        } else {
+            position += 1;
+        }
+    }
+    let folded = |name: &str| crate::names::fold_name(name).into_owned();
+    foreign_keys.sort_by_cached_key(|k| folded(&k.name));
+    let mut checks = definition.checks.clone();
+    checks.sort_by_cached_key(|c| folded(&c.name));
+    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into(), partition: None })
 }
 
 fn define_columns(definition: &TableDefinition) -> Result<Vec<Column>> {
@@ -171,7 +305,7 @@ pub fn define_column(given: &ColumnDefinition) -> Result<Column> {
         ColumnDefault::CurrentTimestamp if !matches!(ty.id, TypeId::Timestamp | TypeId::DateTime) => {
             return Err(error(ErrorCode::InvalidDefault, &[&column.name]));
         }
-        ColumnDefault::None if column.nullable && column.generated.is_none() && !column.auto_increment => {
+        ColumnDefault::None if column.nullable && !column.auto_increment => {
             column.default = ColumnDefault::Null;
         }
         _ => {}
@@ -227,6 +361,7 @@ pub fn define_index(columns: &[Column], present: &[Index], given: &IndexDefiniti
         comment: given.comment.clone(),
         invisible: given.invisible,
         using: given.using,
+        generated: given.generated,
     })
 }
 
@@ -235,9 +370,6 @@ fn check_part(column: &Column, prefix: Option<u32>) -> Result<(Option<u32>, u64)
     let ty = &column.ty;
     if ty.id == TypeId::Json {
         return Err(error(ErrorCode::JsonUsedAsKey, &[&column.name]));
-    }
-    if column.generated.as_ref().is_some_and(|g| !g.stored) {
-        return Err(SqlError::unsupported("index on a virtual generated column"));
     }
     let unit = if ty.id.is_string() { u64::from(ty.collation.charset().max_len()) } else { 1 };
     let Some(n) = prefix else {
@@ -273,7 +405,11 @@ fn index_name(columns: &[Column], present: &[Index], given: &IndexDefinition, pa
         }
         return Ok((&**name).into());
     }
-    let first: &str = parts.first().map_or("key", |p| &columns[p.column as usize].name);
+    let first: &str = match parts.first().map(|p| &columns[p.column as usize]) {
+        Some(column) if column.hidden => "functional_index",
+        Some(column) => &column.name,
+        None => "key",
+    };
     if !taken(first) && !eq_name(first, "PRIMARY") {
         return Ok(first.into());
     }

@@ -1,8 +1,7 @@
 //! Changes of the dictionary inside one engine transaction.
 
-use crate::build;
 use crate::catalog::{Catalog, KIND_SCHEMA, KIND_TABLE, dictionary_key};
-use crate::define::{self, IndexDefinition, TableDefinition};
+use crate::define::{self, TableDefinition};
 use crate::error::{CatalogError, CatalogResult};
 use crate::model::*;
 use crate::names;
@@ -15,8 +14,8 @@ use std::sync::Arc;
 
 /// A change in the making. What it does is visible to itself ([`Edit::snapshot`]) and to nobody else until [`Catalog::ddl`] publishes it.
 pub struct Edit<'a> {
-    catalog: &'a Catalog,
-    txn: &'a mut Txn,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) txn: &'a mut Txn,
     view: CatalogSnapshot,
     changes: Vec<Change>,
 }
@@ -44,7 +43,7 @@ impl<'a> Edit<'a> {
         self.txn
     }
 
-    fn note(&mut self, change: Change) {
+    pub(crate) fn note(&mut self, change: Change) {
         self.view = self.view.with([change.clone()]);
         self.changes.push(change);
     }
@@ -54,7 +53,7 @@ impl<'a> Edit<'a> {
     }
 
     /// Keeps the schema from being dropped by another transaction until this one ends.
-    fn hold_schema(&mut self, name: &str) -> CatalogResult<Schema> {
+    pub(crate) fn hold_schema(&mut self, name: &str) -> CatalogResult<Schema> {
         let schema = self.schema(name)?;
         if !schema.system {
             let key = dictionary_key(KIND_SCHEMA, &[&schema.name]);
@@ -155,6 +154,7 @@ impl<'a> Edit<'a> {
             created: now,
             options: definition.options.clone(),
             source: RowSource::Engine,
+            constraints: defined.constraints,
         };
         let mut indexes = defined.indexes;
         self.create_index_trees(&mut indexes, defined.clustered, row.id())?;
@@ -198,7 +198,7 @@ impl<'a> Edit<'a> {
         Ok(table)
     }
 
-    fn update_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
+    pub(crate) fn update_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
         let mut row = Vec::new();
         serial::encode_table(&table, &mut row);
         let key = dictionary_key(KIND_TABLE, &[&table.schema, &table.name]);
@@ -208,7 +208,7 @@ impl<'a> Edit<'a> {
         Ok(table)
     }
 
-    fn base_table(&self, schema: &str, name: &str, missing: ErrorCode) -> CatalogResult<Arc<Table>> {
+    pub(crate) fn base_table(&self, schema: &str, name: &str, missing: ErrorCode) -> CatalogResult<Arc<Table>> {
         let Some(table) = self.view.table(schema, name) else {
             let full = format!("{schema}.{name}");
             return Err(match missing {
@@ -245,7 +245,8 @@ impl<'a> Edit<'a> {
         self.update_table(table)
     }
 
-    /// Renames a table, perhaps into another schema. Errors 1146, 1050, 1049.
+    /// Renames a table, perhaps into another schema. Names of constraints that were made from its name follow, and so do the foreign keys
+    /// that refer to it. Errors 1146, 1050, 1049.
     pub fn rename_table(&mut self, schema: &str, name: &str, to_schema: &str, to_name: &str) -> CatalogResult<()> {
         names::check_table_name(to_name)?;
         let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
@@ -253,97 +254,59 @@ impl<'a> Edit<'a> {
         if self.view.table(&target.name, to_name).is_some() {
             return Err(sql(ErrorCode::TableExists, &[&to_name]));
         }
-        self.txn.delete(self.catalog.tree(), &dictionary_key(KIND_TABLE, &[schema, name]))?;
-        self.note(Change::DropTable(old.schema.clone(), old.name.clone()));
-        let parts = TableParts { schema_id: target.id, ..old.parts() };
+        let constraints = renamed_constraints(&old, to_name);
+        let parts = TableParts { schema_id: target.id, constraints, ..old.parts() };
         let (columns, indexes) = (old.columns.to_vec(), old.indexes.to_vec());
         let statistics = old.statistics.clone();
         let table = assemble(parts, target.name, to_name.into(), columns, indexes, old.clustered, statistics);
-        self.insert_table(table)?;
+        let table = self.replace_table(&old, Arc::new(table))?;
+        self.repoint_children(&old, &table)
+    }
+
+    /// Foreign keys that refer to `old` refer to `new` from now on, column by column.
+    pub fn repoint_children(&mut self, old: &Table, new: &Table) -> CatalogResult<()> {
+        let renamed = |name: &Arc<str>| match old.column(name) {
+            Some(ordinal) => new.columns.get(ordinal as usize).map_or(name.clone(), |c| c.name.clone()),
+            None => name.clone(),
+        };
+        let same_columns = old.columns.len() == new.columns.len();
+        for child in self.view.children(&old.schema, &old.name) {
+            let mut constraints = child.constraints.clone();
+            for key in &mut constraints.foreign_keys {
+                if key.parent_schema == old.schema && key.parent == old.name {
+                    (key.parent_schema, key.parent) = (new.schema.clone(), new.name.clone());
+                    if same_columns {
+                        key.parent_columns = key.parent_columns.iter().map(renamed).collect();
+                    }
+                }
+            }
+            let parts = TableParts { constraints, ..child.parts() };
+            let (columns, indexes) = (child.columns.to_vec(), child.indexes.to_vec());
+            let (schema, name) = (child.schema.clone(), child.name.clone());
+            let next = assemble(parts, schema, name, columns, indexes, child.clustered, child.statistics.clone());
+            self.update_table(next)?;
+        }
         Ok(())
     }
+}
 
-    /// Adds indexes: builds each by scan, sort and insert. The caller keeps writers away. Error 1062 for a unique index over
-    /// equal rows, and those of [`define::define_index`]. An index that would change the clustering is refused with 1235.
-    pub fn create_index(&mut self, schema: &str, name: &str, given: &[IndexDefinition]) -> CatalogResult<Arc<Table>> {
-        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
-        let mut indexes = old.indexes.to_vec();
-        let mut fresh = Vec::new();
-        for definition in given {
-            if definition.kind == IndexKind::Primary {
-                if old.primary_key().is_some() {
-                    return Err(sql(ErrorCode::MultiplePriKey, &[]));
-                }
-                return Err(SqlError::unsupported("ADD PRIMARY KEY").into());
-            }
-            if indexes.len() >= define::MAX_INDEXES {
-                return Err(sql(ErrorCode::TooManyKeys, &[&define::MAX_INDEXES]));
-            }
-            let mut index = define::define_index(&old.columns, &indexes, definition)?;
-            index.tree = self.txn.create_tree(TreeKind::Index)?.id();
-            fresh.push(index.tree);
-            indexes.push(index);
+/// Constraints of a table under its new name: `t_chk_1` and `t_ibfk_1` were made from the old one.
+pub(crate) fn renamed_constraints(table: &Table, to: &str) -> Constraints {
+    let renamed = |name: &Arc<str>, word: &str| -> Arc<str> {
+        let stem = format!("{}{word}", table.name);
+        match name.strip_prefix(&*stem) {
+            Some(number) if number.parse::<u32>().is_ok() => format!("{to}{word}{number}").into(),
+            _ => name.clone(),
         }
-        define::sort_indexes(&old.columns, &mut indexes);
-        // The rows keep their key: a unique key that MySQL would promote to clustered stays secondary.
-        let clustered = indexes.iter().position(|i| i.tree == old.row_tree);
-        let columns = old.columns.to_vec();
-        let statistics = old.statistics.clone();
-        let table =
-            assemble(old.parts(), old.schema.clone(), old.name.clone(), columns, indexes, clustered, statistics);
-        for tree in fresh {
-            if let Some(position) = table.indexes.iter().position(|i| i.tree == tree) {
-                build::build_index(self.catalog.engine(), self.txn, &table, position)?;
-            }
-        }
-        self.update_table(table)
+    };
+    let mut constraints = table.constraints.clone();
+    for key in &mut constraints.foreign_keys {
+        key.name = renamed(&key.name, "_ibfk_");
     }
-
-    /// Drops an index. Error 1091 when there is none; the clustered one is refused with 1235.
-    pub fn drop_index(&mut self, schema: &str, name: &str, index: &str) -> CatalogResult<Arc<Table>> {
-        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
-        let Some(position) = old.index(index) else {
-            return Err(sql(ErrorCode::CantDropFieldOrKey, &[&index]));
-        };
-        if old.clustered == Some(position) {
-            return Err(SqlError::unsupported("dropping the primary key").into());
-        }
-        let mut indexes = old.indexes.to_vec();
-        let dropped = indexes.remove(position);
-        if let Some(column) = old.auto_column
-            && !indexes.iter().any(|i| i.parts[0].column == column)
-        {
-            return Err(sql(ErrorCode::WrongAutoKey, &[]));
-        }
-        let trees = old.trees(self.catalog.engine())?.clone();
-        let old_counter = old.auto_counter(&trees).map(|t| t.counter_next());
-        self.txn.drop_tree(&trees.indexes[position])?;
-        let clustered = indexes.iter().position(|i| i.tree == old.row_tree);
-        let columns = old.columns.to_vec();
-        let statistics = old.statistics.clone();
-        let table =
-            assemble(old.parts(), old.schema.clone(), old.name.clone(), columns, indexes, clustered, statistics);
-        if let Some(next) = old_counter {
-            let trees = table.trees(self.catalog.engine())?;
-            if let Some(counter) = table.auto_counter(trees).filter(|t| t.id() != dropped.tree) {
-                counter.counter_raise(next.saturating_sub(1))?;
-            }
-        }
-        self.update_table(table)
+    for check in &mut constraints.checks {
+        check.name = renamed(&check.name, "_chk_");
     }
-
-    /// Puts another description of the same rows in place: columns renamed, defaults, comments and options changed. The number of columns,
-    /// their types and the trees stay.
-    pub fn redescribe_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
-        let old = self.base_table(&table.schema, &table.name, ErrorCode::NoSuchTable)?;
-        let same = old.columns.len() == table.columns.len() && old.row_tree == table.row_tree;
-        let types =
-            old.columns.iter().zip(&table.columns).all(|(a, b)| a.ty.id == b.ty.id && a.ty.unsigned == b.ty.unsigned);
-        if !same || !types {
-            return Err(SqlError::internal("a new description does not fit the rows").into());
-        }
-        self.update_table(table)
-    }
+    constraints
 }
 
 impl Table {
@@ -356,6 +319,7 @@ impl Table {
             created: self.created,
             options: self.options.clone(),
             source: self.source,
+            constraints: self.constraints.clone(),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! * [`define`] checks definitions with MySQL's rules; [`show`] prints them as MySQL does.
 
 mod accounts;
+mod alter;
 mod build;
 mod catalog;
 mod codec;
@@ -21,14 +22,15 @@ pub mod stats;
 mod tests;
 
 pub use accounts::Accounts;
+pub use alter::{Alteration, Pending};
 pub use catalog::{Catalog, FIRST_USER_ID, SYSTEM_SCHEMAS, fixture_snapshot};
 pub use codec::{IndexKey, ROW_ID_BYTES};
-pub use define::{ColumnDefinition, IndexDefinition, TableDefinition};
+pub use define::{ColumnDefinition, ForeignKeyDefinition, IndexDefinition, TableDefinition};
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
 pub use model::{
-    Column, ColumnDefault, Constraints, Generated, Index, IndexKind, IndexPart, RowSource, Schema, SchemaId, Table,
-    TableId, TableOptions, Trees, Using,
+    Check, Column, ColumnDefault, Constraints, ForeignKey, Generated, Index, IndexKind, IndexPart, ReferenceAction,
+    RowSource, Schema, SchemaId, Table, TableId, TableOptions, Trees, Using,
 };
 pub use serial::{TableParts, assemble, decode_table, encode_table};
 pub use snapshot::CatalogSnapshot;

@@ -10,6 +10,7 @@ use crate::stats::TableStatistics;
 use gannet_base::TreeId;
 use gannet_engine::{Engine, TreeHandle};
 use gannet_types::{CollationId, SqlType, Value};
+use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 /// Number of a table; never used again after a drop. Metadata locks name it. TRUNCATE keeps it (the trees change).
@@ -60,7 +61,7 @@ pub struct Table {
     pub options: TableOptions,
     /// Where rows come from.
     pub source: RowSource,
-    /// Foreign keys, checks and partitions as they were declared; not enforced by anything yet, hence refused by DDL.
+    /// Foreign keys, checks and partitions.
     pub constraints: Constraints,
     /// Time of creation, seconds since 1970.
     pub created: u64,
@@ -70,6 +71,8 @@ pub struct Table {
     pub(crate) codecs: Codecs,
     /// Handles, opened at first use.
     pub(crate) trees: OnceLock<Trees>,
+    /// What a layer above makes of the expressions, at first use: see [`Table::compiled`].
+    pub(crate) compiled: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 /// The engine's handles of a table's trees.
@@ -113,6 +116,8 @@ pub struct Column {
     pub invisible: bool,
     /// COLLATE was written: SHOW CREATE TABLE repeats it even when it is the default.
     pub explicit_collation: bool,
+    /// The generated column of a functional key part: no statement can name it.
+    pub hidden: bool,
 }
 
 /// A column's default.
@@ -157,6 +162,8 @@ pub struct Index {
     pub invisible: bool,
     /// USING BTREE/HASH was written (SHOW CREATE TABLE repeats it).
     pub using: Option<Using>,
+    /// Made for a foreign key, not asked for: goes when another index serves.
+    pub generated: bool,
 }
 
 /// `USING` of an index.
@@ -208,22 +215,81 @@ pub struct TableOptions {
     pub create_options: Box<[(Box<str>, Box<str>)]>,
 }
 
-/// Constraints that are recorded for later versions; DDL refuses them today.
+/// Constraints of a table beyond its keys.
 #[derive(Clone, Debug, Default)]
 pub struct Constraints {
-    /// FOREIGN KEY clauses.
-    pub foreign_keys: Box<[Box<str>]>,
-    /// CHECK clauses.
-    pub checks: Box<[Box<str>]>,
+    /// FOREIGN KEY clauses, by name.
+    pub foreign_keys: Box<[ForeignKey]>,
+    /// CHECK clauses, by name.
+    pub checks: Box<[Check]>,
     /// PARTITION BY clause.
     pub partition: Option<Box<str>>,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// Its name, unique in the schema.
+    pub name: Arc<str>,
+    /// Expression text as MySQL prints it.
+    pub expression: Box<str>,
+    /// ENFORCED
+    pub enforced: bool,
+}
+
+/// A FOREIGN KEY constraint of the table that refers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignKey {
+    /// Its name, unique in the schema.
+    pub name: Arc<str>,
+    /// Referring columns.
+    pub columns: Box<[u32]>,
+    /// Schema of the table referred to. The table may be missing (`foreign_key_checks` = 0).
+    pub parent_schema: Arc<str>,
+    /// The table referred to.
+    pub parent: Arc<str>,
+    /// Columns referred to, one for each of `columns`.
+    pub parent_columns: Box<[Arc<str>]>,
+    /// ON DELETE
+    pub on_delete: ReferenceAction,
+    /// ON UPDATE
+    pub on_update: ReferenceAction,
+}
+
+/// What happens to a referring row when the row it refers to goes or changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReferenceAction {
+    /// NO ACTION, the default: refused, as by RESTRICT.
+    #[default]
+    NoAction,
+    /// RESTRICT: refused.
+    Restrict,
+    /// CASCADE: follows.
+    Cascade,
+    /// SET NULL
+    SetNull,
+    /// SET DEFAULT: parsed, and refused when the constraint is created, as InnoDB does.
+    SetDefault,
+}
+
+impl ReferenceAction {
+    /// As SQL writes it.
+    pub fn words(self) -> &'static str {
+        match self {
+            ReferenceAction::NoAction => "NO ACTION",
+            ReferenceAction::Restrict => "RESTRICT",
+            ReferenceAction::Cascade => "CASCADE",
+            ReferenceAction::SetNull => "SET NULL",
+            ReferenceAction::SetDefault => "SET DEFAULT",
+        }
+    }
 }
 
 impl Table {
     /// Ordinal of a column by name, whatever its case.
     pub fn column(&self, name: &str) -> Option<u32> {
-        if self.by_name.len() <= 8 {
-            return self.columns.iter().position(|c| eq_name(&c.name, name)).map(|i| i as u32);
+        if self.by_name.is_empty() {
+            return self.columns.iter().position(|c| eq_name(&c.name, name) && !c.hidden).map(|i| i as u32);
         }
         let folded = fold_name(name);
         self.by_name.binary_search_by(|(n, _)| (**n).cmp(&*folded)).ok().map(|i| self.by_name[i].1)
@@ -275,6 +341,23 @@ impl Table {
         }
         let position = self.indexes.iter().position(|i| i.parts.first().is_some_and(|p| p.column == column))?;
         trees.indexes.get(position)
+    }
+
+    /// Something made of this version of the table by a layer above (bound expressions), kept with it. `make` runs at most once
+    /// unless two threads race; its error is not kept.
+    pub fn compiled<T: Any + Send + Sync, E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
+        if let Some(Ok(made)) = self.compiled.get().map(|kept| kept.clone().downcast::<T>()) {
+            return Ok(made);
+        }
+        let made = Arc::new(make()?);
+        let _ = self.compiled.set(made.clone());
+        Ok(made)
+    }
+
+    /// Some column, default or constraint is an expression: rows are completed and checked when they are written.
+    pub fn has_expressions(&self) -> bool {
+        let column = |c: &Column| c.generated.is_some() || matches!(c.default, ColumnDefault::Expression(_));
+        self.columns.iter().any(column) || !self.constraints.checks.is_empty()
     }
 
     /// Rows have a hidden id as key. The row tree's counter numbers it.

@@ -61,6 +61,14 @@ pub fn check_column_name(name: &str) -> Result<()> {
     check(name, ErrorCode::WrongColumnName)
 }
 
+/// Error 1059, of names of foreign keys and checks.
+pub fn check_constraint_name(name: &str) -> Result<()> {
+    if name.chars().count() > MAX_IDENTIFIER_CHARS {
+        return Err(SqlError::new(ErrorCode::TooLongIdent, &[&name]));
+    }
+    Ok(())
+}
+
 /// Errors 1059 and 1280.
 pub fn check_index_name(name: &str) -> Result<()> {
     check(name, ErrorCode::WrongNameForIndex)

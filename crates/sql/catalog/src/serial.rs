@@ -9,6 +9,8 @@
 //!         · text comment · options (count, name, text) · columns (count) · indexes (count) · clustered + 1
 //! column  text name · type · u8 flags · default · [generated text] · text comment
 //! type    u8 base · u8 flags · u8 scale · varint length · u16 collation · [members]
+//!         · checks (count: text name, text expression, u8 enforced) · foreign keys (count)
+//! key     text name · text schema · text table · u8 on delete · u8 on update · parts (count: varint column, text column)
 //! index   text name · u8 kind · u8 flags · u64 tree · text comment · parts (count: varint column, varint prefix + 1, u8 descending)
 //! ```
 
@@ -22,15 +24,21 @@ use gannet_types::value::Text;
 use gannet_types::{Collation, CollationId, Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
 use std::sync::{Arc, OnceLock};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// Format without constraints.
+const BARE: u8 = 1;
 const MAX_NAME: usize = 1024;
 const MAX_TEXT: usize = 1 << 20;
 const MAX_MEMBERS: usize = 65535;
+const MAX_CONSTRAINTS: usize = 4096;
 
 type Decoded<T> = Result<T, DecodeError>;
 
-fn version(r: &mut Reader<'_>) -> Decoded<()> {
-    if r.u8()? == VERSION { Ok(()) } else { Err(r.invalid("version of a dictionary row")) }
+fn version(r: &mut Reader<'_>) -> Decoded<u8> {
+    match r.u8()? {
+        n @ (VERSION | BARE) => Ok(n),
+        _ => Err(r.invalid("version of a dictionary row")),
+    }
 }
 
 fn count(r: &mut Reader<'_>, max: usize, what: &'static str) -> Decoded<usize> {
@@ -86,6 +94,73 @@ pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
         encode_index(index, &mut w);
     }
     w.varint(table.clustered.map_or(0, |i| i as u64 + 1));
+    encode_constraints(&table.constraints, &mut w);
+}
+
+fn encode_constraints(constraints: &Constraints, w: &mut Writer<'_>) {
+    w.varint(constraints.checks.len() as u64);
+    for check in &constraints.checks {
+        w.prefixed(check.name.as_bytes()).prefixed(check.expression.as_bytes()).u8(u8::from(check.enforced));
+    }
+    w.varint(constraints.foreign_keys.len() as u64);
+    for key in &constraints.foreign_keys {
+        w.prefixed(key.name.as_bytes()).prefixed(key.parent_schema.as_bytes()).prefixed(key.parent.as_bytes());
+        w.u8(action_code(key.on_delete)).u8(action_code(key.on_update)).varint(key.columns.len() as u64);
+        for (column, parent) in key.columns.iter().zip(&key.parent_columns) {
+            w.varint(u64::from(*column)).prefixed(parent.as_bytes());
+        }
+    }
+}
+
+const ACTIONS: [ReferenceAction; 5] = [
+    ReferenceAction::NoAction,
+    ReferenceAction::Restrict,
+    ReferenceAction::Cascade,
+    ReferenceAction::SetNull,
+    ReferenceAction::SetDefault,
+];
+
+fn action_code(action: ReferenceAction) -> u8 {
+    ACTIONS.iter().position(|a| *a == action).unwrap_or(0) as u8
+}
+
+fn decode_constraints(r: &mut Reader<'_>, columns: usize) -> Decoded<Constraints> {
+    let n = count(r, MAX_CONSTRAINTS, "number of checks")?;
+    let mut checks = Vec::with_capacity(n);
+    for _ in 0..n {
+        let name = (&*text(r, MAX_NAME)?).into();
+        checks.push(Check { name, expression: text(r, MAX_TEXT)?, enforced: r.u8()? != 0 });
+    }
+    let n = count(r, MAX_CONSTRAINTS, "number of foreign keys")?;
+    let mut foreign_keys = Vec::with_capacity(n);
+    for _ in 0..n {
+        let names = (text(r, MAX_NAME)?, text(r, MAX_NAME)?, text(r, MAX_NAME)?);
+        let mut action = || match r.u8() {
+            Ok(code) => ACTIONS.get(usize::from(code)).copied().ok_or(r.invalid("action of a foreign key")),
+            Err(e) => Err(e),
+        };
+        let (on_delete, on_update) = (action()?, action()?);
+        let n = count(r, MAX_KEY_PARTS, "number of columns of a foreign key")?;
+        let (mut own, mut parent_columns) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        for _ in 0..n {
+            let column = number(r, "column of a foreign key")?;
+            if column as usize >= columns {
+                return Err(r.invalid("column of a foreign key"));
+            }
+            own.push(column);
+            parent_columns.push((&*text(r, MAX_NAME)?).into());
+        }
+        foreign_keys.push(ForeignKey {
+            name: (&*names.0).into(),
+            columns: own.into(),
+            parent_schema: (&*names.1).into(),
+            parent: (&*names.2).into(),
+            parent_columns: parent_columns.into(),
+            on_delete,
+            on_update,
+        });
+    }
+    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into(), partition: None })
 }
 
 fn encode_column(column: &Column, w: &mut Writer<'_>) {
@@ -96,7 +171,8 @@ fn encode_column(column: &Column, w: &mut Writer<'_>) {
         | u8::from(column.invisible) << 2
         | u8::from(column.explicit_collation) << 3
         | u8::from(column.generated.is_some()) << 4
-        | u8::from(column.generated.as_ref().is_some_and(|g| g.stored)) << 5;
+        | u8::from(column.generated.as_ref().is_some_and(|g| g.stored)) << 5
+        | u8::from(column.hidden) << 6;
     w.u8(flags);
     match &column.default {
         ColumnDefault::None => {
@@ -144,7 +220,10 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
         Some(Using::Btree) => 1,
         Some(Using::Hash) => 2,
     };
-    w.prefixed(index.name.as_bytes()).u8(kind).u8(u8::from(index.invisible) | using << 1).u64(index.tree.0);
+    w.prefixed(index.name.as_bytes())
+        .u8(kind)
+        .u8(u8::from(index.invisible) | using << 1 | u8::from(index.generated) << 3);
+    w.u64(index.tree.0);
     w.prefixed(index.comment.as_bytes()).varint(index.parts.len() as u64);
     for part in &index.parts {
         w.varint(u64::from(part.column)).varint(part.prefix.map_or(0, |n| u64::from(n) + 1));
@@ -199,6 +278,7 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {
         comment: text(r, MAX_TEXT)?,
         invisible: flags & 4 != 0,
         explicit_collation: flags & 8 != 0,
+        hidden: flags & 64 != 0,
     })
 }
 
@@ -211,7 +291,7 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
         _ => return Err(r.invalid("index kind")),
     };
     let flags = r.u8()?;
-    let using = match flags >> 1 {
+    let using = match flags >> 1 & 3 {
         0 => None,
         1 => Some(Using::Btree),
         2 => Some(Using::Hash),
@@ -233,13 +313,14 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
     if parts.is_empty() {
         return Err(r.invalid("number of key parts"));
     }
-    Ok(Index { name: (&*name).into(), kind, parts: parts.into(), tree, comment, invisible: flags & 1 != 0, using })
+    let (invisible, generated) = (flags & 1 != 0, flags & 8 != 0);
+    Ok(Index { name: (&*name).into(), kind, parts: parts.into(), tree, comment, invisible, using, generated })
 }
 
 /// Decodes a table's row.
 pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Table> {
     let mut r = Reader::new(bytes);
-    version(&mut r)?;
+    let version = version(&mut r)?;
     let id = TableId(r.varint()?);
     let schema_id = SchemaId(number(&mut r, "schema id")?);
     let row_tree = TreeId(r.u64()?);
@@ -260,9 +341,10 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     if columns.is_empty() || clustered.is_some_and(|c| c >= indexes.len()) {
         return Err(r.invalid("clustered index"));
     }
+    let constraints = if version == BARE { Constraints::default() } else { decode_constraints(&mut r, columns.len())? };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
-    let parts = TableParts { id, schema_id, row_tree, created, options, source: RowSource::Engine };
+    let parts = TableParts { id, schema_id, row_tree, created, options, source: RowSource::Engine, constraints };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 
@@ -281,6 +363,8 @@ pub struct TableParts {
     pub options: TableOptions,
     /// Where rows come from.
     pub source: RowSource,
+    /// Foreign keys and checks.
+    pub constraints: Constraints,
 }
 
 /// Puts a table together from checked parts. For tables of the engine use [`crate::Edit`]; this is for virtual tables and fixtures.
@@ -296,7 +380,8 @@ pub fn assemble(
     let mut by_name: Vec<(Box<str>, u32)> = Vec::new();
     if columns.len() > 8 {
         let folded = |c: &Column| crate::names::fold_name(&c.name).into_owned().into();
-        by_name = columns.iter().enumerate().map(|(i, c)| (folded(c), i as u32)).collect();
+        let named = columns.iter().enumerate().filter(|(_, c)| !c.hidden);
+        by_name = named.map(|(i, c)| (folded(c), i as u32)).collect();
         by_name.sort();
     }
     let auto_column = columns.iter().position(|c| c.auto_increment).map(|i| i as u32);
@@ -314,11 +399,12 @@ pub fn assemble(
         statistics,
         options: parts.options,
         source: parts.source,
-        constraints: Constraints::default(),
+        constraints: parts.constraints,
         created: parts.created,
         by_name: by_name.into(),
         codecs,
         trees: OnceLock::new(),
+        compiled: OnceLock::new(),
     }
 }
 

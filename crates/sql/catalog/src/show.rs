@@ -42,7 +42,7 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     out.push_str("CREATE TABLE ");
     name(&mut out, &table.name, options);
     out.push_str(" (\n");
-    for (i, column) in table.columns.iter().enumerate() {
+    for (i, column) in table.columns.iter().filter(|c| !c.hidden).enumerate() {
         out.push_str(if i == 0 { "  " } else { ",\n  " });
         write_column(&mut out, table, column, options);
     }
@@ -50,9 +50,17 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
         out.push_str(",\n  ");
         write_index(&mut out, table, index, options);
     }
-    for clause in table.constraints.checks.iter().chain(&table.constraints.foreign_keys) {
+    for key in &table.constraints.foreign_keys {
         out.push_str(",\n  ");
-        out.push_str(clause);
+        write_foreign_key(&mut out, table, key, options);
+    }
+    for check in &table.constraints.checks {
+        out.push_str(",\n  CONSTRAINT ");
+        name(&mut out, &check.name, options);
+        let _ = write!(out, " CHECK ({})", check.expression);
+        if !check.enforced {
+            out.push_str(" /*!80016 NOT ENFORCED */");
+        }
     }
     out.push_str("\n) ENGINE=InnoDB");
     if options.next_auto_increment > 1 && table.auto_column.is_some() {
@@ -165,6 +173,41 @@ fn default_text(value: &Value, ty: &SqlType) -> String {
     if ty.zerofill && ty.length > 0 { format!("{text:0>width$}", width = ty.length as usize) } else { text }
 }
 
+/// A foreign key's clause, as errors and SHOW CREATE TABLE have it.
+pub fn foreign_key_text(table: &Table, key: &ForeignKey) -> String {
+    let mut out = String::new();
+    write_foreign_key(&mut out, table, key, &ShowOptions::default());
+    out
+}
+
+fn write_foreign_key(out: &mut String, table: &Table, key: &ForeignKey, options: &ShowOptions) {
+    out.push_str("CONSTRAINT ");
+    name(out, &key.name, options);
+    out.push_str(" FOREIGN KEY (");
+    for (i, column) in key.columns.iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        name(out, &table.columns[*column as usize].name, options);
+    }
+    out.push_str(") REFERENCES ");
+    if key.parent_schema != table.schema {
+        name(out, &key.parent_schema, options);
+        out.push('.');
+    }
+    name(out, &key.parent, options);
+    out.push_str(" (");
+    for (i, column) in key.parent_columns.iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        name(out, column, options);
+    }
+    out.push(')');
+    for (words, action) in [(" ON DELETE ", key.on_delete), (" ON UPDATE ", key.on_update)] {
+        if action != ReferenceAction::NoAction {
+            out.push_str(words);
+            out.push_str(action.words());
+        }
+    }
+}
+
 fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOptions) {
     match index.kind {
         IndexKind::Primary => out.push_str("PRIMARY KEY"),
@@ -179,7 +222,12 @@ fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOpt
         if i > 0 {
             out.push(',');
         }
-        name(out, &table.columns[part.column as usize].name, options);
+        match &table.columns[part.column as usize] {
+            Column { hidden: true, generated: Some(generated), .. } => {
+                let _ = write!(out, "({})", generated.expression);
+            }
+            column => name(out, &column.name, options),
+        }
         if let Some(n) = part.prefix {
             let _ = write!(out, "({n})");
         }
@@ -290,8 +338,10 @@ pub struct IndexRow<'a> {
     pub key_name: &'a str,
     /// Seq_in_index, from 1.
     pub sequence: u32,
-    /// Column_name
-    pub column: &'a str,
+    /// Column_name; none for a functional part.
+    pub column: Option<&'a str>,
+    /// Expression of a functional part.
+    pub expression: Option<&'a str>,
     /// Collation: A or D.
     pub direction: &'static str,
     /// Cardinality
@@ -319,7 +369,8 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
                 non_unique: !index.unique(),
                 key_name: &index.name,
                 sequence: i as u32 + 1,
-                column: &column.name,
+                column: (!column.hidden).then_some(&*column.name),
+                expression: column.generated.as_ref().filter(|_| column.hidden).map(|g| &*g.expression),
                 direction: if part.descending { "D" } else { "A" },
                 cardinality: distinct.map_or(0, |d| d as u64),
                 sub_part: part.prefix,

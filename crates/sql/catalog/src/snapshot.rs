@@ -18,7 +18,12 @@ type Shard = HashMap<Arc<str>, Arc<Table>>;
 pub struct CatalogSnapshot {
     version: u64,
     schemas: BTreeMap<Arc<str>, Arc<SchemaEntry>>,
+    /// Tables with foreign keys, by the table they refer to.
+    children: Arc<BTreeMap<QualifiedName, Vec<QualifiedName>>>,
 }
+
+/// Schema and table.
+type QualifiedName = (Arc<str>, Arc<str>);
 
 #[derive(Clone, Debug)]
 struct SchemaEntry {
@@ -112,6 +117,29 @@ impl CatalogSnapshot {
         self.entry(schema).map_or(0, |e| e.count)
     }
 
+    /// The tables whose foreign keys refer to this one (itself among them if one does), by name.
+    pub fn children(&self, schema: &str, name: &str) -> Vec<Arc<Table>> {
+        if self.children.is_empty() {
+            return Vec::new();
+        }
+        let names = self.children.get(&(Arc::from(schema), Arc::from(name))).map_or(&[][..], |n| n);
+        names.iter().filter_map(|(s, n)| self.table(s, n).cloned()).collect()
+    }
+
+    fn link(&mut self, table: &Table, add: bool) {
+        for key in &table.constraints.foreign_keys {
+            let map = Arc::make_mut(&mut self.children);
+            let children = map.entry((key.parent_schema.clone(), key.parent.clone())).or_default();
+            children.retain(|(s, n)| *s != table.schema || *n != table.name);
+            if add {
+                children.push((table.schema.clone(), table.name.clone()));
+                children.sort();
+            } else if children.is_empty() {
+                map.remove(&(key.parent_schema.clone(), key.parent.clone()));
+            }
+        }
+    }
+
     /// A table by its number; walks all tables.
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
         let shards = self.schemas.values().flat_map(|e| e.shards.iter());
@@ -140,9 +168,18 @@ impl CatalogSnapshot {
                 }
             },
             Change::DropSchema(name) => {
+                for table in self.tables(&name).into_iter().cloned().collect::<Vec<_>>() {
+                    self.link(&table, false);
+                }
                 self.schemas.remove(&name);
             }
             Change::PutTable(table) => {
+                if let Some(old) = self.table(&table.schema, &table.name).cloned() {
+                    self.link(&old, false);
+                }
+                if self.schemas.contains_key(&table.schema) {
+                    self.link(&table, true);
+                }
                 if let Some(entry) = self.schemas.get_mut(&table.schema) {
                     let entry = Arc::make_mut(entry);
                     let shard = Arc::make_mut(&mut entry.shards[shard_of(&table.name)]);
@@ -151,6 +188,9 @@ impl CatalogSnapshot {
                 }
             }
             Change::DropTable(schema, name) => {
+                if let Some(old) = self.table(&schema, &name).cloned() {
+                    self.link(&old, false);
+                }
                 if let Some(entry) = self.schemas.get_mut(&schema) {
                     let entry = Arc::make_mut(entry);
                     let old = Arc::make_mut(&mut entry.shards[shard_of(&name)]).remove(&name);

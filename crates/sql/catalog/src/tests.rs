@@ -21,6 +21,7 @@ fn column(name: &str, ty: SqlType, nullable: bool, default: ColumnDefault) -> Co
         comment: "".into(),
         invisible: false,
         explicit_collation: false,
+        hidden: false,
     };
     ColumnDefinition { column, explicit_null: false }
 }
@@ -33,12 +34,21 @@ fn index(kind: IndexKind, name: Option<&str>, parts: &[(&str, Option<u32>, bool)
         comment: "".into(),
         invisible: false,
         using: None,
+        generated: false,
     }
 }
 
 fn definition(columns: Vec<ColumnDefinition>, indexes: Vec<IndexDefinition>) -> TableDefinition {
     let options = TableOptions { collation: CollationId::DEFAULT, comment: "".into(), create_options: Box::new([]) };
-    TableDefinition { name: "t".into(), columns, indexes, options, auto_increment: None }
+    TableDefinition {
+        name: "t".into(),
+        columns,
+        indexes,
+        options,
+        auto_increment: None,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+    }
 }
 
 fn build(definition: &TableDefinition) -> Table {
@@ -53,6 +63,7 @@ fn build(definition: &TableDefinition) -> Table {
         row_tree: TreeId(7),
         created: 1_700_000_000,
         options: definition.options.clone(),
+        constraints: Constraints::default(),
         source: RowSource::Engine,
     };
     let name = definition.name.clone();

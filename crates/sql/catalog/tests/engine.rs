@@ -38,6 +38,7 @@ fn index(kind: IndexKind, column: &str) -> IndexDefinition {
         parts: vec![(column.into(), None, false)],
         comment: "".into(),
         invisible: false,
+        generated: false,
         using: None,
     }
 }
@@ -52,6 +53,7 @@ fn definition(name: &str, auto: bool) -> TableDefinition {
             on_update_now: false,
             auto_increment: auto && name == "id",
             generated: None,
+            hidden: false,
             comment: "".into(),
             invisible: false,
             explicit_collation: false,
@@ -67,6 +69,8 @@ fn definition(name: &str, auto: bool) -> TableDefinition {
         ],
         indexes: vec![index(IndexKind::Primary, "id"), index(IndexKind::Plain, "k")],
         options: TableOptions { collation: CollationId::DEFAULT, comment: "".into(), create_options: Box::new([]) },
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         auto_increment: None,
     }
 }

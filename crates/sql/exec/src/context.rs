@@ -56,6 +56,8 @@ pub struct Settings {
     pub cte_max_recursion_depth: u64,
     /// `CLIENT_FOUND_ROWS`: UPDATE counts matched rows instead of changed ones.
     pub count_found_rows: bool,
+    /// `foreign_key_checks`
+    pub foreign_key_checks: bool,
     /// READ COMMITTED or below: rows that do not match are unlocked.
     pub unlock_unmatched: bool,
 }
@@ -186,6 +188,11 @@ impl<'a, 'p> Cx<'a, 'p> {
             return Err(memory_exceeded());
         }
         Ok(())
+    }
+
+    /// Bytes of a list that lives for one row's cascade: bounded like the rest, given back with the statement.
+    pub(crate) fn held(&mut self, bytes: usize) -> Result<()> {
+        self.reserve(bytes)
     }
 
     /// Gives memory back.

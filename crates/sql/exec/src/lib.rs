@@ -14,6 +14,7 @@ pub mod direct;
 pub mod dml;
 pub mod error;
 pub mod eval;
+pub(crate) mod foreign;
 pub(crate) mod ops;
 pub(crate) mod order;
 pub mod run;

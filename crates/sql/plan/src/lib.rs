@@ -6,6 +6,7 @@ pub mod cache;
 pub mod explain;
 pub mod expr;
 pub mod fold;
+pub mod foreign;
 mod logical;
 mod optimize;
 pub mod options;
@@ -15,6 +16,7 @@ pub mod plan;
 mod planner;
 pub mod range;
 mod rewrite;
+pub mod table_exprs;
 mod typing;
 mod walk;
 
@@ -25,3 +27,4 @@ pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, 
 pub use options::PlanOptions;
 pub use plan::{Plan, PlanKind};
 pub use planner::{column_flags, plan, plan_expressions, plan_query};
+pub use table_exprs::{TableExprs, bind_over, table_exprs};

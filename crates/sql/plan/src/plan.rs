@@ -1,7 +1,9 @@
 //! A finished plan.
 
 use crate::expr::Expr;
+use crate::foreign::ForeignLinks;
 use crate::physical::{Physical, RowLock};
+use crate::table_exprs::TableExprs;
 use gannet_catalog::Table;
 use gannet_types::SqlType;
 use std::sync::Arc;
@@ -90,6 +92,10 @@ pub struct PlanTable {
     pub columns_used: Box<[u32]>,
     /// Epoch of the table's statistics when the plan was made.
     pub statistics_epoch: u64,
+    /// Expressions of the definition, for tables that are written and have some.
+    pub exprs: Option<Arc<TableExprs>>,
+    /// Foreign keys around a table that is written.
+    pub links: Option<Arc<ForeignLinks>>,
 }
 
 /// What a statement does with a table; also says which metadata lock and privilege it needs.
@@ -107,6 +113,17 @@ pub enum Intent {
     Update,
     /// DELETE target.
     Delete,
+    /// Asked because of a foreign key.
+    ForeignRead,
+    /// Changed, or asked, because of a foreign key.
+    ForeignWrite,
+}
+
+impl Intent {
+    /// The statement names the table: others are there for foreign keys, and need no privilege.
+    pub fn is_named(self) -> bool {
+        !matches!(self, Intent::ForeignRead | Intent::ForeignWrite)
+    }
 }
 
 /// A subquery's plan.

@@ -5,7 +5,7 @@ use crate::expr::ExprKind;
 use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
-use crate::plan::{Param, Plan, PlanKind, PlanTable, ResultColumn};
+use crate::plan::{Intent, Param, Plan, PlanKind, PlanTable, ResultColumn};
 use crate::rewrite;
 use gannet_catalog::{CatalogSnapshot, IndexKind, Table};
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
@@ -42,7 +42,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
                 crate::bind::BoundSource::Values(_) => builder.mark_used(None),
             }
             let insert = builder.insert(bound)?;
-            Ok(finish(builder, PlanKind::Insert(Box::new(insert)), Box::new([]), options))
+            finish(builder, PlanKind::Insert(Box::new(insert)), Box::new([]), snapshot, options)
         }
         Statement::Update(update) => {
             let mut binder = Binder::new(snapshot, options);
@@ -52,7 +52,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             let mut builder = Builder::new(&arena, options);
             builder.mark_used(None);
             let update = builder.update(bound)?;
-            Ok(finish(builder, PlanKind::Update(Box::new(update)), Box::new([]), options))
+            finish(builder, PlanKind::Update(Box::new(update)), Box::new([]), snapshot, options)
         }
         Statement::Delete(delete) => {
             let mut binder = Binder::new(snapshot, options);
@@ -62,7 +62,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             let mut builder = Builder::new(&arena, options);
             builder.mark_used(None);
             let delete = builder.delete(bound)?;
-            Ok(finish(builder, PlanKind::Delete(Box::new(delete)), Box::new([]), options))
+            finish(builder, PlanKind::Delete(Box::new(delete)), Box::new([]), snapshot, options)
         }
         Statement::Do(exprs) => plan_expressions(exprs, snapshot, options),
         _ => Err(SqlError::unsupported("planning this statement")),
@@ -84,7 +84,7 @@ pub fn plan_query(query: &AstQuery, snapshot: &CatalogSnapshot, options: &PlanOp
     } else {
         PlanKind::Query(Box::new(root))
     };
-    Ok(finish(builder, kind, columns, options))
+    finish(builder, kind, columns, snapshot, options)
 }
 
 /// Plans expressions without tables (SET, DO, CALL arguments, KILL ...) as a query of one row.
@@ -120,7 +120,13 @@ pub fn plan_expressions(
     plan_query(&query, snapshot, options)
 }
 
-fn finish(builder: Builder<'_>, kind: PlanKind, columns: Box<[ResultColumn]>, options: &PlanOptions<'_>) -> Plan {
+fn finish(
+    builder: Builder<'_>,
+    kind: PlanKind,
+    columns: Box<[ResultColumn]>,
+    snapshot: &CatalogSnapshot,
+    options: &PlanOptions<'_>,
+) -> Result<Plan> {
     let arena = builder.arena;
     let tables = arena.tables.iter().enumerate().map(|(i, t)| {
         let of_table = |label: &Label| match label {
@@ -132,13 +138,18 @@ fn finish(builder: Builder<'_>, kind: PlanKind, columns: Box<[ResultColumn]>, op
         columns.retain(|c| (*c as usize) < t.table.columns.len());
         columns.sort_unstable();
         columns.dedup();
-        PlanTable { columns_used: columns.into(), ..t.clone() }
+        let written = !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.table.has_expressions();
+        let exprs = written.then(|| crate::table_exprs::table_exprs(&t.table)).transpose()?;
+        Ok(PlanTable { columns_used: columns.into(), exprs, ..t.clone() })
     });
-    let tables = tables.collect();
+    let mut tables = tables.collect::<Result<Vec<PlanTable>>>()?;
+    let updates_duplicates = matches!(&kind, PlanKind::Insert(i) if !i.on_duplicate.is_empty());
+    crate::foreign::link(&mut tables, updates_duplicates, snapshot)?;
+    let tables = tables.into();
     let pins = pins(&builder.params, options);
     let mut uses = arena.uses;
     uses.uncacheable |= options.source.is_none() && builder.params.iter().any(|p| matches!(p, Param::Literal { .. }));
-    Plan {
+    Ok(Plan {
         kind,
         columns,
         tables,
@@ -149,7 +160,7 @@ fn finish(builder: Builder<'_>, kind: PlanKind, columns: Box<[ResultColumn]>, op
         registers: builder.registers,
         uses,
         into: None,
-    }
+    })
 }
 
 /// Every literal that is no parameter.

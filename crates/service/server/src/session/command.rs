@@ -278,7 +278,7 @@ impl Session {
         let charsets = self.charsets;
         let mut w = Writer::new(io.conn.out(), io.sequence);
         for (i, column) in table.columns.iter().enumerate() {
-            if !pattern.is_empty() && !crate::names::like(&pattern, &column.name) {
+            if column.hidden || !pattern.is_empty() && !crate::names::like(&pattern, &column.name) {
                 continue;
             }
             let described = crate::virt::result_column(&table, i as u32);

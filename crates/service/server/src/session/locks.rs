@@ -194,7 +194,7 @@ impl Session {
     /// Under LOCK TABLES only what was locked may be used, and written only what was locked for that.
     #[cold]
     fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
-        for t in tables.iter().filter(|t| t.table.source == RowSource::Engine) {
+        for t in tables.iter().filter(|t| t.table.source == RowSource::Engine && t.intent.is_named()) {
             let same = |l: &&Locked| l.table == t.table.id && gannet_catalog::names::eq_name(&l.alias, &t.alias);
             let lock = self.locked.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
             if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
@@ -263,6 +263,8 @@ impl Session {
             whole = Some(name.text.to_string());
             names.extend(self.state.snapshot.tables(name).iter().map(|t| (name.text.to_string(), t.name.to_string())));
         }
+        let own = names.clone();
+        names.extend(ddl::related_tables(statement, &self.state.snapshot, &database));
         names.sort();
         names.dedup();
         self.pass_write_gate(MdlDuration::Transaction)?;
@@ -289,6 +291,7 @@ impl Session {
             self.state.renew_snapshot();
             if let Some(t) = self.state.snapshot.table(schema, name).cloned() {
                 match self.locked.iter().find(|l| l.table == t.id) {
+                    _ if !own.contains(&(schema.clone(), name.clone())) => {}
                     None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
                     Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
                     _ => {}

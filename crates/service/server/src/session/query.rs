@@ -640,8 +640,7 @@ impl Session {
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = if writes { 0 } else { self.state.vars[Live::MaxExecutionTime].as_u64() };
         let timer = (limit > 0).then(|| self.server.timers.start(self.entry.context.clone(), limit));
-        self.settings.now_us = self.state.statement_time();
-        self.settings.today = today(self.settings.now_us, &self.settings.time_zone);
+        self.start_settings();
         self.settings.insert_id = std::mem::take(&mut self.state.next_insert_id);
         self.state.insert_id_given = false;
         self.counted_rows = false;
@@ -662,8 +661,16 @@ impl Session {
         self.end_statement(mark, outcome)
     }
 
+    /// The statement's time.
+    pub(crate) fn start_settings(&mut self) {
+        self.settings.now_us = self.state.statement_time();
+        self.settings.today = today(self.settings.now_us, &self.settings.time_zone);
+    }
+
     fn refuse_virtual_targets(&self, plan: &Plan) -> Result<()> {
-        let target = |t: &&gannet_plan::plan::PlanTable| !matches!(t.intent, Intent::Read | Intent::LockingRead);
+        let target = |t: &&gannet_plan::plan::PlanTable| {
+            !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.intent.is_named()
+        };
         for t in plan.tables.iter().filter(target) {
             if t.table.source != gannet_catalog::RowSource::Engine {
                 let a = &self.state.account;

@@ -176,19 +176,25 @@ impl Session {
         let server_collation =
             Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
         let database = self.state.database.clone();
+        self.start_settings();
+        let collation = self.literal_collation();
+        let restrict_non_standard_keys =
+            crate::session::variables::value(&self.state, false, "restrict_fk_on_non_standard_key")?;
         let mut cx = DdlContext {
             database: database.as_deref(),
-            sql_mode: self.settings.sql_mode,
-            time_zone: &self.settings.time_zone,
+            settings: &self.settings,
             server_collation,
-            now: (self.state.statement_time() / 1_000_000) as u64,
+            collation,
+            foreign_key_checks: self.settings.foreign_key_checks,
+            restrict_non_standard_keys: restrict_non_standard_keys == Value::Int(1),
+            session: &mut self.state,
             warnings: &mut self.warnings,
         };
         let outcome = ddl::run(statement, &self.server.catalog, &mut self.txn, &mut cx);
         self.idle_transaction();
         self.commit_implicitly()?;
         self.unlock_transaction();
-        let (affected, snapshot) = outcome?;
+        let (done, snapshot) = outcome?;
         self.state.snapshot = snapshot;
         if let Statement::DropDatabase { name, .. } = statement
             && self.state.database.as_deref().is_some_and(|d| gannet_catalog::names::eq_name(d, name))
@@ -197,7 +203,7 @@ impl Session {
             self.entry.set_database(None);
             self.extra_status |= gannet_wire::flags::status::DB_DROPPED;
         }
-        Ok(Done::affected(affected))
+        Ok(Done { affected: done.rows, info: done.info, ..Done::default() })
     }
 
     /// Nobody changes information_schema, performance_schema and their kin.

@@ -31,6 +31,7 @@ pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
         memory_limit: STATEMENT_MEMORY,
         cte_max_recursion_depth: n(Live::CteMaxRecursionDepth),
         count_found_rows: capabilities & cap::FOUND_ROWS != 0,
+        foreign_key_checks: v[Live::ForeignKeyChecks].as_bool(),
         unlock_unmatched: false,
     }
 }

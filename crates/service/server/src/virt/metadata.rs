@@ -187,7 +187,7 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
         let whole = access.table(&t.schema, &t.name);
         let shown = column_privileges(whole);
-        for (i, c) in t.columns.iter().enumerate() {
+        for (i, c) in t.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
             let own = if access.all { whole } else { access.column(&t.schema, &t.name, &c.name) };
             if own == Privileges::NONE && t.source == RowSource::Engine {
                 continue;
@@ -283,7 +283,7 @@ pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
                 text(&t.schema),
                 text(r.key_name),
                 Value::UInt(r.sequence.into()),
-                text(r.column),
+                maybe(r.column),
                 text(r.direction),
                 Value::Int(i64::try_from(r.cardinality).unwrap_or(i64::MAX)),
                 r.sub_part.map_or(Value::Null, |n| Value::Int(n.into())),
@@ -293,7 +293,7 @@ pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
                 text(""),
                 text(r.comment),
                 yes_no(r.visible),
-                Value::Null,
+                maybe(r.expression),
             ])?;
         }
         Ok(())
@@ -303,7 +303,8 @@ pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
 pub(super) fn key_column_usage(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
         for index in t.indexes.iter().filter(|i| i.unique()) {
-            for (n, part) in index.parts.iter().enumerate() {
+            let named = |p: &&gannet_catalog::IndexPart| !t.columns[p.column as usize].hidden;
+            for (n, part) in index.parts.iter().filter(named).enumerate() {
                 emit(&[
                     text(CATALOG),
                     text(&t.schema),
@@ -319,6 +320,61 @@ pub(super) fn key_column_usage(state: &mut State, equals: &Equals<'_>, emit: Emi
                     Value::Null,
                 ])?;
             }
+        }
+        for key in &t.constraints.foreign_keys {
+            for (n, (column, parent)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
+                emit(&[
+                    text(CATALOG),
+                    text(&t.schema),
+                    text(&key.name),
+                    text(CATALOG),
+                    text(&t.schema),
+                    text(&t.name),
+                    text(&t.columns[*column as usize].name),
+                    Value::UInt(n as u64 + 1),
+                    Value::UInt(n as u64 + 1),
+                    text(&key.parent_schema),
+                    text(&key.parent),
+                    text(parent),
+                ])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn referential_constraints(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let snapshot = state.snapshot.clone();
+    each_table(state, equals, ("CONSTRAINT_SCHEMA", "TABLE_NAME"), |_, t| {
+        for key in &t.constraints.foreign_keys {
+            let parent = snapshot.table(&key.parent_schema, &key.parent);
+            let unique = parent.and_then(|p| {
+                let columns: Option<Vec<u32>> = key.parent_columns.iter().map(|c| p.column(c)).collect();
+                let columns = columns?;
+                p.indexes.iter().find(|i| i.unique() && gannet_catalog::define::serves(i, &columns)).map(|i| &*i.name)
+            });
+            emit(&[
+                text(CATALOG),
+                text(&t.schema),
+                text(&key.name),
+                text(CATALOG),
+                text(&key.parent_schema),
+                maybe(unique),
+                member("REFERENTIAL_CONSTRAINTS", "MATCH_OPTION", "NONE"),
+                member("REFERENTIAL_CONSTRAINTS", "UPDATE_RULE", key.on_update.words()),
+                member("REFERENTIAL_CONSTRAINTS", "DELETE_RULE", key.on_delete.words()),
+                text(&t.name),
+                text(&key.parent),
+            ])?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn check_constraints(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    each_table(state, equals, ("CONSTRAINT_SCHEMA", ""), |_, t| {
+        for check in &t.constraints.checks {
+            emit(&[text(CATALOG), text(&t.schema), text(&check.name), text(&check.expression)])?;
         }
         Ok(())
     })
@@ -337,6 +393,12 @@ pub(super) fn table_constraints(state: &mut State, equals: &Equals<'_>, emit: Em
                 text(kind),
                 text("YES"),
             ])?;
+        }
+        let foreign = t.constraints.foreign_keys.iter().map(|k| (&k.name, "FOREIGN KEY", true));
+        for (name, kind, enforced) in foreign.chain(t.constraints.checks.iter().map(|c| (&c.name, "CHECK", c.enforced)))
+        {
+            let enforced = text(if enforced { "YES" } else { "NO" });
+            emit(&[text(CATALOG), text(&t.schema), text(name), text(&t.schema), text(&t.name), text(kind), enforced])?;
         }
         Ok(())
     })

@@ -72,6 +72,8 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("information_schema", "STATISTICS") => metadata::statistics,
         ("information_schema", "KEY_COLUMN_USAGE") => metadata::key_column_usage,
         ("information_schema", "TABLE_CONSTRAINTS") => metadata::table_constraints,
+        ("information_schema", "REFERENTIAL_CONSTRAINTS") => metadata::referential_constraints,
+        ("information_schema", "CHECK_CONSTRAINTS") => metadata::check_constraints,
         ("information_schema", "PARTITIONS") => metadata::partitions,
         ("information_schema", "CHARACTER_SETS") => metadata::character_sets,
         ("information_schema", "COLLATIONS") => metadata::collations,
@@ -185,6 +187,7 @@ fn make_column(name: &str, spec: &str, not_null: bool) -> Column {
         comment: "".into(),
         invisible: false,
         explicit_collation: false,
+        hidden: false,
         ty,
     }
 }
@@ -244,6 +247,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
         row_tree: gannet_engine::TreeId(0),
         created: 0,
         options: TableOptions { collation: TEXT, comment: "".into(), create_options: Box::new([]) },
+        constraints: gannet_catalog::Constraints::default(),
         source: RowSource::Virtual(number),
     };
     assemble(parts, d.schema.into(), d.name.into(), d.columns.clone(), Vec::new(), None, Arc::default())

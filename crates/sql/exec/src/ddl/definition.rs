@@ -1,19 +1,21 @@
 //! From the columns and keys of CREATE TABLE to the catalog's definition.
 
-use super::{DdlContext, choose_collation, column_type};
+use super::expressions::Use;
+use super::extras::{Extras, PendingIndex};
+use super::{DdlContext, choose_collation};
 use crate::convert;
 use gannet_catalog::{
-    Column, ColumnDefault as Default, ColumnDefinition, IndexDefinition, IndexKind, Table, TableDefinition,
-    TableOptions, Using,
+    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Table,
+    TableDefinition, TableOptions, Using,
 };
 use gannet_parser::ast::{
     self, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement, TableOption,
     UnaryOp,
 };
+use gannet_plan::{TypeContext, column_type};
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, charset::Charset, sql_err,
 };
-use std::sync::Arc;
 
 /// Storage engine names that mean this engine. Others are refused, as MySQL does under NO_ENGINE_SUBSTITUTION.
 const ENGINES: &[&str] = &["InnoDB", "Gannet"];
@@ -36,22 +38,45 @@ impl<'a, 'b> Definer<'a, 'b> {
         name: &str,
         elements: &[TableElement],
         options: &[TableOption],
+        schema: &str,
+        snapshot: &CatalogSnapshot,
     ) -> Result<TableDefinition> {
         let (options, auto_increment) = self.options(name, options)?;
         self.inherited = options.collation;
-        let (mut columns, mut indexes) = (Vec::new(), Vec::new());
+        let mut columns = Vec::new();
+        let mut extras = Extras::default();
         for element in elements {
             match element {
-                TableElement::Column(column) => columns.push(self.column(column, &mut indexes)?),
-                TableElement::Index(definition) => indexes.push(index(definition)?),
-                TableElement::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
-                TableElement::Check(_) => return Err(SqlError::unsupported("CHECK constraints")),
+                TableElement::Column(column) => columns.push(self.column(column, &mut extras)?),
+                other => self.element(other, &mut extras)?,
             }
         }
-        Ok(TableDefinition { name: name.into(), columns, indexes, options, auto_increment })
+        let mut definition = TableDefinition {
+            name: name.into(),
+            columns,
+            indexes: Vec::new(),
+            options,
+            auto_increment,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+        };
+        let made = extras.resolve(&mut definition, schema, snapshot, self.cx)?;
+        definition.indexes = made;
+        Ok(definition)
     }
 
-    fn options(&mut self, table: &str, options: &[TableOption]) -> Result<(TableOptions, Option<u64>)> {
+    /// A key or constraint.
+    pub(super) fn element(&mut self, element: &TableElement, extras: &mut Extras) -> Result<()> {
+        match element {
+            TableElement::Index(definition) => extras.indexes.push(index(definition)?),
+            TableElement::ForeignKey(key) => extras.foreign_keys.push(key.clone()),
+            TableElement::Check(check) => extras.checks.push((check.clone(), None)),
+            TableElement::Column(_) => return Err(SqlError::internal("a column among keys")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn options(&mut self, table: &str, options: &[TableOption]) -> Result<(TableOptions, Option<u64>)> {
         let (mut charset, mut collation, mut auto_increment) = (None, None, None);
         let mut comment: Box<str> = "".into();
         let mut kept: Vec<(Box<str>, Box<str>)> = Vec::new();
@@ -63,7 +88,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                     if !among(ENGINES) {
                         if !among(SUBSTITUTED) {
                             let unknown = sql_err!(UnknownStorageEngine, name);
-                            if self.cx.sql_mode.contains(SqlMode::NO_ENGINE_SUBSTITUTION) {
+                            if self.cx.settings.sql_mode.contains(SqlMode::NO_ENGINE_SUBSTITUTION) {
                                 return Err(unknown);
                             }
                             self.cx.warnings.push(unknown.to_warning(Level::Warning));
@@ -99,16 +124,14 @@ impl<'a, 'b> Definer<'a, 'b> {
         Ok((TableOptions { collation, comment, create_options: kept.into() }, auto_increment))
     }
 
-    fn column(&mut self, column: &ColumnDef, indexes: &mut Vec<IndexDefinition>) -> Result<ColumnDefinition> {
+    pub(super) fn column(&mut self, column: &ColumnDef, extras: &mut Extras) -> Result<ColumnDefinition> {
         let name = &column.name;
-        if column.generated.is_some() {
-            return Err(SqlError::unsupported("generated columns"));
-        }
         let collate = column.attributes.iter().find_map(|a| match a {
             ColumnAttribute::Collate(name) => Some(&*name.text),
             _ => None,
         });
-        let mut ty = column_type(name, &column.data_type, collate, self.inherited, self.cx.sql_mode)?;
+        let context = TypeContext { column: name, collation: self.inherited, sql_mode: self.cx.settings.sql_mode };
+        let mut ty = column_type(&column.data_type, collate, context)?;
         let mut made = Column {
             name: name.text.to_string().into(),
             ty: ty.clone(),
@@ -116,10 +139,11 @@ impl<'a, 'b> Definer<'a, 'b> {
             default: Default::None,
             on_update_now: false,
             auto_increment: false,
-            generated: None,
+            generated: column.generated.as_ref().map(|g| Generated { expression: "".into(), stored: g.stored }),
             comment: "".into(),
             invisible: false,
             explicit_collation: collate.is_some(),
+            hidden: false,
         };
         let (mut explicit_null, mut default) = (false, None);
         for attribute in &column.attributes {
@@ -136,14 +160,19 @@ impl<'a, 'b> Definer<'a, 'b> {
                     made.on_update_now = true;
                 }
                 ColumnAttribute::AutoIncrement => made.auto_increment = true,
-                ColumnAttribute::PrimaryKey => indexes.push(column_key(IndexKind::Primary, name)),
-                ColumnAttribute::Unique => indexes.push(column_key(IndexKind::Unique, name)),
+                ColumnAttribute::PrimaryKey => {
+                    extras.indexes.push(PendingIndex::plain(column_key(IndexKind::Primary, name)))
+                }
+                ColumnAttribute::Unique => {
+                    extras.indexes.push(PendingIndex::plain(column_key(IndexKind::Unique, name)))
+                }
                 ColumnAttribute::Comment(text) => made.comment = text.clone(),
                 ColumnAttribute::Collate(_) | ColumnAttribute::Visible => {}
                 ColumnAttribute::Invisible => made.invisible = true,
                 ColumnAttribute::ColumnFormat(_) | ColumnAttribute::Storage(_) => {}
-                ColumnAttribute::References(_) => return Err(SqlError::unsupported("REFERENCES")),
-                ColumnAttribute::Check(_) => return Err(SqlError::unsupported("CHECK constraints")),
+                // Parsed and ignored, as MySQL 8.4 does: only FOREIGN KEY makes a constraint.
+                ColumnAttribute::References(_) => {}
+                ColumnAttribute::Check(check) => extras.checks.push((check.clone(), Some(name.text.clone()))),
                 ColumnAttribute::Srid(_)
                 | ColumnAttribute::EngineAttribute(_)
                 | ColumnAttribute::SecondaryEngineAttribute(_)
@@ -152,24 +181,48 @@ impl<'a, 'b> Definer<'a, 'b> {
                 }
             }
         }
+        if column.generated.is_some() {
+            let wrong = match (&default, made.auto_increment, made.on_update_now) {
+                (Some(_), ..) => Some("DEFAULT"),
+                (None, true, _) => Some("AUTO_INCREMENT"),
+                (None, _, true) => Some("ON UPDATE"),
+                _ => None,
+            };
+            if wrong.is_some() {
+                return Err(sql_err!(WrongUsage, wrong.unwrap_or_default(), "generated column"));
+            }
+        }
         ty.nullable = made.nullable;
         made.ty = ty;
+        if let Some(generated) = &column.generated {
+            let usage = Use::Generated(name.text.clone());
+            extras.expressions.push((usage, generated.expr.clone()));
+            made.default = if made.nullable { Default::Null } else { Default::None };
+            return Ok(ColumnDefinition { column: made, explicit_null });
+        }
         made.default = match default {
-            Some((expr, parenthesised)) => self.default(&made, expr, parenthesised)?,
+            Some((expr, true)) => {
+                if made.auto_increment {
+                    return Err(sql_err!(InvalidDefault, name));
+                }
+                extras.expressions.push((Use::Default(name.text.clone()), expr.clone()));
+                Default::Expression("".into())
+            }
+            Some((expr, false)) => self.default(&made, expr)?,
             None if made.nullable => Default::Null,
             None => Default::None,
         };
         Ok(ColumnDefinition { column: made, explicit_null })
     }
 
-    fn default(&mut self, column: &Column, expr: &Expr, parenthesised: bool) -> Result<Default> {
+    /// A default that is no expression: a literal or the time.
+    pub(super) fn default(&mut self, column: &Column, expr: &Expr) -> Result<Default> {
         let invalid = || sql_err!(InvalidDefault, column.name);
         if column.auto_increment {
             return Err(invalid());
         }
         if let Expr::Call(call) = expr
             && call.name.eq_ignore_ascii_case("now")
-            && !parenthesised
         {
             let digits = match call.args.first() {
                 None => 0,
@@ -185,7 +238,7 @@ impl<'a, 'b> Definer<'a, 'b> {
         }
         let value = match literal(expr) {
             Some(value) => value,
-            None => return Err(SqlError::unsupported("expressions as DEFAULT")),
+            None => return Err(invalid()),
         };
         if value.is_null() {
             return if column.nullable { Ok(Default::Null) } else { Err(invalid()) };
@@ -193,7 +246,7 @@ impl<'a, 'b> Definer<'a, 'b> {
         if column.ty.id.is_lob() || column.ty.id == TypeId::Json {
             return Err(sql_err!(BlobCantHaveDefault, column.name));
         }
-        convert::store_constant(value, &column.ty, self.cx.sql_mode, self.cx.time_zone)
+        convert::store_constant(value, &column.ty, self.cx.settings.sql_mode, &self.cx.settings.time_zone)
             .map(Default::Literal)
             .map_err(|_| invalid())
     }
@@ -231,11 +284,12 @@ fn column_key(kind: IndexKind, column: &str) -> IndexDefinition {
         comment: "".into(),
         invisible: false,
         using: None,
+        generated: false,
     }
 }
 
 /// A key of a table.
-pub(super) fn index(definition: &IndexDef) -> Result<IndexDefinition> {
+pub(super) fn index(definition: &IndexDef) -> Result<PendingIndex> {
     let kind = match definition.kind {
         ast::IndexKind::Primary => IndexKind::Primary,
         ast::IndexKind::Unique => IndexKind::Unique,
@@ -244,6 +298,7 @@ pub(super) fn index(definition: &IndexDef) -> Result<IndexDefinition> {
         ast::IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
     };
     let mut parts = Vec::with_capacity(definition.parts.len());
+    let mut expressions = Vec::new();
     for part in &definition.parts {
         match &part.source {
             KeySource::Column { name, prefix } => {
@@ -253,12 +308,19 @@ pub(super) fn index(definition: &IndexDef) -> Result<IndexDefinition> {
                 };
                 parts.push((name.text.clone(), prefix, part.desc));
             }
-            KeySource::Expr(_) => return Err(SqlError::unsupported("functional key parts")),
+            KeySource::Expr(expr) => {
+                if kind == IndexKind::Primary {
+                    return Err(sql_err!(FunctionalIndexPrimaryKey));
+                }
+                expressions.push((parts.len(), expr.clone()));
+                parts.push(("".into(), None, part.desc));
+            }
         }
     }
     let name = definition.name.as_ref().or(definition.constraint.as_ref()).map(|n| n.text.clone());
     let name = if kind == IndexKind::Primary { None } else { name };
-    let mut made = IndexDefinition { name, kind, parts, comment: "".into(), invisible: false, using: None };
+    let mut made =
+        IndexDefinition { name, kind, parts, comment: "".into(), invisible: false, using: None, generated: false };
     for option in &definition.options {
         match option {
             IndexOption::Using(word) if word.eq_ignore_ascii_case("btree") => made.using = Some(Using::Btree),
@@ -276,33 +338,18 @@ pub(super) fn index(definition: &IndexDef) -> Result<IndexDefinition> {
             }
         }
     }
-    Ok(made)
+    Ok(PendingIndex { definition: made, expressions })
 }
 
-/// The definition of a table as CREATE TABLE ... LIKE copies it.
+/// The definition of a table as CREATE TABLE ... LIKE copies it: no foreign keys, checks under new names.
 pub(super) fn like(table: &Table, name: &str) -> TableDefinition {
-    let columns = table
-        .columns
-        .iter()
-        .map(|column| ColumnDefinition { column: column.clone(), explicit_null: column.nullable })
-        .collect();
-    let indexes = table
-        .indexes
-        .iter()
-        .map(|index| IndexDefinition {
-            name: (index.kind != IndexKind::Primary).then(|| index.name.to_string().into()),
-            kind: index.kind,
-            parts: index
-                .parts
-                .iter()
-                .map(|p| (table.columns[p.column as usize].name.to_string().into(), p.prefix, p.descending))
-                .collect(),
-            comment: index.comment.clone(),
-            invisible: index.invisible,
-            using: index.using,
-        })
-        .collect();
-    TableDefinition { name: Arc::from(name), columns, indexes, options: table.options.clone(), auto_increment: None }
+    let mut definition = TableDefinition::of(table);
+    definition.name = name.into();
+    definition.foreign_keys.clear();
+    for (i, check) in definition.checks.iter_mut().enumerate() {
+        check.name = format!("{name}_chk_{}", i + 1).into();
+    }
+    definition
 }
 
 fn option_name(option: &TableOption) -> &'static str {

@@ -4,9 +4,14 @@
 //! The caller has ended the session's transaction, taken exclusive metadata locks on the tables that
 //! [`locked_tables`] names, and checked privileges.
 
-mod column_type;
+mod alter;
+mod copy;
 mod definition;
+mod expressions;
+mod extras;
+mod foreign;
 
+use crate::context::{Session, Settings};
 use crate::error::from_catalog;
 use definition::Definer;
 use gannet_catalog::{Catalog, CatalogError, CatalogResult, CatalogSnapshot, Edit};
@@ -16,26 +21,43 @@ use gannet_parser::ast::{
     Statement, TableElement,
 };
 use gannet_types::{
-    Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Warnings, charset::Charset, sql_err,
+    Collation, CollationId, ErrorCode, Level, Result, SqlError, TypeId, Warnings, charset::Charset, sql_err,
 };
 use std::sync::Arc;
-
-pub use column_type::column_type;
 
 /// What DDL takes from the session.
 pub struct DdlContext<'a> {
     /// Current database.
     pub database: Option<&'a str>,
-    /// SQL mode.
-    pub sql_mode: SqlMode,
-    /// Session time zone, for defaults of TIMESTAMP columns.
-    pub time_zone: &'a TimeZone,
+    /// sql_mode, time zone and the rest; the statement's time is set.
+    pub settings: &'a Settings,
+    /// What expressions may ask.
+    pub session: &'a mut dyn Session,
     /// `collation_server`, for new databases.
     pub server_collation: CollationId,
-    /// Seconds since 1970.
-    pub now: u64,
+    /// Collation of literals.
+    pub collation: CollationId,
+    /// `foreign_key_checks`
+    pub foreign_key_checks: bool,
+    /// `restrict_fk_on_non_standard_key`
+    pub restrict_non_standard_keys: bool,
     /// Diagnostics area.
     pub warnings: &'a mut Warnings,
+}
+
+/// What a definition statement reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Affected rows of the OK packet.
+    pub rows: u64,
+    /// Its text.
+    pub info: String,
+}
+
+impl Done {
+    fn rows(rows: u64) -> Done {
+        Done { rows, info: String::new() }
+    }
 }
 
 impl DdlContext<'_> {
@@ -84,14 +106,54 @@ pub fn locked_tables(statement: &Statement) -> Vec<&ObjectName> {
     }
 }
 
-/// Runs a DDL statement. Returns the affected rows of the OK packet and the new snapshot.
+/// Tables that a definition statement reads or changes because of foreign keys: (schema, name).
+pub fn related_tables(statement: &Statement, snapshot: &CatalogSnapshot, database: &str) -> Vec<(String, String)> {
+    let mut related = Vec::new();
+    let mut elements: Vec<&TableElement> = Vec::new();
+    match statement {
+        Statement::CreateTable(create) => {
+            if let CreateTableBody::Define { elements: list, .. } = &create.body {
+                elements.extend(list);
+            }
+        }
+        Statement::AlterTable(alter) => {
+            for action in &alter.actions {
+                match action {
+                    AlterAction::AddElement(element) => elements.push(element),
+                    AlterAction::AddElements(list) => elements.extend(list),
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    for element in elements {
+        if let TableElement::ForeignKey(key) = element {
+            let parent = &key.references.table;
+            let schema = parent.schema.as_ref().map_or(database, |s| &s.text);
+            related.push((schema.to_owned(), parent.name.text.to_string()));
+        }
+    }
+    for name in locked_tables(statement) {
+        let schema = name.schema.as_ref().map_or(database, |s| &s.text);
+        let children = snapshot.children(schema, &name.name);
+        related.extend(children.iter().map(|t| (t.schema.to_string(), t.name.to_string())));
+        if let Some(table) = snapshot.table(schema, &name.name) {
+            let parents = table.constraints.foreign_keys.iter();
+            related.extend(parents.map(|k| (k.parent_schema.to_string(), k.parent.to_string())));
+        }
+    }
+    related
+}
+
+/// Runs a DDL statement. Returns what the OK packet says and the new snapshot.
 pub fn run(
     statement: &Statement,
     catalog: &Catalog,
     txn: &mut Txn,
     cx: &mut DdlContext<'_>,
-) -> Result<(u64, Arc<CatalogSnapshot>)> {
-    let mut outcome = Ok(0);
+) -> Result<(Done, Arc<CatalogSnapshot>)> {
+    let mut outcome = Ok(Done::default());
     let done = catalog.ddl(txn, |edit| {
         outcome = statement_in(statement, edit, cx);
         match &outcome {
@@ -100,15 +162,15 @@ pub fn run(
         }
     });
     match done {
-        Ok(((), snapshot)) => outcome.map(|rows| (rows, snapshot)),
+        Ok(((), snapshot)) => outcome.map(|done| (done, snapshot)),
         Err(error) => Err(from_catalog(error)),
     }
 }
 
-fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<u64> {
-    match statement {
+fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
+    let rows = match statement {
         Statement::CreateDatabase { if_not_exists, name, options } => {
-            create_database(*if_not_exists, name, options, edit, cx)
+            create_database(*if_not_exists, name, options, edit, cx)?
         }
         Statement::AlterDatabase { name, options } => {
             let name = match name {
@@ -116,39 +178,48 @@ fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<
                 None => cx.database.ok_or_else(|| sql_err!(NoDb))?.to_owned(),
             };
             let collation = database_collation(options, cx)?;
-            sql(edit.alter_schema(&name, collation)).map(|()| 1)
+            sql(edit.alter_schema(&name, collation))?;
+            1
         }
-        Statement::DropDatabase { if_exists, name } => match sql(edit.drop_schema(name)) {
-            Ok(tables) => Ok(tables as u64),
-            Err(error) if *if_exists && error.code() == ErrorCode::DbDropExists => {
-                cx.note(&error);
-                Ok(0)
+        Statement::DropDatabase { if_exists, name } => {
+            if cx.foreign_key_checks {
+                refuse_parents(&schema_names(name, edit), edit)?;
             }
-            Err(error) => Err(error),
-        },
-        Statement::CreateTable(create) => create_table(create, edit, cx).map(|()| 0),
-        Statement::AlterTable(alter) => alter_table(alter, edit, cx),
+            match sql(edit.drop_schema(name)) {
+                Ok(tables) => tables as u64,
+                Err(error) if *if_exists && error.code() == ErrorCode::DbDropExists => {
+                    cx.note(&error);
+                    0
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Statement::CreateTable(create) => return create_table(create, edit, cx),
+        Statement::AlterTable(alter) => return alter::alter_table(alter, edit, cx),
         Statement::DropTable { temporary, if_exists, names } => {
             if *temporary {
                 return Err(SqlError::unsupported("TEMPORARY TABLE"));
             }
-            drop_tables(*if_exists, names, edit, cx).map(|()| 0)
+            drop_tables(*if_exists, names, edit, cx)?;
+            0
         }
         Statement::Truncate(name) => {
             let (schema, name) = cx.resolve(name)?;
-            sql(edit.truncate_table(schema, name)).map(|_| 0)
+            truncate(schema, name, edit, cx)?;
+            0
         }
         Statement::RenameTable(pairs) => {
             for (from, to) in pairs {
                 let ((schema, name), (to_schema, to_name)) = (cx.resolve(from)?, cx.resolve(to)?);
                 sql(edit.rename_table(schema, name, to_schema, to_name))?;
             }
-            Ok(0)
+            0
         }
-        Statement::CreateIndex(create) => create_index(create, edit, cx).map(|()| 0),
-        Statement::DropIndex(drop) => drop_index(drop, edit, cx).map(|()| 0),
-        _ => Err(SqlError::internal("not a definition statement")),
-    }
+        Statement::CreateIndex(create) => return create_index(create, edit, cx),
+        Statement::DropIndex(drop) => return drop_index(drop, edit, cx),
+        _ => return Err(SqlError::internal("not a definition statement")),
+    };
+    Ok(Done::rows(rows))
 }
 
 fn sql<T>(outcome: CatalogResult<T>) -> Result<T> {
@@ -204,7 +275,7 @@ fn create_database(
     }
 }
 
-fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
     if create.temporary {
         return Err(SqlError::unsupported("TEMPORARY TABLE"));
     }
@@ -217,7 +288,7 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
         let error = sql_err!(TableExists, name);
         if create.existence.if_exists {
             cx.note(&error);
-            return Ok(());
+            return Ok(Done::default());
         }
         return Err(error);
     }
@@ -235,21 +306,28 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
                 return Err(SqlError::unsupported("PARTITION BY"));
             }
             let inherited = edit.snapshot().schema(&schema).ok_or_else(|| sql_err!(BadDb, schema))?.collation;
-            Definer::new(inherited, cx).table(&name, elements, options)?
+            Definer::new(inherited, cx).table(&name, elements, options, &schema, edit.snapshot())?
         }
     };
-    let now = cx.now;
-    sql(edit.create_table(&schema, &definition, now)).map(|_| ())
+    let now = (cx.settings.now_us / 1_000_000) as u64;
+    let table = sql(edit.create_table(&schema, &definition, now))?;
+    foreign::check_new(&table, None, edit.snapshot(), cx)?;
+    foreign::check_waiting(&table, edit.snapshot(), cx)?;
+    Ok(Done::default())
 }
 
 /// Drops all tables or none. Missing ones are named together in error 1051, or noted with IF EXISTS.
 fn drop_tables(if_exists: bool, names: &[ObjectName], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
     let mut missing = Vec::new();
-    let mut present = Vec::new();
+    let mut present: Vec<(String, String)> = Vec::new();
     for name in names {
         let (schema, name) = cx.resolve(name)?;
         if edit.snapshot().table(schema, name).is_some() {
-            present.push((schema.to_owned(), name.to_owned()));
+            let named = (schema.to_owned(), name.to_owned());
+            if present.contains(&named) {
+                return Err(sql_err!(NonuniqTable, name));
+            }
+            present.push(named);
         } else {
             missing.push(format!("{schema}.{name}"));
         }
@@ -262,92 +340,88 @@ fn drop_tables(if_exists: bool, names: &[ObjectName], edit: &mut Edit<'_>, cx: &
             cx.note(&sql_err!(BadTable, name));
         }
     }
+    if cx.foreign_key_checks {
+        refuse_parents(&present, edit)?;
+    }
     for (schema, name) in present {
         sql(edit.drop_table(&schema, &name))?;
     }
     Ok(())
 }
 
-fn create_index(create: &CreateIndex, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
-    if create.existence.or_replace || create.existence.if_exists {
-        return Err(SqlError::unsupported("OR REPLACE and IF NOT EXISTS of CREATE INDEX"));
-    }
-    let (schema, name) = cx.resolve(&create.table)?;
-    let (schema, name) = (schema.to_owned(), name.to_owned());
-    let index = definition::index(&create.index)?;
-    sql(edit.create_index(&schema, &name, &[index])).map(|_| ())
+fn schema_names(schema: &str, edit: &Edit<'_>) -> Vec<(String, String)> {
+    edit.snapshot().tables(schema).iter().map(|t| (t.schema.to_string(), t.name.to_string())).collect()
 }
 
-fn drop_index(drop: &DropIndex, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
-    let (schema, name) = cx.resolve(&drop.table)?;
-    let (schema, name) = (schema.to_owned(), name.to_owned());
-    match sql(edit.drop_index(&schema, &name, &drop.name)) {
-        Err(error) if drop.if_exists && error.code() == ErrorCode::CantDropFieldOrKey => {
-            cx.note(&error);
-            Ok(())
-        }
-        outcome => outcome.map(|_| ()),
-    }
-}
-
-/// The actions of ALTER TABLE that change indexes and the name; others are refused by name.
-fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<u64> {
-    let (schema, name) = cx.resolve(&alter.name)?;
-    let (mut schema, mut name) = (schema.to_owned(), name.to_owned());
-    if alter.partition.is_some() {
-        return Err(SqlError::unsupported("PARTITION BY"));
-    }
-    edit.snapshot().require_table(&schema, &name)?;
-    for action in &alter.actions {
-        match action {
-            AlterAction::AddElement(element) => add_element(element, &schema, &name, edit)?,
-            AlterAction::AddElements(elements) => {
-                for element in elements {
-                    add_element(element, &schema, &name, edit)?;
-                }
+/// Error 3730 for a table that goes while one that stays refers to it.
+fn refuse_parents(going: &[(String, String)], edit: &Edit<'_>) -> Result<()> {
+    for (schema, name) in going {
+        for child in edit.snapshot().children(schema, name) {
+            if going.iter().any(|(s, n)| *s == *child.schema && *n == *child.name) {
+                continue;
             }
-            AlterAction::DropIndex { name: index, if_exists } => match sql(edit.drop_index(&schema, &name, index)) {
-                Err(error) if *if_exists && error.code() == ErrorCode::CantDropFieldOrKey => cx.note(&error),
-                outcome => outcome.map(|_| ())?,
-            },
-            AlterAction::Rename(to) => {
-                let (to_schema, to_name) = cx.resolve(to)?;
-                let to = (to_schema.to_owned(), to_name.to_owned());
-                sql(edit.rename_table(&schema, &name, &to.0, &to.1))?;
-                (schema, name) = to;
+            let key =
+                child.constraints.foreign_keys.iter().find(|k| *k.parent == **name && *k.parent_schema == **schema);
+            if let Some(key) = key {
+                return Err(sql_err!(FkCannotDropParent, name, key.name, child.name));
             }
-            // InnoDB takes these without doing anything: its indexes are always kept.
-            AlterAction::DisableKeys | AlterAction::EnableKeys => {}
-            AlterAction::Algorithm(_) | AlterAction::Lock(_) | AlterAction::Validation(_) => {}
-            other => return Err(SqlError::unsupported(format_args!("ALTER TABLE: {}", action_name(other)))),
         }
     }
-    Ok(0)
+    Ok(())
 }
 
-fn add_element(element: &TableElement, schema: &str, name: &str, edit: &mut Edit<'_>) -> Result<()> {
-    match element {
-        TableElement::Index(index) => sql(edit.create_index(schema, name, &[definition::index(index)?])).map(|_| ()),
-        TableElement::Column(_) => Err(SqlError::unsupported("ALTER TABLE: ADD COLUMN")),
-        TableElement::ForeignKey(_) => Err(SqlError::unsupported("FOREIGN KEY")),
-        TableElement::Check(_) => Err(SqlError::unsupported("CHECK constraints")),
+fn truncate(schema: &str, name: &str, edit: &mut Edit<'_>, cx: &DdlContext<'_>) -> Result<()> {
+    if cx.foreign_key_checks {
+        for child in edit.snapshot().children(schema, name) {
+            if *child.schema == *schema && *child.name == *name {
+                continue;
+            }
+            let key = child.constraints.foreign_keys.iter().find(|k| *k.parent == *name && *k.parent_schema == *schema);
+            if let Some(key) = key {
+                let text = format!("`{}`.`{}`, CONSTRAINT `{}`", child.schema, child.name, key.name);
+                return Err(sql_err!(TruncateIllegalFk, text));
+            }
+        }
     }
+    sql(edit.truncate_table(schema, name)).map(|_| ())
 }
 
-fn action_name(action: &AlterAction) -> &'static str {
-    match action {
-        AlterAction::AddColumn { .. } => "ADD COLUMN",
-        AlterAction::DropColumn { .. } => "DROP COLUMN",
-        AlterAction::ChangeColumn { .. } => "CHANGE COLUMN",
-        AlterAction::ModifyColumn { .. } => "MODIFY COLUMN",
-        AlterAction::RenameColumn { .. } => "RENAME COLUMN",
-        AlterAction::SetDefault { .. } | AlterAction::DropDefault(_) => "ALTER COLUMN",
-        AlterAction::DropPrimaryKey => "DROP PRIMARY KEY",
-        AlterAction::RenameIndex { .. } => "RENAME INDEX",
-        AlterAction::OrderBy(_) => "ORDER BY",
-        AlterAction::ConvertCharset { .. } => "CONVERT TO CHARACTER SET",
-        AlterAction::Options(_) => "table options",
-        AlterAction::Force => "FORCE",
-        _ => "this action",
+/// CREATE INDEX and DROP INDEX are ALTER TABLE with one action.
+fn create_index(create: &CreateIndex, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
+    if create.existence.or_replace {
+        return Err(SqlError::unsupported("OR REPLACE of CREATE INDEX"));
+    }
+    if create.existence.if_exists
+        && let Some(index) = &create.index.name
+    {
+        let (schema, name) = cx.resolve(&create.table)?;
+        if edit.snapshot().require_table(schema, name)?.index(index).is_some() {
+            cx.note(&sql_err!(DupKeyname, index));
+            return Ok(Done::default());
+        }
+    }
+    let mut actions = vec![AlterAction::AddElement(Box::new(TableElement::Index(create.index.clone())))];
+    actions.extend(create.online.iter().cloned());
+    let alter = AlterTable { name: create.table.clone(), if_exists: false, actions, partition: None };
+    alter::alter_table(&alter, edit, cx)
+}
+
+fn drop_index(drop: &DropIndex, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
+    let mut actions = vec![AlterAction::DropIndex { name: drop.name.clone(), if_exists: drop.if_exists }];
+    actions.extend(drop.online.iter().cloned());
+    let alter = AlterTable { name: drop.table.clone(), if_exists: false, actions, partition: None };
+    alter::alter_table(&alter, edit, cx)
+}
+
+/// The binary type that CHARACTER SET binary makes of a text type.
+fn binary_twin(id: TypeId) -> TypeId {
+    match id {
+        TypeId::Char => TypeId::Binary,
+        TypeId::VarChar => TypeId::VarBinary,
+        TypeId::TinyText => TypeId::TinyBlob,
+        TypeId::Text => TypeId::Blob,
+        TypeId::MediumText => TypeId::MediumBlob,
+        TypeId::LongText => TypeId::LongBlob,
+        other => other,
     }
 }

@@ -1,9 +1,9 @@
 //! DELETE.
 
 use super::{Affected, rows};
-use crate::{batch::Batch, codec, context::Cx, ops};
+use crate::{batch::Batch, codec, context::Cx, error::from_engine, foreign, ops};
 use gannet_plan::plan::Delete;
-use gannet_types::{Result, Value};
+use gannet_types::{ErrorCode, Level, Result, Value};
 
 /// Runs DELETE.
 pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
@@ -32,15 +32,28 @@ fn delete_batch(delete: &Delete, batch: &Batch, cx: &mut Cx<'_, '_>) -> Result<u
     for row in 0..batch.rows {
         cx.check_interrupt()?;
         for (table, offset) in &delete.targets {
-            let table = &*plan.tables[*table as usize].table;
+            let slot = *table as usize;
+            let table = &*plan.tables[slot].table;
             let offset = *offset as usize;
             let values: Vec<Value> =
                 (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
             let hidden =
                 table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
             let mut key = Vec::new();
-            if codec::existing_row_key(table, &values, hidden.as_ref(), &mut key)? {
-                deleted += u64::from(rows::delete_row(table, &key, &values, cx)?);
+            if !codec::existing_row_key(table, &values, hidden.as_ref(), &mut key)? {
+                continue;
+            }
+            let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then(|| cx.txn.savepoint());
+            if !rows::delete_row(table, &key, &values, cx)? {
+                continue;
+            }
+            match (foreign::deleted(slot, &values, cx), savepoint) {
+                (Ok(()), _) => deleted += 1,
+                (Err(error), Some(savepoint)) if error.code() == ErrorCode::RowIsReferenced2 => {
+                    cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                    cx.warnings.push(error.to_warning(Level::Warning));
+                }
+                (Err(error), _) => return Err(error),
             }
         }
     }

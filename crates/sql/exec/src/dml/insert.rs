@@ -1,14 +1,14 @@
 //! INSERT and REPLACE.
 
 use super::{
-    Affected, defaults,
+    Affected, complete, defaults,
     rows::{self, Conflict},
 };
-use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, ops};
-use gannet_catalog::Table;
+use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops};
+use gannet_catalog::{ColumnDefault, Table};
 use gannet_engine::{Read, ReadMode, RowBuf};
 use gannet_plan::plan::{Assignment, Insert, InsertSource};
-use gannet_types::{Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
+use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 
 /// Runs INSERT or REPLACE.
 pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
@@ -87,6 +87,9 @@ impl<'p> Run<'p> {
                     let value = eval::eval(expr, &under_construction, 0, cx)?;
                     self.convert(value, column, cx)?
                 }
+                // Filled when the other columns are there.
+                None if self.table.columns[column].generated.is_some() => continue,
+                None if matches!(self.table.columns[column].default, ColumnDefault::Expression(_)) => continue,
                 None => defaults::missing_value(self.table, column, cx)?,
             };
             row[column] = Some(value);
@@ -132,16 +135,27 @@ impl<'p> Run<'p> {
 
     fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(row.len());
+        let mut computed: smallvec::SmallVec<[usize; 8]> = smallvec::SmallVec::new();
         for (i, value) in row.into_iter().enumerate() {
+            let column = &self.table.columns[i];
             values.push(match value {
                 Some(value) => value,
+                None if column.generated.is_some() => Value::Null,
+                None if matches!(column.default, ColumnDefault::Expression(_)) => {
+                    computed.push(i);
+                    Value::Null
+                }
                 None => defaults::missing_value(self.table, i, cx)?,
             });
+        }
+        for i in computed {
+            values[i] = complete::default(self.insert.table as usize, i, &values, self.records + 1, cx)?;
         }
         if let Some(column) = self.table.auto_column {
             let column = column as usize;
             values[column] = self.auto_increment(&values[column], column, cx)?;
         }
+        complete::generate(self.insert.table as usize, &mut values, self.records + 1, cx)?;
         Ok(values)
     }
 
@@ -195,6 +209,9 @@ impl<'p> Run<'p> {
     /// Puts one row in, as the statement says what to do about duplicates.
     fn store(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.records += 1;
+        if let Some(error) = complete::violated(self.insert.table as usize, &values, cx)? {
+            return self.refuse(error, cx);
+        }
         let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
         let mut key = Vec::new();
         loop {
@@ -203,6 +220,19 @@ impl<'p> Run<'p> {
             codec::new_row_key(self.table, &values, cx, &mut key)?;
             match rows::insert_row(self.table, &key, &values, on_conflict, cx)? {
                 Conflict::None => {
+                    let slot = self.insert.table as usize;
+                    if let Err(error) = foreign::inserted(slot, &values, cx) {
+                        if self.insert.ignore
+                            && let Some(savepoint) = savepoint
+                            && error.code() == ErrorCode::NoReferencedRow2
+                        {
+                            cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                        }
+                        return match error.code() {
+                            ErrorCode::NoReferencedRow2 => self.refuse(error, cx),
+                            _ => Err(error),
+                        };
+                    }
                     self.affected += 1;
                     return Ok(());
                 }
@@ -231,6 +261,16 @@ impl<'p> Run<'p> {
         }
     }
 
+    /// A row that may not be: an error, or with IGNORE a warning.
+    fn refuse(&mut self, error: SqlError, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if !self.insert.ignore {
+            return Err(error);
+        }
+        self.duplicates += 1;
+        cx.warnings.push(error.to_warning(Level::Warning));
+        Ok(())
+    }
+
     /// The row in the way, locked for change.
     fn existing(&self, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<Option<Vec<Value>>> {
         let mut buffer = RowBuf::new();
@@ -245,6 +285,7 @@ impl<'p> Run<'p> {
     fn remove(&mut self, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
         if let Some(old) = self.existing(row_key, cx)? {
             rows::delete_row(self.table, row_key, &old, cx)?;
+            foreign::deleted(self.insert.table as usize, &old, cx)?;
             self.affected += 1;
         }
         Ok(())
@@ -266,7 +307,7 @@ impl<'p> Run<'p> {
         for assignment in assignments {
             let column = assignment.column as usize;
             let value = match &assignment.value {
-                None => defaults::default_value(self.table, column, cx)?,
+                None => defaults::assigned(self.insert.table as usize, column, &new, cx)?,
                 Some(expr) => {
                     let all = new.iter().chain(wanted).chain(source.unwrap_or_default());
                     let columns = all.map(|v| crate::batch::Column::Constant(v.clone(), 1)).collect();
@@ -276,7 +317,8 @@ impl<'p> Run<'p> {
             };
             new[column] = value;
         }
-        if !super::update::touch(self.table, &old, &mut new, assignments, cx)? {
+        let slot = self.insert.table as usize;
+        if !super::update::touch(slot, &old, &mut new, assignments, self.insert.ignore, cx)? {
             self.affected += u64::from(cx.settings.count_found_rows);
             return Ok(());
         }
@@ -289,6 +331,7 @@ impl<'p> Run<'p> {
         }
         match super::update::write(self.table, row_key, (&old, &new), None, cx)? {
             Conflict::None => {
+                foreign::updated(slot, &old, &new, cx)?;
                 self.affected += 2;
                 Ok(())
             }

@@ -4,16 +4,18 @@
 //! a statement a row is atomic where the statement goes on after a failed row (IGNORE, REPLACE, ON DUPLICATE KEY
 //! UPDATE): a savepoint before the row.
 
+pub(crate) mod complete;
 pub(crate) mod defaults;
 mod delete;
 mod insert;
-mod rows;
+pub(crate) mod rows;
 mod update;
 mod update_point;
 
 pub use delete::delete;
 pub use insert::insert;
 pub use update::update;
+pub(crate) use update::write;
 
 /// What a DML statement did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! UPDATE.
 
 use super::{
-    Affected, defaults,
+    Affected, complete, defaults,
     rows::{self, Conflict, Write},
 };
 use crate::{
@@ -10,11 +10,12 @@ use crate::{
     context::Cx,
     convert,
     error::from_engine,
-    eval, ops,
+    eval, foreign, ops,
 };
 use gannet_catalog::Table;
+use gannet_engine::Savepoint;
 use gannet_plan::plan::{Assignment, Update, UpdateTarget};
-use gannet_types::{Level, Result, Value, sql_err};
+use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::collections::HashSet;
 
 /// Runs UPDATE.
@@ -93,26 +94,36 @@ impl<'p> Run<'p> {
         self.matched += 1;
         let new = self.assign(target, table, &old, batch, row, cx)?;
         let mut new = new;
-        if !touch(table, &old, &mut new, &target.assignments, cx)? {
+        if !touch(target.table as usize, &old, &mut new, &target.assignments, self.update.ignore, cx)? {
             return Ok(());
         }
         let savepoint = self.update.ignore.then(|| cx.txn.savepoint());
         match write(table, &key, (&old, &new), Some(target), cx)? {
-            Conflict::None => {
-                self.changed += 1;
-                Ok(())
-            }
+            Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
+                Ok(()) => {
+                    self.changed += 1;
+                    Ok(())
+                }
+                Err(error) => self.refused(error, savepoint, cx),
+            },
             Conflict::Duplicate { index, .. } => {
                 let error = rows::duplicate_error(table, index, &new, cx);
-                match savepoint {
-                    Some(savepoint) => {
-                        cx.txn.rollback_to(savepoint).map_err(from_engine)?;
-                        cx.warnings.push(error.to_warning(Level::Warning));
-                        Ok(())
-                    }
-                    None => Err(error),
-                }
+                self.refused(error, savepoint, cx)
             }
+        }
+    }
+
+    /// A row that may not change as it should: an error, or with IGNORE a warning and the row as it was.
+    fn refused(&self, error: SqlError, savepoint: Option<Savepoint>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let row =
+            matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
+        match savepoint {
+            Some(savepoint) if row => {
+                cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                cx.warnings.push(error.to_warning(Level::Warning));
+                Ok(())
+            }
+            _ => Err(error),
         }
     }
 
@@ -134,7 +145,7 @@ impl<'p> Run<'p> {
             let column = assignment.column as usize;
             let definition = &table.columns[column];
             let value = match &assignment.value {
-                None => defaults::default_value(table, column, cx)?,
+                None => defaults::assigned(target.table as usize, column, &new, cx)?,
                 Some(expr) => {
                     let seen = Batch { rows: 1, columns };
                     let value = eval::eval(expr, &seen, 0, cx)?;
@@ -157,21 +168,33 @@ impl<'p> Run<'p> {
     }
 }
 
-/// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time.
+/// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time, and generated columns
+/// their values. Error 3819 for a violated check; with `ignore` the row stays as it is.
 pub(crate) fn touch(
-    table: &Table,
+    slot: usize,
     old: &[Value],
     new: &mut [Value],
     assignments: &[Assignment],
+    ignore: bool,
     cx: &mut Cx<'_, '_>,
 ) -> Result<bool> {
     if old == &*new {
         return Ok(false);
     }
+    let plan = cx.plan;
+    let table = &*plan.tables[slot].table;
     for (i, column) in table.columns.iter().enumerate() {
         if column.on_update_now && !assignments.iter().any(|a| a.column as usize == i) {
             new[i] = defaults::now(column, cx)?;
         }
+    }
+    complete::generate(slot, new, 1, cx)?;
+    if let Some(error) = complete::violated(slot, new, cx)? {
+        if !ignore {
+            return Err(error);
+        }
+        cx.warnings.push(error.to_warning(Level::Warning));
+        return Ok(false);
     }
     Ok(true)
 }

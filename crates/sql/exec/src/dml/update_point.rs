@@ -14,7 +14,7 @@ use crate::{
     codec,
     context::Cx,
     error::from_engine,
-    eval,
+    eval, foreign,
 };
 use gannet_catalog::Table;
 use gannet_engine::{Read, ReadMode, RowBuf, Update as Outcome};
@@ -74,7 +74,7 @@ pub(crate) fn run<'p>(
         }
         run.matched = 1;
         let mut new = run.assign(target, table, &old, &batch, 0, cx)?;
-        if !update::touch(table, &old, &mut new, &target.assignments, cx)? {
+        if !update::touch(target.table as usize, &old, &mut new, &target.assignments, false, cx)? {
             // Unchanged rows are locked too: the general path does that.
             run.matched = 0;
             return Ok(false);
@@ -86,6 +86,7 @@ pub(crate) fn run<'p>(
                 cx.counts.examined += 1;
                 return match rows::change_row(table, &key, (&old, &new), &target.indexes, Write::Done, cx)? {
                     Conflict::None => {
+                        foreign::updated(target.table as usize, &old, &new, cx)?;
                         run.changed = 1;
                         Ok(true)
                     }

@@ -14,6 +14,7 @@ mod dml;
 mod expr;
 mod program;
 mod query;
+mod walk;
 
 pub use admin::*;
 pub use ddl::*;

@@ -119,6 +119,12 @@ impl Binder<'_> {
                 if query.columns.len() != bound.columns.len() {
                     return Err(error(ErrorCode::WrongValueCountOnRow, &[&1]));
                 }
+                // Rows of a query give no DEFAULT.
+                let generated = |c: &&u32| table.columns[**c as usize].generated.is_some();
+                if let Some(column) = bound.columns.iter().find(generated) {
+                    let name = &table.columns[*column as usize].name;
+                    return Err(error(ErrorCode::NonDefaultValueForGeneratedColumn, &[name, &table.name]));
+                }
                 self.lock_reads(&mut query);
                 bound.source = BoundSource::Query(Box::new(query));
             }
@@ -141,7 +147,7 @@ impl Binder<'_> {
             if empty {
                 return Ok(Vec::new());
             }
-            let visible = |i: &u32| !table.columns[*i as usize].invisible;
+            let visible = |i: &u32| !table.columns[*i as usize].invisible && !table.columns[*i as usize].hidden;
             return Ok((0..table.columns.len() as u32).filter(visible).collect());
         };
         let mut columns: Vec<u32> = Vec::with_capacity(names.len());

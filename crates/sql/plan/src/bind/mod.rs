@@ -94,6 +94,23 @@ impl<'a> Binder<'a> {
         }
     }
 
+    /// Binds an expression over one table; gives also the table's first column.
+    pub(crate) fn over_table(
+        &mut self,
+        table: &Arc<Table>,
+        e: &gannet_parser::ast::Expr,
+    ) -> Result<(Expr, crate::logical::ColId)> {
+        let mut scope = Scope::new();
+        scope.clause = scope::Clause::Values;
+        self.scopes.push(scope);
+        let mut builder = from::FromBuilder::new(Intent::Read);
+        self.add_base(table, &table.name, &mut builder, Default::default());
+        let first = builder.rels[0].first;
+        let bound = self.pinned(|b| b.expr(e));
+        self.scopes.pop();
+        Ok((bound?.expr, first))
+    }
+
     /// Adds a base table to the plan.
     fn add_table(&mut self, table: &Arc<Table>, alias: &str, intent: Intent) -> u32 {
         if table.source != gannet_catalog::RowSource::Engine {
@@ -101,7 +118,9 @@ impl<'a> Binder<'a> {
         }
         let statistics_epoch = table.statistics.epoch();
         let (table, alias) = (table.clone(), alias.into());
-        self.arena.tables.push(PlanTable { table, alias, intent, columns_used: Box::new([]), statistics_epoch });
+        let columns_used = Box::new([]);
+        let slot = PlanTable { table, alias, intent, columns_used, statistics_epoch, exprs: None, links: None };
+        self.arena.tables.push(slot);
         self.arena.tables.len() as u32 - 1
     }
 

@@ -107,7 +107,10 @@ impl Names {
     /// `*` leaves invisible columns out.
     pub(super) fn visible(&self, ordinal: u32) -> bool {
         match self {
-            Names::Table(table) => !table.columns[ordinal as usize].invisible,
+            Names::Table(table) => {
+                let column = &table.columns[ordinal as usize];
+                !column.invisible && !column.hidden
+            }
             Names::List(_) => true,
         }
     }

@@ -49,7 +49,10 @@ pub fn column_type(ty: &DataType, collate: Option<&str>, cx: TypeContext<'_>) ->
             if n > 64 {
                 return Err(error(ErrorCode::TooBigDisplaywidth, &[&column, &64]));
             }
-            result.length = if n == 0 { 1 } else { n as u32 };
+            if n == 0 {
+                return Err(error(ErrorCode::InvalidFieldSize, &[&column]));
+            }
+            result.length = n as u32;
         }
         TypeId::Time | TypeId::DateTime | TypeId::Timestamp => {
             let n = length.unwrap_or(0);
@@ -170,7 +173,8 @@ fn decimal(ty: &mut SqlType, length: Option<u64>, decimals: Option<u64>, column:
         return Err(error(ErrorCode::TooBigScale, &[&scale, &column, &30]));
     }
     let precision = match length {
-        None | Some(0) => 10.max(scale),
+        None => 10.max(scale),
+        Some(0) if scale == 0 => 10,
         Some(n) => n,
     };
     if precision > 65 {

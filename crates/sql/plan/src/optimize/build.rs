@@ -74,7 +74,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Translates an expression for an operator whose input row is `schema`.
-    pub(super) fn lower(&mut self, e: &Expr, schema: &[ColId]) -> Result<Expr> {
+    pub(crate) fn lower(&mut self, e: &Expr, schema: &[ColId]) -> Result<Expr> {
         let mut lowered = e.clone();
         self.lower_in_place(&mut lowered, schema)?;
         Ok(lowered)

@@ -131,9 +131,10 @@ impl Builder<'_> {
     }
 }
 
-/// ON UPDATE CURRENT_TIMESTAMP.
+/// ON UPDATE CURRENT_TIMESTAMP, generated columns.
 fn changes_by_itself(table: &Table, column: u32) -> bool {
-    table.columns[column as usize].on_update_now
+    let column = &table.columns[column as usize];
+    column.on_update_now || column.generated.is_some()
 }
 
 /// The rows are found by walking something that the update changes.

@@ -61,6 +61,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
                         comment: "".into(),
                         invisible: has(|a| matches!(a, ColumnAttribute::Invisible)),
                         explicit_collation: collate.is_some(),
+                        hidden: false,
                     },
                     explicit_null: false,
                 });
@@ -110,6 +111,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         row_tree,
         created: 0,
         options,
+        constraints: gannet_catalog::Constraints::default(),
         source: RowSource::Engine,
     };
     let statistics = Arc::new(TableStatistics::new(figures));

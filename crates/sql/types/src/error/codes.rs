@@ -517,6 +517,7 @@ errors! {
     1744 "HY000" BinlogReadEventChecksumFailure "Replication event checksum verification failed while reading from a log file.";
     1748 "HY000" RowDoesNotMatchGivenPartitionSet "Found a row not matching the given partition set";
     1753 "HY000" MtsFeatureIsNotSupported "{} is not supported in multi-threaded replica mode. {}";
+    1761 "23000" ForeignDuplicateKeyWithChildInfo "Foreign key constraint for table '{}', record '{}' would lead to a duplicate entry in table '{}', key '{}'";
     1765 "HY000" VariableNotSettableInSfOrTrigger "The system variable {} cannot be set in stored functions or triggers.";
     1766 "HY000" VariableNotSettableInTransaction "The system variable {} cannot be set when there is an ongoing transaction.";
     1767 "HY000" GtidNextIsNotInGtidNextList "The system variable @@SESSION.GTID_NEXT has the value {}, which is not listed in @@SESSION.GTID_NEXT_LIST.";
@@ -607,7 +608,7 @@ errors! {
     3098 "HY000" BeforeDmlValidation "The table does not comply with the requirements by an external plugin.";
     3100 "HY000" RunHook "Error on observer while running replication hook '{}'.";
     3101 "40000" TransactionRollbackDuringCommit "Plugin instructed the server to rollback the current transaction.";
-    3102 "HY000" GeneratedColumnFunctionIsNotAllowed "Expression of generated column '{}' contains a disallowed function: {}.";
+    3102 "HY000" GeneratedColumnFunctionIsNotAllowed "Expression of generated column '{}' contains a disallowed function.";
     3103 "HY000" UnsupportedAlterInplaceOnVirtualColumn "INPLACE ADD or DROP of virtual columns cannot be combined with other ALTER TABLE actions";
     3104 "HY000" WrongFkOptionForGeneratedColumn "Cannot define foreign key with {} clause on a generated column.";
     3105 "HY000" NonDefaultValueForGeneratedColumn "The value specified for generated column '{}' in table '{}' is not allowed.";
@@ -731,15 +732,21 @@ errors! {
     3757 "HY000" FunctionalIndexOnLob "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.";
     3758 "HY000" FunctionalIndexFunctionIsNotAllowed "Expression of functional index '{}' contains a disallowed function.";
     3762 "HY000" FunctionalIndexOnField "Functional index on a column is not supported. Consider using a regular index instead.";
+    3763 "HY000" GeneratedColumnNamedFunctionIsNotAllowed "Expression of generated column '{}' contains a disallowed function: {}.";
     3764 "HY000" GeneratedColumnRowValue "Expression of generated column '{}' cannot refer to a row value.";
     3765 "HY000" GeneratedColumnVariables "Expression of generated column '{}' cannot refer user or system variables.";
+    3766 "HY000" DependentByDefaultGeneratedValue "Column '{}' of table '{}' has a default value expression dependency and cannot be dropped or renamed.";
     3767 "HY000" DefaultValGeneratedNonPrior "Default value expression of column '{}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
     3768 "HY000" DefaultValGeneratedRefAutoInc "Default value expression of column '{}' cannot refer to an auto-increment column.";
     3769 "HY000" DefaultValGeneratedFunctionIsNotAllowed "Default value expression of column '{}' contains a disallowed function.";
     3770 "HY000" DefaultValGeneratedNamedFunctionIsNotAllowed "Default value expression of column '{}' contains a disallowed function: {}.";
+    3772 "HY000" DefaultValGeneratedVariables "Default value expression of column '{}' cannot refer user or system variables.";
     3773 "HY000" DefaultAsValGenerated "DEFAULT function cannot be used with default value expressions";
     3774 "HY000" UnsupportedActionOnDefaultValGenerated "'{}' is not supported for default value expressions.";
     3778 "HY000" DeprecatedNationalOrCollation "'{}' is a collation of the deprecated character set {}. Please consider using {} with an appropriate collation instead.";
+    3780 "HY000" FkIncompatibleColumns "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are incompatible.";
+    3800 "HY000" FunctionalIndexRowValue "Expression of functional index '{}' cannot refer to a row value.";
+    3812 "HY000" NonBooleanExprForCheckConstraint "An expression of non-boolean type specified to a check constraint '{}'.";
     3813 "HY000" ColumnCheckConstraintReferencesOtherColumn "Column check constraint '{}' references other column.";
     3814 "HY000" CheckConstraintNamedFunctionIsNotAllowed "An expression of a check constraint '{}' contains disallowed function: {}.";
     3815 "HY000" CheckConstraintFunctionIsNotAllowed "An expression of a check constraint '{}' contains disallowed function.";
@@ -751,6 +758,7 @@ errors! {
     3821 "HY000" CheckConstraintNotFound "Check constraint '{}' is not found in the table.";
     3822 "HY000" CheckConstraintDupName "Duplicate check constraint name '{}'.";
     3823 "HY000" CheckConstraintClauseUsingFkReferActionColumn "Column '{}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}' referential action.";
+    3837 "HY000" DependentByFunctionalIndex "Column '{}' has a functional index dependency and cannot be dropped or renamed.";
     3853 "22032" InvalidJsonType "Invalid JSON type in argument {} to function {}; an {} is required.";
     3854 "HY000" CannotConvertString "Cannot convert string '{}' from {} to {}";
     3855 "HY000" DependentByPartitionFunc "Column '{}' has a partitioning function dependency and cannot be dropped or renamed.";
@@ -765,6 +773,7 @@ errors! {
     3899 "HY000" UnsupportedSqlMode "sql_mode={} is not supported.";
     3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for expression index '{}'";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
+    3939 "HY000" MultipleConstraintsWithSameName "Table has multiple constraints with the name '{}'. Please use constraint specific '{}' clause.";
     3940 "HY000" ConstraintNotFound "Constraint '{}' does not exist.";
     3941 "HY000" AlterConstraintEnforcementNotSupported "Altering constraint enforcement is not supported for the constraint '{}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
     3942 "HY000" TableValueConstructorMustHaveColumns "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
@@ -772,6 +781,7 @@ errors! {
     3948 "42000" ClientLocalFilesDisabled "Loading local data is disabled; this must be enabled on both the client and server sides";
     3953 "42000" MultipleIntoClauses "Multiple INTO clauses in one query block.";
     3955 "HY000" AccountBlockedByPasswordLock "Access denied for user '{}'@'{}'. Account is blocked for {} day(s) ({} day(s) remaining) due to {} consecutive failed logins.";
+    3959 "HY000" DependentByCheckConstraint "Check constraint '{}' uses column '{}', hence column cannot be dropped or renamed.";
     3962 "HY000" WarnDeprecatedInnerInto "The INTO clause is deprecated inside query blocks of query expressions with set operations. Consider placing the INTO clause at the end instead.";
     3966 "22035" MissingJsonValue "No value was found by '{}' on the specified path.";
     3967 "22034" MultipleJsonValues "More than one value was found by '{}' on the specified path.";

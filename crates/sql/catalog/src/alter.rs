@@ -1,0 +1,308 @@
+//! ALTER TABLE in the dictionary: what of a table's trees can stay, and the swap to its next version.
+//!
+//! | change | trees |
+//! |---|---|
+//! | names, defaults, comments, options, visibility, longer VARCHARs, more members of ENUM | all stay |
+//! | indexes | added ones are built by scan and sort, dropped ones freed |
+//! | columns added, dropped, moved, converted; NULL to NOT NULL; another clustered key | all are new: the caller copies the rows |
+//!
+//! Trees are created and dropped inside the transaction that also changes the dictionary's row: at any crash there is
+//! either the old table or the new one. Old trees are freed by purge when no snapshot needs them.
+
+use crate::build;
+use crate::catalog::{KIND_TABLE, dictionary_key};
+use crate::define::{self, IndexDefinition, TableDefinition};
+use crate::edit::Edit;
+use crate::error::{CatalogError, CatalogResult};
+use crate::model::*;
+use crate::names::fold_name;
+use crate::serial::{TableParts, assemble, encode_table};
+use crate::snapshot::Change;
+use crate::stats::{Figures, TableStatistics};
+use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
+use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What becomes of a table.
+#[derive(Debug)]
+pub struct Alteration {
+    /// The table afterwards. `auto_increment` resets the counter.
+    pub definition: TableDefinition,
+    /// For each column of the definition: the ordinal it had, none for a new one.
+    pub columns: Vec<Option<u32>>,
+    /// For each index of the definition: the position it had.
+    pub indexes: Vec<Option<usize>>,
+    /// Make everything anew (FORCE, ENGINE).
+    pub rebuild: bool,
+    /// Schema afterwards.
+    pub schema: Arc<str>,
+}
+
+/// An alteration whose trees are there and whose rows, if they have to be copied, are not.
+pub struct Pending {
+    /// Before.
+    pub old: Arc<Table>,
+    /// After; not in the dictionary yet.
+    pub table: Arc<Table>,
+    /// For each column: the ordinal it had.
+    pub columns: Vec<Option<u32>>,
+    /// The row tree is new: the caller inserts the rows into it.
+    pub copy: bool,
+    /// Indexes with new trees.
+    fresh: Vec<usize>,
+    auto_increment: Option<u64>,
+}
+
+fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
+    CatalogError::Sql(SqlError::new(code, args))
+}
+
+/// Rows written with type `old` are rows of type `new`.
+fn same_rows(old: &SqlType, new: &SqlType) -> bool {
+    if old.id != new.id || old.unsigned != new.unsigned || old.nullable != new.nullable {
+        return false;
+    }
+    match old.id {
+        TypeId::Enum | TypeId::Set => {
+            let (Some(a), Some(b)) = (&old.members, &new.members) else { return false };
+            // A SET of more members, or an ENUM: places are numbers of fixed width.
+            old.collation.charset() == new.collation.charset()
+                && b.names.len() >= a.names.len()
+                && a.names.iter().zip(&b.names).all(|(a, b)| a == b)
+        }
+        TypeId::VarChar | TypeId::VarBinary => {
+            let long = |ty: &SqlType| ty.max_bytes() > gannet_types::row::SHORT_BYTES;
+            old.collation.charset() == new.collation.charset() && new.length >= old.length && long(old) == long(new)
+        }
+        id if id.is_string() => old.collation.charset() == new.collation.charset() && old.length == new.length,
+        id if id.is_integer() => true,
+        _ => old.length == new.length && old.scale == new.scale,
+    }
+}
+
+/// Keys over type `old` are keys over type `new`.
+fn same_keys(old: &SqlType, new: &SqlType) -> bool {
+    same_rows(old, new) && old.collation == new.collation
+}
+
+/// Index `a` of one version and `b` of the next have the same entries, columns being where they were.
+fn same_index(old: &Table, a: &Index, columns: &[Column], b: &Index) -> bool {
+    let ty = |c: u32| (&old.columns[c as usize].ty, &columns[c as usize].ty);
+    a.parts == b.parts
+        && a.unique() == b.unique()
+        && a.parts.iter().all(|p| {
+            let (old, new) = ty(p.column);
+            same_keys(old, new)
+        })
+}
+
+impl Edit<'_> {
+    /// Checks an alteration, creates the trees it needs and makes the table's next version. Errors of [`define::define`].
+    pub fn begin_alter(&mut self, old: &Arc<Table>, alteration: Alteration) -> CatalogResult<Pending> {
+        let definition = &alteration.definition;
+        let defined = define::define(definition)?;
+        let mut origins: HashMap<String, usize> = HashMap::new();
+        for (index, origin) in definition.indexes.iter().zip(&alteration.indexes) {
+            if let Some(origin) = origin {
+                let name = index.name.as_deref().unwrap_or("PRIMARY");
+                origins.insert(fold_name(name).into_owned(), *origin);
+            }
+        }
+        let mut indexes = defined.indexes;
+        let columns = defined.columns;
+        let in_place = alteration.columns.len() == old.columns.len()
+            && alteration.columns.iter().enumerate().all(|(i, c)| *c == Some(i as u32))
+            && old.columns.iter().zip(&columns).all(|(a, b)| {
+                same_rows(&a.ty, &b.ty) && a.auto_increment == b.auto_increment && a.generated == b.generated
+            });
+        let origin = |index: &Index| origins.get(&*fold_name(&index.name)).copied();
+        // The rows keep their key if it is still a key: a unique key that would be promoted in a new table stays secondary.
+        let primary = indexes.iter().position(|i| i.kind == IndexKind::Primary);
+        let stays = |i: &Index| {
+            origin(i) == old.clustered && same_index(old, &old.indexes[old.clustered.unwrap_or(0)], &columns, i)
+        };
+        let clustered = match old.clustered {
+            _ if !in_place || alteration.rebuild => None,
+            None => primary.is_none().then_some(None),
+            Some(_) => match primary {
+                Some(p) => stays(&indexes[p]).then_some(Some(p)),
+                None => {
+                    let whole = |i: &&Index| i.parts.iter().all(|p| !columns[p.column as usize].nullable);
+                    let kept = indexes.iter().position(|i| origin(i) == old.clustered);
+                    kept.filter(|k| stays(&indexes[*k]) && whole(&&indexes[*k])).map(Some)
+                }
+            },
+        };
+        let copy = clustered.is_none();
+        let clustered = clustered.unwrap_or(defined.clustered);
+        let row_tree = if copy { self.txn.create_tree(TreeKind::Row)?.id() } else { old.row_tree };
+        let mut fresh_trees: Vec<TreeId> = Vec::new();
+        for (position, index) in indexes.iter_mut().enumerate() {
+            let kept = origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], &columns, index));
+            index.tree = match kept {
+                _ if Some(position) == clustered => row_tree,
+                Some(origin) if Some(origin) != old.clustered => old.indexes[origin].tree,
+                _ => {
+                    let tree = self.txn.create_tree(TreeKind::Index)?.id();
+                    fresh_trees.push(tree);
+                    tree
+                }
+            };
+        }
+        let schema = self.hold_schema(&alteration.schema)?;
+        let parts = TableParts {
+            schema_id: schema.id,
+            row_tree,
+            options: definition.options.clone(),
+            constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
+            ..old.parts()
+        };
+        let statistics = if copy {
+            let figures = old.statistics.figures();
+            Arc::new(TableStatistics::new(Figures { indexes: Vec::new(), taken: 0, ..(*figures).clone() }))
+        } else {
+            old.statistics.clone()
+        };
+        let table = assemble(parts, schema.name, definition.name.clone(), columns, indexes, clustered, statistics);
+        let fresh = table.indexes.iter().enumerate().filter(|(_, i)| fresh_trees.contains(&i.tree));
+        let fresh = fresh.map(|(i, _)| i).collect();
+        Ok(Pending {
+            old: old.clone(),
+            columns: alteration.columns,
+            copy,
+            fresh,
+            auto_increment: definition.auto_increment,
+            table: Arc::new(table),
+        })
+    }
+
+    /// Builds the new indexes, gives up the trees which the table no longer has, and puts the new version into the dictionary.
+    /// `used` is the greatest AUTO_INCREMENT value among copied rows. Error 1062 for equal rows in a unique index.
+    pub fn finish_alter(&mut self, pending: Pending, used: u64) -> CatalogResult<Arc<Table>> {
+        let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
+        for position in fresh {
+            build::build_index(self.catalog.engine(), self.txn, &table, position)?;
+        }
+        let old_trees = old.trees(self.catalog.engine())?.clone();
+        let old_next = old.auto_counter(&old_trees).map(|t| (t.id(), t.counter_next()));
+        if copy {
+            self.txn.drop_tree(&old_trees.row)?;
+        }
+        for (index, tree) in old.indexes.iter().zip(&old_trees.indexes) {
+            let kept = index.tree == old.row_tree || table.indexes.iter().any(|i| i.tree == index.tree);
+            if !kept {
+                self.txn.drop_tree(tree)?;
+            }
+        }
+        let trees = table.trees(self.catalog.engine())?.clone();
+        if copy && table.clustered.is_none() && old.clustered.is_none() {
+            trees.row.counter_raise(old_trees.row.counter_next().saturating_sub(1))?;
+        }
+        if let Some(counter) = table.auto_counter(&trees) {
+            if let Some(wanted) = auto_increment.filter(|n| *n > 0) {
+                let greatest = if copy { used } else { self.greatest_auto_value(&table)? };
+                counter.counter_reset(wanted.max(greatest.saturating_add(1)))?;
+            } else {
+                let same = old.auto_column.zip(old_next).filter(|_| self.keeps_counter(&old, &table));
+                let next = same.map_or(0, |(_, (_, next))| next);
+                counter.counter_raise(used.max(next.saturating_sub(1)))?;
+            }
+        }
+        self.replace_table(&old, table)
+    }
+
+    /// The AUTO_INCREMENT column of both versions is the same one.
+    fn keeps_counter(&self, old: &Table, table: &Table) -> bool {
+        let name = |t: &Table| t.auto_column.map(|c| t.columns[c as usize].name.clone());
+        old.auto_column.is_some() && (name(old) == name(table) || old.columns.len() == table.columns.len())
+    }
+
+    /// The greatest value of the AUTO_INCREMENT column, from the index that begins with it.
+    fn greatest_auto_value(&mut self, table: &Table) -> CatalogResult<u64> {
+        let Some(column) = table.auto_column else { return Ok(0) };
+        let Some(position) = table.indexes.iter().position(|i| i.parts[0].column == column) else { return Ok(0) };
+        let trees = table.trees(self.catalog.engine())?;
+        let direction =
+            if table.indexes[position].parts[0].descending { Direction::Forward } else { Direction::Backward };
+        let options = ScanOptions { direction, mode: ReadMode::Newest, ..ScanOptions::default() };
+        let mut scan = self.txn.scan(&trees.indexes[position], KeyRange::ALL, options)?;
+        let Some(entry) = scan.next(self.txn)? else { return Ok(0) };
+        let value = gannet_types::key::decode(&table.key_parts(position)[0], &mut &*entry.key)?;
+        Ok(auto_value(&value))
+    }
+
+    /// Puts the next version of a table into the dictionary, perhaps under another name.
+    pub(crate) fn replace_table(&mut self, old: &Table, table: Arc<Table>) -> CatalogResult<Arc<Table>> {
+        let mut row = Vec::new();
+        encode_table(&table, &mut row);
+        let key = dictionary_key(KIND_TABLE, &[&table.schema, &table.name]);
+        if old.name == table.name && old.schema == table.schema {
+            self.txn.update(self.catalog.tree(), &key, &row)?;
+        } else {
+            let old_key = dictionary_key(KIND_TABLE, &[&old.schema, &old.name]);
+            self.txn.delete(self.catalog.tree(), &old_key)?;
+            self.note(Change::DropTable(old.schema.clone(), old.name.clone()));
+            if self.txn.insert(self.catalog.tree(), &key, &row)? == Insert::Duplicate {
+                return Err(sql(ErrorCode::TableExists, &[&table.name]));
+            }
+        }
+        self.note(Change::PutTable(table.clone()));
+        Ok(table)
+    }
+
+    /// Adds indexes to a table whose rows stay where they are. Errors 1062 and those of [`define::define_index`].
+    pub fn create_index(&mut self, schema: &str, name: &str, given: &[IndexDefinition]) -> CatalogResult<Arc<Table>> {
+        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
+        let mut alteration = Alteration::of(&old);
+        for index in given {
+            alteration.definition.indexes.push(index.clone());
+            alteration.indexes.push(None);
+        }
+        let pending = self.begin_alter(&old, alteration)?;
+        if pending.copy {
+            return Err(SqlError::unsupported("an index that changes the rows' key").into());
+        }
+        self.finish_alter(pending, 0)
+    }
+
+    /// Drops an index of a table whose rows stay where they are. Error 1091 when there is none.
+    pub fn drop_index(&mut self, schema: &str, name: &str, index: &str) -> CatalogResult<Arc<Table>> {
+        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
+        let Some(position) = old.index(index) else {
+            return Err(sql(ErrorCode::CantDropFieldOrKey, &[&index]));
+        };
+        let mut alteration = Alteration::of(&old);
+        alteration.definition.indexes.remove(position);
+        alteration.indexes.remove(position);
+        let pending = self.begin_alter(&old, alteration)?;
+        if pending.copy {
+            return Err(SqlError::unsupported("dropping the rows' key").into());
+        }
+        self.finish_alter(pending, 0)
+    }
+}
+
+/// What a stored AUTO_INCREMENT value counts for.
+pub(crate) fn auto_value(value: &Value) -> u64 {
+    match value {
+        Value::Int(n) => u64::try_from(*n).unwrap_or(0),
+        Value::UInt(n) => *n,
+        Value::Double(n) => *n as u64,
+        Value::Float(n) => *n as u64,
+        _ => 0,
+    }
+}
+
+impl Alteration {
+    /// The alteration that changes nothing.
+    pub fn of(table: &Table) -> Alteration {
+        Alteration {
+            definition: TableDefinition::of(table),
+            columns: (0..table.columns.len() as u32).map(Some).collect(),
+            indexes: (0..table.indexes.len()).map(Some).collect(),
+            rebuild: false,
+            schema: table.schema.clone(),
+        }
+    }
+}

@@ -1,0 +1,536 @@
+//! Expressions in definitions: checked against the table's columns, brought into the form MySQL prints, evaluated while rows are copied.
+//!
+//! The dictionary keeps the text, in the form which SHOW CREATE TABLE shows: names in backquotes, every string with its character set,
+//! synonyms resolved, operands of AND, OR and NOT made truth values. Parsed again it gives the same expression whatever the session's
+//! settings.
+
+use super::DdlContext;
+use crate::context::Cx;
+use crate::dml::complete;
+use gannet_catalog::names::eq_name;
+use gannet_catalog::{
+    Column, ColumnDefault, Constraints, SchemaId, Table, TableId, TableOptions, TableParts, assemble,
+};
+use gannet_engine::Txn;
+use gannet_functions::Stability;
+use gannet_parser::ast::{
+    BaseType, BinaryOp, Call, Cast, CastType, ColumnRef, DateArith, Expr, Ident, IntervalUnit, Literal, LiteralValue,
+    UnaryOp,
+};
+use gannet_parser::printer;
+use gannet_plan::plan::{Intent, Plan, PlanKind, PlanTable};
+use gannet_plan::table_exprs::TableExprs;
+use gannet_types::{CollationId, Result, SqlError, SqlType, Value, sql_err};
+use std::sync::Arc;
+
+/// What an expression is for: decides what it may hold and which errors it gives.
+#[derive(Clone, Debug)]
+pub(super) enum Use {
+    /// A generated column.
+    Generated(Box<str>),
+    /// A column's default.
+    Default(Box<str>),
+    /// A check constraint.
+    Check(Box<str>),
+    /// A functional index.
+    Functional(Box<str>),
+}
+
+impl Use {
+    fn disallowed(&self) -> SqlError {
+        match self {
+            Use::Generated(name) => sql_err!(GeneratedColumnFunctionIsNotAllowed, name),
+            Use::Default(name) => sql_err!(DefaultValGeneratedFunctionIsNotAllowed, name),
+            Use::Check(name) => sql_err!(CheckConstraintFunctionIsNotAllowed, name),
+            Use::Functional(name) => sql_err!(FunctionalIndexFunctionIsNotAllowed, name),
+        }
+    }
+
+    fn disallowed_named(&self, function: &str) -> SqlError {
+        match self {
+            Use::Generated(name) => sql_err!(GeneratedColumnNamedFunctionIsNotAllowed, name, function),
+            Use::Default(name) => sql_err!(DefaultValGeneratedNamedFunctionIsNotAllowed, name, function),
+            Use::Check(name) => sql_err!(CheckConstraintNamedFunctionIsNotAllowed, name, function),
+            Use::Functional(name) => sql_err!(FunctionalIndexFunctionIsNotAllowed, name),
+        }
+    }
+
+    fn variables(&self) -> SqlError {
+        match self {
+            Use::Generated(name) => sql_err!(GeneratedColumnVariables, name),
+            Use::Default(name) => sql_err!(DefaultValGeneratedVariables, name),
+            Use::Check(name) => sql_err!(CheckConstraintVariables, name),
+            Use::Functional(name) => sql_err!(FunctionalIndexFunctionIsNotAllowed, name),
+        }
+    }
+
+    fn unknown(&self, column: &ColumnRef) -> SqlError {
+        let name = &column.column;
+        match self {
+            Use::Generated(_) => sql_err!(BadField, name, "generated column function"),
+            Use::Default(_) => sql_err!(BadField, name, "default value expression"),
+            Use::Check(check) => sql_err!(CheckConstraintRefersUnknownColumn, check, name),
+            Use::Functional(_) => sql_err!(BadField, name, "functional index"),
+        }
+    }
+
+    fn auto_increment(&self) -> SqlError {
+        match self {
+            Use::Generated(name) => sql_err!(GeneratedColumnRefAutoInc, name),
+            Use::Default(name) => sql_err!(DefaultValGeneratedRefAutoInc, name),
+            Use::Check(name) => sql_err!(CheckConstraintRefersAutoIncrementColumn, name),
+            Use::Functional(name) => sql_err!(FunctionalIndexRefAutoIncrement, name),
+        }
+    }
+}
+
+/// An expression and the columns it is defined over.
+pub(super) struct Definition<'a> {
+    /// The columns of the table.
+    pub(super) columns: &'a [Column],
+    /// Name of the table: qualifiers may be written.
+    pub(super) table: &'a str,
+    /// Collation of the connection: its character set goes in front of strings.
+    pub(super) collation: CollationId,
+    /// default_week_format: WEEK(d) means WEEK(d, this).
+    pub(super) week_format: u8,
+}
+
+impl Definition<'_> {
+    /// Checks an expression and gives its text.
+    pub(super) fn text(&self, usage: &Use, expr: &Expr) -> Result<Box<str>> {
+        let mut expr = expr.clone();
+        let owner = match usage {
+            Use::Generated(name) | Use::Default(name) => {
+                self.columns.iter().position(|c| eq_name(&c.name, name) && !c.hidden)
+            }
+            _ => None,
+        };
+        self.rewrite(&mut expr, usage, owner)?;
+        if let Use::Check(name) = usage
+            && !expr.is_boolean()
+        {
+            return Err(sql_err!(NonBooleanExprForCheckConstraint, name));
+        }
+        let text = String::from_utf8(printer::expr(&expr));
+        text.map(Into::into).map_err(|_| SqlError::unsupported("strings outside of UTF-8 in definitions"))
+    }
+
+    fn rewrite(&self, e: &mut Expr, usage: &Use, owner: Option<usize>) -> Result<()> {
+        self.check_node(e, usage)?;
+        match e {
+            Expr::Column(column) => self.column(column, usage, owner)?,
+            Expr::JsonPath { column, path, unquote } => {
+                let mut args = vec![Expr::Column((**column).clone()), Expr::Literal((**path).clone())];
+                for arg in &mut args {
+                    self.rewrite(arg, usage, owner)?;
+                }
+                let extracted = call("json_extract", args);
+                *e = if *unquote { call("json_unquote", vec![extracted]) } else { extracted };
+                return Ok(());
+            }
+            Expr::DefaultOf(column) => self.column(column, usage, owner)?,
+            Expr::Literal(literal) => self.literal(literal),
+            _ => {}
+        }
+        let mut outcome = Ok(());
+        e.for_each_child_mut(&mut |child| {
+            if outcome.is_ok() {
+                outcome = self.rewrite(child, usage, owner);
+            }
+        });
+        outcome?;
+        self.canonical(e);
+        Ok(())
+    }
+
+    /// What a definition must not hold.
+    fn check_node(&self, e: &Expr, usage: &Use) -> Result<()> {
+        match e {
+            Expr::UserVar(_) | Expr::SysVar(_) | Expr::Assign { .. } => Err(usage.variables()),
+            Expr::InSubquery { .. } | Expr::Quantified { .. } | Expr::Exists(_) | Expr::Subquery(_) => {
+                Err(usage.disallowed())
+            }
+            Expr::Aggregate(_) => Err(sql_err!(InvalidGroupFuncUse)),
+            Expr::Window(w) => Err(sql_err!(WindowInvalidWindowFuncUse, format!("{:?}", w.func).to_lowercase())),
+            Expr::Param(_) => Err(usage.disallowed()),
+            Expr::Match(_) => Err(usage.disallowed_named("match")),
+            Expr::ValuesOf(_) => Err(usage.disallowed_named("values")),
+            Expr::Row(_) => match usage {
+                Use::Generated(name) => Err(sql_err!(GeneratedColumnRowValue, name)),
+                Use::Check(name) => Err(sql_err!(CheckConstraintRowValue, name)),
+                Use::Functional(name) => Err(sql_err!(FunctionalIndexRowValue, name)),
+                Use::Default(_) => Err(sql_err!(OperandColumns, 1)),
+            },
+            Expr::DefaultOf(column) => match self.find(column) {
+                Some(at) if matches!(self.columns[at].default, ColumnDefault::Expression(_)) => {
+                    Err(sql_err!(DefaultAsValGenerated))
+                }
+                _ => Ok(()),
+            },
+            Expr::Call(call) => self.check_call(call, usage),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_call(&self, call: &Call, usage: &Use) -> Result<()> {
+        let name = call.name.text.to_ascii_lowercase();
+        if call.schema.is_some() || call.not_builtin {
+            return Err(usage.disallowed_named(&format!("`{name}`")));
+        }
+        // Without an argument it is the statement's time.
+        let clock = name == "unix_timestamp" && call.args.is_empty();
+        let Some(function) = gannet_functions::function(&call.name.text) else { return Ok(()) };
+        let stable = function.stability == Stability::Pure && !clock;
+        let named = matches!(
+            name.as_str(),
+            "load_file"
+                | "version"
+                | "benchmark"
+                | "name_const"
+                | "statement_digest"
+                | "statement_digest_text"
+                | "sleep"
+                | "get_lock"
+                | "release_lock"
+                | "release_all_locks"
+                | "is_free_lock"
+                | "is_used_lock"
+                | "values"
+                | "icu_version"
+        );
+        let allowed = match usage {
+            // A default may differ from row to row.
+            Use::Default(_) => !matches!(
+                name.as_str(),
+                "benchmark"
+                    | "sleep"
+                    | "get_lock"
+                    | "release_lock"
+                    | "release_all_locks"
+                    | "is_free_lock"
+                    | "is_used_lock"
+                    | "load_file"
+                    | "values"
+            ),
+            _ => stable && !named,
+        };
+        if allowed { Ok(()) } else { Err(usage.disallowed_named(canonical_name(&name))) }
+    }
+
+    fn find(&self, column: &ColumnRef) -> Option<usize> {
+        if let Some(q) = &column.qualifier
+            && *q.name.text != *self.table
+        {
+            return None;
+        }
+        self.columns.iter().position(|c| eq_name(&c.name, &column.column) && !c.hidden)
+    }
+
+    fn column(&self, column: &mut ColumnRef, usage: &Use, owner: Option<usize>) -> Result<()> {
+        let at = self.find(column).ok_or_else(|| usage.unknown(column))?;
+        let found = &self.columns[at];
+        if found.auto_increment {
+            return Err(usage.auto_increment());
+        }
+        match (usage, owner) {
+            (Use::Generated(_), Some(owner)) if at >= owner && found.generated.is_some() => {
+                return Err(sql_err!(GeneratedColumnNonPrior));
+            }
+            (Use::Default(name), Some(owner))
+                if at >= owner
+                    && (found.generated.is_some() || matches!(found.default, ColumnDefault::Expression(_))) =>
+            {
+                return Err(sql_err!(DefaultValGeneratedNonPrior, name));
+            }
+            _ => {}
+        }
+        column.qualifier = None;
+        column.column.text = (&*found.name).into();
+        Ok(())
+    }
+
+    fn literal(&self, literal: &mut Literal) {
+        let own: Box<str> = self.collation.charset().name().into();
+        match &mut literal.value {
+            LiteralValue::String { bytes, charset } => {
+                let charset = charset.get_or_insert(own);
+                if std::str::from_utf8(bytes).is_err() {
+                    literal.value = LiteralValue::Hex { bytes: bytes.clone(), charset: Some(charset.clone()) };
+                }
+            }
+            LiteralValue::Bit { bytes, charset } => {
+                literal.value = LiteralValue::Hex { bytes: bytes.clone(), charset: charset.clone() };
+            }
+            _ => {}
+        }
+    }
+
+    /// One node whose operands are done: synonyms and operators that MySQL prints in another form.
+    fn canonical(&self, e: &mut Expr) {
+        match e {
+            Expr::And(list) | Expr::Or(list) => list.iter_mut().for_each(truth),
+            Expr::Unary { op: UnaryOp::Not, expr } => truth(expr),
+            Expr::Binary { op: BinaryOp::Xor, left, right } => {
+                truth(left);
+                truth(right);
+            }
+            Expr::Regexp { expr, pattern, negated } => {
+                let matched = call("regexp_like", vec![(**expr).clone(), (**pattern).clone()]);
+                *e = if *negated { Expr::Unary { op: UnaryOp::Not, expr: Box::new(matched) } } else { matched };
+            }
+            Expr::InList { expr, list, negated } if list.len() == 1 => {
+                let op = if *negated { BinaryOp::Ne } else { BinaryOp::Eq };
+                *e = Expr::Binary { op, left: expr.clone(), right: Box::new(list.remove(0)) };
+            }
+            Expr::Cast(cast) => {
+                if let CastType::Type(ty) = &mut cast.to {
+                    if matches!(ty.base, BaseType::Char) && ty.charset.is_none() && !ty.national {
+                        ty.charset = Some(Ident::new(self.collation.charset().name()));
+                    }
+                    if ty.base == BaseType::Decimal && ty.decimals.is_none() {
+                        ty.length = Some(ty.length.unwrap_or(10));
+                        ty.decimals = Some(0);
+                    }
+                }
+            }
+            Expr::Call(c) => {
+                if let Some(other) = self.canonical_call(c) {
+                    *e = other;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn canonical_call(&self, c: &mut Call) -> Option<Expr> {
+        let name = c.name.text.to_ascii_lowercase();
+        c.name.text = canonical_name(&name).into();
+        let int = |n: u64| Expr::Literal(Literal::new(LiteralValue::Int(n)));
+        let cast = |c: &mut Call, base| {
+            Expr::Cast(Box::new(Cast {
+                expr: c.args.remove(0),
+                at_time_zone: None,
+                to: CastType::plain(base),
+                array: false,
+            }))
+        };
+        match (&*c.name.text, c.args.len()) {
+            ("date", 1) => Some(cast(c, BaseType::Date)),
+            ("time", 1) => Some(cast(c, BaseType::Time)),
+            ("timestamp", 1) => Some(cast(c, BaseType::DateTime)),
+            ("isnull", 1) => Some(Expr::Is {
+                expr: Box::new(c.args.remove(0)),
+                test: gannet_parser::ast::IsTest::Null,
+                negated: false,
+            }),
+            ("mod", 2) => {
+                let (right, left) = (c.args.pop()?, c.args.pop()?);
+                Some(Expr::Binary { op: BinaryOp::Mod, left: Box::new(left), right: Box::new(right) })
+            }
+            ("adddate" | "subdate", 2) => {
+                let subtract = &*c.name.text == "subdate";
+                let (amount, date) = (c.args.pop()?, c.args.pop()?);
+                Some(Expr::DateArith(Box::new(DateArith { date, subtract, amount, unit: IntervalUnit::Day })))
+            }
+            ("week", 1) => {
+                c.args.push(int(u64::from(self.week_format)));
+                None
+            }
+            ("yearweek" | "round", 1) => {
+                c.args.push(int(0));
+                None
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The name under which MySQL prints a function.
+fn canonical_name(name: &str) -> &str {
+    match name {
+        "substring" | "mid" => "substr",
+        "lcase" => "lower",
+        "ucase" => "upper",
+        "character_length" => "char_length",
+        "octet_length" => "length",
+        "power" => "pow",
+        "ceil" => "ceiling",
+        "day" => "dayofmonth",
+        "sha1" => "sha",
+        "atan2" => "atan",
+        "schema" => "database",
+        "session_user" | "system_user" => "user",
+        "current_date" => "curdate",
+        "current_time" => "curtime",
+        "current_timestamp" | "localtime" | "localtimestamp" => "now",
+        other => other,
+    }
+}
+
+fn call(name: &str, args: Vec<Expr>) -> Expr {
+    Expr::Call(Box::new(Call {
+        schema: None,
+        name: Ident::new(name),
+        args,
+        arg_names: Vec::new(),
+        not_builtin: false,
+        span: Default::default(),
+    }))
+}
+
+/// Makes an operand of a logical operator a truth value.
+fn truth(e: &mut Expr) {
+    if !e.is_boolean() {
+        let value = std::mem::replace(e, Expr::Default);
+        let zero = Expr::Literal(Literal::new(LiteralValue::Int(0)));
+        *e = Expr::Binary { op: BinaryOp::Ne, left: Box::new(zero), right: Box::new(value) };
+    }
+}
+
+/// Names of the columns in a kept text: what stands in backquotes outside of strings.
+pub(super) fn names_in(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if c != '`' && c != '\'' {
+            continue;
+        }
+        let mut inside = String::new();
+        while let Some(d) = rest.next() {
+            if d == '\\' && c == '\'' {
+                rest.next();
+            } else if d == c {
+                if rest.peek() != Some(&c) {
+                    break;
+                }
+                rest.next();
+                inside.push(c);
+            } else {
+                inside.push(d);
+            }
+        }
+        if c == '`' {
+            names.push(inside);
+        }
+    }
+    names
+}
+
+/// A text uses the column.
+pub(super) fn uses(text: &str, column: &str) -> bool {
+    names_in(text).iter().any(|n| eq_name(n, column))
+}
+
+/// MODIFY cannot make a plain column VIRTUAL, nor a STORED one VIRTUAL, nor the reverse. Error 3106.
+pub(super) fn check_generated_change(old: &Column, new: &Column) -> Result<()> {
+    let stored = |c: &Column| c.generated.as_ref().map(|g| g.stored);
+    let allowed = match (stored(old), stored(new)) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) | (None, Some(true)) | (Some(true), None) => true,
+        (None, Some(false)) | (Some(false), None) => false,
+    };
+    if allowed { Ok(()) } else { Err(sql_err!(UnsupportedActionOnGeneratedColumn, "Changing the STORED status")) }
+}
+
+/// A table that exists nowhere, to bind expressions over columns.
+pub(super) fn scratch(columns: &[Column], collation: CollationId) -> Arc<Table> {
+    let parts = TableParts {
+        id: TableId(0),
+        schema_id: SchemaId(0),
+        row_tree: gannet_engine::TreeId::ZERO,
+        created: 0,
+        options: TableOptions { collation, comment: "".into(), create_options: Box::new([]) },
+        source: gannet_catalog::RowSource::Engine,
+        constraints: Constraints::default(),
+    };
+    Arc::new(assemble(parts, "".into(), "".into(), columns.to_vec(), Vec::new(), None, Arc::default()))
+}
+
+/// The type of an expression over columns, as the column of a functional key part has it.
+pub(super) fn functional_type(columns: &[Column], index: &str, text: &str, collation: CollationId) -> Result<SqlType> {
+    let parsed = gannet_parser::parse_expr(text.as_bytes(), gannet_parser::LexMode::default())
+        .map_err(|e| SqlError::internal(format_args!("functional part of {index}: {e}")))?;
+    if matches!(parsed, Expr::Column(_)) {
+        return Err(sql_err!(FunctionalIndexOnField));
+    }
+    let array = matches!(&parsed, Expr::Cast(c) if c.array);
+    if array {
+        return Err(SqlError::unsupported("multi-valued indexes"));
+    }
+    let ty = gannet_plan::bind_over(&scratch(columns, collation), &parsed)?.ty;
+    match ty.id {
+        gannet_types::TypeId::Json => Err(sql_err!(FunctionalIndexOnJsonOrGeometryFunction)),
+        id if id.is_lob() => Err(sql_err!(FunctionalIndexOnLob)),
+        _ => Ok(SqlType { nullable: true, ..ty }),
+    }
+}
+
+/// The expressions of a table, ready to be evaluated over rows outside of a planned statement.
+pub(super) struct Compiled {
+    plan: Plan,
+}
+
+impl Compiled {
+    /// None for a table without expressions.
+    pub(super) fn of(table: &Arc<Table>) -> Result<Option<Compiled>> {
+        if !table.has_expressions() {
+            return Ok(None);
+        }
+        let exprs = gannet_plan::table_exprs::table_exprs(table)?;
+        Ok(Some(Compiled { plan: plan_over(table, Some(exprs)) }))
+    }
+
+    /// Fills what expressions give: columns marked as missing, and all generated ones. Error 3819 for a violated check.
+    pub(super) fn complete(
+        &self,
+        row: &mut [Value],
+        missing: &[bool],
+        number: u64,
+        txn: &mut Txn,
+        cx: &mut DdlContext<'_>,
+    ) -> Result<()> {
+        let table = &self.plan.tables[0].table.clone();
+        let strict = cx.settings.sql_mode.is_strict();
+        let mut run = Cx::new(&self.plan, txn, cx.session, cx.settings, cx.warnings, &[]);
+        run.strict = strict;
+        for column in (0..row.len()).filter(|c| missing[*c] && table.columns[*c].generated.is_none()) {
+            row[column] = complete::default(0, column, row, number, &mut run)?;
+        }
+        complete::generate(0, row, number, &mut run)?;
+        match complete::violated(0, row, &mut run)? {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A plan that does nothing over one table.
+pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> Plan {
+    let slot = PlanTable {
+        table: table.clone(),
+        alias: (&*table.name).into(),
+        intent: Intent::Insert,
+        columns_used: Box::new([]),
+        statistics_epoch: table.statistics.epoch(),
+        exprs,
+        links: None,
+    };
+    Plan {
+        kind: PlanKind::Query(Box::new(gannet_plan::physical::Physical {
+            op: gannet_plan::physical::Op::Values { rows: Box::new([]), reason: None },
+            types: Box::new([]),
+            rows: 0.0,
+            cost: 0.0,
+        })),
+        columns: Box::new([]),
+        tables: Box::new([slot]),
+        subplans: Box::new([]),
+        ctes: Box::new([]),
+        params: Box::new([]),
+        pins: Box::new([]),
+        registers: 0,
+        uses: Default::default(),
+        into: None,
+    }
+}

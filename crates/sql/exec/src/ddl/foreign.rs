@@ -1,0 +1,261 @@
+//! Foreign keys in definitions: what a new one needs, and what the others forbid.
+
+use super::DdlContext;
+use crate::error::from_engine;
+use crate::foreign;
+use gannet_catalog::names::eq_name;
+use gannet_catalog::{CatalogSnapshot, Column, Edit, ForeignKey, Pending, ReferenceAction, Table};
+use gannet_engine::{KeyRange, ReadMode, ScanOptions};
+use gannet_types::{Result, SqlType, TypeId, ValueRef, sql_err};
+use std::sync::Arc;
+
+/// Checks the foreign keys of `table` that `old` did not have. Self references see `table`, others the snapshot.
+pub(super) fn check_new(
+    table: &Table,
+    old: Option<&Table>,
+    snapshot: &CatalogSnapshot,
+    cx: &DdlContext<'_>,
+) -> Result<()> {
+    let had = |key: &ForeignKey| old.is_some_and(|t| t.constraints.foreign_keys.iter().any(|k| k.name == key.name));
+    for key in table.constraints.foreign_keys.iter().filter(|k| !had(k)) {
+        check_own_side(table, key)?;
+        let own = key.parent_schema == table.schema && key.parent == table.name;
+        if own {
+            check_parent(table, key, table, cx)?;
+            continue;
+        }
+        match snapshot.table(&key.parent_schema, &key.parent) {
+            Some(parent) => check_parent(table, key, parent, cx)?,
+            None if !cx.foreign_key_checks => {}
+            None => return Err(sql_err!(FkCannotOpenParent, key.parent)),
+        }
+    }
+    Ok(())
+}
+
+/// A table that comes into being as the parent of keys which wait for it (`foreign_key_checks` = 0) must fit them.
+pub(super) fn check_waiting(table: &Table, snapshot: &CatalogSnapshot, cx: &DdlContext<'_>) -> Result<()> {
+    for child in snapshot.children(&table.schema, &table.name) {
+        if child.schema == table.schema && child.name == table.name {
+            continue;
+        }
+        for key in refers(&child, table) {
+            check_parent(&child, key, table, cx)?;
+        }
+    }
+    Ok(())
+}
+
+/// The foreign keys of `child` to `parent`.
+pub(super) fn refers<'c>(child: &'c Table, parent: &Table) -> impl Iterator<Item = &'c ForeignKey> {
+    let (schema, name) = (parent.schema.clone(), parent.name.clone());
+    child.constraints.foreign_keys.iter().filter(move |k| k.parent_schema == schema && k.parent == name)
+}
+
+fn check_own_side(table: &Table, key: &ForeignKey) -> Result<()> {
+    let actions = [key.on_delete, key.on_update];
+    if actions.contains(&ReferenceAction::SetDefault) {
+        return Err(sql_err!(CannotAddForeign));
+    }
+    for ordinal in &key.columns {
+        let column = &table.columns[*ordinal as usize];
+        if let Some(generated) = &column.generated {
+            if !generated.stored {
+                return Err(sql_err!(FkCannotUseVirtualColumn, key.name, column.name));
+            }
+            let clause = match (key.on_delete, key.on_update) {
+                (_, ReferenceAction::SetNull) => Some("ON UPDATE SET NULL"),
+                (_, ReferenceAction::Cascade) => Some("ON UPDATE CASCADE"),
+                (ReferenceAction::SetNull, _) => Some("ON DELETE SET NULL"),
+                _ => None,
+            };
+            if let Some(clause) = clause {
+                return Err(sql_err!(WrongFkOptionForGeneratedColumn, clause));
+            }
+        }
+        if !column.nullable && actions.contains(&ReferenceAction::SetNull) {
+            return Err(sql_err!(FkColumnNotNull, column.name, key.name));
+        }
+        let changes = |a: &ReferenceAction| matches!(a, ReferenceAction::SetNull | ReferenceAction::Cascade);
+        if changes(&key.on_update) || key.on_delete == ReferenceAction::SetNull {
+            let check = table.constraints.checks.iter().find(|c| super::expressions::uses(&c.expression, &column.name));
+            if let Some(check) = check {
+                return Err(sql_err!(CheckConstraintClauseUsingFkReferActionColumn, column.name, check.name, key.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, cx: &DdlContext<'_>) -> Result<()> {
+    let mut columns = Vec::with_capacity(key.columns.len());
+    for (own, name) in key.columns.iter().zip(&key.parent_columns) {
+        let Some(ordinal) = parent.column(name) else {
+            return Err(sql_err!(FkNoColumnParent, name, key.name, key.parent));
+        };
+        let (a, b): (&Column, &Column) = (&child.columns[*own as usize], &parent.columns[ordinal as usize]);
+        if b.generated.as_ref().is_some_and(|g| !g.stored) {
+            return Err(sql_err!(FkCannotUseVirtualColumn, key.name, b.name));
+        }
+        if !compatible(&a.ty, &b.ty) {
+            return Err(sql_err!(FkIncompatibleColumns, a.name, b.name, key.name));
+        }
+        columns.push(ordinal);
+    }
+    if foreign::serving(parent, &columns).is_none() {
+        return Err(sql_err!(FkNoIndexParent, key.name, key.parent));
+    }
+    let exact = |i: &gannet_catalog::Index| {
+        i.unique() && i.parts.len() == columns.len() && gannet_catalog::define::serves(i, &columns)
+    };
+    if cx.restrict_non_standard_keys && cx.foreign_key_checks && !parent.indexes.iter().any(exact) {
+        return Err(sql_err!(FkNoUniqueIndexParent, key.name, key.parent));
+    }
+    Ok(())
+}
+
+/// Values of the two types may be compared by their keys' bytes.
+fn compatible(a: &SqlType, b: &SqlType) -> bool {
+    let text = |t: &SqlType| matches!(t.id, TypeId::Char | TypeId::VarChar);
+    let bytes = |t: &SqlType| matches!(t.id, TypeId::Binary | TypeId::VarBinary);
+    if text(a) && text(b) {
+        return a.collation == b.collation;
+    }
+    if bytes(a) && bytes(b) {
+        return true;
+    }
+    a.id == b.id
+        && match a.id {
+            id if id.is_integer() => a.unsigned == b.unsigned,
+            TypeId::Decimal => a.unsigned == b.unsigned && a.length == b.length && a.scale == b.scale,
+            TypeId::Enum | TypeId::Set => a.collation == b.collation,
+            id if id.is_lob() => false,
+            TypeId::Time | TypeId::DateTime | TypeId::Timestamp => true,
+            _ => true,
+        }
+}
+
+/// What the foreign keys around an altered table forbid. Errors 1828, 1829, 1553, 1832, 1833.
+pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &DdlContext<'_>) -> Result<()> {
+    let (old, new) = (&pending.old, &pending.table);
+    let moved = |ordinal: u32| pending.columns.iter().position(|o| *o == Some(ordinal)).map(|i| i as u32);
+    let changed = |a: u32, b: u32| {
+        !compatible(&old.columns[a as usize].ty, &new.columns[b as usize].ty)
+            || old.columns[a as usize].ty.id != new.columns[b as usize].ty.id
+    };
+    let gone = |columns: &[u32]| -> Option<&Arc<str>> {
+        // The index which served is the one that was dropped.
+        let index = old.indexes.iter().filter(|i| gannet_catalog::define::serves(i, columns));
+        let missing = |i: &&gannet_catalog::Index| new.index(&i.name).is_none();
+        index.into_iter().find(missing).map(|i| &i.name)
+    };
+    for key in &new.constraints.foreign_keys {
+        if !old.constraints.foreign_keys.iter().any(|k| k.name == key.name) {
+            continue;
+        }
+        for ordinal in &key.columns {
+            let column = &new.columns[*ordinal as usize];
+            if !column.nullable && [key.on_delete, key.on_update].contains(&ReferenceAction::SetNull) {
+                return Err(sql_err!(FkColumnNotNull, column.name, key.name));
+            }
+        }
+    }
+    for key in &old.constraints.foreign_keys {
+        if !new.constraints.foreign_keys.iter().any(|k| eq_name(&k.name, &key.name)) {
+            continue;
+        }
+        for ordinal in &key.columns {
+            if let Some(to) = moved(*ordinal)
+                && cx.foreign_key_checks
+                && changed(*ordinal, to)
+            {
+                return Err(sql_err!(FkColumnCannotChange, old.columns[*ordinal as usize].name, key.name));
+            }
+        }
+        let columns: Option<Vec<u32>> = key.columns.iter().map(|c| moved(*c)).collect();
+        if let Some(columns) = columns
+            && !new.indexes.iter().any(|i| gannet_catalog::define::serves(i, &columns) && !i.generated)
+            && let Some(name) = gone(&key.columns)
+        {
+            return Err(sql_err!(DropIndexFk, name));
+        }
+    }
+    for child in snapshot.children(&old.schema, &old.name) {
+        let own = child.id == old.id;
+        for key in refers(if own { new } else { &child }, old) {
+            let mut columns = Vec::new();
+            for name in &key.parent_columns {
+                let Some(ordinal) = old.column(name) else { continue };
+                match moved(ordinal) {
+                    None => {
+                        let table = format!("{}.{}", child.schema, child.name);
+                        return Err(sql_err!(FkColumnCannotDropChild, name, key.name, table));
+                    }
+                    Some(to) => {
+                        if cx.foreign_key_checks && changed(ordinal, to) {
+                            let table = format!("{}.{}", child.schema, child.name);
+                            return Err(sql_err!(FkColumnCannotChangeChild, name, key.name, table));
+                        }
+                        columns.push(to);
+                    }
+                }
+            }
+            if columns.len() == key.columns.len() && foreign::serving(new, &columns).is_none() {
+                let name = key.parent_columns.iter().filter_map(|n| old.column(n)).collect::<Vec<_>>();
+                if let Some(index) = gone(&name) {
+                    return Err(sql_err!(DropIndexFk, index));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// DROP COLUMN of a column that one of the table's own keys needs: error 1828.
+pub(super) fn check_dropped(old: &Table, kept: &[&str], column: u32) -> Result<()> {
+    for key in &old.constraints.foreign_keys {
+        if key.columns.contains(&column) && kept.iter().any(|n| eq_name(n, &key.name)) {
+            return Err(sql_err!(FkColumnCannotDrop, old.columns[column as usize].name, key.name));
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a table satisfy the foreign keys that `old` did not have. Error 1452.
+pub(super) fn check_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &DdlContext<'_>) -> Result<()> {
+    let (old, table) = (&pending.old, &pending.table);
+    let fresh = |k: &&ForeignKey| !old.constraints.foreign_keys.iter().any(|o| o.name == k.name);
+    let keys: Vec<&ForeignKey> = table.constraints.foreign_keys.iter().filter(fresh).collect();
+    if keys.is_empty() || !cx.foreign_key_checks {
+        return Ok(());
+    }
+    let engine = edit.txn().engine().clone();
+    // Rows which are not copied are where they were.
+    let rows = table.trees(&engine).map_err(from_engine)?.row.clone();
+    for key in keys {
+        let own = key.parent_schema == table.schema && key.parent == table.name;
+        let parent =
+            if own { table.clone() } else { edit.snapshot().require_table(&key.parent_schema, &key.parent)?.clone() };
+        let columns: Vec<u32> = key.parent_columns.iter().filter_map(|n| parent.column(n)).collect();
+        let Some(index) = foreign::serving(&parent, &columns) else {
+            return Err(sql_err!(FkNoIndexParent, key.name, key.parent));
+        };
+        let trees = parent.trees(&engine).map_err(from_engine)?.clone();
+        let options = ScanOptions { mode: ReadMode::Newest, sequential: true, ..ScanOptions::default() };
+        let mut scan = edit.txn().scan(&rows, KeyRange::ALL, options).map_err(from_engine)?;
+        let mut prefix = Vec::new();
+        while let Some(entry) = scan.next(edit.txn()).map_err(from_engine)? {
+            let value = |c: u32| table.layout().get(entry.value, c as usize).unwrap_or(ValueRef::Null);
+            if key.columns.iter().any(|c| value(*c).is_null()) {
+                continue;
+            }
+            prefix.clear();
+            foreign::encode_prefix(&parent, index, key.columns.iter().map(|c| value(*c)), &mut prefix)?;
+            let mode = ReadMode::Newest;
+            if !foreign::exists(&trees.indexes[index], &prefix, mode, edit.txn())? {
+                return Err(foreign::no_parent(table, key));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! What a table's own expressions make of a row: defaults, generated columns, checks.
+//!
+//! VIRTUAL columns are computed when the row is written, as STORED ones are, and kept in it: reading them costs nothing, and they
+//! are indexed like any other column. What MySQL forbids in generated columns (anything that is not a function of the row alone) is what makes
+//! the two the same.
+
+use crate::batch::{Batch, Column};
+use crate::context::Cx;
+use crate::{convert, eval};
+use gannet_plan::table_exprs::TableExprs;
+use gannet_types::{Result, SqlError, Value, sql_err};
+
+fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
+    let plan = cx.plan;
+    plan.tables[slot].exprs.as_deref()
+}
+
+fn batch_of(row: &[Value]) -> Batch {
+    Batch { rows: 1, columns: row.iter().map(|v| Column::Constant(v.clone(), 1)).collect() }
+}
+
+/// Value of a column whose default is an expression; other columns that it reads have their values already. `slot` is the table's
+/// place in the plan, `number` the row's in the statement, for messages.
+pub(crate) fn default<'p>(
+    slot: usize,
+    column: usize,
+    row: &[Value],
+    number: u64,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
+    let plan = cx.plan;
+    let table = &plan.tables[slot].table;
+    let definition = &table.columns[column];
+    let Some(expr) = exprs(slot, cx).and_then(|e| e.defaults[column].as_ref()) else {
+        return Err(SqlError::internal("a default expression is not bound"));
+    };
+    let value = eval::eval(expr, &batch_of(row), 0, cx)?;
+    if value.is_null() && !definition.nullable {
+        return Err(sql_err!(BadNull, definition.name));
+    }
+    convert::store(value, &table.name, definition, number, cx)
+}
+
+/// Fills the generated columns of a row.
+pub(crate) fn generate<'p>(slot: usize, row: &mut [Value], number: u64, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    let Some(exprs) = exprs(slot, cx).filter(|e| !e.generated.is_empty()) else { return Ok(()) };
+    let plan = cx.plan;
+    let table = &plan.tables[slot].table;
+    let mut batch = batch_of(row);
+    for (column, expr) in &exprs.generated {
+        let column = *column as usize;
+        let definition = &table.columns[column];
+        let mut value = eval::eval(expr, &batch, 0, cx)?;
+        value.settle(&expr.ty);
+        if value.is_null() && !definition.nullable {
+            if cx.strict {
+                return Err(sql_err!(BadNull, definition.name));
+            }
+            value = convert::zero(&definition.ty);
+        }
+        let stored = convert::store(value, &table.name, definition, number, cx)?;
+        batch.columns[column] = Column::Constant(stored.clone(), 1);
+        row[column] = stored;
+    }
+    Ok(())
+}
+
+/// Error 3819 of the first check that the row violates.
+pub(crate) fn violated<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Option<SqlError>> {
+    let Some(exprs) = exprs(slot, cx).filter(|e| !e.checks.is_empty()) else { return Ok(None) };
+    let plan = cx.plan;
+    let batch = batch_of(row);
+    for (position, expr) in &exprs.checks {
+        let value = eval::eval(expr, &batch, 0, cx)?;
+        if crate::compare::truth(value.as_ref(), cx)? == Some(false) {
+            let name = &plan.tables[slot].table.constraints.checks[*position as usize].name;
+            return Ok(Some(sql_err!(CheckConstraintViolated, name)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,305 @@
+//! Foreign keys at work: a row that comes or changes needs its parents, a row that goes or changes takes its children along or is kept by
+//! them.
+//!
+//! As in InnoDB: checks happen row by row, at once; a parent's row is locked shared in the index that is asked; rows that follow are
+//! changed with all their index entries, their own children following in turn, [`MAX_DEPTH`] levels deep. ON UPDATE actions that come back
+//! to a table which the same cascade has changed act like RESTRICT. With `foreign_key_checks` = 0 nothing of this happens.
+
+use crate::context::Cx;
+use crate::dml::complete;
+use crate::dml::rows::{self, Conflict};
+use crate::error::from_engine;
+use crate::{codec, convert};
+use gannet_catalog::show::foreign_key_text;
+use gannet_catalog::{ForeignKey, ReferenceAction, Table};
+use gannet_engine::{KeyRange, Read, ReadMode, RowBuf, ScanOptions, TreeHandle, Txn};
+pub(crate) use gannet_plan::foreign::serving;
+use gannet_plan::foreign::{ChildLink, ForeignLinks};
+use gannet_types::{Result, SqlError, Value, ValueRef, key, sql_err};
+
+/// Levels of a cascade.
+const MAX_DEPTH: usize = 15;
+
+/// Appends the leading bytes of the index's keys for rows with these values.
+pub(crate) fn encode_prefix<'v>(
+    table: &Table,
+    index: usize,
+    values: impl Iterator<Item = ValueRef<'v>>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    for (part, value) in table.key_parts(index).iter().zip(values) {
+        key::encode(part, value, out)?;
+    }
+    Ok(())
+}
+
+/// An entry begins with the bytes; with a locking mode the first such entry is locked.
+pub(crate) fn exists(tree: &TreeHandle, prefix: &[u8], mode: ReadMode, txn: &mut Txn) -> Result<bool> {
+    let options = ScanOptions { mode, ..ScanOptions::default() };
+    let mut scan = txn.scan(tree, KeyRange::prefix(prefix), options).map_err(from_engine)?;
+    Ok(scan.next(txn).map_err(from_engine)?.is_some())
+}
+
+fn described(table: &Table, key: &ForeignKey) -> String {
+    format!("`{}`.`{}`, {}", table.schema, table.name, foreign_key_text(table, key))
+}
+
+/// Error 1452: a row of `table` has no parent.
+#[cold]
+pub(crate) fn no_parent(table: &Table, key: &ForeignKey) -> SqlError {
+    sql_err!(NoReferencedRow2, described(table, key))
+}
+
+/// Error 1451: a row of `table` refers to the row that is to go.
+#[cold]
+fn has_child(table: &Table, key: &ForeignKey) -> SqlError {
+    sql_err!(RowIsReferenced2, described(table, key))
+}
+
+fn links<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p ForeignLinks> {
+    let plan = cx.plan;
+    if !cx.settings.foreign_key_checks {
+        return None;
+    }
+    plan.tables[slot].links.as_deref()
+}
+
+/// A row was inserted: its parents are there. Error 1452.
+pub(crate) fn inserted(slot: usize, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+    match links(slot, cx) {
+        Some(links) => parents(slot, links, None, row, None, cx),
+        None => Ok(()),
+    }
+}
+
+/// A row was changed by the statement. Errors 1452, 1451.
+pub(crate) fn updated(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+    let Some(links) = links(slot, cx) else { return Ok(()) };
+    parents(slot, links, Some(old), new, None, cx)?;
+    Cascade::default().update(slot, old, new, cx)
+}
+
+/// A row was deleted by the statement. Error 1451.
+pub(crate) fn deleted(slot: usize, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+    match links(slot, cx) {
+        Some(_) => Cascade::default().delete(slot, row, cx),
+        None => Ok(()),
+    }
+}
+
+/// The parents of a row that came, or changed from `old`; `skip`: the key by which it changed.
+fn parents(
+    slot: usize,
+    links: &ForeignLinks,
+    old: Option<&[Value]>,
+    new: &[Value],
+    skip: Option<u32>,
+    cx: &mut Cx<'_, '_>,
+) -> Result<()> {
+    let plan = cx.plan;
+    let table = &*plan.tables[slot].table;
+    let mut prefix = Vec::new();
+    for link in links.parents.iter().filter(|l| Some(l.key) != skip) {
+        let key = &table.constraints.foreign_keys[link.key as usize];
+        let value = |c: &u32| &new[*c as usize];
+        if key.columns.iter().any(|c| value(c).is_null()) {
+            continue;
+        }
+        if old.is_some_and(|old| key.columns.iter().all(|c| old[*c as usize] == *value(c))) {
+            continue;
+        }
+        let Some((place, index)) = link.parent else { return Err(no_parent(table, key)) };
+        let (parent, index) = (&*plan.tables[place as usize].table, index as usize);
+        prefix.clear();
+        if encode_prefix(parent, index, key.columns.iter().map(|c| value(c).as_ref()), &mut prefix).is_err() {
+            return Err(no_parent(table, key));
+        }
+        let whole = parent.clustered == Some(index) && parent.indexes[index].parts.len() == key.columns.len();
+        let found = if whole {
+            let tree = codec::row_tree(parent, cx)?;
+            let mut row = RowBuf::new();
+            cx.txn.get(tree, &prefix, ReadMode::FOR_SHARE, &mut row).map_err(from_engine)? == Read::Found
+        } else {
+            exists(codec::index_tree(parent, index, cx)?, &prefix, ReadMode::FOR_SHARE, cx.txn)?
+        };
+        if !found {
+            return Err(no_parent(table, key));
+        }
+    }
+    Ok(())
+}
+
+/// One row's change running down to the rows that refer to it.
+#[derive(Default)]
+struct Cascade {
+    depth: usize,
+    /// Tables changed by ON UPDATE so far.
+    updated: Vec<gannet_catalog::TableId>,
+}
+
+impl Cascade {
+    fn delete(&mut self, slot: usize, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+        let Some(links) = links(slot, cx) else { return Ok(()) };
+        for link in &links.children {
+            let Some(prefix) = Self::prefix(link, row, cx)? else { continue };
+            let plan = cx.plan;
+            let child = &*plan.tables[link.table as usize].table;
+            let key = &child.constraints.foreign_keys[link.key as usize];
+            match key.on_delete {
+                ReferenceAction::Cascade => {
+                    for (row_key, values) in self.rows(link, &prefix, cx)? {
+                        self.deeper(
+                            |c, cx| {
+                                if rows::delete_row(child, &row_key, &values, cx)? {
+                                    c.delete(link.table as usize, &values, cx)?;
+                                }
+                                Ok(())
+                            },
+                            cx,
+                        )?;
+                    }
+                }
+                ReferenceAction::SetNull => self.change(link, &prefix, |_| Value::Null, cx)?,
+                _ => Self::refuse(link, &prefix, cx)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+        let Some(links) = links(slot, cx) else { return Ok(()) };
+        let plan = cx.plan;
+        let own = plan.tables[slot].table.id;
+        self.updated.push(own);
+        for link in &links.children {
+            if link.columns.iter().all(|c| old[*c as usize] == new[*c as usize]) {
+                continue;
+            }
+            let Some(prefix) = Self::prefix(link, old, cx)? else { continue };
+            let child = &*plan.tables[link.table as usize].table;
+            let key = &child.constraints.foreign_keys[link.key as usize];
+            let again = self.updated.contains(&child.id);
+            match key.on_update {
+                ReferenceAction::Cascade if !again => {
+                    let value = |i: usize| new[link.columns[i] as usize].clone();
+                    self.change(link, &prefix, value, cx)?;
+                }
+                ReferenceAction::SetNull if !again => self.change(link, &prefix, |_| Value::Null, cx)?,
+                _ => Self::refuse(link, &prefix, cx)?,
+            }
+        }
+        self.updated.pop();
+        Ok(())
+    }
+
+    /// Leading bytes of the child's index for rows that refer to `row`; none when NULL makes that impossible.
+    fn prefix(link: &ChildLink, row: &[Value], cx: &Cx<'_, '_>) -> Result<Option<Vec<u8>>> {
+        if link.columns.iter().any(|c| row[*c as usize].is_null()) {
+            return Ok(None);
+        }
+        let child = &*cx.plan.tables[link.table as usize].table;
+        let mut prefix = Vec::new();
+        let values = link.columns.iter().map(|c| row[*c as usize].as_ref());
+        encode_prefix(child, link.index as usize, values, &mut prefix)?;
+        Ok(Some(prefix))
+    }
+
+    /// Error 1451 when a row refers to it.
+    fn refuse(link: &ChildLink, prefix: &[u8], cx: &mut Cx<'_, '_>) -> Result<()> {
+        let plan = cx.plan;
+        let child = &*plan.tables[link.table as usize].table;
+        let tree = codec::index_tree(child, link.index as usize, cx)?;
+        if exists(tree, prefix, ReadMode::FOR_SHARE, cx.txn)? {
+            return Err(has_child(child, &child.constraints.foreign_keys[link.key as usize]));
+        }
+        Ok(())
+    }
+
+    fn deeper<'p>(
+        &mut self,
+        f: impl FnOnce(&mut Self, &mut Cx<'_, 'p>) -> Result<()>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
+        if self.depth >= MAX_DEPTH {
+            return Err(sql_err!(FkDepthExceeded, MAX_DEPTH));
+        }
+        cx.check_interrupt()?;
+        self.depth += 1;
+        let outcome = f(self, cx);
+        self.depth -= 1;
+        outcome
+    }
+
+    /// Keys and values of the referring rows, locked for change.
+    fn rows(&self, link: &ChildLink, prefix: &[u8], cx: &mut Cx<'_, '_>) -> Result<Vec<(Vec<u8>, Vec<Value>)>> {
+        let plan = cx.plan;
+        let (child, index) = (&*plan.tables[link.table as usize].table, link.index as usize);
+        let tree = codec::index_tree(child, index, cx)?;
+        let options = ScanOptions { mode: ReadMode::FOR_UPDATE, ..ScanOptions::default() };
+        let mut scan = cx.txn.scan(tree, KeyRange::prefix(prefix), options).map_err(from_engine)?;
+        let mut keys = Vec::new();
+        while let Some(entry) = scan.next(cx.txn).map_err(from_engine)? {
+            let row_key = match child.clustered == Some(index) {
+                true => entry.key,
+                false => child.split_index_key(index, entry.key)?.1,
+            };
+            cx.held(row_key.len() + size_of::<Vec<u8>>())?;
+            keys.push(row_key.to_vec());
+        }
+        let mut found = Vec::with_capacity(keys.len());
+        let (row_tree, mut buffer) = (codec::row_tree(child, cx)?, RowBuf::new());
+        for row_key in keys {
+            if cx.txn.get(row_tree, &row_key, ReadMode::FOR_UPDATE, &mut buffer).map_err(from_engine)? == Read::Found {
+                found.push((row_key, codec::decode_row(child, buffer.row())?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Gives the referring columns of all referring rows other values.
+    fn change(
+        &mut self,
+        link: &ChildLink,
+        prefix: &[u8],
+        value: impl Fn(usize) -> Value,
+        cx: &mut Cx<'_, '_>,
+    ) -> Result<()> {
+        let plan = cx.plan;
+        let (slot, child) = (link.table as usize, &*plan.tables[link.table as usize].table);
+        let key = &child.constraints.foreign_keys[link.key as usize];
+        for (row_key, old) in self.rows(link, prefix, cx)? {
+            let mut new = old.clone();
+            for (i, column) in key.columns.iter().enumerate() {
+                let given = value(i);
+                let definition = &child.columns[*column as usize];
+                new[*column as usize] =
+                    if given.is_null() { given } else { convert::store(given, &child.name, definition, 1, cx)? };
+            }
+            self.deeper(
+                |c, cx| {
+                    complete::generate(slot, &mut new, 1, cx)?;
+                    match crate::dml::write(child, &row_key, (&old, &new), None, cx)? {
+                        Conflict::None => {}
+                        Conflict::Duplicate { index, .. } => {
+                            let record = child.duplicate_text(index, |i| new[i].as_ref());
+                            let name = &child.indexes[index].name;
+                            return Err(sql_err!(
+                                ForeignDuplicateKeyWithChildInfo,
+                                key.parent,
+                                record,
+                                child.name,
+                                name
+                            ));
+                        }
+                    }
+                    if let Some(links) = links(slot, cx) {
+                        parents(slot, links, Some(&old), &new, Some(link.key), cx)?;
+                    }
+                    c.update(slot, &old, &new, cx)
+                },
+                cx,
+            )?;
+        }
+        Ok(())
+    }
+}

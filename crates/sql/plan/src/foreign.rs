@@ -1,0 +1,141 @@
+//! The foreign keys around the tables that a statement writes: who is to be asked, and who follows.
+
+use crate::plan::{Intent, PlanTable};
+use gannet_catalog::define::serves;
+use gannet_catalog::{CatalogSnapshot, ForeignKey, ReferenceAction, Table};
+use gannet_types::Result;
+use std::sync::Arc;
+
+/// The foreign keys of one written table. Tables are places in the plan.
+#[derive(Debug, Default, PartialEq)]
+pub struct ForeignLinks {
+    /// Its own keys: a row needs a parent.
+    pub parents: Box<[ParentLink]>,
+    /// Keys of other tables (and its own) that refer to it: rows may be needed, or follow.
+    pub children: Box<[ChildLink]>,
+}
+
+/// A key of the written table.
+#[derive(Debug, PartialEq)]
+pub struct ParentLink {
+    /// Position among the table's foreign keys.
+    pub key: u32,
+    /// The table referred to and its index that begins with the columns; none when it is missing: then no row fits.
+    pub parent: Option<(u32, u32)>,
+}
+
+/// A key that refers to the written table.
+#[derive(Debug, PartialEq)]
+pub struct ChildLink {
+    /// The referring table.
+    pub table: u32,
+    /// Position among its foreign keys.
+    pub key: u32,
+    /// Its index that begins with the referring columns.
+    pub index: u32,
+    /// The columns referred to, in the order of the key.
+    pub columns: Box<[u32]>,
+}
+
+/// Position of an index whose first parts are the columns.
+pub fn serving(table: &Table, columns: &[u32]) -> Option<usize> {
+    table.indexes.iter().position(|i| serves(i, columns))
+}
+
+/// Ordinals of the columns that a key refers to.
+fn parent_columns(key: &ForeignKey, parent: &Table) -> Option<Box<[u32]>> {
+    key.parent_columns.iter().map(|name| parent.column(name)).collect()
+}
+
+/// What is done to the rows of a table, as far as foreign keys care.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Writes {
+    /// Rows come or change: they need parents.
+    arrive: bool,
+    /// Rows go or change: others may refer to them.
+    leave: bool,
+}
+
+/// Links the written tables of a plan; tables that foreign keys reach are added behind the others.
+pub(crate) fn link(tables: &mut Vec<PlanTable>, updates_duplicates: bool, snapshot: &CatalogSnapshot) -> Result<()> {
+    let mut next = 0;
+    while next < tables.len() {
+        let writes = match tables[next].intent {
+            Intent::Read | Intent::LockingRead | Intent::ForeignRead => Writes { arrive: false, leave: false },
+            Intent::Insert => Writes { arrive: true, leave: updates_duplicates },
+            Intent::Replace | Intent::Update | Intent::ForeignWrite => Writes { arrive: true, leave: true },
+            Intent::Delete => Writes { arrive: false, leave: true },
+        };
+        let links = links_of(next, writes, tables, snapshot)?;
+        if !links.parents.is_empty() || !links.children.is_empty() {
+            tables[next].links = Some(Arc::new(links));
+        }
+        next += 1;
+    }
+    Ok(())
+}
+
+fn links_of(
+    slot: usize,
+    writes: Writes,
+    tables: &mut Vec<PlanTable>,
+    snapshot: &CatalogSnapshot,
+) -> Result<ForeignLinks> {
+    let table = tables[slot].table.clone();
+    let mut links = ForeignLinks::default();
+    if writes.arrive && !table.constraints.foreign_keys.is_empty() {
+        let mut parents = Vec::new();
+        for (position, key) in table.constraints.foreign_keys.iter().enumerate() {
+            let parent = snapshot.table(&key.parent_schema, &key.parent).cloned();
+            let found = parent.and_then(|p| {
+                let columns = parent_columns(key, &p)?;
+                Some((serving(&p, &columns)? as u32, p))
+            });
+            let parent = match found {
+                Some((index, p)) => Some((place(&p, Intent::ForeignRead, tables)?, index)),
+                None => None,
+            };
+            parents.push(ParentLink { key: position as u32, parent });
+        }
+        links.parents = parents.into();
+    }
+    if writes.leave {
+        let mut children = Vec::new();
+        for child in snapshot.children(&table.schema, &table.name) {
+            for (position, key) in child.constraints.foreign_keys.iter().enumerate() {
+                if key.parent_schema != table.schema || key.parent != table.name {
+                    continue;
+                }
+                let Some(index) = serving(&child, &key.columns) else { continue };
+                let Some(columns) = parent_columns(key, &table) else { continue };
+                let changes = |a: ReferenceAction| matches!(a, ReferenceAction::Cascade | ReferenceAction::SetNull);
+                let follows = changes(key.on_delete) || changes(key.on_update);
+                let intent = if follows { Intent::ForeignWrite } else { Intent::ForeignRead };
+                let place = place(&child, intent, tables)?;
+                children.push(ChildLink { table: place, key: position as u32, index: index as u32, columns });
+            }
+        }
+        links.children = children.into();
+    }
+    Ok(links)
+}
+
+/// The place of a table that a foreign key reaches.
+fn place(table: &Arc<Table>, intent: Intent, tables: &mut Vec<PlanTable>) -> Result<u32> {
+    let found = tables.iter().position(|t| t.intent == intent && Arc::ptr_eq(&t.table, table));
+    if let Some(at) = found {
+        return Ok(at as u32);
+    }
+    let written = intent == Intent::ForeignWrite && table.has_expressions();
+    let exprs = written.then(|| crate::table_exprs::table_exprs(table)).transpose()?;
+    tables.push(PlanTable {
+        table: table.clone(),
+        alias: (&*table.name).into(),
+        intent,
+        columns_used: Box::new([]),
+        statistics_epoch: table.statistics.epoch(),
+        exprs,
+        links: None,
+    });
+    Ok(tables.len() as u32 - 1)
+}

@@ -1,0 +1,62 @@
+//! The expressions of a table's definition (generated columns, defaults, checks) bound over the table's own row.
+
+use crate::bind::Binder;
+use crate::expr::Expr;
+use crate::logical::ColId;
+use crate::optimize::Builder;
+use crate::options::PlanOptions;
+use gannet_catalog::{CatalogSnapshot, ColumnDefault, Table};
+use gannet_parser::{LexMode, ast};
+use gannet_types::{Result, SqlError};
+use std::sync::Arc;
+
+/// Bound expressions; column slots are the table's ordinals. Immutable, kept with the table's version.
+#[derive(Debug, Default, PartialEq)]
+pub struct TableExprs {
+    /// By column: a default that is an expression.
+    pub defaults: Box<[Option<Expr>]>,
+    /// Generated columns in their order, which is one of evaluation: each refers to earlier ones only.
+    pub generated: Box<[(u32, Expr)]>,
+    /// Enforced checks, by position among the table's.
+    pub checks: Box<[(u32, Expr)]>,
+}
+
+/// The expressions of a table, bound at the first call for this version of it.
+pub fn table_exprs(table: &Arc<Table>) -> Result<Arc<TableExprs>> {
+    table.compiled(|| bind_all(table))
+}
+
+fn bind_all(table: &Arc<Table>) -> Result<TableExprs> {
+    let mut exprs = TableExprs { defaults: vec![None; table.columns.len()].into(), ..TableExprs::default() };
+    let (mut generated, mut checks) = (Vec::new(), Vec::new());
+    for (ordinal, column) in table.columns.iter().enumerate() {
+        if let ColumnDefault::Expression(text) = &column.default {
+            exprs.defaults[ordinal] = Some(bind_text(table, text)?);
+        }
+        if let Some(definition) = &column.generated {
+            generated.push((ordinal as u32, bind_text(table, &definition.expression)?));
+        }
+    }
+    for (position, check) in table.constraints.checks.iter().enumerate().filter(|(_, c)| c.enforced) {
+        checks.push((position as u32, bind_text(table, &check.expression)?));
+    }
+    exprs.generated = generated.into();
+    exprs.checks = checks.into();
+    Ok(exprs)
+}
+
+fn bind_text(table: &Arc<Table>, text: &str) -> Result<Expr> {
+    let parsed = gannet_parser::parse_expr(text.as_bytes(), LexMode::default());
+    bind_over(table, &parsed.map_err(|e| SqlError::internal(format_args!("stored expression {text}: {e}")))?)
+}
+
+/// Binds an expression over the row of a table. It sees this table only.
+pub fn bind_over(table: &Arc<Table>, expr: &ast::Expr) -> Result<Expr> {
+    let snapshot = CatalogSnapshot::default();
+    let options = PlanOptions::new(Some(&table.schema));
+    let mut binder = Binder::new(&snapshot, &options);
+    let (bound, first) = binder.over_table(table, expr)?;
+    let schema: Vec<ColId> = (first..first + table.columns.len() as u32).collect();
+    let arena = binder.arena;
+    Builder::new(&arena, &options).lower(&bound, &schema)
+}
