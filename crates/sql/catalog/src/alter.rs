@@ -49,6 +49,8 @@ pub struct Pending {
     pub columns: Vec<Option<u32>>,
     /// The row tree is new: the caller inserts the rows into it.
     pub copy: bool,
+    /// For each index of the new version: the position it had.
+    pub origins: Vec<Option<usize>>,
     /// Indexes with new trees.
     fresh: Vec<usize>,
     auto_increment: Option<u64>,
@@ -150,6 +152,7 @@ impl Edit<'_> {
                 }
             };
         }
+        let index_origins = indexes.iter().map(&origin).collect();
         let schema = self.hold_schema(&alteration.schema)?;
         let parts = TableParts {
             schema_id: schema.id,
@@ -172,6 +175,7 @@ impl Edit<'_> {
             columns: alteration.columns,
             copy,
             fresh,
+            origins: index_origins,
             auto_increment: definition.auto_increment,
             table: Arc::new(table),
         })

@@ -90,12 +90,12 @@ fn write_column(out: &mut String, table: &Table, column: &Column, options: &Show
     let ty = &column.ty;
     let has_charset = ty.id != TypeId::Json && ty.is_text();
     if has_charset {
-        let same = ty.collation.charset() == table.options.collation.charset();
         let default = is_default_collation(ty.collation);
-        if !same || column.explicit_collation || (ty.collation != table.options.collation && default) {
+        if ty.collation != table.options.collation || column.explicit_collation {
             let _ = write!(out, " CHARACTER SET {}", ty.collation.charset().name());
         }
-        if !default || column.explicit_collation || (ty.collation != table.options.collation && same) {
+        let newest = ty.collation == CollationId::UTF8MB4_0900_AI_CI && table.options.collation != ty.collation;
+        if !default || column.explicit_collation || newest {
             let _ = write!(out, " COLLATE {}", ty.collation.get().name);
         }
     }

@@ -442,7 +442,7 @@ pub const DEFAULT_ONLY: &[VarDef] = &[
     text("admin_tls_ciphersuites", Global, "").default_only(),
     text("admin_tls_version", Global, "TLSv1.2,TLSv1.3").default_only(),
     choice("group_replication_consistency", Both, "BEFORE_ON_PRIMARY_FAILOVER", &["EVENTUAL", "BEFORE_ON_PRIMARY_FAILOVER", "BEFORE", "AFTER", "BEFORE_AND_AFTER"]).default_only(),
-    boolean("restrict_fk_on_non_standard_key", Both, true).default_only(),
+    boolean("restrict_fk_on_non_standard_key", Both, true),
     null_text("admin_ssl_ca", Global).default_only(),
     null_text("admin_ssl_capath", Global).default_only(),
     null_text("admin_ssl_cert", Global).default_only(),

@@ -4,7 +4,7 @@ use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
 use crate::accounts::{Privilege, Privileges};
 use crate::session::state::State;
 use gannet_catalog::show::{column_default, column_extra, column_key, index_rows};
-use gannet_catalog::{CatalogSnapshot, IndexKind, RowSource, Table};
+use gannet_catalog::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table};
 use gannet_types::charset::CHARSETS;
 use gannet_types::collation::{COLLATIONS, Pad};
 use gannet_types::{Result, TypeId, Value};
@@ -215,7 +215,10 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
                 text(&t.name),
                 text(&c.name),
                 Value::UInt(i as u64 + 1),
-                maybe(column_default(c).as_deref()),
+                match &c.default {
+                    ColumnDefault::Expression(expression) => escaped(expression),
+                    _ => maybe(column_default(c).as_deref()),
+                },
                 yes_no(c.nullable),
                 text(ty.data_type()),
                 chars,
@@ -233,7 +236,7 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
                 text(&column_extra(c)),
                 text(privileges),
                 text(&c.comment),
-                text(c.generated.as_ref().map_or("", |g| &g.expression)),
+                escaped(c.generated.as_ref().map_or("", |g| &g.expression)),
                 Value::Null,
             ])?;
         }
@@ -293,7 +296,7 @@ pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
                 text(""),
                 text(r.comment),
                 yes_no(r.visible),
-                maybe(r.expression),
+                r.expression.map_or(Value::Null, escaped),
             ])?;
         }
         Ok(())
@@ -371,10 +374,15 @@ pub(super) fn referential_constraints(state: &mut State, equals: &Equals<'_>, em
     })
 }
 
+/// The text of an expression: information_schema shows it as it stands in the dictionary, with quotes and backslashes escaped.
+fn escaped(expression: &str) -> Value {
+    text(&expression.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
 pub(super) fn check_constraints(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     each_table(state, equals, ("CONSTRAINT_SCHEMA", ""), |_, t| {
         for check in &t.constraints.checks {
-            emit(&[text(CATALOG), text(&t.schema), text(&check.name), text(&check.expression)])?;
+            emit(&[text(CATALOG), text(&t.schema), text(&check.name), escaped(&check.expression)])?;
         }
         Ok(())
     })

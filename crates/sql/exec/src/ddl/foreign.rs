@@ -145,9 +145,9 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
     };
     let gone = |columns: &[u32]| -> Option<&Arc<str>> {
         // The index which served is the one that was dropped.
-        let index = old.indexes.iter().filter(|i| gannet_catalog::define::serves(i, columns));
-        let missing = |i: &&gannet_catalog::Index| new.index(&i.name).is_none();
-        index.into_iter().find(missing).map(|i| &i.name)
+        let dropped = |i: &usize| !pending.origins.contains(&Some(*i));
+        let serving = |i: &usize| gannet_catalog::define::serves(&old.indexes[*i], columns);
+        (0..old.indexes.len()).filter(serving).find(dropped).map(|i| &old.indexes[i].name)
     };
     for key in &new.constraints.foreign_keys {
         if !old.constraints.foreign_keys.iter().any(|k| k.name == key.name) {
@@ -173,8 +173,10 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
             }
         }
         let columns: Option<Vec<u32>> = key.columns.iter().map(|c| moved(*c)).collect();
+        // An index made for the occasion does not count.
+        let there = |i: usize| pending.origins[i].is_some() || !new.indexes[i].generated;
         if let Some(columns) = columns
-            && !new.indexes.iter().any(|i| gannet_catalog::define::serves(i, &columns) && !i.generated)
+            && !(0..new.indexes.len()).any(|i| gannet_catalog::define::serves(&new.indexes[i], &columns) && there(i))
             && let Some(name) = gone(&key.columns)
         {
             return Err(sql_err!(DropIndexFk, name));

@@ -50,8 +50,8 @@ impl Print for Expr {
             Expr::JsonPath { column, path, unquote } => sql.p(column).s(if *unquote { "->>" } else { "->" }).p(path),
             Expr::Case(case) => sql.p(case),
             Expr::Cast(cast) => sql.p(cast),
-            Expr::ConvertUsing { expr, charset } => sql.s("convert(").p(expr).s(" using ").p(charset).s(")"),
-            Expr::Collate { expr, collation } => sql.s("(").p(expr).s(" collate ").p(collation).s(")"),
+            Expr::ConvertUsing { expr, charset } => sql.s("convert(").p(expr).s(" using ").word(charset).s(")"),
+            Expr::Collate { expr, collation } => sql.s("(").p(expr).s(" collate ").word(collation).s(")"),
             Expr::Row(items) => sql.s("row").parens(items),
             Expr::Call(call) => sql.p(call),
             Expr::Aggregate(aggregate) => sql.p(aggregate),
@@ -64,13 +64,21 @@ impl Print for Expr {
             Expr::Trim(trim) => sql.p(trim),
             Expr::TimestampFn { diff, unit, args } => {
                 let name = if *diff { "timestampdiff(" } else { "timestampadd(" };
-                sql.s(name).p(unit).s(",").p(&args.0).s(",").p(&args.1).s(")")
+                let mut word = Sql(Vec::new());
+                word.p(unit);
+                sql.s(name)
+                    .s(&String::from_utf8_lossy(&word.0).to_ascii_uppercase())
+                    .s(",")
+                    .p(&args.0)
+                    .s(",")
+                    .p(&args.1)
+                    .s(")")
             }
             Expr::GetFormat { kind, expr } => {
                 let kind = match kind {
-                    TemporalKind::Date => "date,",
-                    TemporalKind::Time => "time,",
-                    TemporalKind::DateTime => "datetime,",
+                    TemporalKind::Date => "DATE, ",
+                    TemporalKind::Time => "TIME, ",
+                    TemporalKind::DateTime => "DATETIME, ",
                 };
                 sql.s("get_format(").s(kind).p(expr).s(")")
             }
@@ -242,7 +250,13 @@ impl Print for CastType {
         match self {
             CastType::Signed => sql.s("signed"),
             CastType::Unsigned => sql.s("unsigned"),
-            CastType::Type(ty) => sql.p(ty),
+            CastType::Type(ty) => match &ty.charset {
+                Some(charset) => {
+                    sql.p(&DataType { charset: None, bin_collation: false, ..ty.clone() }).s(" charset ").word(charset);
+                    sql.flag(ty.bin_collation, " binary")
+                }
+                None => sql.p(ty),
+            },
         };
     }
 }
@@ -268,7 +282,7 @@ impl Print for Call {
 }
 
 /// Can the name stand without quotes?
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(crate::lexer::is_word)
 }
 

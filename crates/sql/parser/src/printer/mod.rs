@@ -85,12 +85,17 @@ impl Sql {
         self.s(&quote_name(name))
     }
 
+    /// The name of a character set or collation: a plain word, or quoted if it is none.
+    fn word(&mut self, name: &Ident) -> &mut Sql {
+        if expr::is_plain(&name.text) { self.s(&name.text) } else { self.p(name) }
+    }
+
     /// A string literal.
     fn string(&mut self, bytes: &[u8]) -> &mut Sql {
         self.0.push(b'\'');
         for &b in bytes {
             match b {
-                b'\'' => self.0.extend(b"''"),
+                b'\'' => self.0.extend(b"\\'"),
                 b'\\' => self.0.extend(b"\\\\"),
                 0 => self.0.extend(b"\\0"),
                 b'\n' => self.0.extend(b"\\n"),
