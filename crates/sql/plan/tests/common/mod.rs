@@ -30,6 +30,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         parts,
         comment: "".into(),
         invisible: false,
+        generated: false,
         using: None,
     };
     for element in &elements {
@@ -87,6 +88,8 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         columns,
         indexes,
         options: options.clone(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         auto_increment: None,
     };
     let defined = define::define(&definition).expect(sql);
