@@ -221,8 +221,52 @@ impl Accumulator for Bits {
     }
 }
 
-fn bits_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType::bigint_unsigned().not_null())
+/// BIGINT UNSIGNED, or bytes when the values are. Error 3514 for long ones.
+fn bits_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let ty = args[0].ty;
+    if !ty.id.is_binary_string() {
+        return Ok(SqlType::bigint_unsigned().not_null());
+    }
+    if ty.length > 511 {
+        return Err(sql_err!(InvalidBitwiseAggregateOperandsSize));
+    }
+    Ok(SqlType::varbinary(ty.length).not_null())
+}
+
+/// BIT_AND, BIT_OR, BIT_XOR over bytes, all of one length.
+struct ByteBits {
+    bytes: Option<Vec<u8>>,
+    /// Of the argument's type: without rows there are so many neutral bytes.
+    length: usize,
+    neutral: u8,
+    fold: fn(u64, u64) -> u64,
+}
+
+impl Accumulator for ByteBits {
+    fn add(&mut self, _: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
+        let Value::Str(text, _) = &args[0] else { return Ok(()) };
+        let bytes = self.bytes.get_or_insert_with(|| vec![self.neutral; text.len()]);
+        if bytes.len() != text.len() {
+            return Err(sql_err!(InvalidBitwiseOperandsSize));
+        }
+        bytes.iter_mut().zip(text.iter()).for_each(|(b, t)| *b = (self.fold)(u64::from(*b), u64::from(*t)) as u8);
+        Ok(())
+    }
+
+    fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {
+        Ok(Value::bytes(&self.bytes.clone().unwrap_or_else(|| vec![self.neutral; self.length])))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.length + 64
+    }
+}
+
+fn start_bits(call: Call<'_>, neutral: u64, fold: fn(u64, u64) -> u64) -> Box<dyn Accumulator> {
+    match call.ty.id.is_binary_string() {
+        true => Box::new(ByteBits { bytes: None, length: call.ty.length as usize, neutral: neutral as u8, fold }),
+        false => Box::new(Bits { bits: neutral, fold }),
+    }
 }
 
 /// Variance by Welford's recurrence, as MySQL computes it.
@@ -270,6 +314,8 @@ impl Accumulator for Variance {
 struct GroupConcat {
     text: Vec<u8>,
     started: bool,
+    /// Rows taken, for the warning.
+    rows: u64,
     cut: bool,
     collation: gannet_types::CollationId,
 }
@@ -281,6 +327,7 @@ impl Accumulator for GroupConcat {
             return Ok(());
         }
         let charset = self.collation.charset();
+        self.rows += 1;
         if std::mem::replace(&mut self.started, true) {
             self.text.extend_from_slice(&rules::text_in(separator, charset));
         }
@@ -292,7 +339,9 @@ impl Accumulator for GroupConcat {
             let keep = charset.valid_prefix(&self.text[..limit]);
             self.text.truncate(keep);
             self.cut = true;
-            cx.warnings.push(sql_err!(CutValueGroupConcat, 1).to_warning(gannet_types::Level::Warning));
+            cx.warnings.push(
+                sql_err!(CutValueGroupConcat, self.rows, "GROUP_CONCAT()").to_warning(gannet_types::Level::Warning),
+            );
         }
         Ok(())
     }
@@ -337,19 +386,9 @@ pub(crate) static AGGREGATES: &[AggregateDef] = &[
         kernel: AggregateKernel::Max,
         ..one_argument("MAX", extreme_rule, |call| Extreme::start(call, Ordering::Greater), "Largest value.")
     },
-    one_argument(
-        "BIT_AND",
-        bits_rule,
-        |_| Box::new(Bits { bits: u64::MAX, fold: |a, b| a & b }),
-        "Bitwise and of all values.",
-    ),
-    one_argument("BIT_OR", bits_rule, |_| Box::new(Bits { bits: 0, fold: |a, b| a | b }), "Bitwise or of all values."),
-    one_argument(
-        "BIT_XOR",
-        bits_rule,
-        |_| Box::new(Bits { bits: 0, fold: |a, b| a ^ b }),
-        "Bitwise exclusive or of all values.",
-    ),
+    one_argument("BIT_AND", bits_rule, |call| start_bits(call, u64::MAX, |a, b| a & b), "Bitwise and of all values."),
+    one_argument("BIT_OR", bits_rule, |call| start_bits(call, 0, |a, b| a | b), "Bitwise or of all values."),
+    one_argument("BIT_XOR", bits_rule, |call| start_bits(call, 0, |a, b| a ^ b), "Bitwise exclusive or of all values."),
     AggregateDef {
         aliases: &["STD", "STDDEV"],
         ..one_argument(
@@ -370,7 +409,15 @@ pub(crate) static AGGREGATES: &[AggregateDef] = &[
         ..one_argument(
             "GROUP_CONCAT",
             group_concat_rule,
-            |call| Box::new(GroupConcat { text: Vec::new(), started: false, cut: false, collation: call.ty.collation }),
+            |call| {
+                Box::new(GroupConcat {
+                    text: Vec::new(),
+                    started: false,
+                    rows: 0,
+                    cut: false,
+                    collation: call.ty.collation,
+                })
+            },
             "The values as one text; the binder appends the separator to the arguments.",
         )
     },

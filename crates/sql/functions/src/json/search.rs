@@ -3,6 +3,7 @@
 use super::*;
 use gannet_types::collation::LikePattern;
 use gannet_types::json::{Index, Leg};
+use std::collections::HashSet;
 
 struct Search<'p> {
     pattern: &'p LikePattern,
@@ -10,6 +11,9 @@ struct Search<'p> {
     /// Where the walk is.
     at: Vec<Leg>,
     found: Vec<String>,
+    known: HashSet<String>,
+    /// (legs left, value's address) below which the walk was: `**` leads to one value in many ways.
+    seen: HashSet<(usize, usize)>,
 }
 
 impl Search<'_> {
@@ -23,7 +27,7 @@ impl Search<'_> {
                 Path(self.at.clone()).write(&mut path);
                 let path = String::from_utf8_lossy(&path).into_owned();
                 // Several paths may lead to one string.
-                if !self.found.contains(&path) {
+                if self.known.insert(path.clone()) {
                     self.found.push(path);
                 }
             }
@@ -47,6 +51,9 @@ impl Search<'_> {
 
     /// Walks below all places that a path leads to.
     fn below(&mut self, legs: &[Leg], json: &Json) {
+        if !self.seen.insert((legs.len(), std::ptr::from_ref(json) as usize)) {
+            return;
+        }
         let Some((leg, rest)) = legs.split_first() else { return self.walk(json) };
         let children: Vec<(Leg, &Json)> = match json {
             Json::Array(items) => {
@@ -66,16 +73,17 @@ impl Search<'_> {
                 }
             }
             leg => {
-                for matched in Path(vec![leg.clone()]).find(json) {
-                    match children.iter().find(|(_, child)| std::ptr::eq(*child, matched)) {
-                        Some((step, child)) => {
-                            self.at.push(step.clone());
-                            self.below(rest, child);
-                            self.at.pop();
-                        }
-                        // A cell of what is no array: the value itself.
-                        None => self.below(rest, matched),
-                    }
+                let matched = Path(vec![leg.clone()]).find(json);
+                let address = |j: &Json| std::ptr::from_ref(j) as usize;
+                let wanted: HashSet<usize> = matched.iter().map(|j| address(j)).collect();
+                if wanted.contains(&address(json)) {
+                    // A cell of what is no array: the value itself.
+                    self.below(rest, json);
+                }
+                for (step, child) in children.into_iter().filter(|(_, child)| wanted.contains(&address(child))) {
+                    self.at.push(step);
+                    self.below(rest, child);
+                    self.at.pop();
                 }
             }
         }
@@ -110,8 +118,16 @@ fn json_search(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
         paths.push(Path(Vec::new()));
     }
     let pattern = LikePattern::new(utf8_arg(call, args, 2)?.as_bytes(), escape, CollationId::UTF8MB4_BIN);
-    let mut search = Search { pattern: &pattern, one, at: Vec::new(), found: Vec::new() };
+    let mut search = Search {
+        pattern: &pattern,
+        one,
+        at: Vec::new(),
+        found: Vec::new(),
+        known: HashSet::new(),
+        seen: HashSet::new(),
+    };
     for path in &paths {
+        search.seen.clear();
         search.below(&path.0, &json);
     }
     let mut found = search.found.into_iter().map(|path| Json::String(path.into()));

@@ -1,6 +1,7 @@
 //! Path expressions: `$`, `.key`, `[n]`, `[last-n]`, `[a to b]`, `.*`, `[*]`, `**` (manual, "JSON Path Syntax").
 
 use super::Json;
+use std::collections::HashSet;
 
 /// A place in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,16 +103,16 @@ impl Path {
 
     /// The values that it matches, each once, in document order.
     pub fn find<'j>(&self, json: &'j Json) -> Vec<&'j Json> {
-        let mut found: Vec<&'j Json> = Vec::new();
-        find(&self.0, json, false, &mut found);
-        found
+        let mut walk = Walk::new(self, false);
+        walk.step(&self.0, json);
+        walk.found
     }
 
     /// Does it match any value?
     pub fn exists(&self, json: &Json) -> bool {
-        let mut found = Vec::new();
-        find(&self.0, json, true, &mut found);
-        !found.is_empty()
+        let mut walk = Walk::new(self, true);
+        walk.step(&self.0, json);
+        !walk.found.is_empty()
     }
 
     /// As text.
@@ -166,47 +167,65 @@ pub fn write_leg(leg: &Leg, out: &mut Vec<u8>) {
     }
 }
 
-fn find<'j>(legs: &[Leg], json: &'j Json, one: bool, out: &mut Vec<&'j Json>) {
-    if one && !out.is_empty() {
-        return;
+/// A walk along a path.
+struct Walk<'j> {
+    found: Vec<&'j Json>,
+    /// Stops at the first match.
+    one: bool,
+    /// With `**`: (legs left, value's address) that were seen. One value is reached in many ways, and counts once.
+    seen: Option<HashSet<(usize, usize)>>,
+}
+
+impl<'j> Walk<'j> {
+    fn new(path: &Path, one: bool) -> Walk<'j> {
+        let seen = path.0.contains(&Leg::Ellipsis).then(HashSet::new);
+        Walk { found: Vec::new(), one, seen }
     }
-    let Some((leg, rest)) = legs.split_first() else {
-        // `**` reaches a value in more than one way.
-        if !out.iter().any(|known| std::ptr::eq(*known, json)) {
-            out.push(json);
+
+    fn step(&mut self, legs: &[Leg], json: &'j Json) {
+        if self.one && !self.found.is_empty() {
+            return;
         }
-        return;
-    };
-    match (leg, json) {
-        (Leg::Member(key), Json::Object(object)) => {
-            if let Some(value) = object.get(key) {
-                find(rest, value, one, out);
+        if let Some(seen) = &mut self.seen
+            && !seen.insert((legs.len(), std::ptr::from_ref(json) as usize))
+        {
+            return;
+        }
+        let Some((leg, rest)) = legs.split_first() else {
+            self.found.push(json);
+            return;
+        };
+        match (leg, json) {
+            (Leg::Member(key), Json::Object(object)) => {
+                if let Some(value) = object.get(key) {
+                    self.step(rest, value);
+                }
             }
-        }
-        (Leg::AnyMember, Json::Object(object)) => object.iter().for_each(|(_, v)| find(rest, v, one, out)),
-        (Leg::Cell(index), Json::Array(items)) => {
-            if let Ok(at) = index.within(items.len()) {
-                find(rest, &items[at], one, out);
+            (Leg::AnyMember, Json::Object(object)) => object.iter().for_each(|(_, v)| self.step(rest, v)),
+            (Leg::Cell(index), Json::Array(items)) => {
+                if let Ok(at) = index.within(items.len()) {
+                    self.step(rest, &items[at]);
+                }
             }
-        }
-        (Leg::Cell(index), scalar) if index.within(1).is_ok() => find(rest, scalar, one, out),
-        (Leg::Range(a, b), Json::Array(items)) => {
-            let (a, b) = (a.clamped(items.len()).max(0), b.clamped(items.len()).min(items.len() as i64 - 1));
-            for at in a..=b {
-                find(rest, &items[at as usize], one, out);
+            (Leg::Cell(index), scalar) if index.within(1).is_ok() => self.step(rest, scalar),
+            (Leg::Range(a, b), Json::Array(items)) => {
+                let (a, b) = (a.clamped(items.len()).max(0), b.clamped(items.len()).min(items.len() as i64 - 1));
+                for at in a..=b {
+                    self.step(rest, &items[at as usize]);
+                }
             }
-        }
-        (Leg::Range(a, b), scalar) if a.clamped(1).max(0) <= b.clamped(1).min(0) => find(rest, scalar, one, out),
-        (Leg::AnyCell, Json::Array(items)) => items.iter().for_each(|v| find(rest, v, one, out)),
-        (Leg::Ellipsis, json) => {
-            find(rest, json, one, out);
-            match json {
-                Json::Array(items) => items.iter().for_each(|v| find(legs, v, one, out)),
-                Json::Object(object) => object.iter().for_each(|(_, v)| find(legs, v, one, out)),
-                _ => {}
+            (Leg::Range(a, b), scalar) if a.clamped(1).max(0) <= b.clamped(1).min(0) => self.step(rest, scalar),
+            (Leg::AnyCell, Json::Array(items)) => items.iter().for_each(|v| self.step(rest, v)),
+            (Leg::Ellipsis, json) => {
+                self.step(rest, json);
+                match json {
+                    Json::Array(items) => items.iter().for_each(|v| self.step(legs, v)),
+                    Json::Object(object) => object.iter().for_each(|(_, v)| self.step(legs, v)),
+                    _ => {}
+                }
             }
+            _ => {}
         }
-        _ => {}
     }
 }
 

@@ -117,6 +117,17 @@ fn paths() {
 }
 
 #[test]
+fn a_path_of_ellipses_takes_linear_time() {
+    let doc = read(&format!("{}1{}", "[".repeat(100), "]".repeat(100)));
+    let path = Path::parse(&format!("${}", "**[0]".repeat(30))).unwrap();
+    // Each of 30 steps goes one level down at least, and a cell of the scalar is the scalar.
+    assert_eq!(path.find(&doc).len(), 71);
+    let wide = Json::Array((0..100_000).map(Json::Int).collect());
+    assert_eq!(Path::parse("$[*]").unwrap().find(&wide).len(), 100_000);
+    assert_eq!(Path::parse("$**[*]").unwrap().find(&wide).len(), 100_000);
+}
+
+#[test]
 fn values_order_by_kind_then_value_and_keys_agree() {
     let ordered = [
         "null",
