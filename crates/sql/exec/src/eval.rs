@@ -78,7 +78,6 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             crate::dml::defaults::default_value(table, *column as usize, cx)
         }
         ExprKind::Row(_) => Err(SqlError::internal("a row where one value belongs")),
-        ExprKind::Grouping(_) => Err(SqlError::unsupported("GROUPING()")),
     }
 }
 

@@ -105,6 +105,26 @@ impl Accumulator for Sum {
         Ok(())
     }
 
+    fn remove(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<bool> {
+        if args[0].is_null() {
+            return Ok(true);
+        }
+        match &mut self.total {
+            Total::Integer(total) => {
+                let n = convert::to_integer(args[0].as_ref(), &mut cx.conversion())?;
+                *total -= n.map_or_else(i128::from, i128::from);
+            }
+            Total::Exact(total) => {
+                let d = convert::to_decimal(args[0].as_ref(), &mut cx.conversion())?;
+                *total = total.checked_sub(&d).ok_or_else(|| sql_err!(DataOutOfRange, "DECIMAL", "sum"))?;
+            }
+            // What rounding lost does not come back.
+            Total::Double(_) => return Ok(false),
+        }
+        self.rows -= 1;
+        Ok(true)
+    }
+
     fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value> {
         if self.rows == 0 {
             return Ok(Value::Null);

@@ -185,6 +185,11 @@ impl PartialEq for AggregateDef {
 pub trait Accumulator {
     /// Takes one row's arguments.
     fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()>;
+    /// Takes one row out again that was added. False: it cannot be done exactly, and nothing changed.
+    fn remove(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<bool> {
+        let _ = (cx, args);
+        Ok(false)
+    }
     /// The group's value. May be called several times (window frames).
     fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value>;
     /// Bytes held, for the statement's memory bound.

@@ -116,9 +116,6 @@ pub enum ExprKind {
     },
     /// `(a, b, ...)`, only as operand of a row comparison with a subquery.
     Row(Box<[Expr]>),
-    /// `GROUPING(...)`, or the row number, or other things which the operator itself knows: the n-th such value.
-    /// Only below a roll-up aggregation.
-    Grouping(Box<[u32]>),
 }
 
 /// The comparison operators.

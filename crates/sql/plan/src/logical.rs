@@ -114,6 +114,8 @@ pub(crate) struct Block {
     pub(crate) aggregates: Vec<(Aggregate, ColId)>,
     /// `ANY_VALUE(x)`: taken from any row of a group.
     pub(crate) carried: Vec<(Expr, ColId)>,
+    /// `GROUPING(...)`: positions of its arguments among the groups.
+    pub(crate) groupings: Vec<(Box<[u32]>, ColId)>,
     /// GROUP BY or an aggregate is there.
     pub(crate) aggregated: bool,
     /// HAVING as conjuncts, over what the aggregation delivers.
@@ -304,6 +306,7 @@ impl Query {
                 block.groups.iter().for_each(|(_, id)| f(*id, 1));
                 block.aggregates.iter().for_each(|(_, id)| f(*id, 1));
                 block.carried.iter().for_each(|(_, id)| f(*id, 1));
+                block.groupings.iter().for_each(|(_, id)| f(*id, 1));
                 block.items.iter().for_each(|i| f(i.id, 1));
                 block.windows.iter().flat_map(|w| &w.functions).for_each(|(_, id)| f(*id, 1));
             }

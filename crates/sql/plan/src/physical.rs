@@ -104,7 +104,7 @@ pub enum Op {
         /// SQL_CALC_FOUND_ROWS: go on counting after the limit.
         count_all: bool,
     },
-    /// Grouping. Delivers group expressions, then carried expressions, then aggregates.
+    /// Grouping. Delivers group expressions, then carried expressions, then aggregates, then groupings.
     Aggregate {
         /// Input.
         input: Box<Physical>,
@@ -119,6 +119,8 @@ pub enum Op {
         streaming: bool,
         /// WITH ROLLUP: super-aggregate rows too (input arrives sorted by the groups).
         rollup: bool,
+        /// GROUPING(): positions of its arguments among the groups.
+        groupings: Box<[Box<[u32]>]>,
     },
     /// Each distinct row once, in order of first appearance.
     Distinct {

@@ -14,8 +14,7 @@ impl Expr {
             | ExprKind::Register(_)
             | ExprKind::UserVar(_)
             | ExprKind::SysVar { .. }
-            | ExprKind::Default { .. }
-            | ExprKind::Grouping(_) => {}
+            | ExprKind::Default { .. } => {}
             ExprKind::Call(_, args) | ExprKind::And(args) | ExprKind::Or(args) | ExprKind::Row(args) => {
                 args.iter().for_each(f);
             }
@@ -56,8 +55,7 @@ impl Expr {
             | ExprKind::Register(_)
             | ExprKind::UserVar(_)
             | ExprKind::SysVar { .. }
-            | ExprKind::Default { .. }
-            | ExprKind::Grouping(_) => {}
+            | ExprKind::Default { .. } => {}
             ExprKind::Call(_, args) | ExprKind::And(args) | ExprKind::Or(args) | ExprKind::Row(args) => {
                 args.iter_mut().for_each(f);
             }
@@ -108,8 +106,7 @@ impl Expr {
             | ExprKind::Subquery(_)
             | ExprKind::UserVar(_)
             | ExprKind::SetUserVar(..)
-            | ExprKind::Default { .. }
-            | ExprKind::Grouping(_) => true,
+            | ExprKind::Default { .. } => true,
             ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
             _ => false,
         })

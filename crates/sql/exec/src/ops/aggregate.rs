@@ -20,6 +20,7 @@ pub struct AggregationPlan<'p> {
     pub carried: &'p [Expr],
     pub aggregates: &'p [Aggregate],
     pub rollup: bool,
+    pub groupings: &'p [Box<[u32]>],
 }
 
 /// One aggregate in one group.
@@ -37,6 +38,8 @@ struct Group {
     keys: Vec<Value>,
     carried: Vec<Value>,
     states: Vec<State>,
+    /// Keys that count; the others are rolled up.
+    level: usize,
 }
 
 /// Grouping by hash. Groups are delivered in order of their first row, so that a sorted input gives sorted groups.
@@ -99,7 +102,8 @@ impl<'p> Aggregation<'p> {
         };
         let states = self.fresh_states();
         self.take_memory(128 + 64 * (keys.len() + carried.len() + states.len()), cx)?;
-        self.groups.push(Group { keys, carried, states });
+        let level = keys.len();
+        self.groups.push(Group { keys, carried, states, level });
         Ok(self.groups.len() - 1)
     }
 
@@ -129,6 +133,7 @@ impl<'p> Aggregation<'p> {
                     let columns = keys.iter().enumerate();
                     let values = columns.map(|(n, c)| if n < level { c.get(row).to_owned() } else { Value::Null });
                     let group = self.new_group(values.collect(), Some((batch, row)), cx)?;
+                    self.groups[group].level = level;
                     self.open.push(group);
                 }
             }
@@ -316,6 +321,10 @@ impl<'p> Aggregation<'p> {
                         s.value(&mut cx.eval_context())?
                     }
                 });
+            }
+            for places in self.plan.groupings {
+                let bit = |p: &u32| i64::from(*p as usize >= group.level);
+                row.push(Value::Int(places.iter().fold(0, |bits, p| bits << 1 | bit(p))));
             }
             out.push_values(&row);
         }

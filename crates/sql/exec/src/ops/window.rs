@@ -1,7 +1,8 @@
 //! Window functions over input sorted by partition and order.
 //!
 //! The whole input is kept; each partition is computed at once. An aggregate whose frame only grows (from the partition's start, or
-//! seen backward from its end) takes every row once; a frame that slides is computed anew where it changes.
+//! seen backward from its end) takes every row once. A frame that slides takes rows in and out where the aggregate can (COUNT, exact SUM
+//! and AVG), keeps a queue of candidates for MIN and MAX, and is computed anew for the others.
 
 use super::{BoxedOperator, Operator};
 use crate::{
@@ -18,7 +19,7 @@ use gannet_plan::{
     physical::{Frame, FrameBound, FrameUnit, Window as Definition, WindowFunction, WindowKind},
 };
 use gannet_types::{ErrorCode, Result, SqlType, Value, ValueRef, sql_err};
-use std::{cmp::Ordering, ops::Range};
+use std::{cmp::Ordering, collections::VecDeque, ops::Range};
 
 /// Input rows, each with its window functions' values.
 pub struct Window<'p> {
@@ -266,9 +267,7 @@ impl<'p> Partition<'_, 'p> {
                     AggregateKernel::Count => None,
                     _ => Some((def.start)(Call { ty: &f.ty, args: &args, site: 0 })),
                 };
-                // The order in which rows are taken does not matter to these.
-                let unordered = def.kernel != AggregateKernel::General;
-                self.aggregate(n, &fresh, unordered, out, cx)?;
+                self.aggregate(n, &fresh, def.kernel, out, cx)?;
             }
         }
         Ok(())
@@ -314,13 +313,24 @@ impl<'p> Partition<'_, 'p> {
         &self,
         n: usize,
         fresh: &dyn Fn() -> Option<Box<dyn Accumulator>>,
-        unordered: bool,
+        kernel: AggregateKernel,
         out: &mut Vec<Value>,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
+        // The order in which rows are taken does not matter to the aggregates that have a kernel.
+        let unordered = kernel != AggregateKernel::General;
+        let extreme = match kernel {
+            AggregateKernel::Min => Some(Ordering::Less),
+            AggregateKernel::Max => Some(Ordering::Greater),
+            _ => None,
+        };
         let frame = &self.definition.frame;
         let backward =
             unordered && frame.end == FrameBound::UnboundedFollowing && frame.start != FrameBound::UnboundedPreceding;
+        let slides = frame.start != FrameBound::UnboundedPreceding && !backward;
+        if let (Some(wanted), true) = (extreme, slides) {
+            return self.sliding_extreme(n, wanted, out, cx);
+        }
         let first = out.len();
         out.resize(first + self.range.len(), Value::Null);
         let mut taken = self.range.start..self.range.start;
@@ -335,7 +345,13 @@ impl<'p> Partition<'_, 'p> {
                     (_, false) => wanted.start == taken.start && wanted.end >= taken.end,
                     (_, true) => wanted.end == taken.end && wanted.start <= taken.start,
                 };
-                let new = match (grows, backward) {
+                let moved = !backward
+                    && !taken.is_empty()
+                    && wanted.start >= taken.start
+                    && wanted.start < taken.end
+                    && wanted.end >= taken.end;
+                let moved = grows || moved && state.remove_all(self.rows, n, taken.start..wanted.start, cx)?;
+                let new = match (moved, backward) {
                     (true, false) => taken.end..wanted.end,
                     (true, true) => wanted.start..taken.start,
                     (false, _) => {
@@ -353,6 +369,43 @@ impl<'p> Partition<'_, 'p> {
             out[first + i - self.range.start] = value.clone().unwrap_or(Value::Null);
         }
         Ok(())
+    }
+
+    /// MIN (`wanted` Less) or MAX over a frame both ends of which only move on: a queue of rows each of which is better than all
+    /// behind it; the first is the frame's.
+    fn sliding_extreme(&self, n: usize, wanted: Ordering, out: &mut Vec<Value>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let Some(first) = self.functions_arg(n) else { return Ok(()) };
+        let value = |i: usize| self.rows.arg(n, 0, i);
+        let mut queue: VecDeque<usize> = VecDeque::new();
+        let mut seen = self.range.start;
+        for i in self.range.clone() {
+            let frame = self.frame(i, cx)?;
+            for row in seen.max(frame.start)..frame.end {
+                let new = value(row);
+                if new.is_null() {
+                    continue;
+                }
+                while queue.back().is_some_and(|last| compare_values(value(*last), new, first) != wanted) {
+                    queue.pop_back();
+                }
+                queue.push_back(row);
+            }
+            seen = seen.max(frame.end);
+            while queue.front().is_some_and(|row| *row < frame.start) {
+                queue.pop_front();
+            }
+            let best = queue.front().filter(|row| frame.contains(row));
+            out.push(best.map_or(Value::Null, |row| value(*row).to_owned()));
+            if i % 1024 == 0 {
+                cx.check_interrupt()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Type of a function's first argument.
+    fn functions_arg(&self, n: usize) -> Option<&'p SqlType> {
+        self.definition.functions[n].args.first().map(|e| &e.ty)
     }
 }
 
@@ -378,6 +431,24 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Takes rows out again. False: the aggregate cannot.
+    fn remove_all(&mut self, rows: &Rows, n: usize, gone: Range<usize>, cx: &mut Cx<'_, '_>) -> Result<bool> {
+        for i in gone {
+            let (batch, row) = rows.places[i];
+            let columns = &rows.args[n][batch as usize];
+            match &mut self.accumulator {
+                None => self.counted -= i64::from(columns.iter().all(|c| !c.get(row as usize).is_null())),
+                Some(accumulator) => {
+                    let values: Vec<Value> = columns.iter().map(|c| c.get(row as usize).to_owned()).collect();
+                    if !accumulator.remove(&mut cx.eval_context(), &values)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
     }
 
     fn value(&self, cx: &mut Cx<'_, '_>) -> Result<Value> {

@@ -285,9 +285,27 @@ impl Binder<'_> {
                 }
                 value
             }
-            "GROUPING" => return Err(SqlError::unsupported("GROUPING()")),
+            "GROUPING" => self.grouping(args)?,
             _ => return Ok(None),
         }))
+    }
+
+    /// `GROUPING(a, ...)`: which of the group keys a super-aggregate row leaves out, as bits, the last argument's lowest.
+    /// Errors 1111, 3601.
+    fn grouping(&mut self, args: &[ast::Expr]) -> Result<Bound> {
+        const MAX_ARGS: usize = 64;
+        let clause = self.clause();
+        let scope = self.scope();
+        if !matches!(clause, Clause::Fields | Clause::Having | Clause::Order) || scope.in_aggregate || !scope.rollup {
+            return Err(error(ErrorCode::InvalidGroupFuncUse, &[]));
+        }
+        if args.len() > MAX_ARGS {
+            return Err(error(ErrorCode::InvalidNoOfArgs, &[&"GROUPING", &args.len(), &MAX_ARGS]));
+        }
+        let args = args.iter().map(|a| Ok(self.expr(a)?.expr)).collect::<Result<Vec<_>>>()?;
+        let id = self.arena.column(gannet_types::SqlType::BIGINT.not_null(), Label::Computed);
+        self.scope().groupings.push((args, id));
+        Ok(self.column(id))
     }
 
     /// An aggregate function. Error 1111 where none may stand.

@@ -54,6 +54,14 @@ impl Binder<'_> {
             return Ok(());
         }
         block.carried = any_values;
+        for (args, id) in std::mem::take(&mut self.scope().groupings) {
+            let place = |(n, arg): (usize, &Expr)| {
+                let found = block.groups.iter().position(|(key, _)| key == arg);
+                found.map(|p| p as u32).ok_or_else(|| error(ErrorCode::FieldInGroupingNotGroupBy, &[&(n + 1)]))
+            };
+            let places = args.iter().enumerate().map(place).collect::<Result<_>>()?;
+            block.groupings.push((places, id));
+        }
         let keys: Vec<(Expr, ColId)> = block.groups.clone();
         let types = &self.arena.types;
         let mut replace = |e: &mut Expr| replace_keys(e, &keys, types);

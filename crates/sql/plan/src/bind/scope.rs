@@ -54,8 +54,12 @@ pub(super) struct Scope {
     pub(super) named_windows: Vec<(Box<str>, ast::WindowSpec)>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,
+    /// GROUP BY ... WITH ROLLUP.
+    pub(super) rollup: bool,
     /// `ANY_VALUE(x)`: expression and the column that stands for it.
     pub(super) any_values: Vec<(Expr, ColId)>,
+    /// `GROUPING(...)` with its arguments.
+    pub(super) groupings: Vec<(Vec<Expr>, ColId)>,
     /// Only relations from this position on may be named (ON sees the operands of its join; a derived table no neighbour).
     pub(super) visible_from: usize,
 }
@@ -140,7 +144,9 @@ impl Scope {
             windows: Vec::new(),
             named_windows: Vec::new(),
             in_aggregate: false,
+            rollup: false,
             any_values: Vec::new(),
+            groupings: Vec::new(),
             visible_from: 0,
         }
     }
@@ -154,6 +160,7 @@ impl Scope {
         self.rels.iter().any(|r| id >= r.first && id - r.first < r.names.len() as u32)
             || self.aggregates.iter().any(|(_, a)| *a == id)
             || self.any_values.iter().any(|(_, a)| *a == id)
+            || self.groupings.iter().any(|(_, a)| *a == id)
     }
 
     /// The column of this scope's relations that a name means. Error 1052.

@@ -25,6 +25,7 @@ pub(crate) fn empty_block(select: u32) -> Block {
         rollup: false,
         aggregates: Vec::new(),
         carried: Vec::new(),
+        groupings: Vec::new(),
         aggregated: false,
         having: Vec::new(),
         windows: Vec::new(),
@@ -59,6 +60,7 @@ impl Binder<'_> {
         let (from, mut rels) = self.from_clause(&select.from, Self::READ)?;
         self.apply_locking(&query.locking, &mut rels)?;
         (block.from, block.rels) = (from, rels);
+        self.scope().rollup = select.rollup;
         self.named_windows(select)?;
         if let Some(filter) = &select.filter {
             let bound = self.in_clause(Clause::Where, |b| b.condition(filter))?;

@@ -152,7 +152,6 @@ impl Printer<'_> {
                 let _ = write!(out, "default({column})");
             }
             ExprKind::Row(args) => self.joined(args, ",", row, out),
-            ExprKind::Grouping(_) => out.push_str("grouping()"),
         }
     }
 }

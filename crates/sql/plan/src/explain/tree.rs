@@ -364,7 +364,7 @@ impl Tree<'_> {
     }
 
     fn aggregate(&mut self, node: &Physical, depth: usize) -> Names {
-        let Op::Aggregate { input, groups, carried, aggregates, streaming, rollup } = &node.op else {
+        let Op::Aggregate { input, groups, carried, aggregates, streaming, rollup, .. } = &node.op else {
             return Names::new();
         };
         let names = self.ahead(input);

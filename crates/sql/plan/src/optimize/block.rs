@@ -1027,7 +1027,9 @@ impl Builder<'_> {
             aggregates: aggregates.into(),
             streaming: streaming || block.rollup,
             rollup: block.rollup,
+            groupings: block.groupings.iter().map(|(places, _)| places.clone()).collect(),
         };
+        schema.extend(block.groupings.iter().map(|(_, id)| *id));
         Ok(self.node(op, schema, rows, cost))
     }
 

@@ -685,6 +685,8 @@ errors! {
     3595 "HY000" WindowNestedWindowFuncUseInWindowSpec "You cannot nest a window function in the specification of window '{}'.";
     3596 "HY000" WindowRowsIntervalUse "Window '{}': INTERVAL can only be used with RANGE frames.";
     3599 "HY000" WindowFunctionIgnoresFrame "Window function '{}' ignores the frame clause of window '{}' and aggregates over the whole partition";
+    3601 "HY000" InvalidNoOfArgs "Too many arguments for function {}: {}; maximum allowed is {}";
+    3602 "HY000" FieldInGroupingNotGroupBy "Argument #{} of GROUPING function is not in GROUP BY";
     3615 "HY000" VarDoesNotExist "Variable {} does not exist in persisted config file";
     3619 "HY000" IllegalPrivilegeLevel "Illegal privilege level specified for {}";
     3628 "HY000" MandatoryRole "The role {} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
