@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 pub mod clients;
+pub mod diff;
 pub mod fuzz;
 pub mod instructions;
 pub mod sim;

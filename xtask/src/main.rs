@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{clients, fuzz, instructions, sim, tidy};
+use xtask::{clients, diff, fuzz, instructions, sim, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -13,6 +13,8 @@ cargo xtask VERB
                      mutated valid inputs into the decoders; without a target all of them, one after the other
   sim [--seed N] [--steps M] [--seeds N] [--minutes M]
                      the engine with power cuts and failing disks, in the simulation
+  diff --port-a A --port-b B [--seed N] [--statements N]   (or --socket-a, --socket-b)
+                     random statements on two servers, Gannet and MariaDB; differences made small (database gannet_diff)
   instructions [FILTER]   instructions of the server per event of sysbench's workloads (valgrind, sysbench)
 ";
 
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&xtask::root(), args.iter().any(|a| a == "--bless")),
         Some("sim") => sim::run(&xtask::root(), &args[1..]),
         Some("fuzz") => fuzz::run(&xtask::root(), &args[1..]),
+        Some("diff") => diff::run(&args[1..]),
         Some("instructions") => instructions::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),
         _ => Err(USAGE.to_owned()),

@@ -59,11 +59,13 @@ pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
         Op::Limit { input, limit, offset, count_all } => {
             Box::new(rows::Limit::new(build(input)?, limit.as_ref(), offset.as_ref(), *count_all))
         }
-        Op::Aggregate { input, groups, carried, aggregates, rollup, groupings, .. } => Box::new(aggregate::Aggregation::new(
-            build(input)?,
-            aggregate::AggregationPlan { groups, carried, aggregates, rollup: *rollup, groupings },
-            &node.types,
-        )),
+        Op::Aggregate { input, groups, carried, aggregates, rollup, groupings, .. } => {
+            Box::new(aggregate::Aggregation::new(
+                build(input)?,
+                aggregate::AggregationPlan { groups, carried, aggregates, rollup: *rollup, groupings },
+                &node.types,
+            ))
+        }
         Op::Distinct { input, streaming } => Box::new(set::Distinct::new(build(input)?, *streaming, &node.types)),
         Op::SetOperation { inputs, kind, distinct } => {
             let inputs = inputs.iter().map(build).collect::<Result<Vec<_>>>()?;
