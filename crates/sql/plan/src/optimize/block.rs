@@ -11,9 +11,7 @@ use crate::expr::{CompareOp, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::{Block, ColId, Label, Rel, RelKind, conjuncts};
 use crate::options::Passes;
-use crate::physical::{
-    Access, HashKey, JoinKind, LockStrength, Op, Physical, ROW_ID, Ranges, ScanExplain, TableScan, Window,
-};
+use crate::physical::{Access, HashKey, JoinKind, LockStrength, Op, Physical, ROW_ID, Ranges, ScanExplain, TableScan};
 use gannet_catalog::RowSource;
 use gannet_functions::AggregateKernel;
 use gannet_types::{Result, SqlError, Value};
@@ -1101,39 +1099,6 @@ impl Builder<'_> {
         let cost = scan.physical.cost;
         let op = Op::Limit { input: Box::new(scan.physical), limit: Some(one), offset: None, count_all: false };
         Ok(self.node(op, scan.schema, 1.0, cost))
-    }
-
-    fn window(&mut self, node: Node, window: &crate::logical::WindowBlock) -> Result<Node> {
-        let mut keys: Vec<SortKey> =
-            window.partition.iter().map(|e| SortKey { expr: e.clone(), descending: false }).collect();
-        keys.extend(window.order.iter().cloned());
-        let mut node = node;
-        if !keys.is_empty() {
-            let keys = self.lower_keys(&keys, &node.schema)?;
-            node = self.sorted(node, keys, None, None);
-        }
-        let partition = self.lower_all(&window.partition, &node.schema)?.into();
-        let order = self.lower_keys(&window.order, &node.schema)?;
-        let mut frame = window.frame.clone();
-        for bound in [&mut frame.start, &mut frame.end] {
-            if let crate::physical::FrameBound::Preceding(e) | crate::physical::FrameBound::Following(e) = bound {
-                self.lower_in_place(e, &node.schema)?;
-            }
-        }
-        let mut schema = node.schema.clone();
-        let mut functions = Vec::with_capacity(window.functions.len());
-        for (function, id) in &window.functions {
-            let mut function = function.clone();
-            for arg in function.args.iter_mut() {
-                self.lower_in_place(arg, &node.schema)?;
-            }
-            functions.push(function);
-            schema.push(*id);
-        }
-        let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::ROW);
-        let window = Window { partition, order, frame, functions: functions.into() };
-        let op = Op::Window { input: Box::new(node.physical), window: Box::new(window) };
-        Ok(self.node(op, schema, rows, cost))
     }
 
     /// The rows an UPDATE or DELETE changes: joins, order and limit, without a select list.

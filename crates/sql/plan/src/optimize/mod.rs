@@ -10,6 +10,7 @@ mod point;
 mod query;
 mod relset;
 mod sarg;
+mod window;
 
 pub(crate) use build::Builder;
 pub(crate) use point::point_select;
