@@ -141,8 +141,8 @@ mod tests {
         seeds.iter().for_each(|s| super::segments(s));
         // Every byte of the first records flipped, with and without the checksums made right.
         for at in (4096..4096 + 2000).step_by(3) {
-            for choice in 0..2 {
-                let mut data = seeds[choice].clone();
+            for seed in &seeds[..2] {
+                let mut data = seed.clone();
                 data[1 + at] ^= 0x41;
                 super::segments(&data);
             }
