@@ -283,7 +283,8 @@ impl Print for Call {
 
 /// Can the name stand without quotes?
 pub(super) fn is_plain(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(crate::lexer::is_word)
+    // A digit in front may begin a number.
+    !name.is_empty() && !name.as_bytes()[0].is_ascii_digit() && name.bytes().all(crate::lexer::is_word)
 }
 
 impl Print for Aggregate {
