@@ -2,11 +2,11 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`account`] | one account and its record in the dictionary |
-//! | [`privileges`] | what there is to grant |
-//! | [`access`] | what a session may do: its account and its active roles, merged |
-//! | [`limits`] | failed logins, resource limits |
-//! | [`origin`] | hosts and their patterns |
+//! | `account` | one account and its record in the dictionary |
+//! | `privileges` | what there is to grant |
+//! | `access` | what a session may do: its account and its active roles, merged |
+//! | `limits` | failed logins, resource limits |
+//! | `origin` | hosts and their patterns |
 //!
 //! Accounts are stored by the catalog as one record each, and kept in memory as an immutable list which a change replaces. A change
 //! moves a version; sessions compare it once a statement, so that what is granted or revoked holds from the next statement on.
