@@ -203,6 +203,25 @@ fn fit_descriptors(vars: &mut [VarValue], log: &ErrorLog) {
     }
 }
 
+/// Threads kept beyond `max_connections` for clients that are told so.
+const SPARE_THREADS: usize = 64;
+
+/// A thread for each connection: there are only so many slots for threads. More `max_connections` would have clients
+/// closed without a word.
+fn fit_threads(vars: &mut [VarValue], log: &ErrorLog) {
+    if vars[Live::ThreadHandling as usize].as_str() != "one-thread-per-connection" {
+        return;
+    }
+    let wanted = vars[Live::MaxConnections as usize].as_u64();
+    let possible = ListenerOptions::default().max_threads.saturating_sub(SPARE_THREADS).max(1) as u64;
+    if wanted > possible {
+        log.warning(format!(
+            "Changed limits: max_connections: {possible} (requested {wanted}): thread_handling is one-thread-per-connection"
+        ));
+        vars[Live::MaxConnections as usize] = VarValue::UInt(possible);
+    }
+}
+
 fn flush_policy(value: &VarValue) -> FlushPolicy {
     match value.as_u64() {
         0 => FlushPolicy::EverySecond,
@@ -241,6 +260,7 @@ impl Server {
         persisted.apply(&mut vars);
         settle_defaults(&mut vars, &datadir);
         fit_descriptors(&mut vars, &log);
+        fit_threads(&mut vars, &log);
         let get = |id: Live| &vars[id as usize];
         log.set_verbosity(get(Live::LogErrorVerbosity).as_u64());
 

@@ -83,10 +83,9 @@ impl Session {
                 let outcome = self.reset_prepared(id);
                 self.answer(io, outcome);
             }
-            Command::Fetch { .. } => {
-                // Cursors are refused when they are asked for, so there is never one to fetch from.
-                count(Counter::ComStmtFetch);
-                self.fail(io, sql_err!(StmtHasNoOpenCursor, 0));
+            Command::Fetch { statement, .. } => {
+                let error = self.fetch_prepared(statement);
+                self.fail(io, error);
             }
             Command::Ping => {
                 self.entry.begin(Activity::Other, unix_micros(), b"");

@@ -375,6 +375,16 @@ impl Session {
         Ok(Done::default())
     }
 
+    /// COM_STMT_FETCH. No cursor is ever open: an execution that asks for one is answered with its whole result, without
+    /// the status bit that announces a cursor, as MySQL answers where it opens none.
+    pub(crate) fn fetch_prepared(&self, id: u32) -> SqlError {
+        count(Counter::ComStmtFetch);
+        match self.statements.by_id.contains_key(&id) {
+            true => sql_err!(StmtHasNoOpenCursor, id),
+            false => sql_err!(UnknownStmtHandler, id, "mysqld_stmt_fetch"),
+        }
+    }
+
     // ---- PREPARE, EXECUTE, DEALLOCATE ----
 
     /// PREPARE.

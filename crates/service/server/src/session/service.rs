@@ -173,6 +173,14 @@ impl Connection {
         }
     }
 
+    /// Gives up the place among the connections. Idempotent.
+    fn leave(&mut self) {
+        if !matches!(std::mem::replace(&mut self.phase, Phase::Over), Phase::Over) {
+            self.server.registry.leave(self.entry.id);
+            sub(Counter::ThreadsConnected, 1);
+        }
+    }
+
     /// `max_connect_errors` counts handshakes that break off.
     fn note_handshake(&self, conn: &Conn, good: bool) {
         if let Origin::Remote(ip) = origin(conn.peer()) {
@@ -189,6 +197,13 @@ impl Connection {
         };
         let mut w = Writer::new(conn.out(), &mut self.sequence);
         reply::err(&mut w, capabilities, error.number(), &error.sqlstate(), error.message());
+    }
+}
+
+impl Drop for Connection {
+    /// A listener that finds no thread for a connection drops it without calling `closed`; it must not count for ever.
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 
@@ -278,9 +293,7 @@ impl Service for Connection {
                 session.end();
             }
         }
-        self.phase = Phase::Over;
-        self.server.registry.leave(self.entry.id);
-        sub(Counter::ThreadsConnected, 1);
+        self.leave();
     }
 
     fn idle_timeout_s(&self) -> u32 {
