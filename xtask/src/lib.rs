@@ -7,6 +7,7 @@ pub mod diff;
 pub mod fuzz;
 pub mod instructions;
 pub mod sim;
+pub mod statements;
 pub mod tidy;
 
 /// The root of the workspace.
