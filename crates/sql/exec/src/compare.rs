@@ -35,16 +35,8 @@ pub(crate) fn compare(
     let by = domain(by);
     match convert::compare::compare_same(a, b, by) {
         Some(order) => Ok(Some(order)),
-        None => lenient(cx, |cx| convert::compare(a, b, by, &mut cx.eval_context().conversion())),
+        None => convert::compare(a, b, by, &mut cx.eval_context().conversion()),
     }
-}
-
-/// Runs a conversion whose losses are warnings, whatever the statement: comparisons never fail for them.
-fn lenient<T>(cx: &mut Cx<'_, '_>, f: impl FnOnce(&mut Cx<'_, '_>) -> Result<T>) -> Result<T> {
-    let strict = std::mem::replace(&mut cx.strict, false);
-    let outcome = f(cx);
-    cx.strict = strict;
-    outcome
 }
 
 /// True when operands in that order satisfy the operator.
@@ -66,7 +58,7 @@ pub(crate) fn truth(value: ValueRef<'_>, cx: &mut Cx<'_, '_>) -> Result<Option<b
     match value {
         ValueRef::Null => Ok(None),
         ValueRef::Int(v) => Ok(Some(v != 0)),
-        other => lenient(cx, |cx| convert::to_bool(other, &mut cx.eval_context().conversion())),
+        other => convert::to_bool(other, &mut cx.eval_context().conversion()),
     }
 }
 
@@ -78,7 +70,7 @@ pub(crate) fn append_domain_key(
     out: &mut Vec<u8>,
 ) -> Result<bool> {
     let by = domain(by);
-    let coerced = lenient(cx, |cx| convert::compare::coerce(value, by, &mut cx.eval_context().conversion()))?;
+    let coerced = convert::compare::coerce(value, by, &mut cx.eval_context().conversion())?;
     if coerced.is_null() {
         out.push(0);
         return Ok(false);

@@ -17,10 +17,7 @@ pub(crate) fn cast(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Result<Va
         cx.warnings.warn(ErrorCode::WarnAllowedPacketOverflowed, &[&"cast_as_binary", &limit]);
         return Ok(Value::Null);
     }
-    let strict = std::mem::replace(&mut cx.strict, false);
-    let outcome = convert::cast(value.as_ref(), ty, &mut cx.eval_context().conversion());
-    cx.strict = strict;
-    outcome
+    convert::cast(value.as_ref(), ty, &mut cx.eval_context().conversion())
 }
 
 /// Brings a branch's value (CASE and the like) to the common type; a value which is of its kind stays as it is.

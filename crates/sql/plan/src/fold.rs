@@ -232,7 +232,9 @@ fn cast_literal(v: &Value, ty: &SqlType) -> Option<Expr> {
         return None;
     }
     let long = ty.id == TypeId::Binary && ty.length > 4096;
-    if long || matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
+    // Whether a fraction is cut or rounded depends on the SQL mode.
+    let fraction = ty.id.is_temporal() && matches!(v, Value::Str(text, _) if text.contains(&b'.'));
+    if long || fraction || matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
         return None;
     }
     let result = with_context(|cx| cast(v.as_ref(), ty, cx))?;

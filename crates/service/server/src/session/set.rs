@@ -10,7 +10,7 @@ use gannet_exec::Session as _;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, TimeZone, Value, Warning, sql_err};
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, Warning, sql_err};
 use gannet_wire::flags::cap;
 use gannet_wire::reply;
 
@@ -193,17 +193,33 @@ impl Session {
         };
         let checked = def.check(&value)?;
         if let Some(asked) = &checked.adjusted {
-            let strict = self.settings.sql_mode.contains(gannet_types::SqlMode::STRICT_ALL_TABLES);
+            let strict = self.settings.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
             if strict {
                 return Err(sql_err!(WrongValueForVar, def.name, asked));
             }
             self.warnings.warn(ErrorCode::TruncatedWrongValue, &[&def.name, asked]);
+        }
+        if id.is(Live::SqlMode) {
+            self.warn_of_sql_mode(checked.value.as_str());
         }
         if def.effect == Effect::DefaultOnly && checked.value != def.initial.value() {
             let shown = checked.value.display(&def.kind).unwrap_or_else(|| "NULL".into());
             return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
         }
         Ok(checked.value)
+    }
+
+    /// Warnings 3090 and 3135: modes that are to go, and those that belong to strict mode.
+    fn warn_of_sql_mode(&mut self, text: &str) {
+        let Ok(mode) = SqlMode::parse(text) else { return };
+        let parts = [SqlMode::NO_ZERO_DATE, SqlMode::NO_ZERO_IN_DATE, SqlMode::ERROR_FOR_DIVISION_BY_ZERO];
+        let on = parts.iter().filter(|p| mode.contains(**p)).count();
+        if on != if mode.is_strict() { parts.len() } else { 0 } {
+            self.warnings.warn(ErrorCode::WarnDeprecatedSqlmodeOff, &[]);
+        }
+        if mode.contains(SqlMode::PAD_CHAR_TO_FULL_LENGTH) {
+            self.warnings.warn(ErrorCode::WarnDeprecatedSqlmode, &[&"PAD_CHAR_TO_FULL_LENGTH"]);
+        }
     }
 
     /// Values with a meaning of their own: charsets, collations, time zones.

@@ -23,6 +23,9 @@ pub struct TypeContext<'a> {
 /// The type of a column definition: lengths checked, character set and collation resolved. `collate` is the column's COLLATE
 /// clause. The type is nullable.
 pub fn column_type(ty: &DataType, collate: Option<&str>, cx: TypeContext<'_>) -> Result<SqlType> {
+    if ty.length.is_some_and(|n| n > u64::from(u32::MAX)) {
+        return Err(error(ErrorCode::TooBigDisplaywidth, &[&cx.column, &u32::MAX]));
+    }
     let id = base(ty, cx.sql_mode)?;
     let column = cx.column;
     let mut result = SqlType::new(id);

@@ -2,7 +2,7 @@
 
 use super::{Context, number, time, to_date, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
 use crate::charset::Charset;
-use crate::error::{ErrorCode, Result, SqlError};
+use crate::error::{ErrorCode, Level, Result, SqlError, Warning};
 use crate::sqltype::{SqlType, TypeId};
 use crate::temporal::DateFlags;
 use crate::value::{Value, ValueRef};
@@ -23,8 +23,10 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
             let _limit = to_integer(v, cx)?;
             Value::UInt(u64::MAX)
         }
-        id if id.is_integer() => match (to_integer(v, cx)?, ty.unsigned) {
+        id if id.is_integer() => match (cast_integer(v, ty.unsigned, cx)?, ty.unsigned) {
             (Ok(n), false) => Value::Int(n),
+            // A number stops at the limit where text wraps around.
+            (Err(_), false) if matches!(v, ValueRef::Decimal(_)) => Value::Int(i64::MAX),
             (Err(n), false) => Value::Int(n as i64),
             (Ok(n), true) => Value::UInt(n as u64),
             (Err(n), true) => Value::UInt(n),
@@ -67,6 +69,31 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
         TypeId::Json => super::json::cast_json(v, cx)?,
         _ => return Err(SqlError::unsupported(format_args!("CAST to {}", ty.data_type()))),
     })
+}
+
+/// The integer of a CAST: text is told off for blanks at its end, and for what wraps around.
+fn cast_integer(v: ValueRef<'_>, unsigned: bool, cx: &mut Context<'_>) -> Result<std::result::Result<i64, u64>> {
+    let before = cx.warnings.total();
+    let n = to_integer(v, cx)?;
+    let ValueRef::Str(text, collation) = v else { return Ok(n) };
+    if cx.warnings.total() != before || collation.charset() == Charset::Binary {
+        return Ok(n);
+    }
+    if text.last().is_some_and(u8::is_ascii_whitespace) {
+        cx.truncated("INTEGER", text)?;
+    }
+    let wraps = match n {
+        Ok(n) if unsigned && n < 0 => Some("Cast to unsigned converted negative integer to it's positive complement"),
+        Err(_) if !unsigned => {
+            Some("Cast to signed converted positive out-of-range integer to it's negative complement")
+        }
+        _ => None,
+    };
+    if let Some(message) = wraps {
+        let code = ErrorCode::UnknownError;
+        cx.warnings.push(Warning { level: Level::Warning, code, message: message.into() });
+    }
+    Ok(n)
 }
 
 /// A year of one or two digits is 1970..=2069; 0 is 0 as a number and 2000 as text.

@@ -379,11 +379,8 @@ impl Store<'_, '_, '_> {
         };
         let Some(p) = read_datetime(v, flags, self.cx) else {
             let readable = read_datetime(v, DateFlags { allow_invalid: true, ..DateFlags::LAX }, self.cx).is_some();
-            let digits = to_text(&v).first().is_some_and(u8::is_ascii_digit);
-            self.bad_temporal(
-                v,
-                if readable || digits { ErrorCode::WarnDataOutOfRange } else { ErrorCode::WarnDataTruncated },
-            )?;
+            let code = if readable { ErrorCode::WarnDataOutOfRange } else { ErrorCode::WarnDataTruncated };
+            self.bad_temporal(v, code)?;
             return Ok(zero);
         };
         if p.truncated {
