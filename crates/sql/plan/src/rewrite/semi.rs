@@ -36,7 +36,10 @@ fn convert(arena: &mut Arena, block: &mut Block, subquery: Subquery) -> Result<(
             let Body::Block(inner) = &sub.query.body else { return Err(subquery) };
             let nullable = needle.iter().any(|n| n.ty.nullable) || inner.items.iter().any(|i| i.expr.ty.nullable);
             // NULLs make NOT IN unknown; only a hash join over an uncorrelated single column knows how.
-            if nullable && (needle.len() > 1 || !sub.free.is_empty()) {
+            // Either side without columns would make the equality a condition of one side, not a key of the join.
+            let constant = |e: &Expr| !arena.reads(e, |_| true);
+            let keyless = needle.iter().chain(inner.items.iter().map(|i| &i.expr)).any(constant);
+            if nullable && (needle.len() > 1 || !sub.free.is_empty() || keyless) {
                 return Err(subquery);
             }
             FromJoin::Anti { null_aware: nullable }
