@@ -2,7 +2,7 @@
 //!
 //! A round makes tables, fills them, and sends statements to both servers. Compared are rows (in order where ORDER BY
 //! makes the order total), numbers of columns, changed rows, error numbers, and after each change the tables. What is
-//! known to differ for a reason is in [`explained`]. A round's seed replays it: `--seed N --statements 1`.
+//! known to differ for a reason is in `explained.rs`. A round's seed replays it: `--seed N --statements 1`.
 
 mod explained;
 mod generate;

@@ -248,16 +248,16 @@ impl<'s> Maker<'s, '_> {
                 let form = *self.random.pick(&["(? = ?)", "(? < ?)", "(? <> ?)", "(? >= ?)", "(? <=> ?)", "(? > ?)"]);
                 Expr::form(k, form, vec![a, self.expr(other, d)])
             }
-            6 => Expr::form(k, *self.random.pick(&["(? IS NULL)", "(? IS NOT NULL)"]), vec![a]),
+            6 => Expr::form(k, self.random.pick::<&str>(&["(? IS NULL)", "(? IS NOT NULL)"]), vec![a]),
             7 => Expr::form(
                 k,
-                *self.random.pick(&["(? BETWEEN ? AND ?)", "(? NOT BETWEEN ? AND ?)"]),
+                self.random.pick::<&str>(&["(? BETWEEN ? AND ?)", "(? NOT BETWEEN ? AND ?)"]),
                 vec![a, self.expr(other, d), self.expr(other, d)],
             ),
             8 => {
                 let list = (0..3).map(|_| self.expr(kind, 0));
                 let args = std::iter::once(a).chain(list).collect();
-                Expr::form(k, *self.random.pick(&["(? IN (?, ?, ?))", "(? NOT IN (?, ?, ?))"]), args)
+                Expr::form(k, self.random.pick::<&str>(&["(? IN (?, ?, ?))", "(? NOT IN (?, ?, ?))"]), args)
             }
             9 => {
                 let text = self.expr(Kind::Text, d);

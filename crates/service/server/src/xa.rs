@@ -128,17 +128,17 @@ impl Branches {
         branch: &Branch,
         mut txn: Txn,
         tables: &[u64],
-    ) -> std::result::Result<(), (SqlError, Txn)> {
+    ) -> std::result::Result<(), (SqlError, Box<Txn>)> {
         if let Some(id) = txn.id() {
             let mut own = server.engine.begin(TxnOptions::default());
             let record = branch.encode(id.0, tables);
             let kept = server.catalog.branches().put(&mut own, &branch.key(), &record).and_then(|()| own.commit());
             if let Err(e) = kept {
-                return Err((failed(e), txn));
+                return Err((failed(e), Box::new(txn)));
             }
         }
         if let Err(e) = txn.prepare() {
-            return Err((failed(e), txn));
+            return Err((failed(e), Box::new(txn)));
         }
         self.prepared.lock().insert(branch.clone(), txn);
         Ok(())

@@ -149,7 +149,7 @@ impl Session {
         let txn = std::mem::replace(&mut self.txn, next);
         let server = self.server.clone();
         if let Err((e, txn)) = server.branches.prepare(&server, &branch, txn, &tables) {
-            self.txn = txn;
+            self.txn = *txn;
             return Err(e);
         }
         self.branch = BranchState::None;

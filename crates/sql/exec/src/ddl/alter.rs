@@ -71,7 +71,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     if renamed && edit.snapshot().table(&schema, &name).is_some() {
         return Err(sql_err!(TableExists, name));
     }
-    if alter.actions.iter().all(|a| only_renames(a)) {
+    if alter.actions.iter().all(only_renames) {
         if renamed {
             sql(edit.rename_table(&old.schema, &old.name, &schema, &name))?;
         }

@@ -311,7 +311,7 @@ fn show_server<'a>(kind: &ShowKind, sql: &'a mut Sql) -> &'a mut Sql {
 
 impl Print for Explain {
     fn print(&self, sql: &mut Sql) {
-        sql.s("explain ").flag(self.analyze, "analyze ").flag(self.extended, "extended ");
+        sql.s("explain ").flag(self.analyze, "analyze ");
         if let Some(format) = &self.format {
             sql.s("format=").p(format).s(" ");
         }
@@ -322,7 +322,8 @@ impl Print for Explain {
             sql.s("for schema ").p(schema).s(" ");
         }
         match &self.target {
-            ExplainTarget::Statement(statement) => sql.p(statement),
+            // Right before its statement EXTENDED cannot be taken for a table's name.
+            ExplainTarget::Statement(statement) => sql.flag(self.extended, "extended ").p(statement),
             ExplainTarget::Connection(n) => sql.s("for connection ").n(*n),
         };
     }
