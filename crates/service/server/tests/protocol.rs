@@ -173,6 +173,23 @@ fn long_data_and_long_packets() {
 }
 
 #[test]
+fn long_data_beyond_the_limit_fails_the_execution() {
+    let r = Running::start();
+    run(&mut r.connect(), "SET GLOBAL max_allowed_packet = 1048576");
+    let mut c = r.connect();
+    let s = c.prepare("SELECT LENGTH(?)").unwrap();
+    for _ in 0..2 {
+        let mut body = s.id.to_le_bytes().to_vec();
+        body.extend_from_slice(&[0, 0]);
+        body.resize(700_000, b'x');
+        c.command(com::STMT_SEND_LONG_DATA, &body).unwrap();
+    }
+    let failed = c.execute(&s, &[Arg::Text("")]).unwrap_err();
+    assert_eq!(failed.code(), Some(1105), "{failed}");
+    assert_eq!(c.execute(&s, &[Arg::Text("ab")]).unwrap().cell(0, 0).unwrap().int(), Some(2));
+}
+
+#[test]
 fn many_rows_are_streamed() {
     let r = Running::start();
     let mut c = r.connect();

@@ -17,7 +17,9 @@ use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Plan, PlanKey};
 use gannet_runtime::{now_ns, unix_micros};
 use gannet_telemetry::{Counter, DigestHandle, add, count, sub};
-use gannet_types::{CollationId, Date, DateTime, Decimal, Result, SqlError, SqlType, Time, TypeId, Value, sql_err};
+use gannet_types::{
+    CollationId, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, Time, TypeId, Value, sql_err,
+};
 use gannet_wire::codec::Malformed;
 use gannet_wire::command::{self, Execute, ParamType};
 use gannet_wire::flags::ty;
@@ -54,6 +56,8 @@ pub(crate) struct Statement_ {
     types: Vec<ParamType>,
     /// Parameters that came in pieces.
     long: Vec<Option<Vec<u8>>>,
+    /// More came than is held: the next execution fails.
+    long_overflow: bool,
     plan: Option<Arc<CachedPlan>>,
     /// Values of the plan's parameters; reused.
     values: Vec<Value>,
@@ -61,6 +65,8 @@ pub(crate) struct Statement_ {
 
 /// Bytes that COM_STMT_SEND_LONG_DATA may pile up beyond `max_allowed_packet`.
 const LONG_DATA_SLACK: usize = 1024;
+
+const LONG_DATA_OVERFLOW: &str = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than 'max_allowed_packet' bytes";
 
 impl Prepared {
     pub(crate) fn clear(&mut self) {
@@ -106,6 +112,7 @@ impl Session {
             database: self.state.database.clone(),
             types: Vec::new(),
             long: Vec::new(),
+            long_overflow: false,
             plan: None,
             values: Vec::new(),
             text,
@@ -240,7 +247,10 @@ impl Session {
         }
         self.state.statement_id += 1;
         io.binary = true;
-        let outcome = self.execute_statement(&mut s, &execute, io);
+        let outcome = match std::mem::take(&mut s.long_overflow) {
+            false => self.execute_statement(&mut s, &execute, io),
+            true => Err(SqlError::with_message(ErrorCode::UnknownError, LONG_DATA_OVERFLOW)),
+        };
         s.long.clear();
         let outcome = self.finish_statement(started, Some(&s.digest), outcome);
         if let Some(place) = self.statements.by_id.get_mut(&execute.statement) {
@@ -363,6 +373,8 @@ impl Session {
         let slot = s.long[i].get_or_insert_default();
         if held + data.len() <= limit {
             slot.extend_from_slice(data);
+        } else {
+            s.long_overflow = true;
         }
     }
 
@@ -372,6 +384,7 @@ impl Session {
         let s = self.statements.by_id.get_mut(&id).and_then(Option::as_mut);
         let s = s.ok_or_else(|| sql_err!(UnknownStmtHandler, id, "mysqld_stmt_reset"))?;
         s.long.clear();
+        s.long_overflow = false;
         Ok(Done::default())
     }
 
