@@ -1,6 +1,7 @@
 //! The `gannet` binary.
 
 mod bench;
+mod check;
 mod connections;
 mod serve;
 mod tpcc;
@@ -11,6 +12,7 @@ const HELP: &str = "\
 Gannet, a relational database server that speaks MySQL.
 
 Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
+       gannet check --datadir=DIR  check a store that no server has open
        gannet bench tpcc [options] measure a server with TPC-C (gannet bench tpcc --help)
        gannet --help | --version
 ";
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
         Some((verb, rest)) => match verb.as_str() {
             "serve" => serve::run(rest),
             "bench" => bench::run(rest),
+            "check" => check::run(rest),
             "help" | "--help" | "-?" => {
                 print!("{HELP}");
                 Ok(())

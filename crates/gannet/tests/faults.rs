@@ -206,6 +206,34 @@ fn a_full_disk_refuses_writes_and_loses_nothing() {
     server.stop();
 }
 
+/// `gannet check` on the data directory: whether it is content, and what it says.
+fn check(dir: &Dir) -> (bool, String) {
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_gannet"))
+        .arg("check")
+        .arg(format!("--datadir={}", dir.data().display()))
+        .output()
+        .expect("gannet check");
+    let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(!text.contains("panicked"), "{text}");
+    (out.status.success(), text)
+}
+
+#[test]
+fn a_store_is_checked_offline() {
+    let dir = store("check", true);
+    let (content, text) = check(&dir);
+    assert!(content && text.contains("nothing found"), "{text}");
+    // Not while a server has it.
+    let server = Server::start(&dir);
+    let (content, text) = check(&dir);
+    assert!(!content && text.contains("in use"), "{text}");
+    server.stop();
+    let page = damage(&dir.data(), "b-marker-");
+    let (content, text) = check(&dir);
+    assert!(!content && text.contains(&format!("page {page} ")) && text.contains("f.b"), "{text}");
+    assert!(!text.contains("f.a"), "{text}");
+}
+
 #[test]
 fn a_creation_without_room_is_refused_and_can_be_repeated() {
     let dir = Dir::new("noroom");

@@ -5,6 +5,7 @@
 //! somebody asks.
 
 pub mod accounts;
+pub mod check;
 pub mod log;
 mod names;
 pub mod options;

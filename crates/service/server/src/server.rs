@@ -619,7 +619,7 @@ fn bind_addresses(list: &str, port: u16) -> std::result::Result<Vec<SocketAddr>,
     if all.is_empty() { Err("--bind-address names no address".into()) } else { Ok(all) }
 }
 
-fn open_error(datadir: &Path, e: &EngineError) -> String {
+pub(crate) fn open_error(datadir: &Path, e: &EngineError) -> String {
     match e {
         EngineError::DataDirInUse(_) => format!("the data directory {} is in use by another server", datadir.display()),
         other => format!("the data in {} cannot be opened: {other}", datadir.display()),

@@ -4,6 +4,7 @@
 //! changed here; all state is in [`Cx`] and in the operators of one execution.
 
 pub mod batch;
+pub mod check;
 pub(crate) mod codec;
 pub(crate) mod compare;
 pub mod context;

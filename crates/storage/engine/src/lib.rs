@@ -11,6 +11,7 @@
 //! Every call may park (page faults, row locks, durability). All of it works from plain threads, from fibers of
 //! `runtime`'s workers, and inside the simulation.
 
+mod check;
 mod checkpoint;
 mod control;
 mod ddl;
@@ -40,6 +41,7 @@ mod txn;
 mod undo;
 mod writer;
 
+pub use check::StoreCheck;
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};

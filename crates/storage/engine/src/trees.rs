@@ -253,6 +253,22 @@ impl Trees {
         self.table.get().ok_or(EngineError::ShutDown)
     }
 
+    /// The tree table's own number.
+    pub(crate) fn table_id(&self) -> Result<TreeId> {
+        Ok(self.table()?.id())
+    }
+
+    /// Numbers of all trees, ascending.
+    pub(crate) fn all(&self) -> Result<Vec<TreeId>> {
+        let (mut cursor, mut all) = (self.table()?.cursor(), Vec::new());
+        cursor.set_range(None, None);
+        while cursor.next()? {
+            let id = cursor.key().first_chunk().map(|b| TreeId(u64::from_be_bytes(*b)));
+            all.push(id.ok_or_else(|| corrupt(meta::PAGE, "key of the tree table"))?);
+        }
+        Ok(all)
+    }
+
     fn shared(&self, id: TreeId, record: TableRecord) -> Result<Arc<TreeShared>> {
         let tree = Tree::open(self.table()?.pool().clone(), id);
         let counter = Counter {

@@ -78,12 +78,7 @@ impl Session {
         let engine = &self.server.engine;
         let failed = gannet_exec::error::from_engine;
         if kind == ast::MaintenanceKind::Check {
-            let trees = t.trees(engine).map_err(failed)?;
-            engine.check_tree(&trees.row).map_err(failed)?;
-            for tree in &trees.indexes {
-                engine.check_tree(tree).map_err(failed)?;
-            }
-            return Ok(());
+            return gannet_exec::check::check_table(t, engine);
         }
         let now = (self.state.statement_time() / 1_000_000) as u64;
         gannet_catalog::stats::refresh(engine, t, now).map_err(failed)

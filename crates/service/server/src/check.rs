@@ -1,0 +1,57 @@
+//! Checking a store without serving it: `gannet check`.
+
+use crate::options::{Request, ServerOptions};
+use crate::vars::Live;
+use gannet_catalog::Catalog;
+use gannet_engine::{Engine, EngineOptions, OpenMode};
+
+/// What a check saw.
+pub struct Report {
+    /// How much was looked at, in a line.
+    pub summary: String,
+    /// What is wrong, a line each.
+    pub findings: Vec<String>,
+}
+
+/// Opens the store that the options of a server name, checks it and closes it. The error: it cannot be opened.
+pub fn check_store(args: &[String]) -> Result<Report, String> {
+    let Request::Serve(options) = ServerOptions::parse(args)? else {
+        return Err("gannet check takes --datadir and --innodb-buffer-pool-size".into());
+    };
+    let datadir = options.datadir();
+    let engine = Engine::open(EngineOptions {
+        buffer_pool_bytes: options.get(Live::InnodbBufferPoolSize).as_u64(),
+        mode: OpenMode::Existing,
+        ..EngineOptions::new(&datadir)
+    })
+    .map_err(|e| crate::server::open_error(&datadir, &e))?;
+    // What recovery has to do comes first: redo, rollback, purge.
+    while engine.recovery().percent < 100.0 || engine.status().recovering > 0 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let mut findings = Vec::new();
+    if let Err(e) = engine.purge_now() {
+        findings.push(format!("purge: {e}"));
+    }
+    let store = engine.check_store().map_err(|e| format!("the store cannot be walked: {e}"))?;
+    findings.extend(store.findings);
+    let mut tables = 0;
+    match Catalog::open(engine.clone()) {
+        Err(e) => findings.push(format!("the dictionary: {e}")),
+        Ok(catalog) => {
+            let snapshot = catalog.snapshot();
+            for table in snapshot.schemas().flat_map(|schema| snapshot.tables(&schema.name)) {
+                tables += 1;
+                if let Err(e) = gannet_exec::check::check_table(table, &engine) {
+                    findings.push(format!("{}.{}: {}", table.schema, table.name, e.message()));
+                }
+            }
+        }
+    }
+    engine.shutdown().map_err(|e| format!("the store cannot be closed: {e}"))?;
+    let summary = format!(
+        "{tables} tables; {} trees, {} entries, {} pages; {} undo records in {} pages",
+        store.trees, store.entries, store.pages, store.undo_records, store.undo_pages
+    );
+    Ok(Report { summary, findings })
+}
