@@ -222,6 +222,52 @@ fn sql_of_every_bad_kind() {
 }
 
 #[test]
+fn errors_have_mysqls_number_state_and_words() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "USE d");
+    run(&mut c, "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(10), d DATE)");
+    run(&mut c, "INSERT INTO t VALUES (1, 'x', '2024-02-29')");
+    for (sql, number, state, words) in [
+        (
+            "INSERT INTO t VALUES (2, 'x', '2024-02-30')",
+            1292,
+            "22007",
+            "Incorrect date value: '2024-02-30' for column 'd' at row 1",
+        ),
+        ("INSERT INTO t VALUES (99999999999, 'x', NULL)", 1264, "22003", "Out of range value for column 'id' at row 1"),
+        ("INSERT INTO t VALUES (2, 'longer than ten', NULL)", 1406, "22001", "Data too long for column 'v' at row 1"),
+        ("INSERT INTO t VALUES (1, 'x', NULL)", 1062, "23000", "Duplicate entry '1' for key 't.PRIMARY'"),
+        ("INSERT INTO t VALUES (NULL, 'x', NULL)", 1048, "23000", "Column 'id' cannot be null"),
+        ("INSERT INTO t VALUES (1)", 1136, "21S01", "Column count doesn't match value count at row 1"),
+        ("SELECT nope FROM t", 1054, "42S22", "Unknown column 'nope' in 'field list'"),
+        ("SELECT * FROM nope", 1146, "42S02", "Table 'd.nope' doesn't exist"),
+        (
+            "SELECT 9223372036854775807 + 1",
+            1690,
+            "22003",
+            "BIGINT value is out of range in '(9223372036854775807 + 1)'",
+        ),
+        ("SELECT 1e400", 1367, "22007", "Illegal double '1e400' value found during parsing"),
+        (
+            "SELEC 1",
+            1064,
+            "42000",
+            "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near 'SELEC 1' at line 1",
+        ),
+    ] {
+        match c.query(sql) {
+            Err(Error::Server { code, sqlstate, message }) => {
+                let got = String::from_utf8_lossy(&sqlstate);
+                assert_eq!((code, &*got, message.as_str()), (number, state, words), "{sql}");
+            }
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+}
+
+#[test]
 fn clients_that_vanish() {
     let r = Running::start();
     let mut c = r.connect();
@@ -244,7 +290,8 @@ fn clients_that_vanish() {
     let before = sleepers(&mut c);
     assert!(before <= 1);
     drop(s);
-    let until = Instant::now() + Duration::from_secs(10);
+    // A tenth of a second, when the machine is free.
+    let until = Instant::now() + Duration::from_secs(2);
     while sleepers(&mut c) > 0 {
         assert!(Instant::now() < until, "the statement of a vanished client runs on");
         std::thread::sleep(Duration::from_millis(10));
