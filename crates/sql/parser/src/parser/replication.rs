@@ -55,7 +55,7 @@ impl Parser<'_> {
             _ if self.eat_kw(Kw::NULL) => Ok(ReplicationValue::Null),
             _ if is_account => self.account().map(ReplicationValue::Account),
             Tok::Str => self.string().map(ReplicationValue::Text),
-            Tok::Word | Tok::Quoted => self.any_word().map(ReplicationValue::Word),
+            Tok::Word => self.any_word().map(ReplicationValue::Word),
             _ => self.syntax(),
         }
     }
