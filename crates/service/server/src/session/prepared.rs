@@ -160,6 +160,7 @@ impl Session {
                 }
             }
             columns = entry.plan.columns.to_vec();
+            Self::keep_plan(&mut made, entry);
         } else if let Statement::Show(_) | Statement::Explain(_) | Statement::Describe { .. } = &*made.statement {
             columns = self.columns_of(&made.statement)?;
         }
@@ -188,11 +189,13 @@ impl Session {
         Ok(())
     }
 
-    /// The plan for the given parameter types: the one at hand when nothing changed, else from the cache, else made anew.
+    /// The plan for the given parameter types: the one at hand when nothing changed, else from the cache, else made anew. The one at
+    /// hand is moved out, for [`keep_plan`](Self::keep_plan) to put back: counting a reference would write a line that all sessions
+    /// with this statement share.
     fn plan_prepared(&mut self, s: &mut Statement_, markers: &[SqlType], types_hash: u64) -> Result<Arc<CachedPlan>> {
         let key = self.prepared_key(s, types_hash);
-        if let Some(plan) = s.plan.as_ref().filter(|p| p.key == key && p.plan.is_current()) {
-            return Ok(plan.clone());
+        if let Some(plan) = s.plan.take_if(|p| p.key == key && p.plan.is_current()) {
+            return Ok(plan);
         }
         if s.plan.is_some() {
             count(Counter::ComStmtReprepare);
@@ -213,9 +216,14 @@ impl Session {
                 }
             }
         };
-        // The types of user variables may change from one execution to the next.
-        s.plan = Some(entry.clone()).filter(|e| !e.plan.uses.user_variables);
+        s.plan = None;
         Ok(entry)
+    }
+
+    /// Keeps a plan for the next execution.
+    fn keep_plan(s: &mut Statement_, entry: Arc<CachedPlan>) {
+        // The types of user variables may change from one execution to the next.
+        s.plan = Some(entry).filter(|e| !e.plan.uses.user_variables);
     }
 
     fn prepared_key(&self, s: &Statement_, types_hash: u64) -> PlanKey {
@@ -322,6 +330,8 @@ impl Session {
         };
         if outcome.as_ref().is_err_and(is_stale) {
             outcome = self.again(s, types_hash, &bound, io);
+        } else {
+            Self::keep_plan(s, entry);
         }
         s.values = bound;
         outcome
@@ -338,7 +348,10 @@ impl Session {
             let values = self.arrange(&entry.plan, s, bound)?;
             match self.run_entry(&entry, &values, io) {
                 Err(e) if is_stale(&e) => {}
-                outcome => return outcome,
+                outcome => {
+                    Self::keep_plan(s, entry);
+                    return outcome;
+                }
             }
         }
         Err(sql_err!(NeedReprepare))
@@ -424,7 +437,8 @@ impl Session {
         self.warn_of(&made.notices);
         self.state.renew_snapshot();
         if self.is_planned_here(&made.statement) {
-            self.plan_prepared(&mut made, &[], 0)?;
+            let entry = self.plan_prepared(&mut made, &[], 0)?;
+            Self::keep_plan(&mut made, entry);
         }
         self.keep_count();
         self.statements.by_name.insert(key, made);
@@ -460,7 +474,10 @@ impl Session {
             let values = self.arrange(&entry.plan, s, &bound)?;
             match self.run_entry(&entry, &values, io) {
                 Err(e) if is_stale(&e) && tries < 10 => tries += 1,
-                outcome => return outcome,
+                outcome => {
+                    Self::keep_plan(s, entry);
+                    return outcome;
+                }
             }
             self.state.renew_snapshot();
         }
