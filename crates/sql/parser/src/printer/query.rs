@@ -85,7 +85,9 @@ impl Print for Select {
         }
         sql.opt(" where ", &self.filter);
         if !self.group_by.is_empty() {
-            sql.s(" group by ").list(&self.group_by, ",").flag(self.rollup, " with rollup");
+            // A function of that name is not the clause GROUP BY ROLLUP (...).
+            let called_rollup = matches!(&self.group_by[0].expr, Expr::Call(c) if c.schema.is_none() && c.name.text.eq_ignore_ascii_case("rollup"));
+            sql.s(" group by ").flag(called_rollup, "+").list(&self.group_by, ",").flag(self.rollup, " with rollup");
         }
         sql.opt(" having ", &self.having);
         for (i, (name, spec)) in self.windows.iter().enumerate() {
