@@ -16,6 +16,8 @@ pub struct Access {
     pub global: Privileges,
     /// The account, then its roles and theirs.
     members: Vec<Arc<Account>>,
+    /// Anonymous accounts of everywhere: what they are granted on schemas, everybody is.
+    anybody: Vec<Arc<Account>>,
 }
 
 /// Tables of performance_schema that everybody may read.
@@ -37,7 +39,12 @@ impl Access {
         let now = accounts.get(&account.user, &account.host).unwrap_or_else(|| account.clone());
         let members = accounts.with_roles(&now, roles);
         let global = members.iter().fold(Privileges::NONE, |p, m| p.with(m.grants.global));
-        Self { version, all: global.contains(Privileges::all()), global, members }
+        let list = accounts.list();
+        let open = |a: &&Arc<Account>| {
+            a.user.is_empty() && !a.grants.schemas.is_empty() && (a.host == "%" || a.host == account.host)
+        };
+        let anybody = list.iter().filter(open).cloned().collect();
+        Self { version, all: global.contains(Privileges::all()), global, members, anybody }
     }
 
     /// The account and the roles.
@@ -57,7 +64,7 @@ impl Access {
             let best = m.grants.schemas.iter().find(|g| schema_matches(&g.schema, schema));
             best.map_or(Privileges::NONE, |g| g.privileges)
         };
-        self.members.iter().fold(self.global, |p, m| p.with(of(m)))
+        self.members.iter().chain(&self.anybody).fold(self.global, |p, m| p.with(of(m)))
     }
 
     /// Privileges on all schemas of a pattern, as GRANT names them.

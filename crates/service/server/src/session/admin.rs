@@ -58,7 +58,10 @@ impl Session {
                     self.server.flush_status();
                     self.state.counters.reset();
                 }
-                FlushTarget::Tables { with_read_lock: false, for_export: false, .. } => self.commit_implicitly()?,
+                FlushTarget::Tables { names, with_read_lock: false, for_export: false } => {
+                    self.check_flushed(names)?;
+                    self.commit_implicitly()?;
+                }
                 FlushTarget::Tables { for_export: true, .. } => {
                     return Err(SqlError::unsupported("FLUSH TABLES ... FOR EXPORT"));
                 }

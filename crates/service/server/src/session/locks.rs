@@ -161,6 +161,20 @@ impl Session {
         ids
     }
 
+    /// Error 1099 for FLUSH TABLES of a table that LOCK TABLES has for reading.
+    pub(crate) fn check_flushed(&self, names: &[gannet_parser::ast::ObjectName]) -> Result<()> {
+        for n in names {
+            let schema = n.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref()).unwrap_or_default();
+            let Some(t) = self.state.snapshot.table(schema, &n.name) else { continue };
+            match self.locked.iter().filter(|l| l.table == t.id).map(|l| l.write).max() {
+                Some(false) => return Err(sql_err!(TableNotLockedForWrite, n.name)),
+                None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, n.name)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// UNLOCK TABLES.
     pub(crate) fn unlock_explicitly(&mut self) -> Result<()> {
         if !self.locked.is_empty() {

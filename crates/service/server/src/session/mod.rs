@@ -27,6 +27,7 @@ mod deprecated;
 mod explain;
 mod functions;
 pub(crate) mod grants;
+mod handler;
 pub(crate) mod locks;
 pub(crate) mod login;
 mod maintain;
@@ -99,6 +100,8 @@ pub(crate) struct Session {
     pub(crate) read_locked: bool,
     /// XA.
     pub(crate) branch: branch::BranchState,
+    /// HANDLER.
+    pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
 }
 
@@ -165,6 +168,7 @@ impl Session {
             locked: Vec::new(),
             read_locked: false,
             branch: branch::BranchState::None,
+            handlers: Vec::new(),
             ended: false,
             transaction: Transaction::default(),
             txn,
@@ -283,6 +287,7 @@ impl Session {
         self.state.usage = usage;
         self.state.set_database(database);
         self.statements.clear();
+        self.handlers.clear();
         self.warnings.clear();
         self.track.clear();
         self.transaction = Transaction::default();

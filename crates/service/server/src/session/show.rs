@@ -100,6 +100,24 @@ impl Session {
         Ok(kept)
     }
 
+    /// The rows of a SELECT of the server's own over one table, with a condition of the client's in its WHERE.
+    pub(crate) fn rows_where(&mut self, sql: &str, condition: Option<ast::Expr>) -> Result<RowsSink> {
+        let parsed = gannet_parser::parse(sql.as_bytes(), lex_mode(SqlMode::DEFAULT)).map_err(parse_error)?;
+        let Statement::Query(mut query) = parsed.statement else { return unsupported("this SELECT") };
+        if let (ast::QueryBody::Select(s), Some(right)) = (&mut query.body, condition) {
+            s.filter = Some(match s.filter.take() {
+                Some(left) => ast::Expr::And(vec![left, right]),
+                None => right,
+            });
+        }
+        let plan = self.make_plan(&Statement::Query(query), &[], None)?;
+        let mut kept = self.run_kept(&plan, &[])?;
+        for c in &mut kept.columns {
+            c.org_table = c.table.clone();
+        }
+        Ok(kept)
+    }
+
     /// The rows of a SELECT of the server's own that a condition leaves.
     pub(crate) fn rows_of(&mut self, sql: &str, filter: Option<ast::Expr>) -> Result<RowsSink> {
         self.state.renew_snapshot();

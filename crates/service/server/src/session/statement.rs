@@ -96,6 +96,7 @@ impl Session {
             }
             Statement::Delete(d) => self.delete_grants(d),
             Statement::Reset(targets) => self.reset_statement(targets),
+            Statement::Handler(h) => self.handler(h, io),
             Statement::Xa(xa) => self.xa(xa, io),
             Statement::Help(_) => self.help(io),
             Statement::TableMaintenance(m) => self.maintain(m, io),
@@ -232,7 +233,6 @@ fn name_of(statement: &Statement) -> &'static str {
     match statement {
         Statement::Load(_) => "LOAD DATA",
         Statement::Call { .. } => "CALL",
-        Statement::Handler(_) => "HANDLER",
         Statement::CreateView(_) => "CREATE VIEW",
         Statement::DropView { .. } => "DROP VIEW",
         Statement::CreateRoutine(_) => "CREATE PROCEDURE and CREATE FUNCTION",

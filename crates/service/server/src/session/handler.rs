@@ -1,0 +1,250 @@
+//! HANDLER: tables read row by row, in the order of an index.
+//!
+//! Each read is a query of the server's own: the rows behind (or before) the one that was read last, in the index's order. An
+//! open handler remembers that row's key and takes no lock between two reads. A table without a key is counted through.
+
+use super::Session;
+use super::command::{Done, Io};
+use super::sink::RowsSink;
+use crate::accounts::Privilege;
+use gannet_catalog::{RowSource, Table, TableId};
+use gannet_parser::ast::{BinaryOp, Expr, Handler, HandlerAction, HandlerPosition, Limit};
+use gannet_types::{Result, Value, sql_err};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Open handlers of a session: a bound on memory.
+const MOST: usize = 1000;
+
+/// An open handler.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    alias: String,
+    schema: String,
+    name: String,
+    table: TableId,
+    /// The index read last; `None`: natural order.
+    index: Option<String>,
+    /// Values of the order's columns in the row read last.
+    at: Option<Vec<Value>>,
+    /// Rows read so far, for tables without a key.
+    passed: u64,
+}
+
+/// Where a read goes.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Forward,
+    Backward,
+}
+
+fn ident(s: &str) -> String {
+    format!("`{}`", s.replace('`', "``"))
+}
+
+fn literal(v: &Value) -> String {
+    let mut text = Vec::new();
+    v.write_text(&mut text);
+    let hex = |b: &[u8]| b.iter().map(|b| format!("{b:02X}")).collect::<String>();
+    match v {
+        Value::Null => "NULL".into(),
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(..) | Value::Double(_) | Value::Float(_) => {
+            String::from_utf8_lossy(&text).into_owned()
+        }
+        Value::Str(bytes, c) if c.charset() == gannet_types::charset::Charset::Binary => format!("X'{}'", hex(bytes)),
+        _ => format!("_utf8mb4 X'{}'", hex(&text)),
+    }
+}
+
+/// `columns` come behind (or before) `values` in the order of the columns; NULL is first. `or_equal`: or are the same.
+fn beyond(columns: &[String], values: &[Value], way: Way, or_equal: bool) -> String {
+    let mut out = String::from("(FALSE");
+    for (i, (c, v)) in columns.iter().zip(values).enumerate() {
+        out.push_str(" OR (");
+        for (before, value) in columns.iter().zip(values).take(i) {
+            let _ = write!(out, "{before} <=> {} AND ", literal(value));
+        }
+        let _ = match (way, v.is_null()) {
+            (Way::Forward, true) => write!(out, "{c} IS NOT NULL"),
+            (Way::Forward, false) => write!(out, "{c} > {}", literal(v)),
+            (Way::Backward, true) => write!(out, "FALSE"),
+            (Way::Backward, false) => write!(out, "({c} < {} OR {c} IS NULL)", literal(v)),
+        };
+        out.push(')');
+    }
+    if or_equal {
+        let _ = write!(out, " OR {}", same(columns, values));
+    }
+    out + ")"
+}
+
+fn same(columns: &[String], values: &[Value]) -> String {
+    let each = columns.iter().zip(values).map(|(c, v)| format!("{c} <=> {}", literal(v)));
+    format!("({})", each.collect::<Vec<_>>().join(" AND "))
+}
+
+impl Session {
+    /// HANDLER.
+    pub(crate) fn handler(&mut self, h: &Handler, io: &mut Io<'_>) -> Result<Done> {
+        match &h.action {
+            HandlerAction::Open(alias) => {
+                let alias = alias.as_ref().unwrap_or(&h.table.name).text.to_string();
+                self.open_handler(h, alias).map(|()| Done::default())
+            }
+            HandlerAction::Close => {
+                let at = self.find_handler(&h.table.name)?;
+                self.handlers.remove(at);
+                Ok(Done::default())
+            }
+            HandlerAction::Read { index, position, filter, limit } => {
+                let at = self.find_handler(&h.table.name)?;
+                let rows = self.read_handler(at, index.as_ref().map(|i| &*i.text), position, filter, limit.as_ref())?;
+                self.send_table(&rows, io)
+            }
+        }
+    }
+
+    fn open_handler(&mut self, h: &Handler, alias: String) -> Result<()> {
+        if self.handlers.iter().any(|o| gannet_catalog::names::eq_name(&o.alias, &alias)) {
+            return Err(sql_err!(NonuniqTable, alias));
+        }
+        if self.handlers.len() >= MOST {
+            return Err(sql_err!(OutOfResources));
+        }
+        let schema = match &h.table.schema {
+            Some(s) => s.text.to_string(),
+            None => self.state.require_database()?.to_string(),
+        };
+        let t = self.state.snapshot.require_table(&schema, &h.table.name)?.clone();
+        self.require_on_table(Privilege::Select.into(), &t.schema, &t.name)?;
+        if t.source != RowSource::Engine {
+            return Err(sql_err!(IllegalHa, t.name));
+        }
+        self.handlers.push(Opened {
+            alias,
+            schema: t.schema.to_string(),
+            name: t.name.to_string(),
+            table: t.id,
+            index: None,
+            at: None,
+            passed: 0,
+        });
+        Ok(())
+    }
+
+    fn find_handler(&self, alias: &str) -> Result<usize> {
+        let found = self.handlers.iter().position(|o| gannet_catalog::names::eq_name(&o.alias, alias));
+        found.ok_or_else(|| sql_err!(UnknownTable, alias, "HANDLER"))
+    }
+
+    fn read_handler(
+        &mut self,
+        at: usize,
+        index: Option<&str>,
+        position: &HandlerPosition,
+        filter: &Option<Expr>,
+        limit: Option<&Limit>,
+    ) -> Result<RowsSink> {
+        self.state.renew_snapshot();
+        let o = &self.handlers[at];
+        let t: Arc<Table> = match self.state.snapshot.table(&o.schema, &o.name) {
+            Some(t) if t.id == o.table => t.clone(),
+            // Dropped or made anew: the handler is gone with it.
+            _ => {
+                let alias = self.handlers.remove(at).alias;
+                return Err(sql_err!(UnknownTable, alias, "HANDLER"));
+            }
+        };
+        let order = order_of(&t, index, &o.alias)?;
+        let names: Vec<String> = order.iter().map(|c| ident(&t.columns[*c as usize].name)).collect();
+        let moved = o.index.as_deref() != index;
+        let last = o.at.clone().filter(|_| !moved && !names.is_empty());
+        let passed = if moved { 0 } else { o.passed };
+        let (mut count, mut skip) = (1, 0);
+        if let Some(l) = limit {
+            let mut number = |e: &Expr| -> Result<u64> {
+                match self.evaluate(e)? {
+                    Value::Int(n) => Ok(u64::try_from(n).unwrap_or(0)),
+                    Value::UInt(n) => Ok(n),
+                    _ => Ok(0),
+                }
+            };
+            count = number(&l.count)?;
+            skip = l.offset.as_ref().map_or(Ok(0), number)?;
+        }
+        let (condition, way) = match position {
+            HandlerPosition::First => (None, Way::Forward),
+            HandlerPosition::Last => (None, Way::Backward),
+            HandlerPosition::Next => (last.map(|v| beyond(&names, &v, Way::Forward, false)), Way::Forward),
+            HandlerPosition::Prev => (last.map(|v| beyond(&names, &v, Way::Backward, false)), Way::Backward),
+            HandlerPosition::Key(op, exprs) => {
+                let parts = index.and_then(|i| t.index(i)).map_or(0, |i| t.indexes[i].parts.len());
+                if exprs.len() > parts {
+                    return Err(sql_err!(TooManyKeyParts, parts));
+                }
+                let values = exprs.iter().map(|e| self.evaluate(e)).collect::<Result<Vec<_>>>()?;
+                let columns = &names[..values.len().min(names.len())];
+                match op {
+                    BinaryOp::Eq => (Some(same(columns, &values)), Way::Forward),
+                    BinaryOp::Ge => (Some(beyond(columns, &values, Way::Forward, true)), Way::Forward),
+                    BinaryOp::Gt => (Some(beyond(columns, &values, Way::Forward, false)), Way::Forward),
+                    BinaryOp::Le => (Some(beyond(columns, &values, Way::Backward, true)), Way::Backward),
+                    _ => (Some(beyond(columns, &values, Way::Backward, false)), Way::Backward),
+                }
+            }
+        };
+        let alias = ident(&self.handlers[at].alias);
+        let mut sql = format!("SELECT * FROM {}.{} AS {alias}", ident(&t.schema), ident(&t.name));
+        if let Some(c) = condition {
+            let _ = write!(sql, " WHERE {c}");
+        }
+        let unkeyed = names.is_empty();
+        if unkeyed && way == Way::Backward {
+            return Err(sql_err!(IllegalHa, t.name));
+        }
+        if !unkeyed {
+            let direction = if way == Way::Forward { "" } else { " DESC" };
+            let list: Vec<String> = names.iter().map(|n| format!("{n}{direction}")).collect();
+            let _ = write!(sql, " ORDER BY {}", list.join(", "));
+        }
+        if unkeyed && *position == HandlerPosition::Next {
+            skip += passed;
+        }
+        let rows = self.rows_where(&format!("{sql} LIMIT {skip}, {count}"), filter.clone())?;
+        let key = rows.rows.last().map(|row| {
+            let value = |c: &u32| {
+                let name = &t.columns[*c as usize].name;
+                let i = rows.columns.iter().position(|r| *r.name == **name);
+                i.and_then(|i| row.get(i)).cloned().unwrap_or(Value::Null)
+            };
+            order.iter().map(value).collect()
+        });
+        let read = rows.rows.len() as u64;
+        let o = &mut self.handlers[at];
+        o.index = index.map(str::to_string);
+        o.passed = if *position == HandlerPosition::Next { passed + read } else { read };
+        if key.is_some() {
+            o.at = key;
+        }
+        Ok(rows)
+    }
+}
+
+/// Columns of an order in which every row has its place: the index's, and the primary key's.
+fn order_of(t: &Table, index: Option<&str>, alias: &str) -> Result<Vec<u32>> {
+    let mut order: Vec<u32> = Vec::new();
+    if let Some(name) = index {
+        let i = t.index(name).ok_or_else(|| sql_err!(KeyDoesNotExits, name, alias))?;
+        order.extend(t.indexes[i].parts.iter().map(|p| p.column));
+    }
+    if let Some(key) = t.clustered_index() {
+        order.extend(key.parts.iter().map(|p| p.column));
+    }
+    let mut seen = Vec::new();
+    order.retain(|c| {
+        let new = !seen.contains(c);
+        seen.push(*c);
+        new
+    });
+    Ok(order)
+}
