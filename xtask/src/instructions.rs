@@ -23,40 +23,35 @@ const WORKLOADS: &[(&str, &str)] = &[
 ];
 
 /// Events of the two runs.
-const EVENTS: [u64; 2] = [500, 2500];
+pub(crate) const EVENTS: [u64; 2] = [500, 2500];
 
 /// Measures every workload whose name contains `filter`.
 pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
+    in_scratch(root, "instructions", |bin, dir| measure(bin, dir, filter))
+}
+
+/// Builds the server and gives the work a directory that is removed after it.
+pub(crate) fn in_scratch(
+    root: &Path,
+    name: &str,
+    work: impl FnOnce(&Path, &Path) -> Result<String, String>,
+) -> Result<String, String> {
     let bin = build_release(root)?;
-    let dir = std::env::temp_dir().join(format!("gannet-instructions-{}", std::process::id()));
+    let dir = std::env::temp_dir().join(format!("gannet-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let outcome = measure(&bin, &dir, filter);
+    let outcome = work(&bin, &dir);
     let _ = fs::remove_dir_all(&dir);
     outcome
 }
 
 fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, String> {
-    let fresh = dir.join("fresh");
-    let server = Server::start(Command::new(bin), &fresh, dir)?;
-    server.sysbench("oltp_common", "auto", 0, "prepare")?;
-    server.stop()?;
+    let bench = Bench::prepare(bin, dir)?;
     let mut table = String::from("| workload | protocol | instructions an event |\n|---|---|--:|\n");
     for (workload, protocol) in WORKLOADS.iter().filter(|(name, _)| filter.is_none_or(|f| name.contains(f))) {
         let mut counted = [0u64; 2];
         for (events, counted) in EVENTS.into_iter().zip(&mut counted) {
-            let (data, out) = (dir.join("data"), dir.join("callgrind.out"));
-            let _ = fs::remove_dir_all(&data);
-            copy(&fresh, &data)?;
-            let mut valgrind = Command::new("valgrind");
-            valgrind
-                .args(["--tool=callgrind", "--toggle-collect=gannet_runtime::worker::Worker::run"])
-                .arg(format!("--callgrind-out-file={}", out.display()))
-                .arg(bin);
-            let server = Server::start(valgrind, &data, dir)?;
-            server.sysbench(workload, protocol, events, "run")?;
-            server.stop()?;
-            let report = fs::read_to_string(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+            let report = bench.run(workload, protocol, events, &[])?;
             let total = report.lines().find_map(|line| line.strip_prefix("summary: ")?.trim().parse().ok());
             *counted = total.ok_or("callgrind's report has no summary")?;
         }
@@ -65,6 +60,40 @@ fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, Strin
         let _ = writeln!(table, "| {workload} | {protocol} | {each} |");
     }
     Ok(table)
+}
+
+/// sysbench's tables, prepared once, and servers under callgrind on copies of them.
+pub(crate) struct Bench<'a> {
+    bin: &'a Path,
+    dir: &'a Path,
+    fresh: PathBuf,
+}
+
+impl<'a> Bench<'a> {
+    pub(crate) fn prepare(bin: &'a Path, dir: &'a Path) -> Result<Bench<'a>, String> {
+        let fresh = dir.join("fresh");
+        let server = Server::start(Command::new(bin), &fresh, dir)?;
+        server.sysbench("oltp_common", "auto", 0, "prepare")?;
+        server.stop()?;
+        Ok(Bench { bin, dir, fresh })
+    }
+
+    /// callgrind's report of what the workers did in a run of so many events.
+    pub(crate) fn run(&self, workload: &str, protocol: &str, events: u64, options: &[&str]) -> Result<String, String> {
+        let (data, out) = (self.dir.join("data"), self.dir.join("callgrind.out"));
+        let _ = fs::remove_dir_all(&data);
+        copy(&self.fresh, &data)?;
+        let mut valgrind = Command::new("valgrind");
+        valgrind
+            .args(["--tool=callgrind", "--toggle-collect=gannet_runtime::worker::Worker::run"])
+            .args(options)
+            .arg(format!("--callgrind-out-file={}", out.display()))
+            .arg(self.bin);
+        let server = Server::start(valgrind, &data, self.dir)?;
+        server.sysbench(workload, protocol, events, "run")?;
+        server.stop()?;
+        fs::read_to_string(&out).map_err(|e| format!("{}: {e}", out.display()))
+    }
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+pub mod atomics;
 pub mod clients;
 pub mod diff;
 pub mod fuzz;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{clients, diff, fuzz, instructions, sim, statements, tidy};
+use xtask::{atomics, clients, diff, fuzz, instructions, sim, statements, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -16,6 +16,7 @@ cargo xtask VERB
   diff --port-a A --port-b B [--seed N] [--statements N]   (or --socket-a, --socket-b)
                      random statements on two servers, Gannet and MariaDB; differences made small (database gannet_diff)
   instructions [FILTER]   instructions of the server per event of sysbench's workloads (valgrind, sysbench)
+  atomics [FILTER]   its atomic read-modify-writes per point select and commit, by place; more than is listed fails
   statements --server A --reference A FILE...
                      recorded statements against two servers: what differs, most frequent first
 ";
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Some("fuzz") => fuzz::run(&xtask::root(), &args[1..]),
         Some("diff") => diff::run(&args[1..]),
         Some("instructions") => instructions::run(&xtask::root(), args.get(1).map(String::as_str)),
+        Some("atomics") => atomics::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("statements") => statements::run(&args[1..]),
         Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),
         _ => Err(USAGE.to_owned()),

@@ -156,7 +156,11 @@ impl Parser<'_> {
                 let span = Span { start: t.start, end: t.end };
                 Ok(SetValue::Expr(Expr::Literal(Literal { value, index: LiteralIndex(None), span })))
             }
-            _ => self.expr().map(SetValue::Expr),
+            _ => match self.expr()? {
+                // Signs and parentheses leave no trace in the tree; around DEFAULT they are errors.
+                Expr::Default => self.error_at(ErrorKind::Syntax, t.start),
+                expr => Ok(SetValue::Expr(expr)),
+            },
         }
     }
 
