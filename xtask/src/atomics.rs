@@ -24,8 +24,12 @@ struct Workload {
 
 /// On lines that only the session or the worker itself writes, and that others read at most when a table changes or work is waiting.
 const OWN: &[(&str, f64, &str)] = &[
-    ("storage/lock/src/mdl.rs", 6.0, "the session's list of the tables it uses"),
-    ("foundation/runtime/src/worker/mod.rs", 2.0, "the worker's flag that it sleeps"),
+    ("(libc) __GI___libc_malloc", 1.0, "the thread's arena"),
+    ("(libc) _int_malloc", 1.0, "the thread's arena"),
+    ("(libc) _int_free", 1.0, "the thread's arena"),
+    ("(libc) malloc_consolidate", 1.0, "the thread's arena"),
+    ("storage/lock/src/mdl.rs", 6.1, "the session's list of the tables it uses"),
+    ("foundation/runtime/src/worker/mod.rs", 4.1, "the worker's flag that it sleeps"),
     ("(libc) __GI___pthread_enable_asynccancel", 5.0, "the thread's own"),
     ("(libc) __GI___pthread_disable_asynccancel", 5.0, "the thread's own"),
 ];

@@ -369,9 +369,9 @@ impl<'a> Parser<'a> {
         self.ident_of(t)
     }
 
-    /// Any word or quoted name, reserved or not.
+    /// Any word, reserved or not, but no quoted name: what is printed as it stands.
     fn any_word(&mut self) -> Result<Ident> {
-        if !matches!(self.tok().kind, Tok::Word | Tok::Quoted) {
+        if self.tok().kind != Tok::Word {
             return self.syntax();
         }
         let t = self.advance();
