@@ -16,6 +16,7 @@ pub mod plan;
 mod planner;
 pub mod range;
 mod rewrite;
+mod source;
 pub mod table_exprs;
 mod typing;
 mod walk;
@@ -27,4 +28,5 @@ pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, 
 pub use options::PlanOptions;
 pub use plan::{Plan, PlanKind};
 pub use planner::{column_flags, plan, plan_expressions, plan_query};
+pub use source::{Colliding, insert_rows_of, plan_source};
 pub use table_exprs::{TableExprs, bind_over, table_exprs};

@@ -120,7 +120,7 @@ pub fn plan_expressions(
     plan_query(&query, snapshot, options)
 }
 
-fn finish(
+pub(crate) fn finish(
     builder: Builder<'_>,
     kind: PlanKind,
     columns: Box<[ResultColumn]>,
@@ -179,7 +179,7 @@ fn pins(params: &[Param], options: &PlanOptions<'_>) -> Box<[(u32, Box<[u8]>)]> 
 }
 
 /// Metadata of a query's columns.
-fn result_columns(arena: &Arena, query: &Query) -> Box<[ResultColumn]> {
+pub(crate) fn result_columns(arena: &Arena, query: &Query) -> Box<[ResultColumn]> {
     let describe = |(i, column): (usize, &crate::logical::OutColumn)| {
         let mut result = ResultColumn {
             name: column.name.clone(),

@@ -221,16 +221,27 @@ impl Session {
     /// Locks the tables of a plan. Error 1615 when one of them has another definition by now.
     #[inline]
     pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
+        let duration = match self.transaction.is_autocommit() {
+            true => MdlDuration::Statement,
+            false => MdlDuration::Transaction,
+        };
+        self.lock_tables_for(plan, locks, duration)
+    }
+
+    /// The same, for a time of the caller's choice.
+    #[inline]
+    pub(crate) fn lock_tables_for(
+        &mut self,
+        plan: &Plan,
+        locks: &[(MdlObject, MdlMode)],
+        duration: MdlDuration,
+    ) -> Result<()> {
         if locks.is_empty() {
             return Ok(());
         }
         if !self.locked.is_empty() {
             self.check_locked(&plan.tables)?;
         }
-        let duration = match self.transaction.is_autocommit() {
-            true => MdlDuration::Statement,
-            false => MdlDuration::Transaction,
-        };
         let wait = self.metadata_wait();
         for (object, mode) in locks {
             self.txn.lock_owner().mdl_lock(*object, *mode, duration, wait).map_err(lock_error)?;

@@ -100,6 +100,8 @@ pub(crate) struct Session {
     pub(crate) read_locked: bool,
     /// XA.
     pub(crate) branch: branch::BranchState,
+    /// Parameter values of a prepared definition statement which is about to run.
+    pub(crate) definition_params: Vec<gannet_types::Value>,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
@@ -169,6 +171,7 @@ impl Session {
             read_locked: false,
             branch: branch::BranchState::None,
             handlers: Vec::new(),
+            definition_params: Vec::new(),
             ended: false,
             transaction: Transaction::default(),
             txn,

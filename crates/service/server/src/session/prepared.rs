@@ -299,9 +299,10 @@ impl Session {
         self.state.renew_snapshot();
         if !self.is_planned_here(&s.statement) {
             count_statement(&s.statement);
-            if s.params > 0 {
+            if s.params > 0 && !matches!(*s.statement, Statement::CreateTable(_)) {
                 return Err(sql_err!(UnsupportedPs));
             }
+            self.definition_params = bound;
             let statement = s.statement.clone();
             return self.run_statement(&statement, io);
         }
@@ -464,6 +465,7 @@ impl Session {
         self.state.renew_snapshot();
         count_statement(&s.statement);
         if !self.is_planned_here(&s.statement) {
+            self.definition_params = bound;
             let statement = s.statement.clone();
             return self.run_statement(&statement, io);
         }

@@ -139,6 +139,11 @@ impl Session {
             }),
             other => {
                 let list: &[P] = match other {
+                    Statement::CreateTable(c)
+                        if matches!(c.body, ast::CreateTableBody::Define { query: Some(_), .. }) =>
+                    {
+                        &[P::Create, P::Insert]
+                    }
                     Statement::CreateTable(_) => &[P::Create],
                     Statement::DropTable { .. } | Statement::Truncate(_) => &[P::Drop],
                     Statement::AlterTable(_) => &[P::Alter],

@@ -12,6 +12,7 @@ use super::statement::{count_statement, counter, is_planned};
 use crate::accounts::Privilege;
 use crate::registry::Activity;
 use crate::vars::Live;
+use gannet_catalog::CatalogSnapshot;
 use gannet_exec::{Affected, Cx, Outcome, ResultSink, Session as _};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
@@ -432,7 +433,32 @@ impl Session {
         markers: &[SqlType],
         source: Option<(&[u8], &[LiteralToken])>,
     ) -> Result<Plan> {
-        let options = PlanOptions {
+        let options = PlanOptions { source, ..self.plan_options(markers) };
+        if self.state.access.all {
+            return gannet_plan::plan(statement, &self.state.snapshot, &options);
+        }
+        let need = match statement {
+            Statement::Insert(_) => Privilege::Insert,
+            Statement::Update(_) => Privilege::Update,
+            Statement::Delete(_) => Privilege::Delete,
+            _ => Privilege::Select,
+        };
+        self.checked_plan(options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))
+    }
+
+    /// The plan of a query whose rows make a table.
+    pub(crate) fn make_source_plan(&mut self, query: &ast::Query, markers: &[SqlType]) -> Result<Plan> {
+        let plan =
+            |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| gannet_plan::plan_source(query, snapshot, options);
+        let options = self.plan_options(markers);
+        match self.state.access.all {
+            true => plan(&self.state.snapshot, &options),
+            false => self.checked_plan(options, Privilege::Select, plan),
+        }
+    }
+
+    fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
+        PlanOptions {
             sql_mode: self.settings.sql_mode,
             database: self.state.database.as_deref(),
             collation: self.literal_collation(),
@@ -440,19 +466,19 @@ impl Session {
             div_precision_increment: self.settings.div_precision_increment,
             time_zone: &self.settings.time_zone,
             variables: Some(&self.state),
-            source,
             remaining_stack: gannet_runtime::remaining_stack,
             ..PlanOptions::new(None)
-        };
-        if self.state.access.all {
-            return gannet_plan::plan(statement, &self.state.snapshot, &options);
         }
-        self.make_checked_plan(statement, options)
     }
 
     /// As an account with restrictions sees it: an error about a table it has no right on says only that.
     #[cold]
-    fn make_checked_plan(&self, statement: &Statement, options: PlanOptions<'_>) -> Result<Plan> {
+    fn checked_plan(
+        &self,
+        options: PlanOptions<'_>,
+        need: Privilege,
+        plan: impl FnOnce(&CatalogSnapshot, &PlanOptions<'_>) -> Result<Plan>,
+    ) -> Result<Plan> {
         let hidden = RefCell::new(None);
         let told = |schema: &str, table: &str| {
             let schema = gannet_catalog::names::canonical_schema(schema);
@@ -461,18 +487,10 @@ impl Session {
             }
         };
         let options = PlanOptions { on_table: Some(&told), ..options };
-        let planned = gannet_plan::plan(statement, &self.state.snapshot, &options);
+        let planned = plan(&self.state.snapshot, &options);
         match (planned, hidden.take()) {
             (Ok(plan), _) => self.check_plan_privileges(&plan).map(|()| plan),
-            (Err(_), Some(table)) => {
-                let need = match statement {
-                    Statement::Insert(_) => Privilege::Insert,
-                    Statement::Update(_) => Privilege::Update,
-                    Statement::Delete(_) => Privilege::Delete,
-                    _ => Privilege::Select,
-                };
-                Err(self.denied(need.into(), &table))
-            }
+            (Err(_), Some(table)) => Err(self.denied(need.into(), &table)),
             (Err(e), None) => Err(e),
         }
     }

@@ -5,10 +5,12 @@ use super::command::{Done, Io};
 use super::state::unsupported;
 use crate::accounts::Privilege;
 use crate::vars::Live;
+use gannet_engine::lock::MdlDuration;
 use gannet_exec::ddl::{self, DdlContext};
 use gannet_parser::ast::{self, Statement};
+use gannet_plan::Plan;
 use gannet_telemetry::{Counter, count};
-use gannet_types::{Collation, CollationId, Result, SqlError, Value, sql_err};
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, Value, sql_err};
 
 /// Statements that go through the planner.
 pub(crate) fn is_planned(statement: &Statement) -> bool {
@@ -166,14 +168,14 @@ impl Session {
             return unsupported("temporary tables");
         }
         self.refuse_system_schemas(statement)?;
-        if let Err(e) = self.lock_for_ddl(statement) {
-            self.unlock_transaction();
-            return Err(e);
-        }
-        if let Err(e) = self.begin_statement() {
-            self.unlock_transaction();
-            return Err(e);
-        }
+        let prepared = self.lock_for_ddl(statement).and_then(|()| self.select_of(statement));
+        let select = match prepared.and_then(|select| self.begin_statement().map(|_| select)) {
+            Ok(select) => select,
+            Err(e) => {
+                self.unlock_transaction();
+                return Err(e);
+            }
+        };
         let server_collation =
             Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
         let database = self.state.database.clone();
@@ -190,6 +192,7 @@ impl Session {
             restrict_non_standard_keys: restrict_non_standard_keys == Value::Int(1),
             session: &mut self.state,
             warnings: &mut self.warnings,
+            select,
         };
         let outcome = ddl::run(statement, &self.server.catalog, &mut self.txn, &mut cx);
         self.idle_transaction();
@@ -205,6 +208,48 @@ impl Session {
             self.extra_status |= gannet_wire::flags::status::DB_DROPPED;
         }
         Ok(Done { affected: done.rows, info: done.info, ..Done::default() })
+    }
+
+    /// The plan of CREATE TABLE ... SELECT's query, its tables locked, and the values of its parameters.
+    fn select_of(&mut self, statement: &Statement) -> Result<Option<(Plan, Vec<Value>)>> {
+        let values = std::mem::take(&mut self.definition_params);
+        let Statement::CreateTable(create) = statement else { return Ok(None) };
+        let ast::CreateTableBody::Define { query: Some(query), .. } = &create.body else { return Ok(None) };
+        if query.into.is_some() {
+            return Err(sql_err!(WrongUsage, "CREATE TABLE ... SELECT", "INTO"));
+        }
+        let database = self.state.database.clone().unwrap_or_default();
+        let schema = create.name.schema.as_ref().map_or(&*database, |s| s);
+        let mut tries = 0;
+        loop {
+            self.state.renew_snapshot();
+            let markers: Vec<_> = values.iter().map(super::prepared::type_of).collect();
+            let plan = match self.make_source_plan(query, &markers) {
+                Ok(plan) => plan,
+                // What is there already is said before what is wrong with the query, missing tables apart.
+                Err(e)
+                    if !matches!(
+                        e.code(),
+                        ErrorCode::NoSuchTable | ErrorCode::BadDb | ErrorCode::TableaccessDenied
+                    ) =>
+                {
+                    return match self.state.snapshot.table(schema, &create.name.name) {
+                        Some(_) => Ok(None),
+                        None => Err(e),
+                    };
+                }
+                Err(e) => return Err(e),
+            };
+            let locks = self.plan_locks(&plan);
+            match self.lock_tables_for(&plan, &locks, MdlDuration::Transaction) {
+                Ok(()) => {
+                    let params = self.bind(&plan, &[], b"", &values)?;
+                    return Ok(Some((plan, params)));
+                }
+                Err(e) if super::locks::is_stale(&e) && tries < 10 => tries += 1,
+                Err(e) => return Err(e),
+            }
+        }
     }
 
     /// Nobody changes information_schema, performance_schema and their kin.

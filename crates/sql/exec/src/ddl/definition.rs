@@ -37,6 +37,7 @@ impl<'a, 'b> Definer<'a, 'b> {
         mut self,
         name: &str,
         elements: &[TableElement],
+        selected: Vec<ColumnDefinition>,
         options: &[TableOption],
         schema: &str,
         snapshot: &CatalogSnapshot,
@@ -51,6 +52,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 other => self.element(other, &mut extras)?,
             }
         }
+        let columns = super::select::merge(columns, selected)?;
         let mut definition = TableDefinition {
             name: name.into(),
             columns,

@@ -10,6 +10,7 @@ mod definition;
 mod expressions;
 mod extras;
 mod foreign;
+mod select;
 
 use crate::context::{Session, Settings};
 use crate::error::from_catalog;
@@ -20,8 +21,9 @@ use gannet_parser::ast::{
     AlterAction, AlterTable, CreateIndex, CreateTable, CreateTableBody, DatabaseOption, DropIndex, Ident, ObjectName,
     Statement, TableElement,
 };
+use gannet_plan::Plan;
 use gannet_types::{
-    Collation, CollationId, ErrorCode, Level, Result, SqlError, TypeId, Warnings, charset::Charset, sql_err,
+    Collation, CollationId, ErrorCode, Level, Result, SqlError, TypeId, Value, Warnings, charset::Charset, sql_err,
 };
 use std::sync::Arc;
 
@@ -43,6 +45,8 @@ pub struct DdlContext<'a> {
     pub restrict_non_standard_keys: bool,
     /// Diagnostics area.
     pub warnings: &'a mut Warnings,
+    /// The query of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values of its parameters.
+    pub select: Option<(Plan, Vec<Value>)>,
 }
 
 /// What a definition statement reports.
@@ -298,22 +302,25 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             let other = edit.snapshot().require_table(other_schema, other_name)?.clone();
             definition::like(&other, &name)
         }
-        CreateTableBody::Define { elements, options, partition, query, .. } => {
-            if query.is_some() {
-                return Err(SqlError::unsupported("CREATE TABLE ... SELECT"));
-            }
+        CreateTableBody::Define { elements, options, partition, .. } => {
             if partition.is_some() {
                 return Err(SqlError::unsupported("PARTITION BY"));
             }
             let inherited = edit.snapshot().schema(&schema).ok_or_else(|| sql_err!(BadDb, schema))?.collation;
-            Definer::new(inherited, cx).table(&name, elements, options, &schema, edit.snapshot())?
+            let selected = select::columns(cx)?;
+            Definer::new(inherited, cx).table(&name, elements, selected, options, &schema, edit.snapshot())?
         }
     };
     let now = (cx.settings.now_us / 1_000_000) as u64;
     let table = sql(edit.create_table(&schema, &definition, now))?;
     foreign::check_new(&table, None, edit.snapshot(), cx)?;
     foreign::check_waiting(&table, edit.snapshot(), cx)?;
-    Ok(Done::default())
+    match (cx.select.take(), &create.body) {
+        (Some((plan, params)), CreateTableBody::Define { on_duplicate, .. }) => {
+            select::fill(&table, plan, &params, *on_duplicate, edit, cx)
+        }
+        _ => Ok(Done::default()),
+    }
 }
 
 /// Drops all tables or none. Missing ones are named together in error 1051, or noted with IF EXISTS.

@@ -7,7 +7,7 @@ use super::{
 use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops};
 use gannet_catalog::{ColumnDefault, Table};
 use gannet_engine::{Read, ReadMode, RowBuf};
-use gannet_plan::plan::{Assignment, Insert, InsertSource};
+use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
 use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 
 /// Runs INSERT or REPLACE.
@@ -28,20 +28,30 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
         }
         InsertSource::Query(query) => {
             let mut operator = ops::build(query)?;
-            // All rows first: the query may read the table that is written.
-            let batches = ops::collect(&mut operator, cx)?;
-            run.expected = batches.iter().map(|b| b.rows as u64).sum();
-            for batch in &batches {
-                for r in 0..batch.rows {
-                    let source = batch.row_values(r);
-                    let row = run.row_from_values(&source, cx)?;
-                    run.store(row, Some(&source), cx)?;
-                    cx.check_interrupt()?;
+            if reads_target(insert, &plan.tables) {
+                let batches = ops::collect(&mut operator, cx)?;
+                run.expected = batches.iter().map(|b| b.rows as u64).sum();
+                for batch in &batches {
+                    run.store_batch(batch, cx)?;
+                }
+            } else {
+                run.expected = 0;
+                operator.open(cx)?;
+                while let Some(batch) = operator.next(cx)? {
+                    run.expected += batch.rows as u64;
+                    run.store_batch(&batch, cx)?;
                 }
             }
         }
     }
     Ok(run.finish(cx))
+}
+
+/// The query reads what the statement writes: then all its rows come first.
+fn reads_target(insert: &Insert, tables: &[PlanTable]) -> bool {
+    let target = tables[insert.table as usize].table.id;
+    let others = tables.iter().enumerate().filter(|(i, _)| *i != insert.table as usize);
+    others.into_iter().any(|(_, t)| t.table.id == target || t.intent == Intent::ForeignWrite)
 }
 
 struct Run<'p> {
@@ -67,6 +77,16 @@ impl<'p> Run<'p> {
             String::new()
         };
         Affected { rows: self.affected, last_insert_id: self.first_id, info }
+    }
+
+    fn store_batch(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        for r in 0..batch.rows {
+            let source = batch.row_values(r);
+            let row = self.row_from_values(&source, cx)?;
+            self.store(row, Some(&source), cx)?;
+            cx.check_interrupt()?;
+        }
+        Ok(())
     }
 
     /// A row from a VALUES list. Its expressions may read columns assigned before them.

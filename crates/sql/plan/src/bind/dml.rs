@@ -214,6 +214,12 @@ impl Binder<'_> {
         Ok(Some(if target.ty.id.is_numeric() { super::expr::hex_as_number(value).expr } else { value.expr }))
     }
 
+    /// All that a query reads is locked, its subqueries' reads too.
+    pub(crate) fn lock_all_reads(&mut self, query: &mut Query) {
+        self.lock_reads(query);
+        self.lock_subqueries();
+    }
+
     /// Subqueries inside DML lock what they read, as INSERT ... SELECT does.
     fn lock_subqueries(&mut self) {
         let mut subqueries = std::mem::take(&mut self.arena.subqueries);
