@@ -126,7 +126,7 @@ fn column_type(ty: &SqlType) -> SqlType {
 fn string(ty: &SqlType) -> SqlType {
     let binary = ty.id.is_binary_string() || ty.collation == CollationId::BINARY;
     let bytes = ty.max_bytes();
-    let chars = if ty.id.is_lob() { ty.length / ty.collation.charset().max_len() as u32 } else { ty.length };
+    let chars = if ty.id.is_lob() { ty.length / ty.collation.charset().max_len() } else { ty.length };
     let id = match (ty.id.is_lob() || chars > LONGEST_VARCHAR, bytes) {
         (false, 0) => TypeId::Char,
         (false, _) => TypeId::VarChar,
