@@ -14,6 +14,7 @@ use crate::virt;
 use gannet_base::sync::{Condvar, Mutex};
 use gannet_catalog::Catalog;
 use gannet_engine::{Engine, EngineError, EngineOptions, FlushPolicy};
+use gannet_exec::TempSpace;
 use gannet_plan::PlanCache;
 use gannet_runtime::{Addr, Listener, ListenerOptions, ThreadHandling, WorkerOptions, Workers, now_ns};
 use gannet_telemetry::{StatementStats, totals};
@@ -57,6 +58,8 @@ pub struct Shared {
     /// The error log.
     pub log: Arc<ErrorLog>,
     pub(crate) plans: PlanCache<Cached>,
+    /// Memory and temporary files of all statements.
+    pub(crate) temp: Arc<TempSpace>,
     /// What writing statements and definitions share, and FLUSH TABLES WITH READ LOCK has alone.
     pub(crate) write_gate: gannet_engine::lock::MdlObject,
     /// The same for commits.
@@ -142,6 +145,16 @@ impl Shared {
         *self.status_base.lock() = (now, now_ns());
     }
 
+    /// Bytes of temporary files.
+    pub fn temp_disk_used(&self) -> u64 {
+        self.temp.disk_used()
+    }
+
+    fn limit_temp(&self) {
+        let get = |id| self.globals.get(id).as_u64();
+        self.temp.set_limits(get(Live::TemptableMaxRam), get(Live::TmpDiskLimit));
+    }
+
     /// Sets a global variable that has passed its checks, and does what follows from it.
     pub(crate) fn set_global(&self, id: VarId, value: VarValue) -> Result<()> {
         if id.is(Live::MandatoryRoles) {
@@ -153,6 +166,9 @@ impl Shared {
         let is = |live: Live| id.is(live);
         if is(Live::InnodbFlushLogAtTrxCommit) {
             self.engine.set_flush_policy(flush_policy(&value));
+        }
+        if is(Live::TemptableMaxRam) || is(Live::TmpDiskLimit) {
+            self.limit_temp();
         }
         if is(Live::LogErrorVerbosity) {
             self.log.set_verbosity(value.as_u64());
@@ -291,6 +307,9 @@ impl Server {
             ));
         }
 
+        let tmpdir = Path::new(vars[Live::Tmpdir as usize].as_str()).join("#tmp");
+        let temp = TempSpace::open(tmpdir.clone());
+        let temp = Arc::new(temp.map_err(|e| format!("cannot use {} for temporary files: {e}", tmpdir.display()))?);
         let version = format!("{MYSQL_VERSION}-gannet");
         vars[Live::Version as usize] = VarValue::text(&version);
         vars[Live::InnodbVersion as usize] = VarValue::text(MYSQL_VERSION);
@@ -318,6 +337,7 @@ impl Server {
             facts,
             log,
             plans: PlanCache::new(plan_bytes),
+            temp,
             write_gate,
             commit_gate,
             stats: StatementStats::new(digests, 1024),
@@ -333,6 +353,7 @@ impl Server {
             status_base: Mutex::new((Vec::new(), now_ns())),
         });
 
+        shared.limit_temp();
         let taken_up = shared.branches.recover(&shared);
         taken_up.map_err(|e| format!("the prepared XA branches cannot be read: {e}"))?;
         let workers = match handling.as_str() {
@@ -544,6 +565,9 @@ fn settle_defaults(vars: &mut VarSet, datadir: &Path) {
     }
     set(Live::SystemTimeZone, &zone_name());
     set(Live::ServerUuid, &server_uuid(datadir));
+    if vars[Live::Tmpdir as usize].as_str().is_empty() {
+        vars[Live::Tmpdir as usize] = VarValue::text(&datadir.to_string_lossy());
+    }
     if vars[Live::Socket as usize].as_str().is_empty() {
         vars[Live::Socket as usize] = VarValue::text(&datadir.join("gannet.sock").to_string_lossy());
     }

@@ -22,7 +22,7 @@ pub enum Column {
 
 /// Which rows are NULL: empty while none is, else one flag a row.
 #[derive(Clone, Debug, Default)]
-pub struct Nulls(Vec<bool>);
+pub struct Nulls(pub(crate) Vec<bool>);
 
 impl Nulls {
     /// No NULLs.
@@ -57,10 +57,10 @@ impl Nulls {
 /// Strings back to back, with their ends.
 #[derive(Clone, Debug)]
 pub struct TextColumn {
-    ends: Vec<u32>,
-    bytes: Vec<u8>,
-    nulls: Nulls,
-    collation: CollationId,
+    pub(crate) ends: Vec<u32>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) nulls: Nulls,
+    pub(crate) collation: CollationId,
 }
 
 impl TextColumn {
@@ -84,6 +84,21 @@ impl Column {
                 collation: ty.collation,
             }),
             _ => Column::Values(Vec::new()),
+        }
+    }
+
+    /// An empty column that takes this one's values as they are.
+    pub(crate) fn same_kind(&self) -> Column {
+        match self {
+            Column::Int(..) => Column::Int(Vec::new(), Nulls::NONE),
+            Column::Double(..) => Column::Double(Vec::new(), Nulls::NONE),
+            Column::Text(t) => Column::Text(TextColumn {
+                ends: Vec::new(),
+                bytes: Vec::new(),
+                nulls: Nulls::NONE,
+                collation: t.collation,
+            }),
+            Column::Values(_) | Column::Constant(..) => Column::Values(Vec::new()),
         }
     }
 

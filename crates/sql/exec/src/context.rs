@@ -1,6 +1,9 @@
 //! What an execution carries along: transaction, session, parameters, registers, diagnostics, memory bound.
 
-use crate::batch::Batch;
+use crate::{
+    batch::Batch,
+    spill::{Memory, TempSpace},
+};
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::{expr::Bind, plan::Plan};
@@ -14,6 +17,8 @@ pub trait Session: SessionInfo {
     fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()>;
     /// `@@name` (`global`: `@@global.name`).
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value>;
+    /// Memory and disk that statements share; `None`: they may not spill.
+    fn temp_space(&self) -> Option<std::sync::Arc<TempSpace>>;
     /// The rows of a virtual table: each is given to `emit` with all columns. `equals` are equalities (column, value)
     /// that the rows will be filtered by anyway; nobody looks at columns that are not in `wanted`.
     fn virtual_rows(
@@ -50,7 +55,7 @@ pub struct Settings {
     pub auto_increment_offset: u64,
     /// `insert_id` set for the next INSERT; 0 = none.
     pub insert_id: u64,
-    /// Bytes the statement's sorts, hash tables and kept rows may hold in memory.
+    /// Bytes the statement's sorts, hash tables and kept rows may hold in memory before they go to disk.
     pub memory_limit: usize,
     /// `cte_max_recursion_depth`
     pub cte_max_recursion_depth: u64,
@@ -100,7 +105,7 @@ pub struct Cx<'a, 'p> {
     pub(crate) ctes: Vec<crate::cte::State<'p>>,
     pub(crate) in_sets: std::collections::HashMap<usize, crate::eval::InSet>,
     call_states: CallStates,
-    held_bytes: usize,
+    memory: Memory,
 }
 
 impl<'a, 'p> Cx<'a, 'p> {
@@ -132,7 +137,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             ctes: plan.ctes.iter().map(|_| crate::cte::State::default()).collect(),
             in_sets: std::collections::HashMap::new(),
             call_states: CallStates::default(),
-            held_bytes: 0,
+            memory: Memory::new(settings.memory_limit),
         }
     }
 
@@ -181,13 +186,35 @@ impl<'a, 'p> Cx<'a, 'p> {
         registers.iter().map(|r| self.versions[*r as usize]).collect()
     }
 
-    /// Takes memory from the statement's bound.
+    /// Takes memory for what cannot go to disk. Error 1038 when the statement, or all together, hold far too much.
     pub fn reserve(&mut self, bytes: usize) -> Result<()> {
-        self.held_bytes += bytes;
-        if self.held_bytes > self.settings.memory_limit {
-            return Err(memory_exceeded());
+        self.hold(bytes);
+        if self.memory.beyond() { Err(memory_exceeded()) } else { Ok(()) }
+    }
+
+    /// Takes memory for what can go to disk: [`Cx::over`] tells when it has to.
+    #[inline]
+    pub(crate) fn hold(&mut self, bytes: usize) {
+        if self.memory.hold(bytes) {
+            let session = &*self.session;
+            self.memory.grant(|| session.temp_space());
         }
-        Ok(())
+    }
+
+    /// True when an operator which holds `own` bytes has to put them on disk.
+    #[inline]
+    pub(crate) fn over(&self, own: usize) -> bool {
+        self.memory.over(own)
+    }
+
+    /// Bytes that an operator which reads rows back may hold of them.
+    pub(crate) fn share(&self) -> usize {
+        self.memory.share()
+    }
+
+    /// Where temporary files go. Error 1038 for a session without such a place.
+    pub(crate) fn temp_space(&self) -> Result<std::sync::Arc<TempSpace>> {
+        self.session.temp_space().ok_or_else(memory_exceeded)
     }
 
     /// Bytes of a list that lives for one row's cascade: bounded like the rest, given back with the statement.
@@ -197,7 +224,7 @@ impl<'a, 'p> Cx<'a, 'p> {
 
     /// Gives memory back.
     pub fn release(&mut self, bytes: usize) {
-        self.held_bytes = self.held_bytes.saturating_sub(bytes);
+        self.memory.release(bytes);
     }
 }
 

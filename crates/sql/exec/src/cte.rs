@@ -1,20 +1,15 @@
 //! Common table expressions: computed at first use, kept for the execution.
 
-use crate::{
-    batch::Batch,
-    compare::append_row_key,
-    context::Cx,
-    ops::{self, collect},
-};
+use crate::{batch::Batch, compare::append_row_key, context::Cx, ops, spill::Kept};
 use gannet_types::{Result, sql_err};
 use std::collections::HashSet;
 
 /// The rows of one expression.
 #[derive(Default)]
 pub(crate) struct State<'p> {
-    rows: Option<Vec<Batch>>,
+    rows: Option<Kept>,
     /// While the recursive part runs: the rows of the previous round.
-    round: Option<Vec<Batch>>,
+    round: Option<Kept>,
     _plan: std::marker::PhantomData<&'p ()>,
 }
 
@@ -28,9 +23,9 @@ pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let cte = &plan.ctes[n];
     let mut seen = HashSet::new();
     let mut base = ops::build(&cte.base)?;
-    let mut round = collect(&mut base, cx)?;
+    let mut round = Kept::collect(&mut base, cx)?;
     if cte.recursive.is_some() && cte.distinct {
-        round = unseen(round, &cte.base.types, &mut seen)?;
+        round = unseen(round, &cte.base.types, &mut seen, cx)?;
     }
     let Some(recursive) = &cte.recursive else {
         cx.ctes[n].rows = Some(round);
@@ -44,48 +39,58 @@ pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
         None => u64::MAX,
     };
     let mut operator = ops::build(recursive)?;
-    let mut rows: Vec<Batch> = Vec::new();
+    let mut rows = Kept::default();
     let mut rounds = 0;
-    while round.iter().any(|b| b.rows > 0) && count(&rows) < limit {
+    while round.rows() > 0 && rows.rows() < limit {
         if rounds > cx.settings.cte_max_recursion_depth {
             return Err(sql_err!(CteMaxRecursionDepth, rounds));
         }
         rounds += 1;
-        rows.extend(round.iter().cloned());
         cx.ctes[n].round = Some(round);
-        let next = collect(&mut operator, cx);
-        cx.ctes[n].round = None;
+        let next = Kept::collect(&mut operator, cx);
+        let last = cx.ctes[n].round.take().unwrap_or_default();
+        rows.append(last, cx)?;
         round = next?;
         if cte.distinct {
-            round = unseen(round, &cte.base.types, &mut seen)?;
+            round = unseen(round, &cte.base.types, &mut seen, cx)?;
         }
     }
+    rows.seal()?;
     cx.ctes[n].rows = Some(rows);
     Ok(())
 }
 
-fn count(rows: &[Batch]) -> u64 {
-    rows.iter().map(|b| b.rows as u64).sum()
-}
-
-fn unseen(batches: Vec<Batch>, types: &[gannet_types::SqlType], seen: &mut HashSet<Box<[u8]>>) -> Result<Vec<Batch>> {
-    let mut kept = Vec::new();
-    for batch in batches {
-        let (mut rows, mut key) = (Vec::new(), Vec::new());
+/// The rows that are not among those seen.
+fn unseen(
+    mut round: Kept,
+    types: &[gannet_types::SqlType],
+    seen: &mut HashSet<Box<[u8]>>,
+    cx: &mut Cx<'_, '_>,
+) -> Result<Kept> {
+    let mut kept = Kept::default();
+    let (mut rows, mut key, mut at) = (Vec::new(), Vec::new(), 0);
+    while let Some(batch) = round.batch(at)? {
+        cx.check_interrupt()?;
+        rows.clear();
         for row in 0..batch.rows {
             key.clear();
             append_row_key(&batch.columns, row, types, &mut key)?;
-            if seen.insert(key.as_slice().into()) {
+            if !seen.contains(&key[..]) {
+                cx.reserve(key.len() + 48)?;
+                seen.insert(key.as_slice().into());
                 rows.push(row as u32);
             }
         }
-        kept.push(batch.gather(&rows));
+        kept.push(batch.gather(&rows), cx)?;
+        at += 1;
     }
+    round.clear(cx);
+    kept.seal()?;
     Ok(kept)
 }
 
 /// Batch number `at`: of the previous round inside the recursive part, of the whole elsewhere.
-pub(crate) fn batch(number: u32, at: usize, cx: &Cx<'_, '_>) -> Option<Batch> {
+pub(crate) fn batch(number: u32, at: usize, cx: &Cx<'_, '_>) -> Result<Option<Batch>> {
     let state = &cx.ctes[number as usize];
-    state.round.as_ref().or(state.rows.as_ref()).and_then(|rows| rows.get(at)).cloned()
+    state.round.as_ref().or(state.rows.as_ref()).map_or(Ok(None), |rows| rows.batch(at))
 }

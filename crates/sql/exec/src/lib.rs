@@ -20,6 +20,7 @@ pub(crate) mod ops;
 pub(crate) mod order;
 pub mod run;
 pub mod sink;
+pub mod spill;
 pub(crate) mod subquery;
 pub(crate) mod vector;
 
@@ -28,3 +29,4 @@ pub use direct::DirectBuffers;
 pub use dml::Affected;
 pub use run::{Outcome, run};
 pub use sink::{ResultSink, RowSource, Rows};
+pub use spill::TempSpace;

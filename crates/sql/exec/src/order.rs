@@ -58,6 +58,17 @@ impl Keyed {
         }
     }
 
+    /// The rows with their computed keys as further columns: see [`RowOrder::keyed_again`].
+    pub(crate) fn into_batch(self) -> Batch {
+        let mut batch = self.rows;
+        for key in self.keys {
+            if let KeyColumn::Computed(column) = key {
+                batch.columns.push(column);
+            }
+        }
+        batch
+    }
+
     /// Bytes held.
     pub(crate) fn memory_bytes(&self) -> usize {
         let computed = self.keys.iter().map(|k| match k {
@@ -91,6 +102,14 @@ impl<'p> RowOrder<'p> {
             });
         }
         Ok(Keyed { rows, keys })
+    }
+
+    /// A batch of `width` columns and the computed keys, as [`Keyed::into_batch`] made it. The keys stay among the columns.
+    pub(crate) fn keyed_again(self, batch: Batch, width: usize) -> Keyed {
+        let mut computed = width..;
+        let place = |key| own_column(key).or_else(|| computed.next()).unwrap_or(width);
+        let keys = self.keys.iter().map(place).map(KeyColumn::Own).collect();
+        Keyed { rows: batch, keys }
     }
 
     /// The given rows of several batches as one.

@@ -69,6 +69,8 @@ pub enum Op {
         on: Option<Expr>,
         /// NOT IN semantics for Anti: a NULL on either side makes the row neither in nor not in, hence it goes.
         null_aware: bool,
+        /// Rows have to come in the order of the left side's, even when the join does not fit into memory.
+        keeps_order: bool,
     },
     /// Rows for which the predicate is true.
     Filter {

@@ -278,6 +278,10 @@ impl gannet_exec::Session for State {
         super::variables::value(self, global, name)
     }
 
+    fn temp_space(&self) -> Option<std::sync::Arc<gannet_exec::TempSpace>> {
+        Some(self.server.temp.clone())
+    }
+
     fn virtual_rows(
         &mut self,
         table: u32,

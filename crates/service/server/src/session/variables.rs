@@ -9,9 +9,6 @@ use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, Value, sql_err};
 use gannet_wire::flags::cap;
 
-/// Memory that the sorts, hash tables and kept rows of one statement may hold.
-const STATEMENT_MEMORY: usize = 256 << 20;
-
 /// What statements take from the variables.
 pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
     let v = &state.vars;
@@ -28,7 +25,7 @@ pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
         auto_increment_increment: n(Live::AutoIncrementIncrement),
         auto_increment_offset: n(Live::AutoIncrementOffset),
         insert_id: 0,
-        memory_limit: STATEMENT_MEMORY,
+        memory_limit: n(Live::StatementMemory) as usize,
         cte_max_recursion_depth: n(Live::CteMaxRecursionDepth),
         count_found_rows: capabilities & cap::FOUND_ROWS != 0,
         foreign_key_checks: v[Live::ForeignKeyChecks].as_bool(),

@@ -417,7 +417,6 @@ pub const TUNING: &[VarDef] = &[
     int("table_open_cache_instances", Global, 16, 1, 64).tuning().read_only(),
     int("tablespace_definition_cache", Global, 256, 256, 524288).tuning(),
     int("temptable_max_mmap", Global, 0, 0, MAX).tuning(),
-    int("temptable_max_ram", Global, 1073741824, 2097152, MAX).tuning(),
     boolean("temptable_use_mmap", Global, false).tuning(),
     choice("terminology_use_previous", Both, "NONE", &["NONE", "BEFORE_8_0_26", "BEFORE_8_2_0"]).tuning(),
     int("thread_cache_size", Global, 9, 0, 16384).tuning(),

@@ -220,4 +220,10 @@ live! {
     MaxDigestLength = int("max_digest_length", Global, 1024, 0, 1 << 20).read_only();
     PlanCacheSize = int("gannet_plan_cache_size", Global, 32 << 20, 1 << 20, 1 << 36).read_only()
         .help("memory for cached plans");
+    StatementMemory = int("gannet_statement_memory", Both, 256 << 20, 16 << 10, 1 << 40)
+        .help("memory for the sorts, hash tables and kept rows of a statement; more of them goes to tmpdir");
+    TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX)
+        .help("bytes that the temporary files of all statements may have together");
+    TemptableMaxRam = int("temptable_max_ram", Global, 1 << 30, 2 << 20, MAX)
+        .help("memory for the sorts, hash tables and kept rows of all statements together");
 }

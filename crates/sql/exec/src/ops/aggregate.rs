@@ -1,31 +1,41 @@
 //! Grouping and aggregates.
+//!
+//! Groups are found by hash. When memory is full no new group is taken in: rows of known groups count in theirs, others go to
+//! partitions by their key, with everything that is computed over them; at the end each partition is grouped by itself. The keys
+//! of DISTINCT aggregates are treated the same way: what is not known when memory is full goes to partitions by group and key, and
+//! is added when all rows are there. An input that arrives grouped needs one group at a time.
 
 use super::{BoxedOperator, Operator};
 use crate::{
-    batch::{BATCH_ROWS, Batch},
+    batch::{BATCH_ROWS, Batch, Column},
     compare::{append_sort_key, append_value_key},
     context::Cx,
     eval,
     order::compare_values,
+    spill::{MAX_LEVEL, Partitions, Run},
     vector,
 };
 use gannet_base::hash::{HashMap, HashSet};
 use gannet_functions::{Accumulator, AggregateKernel, Call};
 use gannet_plan::expr::{Aggregate, Expr};
-use gannet_types::{Result, SqlType, Value};
+use gannet_telemetry::Counter;
+use gannet_types::{Result, SqlType, Value, ValueRef};
+use std::collections::VecDeque;
 
 /// What to group, from the plan node.
 pub struct AggregationPlan<'p> {
     pub groups: &'p [Expr],
     pub carried: &'p [Expr],
     pub aggregates: &'p [Aggregate],
+    /// Equal groups are neighbours.
+    pub streaming: bool,
     pub rollup: bool,
     pub groupings: &'p [Box<[u32]>],
 }
 
 /// One aggregate in one group.
 enum State {
-    /// COUNT and SUM over integers have no need of a box.
+    /// COUNT has no need of a box.
     Count(i64),
     Boxed(Box<dyn Accumulator>),
     /// DISTINCT: the keys seen.
@@ -40,38 +50,89 @@ struct Group {
     states: Vec<State>,
     /// Keys that count; the others are rolled up.
     level: usize,
+    held: usize,
 }
 
-/// Grouping by hash. Groups are delivered in order of their first row, so that a sorted input gives sorted groups.
+/// Rows with what is computed over them.
+struct Input<'b> {
+    keys: Vec<Column>,
+    /// For each aggregate.
+    args: Vec<Vec<Column>>,
+    rest: Rest<'b>,
+    rows: usize,
+}
+
+/// What is computed for few rows only.
+enum Rest<'b> {
+    /// Over these rows.
+    Over(&'b Batch),
+    /// Was computed before the rows went to disk: carried expressions, then the order keys of each aggregate.
+    Done { carried: Vec<Column>, order: Vec<Vec<Column>> },
+}
+
+/// Grouping.
 pub struct Aggregation<'p> {
     input: BoxedOperator<'p>,
     plan: AggregationPlan<'p>,
     types: &'p [SqlType],
     arg_types: Vec<Vec<SqlType>>,
-    groups: Vec<Group>,
-    /// WITH ROLLUP: the groups that the last row is in, by number of keys; and those that have ended, in order of delivery.
-    open: Vec<usize>,
-    ended: Vec<usize>,
+    /// Aggregates whose state grows with each row.
+    growing: Vec<bool>,
     index: HashMap<Box<[u8]>, usize>,
-    reserved: usize,
-    at: usize,
+    groups: Vec<Group>,
+    /// Streaming: the group of the last row; WITH ROLLUP also those of its shorter keys, shortest first.
+    open: Vec<Group>,
+    /// Groups to be delivered.
+    ended: VecDeque<Group>,
+    held: usize,
+    /// Memory is full: see `overflow`.
+    full: bool,
+    /// Rows of groups that memory has no room for.
+    aside: Option<Partitions>,
+    /// Values of DISTINCT aggregates that memory has no room for: group, aggregate, arguments.
+    distinct_aside: Option<Partitions>,
+    /// Partitions to be grouped, with the levels left.
+    work: Vec<(u32, Run)>,
+    levels: u32,
+    /// All input was taken.
+    drained: bool,
+    any: bool,
 }
 
 impl<'p> Aggregation<'p> {
     pub fn new(input: BoxedOperator<'p>, plan: AggregationPlan<'p>, types: &'p [SqlType]) -> Self {
         let arg_types = plan.aggregates.iter().map(|a| a.args.iter().map(|e| e.ty.clone()).collect()).collect();
+        let growing = plan.aggregates.iter().map(|a| GROWING.contains(&a.def.name)).collect();
         Aggregation {
             input,
             plan,
             types,
             arg_types,
+            growing,
+            index: HashMap::default(),
             groups: Vec::new(),
             open: Vec::new(),
-            ended: Vec::new(),
-            index: HashMap::default(),
-            reserved: 0,
-            at: 0,
+            ended: VecDeque::new(),
+            held: 0,
+            full: false,
+            aside: None,
+            distinct_aside: None,
+            work: Vec::new(),
+            levels: MAX_LEVEL,
+            drained: false,
+            any: false,
         }
+    }
+
+    fn reset(&mut self, cx: &mut Cx<'_, 'p>) {
+        cx.release(std::mem::take(&mut self.held));
+        self.groups.clear();
+        self.open.clear();
+        self.ended.clear();
+        self.index.clear();
+        self.work.clear();
+        (self.aside, self.distinct_aside) = (None, None);
+        (self.full, self.drained, self.any, self.levels) = (false, false, false, MAX_LEVEL);
     }
 
     fn fresh_states(&self) -> Vec<State> {
@@ -93,224 +154,414 @@ impl<'p> Aggregation<'p> {
             .collect()
     }
 
-    fn new_group(&mut self, keys: Vec<Value>, batch: Option<(&Batch, usize)>, cx: &mut Cx<'_, 'p>) -> Result<usize> {
-        let carried = match batch {
-            Some((batch, row)) => {
-                self.plan.carried.iter().map(|e| eval::eval(e, batch, row, cx)).collect::<Result<Vec<_>>>()?
-            }
+    fn new_group(
+        &mut self,
+        keys: Vec<Value>,
+        first: Option<(&Input<'_>, usize)>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<Group> {
+        let carried = match first {
+            Some((input, row)) => self.carried(input, row, cx)?,
             None => vec![Value::Null; self.plan.carried.len()],
         };
         let states = self.fresh_states();
-        self.take_memory(128 + 64 * (keys.len() + carried.len() + states.len()), cx)?;
+        let bytes = 128
+            + 64 * states.len()
+            + keys.iter().chain(&carried).map(|v| crate::batch::value_bytes(v) + 8).sum::<usize>();
+        cx.hold(bytes);
+        self.held += bytes;
         let level = keys.len();
-        self.groups.push(Group { keys, carried, states, level });
-        Ok(self.groups.len() - 1)
+        Ok(Group { keys, carried, states, level, held: bytes })
     }
 
-    fn take_memory(&mut self, bytes: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        cx.reserve(bytes)?;
-        self.reserved += bytes;
-        Ok(())
+    fn carried(&self, input: &Input<'_>, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
+        match &input.rest {
+            Rest::Over(batch) => self.plan.carried.iter().map(|e| eval::eval(e, batch, row, cx)).collect(),
+            Rest::Done { carried, .. } => Ok(carried.iter().map(|c| c.get(row).to_owned()).collect()),
+        }
     }
 
-    /// WITH ROLLUP: the input is sorted by the groups. A row counts in its group and in one for each shorter prefix of the keys; those
-    /// end when their prefix changes, longest first.
-    fn roll_up(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        let keys = self.plan.groups.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<Vec<_>>>()?;
-        let args = self.arguments(batch, cx)?;
-        for row in 0..batch.rows {
+    /// Everything that every row needs, computed.
+    fn compute<'b>(&self, batch: &'b Batch, cx: &mut Cx<'_, 'p>) -> Result<Input<'b>> {
+        let keys = self.plan.groups.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<_>>()?;
+        let of = |a: &'p Aggregate, cx: &mut Cx<'_, 'p>| a.args.iter().map(|e| vector::eval(e, batch, cx)).collect();
+        let args = self.plan.aggregates.iter().map(|a| of(a, cx)).collect::<Result<_>>()?;
+        Ok(Input { keys, args, rest: Rest::Over(batch), rows: batch.rows })
+    }
+
+    /// Rows as they go to disk: keys, arguments, carried values, order keys.
+    fn saved(&self, input: &Input<'_>, batch: &Batch, rows: &[u32], cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+        let mut columns: Vec<Column> =
+            input.keys.iter().chain(input.args.iter().flatten()).map(|c| c.gather(rows)).collect();
+        let batch = batch.gather(rows);
+        let order = self.plan.aggregates.iter().flat_map(|a| &a.order).map(|k| &k.expr);
+        for expr in self.plan.carried.iter().chain(order) {
+            columns.push(vector::eval(expr, &batch, cx)?);
+        }
+        Ok(Batch { rows: rows.len(), columns })
+    }
+
+    /// What [`saved`](Self::saved) made.
+    fn loaded(&self, batch: Batch) -> Input<'static> {
+        let rows = batch.rows;
+        let mut columns = batch.columns.into_iter();
+        let mut take = |n: usize| columns.by_ref().take(n).collect::<Vec<_>>();
+        let keys = take(self.plan.groups.len());
+        let args = self.plan.aggregates.iter().map(|a| take(a.args.len())).collect();
+        let carried = take(self.plan.carried.len());
+        let order = self.plan.aggregates.iter().map(|a| take(a.order.len())).collect();
+        Input { keys, args, rest: Rest::Done { carried, order }, rows }
+    }
+
+    /// A streaming input: a row counts in its group and, WITH ROLLUP, in one for each shorter prefix of the keys; those end when
+    /// their prefix changes, longest first.
+    fn stream(&mut self, input: &Input<'_>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let (rollup, width) = (self.plan.rollup, input.keys.len());
+        let levels = if rollup { width + 1 } else { 1 };
+        for row in 0..input.rows {
             let common = match self.open.last() {
                 None => 0,
                 Some(last) => {
-                    let before = self.groups[*last].keys.iter().zip(&keys).zip(self.plan.groups);
+                    let before = last.keys.iter().zip(&input.keys).zip(self.plan.groups);
                     before.take_while(|((a, b), e)| compare_values(a.as_ref(), b.get(row), &e.ty).is_eq()).count()
                 }
             };
-            if self.open.is_empty() || common < keys.len() {
-                let kept = if self.open.is_empty() { 0 } else { common + 1 };
-                self.close_above(kept);
-                for level in kept..=keys.len() {
-                    let columns = keys.iter().enumerate();
+            if self.open.is_empty() || common < width {
+                let kept = if rollup && !self.open.is_empty() { common + 1 } else { 0 };
+                self.close_above(kept, cx)?;
+                for n in kept..levels {
+                    let level = if rollup { n } else { width };
+                    let columns = input.keys.iter().enumerate();
                     let values = columns.map(|(n, c)| if n < level { c.get(row).to_owned() } else { Value::Null });
-                    let group = self.new_group(values.collect(), Some((batch, row)), cx)?;
-                    self.groups[group].level = level;
+                    let mut group = self.new_group(values.collect(), Some((input, row)), cx)?;
+                    group.level = level;
                     self.open.push(group);
                 }
             }
-            for level in 0..self.open.len() {
-                self.add(self.open[level], &args, batch, row, cx)?;
+            for n in 0..self.open.len() {
+                let mut group = std::mem::replace(&mut self.open[n], NO_GROUP);
+                let added = self.add(&mut group, None, input, row, cx);
+                self.open[n] = group;
+                added?;
             }
         }
         Ok(())
     }
 
     /// Ends the open groups beyond the first `kept`, those with the longest keys first.
-    fn close_above(&mut self, kept: usize) {
-        self.ended.extend(self.open.drain(kept.min(self.open.len())..).rev());
+    fn close_above(&mut self, kept: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        while self.open.len() > kept
+            && let Some(mut group) = self.open.pop()
+        {
+            finish_group(&mut group, cx)?;
+            self.ended.push_back(group);
+        }
+        Ok(())
     }
 
-    /// Adds one row to the states of one group.
+    /// Adds one row to the states of one group. `number`: the group's place, when values of DISTINCT aggregates may go to disk.
     fn add(
         &mut self,
-        group: usize,
-        args: &[Vec<crate::batch::Column>],
-        batch: &Batch,
+        group: &mut Group,
+        number: Option<usize>,
+        input: &Input<'_>,
         row: usize,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
         for (n, aggregate) in self.plan.aggregates.iter().enumerate() {
-            let columns = &args[n];
-            let mut held = 0;
-            match &mut self.groups[group].states[n] {
+            let columns = &input.args[n];
+            let mut bytes = 0;
+            match &mut group.states[n] {
                 State::Count(count) => {
                     if columns.iter().all(|c| !c.get(row).is_null()) {
                         *count += 1;
                     }
                 }
-                State::Boxed(state) => {
+                State::Boxed(state) if self.growing[n] => {
+                    let before = state.memory_bytes();
+                    add_row(state.as_mut(), columns, row, cx)?;
+                    bytes = state.memory_bytes().saturating_sub(before);
+                }
+                State::Boxed(state) => add_row(state.as_mut(), columns, row, cx)?,
+                State::Distinct(state, seen) => {
+                    // A DISTINCT aggregate leaves out rows with a NULL; its accumulator would skip them as well.
+                    if columns.iter().any(|c| c.get(row).is_null()) {
+                        continue;
+                    }
+                    let key = distinct_key(columns, aggregate, row)?;
+                    if seen.contains(&key[..]) {
+                        continue;
+                    }
+                    if let (Some(number), Some(aside)) = (number, &mut self.distinct_aside) {
+                        let width = self.arg_types.iter().map(Vec::len).max().unwrap_or(0);
+                        put_value_aside(aside, [number, n, width], &key, columns, row)?;
+                        continue;
+                    }
+                    bytes = key.len() + 48;
+                    seen.insert(key.into());
                     add_row(state.as_mut(), columns, row, cx)?;
                 }
-                State::Distinct(state, seen) => {
-                    let mut key = Vec::new();
-                    for (column, expr) in columns.iter().zip(&aggregate.args) {
-                        append_value_key(column.get(row), &expr.ty, &mut key)?;
-                    }
-                    // A DISTINCT aggregate leaves out rows with a NULL; its accumulator would skip them as well.
-                    if columns.iter().all(|c| !c.get(row).is_null()) && seen.insert(key.as_slice().into()) {
-                        held = key.len() + 48;
-                        add_row(state.as_mut(), columns, row, cx)?;
-                    }
-                }
                 State::Ordered(_, rows, seen) => {
+                    if let Some(seen) = seen
+                        && !seen.insert(distinct_key(columns, aggregate, row)?.into())
+                    {
+                        continue;
+                    }
                     let values: Vec<Value> = columns.iter().map(|c| c.get(row).to_owned()).collect();
                     let mut key = Vec::new();
-                    if let Some(seen) = seen {
-                        for (value, expr) in values.iter().zip(&aggregate.args) {
-                            append_value_key(value.as_ref(), &expr.ty, &mut key)?;
-                        }
-                        if !seen.insert(key.as_slice().into()) {
-                            continue;
-                        }
-                        key.clear();
-                    }
-                    for part in &aggregate.order {
-                        let value = eval::eval(&part.expr, batch, row, cx)?;
+                    for (place, part) in aggregate.order.iter().enumerate() {
+                        let value = match &input.rest {
+                            Rest::Over(batch) => eval::eval(&part.expr, batch, row, cx)?,
+                            Rest::Done { order, .. } => order[n][place].get(row).to_owned(),
+                        };
                         append_sort_key(value.as_ref(), &part.expr.ty, part.descending, &mut key)?;
                     }
-                    held = key.len() + 96 + values.iter().map(crate::batch::value_bytes).sum::<usize>();
+                    bytes = key.len() + 96 + values.iter().map(crate::batch::value_bytes).sum::<usize>();
                     rows.push((key, values));
                 }
             }
-            if held > 0 {
-                self.take_memory(held, cx)?;
+            if bytes > 0 {
+                cx.reserve(bytes)?;
+                group.held += bytes;
+                self.held += bytes;
             }
         }
         Ok(())
     }
 
-    /// The aggregates' arguments.
-    fn arguments(&self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Vec<Vec<crate::batch::Column>>> {
-        let of = |a: &'p Aggregate, cx: &mut Cx<'_, 'p>| a.args.iter().map(|e| vector::eval(e, batch, cx)).collect();
-        self.plan.aggregates.iter().map(|a| of(a, cx)).collect()
-    }
-
-    fn consume(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        let keys = self.plan.groups.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<Vec<_>>>()?;
-        let args = self.arguments(batch, cx)?;
-        if keys.is_empty() && self.add_whole_batch(&args, batch, cx)? {
+    /// Takes rows into their groups. `batch`: the rows as they came, to compute what goes to disk.
+    fn consume(&mut self, input: &Input<'_>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if input.keys.is_empty() && self.add_whole_batch(input, cx)? {
             return Ok(());
         }
-        let mut key = Vec::new();
-        for row in 0..batch.rows {
+        let (mut key, mut put_aside, mut keys_aside) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..input.rows {
             key.clear();
-            for (column, expr) in keys.iter().zip(self.plan.groups) {
+            for (column, expr) in input.keys.iter().zip(self.plan.groups) {
                 append_value_key(column.get(row), &expr.ty, &mut key)?;
             }
-            let group = match self.index.get(&key[..]) {
-                Some(group) => *group,
+            let number = match self.index.get(&key[..]) {
+                Some(number) => *number,
+                None if self.aside.is_some() => {
+                    put_aside.push(row as u32);
+                    keys_aside.push(key.clone());
+                    continue;
+                }
                 None => {
-                    let values = keys.iter().map(|c| c.get(row).to_owned()).collect();
-                    let group = self.new_group(values, Some((batch, row)), cx)?;
-                    self.take_memory(key.len() + 48, cx)?;
-                    self.index.insert(key.as_slice().into(), group);
-                    group
+                    let values = input.keys.iter().map(|c| c.get(row).to_owned()).collect();
+                    let group = self.new_group(values, Some((input, row)), cx)?;
+                    self.groups.push(group);
+                    cx.hold(key.len() + 48);
+                    self.held += key.len() + 48;
+                    self.index.insert(key.as_slice().into(), self.groups.len() - 1);
+                    self.groups.len() - 1
                 }
             };
-            self.add(group, &args, batch, row, cx)?;
+            let mut group = std::mem::replace(&mut self.groups[number], NO_GROUP);
+            let added = self.add(&mut group, Some(number), input, row, cx);
+            self.groups[number] = group;
+            added?;
+            if cx.over(self.held) {
+                self.overflow(cx)?;
+            }
+        }
+        if put_aside.is_empty() {
+            return Ok(());
+        }
+        let saved = match &input.rest {
+            Rest::Over(batch) => self.saved(input, batch, &put_aside, cx)?,
+            Rest::Done { carried, order } => {
+                let columns = input.keys.iter().chain(input.args.iter().flatten());
+                let columns = columns.chain(carried).chain(order.iter().flatten());
+                Batch { rows: put_aside.len(), columns: columns.map(|c| c.gather(&put_aside)).collect() }
+            }
+        };
+        if let Some(aside) = &mut self.aside {
+            for (row, key) in keys_aside.iter().enumerate() {
+                aside.push(key, &saved, row, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory is full: no new groups, no new keys of DISTINCT aggregates.
+    fn overflow(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        // What still grows cannot go to disk.
+        cx.reserve(0)?;
+        if std::mem::replace(&mut self.full, true) {
+            return Ok(());
+        }
+        gannet_telemetry::count(Counter::CreatedTmpDiskTables);
+        let unordered = |a: &Aggregate| a.distinct && a.order.is_empty();
+        if self.plan.aggregates.iter().any(unordered) {
+            self.distinct_aside = Some(Partitions::new(cx)?);
+        }
+        if !self.plan.groups.is_empty() && self.levels > 0 {
+            self.aside = Some(Partitions::new(cx)?);
         }
         Ok(())
     }
 
     /// Without groups: loops over whole columns where every aggregate has one. False when there is an aggregate without.
-    fn add_whole_batch(
-        &mut self,
-        args: &[Vec<crate::batch::Column>],
-        batch: &Batch,
-        cx: &mut Cx<'_, 'p>,
-    ) -> Result<bool> {
+    fn add_whole_batch(&mut self, input: &Input<'_>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let simple = self.plan.aggregates.iter().all(|a| !a.distinct && a.order.is_empty());
-        if !simple || batch.rows == 0 {
-            return Ok(batch.rows == 0);
+        if !simple || input.rows == 0 {
+            return Ok(input.rows == 0);
         }
-        let group = match self.index.get(&[][..]) {
-            Some(group) => *group,
-            None => {
-                let group = self.new_group(Vec::new(), Some((batch, 0)), cx)?;
-                self.index.insert(Box::default(), group);
-                group
-            }
-        };
-        for (n, columns) in args.iter().enumerate() {
-            match &mut self.groups[group].states[n] {
+        if self.groups.is_empty() {
+            let group = self.new_group(Vec::new(), Some((input, 0)), cx)?;
+            self.groups.push(group);
+            self.index.insert(Box::default(), 0);
+        }
+        let mut bytes = 0;
+        for (n, columns) in input.args.iter().enumerate() {
+            match &mut self.groups[0].states[n] {
                 State::Count(count) => {
-                    let rows = (0..batch.rows).filter(|row| columns.iter().all(|c| !c.get(*row).is_null()));
-                    *count += if columns.is_empty() { batch.rows } else { rows.count() } as i64;
+                    let rows = (0..input.rows).filter(|row| columns.iter().all(|c| !c.get(*row).is_null()));
+                    *count += if columns.is_empty() { input.rows } else { rows.count() } as i64;
                 }
                 State::Boxed(state) => {
-                    for row in 0..batch.rows {
+                    let before = state.memory_bytes();
+                    for row in 0..input.rows {
                         add_row(state.as_mut(), columns, row, cx)?;
                     }
+                    bytes += state.memory_bytes().saturating_sub(before);
                 }
                 _ => {}
             }
         }
+        cx.reserve(bytes)?;
+        self.held += bytes;
         Ok(true)
     }
 
+    /// All rows are in their groups or on disk: what was put aside of DISTINCT aggregates is added, and the groups are done.
     fn finish(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        if self.plan.rollup {
-            self.close_above(0);
-            let mut groups: Vec<Option<Group>> = self.groups.drain(..).map(Some).collect();
-            self.groups = self.ended.drain(..).filter_map(|n| groups[n].take()).collect();
+        if let Some(aside) = self.distinct_aside.take() {
+            self.add_distinct(aside, cx)?;
         }
-        if self.plan.groups.is_empty() && self.groups.is_empty() {
-            self.new_group(Vec::new(), None, cx)?;
+        self.index.clear();
+        self.full = false;
+        for mut group in self.groups.drain(..) {
+            finish_group(&mut group, cx)?;
+            self.ended.push_back(group);
         }
+        if let Some(aside) = self.aside.take() {
+            let levels = self.levels.saturating_sub(1);
+            let runs = aside.finish()?.into_iter().filter(|r| r.rows > 0);
+            self.work.extend(runs.map(|run| (levels, run)));
+        }
+        Ok(())
+    }
+
+    /// Adds values of DISTINCT aggregates, each once. The keys that the groups know are not among them.
+    fn add_distinct(&mut self, aside: Partitions, cx: &mut Cx<'_, 'p>) -> Result<()> {
         for group in &mut self.groups {
             for state in &mut group.states {
-                if let State::Ordered(accumulator, rows, _) = state {
-                    rows.sort_by(|a, b| a.0.cmp(&b.0));
-                    for (_, values) in rows.drain(..) {
-                        accumulator.add(&mut cx.eval_context(), &values)?;
+                if let State::Distinct(_, seen) = state {
+                    let bytes: usize = seen.drain().map(|key| key.len() + 48).sum();
+                    cx.release(bytes);
+                    self.held = self.held.saturating_sub(bytes);
+                    group.held = group.held.saturating_sub(bytes);
+                    *seen = HashSet::default();
+                }
+            }
+        }
+        let mut work: Vec<(u32, Run)> = aside.finish()?.into_iter().map(|run| (MAX_LEVEL, run)).collect();
+        while let Some((levels, run)) = work.pop() {
+            let mut seen: HashSet<Box<[u8]>> = HashSet::default();
+            let mut held = 0;
+            let mut again: Option<Partitions> = None;
+            for at in 0..run.batches() {
+                cx.check_interrupt()?;
+                let Some(batch) = run.batch(at)? else { break };
+                for row in 0..batch.rows {
+                    let (Some(ValueRef::Str(key, _)), Some(ValueRef::UInt(number)), Some(ValueRef::UInt(n))) =
+                        (cell(&batch, 0, row), cell(&batch, 1, row), cell(&batch, 2, row))
+                    else {
+                        continue;
+                    };
+                    if seen.contains(key) {
+                        continue;
+                    }
+                    if let Some(again) = &mut again {
+                        again.push(key, &batch, row, None)?;
+                        continue;
+                    }
+                    seen.insert(key.into());
+                    held += key.len() + 48;
+                    if levels > 0 {
+                        cx.hold(key.len() + 48);
+                        if cx.over(held) {
+                            again = Some(Partitions::new(cx)?);
+                        }
+                    } else {
+                        cx.reserve(key.len() + 48)?;
+                    }
+                    let group = self.groups.get_mut(number as usize);
+                    if let Some(State::Distinct(state, _)) = group.and_then(|g| g.states.get_mut(n as usize)) {
+                        let width = self.plan.aggregates[n as usize].args.len();
+                        let end = (3 + width).min(batch.columns.len());
+                        add_row(state.as_mut(), &batch.columns[3..end], row, cx)?;
                     }
                 }
+            }
+            cx.release(held);
+            if let Some(again) = again {
+                work.extend(again.finish()?.into_iter().map(|run| (levels - 1, run)));
             }
         }
         Ok(())
     }
 
-    fn deliver(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
-        if self.at == self.groups.len() {
-            cx.release(std::mem::take(&mut self.reserved));
-            self.groups.clear();
-            self.index.clear();
-            self.at = 0;
-            return Ok(None);
+    /// Takes input until there are groups to deliver. False at the end.
+    fn fill(&mut self, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        while !self.drained {
+            let Some(batch) = self.input.next(cx)? else {
+                self.drained = true;
+                self.close_above(0, cx)?;
+                self.finish(cx)?;
+                if self.plan.groups.is_empty() && !self.any {
+                    let mut group = self.new_group(Vec::new(), None, cx)?;
+                    finish_group(&mut group, cx)?;
+                    self.ended.push_back(group);
+                }
+                break;
+            };
+            cx.check_interrupt()?;
+            if batch.rows == 0 {
+                continue;
+            }
+            self.any = true;
+            let input = self.compute(&batch, cx)?;
+            if self.plan.streaming {
+                self.stream(&input, cx)?;
+                if self.ended.len() >= BATCH_ROWS {
+                    return Ok(true);
+                }
+            } else {
+                self.consume(&input, cx)?;
+            }
         }
-        let end = (self.at + BATCH_ROWS).min(self.groups.len());
+        while self.ended.is_empty() {
+            let Some((levels, run)) = self.work.pop() else { return Ok(false) };
+            self.levels = levels;
+            for n in 0..run.batches() {
+                cx.check_interrupt()?;
+                let Some(batch) = run.batch(n)? else { break };
+                let input = self.loaded(batch);
+                self.consume(&input, cx)?;
+            }
+            self.finish(cx)?;
+        }
+        Ok(true)
+    }
+
+    fn deliver(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
         let mut out = Batch::for_types(self.types);
         let mut row = Vec::with_capacity(self.types.len());
-        for group in &mut self.groups[self.at..end] {
+        let mut held = 0;
+        for mut group in self.ended.drain(..self.ended.len().min(BATCH_ROWS)) {
             row.clear();
             row.append(&mut group.keys);
             row.append(&mut group.carried);
@@ -326,19 +577,70 @@ impl<'p> Aggregation<'p> {
                 let bit = |p: &u32| i64::from(*p as usize >= group.level);
                 row.push(Value::Int(places.iter().fold(0, |bits, p| bits << 1 | bit(p))));
             }
+            held += group.held;
             out.push_values(&row);
         }
-        self.at = end;
-        Ok(Some(out))
+        let held = held.min(self.held);
+        cx.release(held);
+        self.held -= held;
+        if self.ended.is_empty() && !self.plan.streaming {
+            // The keys of the index go with the groups.
+            cx.release(std::mem::take(&mut self.held));
+        }
+        Ok(out)
     }
 }
 
-fn add_row<'p>(
-    state: &mut dyn Accumulator,
-    columns: &[crate::batch::Column],
+/// Aggregates that keep what they are given.
+const GROWING: &[&str] = &["GROUP_CONCAT", "JSON_ARRAYAGG", "JSON_OBJECTAGG"];
+
+const NO_GROUP: Group = Group { keys: Vec::new(), carried: Vec::new(), states: Vec::new(), level: 0, held: 0 };
+
+fn cell(batch: &Batch, column: usize, row: usize) -> Option<ValueRef<'_>> {
+    batch.columns.get(column).map(|c| c.get(row))
+}
+
+/// The key of a row's arguments.
+fn distinct_key(columns: &[Column], aggregate: &Aggregate, row: usize) -> Result<Vec<u8>> {
+    let mut key = Vec::new();
+    for (column, expr) in columns.iter().zip(&aggregate.args) {
+        append_value_key(column.get(row), &expr.ty, &mut key)?;
+    }
+    Ok(key)
+}
+
+/// Appends a value of a DISTINCT aggregate to the partition of group, aggregate and key, with `width` arguments.
+fn put_value_aside(
+    aside: &mut Partitions,
+    [group, aggregate, width]: [usize; 3],
+    key: &[u8],
+    columns: &[Column],
     row: usize,
-    cx: &mut Cx<'_, 'p>,
 ) -> Result<()> {
+    let mut whole = (group as u64).to_be_bytes().to_vec();
+    whole.extend_from_slice(&(aggregate as u32).to_be_bytes());
+    whole.extend_from_slice(key);
+    let mut values = vec![Value::bytes(&whole), Value::UInt(group as u64), Value::UInt(aggregate as u64)];
+    values.extend(columns.iter().map(|c| c.get(row).to_owned()));
+    values.resize(3 + width, Value::Null);
+    let batch = Batch { rows: 1, columns: values.into_iter().map(|v| Column::Values(vec![v])).collect() };
+    aside.push(&whole, &batch, 0, None)
+}
+
+/// Adds what waited for the group's end.
+fn finish_group(group: &mut Group, cx: &mut Cx<'_, '_>) -> Result<()> {
+    for state in &mut group.states {
+        if let State::Ordered(accumulator, rows, _) = state {
+            rows.sort_by(|a, b| a.0.cmp(&b.0));
+            for (_, values) in rows.drain(..) {
+                accumulator.add(&mut cx.eval_context(), &values)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_row<'p>(state: &mut dyn Accumulator, columns: &[Column], row: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
     match columns {
         [one] => state.add(&mut cx.eval_context(), &[one.get(row).to_owned()]),
         _ => {
@@ -350,25 +652,16 @@ fn add_row<'p>(
 
 impl<'p> Operator<'p> for Aggregation<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        cx.release(std::mem::take(&mut self.reserved));
-        self.groups.clear();
-        self.open.clear();
-        self.ended.clear();
-        self.index.clear();
-        self.at = 0;
-        self.input.open(cx)?;
-        while let Some(batch) = self.input.next(cx)? {
-            cx.check_interrupt()?;
-            if self.plan.rollup {
-                self.roll_up(&batch, cx)?;
-            } else {
-                self.consume(&batch, cx)?;
-            }
-        }
-        self.finish(cx)
+        self.reset(cx);
+        self.input.open(cx)
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
-        self.deliver(cx)
+        if self.ended.is_empty() && !self.fill(cx)? {
+            self.reset(cx);
+            self.drained = true;
+            return Ok(None);
+        }
+        self.deliver(cx).map(Some)
     }
 }

@@ -1,33 +1,31 @@
-//! Joins.
+//! Nested loops, and joined rows.
 
-use super::{BoxedOperator, Operator, collect, release};
+use super::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_ROWS, Batch},
-    compare::append_domain_key,
     context::Cx,
-    eval, vector,
+    vector,
 };
-use gannet_base::hash::HashMap;
 use gannet_plan::{
     expr::{Bind, Expr},
-    physical::{HashKey, JoinKind},
+    physical::JoinKind,
 };
 use gannet_types::{Result, SqlType, ValueRef};
 
 /// A joined row under construction: left columns, then right columns.
-struct Joined {
-    batch: Batch,
+pub(super) struct Joined {
+    pub(super) batch: Batch,
     left_width: usize,
 }
 
 impl Joined {
-    fn new(left: &[SqlType], right: &[SqlType]) -> Joined {
+    pub(super) fn new(left: &[SqlType], right: &[SqlType]) -> Joined {
         let mut batch = Batch::for_types(left);
         batch.columns.extend(Batch::for_types(right).columns);
         Joined { batch, left_width: left.len() }
     }
 
-    fn push(&mut self, left: &Batch, l: usize, right: Option<(&Batch, usize)>) {
+    pub(super) fn push(&mut self, left: &Batch, l: usize, right: Option<(&Batch, usize)>) {
         let (lefts, rights) = self.batch.columns.split_at_mut(self.left_width);
         for (mine, theirs) in lefts.iter_mut().zip(&left.columns) {
             mine.push_from(theirs, l);
@@ -43,24 +41,9 @@ impl Joined {
         self.batch.rows += 1;
     }
 
-    fn take(&mut self, left: &[SqlType], right: &[SqlType]) -> Batch {
+    pub(super) fn take(&mut self, left: &[SqlType], right: &[SqlType]) -> Batch {
         std::mem::replace(self, Joined::new(left, right)).batch
     }
-}
-
-/// True when the joined row satisfies the condition.
-fn matches<'p>(
-    on: Option<&'p Expr>,
-    scratch: &mut Joined,
-    (left, l): (&Batch, usize),
-    (right, r): (&Batch, usize),
-    types: (&[SqlType], &[SqlType]),
-    cx: &mut Cx<'_, 'p>,
-) -> Result<bool> {
-    let Some(on) = on else { return Ok(true) };
-    scratch.push(left, l, Some((right, r)));
-    let row = scratch.take(types.0, types.1);
-    eval::is_true(on, &row, 0, cx)
 }
 
 /// For each outer row the inner side is run with its registers bound.
@@ -164,143 +147,5 @@ impl<'p> Operator<'p> for NestedLoop<'p> {
                 return Ok(Some(out.batch));
             }
         }
-    }
-}
-
-/// What a hash join does, from its plan node.
-pub struct HashJoinPlan<'p> {
-    pub kind: JoinKind,
-    pub keys: &'p [HashKey],
-    pub on: Option<&'p Expr>,
-    pub null_aware: bool,
-}
-
-/// Builds a table of the right side, probes it with the left.
-pub struct HashJoin<'p> {
-    left: BoxedOperator<'p>,
-    right: BoxedOperator<'p>,
-    plan: HashJoinPlan<'p>,
-    left_types: &'p [SqlType],
-    right_types: &'p [SqlType],
-    rows: Vec<Batch>,
-    /// Key → (batch, row) of the build side.
-    table: HashMap<Box<[u8]>, Vec<(u32, u32)>>,
-    /// The build side has a row whose key has a NULL.
-    null_key: bool,
-    reserved: usize,
-}
-
-impl<'p> HashJoin<'p> {
-    pub fn new(
-        left: BoxedOperator<'p>,
-        right: BoxedOperator<'p>,
-        plan: HashJoinPlan<'p>,
-        left_types: &'p [SqlType],
-        right_types: &'p [SqlType],
-    ) -> Self {
-        HashJoin {
-            left,
-            right,
-            plan,
-            left_types,
-            right_types,
-            rows: Vec::new(),
-            table: HashMap::default(),
-            null_key: false,
-            reserved: 0,
-        }
-    }
-
-    /// Appends the key of a row; false when a NULL makes it match nothing.
-    fn key(&self, right: bool, batch: &Batch, row: usize, key: &mut Vec<u8>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
-        key.clear();
-        for part in self.plan.keys {
-            let value = eval::eval(if right { &part.right } else { &part.left }, batch, row, cx)?;
-            if !append_domain_key(part.by, value.as_ref(), cx, key)? && !part.null_safe {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn build_table(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        release(&mut self.rows, cx);
-        cx.release(std::mem::take(&mut self.reserved));
-        self.table.clear();
-        self.null_key = false;
-        let rows = collect(&mut self.right, cx)?;
-        let mut key = Vec::new();
-        for (b, batch) in rows.iter().enumerate() {
-            for row in 0..batch.rows {
-                if !self.key(true, batch, row, &mut key, cx)? {
-                    self.null_key = true;
-                    continue;
-                }
-                let place = (b as u32, row as u32);
-                if let Some(places) = self.table.get_mut(&key[..]) {
-                    places.push(place);
-                } else {
-                    cx.reserve(key.len() + 64)?;
-                    self.reserved += key.len() + 64;
-                    self.table.insert(key.as_slice().into(), vec![place]);
-                }
-            }
-        }
-        self.rows = rows;
-        Ok(())
-    }
-
-    fn probe(&self, batch: &Batch, row: usize, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        let mut key = Vec::new();
-        let known = self.key(false, batch, row, &mut key, cx)?;
-        let places = if known { self.table.get(&key[..]).map_or(&[][..], Vec::as_slice) } else { &[] };
-        let mut scratch = Joined::new(self.left_types, self.right_types);
-        let types = (self.left_types, self.right_types);
-        let mut matched = false;
-        for (b, r) in places {
-            let right = (&self.rows[*b as usize], *r as usize);
-            if !matches(self.plan.on, &mut scratch, (batch, row), right, types, cx)? {
-                continue;
-            }
-            matched = true;
-            match self.plan.kind {
-                JoinKind::Inner | JoinKind::Left => out.push(batch, row, Some(right)),
-                JoinKind::Semi | JoinKind::Anti => break,
-            }
-        }
-        match self.plan.kind {
-            JoinKind::Left if !matched => out.push(batch, row, None),
-            JoinKind::Semi if matched => out.push(batch, row, None),
-            JoinKind::Anti if !matched => {
-                // NOT IN: with a NULL on either side the answer is unknown, unless the set is empty.
-                let empty = self.rows.iter().all(|b| b.rows == 0);
-                let unknown = self.plan.null_aware && !empty && (self.null_key || !known);
-                if !unknown {
-                    out.push(batch, row, None);
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-impl<'p> Operator<'p> for HashJoin<'p> {
-    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        self.build_table(cx)?;
-        self.left.open(cx)
-    }
-
-    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
-        let Some(batch) = self.left.next(cx)? else { return Ok(None) };
-        let only_left = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
-        let mut out = Joined::new(self.left_types, if only_left { &[] } else { self.right_types });
-        for row in 0..batch.rows {
-            if row % 64 == 0 {
-                cx.check_interrupt()?;
-            }
-            self.probe(&batch, row, &mut out, cx)?;
-        }
-        Ok(Some(out.batch))
     }
 }

@@ -5,6 +5,7 @@
 //! opened many times.
 
 mod aggregate;
+mod hash_join;
 mod join;
 mod json;
 mod rows;
@@ -17,7 +18,7 @@ pub(crate) use rows::limit_value;
 pub(crate) use scan::read_mode;
 
 use crate::{batch::Batch, context::Cx};
-use gannet_plan::physical::{Op, Physical};
+use gannet_plan::physical::{Op, Physical, SetOperation as SetKind};
 use gannet_types::Result;
 
 /// An operator in execution.
@@ -46,10 +47,16 @@ pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
             &outer.types,
             &inner.types,
         )),
-        Op::HashJoin { left, right, kind, keys, on, null_aware } => Box::new(join::HashJoin::new(
+        Op::HashJoin { left, right, kind, keys, on, null_aware, keeps_order } => Box::new(hash_join::HashJoin::new(
             build(left)?,
             build(right)?,
-            join::HashJoinPlan { kind: *kind, keys, on: on.as_ref(), null_aware: *null_aware },
+            hash_join::HashJoinPlan {
+                kind: *kind,
+                keys,
+                on: on.as_ref(),
+                null_aware: *null_aware,
+                keeps_order: *keeps_order,
+            },
             &left.types,
             &right.types,
         )),
@@ -59,17 +66,27 @@ pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
         Op::Limit { input, limit, offset, count_all } => {
             Box::new(rows::Limit::new(build(input)?, limit.as_ref(), offset.as_ref(), *count_all))
         }
-        Op::Aggregate { input, groups, carried, aggregates, rollup, groupings, .. } => {
+        Op::Aggregate { input, groups, carried, aggregates, streaming, rollup, groupings } => {
             Box::new(aggregate::Aggregation::new(
                 build(input)?,
-                aggregate::AggregationPlan { groups, carried, aggregates, rollup: *rollup, groupings },
+                aggregate::AggregationPlan {
+                    groups,
+                    carried,
+                    aggregates,
+                    streaming: *streaming,
+                    rollup: *rollup,
+                    groupings,
+                },
                 &node.types,
             ))
         }
         Op::Distinct { input, streaming } => Box::new(set::Distinct::new(build(input)?, *streaming, &node.types)),
         Op::SetOperation { inputs, kind, distinct } => {
             let inputs = inputs.iter().map(build).collect::<Result<Vec<_>>>()?;
-            Box::new(set::SetOperation::new(inputs, *kind, *distinct, &node.types))
+            match kind {
+                SetKind::Union => Box::new(set::Union::new(inputs, *distinct, &node.types)),
+                _ => Box::new(set::SetOperation::new(inputs, *kind, *distinct, &node.types)),
+            }
         }
         Op::Materialize { input, depends, .. } => Box::new(set::Materialize::new(build(input)?, depends)),
         Op::CteScan { cte } => Box::new(set::CteScan::new(*cte)),

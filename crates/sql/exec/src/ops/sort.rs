@@ -1,13 +1,16 @@
-//! Sort, with and without a limit.
+//! Sort, with and without a limit. What memory does not hold is sorted in pieces on disk, which are merged.
 
 use super::{BoxedOperator, Operator, rows::limit_value};
 use crate::{
     batch::{BATCH_ROWS, Batch},
     context::Cx,
     order::{Keyed, RowOrder},
+    spill::{Merge, MergeOrder, Run, RunWriter, SpillFile, chunk_rows, reduce},
 };
 use gannet_plan::{expr::SortKey, physical::TopN};
+use gannet_telemetry::Counter;
 use gannet_types::{Result, SqlType};
+use std::{cmp::Ordering, rc::Rc};
 
 /// Sorted rows.
 pub struct Sort<'p> {
@@ -20,6 +23,12 @@ pub struct Sort<'p> {
     sorted: Vec<Entry>,
     at: usize,
     reserved: usize,
+    /// Sorted pieces on disk, in order of arrival.
+    runs: Vec<Run>,
+    file: Option<Rc<SpillFile>>,
+    merge: Option<Merge<Saved<'p>>>,
+    /// Rows to deliver.
+    left: u64,
 }
 
 /// A row: what orders it against most others, its place among the batches.
@@ -30,10 +39,49 @@ struct Entry {
     row: u32,
 }
 
+/// The order of rows that were written with their keys.
+#[derive(Clone, Copy)]
+struct Saved<'p> {
+    order: RowOrder<'p>,
+    width: usize,
+}
+
+impl MergeOrder for Saved<'_> {
+    type Loaded = Keyed;
+
+    fn load(&self, batch: Batch) -> Keyed {
+        self.order.keyed_again(batch, self.width)
+    }
+
+    fn rows<'l>(&self, loaded: &'l Keyed) -> &'l Batch {
+        &loaded.rows
+    }
+
+    fn prefix(&self, loaded: &Keyed, row: usize) -> u64 {
+        self.order.prefix(loaded, row)
+    }
+
+    fn compare(&self, a: (&Keyed, usize), b: (&Keyed, usize)) -> Ordering {
+        self.order.compare(a, b)
+    }
+}
+
 impl<'p> Sort<'p> {
     pub fn new(input: BoxedOperator<'p>, keys: &'p [SortKey], limit: Option<&'p TopN>, types: &'p [SqlType]) -> Self {
-        let order = RowOrder::new(keys);
-        Sort { input, order, limit, types, rows: Vec::new(), sorted: Vec::new(), at: 0, reserved: 0 }
+        Sort {
+            input,
+            order: RowOrder::new(keys),
+            limit,
+            types,
+            rows: Vec::new(),
+            sorted: Vec::new(),
+            at: 0,
+            reserved: 0,
+            runs: Vec::new(),
+            file: None,
+            merge: None,
+            left: 0,
+        }
     }
 
     fn reset(&mut self, cx: &mut Cx<'_, 'p>) {
@@ -41,6 +89,8 @@ impl<'p> Sort<'p> {
         self.rows.clear();
         self.sorted.clear();
         self.at = 0;
+        self.runs.clear();
+        (self.file, self.merge) = (None, None);
     }
 
     fn sort(&mut self) {
@@ -51,7 +101,7 @@ impl<'p> Sort<'p> {
     }
 
     /// Keeps the first `wanted` rows only, so that a top-N never holds more than twice that and a batch.
-    fn shrink(&mut self, wanted: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    fn shrink(&mut self, wanted: usize, cx: &mut Cx<'_, 'p>) {
         self.sort();
         self.sorted.truncate(wanted);
         let places = self.sorted.iter().map(|e| (&self.rows[e.batch as usize], e.row as usize));
@@ -60,15 +110,13 @@ impl<'p> Sort<'p> {
             (entry.batch, entry.row) = (0, i as u32);
         }
         cx.release(std::mem::take(&mut self.reserved));
-        self.take_memory(kept.memory_bytes() + self.sorted.len() * size_of::<Entry>(), cx)?;
+        self.take_memory(kept.memory_bytes() + self.sorted.len() * size_of::<Entry>(), cx);
         self.rows = vec![kept];
-        Ok(())
     }
 
-    fn take_memory(&mut self, bytes: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        cx.reserve(bytes)?;
+    fn take_memory(&mut self, bytes: usize, cx: &mut Cx<'_, 'p>) {
+        cx.hold(bytes);
         self.reserved += bytes;
-        Ok(())
     }
 
     fn take_batch(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
@@ -79,7 +127,32 @@ impl<'p> Sort<'p> {
         self.sorted.extend((0..count).map(entry));
         let bytes = rows.memory_bytes() + count * size_of::<Entry>();
         self.rows.push(rows);
-        self.take_memory(bytes, cx)
+        self.take_memory(bytes, cx);
+        Ok(())
+    }
+
+    /// Writes the rows that are here, sorted, with their keys.
+    fn spill(&mut self, wanted: Option<usize>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.sort();
+        if let Some(wanted) = wanted {
+            self.sorted.truncate(wanted);
+        }
+        let file = match &self.file {
+            Some(file) => file.clone(),
+            None => self.file.insert(SpillFile::create(&cx.temp_space()?)?).clone(),
+        };
+        let mut writer = RunWriter::new(&file);
+        let step = chunk_rows(self.reserved, self.sorted.len());
+        for entries in self.sorted.chunks(step) {
+            cx.check_interrupt()?;
+            let places = entries.iter().map(|e| (&self.rows[e.batch as usize], e.row as usize));
+            writer.write(&self.order.gather(self.types, places).into_batch())?;
+        }
+        self.runs.push(writer.finish()?);
+        self.rows.clear();
+        self.sorted.clear();
+        cx.release(std::mem::take(&mut self.reserved));
+        Ok(())
     }
 }
 
@@ -93,6 +166,7 @@ impl<'p> Operator<'p> for Sort<'p> {
             }
             None => None,
         };
+        self.left = wanted.unwrap_or(u64::MAX);
         let wanted = wanted.and_then(|n| usize::try_from(n).ok());
         self.input.open(cx)?;
         while let Some(batch) = self.input.next(cx)? {
@@ -104,17 +178,39 @@ impl<'p> Operator<'p> for Sort<'p> {
             if let Some(wanted) = wanted
                 && self.sorted.len() > wanted.saturating_mul(2).max(BATCH_ROWS)
             {
-                self.shrink(wanted, cx)?;
+                self.shrink(wanted, cx);
+            }
+            if cx.over(self.reserved) {
+                self.spill(wanted, cx)?;
             }
         }
-        self.sort();
-        if let Some(wanted) = wanted {
-            self.sorted.truncate(wanted);
+        if self.runs.is_empty() {
+            self.sort();
+            if let Some(wanted) = wanted {
+                self.sorted.truncate(wanted);
+            }
+            return Ok(());
         }
+        if !self.sorted.is_empty() {
+            self.spill(wanted, cx)?;
+        }
+        gannet_telemetry::count(Counter::SortMergePasses);
+        let order = Saved { order: self.order, width: self.types.len() };
+        let runs = reduce(order, std::mem::take(&mut self.runs), self.left, cx)?;
+        self.merge = Some(Merge::new(order, runs)?);
         Ok(())
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if let Some(merge) = &mut self.merge {
+            let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(BATCH_ROWS);
+            let batch = if rows > 0 { merge.next(self.types.len(), rows, cx)? } else { None };
+            match &batch {
+                Some(batch) => self.left -= batch.rows as u64,
+                None => self.reset(cx),
+            }
+            return Ok(batch);
+        }
         if self.at == self.sorted.len() {
             self.reset(cx);
             return Ok(None);

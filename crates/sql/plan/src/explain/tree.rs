@@ -334,7 +334,7 @@ impl Tree<'_> {
     }
 
     fn hash_join(&mut self, node: &Physical, depth: usize) -> Names {
-        let Op::HashJoin { left, right, kind, keys, on, null_aware } = &node.op else { return Names::new() };
+        let Op::HashJoin { left, right, kind, keys, on, null_aware, .. } = &node.op else { return Names::new() };
         let (left_names, right_names) = (self.ahead(left), self.ahead(right));
         let mut names = left_names.clone();
         names.extend(right_names.clone());

@@ -33,6 +33,8 @@ pub(super) struct Planned<'b> {
     applied: Vec<bool>,
     /// The order in which a streaming aggregation delivers its groups.
     group_order: Vec<(ColId, bool)>,
+    /// The order of the first relation's rows is relied on.
+    ordered: bool,
 }
 
 /// What the rows of a join are wanted in.
@@ -134,6 +136,7 @@ impl Builder<'_> {
             lateral: RelSet::EMPTY,
             applied,
             group_order: Vec::new(),
+            ordered: false,
         };
         self.find_leaders(&mut planned);
         let mut of_rel: Vec<Vec<usize>> = vec![Vec::new(); block.rels.len()];
@@ -352,6 +355,7 @@ impl Builder<'_> {
         }
         let (order, is_ordered) = chosen;
         planned.group_order = group_order;
+        planned.ordered = is_ordered;
         let few = limit.is_some() && (is_ordered || wanted.is_none());
         let units = planned.units.clone();
         let level = planned.level.clone();
@@ -738,6 +742,7 @@ impl Builder<'_> {
             keys: keys.into(),
             on,
             null_aware: unit.null_aware,
+            keeps_order: planned.ordered,
         };
         let delivered = if matches!(unit.kind, JoinKind::Semi | JoinKind::Anti) { left.schema } else { schema };
         Ok(self.node(op, delivered, rows, cost))

@@ -1,0 +1,515 @@
+//! Hash join.
+//!
+//! The right side is built into a table, the left side probes it. A right side that outgrows memory goes to partitions by the hash of
+//! the keys, and so does the left side then (Grace hash join; DeWitt et al., SIGMOD 1984); each pair of partitions is joined by itself. A
+//! partition that is still too large is divided again; one that cannot be (all one key, or no keys) is taken piece by piece, the left
+//! partition being read once for each. Where the order of the left side is relied on, its rows carry numbers, the results of the
+//! partitions go to runs, and these are merged by number.
+
+use super::{BoxedOperator, Operator, join::Joined};
+use crate::{
+    batch::{BATCH_ROWS, Batch, Column},
+    compare::append_domain_key,
+    context::Cx,
+    eval,
+    spill::{BySequence, MAX_LEVEL, Merge, Partitions, Run, RunWriter, SpillFile, reduce},
+};
+use gannet_base::hash::HashMap;
+use gannet_plan::{
+    expr::Expr,
+    physical::{HashKey, JoinKind},
+};
+use gannet_telemetry::Counter;
+use gannet_types::{Result, SqlType};
+use std::collections::VecDeque;
+
+/// True when the joined row satisfies the condition.
+fn matches<'p>(
+    on: Option<&'p Expr>,
+    scratch: &mut Joined,
+    (left, l): (&Batch, usize),
+    (right, r): (&Batch, usize),
+    types: (&[SqlType], &[SqlType]),
+    cx: &mut Cx<'_, 'p>,
+) -> Result<bool> {
+    let Some(on) = on else { return Ok(true) };
+    scratch.push(left, l, Some((right, r)));
+    let row = scratch.take(types.0, types.1);
+    eval::is_true(on, &row, 0, cx)
+}
+
+/// What a hash join does, from its plan node.
+pub struct HashJoinPlan<'p> {
+    pub kind: JoinKind,
+    pub keys: &'p [HashKey],
+    pub on: Option<&'p Expr>,
+    pub null_aware: bool,
+    pub keeps_order: bool,
+}
+
+/// Rows of the build side, and where their keys are.
+#[derive(Default)]
+struct Table {
+    rows: Vec<Batch>,
+    /// Key → (batch, row).
+    places: HashMap<Box<[u8]>, Vec<(u32, u32)>>,
+    held: usize,
+}
+
+impl Table {
+    fn clear(&mut self, cx: &mut Cx<'_, '_>) {
+        cx.release(self.held);
+        *self = Table::default();
+    }
+
+    fn hold(&mut self, bytes: usize, cx: &mut Cx<'_, '_>) {
+        cx.hold(bytes);
+        self.held += bytes;
+    }
+
+    fn insert(&mut self, key: &[u8], place: (u32, u32), cx: &mut Cx<'_, '_>) {
+        if let Some(places) = self.places.get_mut(key) {
+            self.held += size_of::<(u32, u32)>();
+            cx.hold(size_of::<(u32, u32)>());
+            places.push(place);
+        } else {
+            self.hold(key.len() + 64, cx);
+            self.places.insert(key.into(), vec![place]);
+        }
+    }
+}
+
+/// Two partitions to be joined.
+struct Pair {
+    levels: u32,
+    right: Run,
+    left: Run,
+}
+
+/// A left batch in work.
+struct Probing {
+    batch: Batch,
+    row: usize,
+    /// Matches of the row that were looked at already: a result batch was full.
+    place: usize,
+    /// The row has matched, in this piece of the right side or one before.
+    matched: bool,
+}
+
+impl Probing {
+    fn new(batch: Batch) -> Probing {
+        Probing { batch, row: 0, place: 0, matched: false }
+    }
+}
+
+/// A pair in work.
+struct Present {
+    pair: Pair,
+    /// Next batch of the right run to be loaded.
+    right_at: usize,
+    /// Next batch of the left run.
+    left_at: usize,
+    /// All of the right run was in the table at some time, with the table as it is now.
+    last_piece: bool,
+    /// The right run needs several pieces: which left rows have matched so far.
+    matched: Option<Vec<bool>>,
+    /// Rows of the left run before the batch at `left_at`.
+    before: usize,
+    /// Results, where the order is to be kept.
+    out: Option<RunWriter>,
+}
+
+/// A join on disk.
+#[derive(Default)]
+struct Spilled {
+    /// The right side's partitions, until the left side was divided too.
+    right: Option<(Partitions, Vec<Run>)>,
+    pairs: VecDeque<Pair>,
+    present: Option<Present>,
+    file: Option<std::rc::Rc<SpillFile>>,
+    runs: Vec<Run>,
+    merge: Option<Merge<BySequence>>,
+}
+
+/// Builds a table of the right side, probes it with the left.
+pub struct HashJoin<'p> {
+    left: BoxedOperator<'p>,
+    right: BoxedOperator<'p>,
+    plan: HashJoinPlan<'p>,
+    left_types: &'p [SqlType],
+    right_types: &'p [SqlType],
+    table: Table,
+    /// The build side has a row whose key has a NULL.
+    null_key: bool,
+    /// The build side has rows.
+    any: bool,
+    probing: Option<Probing>,
+    spilled: Option<Spilled>,
+}
+
+impl<'p> HashJoin<'p> {
+    pub fn new(
+        left: BoxedOperator<'p>,
+        right: BoxedOperator<'p>,
+        plan: HashJoinPlan<'p>,
+        left_types: &'p [SqlType],
+        right_types: &'p [SqlType],
+    ) -> Self {
+        HashJoin {
+            left,
+            right,
+            plan,
+            left_types,
+            right_types,
+            table: Table::default(),
+            null_key: false,
+            any: false,
+            probing: None,
+            spilled: None,
+        }
+    }
+
+    /// Appends the key of a row; false when a NULL makes it match nothing.
+    fn key(&self, right: bool, batch: &Batch, row: usize, key: &mut Vec<u8>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        key.clear();
+        for part in self.plan.keys {
+            let value = eval::eval(if right { &part.right } else { &part.left }, batch, row, cx)?;
+            if !append_domain_key(part.by, value.as_ref(), cx, key)? && !part.null_safe {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Puts a batch of the build side into the table.
+    fn insert(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let number = self.table.rows.len() as u32;
+        let mut key = Vec::new();
+        for row in 0..batch.rows {
+            if self.key(true, &batch, row, &mut key, cx)? {
+                self.table.insert(&key, (number, row as u32), cx);
+            } else {
+                self.null_key = true;
+            }
+        }
+        self.table.hold(batch.memory_bytes(), cx);
+        self.table.rows.push(batch);
+        Ok(())
+    }
+
+    fn build_table(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.table.clear(cx);
+        (self.spilled, self.probing) = (None, None);
+        (self.null_key, self.any) = (false, false);
+        self.right.open(cx)?;
+        while let Some(batch) = self.right.next(cx)? {
+            cx.check_interrupt()?;
+            if batch.rows == 0 {
+                continue;
+            }
+            self.any = true;
+            self.insert(batch, cx)?;
+            if cx.over(self.table.held) {
+                return self.divide_right(cx);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the rows of one side to partitions. A key that matches nothing: left rows go anywhere, right ones are not needed.
+    fn divide(
+        &mut self,
+        right: bool,
+        batch: &Batch,
+        to: &mut Partitions,
+        number: Option<&mut i64>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
+        cx.check_interrupt()?;
+        let mut key = Vec::new();
+        let mut number = number;
+        for row in 0..batch.rows {
+            let known = self.key(right, batch, row, &mut key, cx)?;
+            let more = number.as_mut().map(|n| {
+                **n += 1;
+                **n
+            });
+            if known {
+                to.push(&key, batch, row, more)?;
+            } else if right {
+                self.null_key = true;
+            } else if matches!(self.plan.kind, JoinKind::Left | JoinKind::Anti) {
+                to.push_to(0, batch, row, more)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the right side, the table and what is still to come, to partitions.
+    fn divide_right(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        gannet_telemetry::count(Counter::CreatedTmpDiskTables);
+        let mut parts = Partitions::new(cx)?;
+        for batch in std::mem::take(&mut self.table.rows) {
+            self.divide(true, &batch, &mut parts, None, cx)?;
+        }
+        self.table.clear(cx);
+        while let Some(batch) = self.right.next(cx)? {
+            self.divide(true, &batch, &mut parts, None, cx)?;
+        }
+        let left = parts.sibling(cx)?;
+        self.spilled = Some(Spilled { right: Some((left, parts.finish()?)), ..Spilled::default() });
+        Ok(())
+    }
+
+    /// Takes the left side to partitions.
+    fn divide_left(&mut self, spilled: &mut Spilled, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let Some((mut parts, rights)) = spilled.right.take() else { return Ok(()) };
+        let mut number = 0;
+        while let Some(batch) = self.left.next(cx)? {
+            let counted = self.plan.keeps_order.then_some(&mut number);
+            self.divide(false, &batch, &mut parts, counted, cx)?;
+        }
+        // Without keys all rows are in one partition, which no hash divides.
+        let levels = if self.plan.keys.is_empty() { 0 } else { MAX_LEVEL };
+        let pairs = rights.into_iter().zip(parts.finish()?).map(|(right, left)| Pair { levels, right, left });
+        spilled.pairs = pairs.filter(|p| p.left.rows > 0).collect();
+        if self.plan.keeps_order {
+            spilled.file = Some(SpillFile::create(&cx.temp_space()?)?);
+        }
+        Ok(())
+    }
+
+    /// Divides a pair by another hash.
+    fn divide_pair(&mut self, pair: &Pair, spilled: &mut Spilled, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let mut rights = Partitions::new(cx)?;
+        let mut lefts = rights.sibling(cx)?;
+        for n in 0..pair.right.batches() {
+            let Some(batch) = pair.right.batch(n)? else { break };
+            self.divide(true, &batch, &mut rights, None, cx)?;
+        }
+        for n in 0..pair.left.batches() {
+            let Some(batch) = pair.left.batch(n)? else { break };
+            self.divide(false, &batch, &mut lefts, None, cx)?;
+        }
+        let (rights, lefts) = (rights.finish()?, lefts.finish()?);
+        // All in one partition: one key.
+        let stuck = rights.iter().any(|r| r.rows == pair.right.rows);
+        let levels = if stuck { 0 } else { pair.levels - 1 };
+        let pairs = rights.into_iter().zip(lefts).map(|(right, left)| Pair { levels, right, left });
+        spilled.pairs.extend(pairs.filter(|p| p.left.rows > 0));
+        Ok(())
+    }
+
+    /// Loads the right run from where it was left, as far as memory allows.
+    fn load_piece(&mut self, present: &mut Present, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.table.clear(cx);
+        let share = cx.share();
+        while self.table.held < share || self.table.rows.is_empty() {
+            cx.check_interrupt()?;
+            let Some(batch) = present.pair.right.batch(present.right_at)? else { break };
+            present.right_at += 1;
+            self.insert(batch, cx)?;
+        }
+        present.last_piece = present.right_at >= present.pair.right.batches();
+        if !present.last_piece && present.matched.is_none() {
+            let rows = present.pair.left.rows as usize;
+            cx.reserve(rows)?;
+            present.matched = Some(vec![false; rows]);
+        }
+        (present.left_at, present.before) = (0, 0);
+        Ok(())
+    }
+
+    /// Starts the next pair; false when there is none.
+    fn start_pair(&mut self, spilled: &mut Spilled, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        while let Some(pair) = spilled.pairs.pop_front() {
+            if pair.levels > 0 && pair.right.memory_bytes() > cx.share() {
+                self.divide_pair(&pair, spilled, cx)?;
+                continue;
+            }
+            let out = spilled.file.as_ref().map(RunWriter::new);
+            let mut present =
+                Present { pair, right_at: 0, left_at: 0, last_piece: false, matched: None, before: 0, out };
+            self.load_piece(&mut present, cx)?;
+            spilled.present = Some(present);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Goes on with the present pair: the next piece, or the next pair. False at the end.
+    fn step(&mut self, spilled: &mut Spilled, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        match &mut spilled.present {
+            Some(present) if !present.last_piece => {
+                if let Some(file) = &spilled.file
+                    && let Some(out) = present.out.replace(RunWriter::new(file))
+                {
+                    spilled.runs.push(out.finish()?);
+                }
+                self.load_piece(present, cx)?;
+                Ok(true)
+            }
+            _ => {
+                if let Some(present) = spilled.present.take() {
+                    cx.release(present.matched.map_or(0, |m| m.len()));
+                    if let Some(out) = present.out {
+                        spilled.runs.push(out.finish()?);
+                    }
+                }
+                self.start_pair(spilled, cx)
+            }
+        }
+    }
+
+    fn next_spilled(&mut self, spilled: &mut Spilled, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if spilled.right.is_some() {
+            self.divide_left(spilled, cx)?;
+        }
+        let only_left = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
+        let width = self.left_types.len() + if only_left { 0 } else { self.right_types.len() };
+        loop {
+            if let Some(merge) = &mut spilled.merge {
+                return merge.next(width, BATCH_ROWS, cx);
+            }
+            if self.probing.is_none() {
+                let batch = match &spilled.present {
+                    Some(present) => present.pair.left.batch(present.left_at)?,
+                    None => None,
+                };
+                self.probing = batch.map(Probing::new);
+            }
+            let (Some(mut probing), Some(present)) = (self.probing.take(), &mut spilled.present) else {
+                if self.step(spilled, cx)? {
+                    continue;
+                }
+                self.table.clear(cx);
+                if !self.plan.keeps_order {
+                    return Ok(None);
+                }
+                let runs = reduce(BySequence, std::mem::take(&mut spilled.runs), u64::MAX, cx)?;
+                spilled.merge = Some(Merge::new(BySequence, runs)?);
+                continue;
+            };
+            let mut out = self.joined();
+            let mut numbers = Column::for_type(&SqlType::BIGINT);
+            while probing.row < probing.batch.rows && out.batch.rows < BATCH_ROWS {
+                let row = probing.row;
+                if let Some(matched) = &present.matched
+                    && probing.place == 0
+                {
+                    probing.matched = matched[present.before + row];
+                }
+                let done = self.probe(&mut probing, present.last_piece, &mut out, cx)?;
+                if let Some(matched) = &mut present.matched {
+                    matched[present.before + row] |= done;
+                }
+                if let (Some(_), Some(number)) = (&present.out, probing.batch.columns.last()) {
+                    (numbers.len()..out.batch.rows).for_each(|_| numbers.push_from(number, row));
+                }
+            }
+            if probing.row < probing.batch.rows {
+                self.probing = Some(probing);
+            } else {
+                present.left_at += 1;
+                present.before += probing.batch.rows;
+            }
+            match &mut present.out {
+                Some(writer) => {
+                    out.batch.columns.push(numbers);
+                    writer.write(&out.batch)?;
+                }
+                None => return Ok(Some(out.batch)),
+            }
+        }
+    }
+
+    /// An empty batch of results.
+    fn joined(&self) -> Joined {
+        let only_left = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
+        Joined::new(self.left_types, if only_left { &[] } else { self.right_types })
+    }
+
+    /// Joins one left row with what is in the table, as far as `out` has room, and goes on to the next one when it is done. `last`: no
+    /// more of the right side follows. Gives whether the row has matched.
+    fn probe(&self, probing: &mut Probing, last: bool, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        let (batch, row) = (&probing.batch, probing.row);
+        if row % 64 == 0 || probing.place > 0 {
+            cx.check_interrupt()?;
+        }
+        let one_is_enough = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
+        let mut known = true;
+        if !(probing.matched && one_is_enough) {
+            let mut key = Vec::new();
+            known = self.key(false, batch, row, &mut key, cx)?;
+            let places = if known { self.table.places.get(&key[..]).map_or(&[][..], Vec::as_slice) } else { &[] };
+            let mut scratch = Joined::new(self.left_types, self.right_types);
+            let types = (self.left_types, self.right_types);
+            let first = std::mem::take(&mut probing.place);
+            let before = probing.matched;
+            for (n, (b, r)) in places.iter().enumerate().skip(first) {
+                if n % 1024 == 1023 {
+                    cx.check_interrupt()?;
+                }
+                if out.batch.rows >= BATCH_ROWS {
+                    probing.place = n;
+                    return Ok(probing.matched);
+                }
+                let right = (&self.table.rows[*b as usize], *r as usize);
+                if !matches(self.plan.on, &mut scratch, (batch, row), right, types, cx)? {
+                    continue;
+                }
+                probing.matched = true;
+                match self.plan.kind {
+                    JoinKind::Inner | JoinKind::Left => out.push(batch, row, Some(right)),
+                    JoinKind::Semi | JoinKind::Anti => break,
+                }
+            }
+            if self.plan.kind == JoinKind::Semi && probing.matched && !before {
+                out.push(batch, row, None);
+            }
+        }
+        match self.plan.kind {
+            JoinKind::Left if last && !probing.matched => out.push(batch, row, None),
+            JoinKind::Anti if last && !probing.matched => {
+                // NOT IN: with a NULL on either side the answer is unknown, unless the set is empty.
+                let unknown = self.plan.null_aware && self.any && (self.null_key || !known);
+                if !unknown {
+                    out.push(batch, row, None);
+                }
+            }
+            _ => {}
+        }
+        probing.row += 1;
+        Ok(std::mem::take(&mut probing.matched))
+    }
+}
+
+impl<'p> Operator<'p> for HashJoin<'p> {
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.build_table(cx)?;
+        self.left.open(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if let Some(mut spilled) = self.spilled.take() {
+            let batch = self.next_spilled(&mut spilled, cx)?;
+            self.spilled = Some(spilled);
+            return Ok(batch);
+        }
+        let mut probing = match self.probing.take() {
+            Some(probing) => probing,
+            None => match self.left.next(cx)? {
+                Some(batch) => Probing::new(batch),
+                None => return Ok(None),
+            },
+        };
+        let mut out = self.joined();
+        while probing.row < probing.batch.rows && out.batch.rows < BATCH_ROWS {
+            self.probe(&mut probing, true, &mut out, cx)?;
+        }
+        if probing.row < probing.batch.rows {
+            self.probing = Some(probing);
+        }
+        Ok(Some(out.batch))
+    }
+}

@@ -1,0 +1,358 @@
+//! Rows on disk: what the memory bound of a statement does not hold.
+//!
+//! An operator that outgrows its share writes batches to [`Run`]s of a [`SpillFile`] and reads them back once or often.
+//! The file has no name (it is unlinked as soon as it is open), so that neither KILL nor a crash leaves one behind; a crash
+//! between the two steps leaves a name in the directory, which [`TempSpace::open`] empties. Nothing is synced: the rows die
+//! with the statement. All I/O goes through `runtime`: a fiber parks, its worker goes on.
+//!
+//! What a spilling operator needs beside its bound: one batch and one write buffer a partition, one batch a run that is merged;
+//! each at most [`CHUNK_BYTES`], or one row.
+
+mod codec;
+mod dedup;
+mod kept;
+mod merge;
+mod partition;
+
+pub(crate) use dedup::Dedup;
+pub(crate) use kept::Kept;
+pub(crate) use merge::{BySequence, Merge, MergeOrder, reduce};
+pub(crate) use partition::{MAX_LEVEL, Partitions};
+
+use crate::batch::{BATCH_ROWS, Batch};
+use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use gannet_runtime::{File, OpenOptions, fs};
+use gannet_telemetry::Counter;
+use gannet_types::{ErrorCode, Result, SqlError, sql_err, sqltype::Members};
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
+};
+
+/// Bytes that a batch in a file should have; a row may be longer.
+pub(crate) const CHUNK_BYTES: usize = 64 << 10;
+/// Bytes collected before they are written.
+const WRITE_BYTES: usize = 128 << 10;
+
+/// Memory and disk that all statements of a server share. Statements take memory in grants of a megabyte, files grow by
+/// whole writes: nothing here is touched row by row.
+#[derive(Debug)]
+pub struct TempSpace {
+    directory: PathBuf,
+    memory_used: AtomicUsize,
+    memory_limit: AtomicUsize,
+    disk_used: AtomicU64,
+    disk_limit: AtomicU64,
+    next_name: AtomicU64,
+}
+
+impl TempSpace {
+    /// Makes the directory if need be, and removes what a crash may have left in it.
+    pub fn open(directory: PathBuf) -> io::Result<TempSpace> {
+        fs::create_dir_all(&directory)?;
+        for left in fs::read_dir(&directory)? {
+            if left.extension().is_some_and(|e| e == "spill") {
+                fs::remove_file(left)?;
+            }
+        }
+        Ok(TempSpace {
+            directory,
+            memory_used: AtomicUsize::new(0),
+            memory_limit: AtomicUsize::new(usize::MAX),
+            disk_used: AtomicU64::new(0),
+            disk_limit: AtomicU64::new(u64::MAX),
+            next_name: AtomicU64::new(0),
+        })
+    }
+
+    /// Where the files are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Bounds in bytes: memory of all statements together, disk of all files together.
+    pub fn set_limits(&self, memory: u64, disk: u64) {
+        self.memory_limit.store(usize::try_from(memory).unwrap_or(usize::MAX), Relaxed);
+        self.disk_limit.store(disk, Relaxed);
+    }
+
+    /// Bytes granted to running statements.
+    pub fn memory_used(&self) -> usize {
+        self.memory_used.load(Relaxed)
+    }
+
+    /// Bytes of files.
+    pub fn disk_used(&self) -> u64 {
+        self.disk_used.load(Relaxed)
+    }
+
+    /// Takes memory. True: all statements together are beyond the bound.
+    fn grant(&self, bytes: usize) -> bool {
+        self.memory_used.fetch_add(bytes, Relaxed) + bytes > self.memory_limit.load(Relaxed)
+    }
+
+    /// Gives memory back. True as in `grant`.
+    fn give_back(&self, bytes: usize) -> bool {
+        self.memory_used.fetch_sub(bytes, Relaxed) - bytes > self.memory_limit.load(Relaxed)
+    }
+
+    fn grow(&self, bytes: u64) -> Result<()> {
+        if self.disk_used.fetch_add(bytes, Relaxed) + bytes > self.disk_limit.load(Relaxed) {
+            self.disk_used.fetch_sub(bytes, Relaxed);
+            return Err(full());
+        }
+        Ok(())
+    }
+}
+
+/// Statements ask the server for memory in pieces of this size.
+const GRANT: usize = 1 << 20;
+/// What a statement may always hold of what cannot go to disk.
+const LEAST_HARD: usize = 16 << 20;
+
+/// The memory of one statement.
+///
+/// Operators that can spill `hold` and ask `over`; everything else `reserve`s, and is refused at twice the bound. An operator
+/// that holds less than a sixteenth of the bound need not spill: others are to blame.
+pub(crate) struct Memory {
+    held: usize,
+    granted: usize,
+    limit: usize,
+    /// All statements together hold too much.
+    pressed: bool,
+    space: Option<Arc<TempSpace>>,
+}
+
+impl Memory {
+    pub(crate) fn new(limit: usize) -> Memory {
+        Memory { held: 0, granted: GRANT, limit, pressed: false, space: None }
+    }
+
+    /// Accounts for memory. True: more has to be granted first.
+    #[inline]
+    pub(crate) fn hold(&mut self, bytes: usize) -> bool {
+        self.held += bytes;
+        self.held > self.granted
+    }
+
+    /// Takes grants for what is held. `space`: the server's, asked for once.
+    #[cold]
+    pub(crate) fn grant(&mut self, space: impl FnOnce() -> Option<Arc<TempSpace>>) {
+        let wanted = (self.held - self.granted).next_multiple_of(GRANT);
+        self.granted += wanted;
+        if self.space.is_none() {
+            self.space = space();
+        }
+        if let Some(space) = &self.space {
+            self.pressed = space.grant(wanted);
+        }
+    }
+
+    pub(crate) fn release(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+        if self.granted > self.held + 4 * GRANT {
+            let kept = self.held.next_multiple_of(GRANT).max(GRANT);
+            let surplus = std::mem::replace(&mut self.granted, kept) - kept;
+            if let Some(space) = &self.space {
+                self.pressed = space.give_back(surplus);
+            }
+        }
+    }
+
+    /// True when an operator which holds `own` bytes has to spill them.
+    #[inline]
+    pub(crate) fn over(&self, own: usize) -> bool {
+        let share = self.limit / 16;
+        (self.held > self.limit && own > share) || (self.pressed && own > share.min(GRANT))
+    }
+
+    /// True beyond the bound of what cannot be spilled.
+    pub(crate) fn beyond(&self) -> bool {
+        let hard = self.limit.saturating_mul(2).max(LEAST_HARD);
+        self.held > hard || (self.pressed && self.held > LEAST_HARD.max(self.limit / 4))
+    }
+
+    /// What an operator may load back at once.
+    pub(crate) fn share(&self) -> usize {
+        if self.pressed { self.limit.min(4 * GRANT) } else { self.limit / 2 }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(space) = &self.space {
+            space.give_back(self.granted - GRANT);
+        }
+    }
+}
+
+#[cold]
+fn full() -> SqlError {
+    sql_err!(RecordFileFull, "#tmp")
+}
+
+/// A failed operation on a file of ours, as the client sees it.
+#[cold]
+fn from_io(e: io::Error) -> SqlError {
+    match e.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => full(),
+        _ => sql_err!(ErrorOnWrite, "#tmp", e.raw_os_error().unwrap_or(0), e),
+    }
+}
+
+/// Bytes of ours that do not read as they were written.
+#[cold]
+pub(super) fn damaged() -> SqlError {
+    SqlError::with_message(ErrorCode::NotKeyfile, "A temporary file does not hold what was written to it")
+}
+
+/// A file without a name. Space is not used again before it is closed; each level of an algorithm takes its own.
+#[derive(Debug)]
+pub(crate) struct SpillFile {
+    file: File,
+    end: Cell<u64>,
+    space: Arc<TempSpace>,
+    /// Lists of ENUM and SET values, by number.
+    members: RefCell<Vec<Arc<Members>>>,
+}
+
+impl SpillFile {
+    pub(crate) fn create(space: &Arc<TempSpace>) -> Result<Rc<SpillFile>> {
+        let name = format!("{}-{}.spill", std::process::id(), space.next_name.fetch_add(1, Relaxed));
+        let path = space.directory.join(name);
+        let file = File::open(&path, &OpenOptions::read_write().create_new()).map_err(from_io)?;
+        match fs::remove_file(&path) {
+            // Another server that shares the directory was started just now.
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(from_io(e)),
+            _ => {}
+        }
+        gannet_telemetry::count(Counter::CreatedTmpFiles);
+        let (end, members) = (Cell::new(0), RefCell::new(Vec::new()));
+        Ok(Rc::new(SpillFile { file, end, space: space.clone(), members }))
+    }
+
+    fn append(&self, bytes: &[u8]) -> Result<u64> {
+        self.space.grow(bytes.len() as u64)?;
+        let at = self.end.get();
+        self.end.set(at + bytes.len() as u64);
+        self.file.write_at(bytes, at).map_err(from_io)?;
+        Ok(at)
+    }
+}
+
+impl Drop for SpillFile {
+    fn drop(&mut self) {
+        self.space.disk_used.fetch_sub(self.end.get(), Relaxed);
+    }
+}
+
+/// Batches written to a file, in order.
+#[derive(Debug)]
+pub(crate) struct Run {
+    file: Rc<SpillFile>,
+    /// Where each batch is: offset, bytes.
+    places: Vec<(u64, u32)>,
+    /// Rows of all batches.
+    pub(crate) rows: u64,
+    /// Bytes of all batches.
+    pub(crate) bytes: u64,
+}
+
+impl Run {
+    /// Batch number `n`, `None` behind the last.
+    pub(crate) fn batch(&self, n: usize) -> Result<Option<Batch>> {
+        let Some((offset, len)) = self.places.get(n) else { return Ok(None) };
+        let mut bytes = vec![0; *len as usize];
+        self.file.file.read_exact_at(&mut bytes, *offset).map_err(from_io)?;
+        codec::decode(&bytes, &self.file.members.borrow()).map(Some)
+    }
+
+    pub(crate) fn batches(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Memory that the run's rows take, about.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        usize::try_from(self.bytes * 2 + self.rows * 96).unwrap_or(usize::MAX)
+    }
+}
+
+/// Writes a [`Run`].
+#[derive(Debug)]
+pub(crate) struct RunWriter {
+    run: Run,
+    buffer: Vec<u8>,
+    /// Lengths of the batches in the buffer.
+    lengths: Vec<u32>,
+    flush_at: usize,
+}
+
+impl RunWriter {
+    pub(crate) fn new(file: &Rc<SpillFile>) -> RunWriter {
+        let run = Run { file: file.clone(), places: Vec::new(), rows: 0, bytes: 0 };
+        RunWriter { run, buffer: Vec::new(), lengths: Vec::new(), flush_at: WRITE_BYTES }
+    }
+
+    /// One of many writers: a smaller buffer.
+    fn small(file: &Rc<SpillFile>) -> RunWriter {
+        RunWriter { flush_at: CHUNK_BYTES / 2, ..RunWriter::new(file) }
+    }
+
+    /// Appends a batch, in pieces if it is large.
+    pub(crate) fn write(&mut self, batch: &Batch) -> Result<()> {
+        if batch.rows == 0 {
+            return Ok(());
+        }
+        let rows = chunk_rows(batch.memory_bytes(), batch.rows);
+        if rows >= batch.rows {
+            return self.write_whole(batch);
+        }
+        for from in (0..batch.rows).step_by(rows) {
+            self.write_whole(&batch.slice(from, (from + rows).min(batch.rows)))?;
+        }
+        Ok(())
+    }
+
+    /// Rows written so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.run.rows
+    }
+
+    fn write_whole(&mut self, batch: &Batch) -> Result<()> {
+        let start = self.buffer.len();
+        codec::encode(batch, &mut self.run.file.members.borrow_mut(), &mut self.buffer);
+        let len = self.buffer.len() - start;
+        // One row of four gigabytes cannot be: packets are smaller.
+        self.lengths.push(u32::try_from(len).map_err(|_| full())?);
+        self.run.rows += batch.rows as u64;
+        self.run.bytes += len as u64;
+        if self.buffer.len() >= self.flush_at { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let mut at = self.run.file.append(&self.buffer)?;
+        for len in self.lengths.drain(..) {
+            self.run.places.push((at, len));
+            at += u64::from(len);
+        }
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(mut self) -> Result<Run> {
+        self.flush()?;
+        Ok(self.run)
+    }
+}
+
+/// How many of `rows` rows, `bytes` long together, make a batch of [`CHUNK_BYTES`].
+pub(crate) fn chunk_rows(bytes: usize, rows: usize) -> usize {
+    (CHUNK_BYTES * 2 / (bytes / rows.max(1)).max(1)).clamp(1, BATCH_ROWS)
+}
