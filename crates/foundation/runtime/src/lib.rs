@@ -28,7 +28,9 @@ pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;
 pub use os::{raise_descriptor_limit, run_blocking};
-pub use serve::{Addr, Conn, Factory, Listener, ListenerOptions, Next, Peer, Ready, Service, ThreadHandling};
+pub use serve::{
+    Addr, Conn, Factory, Listener, ListenerOptions, Next, Peer, Ready, Service, ThreadHandling, Transport,
+};
 pub use spawn::{JoinHandle, spawn, spawn_local};
 pub use stack::remaining_stack;
 pub use task::{

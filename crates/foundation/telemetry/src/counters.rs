@@ -194,6 +194,9 @@ counters! {
     ConnectionErrorsAccept = "Connection_errors_accept", Counter, Global;
     ConnectionErrorsInternal = "Connection_errors_internal", Counter, Global;
     ConnectionErrorsMaxConnections = "Connection_errors_max_connections", Counter, Global;
+    SslAccepts = "Ssl_accepts", Counter, Global;
+    SslFinishedAccepts = "Ssl_finished_accepts", Counter, Global;
+    SslSessionsReused = "Ssl_sessions_reused", Counter, Global;
     PreparedStmtCount = "Prepared_stmt_count", Gauge, Global;
     TableLocksImmediate = "Table_locks_immediate", Counter, Global;
     TableLocksWaited = "Table_locks_waited", Counter, Global;

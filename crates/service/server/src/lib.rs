@@ -15,6 +15,7 @@ mod session;
 mod statistics;
 mod status;
 mod timers;
+mod tls;
 mod user_locks;
 pub mod vars;
 mod virt;

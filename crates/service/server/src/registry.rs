@@ -5,11 +5,12 @@
 
 use gannet_base::sync::{Mutex, RwLock};
 use gannet_runtime::{Interrupt, TaskContext, Wait};
+use gannet_wire::tls::Agreed;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
 };
+use std::sync::{Arc, OnceLock};
 
 /// `Command` of the process list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub struct Entry {
     pub context: TaskContext,
     /// User, `host:port` and database.
     who: RwLock<Who>,
+    /// How its connection is encrypted; empty where it is not.
+    pub tls: OnceLock<Agreed>,
     activity: AtomicU8,
     /// When the activity began, microseconds since 1970.
     since_us: AtomicU64,
@@ -217,6 +220,7 @@ impl Registry {
             id,
             context,
             who: RwLock::new(Who { user: "unauthenticated user".into(), host, database: None }),
+            tls: OnceLock::new(),
             activity: AtomicU8::new(Activity::Connect as u8),
             since_us: AtomicU64::new(gannet_runtime::unix_micros() as u64),
             info: std::array::from_fn(|_| AtomicU64::new(0)),

@@ -78,6 +78,7 @@ pub struct Shared {
     /// The variables as the server started with them.
     configured: VarSet,
     rsa: OnceLock<Option<RsaKey>>,
+    pub(crate) tls: crate::tls::ServerTls,
     /// `read_only` or `super_read_only` is on.
     read_only: AtomicBool,
     beyond_loopback: bool,
@@ -310,6 +311,8 @@ impl Server {
         let tmpdir = Path::new(vars[Live::Tmpdir as usize].as_str()).join("#tmp");
         let temp = TempSpace::open(tmpdir.clone());
         let temp = Arc::new(temp.map_err(|e| format!("cannot use {} for temporary files: {e}", tmpdir.display()))?);
+        let hostname = vars[Live::Hostname as usize].as_str().to_string();
+        let tls = crate::tls::ServerTls::open(&mut vars, &datadir, &log, &hostname)?;
         let version = format!("{MYSQL_VERSION}-gannet");
         vars[Live::Version as usize] = VarValue::text(&version);
         vars[Live::InnodbVersion as usize] = VarValue::text(MYSQL_VERSION);
@@ -346,6 +349,7 @@ impl Server {
             prepared: AtomicU64::new(0),
             scan_secret: gannet_runtime::random_u64(),
             rsa: OnceLock::new(),
+            tls,
             read_only: AtomicBool::new(read_only),
             beyond_loopback,
             stopping: AtomicBool::new(false),

@@ -2,6 +2,7 @@
 
 use crate::server::Shared;
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, max_connections_seen, totals};
+use gannet_wire::tls::Agreed;
 
 /// MySQL's counters of what does not exist here, or is not counted: always 0.
 #[rustfmt::skip]
@@ -187,21 +188,18 @@ const NEVER: &[&str] = &[
     "Sort_range",
     "Sort_scan",
     "Ssl_accept_renegotiates",
-    "Ssl_accepts",
     "Ssl_callback_cache_hits",
     "Ssl_client_connects",
     "Ssl_connect_renegotiates",
     "Ssl_ctx_verify_depth",
     "Ssl_ctx_verify_mode",
     "Ssl_default_timeout",
-    "Ssl_finished_accepts",
     "Ssl_finished_connects",
     "Ssl_session_cache_hits",
     "Ssl_session_cache_misses",
     "Ssl_session_cache_overflows",
     "Ssl_session_cache_size",
     "Ssl_session_cache_timeouts",
-    "Ssl_sessions_reused",
     "Ssl_used_session_cache_entries",
     "Ssl_verify_depth",
     "Ssl_verify_mode",
@@ -214,7 +212,11 @@ const NEVER: &[&str] = &[
 ];
 
 /// Names and values, by name; with a session's own counts where MySQL has them.
-pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>) -> Vec<(String, String)> {
+pub(crate) fn rows(
+    server: &Shared,
+    session: Option<&SessionCounters>,
+    encrypted: Option<&Agreed>,
+) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::with_capacity(Counter::COUNT + 40);
     let base = server.status_base();
     for (c, n) in totals() {
@@ -235,8 +237,14 @@ pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>) -> Vec<(S
     put("Threads_running", running.to_string());
     put("Threads_cached", n(0));
     put("Slow_launch_threads", n(0));
-    put("Ssl_cipher", String::new());
-    put("Ssl_version", String::new());
+    put("Ssl_cipher", encrypted.map_or(String::new(), |a| a.cipher.clone()));
+    put("Ssl_version", encrypted.map_or("", |a| a.version).into());
+    let acceptor = server.tls.acceptor();
+    let facts = acceptor.as_ref().map(|a| a.facts.clone()).unwrap_or_default();
+    put("Ssl_server_not_before", facts.not_before);
+    put("Ssl_server_not_after", facts.not_after);
+    put("Ssl_cipher_list", encrypted.map_or(String::new(), |_| gannet_wire::tls::cipher_list().join(":")));
+    put("Ssl_session_cache_mode", if acceptor.is_some() { "SERVER" } else { "DISABLED" }.into());
     put("Compression", "OFF".into());
     put("Last_query_cost", "0.000000".into());
     put("Open_table_definitions", n(0));

@@ -205,14 +205,25 @@ impl Login {
         }
     }
 
-    /// Writes HandshakeResponse41; the client's side.
-    pub fn write(&self, out: &mut Writer<'_>) {
+    /// Writes SSLRequest, which is the beginning of HandshakeResponse41; the client's side.
+    pub fn write_tls_request(&self, out: &mut Writer<'_>) {
         let mark = out.begin();
-        let b = out.buf();
+        self.put_head(out.buf());
+        out.end(mark);
+    }
+
+    fn put_head(&self, b: &mut Vec<u8>) {
         b.extend_from_slice(&self.capabilities.to_le_bytes());
         b.extend_from_slice(&self.max_packet.to_le_bytes());
         b.push(self.collation as u8);
         b.extend_from_slice(&[0; 23]);
+    }
+
+    /// Writes HandshakeResponse41; the client's side.
+    pub fn write(&self, out: &mut Writer<'_>) {
+        let mark = out.begin();
+        let b = out.buf();
+        self.put_head(b);
         put_nul_bytes(b, &self.user);
         if self.capabilities & cap::PLUGIN_AUTH_LENENC != 0 {
             put_lenenc_bytes(b, &self.response);

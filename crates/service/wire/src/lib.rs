@@ -17,6 +17,7 @@
 //! | [`reply`] | OK, ERR, EOF, column definitions, prepare replies |
 //! | [`row`] | text and binary rows, written straight into the output buffer |
 //! | [`value`] | SQL values in rows |
+//! | [`tls`] | TLS, and the certificates a server makes for itself |
 //! | [`client`] | a small blocking client for any MySQL or MariaDB server |
 
 pub mod auth;
@@ -30,4 +31,5 @@ pub mod fuzzing;
 pub mod handshake;
 pub mod reply;
 pub mod row;
+pub mod tls;
 pub mod value;

@@ -29,6 +29,30 @@ pub enum Peer {
     },
 }
 
+/// What lies between a connection and its socket: encryption, compression. A state machine over bytes that never waits.
+///
+/// An error of any method ends the connection; what the transport still has to say then leaves with
+/// [`Transport::close`].
+pub trait Transport: Send {
+    /// Takes all of `raw`, bytes off the socket, and appends what they say to `input`. It may keep some for
+    /// [`Transport::more`].
+    fn receive(&mut self, raw: &[u8], input: &mut Vec<u8>) -> io::Result<()>;
+
+    /// Goes on with what was kept, because `input` holds no whole request: `false` when it takes more bytes.
+    fn more(&mut self, input: &mut Vec<u8>) -> io::Result<bool> {
+        let _ = input;
+        Ok(false)
+    }
+
+    /// Appends what travels for `plain` to `wire`.
+    fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> io::Result<()>;
+
+    /// Appends the last bytes of the connection to `wire`.
+    fn close(&mut self, wire: &mut Vec<u8>) {
+        let _ = wire;
+    }
+}
+
 /// Bytes received at once.
 pub(super) const RECV_CHUNK: usize = 16 << 10;
 /// Buffers that grew beyond this are given back when they are empty.
@@ -65,11 +89,70 @@ pub struct Conn {
     pub(crate) peer: Peer,
     pub(crate) context: TaskContext,
     pub(crate) link: Link,
+    pub(crate) transport: Option<Box<dyn Transport>>,
 }
 
 impl Conn {
     pub(crate) fn new(peer: Peer, context: TaskContext, link: Link) -> Conn {
-        Conn { input: Vec::new(), pos: 0, out: Vec::new(), deadline: None, peer, context, link }
+        Conn { input: Vec::new(), pos: 0, out: Vec::new(), deadline: None, peer, context, link, transport: None }
+    }
+
+    /// Takes the transport away, to put another one around it, and the bytes not yet consumed.
+    pub fn take_transport(&mut self) -> (Option<Box<dyn Transport>>, Vec<u8>) {
+        let kept = self.input.split_off(self.pos);
+        self.input.clear();
+        self.pos = 0;
+        (self.transport.take(), kept)
+    }
+
+    /// Puts a transport between this connection and its socket. `input`: what it has made of the bytes that were
+    /// buffered. What is in the output buffer will go through it: flush before.
+    pub fn set_transport(&mut self, transport: Box<dyn Transport>, input: Vec<u8>) {
+        self.transport = Some(transport);
+        self.input = input;
+        self.pos = 0;
+    }
+
+    /// Keeps bytes that came off the socket.
+    #[inline]
+    pub(crate) fn receive(&mut self, raw: &[u8]) -> io::Result<()> {
+        match &mut self.transport {
+            None => self.input.extend_from_slice(raw),
+            Some(t) => t.receive(raw, &mut self.input)?,
+        }
+        Ok(())
+    }
+
+    /// Lets the transport go on with what it has kept: `true` when there is more in `input`.
+    #[inline]
+    pub(crate) fn more(&mut self) -> io::Result<bool> {
+        match &mut self.transport {
+            None => Ok(false),
+            Some(t) => t.more(&mut self.input),
+        }
+    }
+
+    /// Makes what travels of the output buffer.
+    #[inline]
+    pub(crate) fn seal(&mut self) -> io::Result<()> {
+        if let Some(t) = &mut self.transport {
+            let mut wire = Vec::with_capacity(self.out.len() + 64);
+            t.send(&self.out, &mut wire)?;
+            self.out = wire;
+        }
+        Ok(())
+    }
+
+    /// As [`Conn::seal`], for the last bytes of the connection. What cannot be made is left out.
+    pub(crate) fn seal_last(&mut self) {
+        if self.transport.is_some() {
+            if self.seal().is_err() {
+                self.out.clear();
+            }
+            if let Some(mut t) = self.transport.take() {
+                t.close(&mut self.out);
+            }
+        }
     }
 
     /// Bytes received and not consumed. They stay where they are until [`Conn::consume`] or [`Conn::fill`]: a request
@@ -101,6 +184,34 @@ impl Conn {
             self.input.drain(..self.pos);
             self.pos = 0;
         }
+        let had = self.input.len();
+        loop {
+            if self.more()? {
+                return Ok(self.input.len() - had);
+            }
+            let n = if self.transport.is_none() { self.fill_raw()? } else { self.fill_sealed()? };
+            // Bytes of which the transport makes nothing yet are no bytes; none at all is the end.
+            if n == 0 || self.input.len() > had {
+                return Ok(n);
+            }
+        }
+    }
+
+    /// [`Conn::fill_raw`] through the transport: bytes that came off the socket.
+    #[cold]
+    fn fill_sealed(&mut self) -> io::Result<usize> {
+        if let Link::Worker(c) = self.link {
+            return worker::fill(c, self);
+        }
+        let plain = std::mem::take(&mut self.input);
+        let filled = self.fill_raw();
+        let raw = std::mem::replace(&mut self.input, plain);
+        let n = filled?;
+        self.receive(&raw)?;
+        Ok(n)
+    }
+
+    fn fill_raw(&mut self) -> io::Result<usize> {
         match &mut self.link {
             Link::Worker(c) => worker::fill(*c, self),
             Link::Sim(pipe) => sim::fill(pipe.clone(), &mut self.input, self.deadline),
@@ -134,8 +245,12 @@ impl Conn {
         if self.out.is_empty() {
             return Ok(());
         }
+        if let Link::Worker(c) = self.link {
+            return worker::flush(c, self);
+        }
+        self.seal()?;
         let outcome = match &mut self.link {
-            Link::Worker(c) => return worker::flush(*c, self),
+            Link::Worker(_) => Ok(()),
             Link::Sim(pipe) => sim::flush(pipe.clone(), &self.out, self.deadline),
             Link::Thread { fd, .. } => {
                 let mut rest = &self.out[..];

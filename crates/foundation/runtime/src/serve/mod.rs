@@ -7,7 +7,7 @@ mod thread;
 mod watch;
 
 pub(crate) use conn::Link;
-pub use conn::{Conn, Peer};
+pub use conn::{Conn, Peer, Transport};
 pub use listener::{Addr, Listener, ListenerOptions, ThreadHandling};
 pub(crate) use thread::run_on_task;
 

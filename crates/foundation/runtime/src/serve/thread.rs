@@ -38,14 +38,17 @@ pub(crate) fn run_on_task(mut service: Box<dyn Service>, mut conn: Conn) {
     if let Err(panic) = closed {
         super::log_panic("closing a connection", &*panic);
     }
-    let _ = catch_unwind(AssertUnwindSafe(|| conn.flush()));
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        conn.seal_last();
+        conn.flush()
+    }));
 }
 
 fn serve(service: &mut dyn Service, conn: &mut Conn) {
     loop {
         match service.ready(conn.buffered()) {
             Ready::Close => return,
-            Ready::NeedMore => match wait(service, conn) {
+            Ready::NeedMore => match conn.more().and_then(|more| if more { Ok(1) } else { wait(service, conn) }) {
                 Ok(n) if n > 0 => {}
                 _ => return,
             },
@@ -65,17 +68,24 @@ fn wait(service: &mut dyn Service, conn: &mut Conn) -> io::Result<usize> {
         u32::MAX => None,
         s => Some(Duration::from_secs(s.max(1) as u64)),
     };
-    let (fd, recv_timeout) = match &mut conn.link {
-        Link::Thread { fd, recv_timeout, .. } => (fd, recv_timeout),
+    let mut sealed = Vec::new();
+    let to = if conn.transport.is_none() { &mut conn.input } else { &mut sealed };
+    let n = match &mut conn.link {
+        Link::Thread { fd, recv_timeout, .. } => {
+            if timeout != *recv_timeout {
+                socket::set_timeout(fd, libc::SO_RCVTIMEO, timeout)?;
+                *recv_timeout = timeout;
+            }
+            socket::recv(fd, to, RECV_CHUNK, 0)?
+        }
         Link::Sim(pipe) => {
             let deadline = timeout.map(|t| now_ns() + t.as_nanos() as u64);
-            return sim::fill(pipe.clone(), &mut conn.input, deadline);
+            sim::fill(pipe.clone(), to, deadline)?
         }
         Link::Worker(_) => unreachable!("a worker's connection"),
     };
-    if timeout != *recv_timeout {
-        socket::set_timeout(fd, libc::SO_RCVTIMEO, timeout)?;
-        *recv_timeout = timeout;
+    if conn.transport.is_some() {
+        conn.receive(&sealed)?;
     }
-    socket::recv(fd, &mut conn.input, RECV_CHUNK, 0)
+    Ok(n)
 }

@@ -134,7 +134,7 @@ impl Worker {
         let wc = unsafe { c.as_ref() };
         debug_assert!(wc.fiber.get().is_null());
         // SAFETY: no fiber serves it, so the worker owns both.
-        let ready = unsafe { look(&mut **wc.service.get(), &*wc.conn.get()) };
+        let ready = unsafe { look(&mut **wc.service.get(), &mut *wc.conn.get()) };
         match ready {
             Ready::NeedMore => self.become_idle(c),
             Ready::Serve => {
@@ -227,7 +227,10 @@ impl Worker {
             if conn.input.capacity() == 0 {
                 conn.input = self.take_buffer();
             }
-            conn.input.extend_from_slice(bytes);
+            if conn.receive(bytes).is_err() {
+                self.on_end(c, libc::EPROTO);
+                return false;
+            }
             return true;
         }
         wc.pending.borrow_mut().extend_from_slice(bytes);
@@ -490,8 +493,18 @@ impl Worker {
 }
 
 /// Asks the service what the received bytes are; a panic means no more of them.
-fn look(service: &mut dyn Service, conn: &Conn) -> Ready {
-    catch_unwind(AssertUnwindSafe(|| service.ready(conn.buffered()))).unwrap_or_else(|panic| {
+fn look(service: &mut dyn Service, conn: &mut Conn) -> Ready {
+    let mut ready = |conn: &mut Conn| loop {
+        match service.ready(conn.buffered()) {
+            Ready::NeedMore => match conn.more() {
+                Ok(true) => {}
+                Ok(false) => return Ready::NeedMore,
+                Err(_) => return Ready::Close,
+            },
+            ready => return ready,
+        }
+    };
+    catch_unwind(AssertUnwindSafe(|| ready(conn))).unwrap_or_else(|panic| {
         log_panic("reading a request", &*panic);
         Ready::Close
     })
@@ -524,8 +537,10 @@ pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>) {
         if next == Next::Close || sent.is_err() || killed || worker.stopping.get() {
             break;
         }
-        take_pending(worker, wc, conn);
-        if conn.buffered().is_empty() && !wc.eof.get() {
+        if take_pending(worker, wc, conn).is_err() {
+            break;
+        }
+        if conn.buffered().is_empty() && conn.transport.is_none() && !wc.eof.get() {
             return worker.become_idle(c);
         }
         match look(service, conn) {
@@ -549,9 +564,13 @@ pub(super) fn close(worker: &Worker, c: NonNull<WorkerConn>) {
         // SAFETY: as in `serve`.
         let (wc, service, conn) = unsafe { (c.as_ref(), &mut **c.as_ref().service.get(), &mut *c.as_ref().conn.get()) };
         let _mask = mask_interrupts();
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| service.closed(conn))) {
-            log_panic("closing a connection", &*panic);
-        } else if !conn.out.is_empty() && wc.error.get() == 0 && !wc.send_inflight.get() {
+        let closed = catch_unwind(AssertUnwindSafe(|| service.closed(conn)));
+        if let Err(panic) = &closed {
+            log_panic("closing a connection", &**panic);
+            conn.out.clear();
+        }
+        conn.seal_last();
+        if !conn.out.is_empty() && wc.error.get() == 0 && !wc.send_inflight.get() {
             worker.start_send(wc, std::mem::take(&mut conn.out));
         }
     }
@@ -561,6 +580,7 @@ pub(super) fn close(worker: &Worker, c: NonNull<WorkerConn>) {
 /// Sends all output without waiting for its end, except for that of an earlier one.
 fn send_all(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<()> {
     wait_for_send(wc, conn.deadline)?;
+    conn.seal()?;
     worker.start_send(wc, std::mem::take(&mut conn.out));
     check(wc)
 }
@@ -592,19 +612,19 @@ fn await_event(wc: &WorkerConn, why: Wait, deadline: Option<u64>) -> io::Result<
 }
 
 /// Moves bytes that arrived during the service to where it sees them.
-fn take_pending(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> usize {
+fn take_pending(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<usize> {
     let mut pending = wc.pending.borrow_mut();
     let n = pending.len();
     if n == 0 {
-        return 0;
+        return Ok(0);
     }
-    if conn.input.capacity() == 0 {
+    if conn.input.capacity() == 0 && conn.transport.is_none() {
         conn.input = std::mem::take(&mut pending);
-    } else {
-        conn.input.extend_from_slice(&pending);
-        worker.keep_buffer(std::mem::take(&mut pending));
+        return Ok(n);
     }
-    n
+    let taken = conn.receive(&pending);
+    worker.keep_buffer(std::mem::take(&mut pending));
+    taken.map(|()| n)
 }
 
 /// [`Conn::fill`] for a connection on a worker.
@@ -614,7 +634,7 @@ pub(crate) fn fill(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<usize>
     let wc = unsafe { c.as_ref() };
     let worker = super::fiber::worker();
     loop {
-        let n = take_pending(worker, wc, conn);
+        let n = take_pending(worker, wc, conn)?;
         if n > 0 {
             return Ok(n);
         }

@@ -33,6 +33,27 @@ impl Session {
         Ok(Done::default())
     }
 
+    /// ALTER INSTANCE: RELOAD TLS, of the one channel there is.
+    pub(crate) fn alter_instance(&mut self, s: &ast::StorageStatement) -> Result<Done> {
+        let words = s.rest.0.to_ascii_uppercase();
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let (words, keep) = match words.as_slice() {
+            [words @ .., "NO", "ROLLBACK", "ON", "ERROR"] => (words, false),
+            words => (words, true),
+        };
+        match words {
+            ["RELOAD", "TLS"] | ["RELOAD", "TLS", "FOR", "CHANNEL", "MYSQL_MAIN"] => {}
+            _ => return Err(SqlError::unsupported(format_args!("ALTER INSTANCE {}", words.join(" ")))),
+        }
+        if !self.state.privileges().may_administer_connections() {
+            return Err(sql_err!(SpecificAccessDenied, "CONNECTION_ADMIN"));
+        }
+        self.commit_implicitly()?;
+        let server = self.server.clone();
+        gannet_runtime::run_blocking(|| server.tls.reload(&server, keep))?;
+        Ok(Done::default())
+    }
+
     /// FLUSH.
     pub(crate) fn flush(&mut self, s: &ast::Flush) -> Result<Done> {
         count(Counter::ComFlush);

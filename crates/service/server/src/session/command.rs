@@ -236,7 +236,10 @@ impl Session {
             gannet_runtime::Peer::Unix { .. } => (Origin::Local(None), true),
             gannet_runtime::Peer::Tcp { peer, .. } => {
                 let ip = peer.ip().to_canonical();
-                (if ip.is_loopback() { Origin::Local(Some(ip)) } else { Origin::Remote(ip) }, false)
+                (
+                    if ip.is_loopback() { Origin::Local(Some(ip)) } else { Origin::Remote(ip) },
+                    self.entry.tls.get().is_some(),
+                )
             }
         };
         // The response was made from a nonce of an earlier exchange, which is not kept: a switch brings a new one.
@@ -251,7 +254,7 @@ impl Session {
             let packet = read_packet(io, self.net_read_timeout_s())?;
             verdict = attempt.feed(&server, &packet, &mut Writer::new(io.conn.out(), io.sequence))?;
         }
-        let account = attempt.admitted(&server, verdict, false)?;
+        let account = attempt.admitted(&server, verdict, self.entry.tls.get())?;
         let usage = super::login::count_connection(&server, &account)?;
         self.state.account = account;
         self.state.release_locks();

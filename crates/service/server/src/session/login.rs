@@ -5,18 +5,22 @@ use crate::accounts::{Account, Origin, Require, Usage};
 use crate::registry::{Entry, Who};
 use crate::server::Shared;
 use crate::vars::Live;
+use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{AuthContext, Exchange, FastDigest, NONCE, Plugin, RsaKey, Secret, Verdict};
 use gannet_wire::flags::{cap, status};
 use gannet_wire::frame::Writer;
 use gannet_wire::handshake::{self, ClientHello, Greeting, SERVER_CAPABILITIES};
 use gannet_wire::reply;
+use gannet_wire::tls::{Agreed, Tls};
 use std::sync::Arc;
 
 /// What comes after a packet of a client that logs in.
 pub(crate) enum LoginStep {
     /// Wait for its next packet.
     More,
+    /// TLS comes first.
+    Encrypt(Box<Tls>),
     /// It is in; OK is written.
     Ready(Box<Session>),
     /// It is out; the caller writes the error.
@@ -29,9 +33,33 @@ pub(crate) struct Login {
     origin: Origin,
     /// The transport cannot be overheard.
     secure: bool,
+    /// The client has asked for TLS.
+    tls: bool,
     nonce: [u8; NONCE],
     capabilities: u32,
     attempt: Option<Attempt>,
+}
+
+/// What this server can do, as it is set up.
+fn offered(server: &Shared) -> u32 {
+    SERVER_CAPABILITIES | if server.tls.acceptor().is_some() { cap::SSL } else { 0 }
+}
+
+/// Is the connection what the account requires?
+fn is_enough(require: &Require, tls: Option<&Agreed>) -> bool {
+    let client = tls.and_then(|t| t.client.as_ref());
+    match require {
+        Require::None => true,
+        Require::Ssl => tls.is_some(),
+        Require::X509 => client.is_some(),
+        Require::Attributes { cipher, issuer, subject } => {
+            let named = |wanted: &str, got: Option<&str>| wanted.is_empty() || got == Some(wanted);
+            tls.is_some()
+                && named(cipher, tls.map(|t| &*t.cipher))
+                && named(issuer, client.map(|c| &*c.issuer))
+                && named(subject, client.map(|c| &*c.subject))
+        }
+    }
 }
 
 /// A challenge: random bytes, none of them 0 or `$`.
@@ -62,18 +90,27 @@ impl Login {
             version: server.facts.version.clone(),
             connection_id: id as u32,
             nonce,
-            capabilities: SERVER_CAPABILITIES,
+            capabilities: offered(&server),
             collation: collation.min(255) as u8,
             status: status::AUTOCOMMIT,
             plugin: Plugin::Sha2.name().into(),
         };
         greeting.write(&mut Writer::new(out, sequence));
-        Self { server, origin, secure, nonce, capabilities: 0, attempt: None }
+        Self { server, origin, secure, tls: false, nonce, capabilities: 0, attempt: None }
     }
 
     /// Those agreed with the client, once it has spoken.
     pub(crate) fn capabilities(&self) -> u32 {
         self.capabilities
+    }
+
+    /// SSLRequest: what the client says next is TLS.
+    fn encrypt(&mut self) -> Result<LoginStep> {
+        let tls = self.server.tls.acceptor().and_then(|a| a.accept().ok());
+        let tls = tls.ok_or_else(|| sql_err!(Handshake))?;
+        count(Counter::SslAccepts);
+        (self.secure, self.tls) = (true, true);
+        Ok(LoginStep::Encrypt(Box::new(tls)))
     }
 
     /// Takes a packet.
@@ -97,9 +134,10 @@ impl Login {
                 let hello = match ClientHello::read(packet).map_err(|_| sql_err!(Handshake))? {
                     ClientHello::Login(l) => l,
                     ClientHello::TooOld => return Err(sql_err!(NotSupportedAuthMode)),
-                    ClientHello::StartTls { .. } => return Err(sql_err!(Handshake)),
+                    ClientHello::StartTls { .. } if self.tls => return Err(sql_err!(Handshake)),
+                    ClientHello::StartTls { .. } => return self.encrypt(),
                 };
-                self.capabilities = hello.capabilities & SERVER_CAPABILITIES;
+                self.capabilities = hello.capabilities & offered(&self.server);
                 if !self.secure && self.server.globals.get(Live::RequireSecureTransport).as_bool() {
                     return Err(sql_err!(SecureTransportRequired));
                 }
@@ -114,7 +152,7 @@ impl Login {
             return Ok(LoginStep::More);
         }
         let Some(attempt) = self.attempt.take() else { return Err(sql_err!(Handshake)) };
-        let account = attempt.admitted(&self.server, verdict, false)?;
+        let account = attempt.admitted(&self.server, verdict, entry.tls.get())?;
         let mut session =
             Session::open(self.server.clone(), entry.clone(), account, &attempt.hello, self.capabilities)?;
         entry.set_who(Who {
@@ -190,7 +228,7 @@ impl Attempt {
     }
 
     /// The account, when the verdict admits it.
-    pub(crate) fn admitted(&self, server: &Shared, verdict: Verdict, tls: bool) -> Result<Arc<Account>> {
+    pub(crate) fn admitted(&self, server: &Shared, verdict: Verdict, tls: Option<&Agreed>) -> Result<Arc<Account>> {
         let (user, host) = (self.hello_user(), self.origin.host());
         let denied = |yes: bool| sql_err!(AccessDenied, user, host, if yes { "YES" } else { "NO" });
         let limits = &server.accounts.limits;
@@ -215,19 +253,13 @@ impl Attempt {
         }
     }
 
-    /// What else an account asks for, once the password is right. `tls`: the transport is encrypted.
-    fn admit(&self, server: &Shared, a: &Account, tls: bool) -> Result<()> {
+    /// What else an account asks for, once the password is right. `tls`: how the transport is encrypted.
+    fn admit(&self, server: &Shared, a: &Account, tls: Option<&Agreed>) -> Result<()> {
         let (user, host) = (self.hello_user(), self.origin.host());
         if a.locked {
             return Err(sql_err!(AccountHasBeenLocked, user, host));
         }
-        let enough = match a.policy.require {
-            Require::None => true,
-            Require::Ssl => tls,
-            // Certificates of clients are not asked for.
-            Require::X509 | Require::Attributes { .. } => false,
-        };
-        if !enough {
+        if !is_enough(&a.policy.require, tls) {
             return Err(sql_err!(AccessDenied, user, host, "YES"));
         }
         let globals = &server.globals;

@@ -5,11 +5,12 @@ use super::login::{Login, LoginStep};
 use crate::accounts::Origin;
 use crate::registry::Entry;
 use crate::server::Shared;
-use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, now_ns};
+use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, Transport, now_ns};
 use gannet_telemetry::{Counter, add, count, note_connections, sub};
 use gannet_types::{ErrorCode, SqlError, sql_err};
 use gannet_wire::frame::{self, Decoder, Fed, FrameError, Writer};
 use gannet_wire::reply;
+use gannet_wire::tls::Tls;
 use std::sync::Arc;
 
 /// Makes a [`Connection`] for each client.
@@ -43,6 +44,8 @@ enum Phase {
     Greet,
     /// Greeting sent, or deep in an authentication exchange.
     Login(Box<Login>),
+    /// The client has asked for TLS: its handshake is under way.
+    Encrypt(Box<Tls>, Box<Login>),
     Ready(Box<Session>),
     /// Refused before the greeting.
     Refuse(SqlError),
@@ -154,6 +157,13 @@ impl Connection {
     fn stepped(&mut self, step: LoginStep, conn: &mut Conn) -> Next {
         match step {
             LoginStep::More => Next::Idle,
+            LoginStep::Encrypt(tls) => {
+                self.phase = match std::mem::replace(&mut self.phase, Phase::Greet) {
+                    Phase::Login(login) => Phase::Encrypt(tls, login),
+                    other => other,
+                };
+                Next::Idle
+            }
             LoginStep::Ready(session) => {
                 self.note_handshake(conn, true);
                 self.decoder.set_limit(session.max_packet());
@@ -171,6 +181,36 @@ impl Connection {
                 Next::Close
             }
         }
+    }
+
+    /// Feeds the client's bytes to its TLS handshake. At the end of it, TLS is put around the connection. `false`: there
+    /// is nothing to read yet, or never will be.
+    fn shake_hands(&mut self, conn: &mut Conn) -> Result<bool, Next> {
+        let Phase::Encrypt(tls, _) = &mut self.phase else { return Ok(true) };
+        let raw = conn.buffered().to_vec();
+        conn.consume(raw.len());
+        let mut plain = Vec::new();
+        let fed = tls.receive(&raw, &mut plain);
+        // Its answer, or the alert that says what is wrong.
+        if tls.send(&[], conn.out()).is_err() || fed.is_err() {
+            self.note_handshake(conn, false);
+            count(Counter::AbortedConnects);
+            return Err(Next::Close);
+        }
+        let Some(agreed) = tls.agreed() else { return Ok(false) };
+        if conn.flush().is_err() {
+            return Err(Next::Close);
+        }
+        count(Counter::SslFinishedAccepts);
+        if agreed.resumed {
+            count(Counter::SslSessionsReused);
+        }
+        let _ = self.entry.tls.set(agreed);
+        if let Phase::Encrypt(tls, login) = std::mem::replace(&mut self.phase, Phase::Greet) {
+            conn.set_transport(Box::new(Encrypted(tls)), plain);
+            self.phase = Phase::Login(login);
+        }
+        Ok(true)
     }
 
     /// Gives up the place among the connections. Idempotent.
@@ -197,6 +237,23 @@ impl Connection {
         };
         let mut w = Writer::new(conn.out(), &mut self.sequence);
         reply::err(&mut w, capabilities, error.number(), &error.sqlstate(), error.message());
+    }
+}
+
+/// TLS as a connection's transport.
+struct Encrypted(Box<Tls>);
+
+impl Transport for Encrypted {
+    fn receive(&mut self, raw: &[u8], input: &mut Vec<u8>) -> std::io::Result<()> {
+        self.0.receive(raw, input)
+    }
+
+    fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> std::io::Result<()> {
+        self.0.send(plain, wire)
+    }
+
+    fn close(&mut self, wire: &mut Vec<u8>) {
+        self.0.close(wire);
     }
 }
 
@@ -229,10 +286,13 @@ impl Service for Connection {
         match &self.phase {
             Phase::Greet | Phase::Refuse(_) => return Ready::Serve,
             Phase::Over => return Ready::Close,
-            Phase::Login(_) if now_ns() - self.started_ns > self.connect_timeout_s() * 1_000_000_000 => {
+            Phase::Login(_) | Phase::Encrypt(..)
+                if now_ns() - self.started_ns > self.connect_timeout_s() * 1_000_000_000 =>
+            {
                 count(Counter::AbortedConnects);
                 return Ready::Close;
             }
+            Phase::Encrypt(..) => return if buffered.is_empty() { Ready::NeedMore } else { Ready::Serve },
             _ => {}
         }
         self.partial = !buffered.is_empty();
@@ -260,6 +320,11 @@ impl Service for Connection {
             self.phase = Phase::Login(Box::new(login));
         }
         loop {
+            match self.shake_hands(conn) {
+                Ok(true) => {}
+                Ok(false) => return Next::Idle,
+                Err(next) => return next,
+            }
             match self.next_request(conn) {
                 Ok(true) => {}
                 Ok(false) => return Next::Idle,
@@ -282,7 +347,7 @@ impl Service for Connection {
     }
 
     fn closed(&mut self, conn: &mut Conn) {
-        if matches!(self.phase, Phase::Login(_)) {
+        if matches!(self.phase, Phase::Login(_) | Phase::Encrypt(..)) {
             self.note_handshake(conn, false);
         }
         if let Phase::Ready(session) = &mut self.phase {

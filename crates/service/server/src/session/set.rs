@@ -240,6 +240,9 @@ impl Session {
         if collations.into_iter().any(is) {
             return Ok(VarValue::text(Collation::by_name(text)?.name));
         }
+        if is(Live::TlsVersion) && !crate::tls::check_version(text) {
+            return Err(sql_err!(WrongValueForVar, "tls_version", text));
+        }
         if is(Live::TimeZone) {
             let zone = TimeZone::parse(text)?;
             return Ok(VarValue::text(&zone.to_string()));

@@ -86,6 +86,7 @@ impl Session {
             Statement::Grant(s) => self.grant(s),
             Statement::Revoke(s) => self.revoke(s),
             Statement::Flush(s) => self.flush(s),
+            Statement::Storage(s) if s.object == ast::StorageObject::Instance => self.alter_instance(s),
             Statement::Shutdown => {
                 let done = self.shutdown_server()?;
                 self.closing = true;

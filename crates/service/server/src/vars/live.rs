@@ -92,6 +92,12 @@ live! {
     SkipNameResolve = boolean("skip_name_resolve", Global, true).read_only().tuning();
     RequireSecureTransport = boolean("require_secure_transport", Global, false)
         .help("refuse TCP clients without TLS");
+    TlsVersion = text("tls_version", Global, "TLSv1.2,TLSv1.3").help("versions of TLS offered; empty: none");
+    SslCa = text("ssl_ca", Global, "").help("authorities of client certificates, PEM (default: ca.pem in the datadir, made when missing)");
+    SslCert = text("ssl_cert", Global, "").help("certificate of the server, PEM (default: server-cert.pem in the datadir)");
+    SslKey = text("ssl_key", Global, "").help("its private key, PEM (default: server-key.pem in the datadir)");
+    SslCipher = text("ssl_cipher", Global, "").help("ciphers of TLS 1.2, by OpenSSL's names, separated by colons");
+    TlsCiphersuites = text("tls_ciphersuites", Global, "").help("ciphers of TLS 1.3, separated by colons");
     ProtocolVersion = int("protocol_version", Global, 10, 0, 255).fact();
     OfflineMode = boolean("offline_mode", Global, false).help("only accounts with CONNECTION_ADMIN may connect");
     MaxUserConnections = int("max_user_connections", Both, 0, 0, 4_294_967_295).help("connections of one account at a time; 0: no limit");

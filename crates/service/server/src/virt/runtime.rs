@@ -126,11 +126,12 @@ pub(super) fn attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
 }
 
 pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    status::rows(&state.server, None).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+    status::rows(&state.server, None, None).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
 }
 
 pub(super) fn session_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    status::rows(&state.server, Some(&state.counters)).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+    let tls = state.entry.tls.get();
+    status::rows(&state.server, Some(&state.counters), tls).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
 }
 
 pub(super) fn global_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -1,10 +1,12 @@
 //! A small blocking client for MySQL and MariaDB servers: load tools, tests and the bench command use it.
 //!
-//! Text and binary protocol, native and `caching_sha2_password` authentication, TCP and UNIX sockets.
+//! Text and binary protocol, native and `caching_sha2_password` authentication, TCP and UNIX sockets, TLS.
 
 mod result;
+mod tls;
 
 pub use result::{Cell, ColumnInfo, OkInfo, ResultSet};
+pub use tls::tls_client;
 
 use crate::auth::{self, Plugin};
 use crate::codec::{Malformed, Reader, put_lenenc_bytes};
@@ -44,6 +46,17 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// Plugin to answer the greeting with, whatever it proposes.
     pub plugin: Option<Plugin>,
+    /// Encrypt: error when the server cannot.
+    pub tls: Option<Tls>,
+}
+
+/// How a client encrypts.
+#[derive(Debug, Clone, Default)]
+pub struct Tls {
+    /// PEM of the authority the server's certificate has to be of; `None` trusts every server.
+    pub ca: Option<Vec<u8>>,
+    /// The client's own certificate.
+    pub identity: Option<crate::tls::Identity>,
 }
 
 impl Default for Options {
@@ -56,6 +69,7 @@ impl Default for Options {
             without: 0,
             timeout: None,
             plugin: None,
+            tls: None,
         }
     }
 }
@@ -231,6 +245,9 @@ impl Connection {
         if options.database.is_some() {
             wanted |= cap::CONNECT_WITH_DB;
         }
+        if options.tls.is_some() {
+            wanted |= cap::SSL;
+        }
         self.capabilities = wanted & self.greeting.capabilities;
         let plugin = options.plugin.or(Plugin::by_name(self.greeting.plugin.as_bytes())).unwrap_or(Plugin::Native);
         let password = options.password.as_bytes();
@@ -244,9 +261,26 @@ impl Connection {
             plugin: Some(plugin.name().as_bytes().to_vec()),
             attributes: Vec::new(),
         };
+        if let Some(tls) = &options.tls {
+            self.start_tls(&login, tls)?;
+        }
         login.write(&mut Writer::new(&mut self.out, &mut self.sequence));
         self.flush()?;
-        self.authenticate(password, secure)
+        self.authenticate(password, secure || options.tls.is_some())
+    }
+
+    /// Sends SSLRequest and puts TLS around the stream.
+    fn start_tls(&mut self, login: &Login, tls: &Tls) -> Result<()> {
+        if self.capabilities & cap::SSL == 0 {
+            return Err(Error::Protocol("the server does not speak TLS"));
+        }
+        let mut w = Writer::new(&mut self.out, &mut self.sequence);
+        login.write_tls_request(&mut w);
+        self.flush()?;
+        let connection = tls_client(tls.ca.as_deref(), tls.identity.as_ref())?;
+        let plain = std::mem::replace(&mut self.stream, Box::new(io::empty()));
+        self.stream = Box::new(rustls::StreamOwned::new(connection, plain));
+        Ok(())
     }
 
     /// Answers the server's authentication packets until OK.

@@ -769,6 +769,7 @@ errors! {
     3860 "HY000" WarnDeprecatedIntegerDisplayWidth "Integer display width is deprecated and will be removed in a future release.";
     3861 "HY000" WarnDeprecatedZerofill "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
     3888 "HY000" RegexpInvalidCaptureGroupName "A capture group has an invalid name.";
+    3889 "HY000" DaSslLibraryError "Failed to set up SSL because of the following SSL library error: {}";
     3891 "HY000" IncorrectCurrentPassword "Incorrect current password. Specify the correct password which has to be replaced.";
     3892 "HY000" MissingCurrentPassword "Current password needs to be specified in the REPLACE clause in order to change it.";
     3895 "HY000" CurrentPasswordNotRequired "Do not specify the current password while changing it for other users.";

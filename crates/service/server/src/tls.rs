@@ -1,0 +1,143 @@
+//! TLS of the server: where its certificates lie, who makes them, when they are read.
+
+use crate::log::ErrorLog;
+use crate::server::Shared;
+use crate::vars::{Live, VarSet, VarValue};
+use gannet_base::sync::RwLock;
+use gannet_types::{Result, sql_err};
+use gannet_wire::tls::{self, Acceptor, Settings};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Names of MySQL's files in the data directory.
+const CA: &str = "ca.pem";
+const CERTIFICATE: &str = "server-cert.pem";
+const KEY: &str = "server-key.pem";
+
+/// What connections are encrypted with, if they can be.
+#[derive(Default)]
+pub(crate) struct ServerTls {
+    acceptor: RwLock<Option<Arc<Acceptor>>>,
+}
+
+impl ServerTls {
+    /// What the next connection uses; `None` when TLS is off.
+    pub(crate) fn acceptor(&self) -> Option<Arc<Acceptor>> {
+        self.acceptor.read().clone()
+    }
+
+    /// At the start: makes the files where there are none, and reads them. What the variables name has to be there; of
+    /// the server's own files a fault is told to the log, and TLS is off.
+    pub(crate) fn open(
+        vars: &mut VarSet,
+        datadir: &Path,
+        log: &ErrorLog,
+        hostname: &str,
+    ) -> std::result::Result<Self, String> {
+        let it = Self::default();
+        if vars[Live::TlsVersion as usize].as_str().is_empty() {
+            return Ok(it);
+        }
+        if !tls::is_supported() {
+            log.warning("TLS is off: this processor lacks instructions that its cryptography is made of");
+            return Ok(it);
+        }
+        let files = [Live::SslCa, Live::SslCert, Live::SslKey];
+        let named = files.iter().any(|f| !vars[*f as usize].as_str().is_empty());
+        if !named {
+            if let Err(e) = own_files(datadir, hostname) {
+                log.warning(format_args!("TLS is off: {e}"));
+                return Ok(it);
+            }
+            for (file, name) in files.into_iter().zip([CA, CERTIFICATE, KEY]) {
+                vars[file as usize] = VarValue::text(name);
+            }
+        }
+        match read(datadir, |id| vars[id as usize].clone()).and_then(|s| Acceptor::new(&s)) {
+            Ok(acceptor) => *it.acceptor.write() = Some(Arc::new(acceptor)),
+            Err(e) if named => return Err(format!("TLS cannot be set up: {e}")),
+            Err(e) => log.warning(format_args!("TLS is off: {e}")),
+        }
+        Ok(it)
+    }
+
+    /// ALTER INSTANCE RELOAD TLS: reads what the variables name now. On error 3889 what was there stays, unless
+    /// `keep_on_error` is false: then TLS is off.
+    pub(crate) fn reload(&self, server: &Shared, keep_on_error: bool) -> Result<()> {
+        let datadir = PathBuf::from(server.globals.get(Live::Datadir).as_str());
+        let made = match tls::is_supported() {
+            true => read(&datadir, |id| server.globals.get(id)).and_then(|s| Acceptor::new(&s)),
+            false => Err("this processor lacks instructions that the cryptography is made of".into()),
+        };
+        match made {
+            Ok(acceptor) => *self.acceptor.write() = Some(Arc::new(acceptor)),
+            Err(e) if keep_on_error => return Err(sql_err!(DaSslLibraryError, e)),
+            Err(e) => {
+                server.log.warning(format_args!("TLS is off: {e}"));
+                *self.acceptor.write() = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `tls_version` names versions that are there, or none.
+pub(crate) fn check_version(list: &str) -> bool {
+    let known = |v: &str| ["", "tlsv1.2", "tlsv1.3"].contains(&v.trim().to_ascii_lowercase().as_str());
+    list.split(',').all(known)
+}
+
+/// The files that the variables name; relative names are in the data directory.
+fn read(datadir: &Path, get: impl Fn(Live) -> VarValue) -> std::result::Result<Settings, String> {
+    let file = |id: Live| {
+        let path = datadir.join(get(id).as_str());
+        std::fs::read(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))
+    };
+    let text = |id: Live| get(id).as_str().to_string();
+    let ca = if text(Live::SslCa).is_empty() { Vec::new() } else { file(Live::SslCa)? };
+    Ok(Settings {
+        certificate: file(Live::SslCert)?,
+        key: file(Live::SslKey)?,
+        ca,
+        versions: text(Live::TlsVersion),
+        ciphers: text(Live::SslCipher),
+        suites: text(Live::TlsCiphersuites),
+    })
+}
+
+/// Makes authority, server and client certificate where none of the server's own files is there. Some of them only are
+/// an error: whoever put them there has to complete them.
+fn own_files(datadir: &Path, hostname: &str) -> std::result::Result<(), String> {
+    let there = [CA, CERTIFICATE, KEY].map(|name| datadir.join(name).exists());
+    if there == [true; 3] {
+        return Ok(());
+    }
+    if there != [false; 3] {
+        return Err(format!("{} has some of {CA}, {CERTIFICATE} and {KEY} only", datadir.display()));
+    }
+    let mut hosts = vec!["localhost", "127.0.0.1", "::1"];
+    let plain = |h: &str| !h.is_empty() && h.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.');
+    if plain(hostname) && hostname != "localhost" {
+        hosts.push(hostname);
+    }
+    let product = format!("MySQL_Server_{}", crate::server::MYSQL_VERSION);
+    let now = (gannet_runtime::unix_micros() / 1_000_000) as i64;
+    let made = tls::certificate::make(&product, &hosts, now)?;
+    // The authority last: a start that was cut short before leaves some files only, and the next one says so.
+    for (name, text, mode) in [
+        ("ca-key.pem", &made.ca.key, 0o600),
+        ("client-key.pem", &made.client.key, 0o600),
+        ("client-cert.pem", &made.client.certificate, 0o644),
+        (KEY, &made.server.key, 0o600),
+        (CERTIFICATE, &made.server.certificate, 0o644),
+        (CA, &made.ca.certificate, 0o644),
+    ] {
+        let path = datadir.join(name);
+        let file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&path);
+        file.and_then(|mut f| f.write_all(text.as_bytes()))
+            .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    }
+    Ok(())
+}
