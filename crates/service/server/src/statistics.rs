@@ -19,6 +19,8 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         if park(Wait::StatisticsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
             return;
         }
+        // What a crash has left of temporary tables; tried again when it fails.
+        let _ = shared.catalog.discard_left_over();
         let snapshot = shared.catalog.snapshot();
         for schema in snapshot.schemas() {
             for table in snapshot.tables(&schema.name) {

@@ -10,7 +10,7 @@
 //! either the old table or the new one. Old trees are freed by purge when no snapshot needs them.
 
 use crate::build;
-use crate::catalog::{KIND_TABLE, dictionary_key};
+use crate::catalog::table_key;
 use crate::define::{self, IndexDefinition, TableDefinition};
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
@@ -240,13 +240,16 @@ impl Edit<'_> {
     pub(crate) fn replace_table(&mut self, old: &Table, table: Arc<Table>) -> CatalogResult<Arc<Table>> {
         let mut row = Vec::new();
         encode_table(&table, &mut row);
-        let key = dictionary_key(KIND_TABLE, &[&table.schema, &table.name]);
+        let key = table_key(&table);
         if old.name == table.name && old.schema == table.schema {
             self.txn.update(self.catalog.tree(), &key, &row)?;
         } else {
-            let old_key = dictionary_key(KIND_TABLE, &[&old.schema, &old.name]);
-            self.txn.delete(self.catalog.tree(), &old_key)?;
-            self.note(Change::DropTable(old.schema.clone(), old.name.clone()));
+            self.txn.delete(self.catalog.tree(), &table_key(old))?;
+            let name = (old.schema.clone(), old.name.clone());
+            self.note(match old.temporary {
+                false => Change::DropTable(name.0, name.1),
+                true => Change::DropTemporary(name.0, name.1),
+            });
             if self.txn.insert(self.catalog.tree(), &key, &row)? == Insert::Duplicate {
                 return Err(sql(ErrorCode::TableExists, &[&table.name]));
             }

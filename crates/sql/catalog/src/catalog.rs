@@ -8,6 +8,7 @@
 //! 2 schema, table   → table row
 //! 3 account         → the server's bytes
 //! 4 XA branch       → the server's bytes
+//! 5 table number    → table row of a temporary table: what a crash leaves of it is freed after the next start
 //! ```
 //!
 //! The tree's counter numbers schemas and tables. A change runs in an engine transaction ([`Catalog::ddl`]): rows and
@@ -19,7 +20,7 @@ use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
 use crate::model::{Schema, SchemaId, Table};
 use crate::serial;
-use crate::snapshot::{CatalogSnapshot, Change};
+use crate::snapshot::{CatalogSnapshot, Change, Temporaries};
 use gannet_engine::{Engine, EngineError, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, Txn, TxnOptions};
 use gannet_types::CollationId;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,7 @@ pub(crate) const KIND_SCHEMA: u8 = 1;
 pub(crate) const KIND_TABLE: u8 = 2;
 pub(crate) const KIND_ACCOUNT: u8 = 3;
 pub(crate) const KIND_BRANCH: u8 = 4;
+pub(crate) const KIND_TEMPORARY: u8 = 5;
 
 /// Engine meta slot of the dictionary's tree.
 const META_SLOT: usize = 0;
@@ -53,6 +55,14 @@ pub(crate) fn dictionary_key(kind: u8, names: &[&str]) -> Vec<u8> {
     key
 }
 
+/// Key of a table's row.
+pub(crate) fn table_key(table: &Table) -> Vec<u8> {
+    match table.temporary {
+        false => dictionary_key(KIND_TABLE, &[&table.schema, &table.name]),
+        true => dictionary_key(KIND_TEMPORARY, &[&table.id.0.to_string()]),
+    }
+}
+
 fn key_names(key: &[u8]) -> impl Iterator<Item = &str> {
     let rest = key.get(1..).unwrap_or_default();
     rest.split(|b| *b == 0).map(|name| std::str::from_utf8(name).unwrap_or_default())
@@ -64,6 +74,8 @@ pub struct Catalog {
     tree: TreeHandle,
     version: AtomicU64,
     current: Mutex<Arc<CatalogSnapshot>>,
+    /// Temporary tables of sessions that a crash has ended.
+    left_over: Mutex<Vec<Table>>,
 }
 
 /// Utf8mb4 with its binary or default collation is what the server's own schemas use, as in MySQL.
@@ -98,9 +110,9 @@ impl Catalog {
             0 => Self::bootstrap(&engine)?,
             id => engine.tree(TreeId(id))?,
         };
-        let snapshot = load(&engine, &tree)?;
+        let (snapshot, left_over) = load(&engine, &tree)?;
         let version = AtomicU64::new(snapshot.version());
-        Ok(Catalog { engine, tree, version, current: Mutex::new(Arc::new(snapshot)) })
+        Ok(Catalog { engine, tree, version, current: Mutex::new(Arc::new(snapshot)), left_over: Mutex::new(left_over) })
     }
 
     /// Creates the tree. A crash before the meta number is set leaves an unreachable, empty tree.
@@ -138,13 +150,37 @@ impl Catalog {
         txn: &mut Txn,
         change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
     ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
-        let mut edit = Edit::new(self, txn, &self.snapshot());
+        self.ddl_with(txn, None, change)
+    }
+
+    /// As [`Catalog::ddl`] for a session with temporary tables. The snapshot that comes back has those that are there afterwards; changes
+    /// of them are published to nobody. Trees of dropped ones stay: see [`Catalog::discard_temporary`].
+    pub fn ddl_with<R>(
+        &self,
+        txn: &mut Txn,
+        temporaries: Option<Temporaries>,
+        change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
+    ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
+        let mut edit = Edit::new(self, txn, &self.snapshot().with_temporaries(temporaries));
         let outcome = change(&mut edit);
-        let changes = edit.into_changes();
+        let temporaries = edit.snapshot().temporaries().cloned();
+        let mut changes = edit.into_changes();
+        changes.retain(|c| match c {
+            Change::PutTable(table) => !table.temporary,
+            Change::DropTemporary(..) => false,
+            _ => true,
+        });
         match outcome {
             Ok(result) => {
                 txn.commit()?;
-                Ok((result, self.publish(changes)))
+                let snapshot = self.publish(changes);
+                Ok((
+                    result,
+                    match temporaries {
+                        None => snapshot,
+                        some => Arc::new(snapshot.with_temporaries(some)),
+                    },
+                ))
             }
             Err(e) => {
                 // After a deadlock the transaction is rolled back already.
@@ -154,6 +190,43 @@ impl Catalog {
                 Err(e)
             }
         }
+    }
+
+    /// Frees what a temporary table holds, in a transaction of its own. No transaction that has changed the table may be open.
+    pub fn discard_temporary(&self, table: &Table) -> CatalogResult<()> {
+        let mut txn = self.engine.begin(TxnOptions::default());
+        let outcome = (|| {
+            let trees = table.trees(&self.engine)?.clone();
+            for (index, tree) in table.indexes.iter().zip(&trees.indexes) {
+                if index.tree != table.row_tree {
+                    txn.drop_tree(tree)?;
+                }
+            }
+            txn.drop_tree(&trees.row)?;
+            txn.delete(&self.tree, &table_key(table))?;
+            Ok(())
+        })();
+        match outcome {
+            Ok(()) => Ok(txn.commit().map(drop)?),
+            Err(e) => {
+                if txn.is_active() {
+                    txn.rollback()?;
+                }
+                Err(e)
+            }
+        }
+    }
+
+    /// Frees temporary tables of sessions that a crash has ended, when what they left undone is undone. Gives how many are still there.
+    pub fn discard_left_over(&self) -> CatalogResult<usize> {
+        let left_over = || self.left_over.lock().unwrap_or_else(PoisonError::into_inner);
+        if !left_over().is_empty() && self.engine.status().recovering == 0 {
+            while let Some(table) = left_over().pop() {
+                self.discard_temporary(&table)?;
+            }
+        }
+        let left = left_over().len();
+        Ok(left)
     }
 
     /// Adds tables which the server makes itself. They are not stored.
@@ -191,7 +264,8 @@ impl Catalog {
 }
 
 /// Reads all rows into a snapshot.
-fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<CatalogSnapshot> {
+fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<(CatalogSnapshot, Vec<Table>)> {
+    let mut left_over = Vec::new();
     let mut txn = engine.begin(TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() });
     let mut changes = Vec::new();
     let mut schema_name: Arc<str> = "".into();
@@ -213,9 +287,13 @@ fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<CatalogSnapshot> {
                 let table = serial::decode_table(&schema_name, second, entry.value).map_err(damaged)?;
                 changes.push(Change::PutTable(Arc::new(table)));
             }
+            Some(&KIND_TEMPORARY) => {
+                let table = serial::decode_table(&Arc::from(""), "", entry.value).map_err(damaged)?;
+                left_over.push(Table { temporary: true, ..table });
+            }
             _ => {}
         }
     }
     txn.commit().map_err(|e: EngineError| CatalogError::Engine(e))?;
-    Ok(base_snapshot().with(changes))
+    Ok((base_snapshot().with(changes), left_over))
 }

@@ -1,6 +1,6 @@
 //! Changes of the dictionary inside one engine transaction.
 
-use crate::catalog::{Catalog, KIND_SCHEMA, KIND_TABLE, dictionary_key};
+use crate::catalog::{Catalog, KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
 use crate::define::{self, TableDefinition};
 use crate::error::{CatalogError, CatalogResult};
 use crate::model::*;
@@ -137,9 +137,29 @@ impl<'a> Edit<'a> {
 
     /// Creates a table from a definition. Error 1050 when there is one, and those of [`define::define`].
     pub fn create_table(&mut self, schema: &str, definition: &TableDefinition, now: u64) -> CatalogResult<Arc<Table>> {
+        self.create(schema, definition, now, false)
+    }
+
+    /// Creates a temporary table.
+    pub fn create_temporary(
+        &mut self,
+        schema: &str,
+        definition: &TableDefinition,
+        now: u64,
+    ) -> CatalogResult<Arc<Table>> {
+        self.create(schema, definition, now, true)
+    }
+
+    fn create(
+        &mut self,
+        schema: &str,
+        definition: &TableDefinition,
+        now: u64,
+        temporary: bool,
+    ) -> CatalogResult<Arc<Table>> {
         names::check_table_name(&definition.name)?;
         let schema = self.hold_schema(schema)?;
-        if self.view.table(&schema.name, &definition.name).is_some() {
+        if self.is_taken(&schema.name, &definition.name, temporary) {
             return Err(sql(ErrorCode::TableExists, &[&definition.name]));
         }
         let defined = define::define(definition)?;
@@ -155,6 +175,7 @@ impl<'a> Edit<'a> {
             options: definition.options.clone(),
             source: RowSource::Engine,
             constraints: defined.constraints,
+            temporary,
         };
         let mut indexes = defined.indexes;
         self.create_index_trees(&mut indexes, defined.clustered, row.id())?;
@@ -174,6 +195,14 @@ impl<'a> Edit<'a> {
         self.insert_table(table)
     }
 
+    /// Temporary tables and others have their names apart.
+    fn is_taken(&self, schema: &str, name: &str, temporary: bool) -> bool {
+        match temporary {
+            false => self.view.base_table(schema, name).is_some(),
+            true => self.view.table(schema, name).is_some_and(|t| t.temporary),
+        }
+    }
+
     fn create_index_trees(
         &mut self,
         indexes: &mut [Index],
@@ -189,7 +218,7 @@ impl<'a> Edit<'a> {
     fn insert_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
         let mut row = Vec::new();
         serial::encode_table(&table, &mut row);
-        let key = dictionary_key(KIND_TABLE, &[&table.schema, &table.name]);
+        let key = table_key(&table);
         if self.txn.insert(self.catalog.tree(), &key, &row)? == Insert::Duplicate {
             return Err(sql(ErrorCode::TableExists, &[&table.name]));
         }
@@ -201,7 +230,7 @@ impl<'a> Edit<'a> {
     pub(crate) fn update_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
         let mut row = Vec::new();
         serial::encode_table(&table, &mut row);
-        let key = dictionary_key(KIND_TABLE, &[&table.schema, &table.name]);
+        let key = table_key(&table);
         self.txn.update(self.catalog.tree(), &key, &row)?;
         let table = Arc::new(table);
         self.note(Change::PutTable(table.clone()));
@@ -225,8 +254,13 @@ impl<'a> Edit<'a> {
     /// Drops a table. Error 1051 when there is none.
     pub fn drop_table(&mut self, schema: &str, name: &str) -> CatalogResult<()> {
         let table = self.base_table(schema, name, ErrorCode::BadTable)?;
+        if table.temporary {
+            // Its trees go when no transaction can want them any more.
+            self.note(Change::DropTemporary(table.schema.clone(), table.name.clone()));
+            return Ok(());
+        }
         self.drop_trees(&table)?;
-        self.txn.delete(self.catalog.tree(), &dictionary_key(KIND_TABLE, &[schema, name]))?;
+        self.txn.delete(self.catalog.tree(), &table_key(&table))?;
         self.note(Change::DropTable(table.schema.clone(), table.name.clone()));
         Ok(())
     }
@@ -251,7 +285,7 @@ impl<'a> Edit<'a> {
         names::check_table_name(to_name)?;
         let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
         let target = self.hold_schema(to_schema)?;
-        if self.view.table(&target.name, to_name).is_some() {
+        if self.is_taken(&target.name, to_name, old.temporary) {
             return Err(sql(ErrorCode::TableExists, &[&to_name]));
         }
         let constraints = renamed_constraints(&old, to_name);
@@ -320,6 +354,7 @@ impl Table {
             options: self.options.clone(),
             source: self.source,
             constraints: self.constraints.clone(),
+            temporary: self.temporary,
         }
     }
 }

@@ -33,5 +33,5 @@ pub use model::{
     RowSource, Schema, SchemaId, Table, TableId, TableOptions, Trees, Using,
 };
 pub use serial::{TableParts, assemble, decode_table, encode_table};
-pub use snapshot::CatalogSnapshot;
+pub use snapshot::{CatalogSnapshot, Temporaries};
 pub use stats::{Figures, IndexFigures, TableStatistics};

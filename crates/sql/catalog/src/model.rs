@@ -63,6 +63,8 @@ pub struct Table {
     pub source: RowSource,
     /// Foreign keys, checks and partitions.
     pub constraints: Constraints,
+    /// A temporary table: only one session knows it.
+    pub temporary: bool,
     /// Time of creation, seconds since 1970.
     pub created: u64,
     /// Folded column names, sorted, with their ordinals; filled for wide tables only.

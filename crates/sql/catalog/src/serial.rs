@@ -344,7 +344,16 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let constraints = if version == BARE { Constraints::default() } else { decode_constraints(&mut r, columns.len())? };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
-    let parts = TableParts { id, schema_id, row_tree, created, options, source: RowSource::Engine, constraints };
+    let parts = TableParts {
+        id,
+        schema_id,
+        row_tree,
+        created,
+        options,
+        source: RowSource::Engine,
+        constraints,
+        temporary: false,
+    };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 
@@ -365,6 +374,8 @@ pub struct TableParts {
     pub source: RowSource,
     /// Foreign keys and checks.
     pub constraints: Constraints,
+    /// See [`Table::temporary`].
+    pub temporary: bool,
 }
 
 /// Puts a table together from checked parts. For tables of the engine use [`crate::Edit`]; this is for virtual tables and fixtures.
@@ -400,6 +411,7 @@ pub fn assemble(
         options: parts.options,
         source: parts.source,
         constraints: parts.constraints,
+        temporary: parts.temporary,
         created: parts.created,
         by_name: by_name.into(),
         codecs,

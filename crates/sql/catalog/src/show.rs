@@ -39,7 +39,7 @@ fn name(out: &mut String, text: &str, options: &ShowOptions) {
 /// Text of `SHOW CREATE TABLE`.
 pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     let mut out = String::with_capacity(256);
-    out.push_str("CREATE TABLE ");
+    out.push_str(if table.temporary { "CREATE TEMPORARY TABLE " } else { "CREATE TABLE " });
     name(&mut out, &table.name, options);
     out.push_str(" (\n");
     for (i, column) in table.columns.iter().filter(|c| !c.hidden).enumerate() {

@@ -20,7 +20,12 @@ pub struct CatalogSnapshot {
     schemas: BTreeMap<Arc<str>, Arc<SchemaEntry>>,
     /// Tables with foreign keys, by the table they refer to.
     children: Arc<BTreeMap<QualifiedName, Vec<QualifiedName>>>,
+    /// A session's temporary tables: they hide others of their names.
+    temporary: Option<Temporaries>,
 }
+
+/// The temporary tables of a session.
+pub type Temporaries = Arc<BTreeMap<QualifiedName, Arc<Table>>>;
 
 /// Schema and table.
 type QualifiedName = (Arc<str>, Arc<str>);
@@ -49,6 +54,8 @@ pub enum Change {
     PutTable(Arc<Table>),
     /// Removes a table.
     DropTable(Arc<str>, Arc<str>),
+    /// Removes a temporary table.
+    DropTemporary(Arc<str>, Arc<str>),
 }
 
 impl CatalogSnapshot {
@@ -76,8 +83,31 @@ impl CatalogSnapshot {
         name.and_then(|n| self.schema(n)).map_or(SchemaId(0), |s| s.id)
     }
 
-    /// A table; in the server's own virtual schemas in any case.
+    /// A table; in the server's own virtual schemas in any case. A temporary one comes first.
     pub fn table(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
+        match self.temporary_table(schema, name) {
+            None => self.base_table(schema, name),
+            found => found,
+        }
+    }
+
+    /// A temporary table.
+    pub fn temporary_table(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
+        self.temporary.as_ref()?.get(&(Arc::from(schema), Arc::from(name)))
+    }
+
+    /// The temporary tables.
+    pub fn temporaries(&self) -> Option<&Temporaries> {
+        self.temporary.as_ref()
+    }
+
+    /// This state with a session's temporary tables.
+    pub fn with_temporaries(&self, temporary: Option<Temporaries>) -> CatalogSnapshot {
+        CatalogSnapshot { temporary: temporary.filter(|t| !t.is_empty()), ..self.clone() }
+    }
+
+    /// A table that is not temporary.
+    pub fn base_table(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
         let entry = self.entry(schema)?;
         if let Some(table) = entry.shards[shard_of(name)].get(name) {
             return Some(table);
@@ -123,7 +153,7 @@ impl CatalogSnapshot {
             return Vec::new();
         }
         let names = self.children.get(&(Arc::from(schema), Arc::from(name))).map_or(&[][..], |n| n);
-        names.iter().filter_map(|(s, n)| self.table(s, n).cloned()).collect()
+        names.iter().filter_map(|(s, n)| self.base_table(s, n).cloned()).collect()
     }
 
     fn link(&mut self, table: &Table, add: bool) {
@@ -173,8 +203,17 @@ impl CatalogSnapshot {
                 }
                 self.schemas.remove(&name);
             }
+            Change::PutTable(table) if table.temporary => {
+                let map = Arc::make_mut(self.temporary.get_or_insert_default());
+                map.insert((table.schema.clone(), table.name.clone()), table);
+            }
+            Change::DropTemporary(schema, name) => {
+                if let Some(temporary) = &mut self.temporary {
+                    Arc::make_mut(temporary).remove(&(schema, name));
+                }
+            }
             Change::PutTable(table) => {
-                if let Some(old) = self.table(&table.schema, &table.name).cloned() {
+                if let Some(old) = self.base_table(&table.schema, &table.name).cloned() {
                     self.link(&old, false);
                 }
                 if self.schemas.contains_key(&table.schema) {
@@ -188,7 +227,7 @@ impl CatalogSnapshot {
                 }
             }
             Change::DropTable(schema, name) => {
-                if let Some(old) = self.table(&schema, &name).cloned() {
+                if let Some(old) = self.base_table(&schema, &name).cloned() {
                     self.link(&old, false);
                 }
                 if let Some(entry) = self.schemas.get_mut(&schema) {

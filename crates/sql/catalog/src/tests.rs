@@ -63,6 +63,7 @@ fn build(definition: &TableDefinition) -> Table {
         row_tree: TreeId(7),
         created: 1_700_000_000,
         options: definition.options.clone(),
+        temporary: false,
         constraints: Constraints::default(),
         source: RowSource::Engine,
     };

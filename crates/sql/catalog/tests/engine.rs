@@ -251,3 +251,36 @@ fn many_tables_load_fast() {
     println!("{tables} tables: created in {created:?}, opened in {opened:?}, one more {:?}", start.elapsed());
     catalog.engine().shutdown().unwrap();
 }
+
+/// What a session leaves of its temporary tables when the server stops without dropping them is freed after the next start.
+#[test]
+fn temporary_tables_leave_nothing() {
+    let dir = Dir::new("temporary");
+    let trees = {
+        let catalog = dir.open();
+        ddl(&catalog, &|e| e.create_schema("db", CollationId::DEFAULT)).unwrap();
+        let mut txn = catalog.engine().begin(TxnOptions::default());
+        let made = catalog.ddl_with(&mut txn, None, |e| e.create_temporary("db", &definition("t", true), 0));
+        let (table, own) = made.unwrap();
+        assert!(own.table("db", "t").is_some_and(|t| t.temporary));
+        assert!(own.tables("db").is_empty());
+        assert!(catalog.snapshot().table("db", "t").is_none());
+        // Another session may have one of the same name, and anyone a table that is none.
+        let mut txn = catalog.engine().begin(TxnOptions::default());
+        catalog.ddl_with(&mut txn, None, |e| e.create_temporary("db", &definition("t", true), 0)).unwrap();
+        ddl(&catalog, &|e| e.create_table("db", &definition("t", true), 0)).unwrap();
+        let trees: Vec<_> = table.indexes.iter().map(|i| i.tree).collect();
+        assert!(trees.iter().all(|t| catalog.engine().tree(*t).is_ok()));
+        trees
+    };
+    let catalog = dir.open();
+    assert!(catalog.snapshot().table("db", "t").is_some_and(|t| !t.temporary));
+    assert_eq!(catalog.discard_left_over().unwrap(), 0);
+    let until = Instant::now() + std::time::Duration::from_secs(10);
+    while trees.iter().any(|t| catalog.engine().tree(*t).is_ok()) {
+        assert!(Instant::now() < until, "the trees are still there");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    drop(catalog);
+    assert_eq!(dir.open().discard_left_over().unwrap(), 0);
+}

@@ -86,7 +86,7 @@ fn links_of(
     if writes.arrive && !table.constraints.foreign_keys.is_empty() {
         let mut parents = Vec::new();
         for (position, key) in table.constraints.foreign_keys.iter().enumerate() {
-            let parent = snapshot.table(&key.parent_schema, &key.parent).cloned();
+            let parent = snapshot.base_table(&key.parent_schema, &key.parent).cloned();
             let found = parent.and_then(|p| {
                 let columns = parent_columns(key, &p)?;
                 Some((serving(&p, &columns)? as u32, p))
@@ -99,7 +99,7 @@ fn links_of(
         }
         links.parents = parents.into();
     }
-    if writes.leave {
+    if writes.leave && !table.temporary {
         let mut children = Vec::new();
         for child in snapshot.children(&table.schema, &table.name) {
             for (position, key) in child.constraints.foreign_keys.iter().enumerate() {

@@ -60,7 +60,7 @@ impl Session {
     /// The locks of a plan, one for each table in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
-        for t in plan.tables.iter().filter(|t| t.table.source == RowSource::Engine) {
+        for t in plan.tables.iter().filter(|t| t.table.source == RowSource::Engine && !t.table.temporary) {
             let (object, mode) = (self.object(&t.table), mode(t.intent));
             match all.iter_mut().find(|(o, _)| *o == object) {
                 Some((_, m)) => *m = (*m).max(mode),
@@ -85,6 +85,9 @@ impl Session {
                 None => self.state.require_database()?.to_string(),
             };
             let table = self.state.snapshot.require_table(&schema, &w.table.name)?.clone();
+            if table.temporary {
+                continue;
+            }
             self.require_on_schema(Privilege::LockTables.into(), &schema)?;
             self.require_on_table(Privilege::Select.into(), &schema, &w.table.name)?;
             let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
@@ -208,7 +211,8 @@ impl Session {
     /// Under LOCK TABLES only what was locked may be used, and written only what was locked for that.
     #[cold]
     fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
-        for t in tables.iter().filter(|t| t.table.source == RowSource::Engine && t.intent.is_named()) {
+        let base = |t: &&PlanTable| t.table.source == RowSource::Engine && !t.table.temporary;
+        for t in tables.iter().filter(base).filter(|t| t.intent.is_named()) {
             let same = |l: &&Locked| l.table == t.table.id && gannet_catalog::names::eq_name(&l.alias, &t.alias);
             let lock = self.locked.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
             if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
@@ -283,6 +287,12 @@ impl Session {
             .into_iter()
             .map(|n| (n.schema.as_ref().map_or(database.to_string(), |s| s.text.to_string()), n.name.text.to_string()))
             .collect();
+        if !matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
+            names.retain(|(s, n)| self.state.snapshot.temporary_table(s, n).is_none());
+            if names.is_empty() && !ddl::locked_tables(statement).is_empty() {
+                return Ok(());
+            }
+        }
         let mut whole = None;
         if let Statement::DropDatabase { name, .. } | Statement::CreateDatabase { name, .. } = statement {
             whole = Some(name.text.to_string());
@@ -314,7 +324,7 @@ impl Session {
                 .map_err(lock_error)?;
             // The name is ours now: what table it stands for is settled.
             self.state.renew_snapshot();
-            if let Some(t) = self.state.snapshot.table(schema, name).cloned() {
+            if let Some(t) = self.state.snapshot.base_table(schema, name).cloned() {
                 match self.locked.iter().find(|l| l.table == t.id) {
                     _ if !own.contains(&(schema.clone(), name.clone())) => {}
                     None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),

@@ -47,6 +47,7 @@ impl Session {
                 _ => Privileges::of(&[Privilege::Select, Privilege::Insert]),
             };
             match &found {
+                Ok(t) if t.temporary => {}
                 Ok(t) if m.kind == Kind::Check => self.require_any_privilege(&t.schema, &t.name)?,
                 _ => self.require_on_table(need, &schema, &name.name)?,
             }
@@ -100,7 +101,9 @@ impl Session {
             let sum = match found {
                 Ok(_) if quick => Value::Null,
                 Ok(t) => {
-                    self.require_on_table(Privilege::Select.into(), &schema, &name.name)?;
+                    if !t.temporary {
+                        self.require_on_table(Privilege::Select.into(), &schema, &name.name)?;
+                    }
                     let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
                     // NULL and every value stay apart: each column is a mark and its bytes with their length.
                     let part = |c: &gannet_catalog::Column| {

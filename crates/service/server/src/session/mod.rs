@@ -9,6 +9,7 @@
 //! | [`deprecated`] | warnings of deprecated syntax |
 //! | [`prepared`] | prepared statements of both kinds |
 //! | [`statement`] | statements that are not planned |
+//! | [`temporary`] | temporary tables |
 //! | [`transaction`] | the state machine of transactions |
 //! | [`locks`] | metadata locks |
 //! | [`set`] | SET |
@@ -40,6 +41,7 @@ pub(crate) mod show;
 pub(crate) mod sink;
 pub(crate) mod state;
 pub(crate) mod statement;
+mod temporary;
 pub(crate) mod transaction;
 pub(crate) mod variables;
 
@@ -102,6 +104,8 @@ pub(crate) struct Session {
     pub(crate) branch: branch::BranchState,
     /// Parameter values of a prepared definition statement which is about to run.
     pub(crate) definition_params: Vec<gannet_types::Value>,
+    /// Dropped temporary tables: freed when no transaction is open that may have changed them.
+    pub(crate) dropped: Vec<Arc<gannet_catalog::Table>>,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
@@ -172,6 +176,7 @@ impl Session {
             branch: branch::BranchState::None,
             handlers: Vec::new(),
             definition_params: Vec::new(),
+            dropped: Vec::new(),
             ended: false,
             transaction: Transaction::default(),
             txn,
@@ -282,6 +287,7 @@ impl Session {
         self.abandon_transaction();
         self.forget_branch();
         self.unlock_tables();
+        self.drop_all_temporary();
         let database = self.state.database.clone();
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);
@@ -310,6 +316,7 @@ impl Session {
         if !std::mem::replace(&mut self.ended, true) {
             self.abandon_transaction();
             self.forget_branch();
+            self.drop_all_temporary();
             self.read_locked = false;
             self.unlock_tables();
             self.txn.lock_owner().mdl_release_explicit();

@@ -20,7 +20,8 @@ impl Session {
     /// Error 1142 or 1143 for the first table or column that the session may not use in the plan's way.
     #[cold]
     pub(crate) fn check_plan_privileges(&self, plan: &Plan) -> Result<()> {
-        for (i, t) in plan.tables.iter().enumerate() {
+        // Whoever could make a temporary table may do everything with it.
+        for (i, t) in plan.tables.iter().enumerate().filter(|(_, t)| !t.table.temporary) {
             let need = |privilege, columns: &[u32]| Need { privilege, columns: columns.to_vec(), table: t };
             let mut needs = Vec::new();
             if !t.columns_used.is_empty() || matches!(t.intent, Intent::Read | Intent::LockingRead) {
@@ -120,8 +121,20 @@ impl Session {
         let database = self.state.database.as_deref().unwrap_or_default();
         let on = |list: &[P], name: &ast::ObjectName| {
             let schema = name.schema.as_ref().map_or(database, |s| s);
+            let by_name = matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_));
+            if !by_name && self.state.snapshot.temporary_table(schema, &name.name).is_some() {
+                return Ok(());
+            }
             self.require_on_table(Privileges::of(list), schema, &name.name)
         };
+        if let Statement::CreateTable(c) = statement
+            && let ast::CreateTableBody::Like(other) = &c.body
+        {
+            let schema = other.schema.as_ref().map_or(database, |s| s);
+            if self.state.snapshot.temporary_table(schema, &other.name).is_none() {
+                self.require_on_table(P::Select.into(), schema, &other.name)?;
+            }
+        }
         match statement {
             Statement::CreateDatabase { name, .. } => self.require_on_schema(P::Create.into(), name),
             Statement::DropDatabase { name, .. } => self.require_on_schema(P::Drop.into(), name),

@@ -328,7 +328,7 @@ impl Session {
             shape,
             database: self.state.database_id(),
             catalog_version: self.state.snapshot.version(),
-            mode: self.mode_key,
+            mode: self.mode_key ^ self.state.plan_salt,
             collation: self.literal_collation().0,
             parameter_types,
         }
@@ -435,7 +435,8 @@ impl Session {
     ) -> Result<Plan> {
         let options = PlanOptions { source, ..self.plan_options(markers) };
         if self.state.access.all {
-            return gannet_plan::plan(statement, &self.state.snapshot, &options);
+            let plan = gannet_plan::plan(statement, &self.state.snapshot, &options)?;
+            return self.opened_once(plan);
         }
         let need = match statement {
             Statement::Insert(_) => Privilege::Insert,
@@ -443,7 +444,9 @@ impl Session {
             Statement::Delete(_) => Privilege::Delete,
             _ => Privilege::Select,
         };
-        self.checked_plan(options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))
+        let plan =
+            self.checked_plan(options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
+        self.opened_once(plan)
     }
 
     /// The plan of a query whose rows make a table.
@@ -451,10 +454,11 @@ impl Session {
         let plan =
             |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| gannet_plan::plan_source(query, snapshot, options);
         let options = self.plan_options(markers);
-        match self.state.access.all {
+        let made = match self.state.access.all {
             true => plan(&self.state.snapshot, &options),
             false => self.checked_plan(options, Privilege::Select, plan),
-        }
+        };
+        self.opened_once(made?)
     }
 
     fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
@@ -640,18 +644,22 @@ impl Session {
             self.check_branch(None)?;
         }
         let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
+        let reads = |i: Intent| matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
+        let writes_base = writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent));
         if writes {
             if let Some(usage) = &self.state.usage {
                 usage.take(&self.state.account, 1)?;
             }
-            self.require_writable()?;
+            if writes_base {
+                self.require_writable()?;
+            }
             self.refuse_virtual_targets(plan)?;
             if self.state.vars[Live::SqlSafeUpdates].as_bool() && !is_safe_update(plan) {
                 return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
             }
         }
         let mark = self.begin_statement()?;
-        let locked = match writes {
+        let locked = match writes_base {
             true => self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement),
             false => Ok(()),
         };

@@ -146,8 +146,18 @@ impl Session {
             None => self.state.require_database()?.to_string(),
         };
         let found = self.state.snapshot.require_table(&schema, &name.name)?;
-        self.require_any_privilege(&schema, &name.name)?;
+        if !found.temporary {
+            self.require_any_privilege(&schema, &name.name)?;
+        }
         Ok((found.schema.to_string(), found.name.to_string()))
+    }
+
+    /// SHOW of one table, which may be a temporary one.
+    fn of_one_table<T>(&mut self, show: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        self.state.shows_temporary = true;
+        let shown = show(self);
+        self.state.shows_temporary = false;
+        shown
     }
 
     fn show_rows(&mut self, show: &Show) -> Result<RowsSink> {
@@ -183,7 +193,7 @@ impl Session {
             }
             ShowKind::Columns { full, table, .. } => {
                 count(Counter::ComShowFields);
-                self.show_columns(table, *full, filter)
+                self.of_one_table(|s| s.show_columns(table, *full, filter))
             }
             ShowKind::Index { table, .. } => {
                 count(Counter::ComShowKeys);
@@ -195,11 +205,8 @@ impl Session {
                      EXPRESSION=Expression",
                 );
                 let from = format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", quote(&schema), quote(&name));
-                self.select(
-                    &format!("SELECT {list} FROM information_schema.STATISTICS WHERE {from}"),
-                    "Key_name",
-                    filter,
-                )
+                let sql = format!("SELECT {list} FROM information_schema.STATISTICS WHERE {from}");
+                self.of_one_table(|s| s.select(&sql, "Key_name", filter))
             }
             ShowKind::Variables(scope) => {
                 count(Counter::ComShowVariables);
@@ -524,7 +531,7 @@ impl Session {
             }
             ast::DescribeColumn::Pattern(p) => ShowFilter::Like(p.clone()),
         });
-        self.show_columns(name, false, filter.as_ref())
+        self.of_one_table(|s| s.show_columns(name, false, filter.as_ref()))
     }
 
     /// EXPLAIN.

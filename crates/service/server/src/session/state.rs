@@ -34,6 +34,10 @@ pub(crate) struct State {
     /// Its number, for the plan cache's keys. Never used again after a drop, so a stale one misleads nobody.
     database_id: u32,
     pub(crate) snapshot: Arc<CatalogSnapshot>,
+    /// Keeps plans of a session with temporary tables apart from all others; 0 without.
+    pub(crate) plan_salt: u64,
+    /// SHOW of one table: a virtual table asked for it shows the temporary one.
+    pub(crate) shows_temporary: bool,
     pub(crate) vars: SessionVars,
     pub(crate) user_vars: UserVariables,
     /// `SET timestamp`, microseconds.
@@ -88,6 +92,8 @@ impl State {
                 .must_change_password(server.globals.get(Live::DefaultPasswordLifetime).as_u64()),
             usage: None,
             snapshot: server.catalog.snapshot(),
+            plan_salt: 0,
+            shows_temporary: false,
             vars,
             user_vars: UserVariables::new(),
             fixed_time_us: None,
@@ -138,7 +144,11 @@ impl State {
     #[inline]
     pub(crate) fn renew_snapshot(&mut self) {
         if self.snapshot.version() != self.server.catalog.version() {
-            self.snapshot = self.server.catalog.snapshot();
+            let newest = self.server.catalog.snapshot();
+            self.snapshot = match self.snapshot.temporaries().cloned() {
+                None => newest,
+                own => Arc::new(newest.with_temporaries(own)),
+            };
         }
         if self.access.version != self.server.accounts.version() {
             self.renew_access();

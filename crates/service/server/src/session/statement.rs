@@ -5,12 +5,18 @@ use super::command::{Done, Io};
 use super::state::unsupported;
 use crate::accounts::Privilege;
 use crate::vars::Live;
+use gannet_catalog::CatalogSnapshot;
+use gannet_engine::Txn;
 use gannet_engine::lock::MdlDuration;
 use gannet_exec::ddl::{self, DdlContext};
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, Value, sql_err};
+use std::sync::Arc;
+
+/// What a definition statement reports, the snapshot after it, and its query's plan if it was not used.
+pub(super) type Defined = (ddl::Done, Arc<CatalogSnapshot>, Option<(Plan, Vec<Value>)>);
 
 /// Statements that go through the planner.
 pub(crate) fn is_planned(statement: &Statement) -> bool {
@@ -105,7 +111,7 @@ impl Session {
             Statement::TableMaintenance(m) => self.maintain(m, io),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
-            s if ddl::is_ddl(s) => self.ddl(s),
+            s if ddl::is_ddl(s) => self.ddl(s, io),
             other => unsupported(name_of(other)),
         }
     }
@@ -156,17 +162,16 @@ impl Session {
     }
 
     /// DDL: commits what is open, runs in a transaction of its own.
-    fn ddl(&mut self, statement: &Statement) -> Result<Done> {
+    fn ddl(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
+        match statement {
+            Statement::CreateTable(c) if c.temporary => return self.create_temporary(statement, c, io),
+            Statement::DropTable { temporary: true, .. } => return self.drop_temporary(statement),
+            _ => {}
+        }
         self.commit_implicitly()?;
-        self.require_writable()?;
-        let temporary = match statement {
-            Statement::CreateTable(c) => c.temporary,
-            Statement::DropTable { temporary, .. } => *temporary,
-            _ => false,
-        };
-        if temporary {
-            return unsupported("temporary tables");
+        if !self.only_temporary(statement) {
+            self.require_writable()?;
         }
         self.refuse_system_schemas(statement)?;
         let prepared = self.lock_for_ddl(statement).and_then(|()| self.select_of(statement));
@@ -177,6 +182,30 @@ impl Session {
                 return Err(e);
             }
         };
+        let outcome = self.define(statement, None, select).map(|(done, snapshot, _)| (done, snapshot));
+        self.idle_transaction();
+        self.commit_implicitly()?;
+        self.unlock_transaction();
+        let (done, snapshot) = outcome?;
+        self.take_snapshot(snapshot);
+        self.discard_dropped();
+        if let Statement::DropDatabase { name, .. } = statement
+            && self.state.database.as_deref().is_some_and(|d| gannet_catalog::names::eq_name(d, name))
+        {
+            self.state.set_database(None);
+            self.entry.set_database(None);
+            self.extra_status |= gannet_wire::flags::status::DB_DROPPED;
+        }
+        Ok(Done { affected: done.rows, info: done.info, ..Done::default() })
+    }
+
+    /// Runs a definition statement in a transaction: the session's, or `own`. Gives the query's plan back if it was not used.
+    pub(super) fn define(
+        &mut self,
+        statement: &Statement,
+        own: Option<&mut Txn>,
+        select: Option<(Plan, Vec<Value>)>,
+    ) -> Result<Defined> {
         let server_collation =
             Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
         let database = self.state.database.clone();
@@ -184,6 +213,7 @@ impl Session {
         let collation = self.literal_collation();
         let restrict_non_standard_keys =
             crate::session::variables::value(&self.state, false, "restrict_fk_on_non_standard_key")?;
+        let temporaries = self.state.snapshot.temporaries().cloned();
         let mut cx = DdlContext {
             database: database.as_deref(),
             settings: &self.settings,
@@ -195,24 +225,13 @@ impl Session {
             warnings: &mut self.warnings,
             select,
         };
-        let outcome = ddl::run(statement, &self.server.catalog, &mut self.txn, &mut cx);
-        self.idle_transaction();
-        self.commit_implicitly()?;
-        self.unlock_transaction();
-        let (done, snapshot) = outcome?;
-        self.state.snapshot = snapshot;
-        if let Statement::DropDatabase { name, .. } = statement
-            && self.state.database.as_deref().is_some_and(|d| gannet_catalog::names::eq_name(d, name))
-        {
-            self.state.set_database(None);
-            self.entry.set_database(None);
-            self.extra_status |= gannet_wire::flags::status::DB_DROPPED;
-        }
-        Ok(Done { affected: done.rows, info: done.info, ..Done::default() })
+        let txn = own.unwrap_or(&mut self.txn);
+        let (done, snapshot) = ddl::run(statement, &self.server.catalog, txn, temporaries, &mut cx)?;
+        Ok((done, snapshot, cx.select.take()))
     }
 
     /// The plan of CREATE TABLE ... SELECT's query, its tables locked, and the values of its parameters.
-    fn select_of(&mut self, statement: &Statement) -> Result<Option<(Plan, Vec<Value>)>> {
+    pub(super) fn select_of(&mut self, statement: &Statement) -> Result<Option<(Plan, Vec<Value>)>> {
         let values = std::mem::take(&mut self.definition_params);
         let Statement::CreateTable(create) = statement else { return Ok(None) };
         let ast::CreateTableBody::Define { query: Some(query), .. } = &create.body else { return Ok(None) };
@@ -221,6 +240,10 @@ impl Session {
         }
         let database = self.state.database.clone().unwrap_or_default();
         let schema = create.name.schema.as_ref().map_or(&*database, |s| s);
+        let duration = match create.temporary && self.transaction.is_autocommit() {
+            true => MdlDuration::Statement,
+            false => MdlDuration::Transaction,
+        };
         let mut tries = 0;
         loop {
             self.state.renew_snapshot();
@@ -234,7 +257,11 @@ impl Session {
                         ErrorCode::NoSuchTable | ErrorCode::BadDb | ErrorCode::TableaccessDenied
                     ) =>
                 {
-                    return match self.state.snapshot.table(schema, &create.name.name) {
+                    let taken = match create.temporary {
+                        true => self.state.snapshot.temporary_table(schema, &create.name.name),
+                        false => self.state.snapshot.base_table(schema, &create.name.name),
+                    };
+                    return match taken {
                         Some(_) => Ok(None),
                         None => Err(e),
                     };
@@ -242,7 +269,7 @@ impl Session {
                 Err(e) => return Err(e),
             };
             let locks = self.plan_locks(&plan);
-            match self.lock_tables_for(&plan, &locks, MdlDuration::Transaction) {
+            match self.lock_tables_for(&plan, &locks, duration) {
                 Ok(()) => {
                     let params = self.bind(&plan, &[], b"", &values)?;
                     return Ok(Some((plan, params)));
@@ -254,7 +281,7 @@ impl Session {
     }
 
     /// Nobody changes information_schema, performance_schema and their kin.
-    fn refuse_system_schemas(&self, statement: &Statement) -> Result<()> {
+    pub(super) fn refuse_system_schemas(&self, statement: &Statement) -> Result<()> {
         let database = self.state.database.as_deref().unwrap_or_default();
         let names = ddl::locked_tables(statement);
         let schemas = names.iter().map(|n| n.schema.as_ref().map_or(database, |s| s));

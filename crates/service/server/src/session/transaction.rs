@@ -35,6 +35,9 @@ pub(crate) struct Transaction {
     next_isolation: Option<Isolation>,
     next_read_only: Option<bool>,
     savepoints: Vec<(String, Savepoint)>,
+    /// CREATE or DROP TEMPORARY TABLE happened in it, which ROLLBACK does not undo.
+    pub(crate) created_temporary: bool,
+    pub(crate) dropped_temporary: bool,
 }
 
 /// Savepoints of a transaction: a bound on memory that nobody meets by honest work.
@@ -61,6 +64,8 @@ impl Transaction {
         self.started = false;
         self.read_only = false;
         self.savepoints.clear();
+        self.created_temporary = false;
+        self.dropped_temporary = false;
     }
 }
 
@@ -112,7 +117,8 @@ impl Session {
         self.settings.unlock_unmatched = t.isolation <= Isolation::ReadCommitted;
         TxnOptions {
             isolation: t.isolation,
-            read_only: t.read_only,
+            // What it means is decided here: temporary tables may be written all the same.
+            read_only: false,
             autocommit,
             owner_thread_id: self.entry.id,
             lock_wait_timeout: Duration::from_secs(vars[Live::InnodbLockWaitTimeout].as_u64()),
@@ -190,9 +196,8 @@ impl Session {
         self.unlock_tables();
         let options = self.txn_options(false);
         self.transaction.explicit = true;
-        self.transaction.read_only = begin.read_only.unwrap_or(options.read_only);
+        self.transaction.read_only = begin.read_only.unwrap_or(self.transaction.read_only);
         if begin.consistent_snapshot {
-            let options = TxnOptions { read_only: self.transaction.read_only, ..options };
             self.txn.begin(options).map_err(from_engine)?;
             self.txn.consistent_snapshot();
             self.transaction.started = true;
@@ -213,7 +218,14 @@ impl Session {
     pub(crate) fn rollback(&mut self, completion: ast::Completion) -> Result<()> {
         count(Counter::ComRollback);
         let read_only = self.transaction.read_only;
+        let (created, dropped) = (self.transaction.created_temporary, self.transaction.dropped_temporary);
         self.finish(false)?;
+        if created {
+            self.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);
+        }
+        if dropped {
+            self.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
+        }
         self.complete(completion, read_only);
         Ok(())
     }
@@ -231,6 +243,7 @@ impl Session {
             Ok(())
         };
         self.unlock_transaction();
+        self.discard_dropped();
         outcome
     }
 

@@ -25,7 +25,11 @@ pub(super) fn each_table(
     let (schema, table) = (equals.text(schema_column), equals.text(table_column));
     if let (Some(s), Some(t)) = (&schema, &table) {
         // Names of tables compare by case, of virtual ones not: the snapshot knows.
-        if let Some(found) = snapshot.table(s, t).filter(|t| state.access.sees_table(&t.schema, &t.name)) {
+        let found = match state.shows_temporary {
+            true => snapshot.table(s, t),
+            false => snapshot.base_table(s, t),
+        };
+        if let Some(found) = found.filter(|t| t.temporary || state.access.sees_table(&t.schema, &t.name)) {
             each(&snapshot, found)?;
         }
         return Ok(());

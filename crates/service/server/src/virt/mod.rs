@@ -247,6 +247,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
         row_tree: gannet_engine::TreeId(0),
         created: 0,
         options: TableOptions { collation: TEXT, comment: "".into(), create_options: Box::new([]) },
+        temporary: false,
         constraints: gannet_catalog::Constraints::default(),
         source: RowSource::Virtual(number),
     };

@@ -68,7 +68,11 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     check_words(alter)?;
     let (schema, name) = target(alter, &old, cx)?;
     let renamed = *schema != *old.schema || *name != *old.name;
-    if renamed && edit.snapshot().table(&schema, &name).is_some() {
+    let taken = match old.temporary {
+        true => edit.snapshot().temporary_table(&schema, &name).is_some(),
+        false => edit.snapshot().base_table(&schema, &name).is_some(),
+    };
+    if renamed && taken {
         return Err(sql_err!(TableExists, name));
     }
     if alter.actions.iter().all(only_renames) {

@@ -442,6 +442,7 @@ pub(super) fn scratch(columns: &[Column], collation: CollationId) -> Arc<Table> 
         created: 0,
         options: TableOptions { collation, comment: "".into(), create_options: Box::new([]) },
         source: gannet_catalog::RowSource::Engine,
+        temporary: false,
         constraints: Constraints::default(),
     };
     Arc::new(assemble(parts, "".into(), "".into(), columns.to_vec(), Vec::new(), None, Arc::default()))

@@ -24,7 +24,7 @@ pub(super) fn check_new(
             check_parent(table, key, table, cx)?;
             continue;
         }
-        match snapshot.table(&key.parent_schema, &key.parent) {
+        match snapshot.base_table(&key.parent_schema, &key.parent) {
             Some(parent) => check_parent(table, key, parent, cx)?,
             None if !cx.foreign_key_checks => {}
             None => return Err(sql_err!(FkCannotOpenParent, key.parent)),

@@ -12,10 +12,12 @@ mod extras;
 mod foreign;
 mod select;
 
+pub use select::insert_plan;
+
 use crate::context::{Session, Settings};
 use crate::error::from_catalog;
 use definition::Definer;
-use gannet_catalog::{Catalog, CatalogError, CatalogResult, CatalogSnapshot, Edit};
+use gannet_catalog::{Catalog, CatalogError, CatalogResult, CatalogSnapshot, Edit, Temporaries};
 use gannet_engine::Txn;
 use gannet_parser::ast::{
     AlterAction, AlterTable, CreateIndex, CreateTable, CreateTableBody, DatabaseOption, DropIndex, Ident, ObjectName,
@@ -150,15 +152,17 @@ pub fn related_tables(statement: &Statement, snapshot: &CatalogSnapshot, databas
     related
 }
 
-/// Runs a DDL statement. Returns what the OK packet says and the new snapshot.
+/// Runs a DDL statement. Returns what the OK packet says and the new snapshot, with the session's temporary tables, which are
+/// `temporaries` before. Those that are gone afterwards keep their trees until [`Catalog::discard_temporary`].
 pub fn run(
     statement: &Statement,
     catalog: &Catalog,
     txn: &mut Txn,
+    temporaries: Option<Temporaries>,
     cx: &mut DdlContext<'_>,
 ) -> Result<(Done, Arc<CatalogSnapshot>)> {
     let mut outcome = Ok(Done::default());
-    let done = catalog.ddl(txn, |edit| {
+    let done = catalog.ddl_with(txn, temporaries, |edit| {
         outcome = statement_in(statement, edit, cx);
         match &outcome {
             Ok(_) => Ok(()),
@@ -201,10 +205,7 @@ fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<
         Statement::CreateTable(create) => return create_table(create, edit, cx),
         Statement::AlterTable(alter) => return alter::alter_table(alter, edit, cx),
         Statement::DropTable { temporary, if_exists, names } => {
-            if *temporary {
-                return Err(SqlError::unsupported("TEMPORARY TABLE"));
-            }
-            drop_tables(*if_exists, names, edit, cx)?;
+            drop_tables(*temporary, *if_exists, names, edit, cx)?;
             0
         }
         Statement::Truncate(name) => {
@@ -215,6 +216,12 @@ fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<
         Statement::RenameTable(pairs) => {
             for (from, to) in pairs {
                 let ((schema, name), (to_schema, to_name)) = (cx.resolve(from)?, cx.resolve(to)?);
+                if edit.snapshot().temporary_table(schema, name).is_some() {
+                    return Err(match edit.snapshot().base_table(schema, name) {
+                        None => sql_err!(NoSuchTable, schema, name),
+                        Some(_) => SqlError::unsupported("RENAME TABLE of a table that a temporary one hides"),
+                    });
+                }
                 sql(edit.rename_table(schema, name, to_schema, to_name))?;
             }
             0
@@ -280,15 +287,16 @@ fn create_database(
 }
 
 fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
-    if create.temporary {
-        return Err(SqlError::unsupported("TEMPORARY TABLE"));
-    }
     let (schema, name) = cx.resolve(&create.name)?;
     let (schema, name) = (schema.to_owned(), name.to_owned());
     if create.existence.or_replace {
         return Err(SqlError::unsupported("CREATE OR REPLACE TABLE"));
     }
-    if edit.snapshot().table(&schema, &name).is_some() {
+    let taken = match create.temporary {
+        true => edit.snapshot().temporary_table(&schema, &name).is_some(),
+        false => edit.snapshot().base_table(&schema, &name).is_some(),
+    };
+    if taken {
         let error = sql_err!(TableExists, name);
         if create.existence.if_exists {
             cx.note(&error);
@@ -306,30 +314,45 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             if partition.is_some() {
                 return Err(SqlError::unsupported("PARTITION BY"));
             }
+            if create.temporary && elements.iter().any(|e| matches!(e, TableElement::ForeignKey(_))) {
+                return Err(sql_err!(CannotAddForeign));
+            }
             let inherited = edit.snapshot().schema(&schema).ok_or_else(|| sql_err!(BadDb, schema))?.collation;
             let selected = select::columns(cx)?;
             Definer::new(inherited, cx).table(&name, elements, selected, options, &schema, edit.snapshot())?
         }
     };
     let now = (cx.settings.now_us / 1_000_000) as u64;
+    if create.temporary {
+        // Its rows are the session's transaction's: the caller fills it.
+        sql(edit.create_temporary(&schema, &definition, now))?;
+        return Ok(Done::default());
+    }
     let table = sql(edit.create_table(&schema, &definition, now))?;
     foreign::check_new(&table, None, edit.snapshot(), cx)?;
     foreign::check_waiting(&table, edit.snapshot(), cx)?;
     match (cx.select.take(), &create.body) {
         (Some((plan, params)), CreateTableBody::Define { on_duplicate, .. }) => {
-            select::fill(&table, plan, &params, *on_duplicate, edit, cx)
+            let plan = select::insert_plan(&table, plan, *on_duplicate, edit.snapshot())?;
+            select::fill(&plan, &params, edit, cx)
         }
         _ => Ok(Done::default()),
     }
 }
 
 /// Drops all tables or none. Missing ones are named together in error 1051, or noted with IF EXISTS.
-fn drop_tables(if_exists: bool, names: &[ObjectName], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+fn drop_tables(
+    temporary: bool,
+    if_exists: bool,
+    names: &[ObjectName],
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<()> {
     let mut missing = Vec::new();
     let mut present: Vec<(String, String)> = Vec::new();
     for name in names {
         let (schema, name) = cx.resolve(name)?;
-        if edit.snapshot().table(schema, name).is_some() {
+        if edit.snapshot().table(schema, name).is_some_and(|t| t.temporary || !temporary) {
             let named = (schema.to_owned(), name.to_owned());
             if present.contains(&named) {
                 return Err(sql_err!(NonuniqTable, name));
@@ -363,6 +386,9 @@ fn schema_names(schema: &str, edit: &Edit<'_>) -> Vec<(String, String)> {
 /// Error 3730 for a table that goes while one that stays refers to it.
 fn refuse_parents(going: &[(String, String)], edit: &Edit<'_>) -> Result<()> {
     for (schema, name) in going {
+        if edit.snapshot().temporary_table(schema, name).is_some() {
+            continue;
+        }
         for child in edit.snapshot().children(schema, name) {
             if going.iter().any(|(s, n)| *s == *child.schema && *n == *child.name) {
                 continue;
@@ -378,7 +404,7 @@ fn refuse_parents(going: &[(String, String)], edit: &Edit<'_>) -> Result<()> {
 }
 
 fn truncate(schema: &str, name: &str, edit: &mut Edit<'_>, cx: &DdlContext<'_>) -> Result<()> {
-    if cx.foreign_key_checks {
+    if cx.foreign_key_checks && edit.snapshot().temporary_table(schema, name).is_none() {
         for child in edit.snapshot().children(schema, name) {
             if *child.schema == *schema && *child.name == *name {
                 continue;

@@ -8,7 +8,7 @@ use super::{DdlContext, Done};
 use crate::context::Cx;
 use crate::{convert, dml};
 use gannet_catalog::names::eq_name;
-use gannet_catalog::{Column, ColumnDefault as Default, ColumnDefinition, Edit, Table};
+use gannet_catalog::{CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Edit, Table};
 use gannet_parser::ast::OnDuplicate;
 use gannet_plan::plan::ResultColumn;
 use gannet_plan::{Colliding, Plan, PlanKind, insert_rows_of};
@@ -152,15 +152,13 @@ fn zero(ty: &SqlType, mode: SqlMode) -> Default {
     }
 }
 
-/// Puts the query's rows into the new table.
-pub(super) fn fill(
+/// The plan of the query as one that puts its rows into the new table.
+pub fn insert_plan(
     table: &Arc<Table>,
     plan: Plan,
-    params: &[Value],
     on_duplicate: OnDuplicate,
-    edit: &mut Edit<'_>,
-    cx: &mut DdlContext<'_>,
-) -> Result<Done> {
+    snapshot: &CatalogSnapshot,
+) -> Result<Plan> {
     let mut columns = Vec::with_capacity(plan.columns.len());
     for column in &plan.columns {
         let ordinal = table.column(&column.name).ok_or_else(|| SqlError::internal("a selected column is missing"))?;
@@ -174,9 +172,13 @@ pub(super) fn fill(
         OnDuplicate::Ignore => Colliding::Skipped,
         OnDuplicate::Replace => Colliding::Replacing,
     };
-    let plan = insert_rows_of(plan, table, columns, colliding, edit.snapshot())?;
+    insert_rows_of(plan, table, columns, colliding, snapshot)
+}
+
+/// Runs it.
+pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
     let PlanKind::Insert(insert) = &plan.kind else { return Err(SqlError::internal("not an INSERT")) };
-    let mut run = Cx::new(&plan, edit.txn(), cx.session, cx.settings, cx.warnings, params);
+    let mut run = Cx::new(plan, edit.txn(), cx.session, cx.settings, cx.warnings, params);
     let affected = dml::insert(insert, &mut run)?;
     Ok(Done { rows: affected.rows, info: affected.info })
 }

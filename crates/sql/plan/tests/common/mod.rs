@@ -114,6 +114,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         row_tree,
         created: 0,
         options,
+        temporary: false,
         constraints: gannet_catalog::Constraints::default(),
         source: RowSource::Engine,
     };

@@ -516,6 +516,8 @@ errors! {
     1740 "HY000" PartitionExchangeForeignKey "Table to exchange with partition has foreign key references: '{}'";
     1744 "HY000" BinlogReadEventChecksumFailure "Replication event checksum verification failed while reading from a log file.";
     1748 "HY000" RowDoesNotMatchGivenPartitionSet "Found a row not matching the given partition set";
+    1751 "HY000" WarningNotCompleteRollbackWithCreatedTempTable "The creation of some temporary tables could not be rolled back.";
+    1752 "HY000" WarningNotCompleteRollbackWithDroppedTempTable "Some temporary tables were dropped, but these operations could not be rolled back.";
     1753 "HY000" MtsFeatureIsNotSupported "{} is not supported in multi-threaded replica mode. {}";
     1761 "23000" ForeignDuplicateKeyWithChildInfo "Foreign key constraint for table '{}', record '{}' would lead to a duplicate entry in table '{}', key '{}'";
     1765 "HY000" VariableNotSettableInSfOrTrigger "The system variable {} cannot be set in stored functions or triggers.";
