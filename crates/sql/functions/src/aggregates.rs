@@ -1,7 +1,7 @@
 //! Aggregate functions.
 
 use crate::{
-    def::{Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, EvalContext, RuleContext},
+    def::{Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, EvalContext, Part, RuleContext},
     rules,
 };
 use gannet_types::{
@@ -125,6 +125,20 @@ impl Accumulator for Sum {
         Ok(true)
     }
 
+    fn part(&self) -> Option<Part> {
+        match self.total {
+            Total::Double(total) => Some(Part::Sum(total, self.rows)),
+            _ => None,
+        }
+    }
+
+    fn join(&mut self, part: Part) {
+        if let (Total::Double(total), Part::Sum(more, rows)) = (&mut self.total, part) {
+            *total += more;
+            self.rows += rows;
+        }
+    }
+
     fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value> {
         if self.rows == 0 {
             return Ok(Value::Null);
@@ -232,6 +246,16 @@ impl Accumulator for Bits {
         Ok(())
     }
 
+    fn part(&self) -> Option<Part> {
+        Some(Part::Bits(self.bits))
+    }
+
+    fn join(&mut self, part: Part) {
+        if let Part::Bits(more) = part {
+            self.bits = (self.fold)(self.bits, more);
+        }
+    }
+
     fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {
         Ok(Value::UInt(self.bits))
     }
@@ -314,6 +338,21 @@ impl Accumulator for Variance {
             self.squares += delta * (x - self.mean);
         }
         Ok(())
+    }
+
+    fn part(&self) -> Option<Part> {
+        Some(Part::Moments(self.rows, self.mean, self.squares))
+    }
+
+    /// Chan, Golub and LeVeque's formula for two samples.
+    fn join(&mut self, part: Part) {
+        let Part::Moments(rows, mean, squares) = part else { return };
+        if rows > 0.0 {
+            let (all, delta) = (self.rows + rows, mean - self.mean);
+            self.squares += squares + delta * delta * self.rows * rows / all;
+            self.mean += delta * rows / all;
+            self.rows = all;
+        }
     }
 
     fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {

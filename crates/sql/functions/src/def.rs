@@ -181,6 +181,17 @@ impl PartialEq for AggregateDef {
     }
 }
 
+/// A part of a group, aggregated by itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    /// SUM, AVG: total and number of values.
+    Sum(f64, u64),
+    /// Variances: number of values, mean, sum of squared distances from it.
+    Moments(f64, f64, f64),
+    /// BIT_AND, BIT_OR, BIT_XOR.
+    Bits(u64),
+}
+
 /// The state of one aggregate in one group.
 pub trait Accumulator {
     /// Takes one row's arguments.
@@ -189,6 +200,14 @@ pub trait Accumulator {
     fn remove(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<bool> {
         let _ = (cx, args);
         Ok(false)
+    }
+    /// What was added so far, if it can be joined with what another one took: sliding frames that cannot take rows out.
+    fn part(&self) -> Option<Part> {
+        None
+    }
+    /// Adds what another accumulator of the same kind took: its [`part`](Self::part).
+    fn join(&mut self, part: Part) {
+        let _ = part;
     }
     /// The group's value. May be called several times (window frames).
     fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value>;

@@ -26,7 +26,7 @@ mod time;
 
 pub use def::{
     Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, CallStates, Eval, EvalContext, FunctionDef,
-    Kernel, RuleContext, SessionInfo, Stability, TypeRule,
+    Kernel, Part, RuleContext, SessionInfo, Stability, TypeRule,
 };
 
 use gannet_types::{Result, SqlType};

@@ -13,6 +13,7 @@ mod scan;
 mod set;
 mod sort;
 mod window;
+mod window_rows;
 
 pub(crate) use rows::limit_value;
 pub(crate) use scan::read_mode;

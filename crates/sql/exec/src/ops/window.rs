@@ -1,19 +1,20 @@
 //! Window functions over input sorted by partition and order.
 //!
-//! The whole input is kept; each partition is computed at once. An aggregate whose frame only grows (from the partition's start, or
-//! seen backward from its end) takes every row once. A frame that slides takes rows in and out where the aggregate can (COUNT, exact SUM
-//! and AVG), keeps a queue of candidates for MIN and MAX, and is computed anew for the others.
+//! Whole partitions are kept ([`Rows`]) and computed at once. An aggregate whose frame only grows (from the partition's start, or seen
+//! backward from its end) takes every row once. A frame that slides takes rows in and out where the aggregate can (COUNT, exact SUM and
+//! AVG) and keeps a queue of candidates for MIN and MAX. For aggregates that cannot take rows out but can be joined (SUM and AVG of
+//! DOUBLE, variances, bits) a short frame is computed anew, as MySQL does; a long one as two stacks: see [`Sliding`].
 
-use super::{BoxedOperator, Operator};
+use super::{BoxedOperator, Operator, window_rows::Rows};
 use crate::{
     batch::{Batch, Column},
     compare,
     context::Cx,
-    convert, eval,
-    order::{Keyed, RowOrder, compare_values},
+    convert,
+    order::{RowOrder, compare_values},
     vector,
 };
-use gannet_functions::{Accumulator, AggregateKernel, Call};
+use gannet_functions::{Accumulator, AggregateKernel, Call, Part};
 use gannet_plan::{
     expr::{Comparison, Expr},
     physical::{Frame, FrameBound, FrameUnit, Window as Definition, WindowFunction, WindowKind},
@@ -26,114 +27,157 @@ pub struct Window<'p> {
     input: BoxedOperator<'p>,
     definition: &'p Definition,
     types: &'p [SqlType],
-    done: Vec<Batch>,
+    /// Rows that were read beyond the partitions in work.
+    ahead: Option<Batch>,
+    /// The partitions in work, and their functions' values.
+    rows: Rows<'p>,
+    values: Vec<Column>,
     at: usize,
     reserved: usize,
 }
 
-/// The input, and what is computed over it once.
-struct Rows {
-    batches: Vec<Keyed>,
-    /// Where each row is: batch, row in it.
-    places: Vec<(u32, u32)>,
-    /// For each function, for each batch: its arguments.
-    args: Vec<Vec<Vec<Column>>>,
-}
-
-impl Rows {
-    fn place(&self, i: usize) -> (&Keyed, usize) {
-        let (batch, row) = self.places[i];
-        (&self.batches[batch as usize], row as usize)
-    }
-
-    fn arg(&self, function: usize, arg: usize, i: usize) -> ValueRef<'_> {
-        let (batch, row) = self.places[i];
-        self.args[function][batch as usize][arg].get(row as usize)
-    }
-
-    /// Evaluates over row `i`.
-    fn eval<'p>(&self, expr: &'p Expr, i: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
-        let (batch, row) = self.place(i);
-        eval::eval(expr, &batch.rows, row, cx)
-    }
-}
-
 /// One partition: rows with equal values of PARTITION BY.
 struct Partition<'r, 'p> {
-    rows: &'r Rows,
+    rows: &'r Rows<'p>,
     range: Range<usize>,
     definition: &'p Definition,
     /// For each row of the partition: its peers, rows that ORDER BY does not tell apart.
-    peers: Vec<Range<usize>>,
+    peers: Peers,
     /// `n PRECEDING`, `n FOLLOWING` of ROWS: the n.
     offsets: [usize; 2],
 }
 
+/// Runs of equal rows.
+struct Peers {
+    /// Ends of the runs.
+    ends: Vec<usize>,
+    start: usize,
+}
+
+impl Peers {
+    fn of(&self, i: usize) -> Range<usize> {
+        let run = self.ends.partition_point(|end| *end <= i);
+        let start = run.checked_sub(1).map_or(self.start, |before| self.ends[before]);
+        start..self.ends.get(run).copied().unwrap_or(i + 1)
+    }
+}
+
 impl<'p> Window<'p> {
     pub fn new(input: BoxedOperator<'p>, definition: &'p Definition, types: &'p [SqlType]) -> Self {
-        Window { input, definition, types, done: Vec::new(), at: 0, reserved: 0 }
+        let rows = Rows::new(definition);
+        Window { input, definition, types, ahead: None, rows, values: Vec::new(), at: 0, reserved: 0 }
     }
 
     fn reset(&mut self, cx: &mut Cx<'_, 'p>) {
         cx.release(std::mem::take(&mut self.reserved));
-        self.done.clear();
+        self.rows.clear(cx);
+        self.values.clear();
         self.at = 0;
     }
 
-    /// Takes the whole input.
-    fn gather(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Rows> {
-        let mut batches = super::collect(&mut self.input, cx)?;
-        let bytes = batches.iter().map(Batch::memory_bytes).sum::<usize>();
-        let order = RowOrder::new(&self.definition.order);
-        let functions = &self.definition.functions;
-        let mut rows = Rows { batches: Vec::new(), places: Vec::new(), args: vec![Vec::new(); functions.len()] };
-        for batch in batches.drain(..) {
-            for (function, args) in functions.iter().zip(&mut rows.args) {
-                args.push(function.args.iter().map(|e| vector::eval(e, &batch, cx)).collect::<Result<Vec<_>>>()?);
+    /// Takes whole partitions of the input, at least one; their ranges.
+    fn gather(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Vec<Range<usize>>> {
+        let by = &self.definition.partition;
+        let mut ranges = Vec::new();
+        let mut start = 0;
+        let mut last: Vec<Value> = Vec::new();
+        loop {
+            let batch = match self.ahead.take() {
+                Some(batch) => Some(batch),
+                None => self.input.next(cx)?,
+            };
+            cx.check_interrupt()?;
+            let Some(batch) = batch else { break };
+            if batch.rows == 0 {
+                continue;
             }
-            let number = rows.batches.len() as u32;
-            rows.places.extend((0..batch.rows as u32).map(|row| (number, row)));
-            rows.batches.push(order.keyed(batch, cx)?);
+            let keys = by.iter().map(|e| vector::eval(e, &batch, cx)).collect::<Result<Vec<_>>>()?;
+            let before = self.rows.len();
+            let mut complete = None;
+            for row in 0..batch.rows {
+                let same = |n: usize, key: &Column| {
+                    let earlier = if row == 0 { last[n].as_ref() } else { key.get(row - 1) };
+                    compare_values(earlier, key.get(row), &by[n].ty).is_eq()
+                };
+                if before + row > 0 && !keys.iter().enumerate().all(|(n, key)| same(n, key)) {
+                    ranges.push(start..before + row);
+                    start = before + row;
+                    complete = Some(row);
+                }
+            }
+            if let Some(complete) = complete {
+                if complete > 0 {
+                    self.rows.push(batch.slice(0, complete), cx)?;
+                }
+                self.ahead = Some(batch.slice(complete, batch.rows));
+                break;
+            }
+            last = keys.iter().map(|key| key.get(batch.rows - 1).to_owned()).collect();
+            self.rows.push(batch, cx)?;
         }
-        let more =
-            rows.args.iter().flatten().flatten().map(Column::memory_bytes).sum::<usize>() + rows.places.len() * 24;
-        cx.reserve(more)?;
-        self.reserved = bytes + more;
-        Ok(rows)
+        self.rows.seal()?;
+        if start < self.rows.len() {
+            ranges.push(start..self.rows.len());
+        }
+        Ok(ranges)
     }
 
-    /// Ends of the partitions.
-    fn partitions(&self, rows: &Rows, cx: &mut Cx<'_, 'p>) -> Result<Vec<Range<usize>>> {
-        let by = &self.definition.partition;
-        let mut keys = Vec::with_capacity(rows.batches.len());
-        for batch in &rows.batches {
-            keys.push(by.iter().map(|e| vector::eval(e, &batch.rows, cx)).collect::<Result<Vec<_>>>()?);
+    /// Computes the next partitions; false at the end.
+    fn compute(&mut self, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        self.reset(cx);
+        let ranges = self.gather(cx)?;
+        if ranges.is_empty() {
+            return Ok(false);
         }
-        let same = |a: usize, b: usize| {
-            let ((i, p), (j, q)) = (rows.places[a], rows.places[b]);
-            let columns = keys[i as usize].iter().zip(&keys[j as usize]);
-            let mut columns = columns.zip(by);
-            columns.all(|((x, y), e)| compare_values(x.get(p as usize), y.get(q as usize), &e.ty).is_eq())
-        };
-        Ok(runs(0..rows.places.len(), same))
+        let (definition, rows) = (self.definition, &self.rows);
+        let order = RowOrder::new(&definition.order);
+        let frame = &definition.frame;
+        let offsets = [offset(&frame.start, frame, rows, cx)?, offset(&frame.end, frame, rows, cx)?];
+        let own = self.types.len() - definition.functions.len();
+        let mut values: Vec<Column> = self.types[own..].iter().map(Column::for_type).collect();
+        for range in ranges {
+            let peers = peers(rows, range.clone(), order, cx)?;
+            let held = peers.ends.len() * size_of::<usize>();
+            cx.reserve(held)?;
+            let partition = Partition { rows, range, definition, peers, offsets };
+            for (n, (function, values)) in definition.functions.iter().zip(&mut values).enumerate() {
+                let before = values.memory_bytes();
+                partition.compute(n, function, values, cx)?;
+                let more = values.memory_bytes() - before;
+                self.reserved += more;
+                cx.reserve(more)?;
+            }
+            cx.release(held);
+            cx.check_interrupt()?;
+        }
+        self.values = values;
+        Ok(true)
     }
 }
 
-/// Splits a range where neighbours are not the same.
-fn runs(range: Range<usize>, same: impl Fn(usize, usize) -> bool) -> Vec<Range<usize>> {
-    let mut out = Vec::new();
-    let mut start = range.start;
-    for i in range.clone() {
-        if i + 1 == range.end || !same(i, i + 1) {
-            out.push(start..i + 1);
-            start = i + 1;
+/// The runs of rows in a partition that ORDER BY does not tell apart.
+fn peers<'p>(rows: &Rows<'p>, range: Range<usize>, order: RowOrder<'p>, cx: &mut Cx<'_, 'p>) -> Result<Peers> {
+    let mut ends = Vec::new();
+    let mut before = rows.place(range.start)?;
+    for i in range.start + 1..range.end {
+        let here = match before.1 + 1 < before.0.keyed.rows.rows {
+            true => (before.0.clone(), before.1 + 1),
+            false => rows.place(i)?,
+        };
+        if order.compare((&before.0.keyed, before.1), (&here.0.keyed, here.1)).is_ne() {
+            ends.push(i);
+        }
+        before = here;
+        if i % 4096 == 0 {
+            cx.check_interrupt()?;
         }
     }
-    out
+    ends.push(range.end);
+    Ok(Peers { ends, start: range.start })
 }
 
 /// The n of `ROWS n PRECEDING`; 0 for other bounds.
-fn offset<'p>(bound: &'p FrameBound, frame: &Frame, rows: &Rows, cx: &mut Cx<'_, 'p>) -> Result<usize> {
+fn offset<'p>(bound: &'p FrameBound, frame: &Frame, rows: &Rows<'p>, cx: &mut Cx<'_, 'p>) -> Result<usize> {
     let (FrameUnit::Rows, FrameBound::Preceding(e) | FrameBound::Following(e)) = (frame.unit, bound) else {
         return Ok(0);
     };
@@ -149,7 +193,7 @@ impl<'p> Partition<'_, 'p> {
     fn frame(&self, i: usize, cx: &mut Cx<'_, 'p>) -> Result<Range<usize>> {
         let frame = &self.definition.frame;
         let all = &self.range;
-        let peers = &self.peers[i - all.start];
+        let peers = self.peers.of(i);
         let rows = frame.unit == FrameUnit::Rows;
         let start = match &frame.start {
             FrameBound::UnboundedPreceding => all.start,
@@ -179,9 +223,9 @@ impl<'p> Partition<'_, 'p> {
     /// The first row of the partition whose key is beyond the bound of a RANGE frame: `last` Less skips the keys before it, Equal
     /// those at it too. A row without a key has its peers as frame.
     fn bound(&self, bound: &'p Expr, i: usize, last: Ordering, preceding: bool, cx: &mut Cx<'_, 'p>) -> Result<usize> {
-        let peers = &self.peers[i - self.range.start];
+        let peers = self.peers.of(i);
         let key = &self.definition.order[0];
-        if self.key(i).is_null() {
+        if self.rows.key(i)?.is_null() {
             return Ok(if last == Ordering::Less { peers.start } else { peers.end });
         }
         let value = match self.rows.eval(bound, i, cx) {
@@ -193,7 +237,8 @@ impl<'p> Partition<'_, 'p> {
         let (mut low, mut high) = (self.range.start, self.range.end);
         while low < high {
             let middle = (low + high) / 2;
-            let place = match (self.key(middle), value.as_ref()) {
+            let key_there = self.rows.key(middle)?;
+            let place = match (key_there.as_ref(), value.as_ref()) {
                 (ValueRef::Null, _) if key.descending => Ordering::Greater,
                 (ValueRef::Null, _) => Ordering::Less,
                 (_, ValueRef::Null) if preceding => Ordering::Greater,
@@ -212,38 +257,34 @@ impl<'p> Partition<'_, 'p> {
         Ok(low)
     }
 
-    fn key(&self, i: usize) -> ValueRef<'_> {
-        let (batch, row) = self.rows.place(i);
-        batch.key(0, row)
-    }
-
     /// Appends the function's value of every row of the partition.
-    fn compute(&self, n: usize, f: &'p WindowFunction, out: &mut Vec<Value>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    fn compute(&self, n: usize, f: &'p WindowFunction, out: &mut Column, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let count = self.range.len();
-        let rank = |i: usize| self.peers[i - self.range.start].start - self.range.start + 1;
+        let rank = |i: usize| self.peers.of(i).start - self.range.start + 1;
         match &f.kind {
-            WindowKind::RowNumber => out.extend((1..=count).map(|k| Value::UInt(k as u64))),
-            WindowKind::Rank => out.extend(self.range.clone().map(|i| Value::UInt(rank(i) as u64))),
+            WindowKind::RowNumber => (1..=count).for_each(|k| out.push_value(Value::UInt(k as u64))),
+            WindowKind::Rank => self.range.clone().for_each(|i| out.push_value(Value::UInt(rank(i) as u64))),
             WindowKind::DenseRank => {
                 let mut dense = 0;
-                out.extend(self.range.clone().map(|i| {
-                    dense += u64::from(self.peers[i - self.range.start].start == i);
-                    Value::UInt(dense)
-                }));
+                for i in self.range.clone() {
+                    dense += u64::from(self.peers.of(i).start == i);
+                    out.push_value(Value::UInt(dense));
+                }
             }
             WindowKind::PercentRank => {
                 let others = (count.max(2) - 1) as f64;
-                out.extend(self.range.clone().map(|i| Value::Double((rank(i) - 1) as f64 / others)));
+                self.range.clone().for_each(|i| out.push_value(Value::Double((rank(i) - 1) as f64 / others)));
             }
             WindowKind::CumeDist => {
-                let upto = |i: usize| self.peers[i - self.range.start].end - self.range.start;
-                out.extend(self.range.clone().map(|i| Value::Double(upto(i) as f64 / count as f64)));
+                let upto = |i: usize| self.peers.of(i).end - self.range.start;
+                self.range.clone().for_each(|i| out.push_value(Value::Double(upto(i) as f64 / count as f64)));
             }
             WindowKind::Ntile => self.ntile(n, out)?,
             WindowKind::Lag | WindowKind::Lead => {
                 for i in self.range.clone() {
                     let value = self.neighbour(n, f, i)?;
-                    out.push(convert::cast_common(value, &f.ty, cx)?);
+                    out.push_value(convert::cast_common(value, &f.ty, cx)?);
+                    self.pause(i, cx)?;
                 }
             }
             WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue => {
@@ -252,13 +293,14 @@ impl<'p> Partition<'_, 'p> {
                     let at = match f.kind {
                         WindowKind::FirstValue => Some(frame.start),
                         WindowKind::LastValue => frame.end.checked_sub(1),
-                        _ => match positive(self.rows.arg(n, 1, i)) {
+                        _ => match positive(self.rows.arg(n, 1, i)?.as_ref()) {
                             Some(nth) => frame.start.checked_add(nth - 1),
                             None => return Err(sql_err!(WrongArguments, "nth_value")),
                         },
                     };
                     let found = at.filter(|at| frame.contains(at));
-                    out.push(found.map_or(Value::Null, |at| self.rows.arg(n, 0, at).to_owned()));
+                    out.push_value(found.map_or(Ok(Value::Null), |at| self.rows.arg(n, 0, at))?);
+                    self.pause(i, cx)?;
                 }
             }
             WindowKind::Aggregate(def) => {
@@ -273,20 +315,20 @@ impl<'p> Partition<'_, 'p> {
         Ok(())
     }
 
-    fn ntile(&self, n: usize, out: &mut Vec<Value>) -> Result<()> {
+    fn ntile(&self, n: usize, out: &mut Column) -> Result<()> {
         let count = self.range.len();
-        let first = self.rows.arg(n, 0, self.range.start);
+        let first = self.rows.arg(n, 0, self.range.start)?;
         if first.is_null() {
-            out.extend((0..count).map(|_| Value::Null));
+            (0..count).for_each(|_| out.push_value(Value::Null));
             return Ok(());
         }
-        let buckets = positive(first).ok_or_else(|| sql_err!(WrongArguments, "ntile"))?;
+        let buckets = positive(first.as_ref()).ok_or_else(|| sql_err!(WrongArguments, "ntile"))?;
         let (size, larger) = (count / buckets, count % buckets);
         let in_larger = larger * (size + 1);
-        out.extend((0..count).map(|k| {
+        for k in 0..count {
             let bucket = if k < in_larger { k / (size + 1) } else { larger + (k - in_larger) / size.max(1) };
-            Value::UInt(bucket as u64 + 1)
-        }));
+            out.push_value(Value::UInt(bucket as u64 + 1));
+        }
         Ok(())
     }
 
@@ -295,16 +337,16 @@ impl<'p> Partition<'_, 'p> {
         let lag = f.kind == WindowKind::Lag;
         let distance = match f.args.len() {
             1 => 1,
-            _ => match self.rows.arg(n, 1, i) {
-                ValueRef::Int(d) if d >= 0 => d as usize,
-                ValueRef::UInt(d) => usize::try_from(d).unwrap_or(usize::MAX),
+            _ => match self.rows.arg(n, 1, i)? {
+                Value::Int(d) if d >= 0 => d as usize,
+                Value::UInt(d) => usize::try_from(d).unwrap_or(usize::MAX),
                 _ => return Err(sql_err!(WrongArguments, if lag { "lag" } else { "lead" })),
             },
         };
         let at = if lag { i.checked_sub(distance) } else { i.checked_add(distance) };
         Ok(match at.filter(|at| self.range.contains(at)) {
-            Some(at) => self.rows.arg(n, 0, at).to_owned(),
-            None if f.args.len() == 3 => self.rows.arg(n, 2, i).to_owned(),
+            Some(at) => self.rows.arg(n, 0, at)?,
+            None if f.args.len() == 3 => self.rows.arg(n, 2, i)?,
             None => Value::Null,
         })
     }
@@ -314,7 +356,7 @@ impl<'p> Partition<'_, 'p> {
         n: usize,
         fresh: &dyn Fn() -> Option<Box<dyn Accumulator>>,
         kernel: AggregateKernel,
-        out: &mut Vec<Value>,
+        out: &mut Column,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
         // The order in which rows are taken does not matter to the aggregates that have a kernel.
@@ -331,8 +373,13 @@ impl<'p> Partition<'_, 'p> {
         if let (Some(wanted), true) = (extreme, slides) {
             return self.sliding_extreme(n, wanted, out, cx);
         }
-        let first = out.len();
-        out.resize(first + self.range.len(), Value::Null);
+        if slides
+            && let Some(state) = fresh()
+            && state.part().is_some()
+        {
+            return self.sliding_parts(n, fresh, out, cx);
+        }
+        let mut reversed = Vec::new();
         let mut taken = self.range.start..self.range.start;
         let mut state = State::new(fresh());
         let mut value = None;
@@ -366,46 +413,149 @@ impl<'p> Partition<'_, 'p> {
                 taken = wanted;
                 value = Some(state.value(cx)?);
             }
-            out[first + i - self.range.start] = value.clone().unwrap_or(Value::Null);
+            let value = value.clone().unwrap_or(Value::Null);
+            if backward {
+                reversed.push(value);
+            } else {
+                out.push_value(value);
+            }
+            self.pause(k, cx)?;
         }
+        reversed.into_iter().rev().for_each(|v| out.push_value(v));
         Ok(())
     }
 
     /// MIN (`wanted` Less) or MAX over a frame both ends of which only move on: a queue of rows each of which is better than all
     /// behind it; the first is the frame's.
-    fn sliding_extreme(&self, n: usize, wanted: Ordering, out: &mut Vec<Value>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    fn sliding_extreme(&self, n: usize, wanted: Ordering, out: &mut Column, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let Some(first) = self.functions_arg(n) else { return Ok(()) };
-        let value = |i: usize| self.rows.arg(n, 0, i);
-        let mut queue: VecDeque<usize> = VecDeque::new();
+        let mut queue: VecDeque<(usize, Value)> = VecDeque::new();
         let mut seen = self.range.start;
         for i in self.range.clone() {
             let frame = self.frame(i, cx)?;
             for row in seen.max(frame.start)..frame.end {
-                let new = value(row);
+                let new = self.rows.arg(n, 0, row)?;
                 if new.is_null() {
                     continue;
                 }
-                while queue.back().is_some_and(|last| compare_values(value(*last), new, first) != wanted) {
+                let worse = |last: &(usize, Value)| compare_values(last.1.as_ref(), new.as_ref(), first) != wanted;
+                while queue.back().is_some_and(worse) {
                     queue.pop_back();
                 }
-                queue.push_back(row);
+                queue.push_back((row, new));
             }
             seen = seen.max(frame.end);
-            while queue.front().is_some_and(|row| *row < frame.start) {
+            while queue.front().is_some_and(|(row, _)| *row < frame.start) {
                 queue.pop_front();
             }
-            let best = queue.front().filter(|row| frame.contains(row));
-            out.push(best.map_or(Value::Null, |row| value(*row).to_owned()));
-            if i % 1024 == 0 {
-                cx.check_interrupt()?;
-            }
+            let best = queue.front().filter(|(row, _)| frame.contains(row));
+            out.push_value(best.map_or(Value::Null, |(_, value)| value.clone()));
+            self.pause(i, cx)?;
         }
         Ok(())
+    }
+
+    /// An aggregate that cannot take rows out, over a frame both ends of which only move on.
+    fn sliding_parts(
+        &self,
+        n: usize,
+        fresh: &dyn Fn() -> Option<Box<dyn Accumulator>>,
+        out: &mut Column,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
+        let mut sliding = Sliding::new(fresh(), self.range.start);
+        let mut last: Option<(Range<usize>, Value)> = None;
+        for i in self.range.clone() {
+            let frame = self.frame(i, cx)?;
+            let value = match last.take() {
+                Some((same, value)) if same == frame => value,
+                _ if frame.len() <= SHORT_FRAME => {
+                    let mut state = State::new(fresh());
+                    for row in frame.clone() {
+                        state.add(self.rows, n, row, cx)?;
+                    }
+                    state.value(cx)?
+                }
+                _ => {
+                    sliding.move_to(frame.clone(), self.rows, n, fresh, cx)?;
+                    sliding.value(fresh, cx)?
+                }
+            };
+            out.push_value(value.clone());
+            last = Some((frame, value));
+            self.pause(i, cx)?;
+        }
+        cx.release(sliding.held);
+        Ok(())
+    }
+
+    /// Now and then, for KILL.
+    fn pause(&self, i: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if i.is_multiple_of(256) { cx.check_interrupt() } else { Ok(()) }
     }
 
     /// Type of a function's first argument.
     fn functions_arg(&self, n: usize) -> Option<&'p SqlType> {
         self.definition.functions[n].args.first().map(|e| &e.ty)
+    }
+}
+
+/// Frames up to this many rows are computed row by row, so that rounding is MySQL's to the last digit.
+const SHORT_FRAME: usize = 64;
+
+/// A queue as two stacks: each row is taken twice, however long the frame is. The front has for each of its rows what the rows from there
+/// to the front's end are together; the back is one running aggregate. When the front is used up, the back's rows become the front.
+struct Sliding {
+    /// Aggregates of rows `k..front_end`, for falling k.
+    front: Vec<Part>,
+    front_end: usize,
+    /// Rows `front_end..end`.
+    back: Option<Box<dyn Accumulator>>,
+    end: usize,
+    held: usize,
+}
+
+impl Sliding {
+    fn new(back: Option<Box<dyn Accumulator>>, start: usize) -> Sliding {
+        Sliding { front: Vec::new(), front_end: start, back, end: start, held: 0 }
+    }
+
+    fn move_to<'p>(
+        &mut self,
+        frame: Range<usize>,
+        rows: &Rows<'p>,
+        n: usize,
+        fresh: &dyn Fn() -> Option<Box<dyn Accumulator>>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
+        if frame.start < self.front_end {
+            self.front.truncate(self.front_end - frame.start);
+            if let Some(back) = &mut self.back {
+                for row in self.end..frame.end {
+                    back.add(&mut cx.eval_context(), &rows.args(n, row)?)?;
+                }
+            }
+            self.end = self.end.max(frame.end);
+            return Ok(());
+        }
+        let Some(mut state) = fresh() else { return Ok(()) };
+        cx.release(self.held);
+        self.held = frame.len() * size_of::<Part>();
+        cx.reserve(self.held)?;
+        self.front.clear();
+        for row in frame.clone().rev() {
+            state.add(&mut cx.eval_context(), &rows.args(n, row)?)?;
+            self.front.extend(state.part());
+        }
+        (self.front_end, self.end, self.back) = (frame.end, frame.end, fresh());
+        cx.check_interrupt()
+    }
+
+    fn value(&self, fresh: &dyn Fn() -> Option<Box<dyn Accumulator>>, cx: &mut Cx<'_, '_>) -> Result<Value> {
+        let Some(mut state) = fresh() else { return Ok(Value::Null) };
+        let back = self.back.as_ref().and_then(|back| back.part());
+        self.front.last().copied().into_iter().chain(back).for_each(|part| state.join(part));
+        state.value(&mut cx.eval_context())
     }
 }
 
@@ -420,29 +570,23 @@ impl State {
         State { counted: 0, accumulator }
     }
 
-    fn add(&mut self, rows: &Rows, n: usize, i: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
-        let (batch, row) = rows.places[i];
-        let columns = &rows.args[n][batch as usize];
+    fn add(&mut self, rows: &Rows<'_>, n: usize, i: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
+        let args = rows.args(n, i)?;
         match &mut self.accumulator {
-            None => self.counted += i64::from(columns.iter().all(|c| !c.get(row as usize).is_null())),
-            Some(accumulator) => {
-                let values: Vec<Value> = columns.iter().map(|c| c.get(row as usize).to_owned()).collect();
-                accumulator.add(&mut cx.eval_context(), &values)?;
-            }
+            None => self.counted += i64::from(args.iter().all(|v| !v.is_null())),
+            Some(accumulator) => accumulator.add(&mut cx.eval_context(), &args)?,
         }
         Ok(())
     }
 
     /// Takes rows out again. False: the aggregate cannot.
-    fn remove_all(&mut self, rows: &Rows, n: usize, gone: Range<usize>, cx: &mut Cx<'_, '_>) -> Result<bool> {
+    fn remove_all(&mut self, rows: &Rows<'_>, n: usize, gone: Range<usize>, cx: &mut Cx<'_, '_>) -> Result<bool> {
         for i in gone {
-            let (batch, row) = rows.places[i];
-            let columns = &rows.args[n][batch as usize];
+            let args = rows.args(n, i)?;
             match &mut self.accumulator {
-                None => self.counted -= i64::from(columns.iter().all(|c| !c.get(row as usize).is_null())),
+                None => self.counted -= i64::from(args.iter().all(|v| !v.is_null())),
                 Some(accumulator) => {
-                    let values: Vec<Value> = columns.iter().map(|c| c.get(row as usize).to_owned()).collect();
-                    if !accumulator.remove(&mut cx.eval_context(), &values)? {
+                    if !accumulator.remove(&mut cx.eval_context(), &args)? {
                         return Ok(false);
                     }
                 }
@@ -484,49 +628,18 @@ fn compare_keys(a: ValueRef<'_>, b: ValueRef<'_>, cx: &mut Cx<'_, '_>) -> Result
 impl<'p> Operator<'p> for Window<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.reset(cx);
-        let rows = self.gather(cx)?;
-        if rows.places.is_empty() {
-            return Ok(());
-        }
-        let definition = self.definition;
-        let order = RowOrder::new(&definition.order);
-        let frame = &definition.frame;
-        let offsets = [offset(&frame.start, frame, &rows, cx)?, offset(&frame.end, frame, &rows, cx)?];
-        let mut values: Vec<Vec<Value>> =
-            definition.functions.iter().map(|_| Vec::with_capacity(rows.places.len())).collect();
-        for range in self.partitions(&rows, cx)? {
-            let same = |a, b| order.compare(rows.place(a), rows.place(b)).is_eq();
-            let peers = runs(range.clone(), same).into_iter().flat_map(|r| vec![r.clone(); r.len()]).collect();
-            let partition = Partition { rows: &rows, range, definition, peers, offsets };
-            for (n, (function, values)) in definition.functions.iter().zip(&mut values).enumerate() {
-                partition.compute(n, function, values, cx)?;
-            }
-            cx.check_interrupt()?;
-        }
-        let mut values: Vec<_> = values.into_iter().map(Vec::into_iter).collect();
-        let mut held = 0;
-        for batch in rows.batches {
-            let mut batch = batch.rows;
-            let own = batch.columns.len();
-            for (values, ty) in values.iter_mut().zip(&self.types[own..]) {
-                let mut column = Column::for_type(ty);
-                values.take(batch.rows).for_each(|v| column.push_value(v));
-                held += column.memory_bytes();
-                batch.columns.push(column);
-            }
-            self.done.push(batch);
-        }
-        cx.reserve(held)?;
-        self.reserved += held;
-        Ok(())
+        self.ahead = None;
+        self.input.open(cx)
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
-        let Some(batch) = self.done.get_mut(self.at) else {
-            self.reset(cx);
+        if self.at == self.rows.pieces() && !self.compute(cx)? {
             return Ok(None);
-        };
+        }
+        let (mut batch, range) = self.rows.columns(self.at)?;
+        let places: Vec<u32> = range.map(|i| i as u32).collect();
+        batch.columns.extend(self.values.iter().map(|v| v.gather(&places)));
         self.at += 1;
-        Ok(Some(std::mem::take(batch)))
+        Ok(Some(batch))
     }
 }

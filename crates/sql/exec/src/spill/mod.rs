@@ -308,10 +308,10 @@ impl RunWriter {
         }
         let rows = chunk_rows(batch.memory_bytes(), batch.rows);
         if rows >= batch.rows {
-            return self.write_whole(batch);
+            return self.write_one(batch);
         }
         for from in (0..batch.rows).step_by(rows) {
-            self.write_whole(&batch.slice(from, (from + rows).min(batch.rows)))?;
+            self.write_one(&batch.slice(from, (from + rows).min(batch.rows)))?;
         }
         Ok(())
     }
@@ -321,7 +321,8 @@ impl RunWriter {
         self.run.rows
     }
 
-    fn write_whole(&mut self, batch: &Batch) -> Result<()> {
+    /// Appends a batch as it is.
+    pub(crate) fn write_one(&mut self, batch: &Batch) -> Result<()> {
         let start = self.buffer.len();
         codec::encode(batch, &mut self.run.file.members.borrow_mut(), &mut self.buffer);
         let len = self.buffer.len() - start;
