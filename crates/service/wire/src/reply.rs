@@ -128,15 +128,17 @@ pub struct Column<'a> {
     pub decimals: u8,
 }
 
-/// Writes the packet that opens a result set of `columns` columns.
+/// Writes the packet that opens a result set of `columns` columns. `metadata`: their definitions follow, which clients
+/// with OPTIONAL_RESULTSET_METADATA can do without.
 #[inline]
-pub fn column_count(out: &mut Writer<'_>, capabilities: u32, columns: usize) {
+pub fn column_count(out: &mut Writer<'_>, capabilities: u32, columns: usize, metadata: bool) {
     let mark = out.begin();
     let b = out.buf();
-    if capabilities & cap::OPTIONAL_RESULTSET_METADATA != 0 {
-        b.push(1);
-    }
+    // libmysql reads the flag behind the count, which is what tells a result from OK; the manual has it before.
     put_lenenc(b, columns as u64);
+    if capabilities & cap::OPTIONAL_RESULTSET_METADATA != 0 {
+        b.push(metadata.into());
+    }
     out.end(mark);
 }
 

@@ -11,6 +11,7 @@ use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::Verdict;
 use gannet_wire::command::Command;
+use gannet_wire::flags::cap;
 use gannet_wire::frame::{self, Decoder, Fed, Writer};
 use gannet_wire::handshake;
 use gannet_wire::reply;
@@ -83,10 +84,7 @@ impl Session {
                 let outcome = self.reset_prepared(id);
                 self.answer(io, outcome);
             }
-            Command::Fetch { statement, .. } => {
-                let error = self.fetch_prepared(statement);
-                self.fail(io, error);
-            }
+            Command::Fetch { statement, rows } => self.fetch_prepared(statement, rows, io),
             Command::Ping => {
                 self.entry.begin(Activity::Other, unix_micros(), b"");
                 self.answer(io, Ok(Done::default()));
@@ -193,6 +191,12 @@ impl Session {
         reply::err(&mut w, self.capabilities, error.number(), &error.sqlstate(), error.message());
     }
 
+    /// Does the client want its results described? `resultset_metadata`.
+    pub(crate) fn metadata(&self) -> bool {
+        self.capabilities & cap::OPTIONAL_RESULTSET_METADATA == 0
+            || self.state.vars[Live::ResultsetMetadata].as_str() != "NONE"
+    }
+
     /// How results go to this client.
     pub(crate) fn target<'a>(&self, io: &'a mut Io<'_>) -> Target<'a> {
         Target {
@@ -202,6 +206,7 @@ impl Session {
             charsets: self.charsets,
             status: self.status_flags(),
             binary: io.binary,
+            metadata: self.metadata(),
             write_timeout_ns: self.state.vars[Live::NetWriteTimeout].as_u64() * 1_000_000_000,
         }
     }

@@ -8,6 +8,7 @@
 //! | [`query`] | SQL text: shape, plan cache, execution |
 //! | [`deprecated`] | warnings of deprecated syntax |
 //! | [`prepared`] | prepared statements of both kinds |
+//! | [`cursor`] | cursors of the protocol |
 //! | [`statement`] | statements that are not planned |
 //! | [`temporary`] | temporary tables |
 //! | [`transaction`] | the state machine of transactions |
@@ -24,6 +25,7 @@ mod accounts;
 pub(crate) mod admin;
 pub(crate) mod branch;
 pub(crate) mod command;
+mod cursor;
 mod deprecated;
 mod explain;
 mod functions;

@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::command::{Done, Io};
+use super::cursor::Cursor;
 use super::locks::is_stale;
 use super::query::{CachedPlan, lex_mode, parse_error};
 use super::sink::describe;
@@ -59,6 +60,8 @@ pub(crate) struct Statement_ {
     /// More came than is held: the next execution fails.
     long_overflow: bool,
     plan: Option<Arc<CachedPlan>>,
+    /// CURSOR_TYPE_READ_ONLY.
+    cursor: Option<Box<Cursor>>,
     /// Values of the plan's parameters; reused.
     values: Vec<Value>,
 }
@@ -114,6 +117,7 @@ impl Session {
             long: Vec::new(),
             long_overflow: false,
             plan: None,
+            cursor: None,
             values: Vec::new(),
             text,
         })
@@ -255,6 +259,7 @@ impl Session {
         }
         self.state.statement_id += 1;
         io.binary = true;
+        s.cursor = None;
         let outcome = match std::mem::take(&mut s.long_overflow) {
             false => self.execute_statement(&mut s, &execute, io),
             true => Err(SqlError::with_message(ErrorCode::UnknownError, LONG_DATA_OVERFLOW)),
@@ -269,6 +274,7 @@ impl Session {
 
     fn execute_statement(&mut self, s: &mut Statement_, execute: &Execute<'_>, io: &mut Io<'_>) -> Result<Done> {
         let n = usize::from(s.params);
+        let wants_cursor = execute.flags & command::CURSOR_READ_ONLY != 0;
         let collation = self.literal_collation();
         let client = self.charsets.client;
         let mut bound = std::mem::take(&mut s.values);
@@ -324,13 +330,13 @@ impl Session {
                 .enumerate()
                 .all(|(i, p)| matches!(p, Param::Marker { index, .. } if *index as usize == i));
         let mut outcome = if straight {
-            self.run_entry(&entry, &bound, io)
+            self.run_prepared(&entry, &bound, io, wants_cursor.then_some(&mut s.cursor))
         } else {
             let values = self.arrange(&entry.plan, s, &bound)?;
-            self.run_entry(&entry, &values, io)
+            self.run_prepared(&entry, &values, io, wants_cursor.then_some(&mut s.cursor))
         };
         if outcome.as_ref().is_err_and(is_stale) {
-            outcome = self.again(s, types_hash, &bound, io);
+            outcome = self.again(s, types_hash, &bound, io, wants_cursor);
         } else {
             Self::keep_plan(s, entry);
         }
@@ -340,14 +346,21 @@ impl Session {
 
     /// The tables changed since the plan was made: plans and runs once more, several times if need be.
     #[cold]
-    fn again(&mut self, s: &mut Statement_, types_hash: u64, bound: &[Value], io: &mut Io<'_>) -> Result<Done> {
+    fn again(
+        &mut self,
+        s: &mut Statement_,
+        types_hash: u64,
+        bound: &[Value],
+        io: &mut Io<'_>,
+        wants_cursor: bool,
+    ) -> Result<Done> {
         let collation = self.literal_collation();
         let markers: Vec<SqlType> = s.types.iter().map(|t| sql_type(*t, collation)).collect();
         for _ in 0..10 {
             self.state.renew_snapshot();
             let entry = self.plan_prepared(s, &markers, types_hash)?;
             let values = self.arrange(&entry.plan, s, bound)?;
-            match self.run_entry(&entry, &values, io) {
+            match self.run_prepared(&entry, &values, io, wants_cursor.then_some(&mut s.cursor)) {
                 Err(e) if is_stale(&e) => {}
                 outcome => {
                     Self::keep_plan(s, entry);
@@ -399,16 +412,20 @@ impl Session {
         let s = s.ok_or_else(|| sql_err!(UnknownStmtHandler, id, "mysqld_stmt_reset"))?;
         s.long.clear();
         s.long_overflow = false;
+        s.cursor = None;
         Ok(Done::default())
     }
 
-    /// COM_STMT_FETCH. No cursor is ever open: an execution that asks for one is answered with its whole result, without
-    /// the status bit that announces a cursor, as MySQL answers where it opens none.
-    pub(crate) fn fetch_prepared(&self, id: u32) -> SqlError {
-        count(Counter::ComStmtFetch);
-        match self.statements.by_id.contains_key(&id) {
-            true => sql_err!(StmtHasNoOpenCursor, id),
-            false => sql_err!(UnknownStmtHandler, id, "mysqld_stmt_fetch"),
+    /// The cursor of a statement, taken out; `None`: it has none open.
+    pub(super) fn take_cursor(&mut self, id: u32) -> Result<Option<Box<Cursor>>> {
+        let s = self.statements.by_id.get_mut(&id).and_then(Option::as_mut);
+        s.map(|s| s.cursor.take()).ok_or_else(|| sql_err!(UnknownStmtHandler, id, "mysqld_stmt_fetch"))
+    }
+
+    /// Puts back what [`take_cursor`](Self::take_cursor) took.
+    pub(super) fn keep_cursor(&mut self, id: u32, cursor: Box<Cursor>) {
+        if let Some(Some(s)) = self.statements.by_id.get_mut(&id) {
+            s.cursor = Some(cursor);
         }
     }
 

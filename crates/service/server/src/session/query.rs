@@ -309,7 +309,7 @@ impl Session {
     }
 
     /// An interruption becomes the error that fits its reason.
-    fn final_error(&mut self, error: SqlError) -> SqlError {
+    pub(super) fn final_error(&mut self, error: SqlError) -> SqlError {
         if error.code() != ErrorCode::QueryInterrupted {
             return error;
         }
@@ -594,7 +594,7 @@ impl Session {
         Ok(sink)
     }
 
-    fn done(&mut self, outcome: Outcome, sent: u64) -> Result<Done> {
+    pub(super) fn done(&mut self, outcome: Outcome, sent: u64) -> Result<Done> {
         match outcome {
             Outcome::Rows { .. } => {
                 if !self.counted_rows {
@@ -617,7 +617,7 @@ impl Session {
     }
 
     /// `sql_select_limit` holds for queries without LIMIT.
-    fn select_limit(&self, plan: &Plan) -> u64 {
+    pub(super) fn select_limit(&self, plan: &Plan) -> u64 {
         let limit = self.state.vars[Live::SqlSelectLimit].as_u64();
         match &plan.kind {
             PlanKind::Query(root) if limit != u64::MAX && !matches!(root.op, Op::Limit { .. }) => limit,
@@ -627,7 +627,7 @@ impl Session {
     }
 
     /// Privileges, locks, transaction, executor.
-    fn execute(
+    pub(super) fn execute(
         &mut self,
         plan: &Plan,
         locks: &PlanLocks,

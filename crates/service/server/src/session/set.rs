@@ -243,6 +243,9 @@ impl Session {
         if is(Live::TlsVersion) && !crate::tls::check_version(text) {
             return Err(sql_err!(WrongValueForVar, "tls_version", text));
         }
+        if is(Live::ResultsetMetadata) && text == "NONE" && self.capabilities & cap::OPTIONAL_RESULTSET_METADATA == 0 {
+            return Err(sql_err!(ClientDoesNotSupport, "optional resultset metadata"));
+        }
         if is(Live::TimeZone) {
             let zone = TimeZone::parse(text)?;
             return Ok(VarValue::text(&zone.to_string()));

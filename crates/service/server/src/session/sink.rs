@@ -30,6 +30,8 @@ pub(crate) struct Target<'a> {
     pub(crate) status: u16,
     /// Binary protocol.
     pub(crate) binary: bool,
+    /// Columns are described.
+    pub(crate) metadata: bool,
     /// `net_write_timeout`.
     pub(crate) write_timeout_ns: u64,
 }
@@ -94,7 +96,7 @@ impl WireSink<'_> {
         let plain = matches!(t.charsets.results, Some(Charset::Utf8mb4)) && *t.sequence == 1;
         let optional = t.capabilities & cap::OPTIONAL_RESULTSET_METADATA != 0;
         let deprecate = t.capabilities & cap::DEPRECATE_EOF != 0;
-        let Some(cache) = self.header.filter(|_| plain && columns.len() < 200) else {
+        let Some(cache) = self.header.filter(|_| plain && t.metadata && columns.len() < 200) else {
             return write_header(t, columns);
         };
         let slot = usize::from(optional) | usize::from(deprecate) << 1;
@@ -118,10 +120,10 @@ impl WireSink<'_> {
 }
 
 fn write_header(t: &mut Target<'_>, columns: &[ResultColumn]) {
-    let (capabilities, charsets, status) = (t.capabilities, t.charsets, t.status);
+    let (capabilities, charsets, status, metadata) = (t.capabilities, t.charsets, t.status, t.metadata);
     let mut w = t.writer();
-    reply::column_count(&mut w, capabilities, columns.len());
-    for c in columns {
+    reply::column_count(&mut w, capabilities, columns.len(), metadata);
+    for c in columns.iter().filter(|_| metadata) {
         reply::column(&mut w, &describe(c, &charsets));
     }
     reply::end_of_columns(&mut w, capabilities, status);
@@ -164,6 +166,13 @@ impl ResultSink for WireSink<'_> {
 }
 
 impl WireSink<'_> {
+    /// A row that is encoded already.
+    pub(crate) fn packet(&mut self, row: &[u8]) -> Result<()> {
+        self.target.writer().packet(row);
+        self.sent += 1;
+        self.target.flush_if_full()
+    }
+
     /// Rows that the server has at hand: SHOW and its kin.
     pub(crate) fn table(&mut self, columns: &[ResultColumn], rows: &[Vec<Value>]) -> Result<()> {
         self.begin(columns)?;

@@ -343,6 +343,26 @@ impl Connection {
 
     /// Executes a prepared statement.
     pub fn execute(&mut self, statement: &Statement, args: &[Arg<'_>]) -> Result<ResultSet> {
+        self.send_execute(statement, args, 0)?;
+        Ok(self.results(true)?.swap_remove(0))
+    }
+
+    /// Executes a prepared statement that has rows, which stay at the server for [`Connection::fetch`].
+    pub fn open_cursor(&mut self, statement: &Statement, args: &[Arg<'_>]) -> Result<OkInfo> {
+        self.send_execute(statement, args, crate::command::CURSOR_READ_ONLY)?;
+        self.cursor_opened()
+    }
+
+    /// Up to `rows` further rows of a cursor.
+    pub fn fetch(&mut self, statement: &Statement, rows: u32) -> Result<ResultSet> {
+        let mut body = statement.id.to_le_bytes().to_vec();
+        body.extend(rows.to_le_bytes());
+        self.command(com::STMT_FETCH, &body)?;
+        let (rows, ok) = self.rows(true, &statement.columns)?;
+        Ok(ResultSet { columns: statement.columns.clone(), rows, ok })
+    }
+
+    fn send_execute(&mut self, statement: &Statement, args: &[Arg<'_>], flags: u8) -> Result<()> {
         if args.len() != usize::from(statement.params) {
             return Err(Error::Protocol("wrong number of arguments"));
         }
@@ -352,7 +372,7 @@ impl Connection {
         let b = w.buf();
         b.push(com::STMT_EXECUTE);
         b.extend_from_slice(&statement.id.to_le_bytes());
-        b.extend_from_slice(&[0, 1, 0, 0, 0]);
+        b.extend_from_slice(&[flags, 1, 0, 0, 0]);
         if !args.is_empty() {
             let nulls = b.len();
             b.resize(nulls + args.len().div_ceil(8), 0);
@@ -376,8 +396,7 @@ impl Connection {
             }
         }
         w.end(mark);
-        self.flush()?;
-        Ok(self.results(true)?.swap_remove(0))
+        self.flush()
     }
 
     /// Forgets a prepared statement; there is no reply.

@@ -8,7 +8,7 @@ use crate::reply::{self, read_column};
 use std::fmt::Write;
 
 /// A column of a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnInfo {
     /// Database; empty for expressions.
     pub schema: String,
@@ -191,21 +191,55 @@ impl Connection {
         if head.first() == Some(&0xFB) {
             return Err(Error::Protocol("LOCAL INFILE is not served by this client"));
         }
-        let mut r = Reader::new(&head);
-        if self.capabilities & cap::OPTIONAL_RESULTSET_METADATA != 0 {
-            r.u8()?;
-        }
+        let columns = match self.column_count(&head)? {
+            (count, true) => self.columns(count)?,
+            (count, false) => {
+                if self.capabilities & cap::DEPRECATE_EOF == 0 {
+                    self.receive()?;
+                }
+                vec![ColumnInfo::default(); count]
+            }
+        };
+        let (rows, ok) = self.rows(binary, &columns)?;
+        Ok(ResultSet { columns, rows, ok })
+    }
+
+    /// The number of columns of a result, and whether they are described.
+    fn column_count(&self, head: &[u8]) -> Result<(usize, bool)> {
+        let mut r = Reader::new(head);
         let count = usize::try_from(r.lenenc()?).map_err(|_| Error::Protocol("column count"))?;
-        let columns = self.columns(count)?;
+        Ok((count, self.capabilities & cap::OPTIONAL_RESULTSET_METADATA == 0 || r.u8()? == 1))
+    }
+
+    /// Reads the answer to an execution with a cursor: columns, and what ends them.
+    pub(super) fn cursor_opened(&mut self) -> Result<OkInfo> {
+        let head = self.receive()?;
+        if head.first() == Some(&reply::OK) && head.len() > 2 {
+            return self.read_ok(&head);
+        }
+        let (count, described) = self.column_count(&head)?;
+        for _ in 0..if described { count } else { 0 } {
+            self.receive()?;
+        }
+        let end = self.receive()?;
+        let ok = self.read_end(&end)?;
+        if ok.status & status::CURSOR_EXISTS == 0 {
+            return Err(Error::Protocol("there is no cursor"));
+        }
+        Ok(ok)
+    }
+
+    /// Reads rows and what ends them.
+    pub(super) fn rows(&mut self, binary: bool, columns: &[ColumnInfo]) -> Result<(Vec<Vec<Cell>>, OkInfo)> {
         let mut rows = Vec::new();
         let ok = loop {
             let packet = self.receive()?;
             if packet.first() == Some(&reply::EOF) && (packet.len() < 9 || self.is_ok_end(&packet)) {
                 break self.read_end(&packet)?;
             }
-            rows.push(if binary { read_binary(&packet, &columns)? } else { read_text(&packet, count)? });
+            rows.push(if binary { read_binary(&packet, columns)? } else { read_text(&packet, columns.len())? });
         };
-        Ok(ResultSet { columns, rows, ok })
+        Ok((rows, ok))
     }
 
     /// A row may begin with 0xFE too: as the prefix of a string of 16 MiB and more.

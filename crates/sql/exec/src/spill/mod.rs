@@ -25,7 +25,7 @@ use gannet_runtime::{File, OpenOptions, fs};
 use gannet_telemetry::Counter;
 use gannet_types::{ErrorCode, Result, SqlError, sql_err, sqltype::Members};
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     io,
     path::{Path, PathBuf},
     rc::Rc,
@@ -205,22 +205,21 @@ fn from_io(e: io::Error) -> SqlError {
 
 /// Bytes of ours that do not read as they were written.
 #[cold]
-pub(super) fn damaged() -> SqlError {
+pub fn damaged() -> SqlError {
     SqlError::with_message(ErrorCode::NotKeyfile, "A temporary file does not hold what was written to it")
 }
 
-/// A file without a name. Space is not used again before it is closed; each level of an algorithm takes its own.
+/// A file without a name. Space is not used again before it is closed.
 #[derive(Debug)]
-pub(crate) struct SpillFile {
+pub struct TempFile {
     file: File,
-    end: Cell<u64>,
+    end: AtomicU64,
     space: Arc<TempSpace>,
-    /// Lists of ENUM and SET values, by number.
-    members: RefCell<Vec<Arc<Members>>>,
 }
 
-impl SpillFile {
-    pub(crate) fn create(space: &Arc<TempSpace>) -> Result<Rc<SpillFile>> {
+impl TempFile {
+    /// An empty one.
+    pub fn create(space: &Arc<TempSpace>) -> Result<TempFile> {
         let name = format!("{}-{}.spill", std::process::id(), space.next_name.fetch_add(1, Relaxed));
         let path = space.directory.join(name);
         let file = File::open(&path, &OpenOptions::read_write().create_new()).map_err(from_io)?;
@@ -230,22 +229,46 @@ impl SpillFile {
             _ => {}
         }
         gannet_telemetry::count(Counter::CreatedTmpFiles);
-        let (end, members) = (Cell::new(0), RefCell::new(Vec::new()));
-        Ok(Rc::new(SpillFile { file, end, space: space.clone(), members }))
+        Ok(TempFile { file, end: AtomicU64::new(0), space: space.clone() })
     }
 
-    fn append(&self, bytes: &[u8]) -> Result<u64> {
+    /// Writes behind what is there; gives where.
+    pub fn append(&self, bytes: &[u8]) -> Result<u64> {
         self.space.grow(bytes.len() as u64)?;
-        let at = self.end.get();
-        self.end.set(at + bytes.len() as u64);
+        let at = self.end.fetch_add(bytes.len() as u64, Relaxed);
         self.file.write_at(bytes, at).map_err(from_io)?;
         Ok(at)
     }
+
+    /// Reads bytes that were written.
+    pub fn read(&self, to: &mut [u8], at: u64) -> Result<()> {
+        self.file.read_exact_at(to, at).map_err(from_io)
+    }
+
+    /// Bytes written.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> u64 {
+        self.end.load(Relaxed)
+    }
 }
 
-impl Drop for SpillFile {
+impl Drop for TempFile {
     fn drop(&mut self) {
-        self.space.disk_used.fetch_sub(self.end.get(), Relaxed);
+        self.space.disk_used.fetch_sub(self.len(), Relaxed);
+    }
+}
+
+/// The file of an operator; each level of an algorithm takes its own.
+#[derive(Debug)]
+pub(crate) struct SpillFile {
+    file: TempFile,
+    /// Lists of ENUM and SET values, by number.
+    members: RefCell<Vec<Arc<Members>>>,
+}
+
+impl SpillFile {
+    pub(crate) fn create(space: &Arc<TempSpace>) -> Result<Rc<SpillFile>> {
+        Ok(Rc::new(SpillFile { file: TempFile::create(space)?, members: RefCell::new(Vec::new()) }))
     }
 }
 
@@ -266,7 +289,7 @@ impl Run {
     pub(crate) fn batch(&self, n: usize) -> Result<Option<Batch>> {
         let Some((offset, len)) = self.places.get(n) else { return Ok(None) };
         let mut bytes = vec![0; *len as usize];
-        self.file.file.read_exact_at(&mut bytes, *offset).map_err(from_io)?;
+        self.file.file.read(&mut bytes, *offset)?;
         codec::decode(&bytes, &self.file.members.borrow()).map(Some)
     }
 
@@ -337,7 +360,7 @@ impl RunWriter {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        let mut at = self.run.file.append(&self.buffer)?;
+        let mut at = self.run.file.file.append(&self.buffer)?;
         for len in self.lengths.drain(..) {
             self.run.places.push((at, len));
             at += u64::from(len);

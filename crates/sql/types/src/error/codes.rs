@@ -695,6 +695,7 @@ errors! {
     3636 "HY000" CteMaxRecursionDepth "Recursive query aborted after {} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3637 "HY000" NotHintUpdatableVariable "Variable '{}' cannot be set using SET_VAR hint.";
     3638 "HY000" CredentialsContradictToHistory "Cannot use these credentials for '{}' because they contradict the password history policy";
+    3640 "HY000" ClientDoesNotSupport "The client doesn't support {}";
     3665 "22035" MissingJsonTableValue "Missing value for JSON_TABLE column '{}'";
     3666 "2203F" WrongJsonTableValue "Can't store an array or an object in the scalar JSON_TABLE column '{}'";
     3667 "42000" TfMustHaveAlias "Every table function must have an alias";
