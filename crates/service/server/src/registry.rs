@@ -80,6 +80,8 @@ pub struct Entry {
     pub context: TaskContext,
     /// User, `host:port` and database.
     who: RwLock<Who>,
+    /// Connection attributes of its login.
+    pub attributes: Mutex<Arc<[Attribute]>>,
     /// How its connection is encrypted; empty where it is not.
     pub tls: OnceLock<Agreed>,
     activity: AtomicU8,
@@ -93,6 +95,9 @@ pub struct Entry {
     long_info: Mutex<Option<Vec<u8>>>,
 }
 
+/// A connection attribute: name and value.
+pub type Attribute = (Vec<u8>, Vec<u8>);
+
 /// Identity of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Who {
@@ -104,7 +109,30 @@ pub struct Who {
     pub database: Option<Arc<str>>,
 }
 
+/// Bytes of connection attributes that are kept (`performance_schema_session_connect_attrs_size`).
+const ATTRIBUTES: usize = 512;
+
 impl Entry {
+    /// Keeps the attributes of a login. As in MySQL, what exceeds the bound is left out, and `_truncated` says how much.
+    pub fn keep_attributes(&self, given: &[Attribute]) {
+        let size = |(name, value): &Attribute| name.len() + value.len() + 2;
+        let mut room = ATTRIBUTES;
+        let mut kept = Vec::new();
+        let mut lost = 0;
+        for a in given {
+            if lost == 0 && size(a) <= room {
+                room -= size(a);
+                kept.push(a.clone());
+            } else {
+                lost += size(a);
+            }
+        }
+        if lost > 0 {
+            kept.push((b"_truncated".to_vec(), lost.to_string().into_bytes()));
+        }
+        *self.attributes.lock() = kept.into();
+    }
+
     /// The session begins something. `now_us`: microseconds since 1970.
     #[inline]
     pub fn begin(&self, activity: Activity, now_us: u64, text: &[u8]) {
@@ -220,6 +248,7 @@ impl Registry {
             id,
             context,
             who: RwLock::new(Who { user: "unauthenticated user".into(), host, database: None }),
+            attributes: Mutex::new(Arc::new([])),
             tls: OnceLock::new(),
             activity: AtomicU8::new(Activity::Connect as u8),
             since_us: AtomicU64::new(gannet_runtime::unix_micros() as u64),

@@ -163,6 +163,9 @@ impl Session {
     pub(crate) fn answer(&mut self, io: &mut Io<'_>, outcome: Result<Done>) {
         match outcome {
             Ok(done) => {
+                if self.tracker.on {
+                    self.track_statement(done.rows);
+                }
                 let warnings = self.warnings.total().min(u64::from(u16::MAX)) as u16;
                 let ok = reply::Ok {
                     affected: done.affected,
@@ -217,7 +220,6 @@ impl Session {
         handshake::Login {
             capabilities: self.capabilities,
             user: user.as_bytes().to_vec(),
-            attributes: self.state.attributes.clone(),
             ..handshake::Login::default()
         }
     }
@@ -264,6 +266,7 @@ impl Session {
         self.state.account = account;
         self.state.release_locks();
         self.reset(&attempt.hello);
+        self.entry.keep_attributes(&attempt.hello.attributes);
         self.state.usage = usage;
         self.state.set_database(None);
         self.entry.set_who(Who { user: attempt.hello_user(), host: self.entry.who().host, database: None });

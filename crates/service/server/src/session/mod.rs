@@ -19,6 +19,7 @@
 //! | [`privileges`] | what statements need |
 //! | [`maintain`] | ANALYZE TABLE and its kin |
 //! | [`admin`] | KILL, FLUSH, SHUTDOWN |
+//! | [`track`] | session tracking |
 //! | [`sink`] | result sets on their way to the client |
 
 mod accounts;
@@ -44,6 +45,7 @@ pub(crate) mod sink;
 pub(crate) mod state;
 pub(crate) mod statement;
 mod temporary;
+mod track;
 pub(crate) mod transaction;
 pub(crate) mod variables;
 
@@ -84,6 +86,7 @@ pub(crate) struct Session {
     pub(crate) statements: Prepared,
     /// Encoded session state changes for the next OK packet.
     pub(crate) track: Vec<u8>,
+    pub(crate) tracker: track::Tracker,
     /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
     pub(crate) extra_status: u16,
     /// COM_SET_OPTION or CLIENT_MULTI_STATEMENTS.
@@ -166,6 +169,7 @@ impl Session {
             formats: Vec::new(),
             statements: Prepared::default(),
             track: Vec::new(),
+            tracker: track::Tracker::default(),
             extra_status: 0,
             multi_statements: capabilities & cap::MULTI_STATEMENTS != 0,
             closing: false,
@@ -186,6 +190,7 @@ impl Session {
             server,
             entry,
         };
+        it.entry.keep_attributes(&hello.attributes);
         it.idle_transaction();
         it.start_variables(hello);
         if let Some(db) = hello.database.as_deref().filter(|d| !d.is_empty()) {
@@ -222,6 +227,7 @@ impl Session {
         self.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
         self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
         self.mode_key = variables::mode_key(&self.state.vars);
+        self.refresh_tracker();
     }
 
     /// The greeting of a new session is over: nothing of it is reported as a change.
@@ -278,6 +284,7 @@ impl Session {
         self.state.vars.set(Live::CharacterSetDatabase, VarValue::text(collation.charset().name()));
         self.state.vars.set(Live::CollationDatabase, VarValue::text(collation.get().name));
         self.entry.set_database(Some(name.clone()));
+        self.tracker.change();
         if self.capabilities & cap::SESSION_TRACK != 0 && self.state.vars[Live::SessionTrackSchema].as_bool() {
             gannet_wire::reply::put_schema_change(&mut self.track, name.as_bytes());
         }
@@ -301,6 +308,7 @@ impl Session {
         self.handlers.clear();
         self.warnings.clear();
         self.track.clear();
+        self.tracker = track::Tracker::default();
         self.transaction = Transaction::default();
         self.start_variables(hello);
     }

@@ -434,6 +434,7 @@ impl Session {
     /// PREPARE.
     pub(crate) fn prepare_named(&mut self, name: &str, source: &ast::PrepareSource) -> Result<Done> {
         count(Counter::ComPrepareSql);
+        self.tracker.change();
         let sql = match source {
             ast::PrepareSource::Text(text) => text.to_vec(),
             ast::PrepareSource::Variable(v) => match self.state.user_variable(v) {
@@ -505,6 +506,7 @@ impl Session {
     /// DEALLOCATE PREPARE.
     pub(crate) fn deallocate(&mut self, name: &str) -> Result<Done> {
         count(Counter::ComDeallocSql);
+        self.tracker.change();
         if self.statements.by_name.remove(&name.to_lowercase()).is_none() {
             return Err(sql_err!(UnknownStmtHandler, name, "DEALLOCATE PREPARE"));
         }

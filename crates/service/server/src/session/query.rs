@@ -671,6 +671,9 @@ impl Session {
         self.state.insert_id_given = false;
         self.counted_rows = false;
         self.state.over_tables = !plan.tables.is_empty();
+        if self.tracker.on && !plan.tables.is_empty() {
+            self.tracker.used(writes);
+        }
         let outcome = locked.and_then(|()| {
             let mut cx = Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.warnings, params);
             let outcome = gannet_exec::run(&mut cx, &mut self.buffers, sink);

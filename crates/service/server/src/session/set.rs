@@ -106,6 +106,7 @@ impl Session {
             }
             SetItem::User { name, value } => {
                 let value = self.evaluate(value)?;
+                self.tracker.change();
                 self.state.set_user_variable(name, value)
             }
             SetItem::Names { charset, collation } => {
@@ -425,6 +426,7 @@ impl Session {
 
     /// Notes the new value for the client's session tracking, when it asked for this variable.
     fn tracked(&mut self, id: VarId) {
+        self.tracker.change();
         if self.capabilities & cap::SESSION_TRACK == 0 {
             return;
         }

@@ -57,8 +57,6 @@ pub(crate) struct State {
     pub(crate) over_tables: bool,
     /// Locks of GET_LOCK, with how often each is held.
     pub(crate) user_locks: Vec<(String, u32)>,
-    /// Connection attributes of the login.
-    pub(crate) attributes: Vec<(Vec<u8>, Vec<u8>)>,
     /// SHOW SESSION STATUS.
     pub(crate) counters: SessionCounters,
 }
@@ -107,7 +105,6 @@ impl State {
             statement_id: 0,
             over_tables: false,
             user_locks: Vec::new(),
-            attributes: hello.attributes.clone(),
             counters: SessionCounters::new(),
             account,
             entry,

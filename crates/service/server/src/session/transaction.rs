@@ -49,6 +49,21 @@ impl Transaction {
         self.explicit || self.started
     }
 
+    /// BEGIN was given.
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.explicit
+    }
+
+    /// What SET TRANSACTION left for the next one.
+    pub(crate) fn next_isolation(&self) -> Option<Isolation> {
+        self.next_isolation
+    }
+
+    /// READ ONLY or READ WRITE of SET TRANSACTION, for the next one.
+    pub(crate) fn next_read_only(&self) -> Option<bool> {
+        self.next_read_only
+    }
+
     /// The next statement is a transaction by itself.
     pub(crate) fn is_autocommit(&self) -> bool {
         self.autocommit && !self.explicit
@@ -194,6 +209,7 @@ impl Session {
         count(Counter::ComBegin);
         self.commit_implicitly()?;
         self.unlock_tables();
+        self.track_begin(begin);
         let options = self.txn_options(false);
         self.transaction.explicit = true;
         self.transaction.read_only = begin.read_only.unwrap_or(self.transaction.read_only);

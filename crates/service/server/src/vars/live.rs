@@ -177,7 +177,7 @@ live! {
     SessionTrackSystemVariables = text("session_track_system_variables", Both,
         "time_zone,autocommit,character_set_client,character_set_results,character_set_connection");
     SessionTrackStateChange = boolean("session_track_state_change", Both, false);
-    SessionTrackTransactionInfo = choice("session_track_transaction_info", Both, "OFF", &["OFF", "STATE", "CHARACTERISTICS"]).default_only();
+    SessionTrackTransactionInfo = choice("session_track_transaction_info", Both, "OFF", &["OFF", "STATE", "CHARACTERISTICS"]);
     SessionTrackGtids = choice("session_track_gtids", Both, "OFF", &["OFF", "OWN_GTID", "ALL_GTIDS"]).default_only();
     ResultsetMetadata = choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]);
 

@@ -122,6 +122,7 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("performance_schema", "events_statements_summary_by_digest") => runtime::digests,
         ("performance_schema", "events_waits_summary_global_by_event_name") => runtime::waits,
         ("performance_schema", "session_connect_attrs") => runtime::attributes,
+        ("performance_schema", "session_account_connect_attrs") => runtime::account_attributes,
         ("performance_schema", "global_status") => runtime::global_status,
         ("performance_schema", "session_status") => runtime::session_status,
         ("performance_schema", "global_variables") => runtime::global_variables,

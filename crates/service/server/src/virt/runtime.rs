@@ -117,10 +117,21 @@ pub(super) fn waits(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()>
 }
 
 pub(super) fn attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let id = state.entry.id;
-    for (i, (name, value)) in state.attributes.iter().enumerate() {
-        let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
-        emit(&[Value::UInt(id), text(&name), text(&value), Value::Int(i as i64)])?;
+    attributes_of(state, |_| true, emit)
+}
+
+pub(super) fn account_attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let user = state.entry.who().user;
+    attributes_of(state, |e| e.who().user == user, emit)
+}
+
+fn attributes_of(state: &State, wanted: impl Fn(&Entry) -> bool, emit: Emit<'_>) -> Result<()> {
+    for entry in state.server.registry.all().iter().filter(|e| wanted(e)) {
+        let all = entry.attributes.lock().clone();
+        for (i, (name, value)) in all.iter().enumerate() {
+            let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
+            emit(&[Value::UInt(entry.id), text(&name), text(&value), Value::Int(i as i64)])?;
+        }
     }
     Ok(())
 }

@@ -558,6 +558,11 @@ events_waits_summary_global_by_event_name
  MIN_TIMER_WAIT =u !
  AVG_TIMER_WAIT =u !
  MAX_TIMER_WAIT =u !
+session_account_connect_attrs
+ PROCESSLIST_ID =u !
+ ATTR_NAME varchar(32) !
+ ATTR_VALUE varchar(1024)
+ ORDINAL_POSITION =i
 session_connect_attrs
  PROCESSLIST_ID =u !
  ATTR_NAME varchar(32) !

@@ -46,6 +46,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// Plugin to answer the greeting with, whatever it proposes.
     pub plugin: Option<Plugin>,
+    /// Connection attributes.
+    pub attributes: Vec<(String, String)>,
     /// Encrypt: error when the server cannot.
     pub tls: Option<Tls>,
 }
@@ -69,6 +71,7 @@ impl Default for Options {
             without: 0,
             timeout: None,
             plugin: None,
+            attributes: Vec::new(),
             tls: None,
         }
     }
@@ -245,6 +248,9 @@ impl Connection {
         if options.database.is_some() {
             wanted |= cap::CONNECT_WITH_DB;
         }
+        if !options.attributes.is_empty() {
+            wanted |= cap::CONNECT_ATTRS;
+        }
         if options.tls.is_some() {
             wanted |= cap::SSL;
         }
@@ -259,7 +265,11 @@ impl Connection {
             response: respond(plugin, password, &self.greeting.nonce),
             database: options.database.as_ref().map(|d| d.as_bytes().to_vec()),
             plugin: Some(plugin.name().as_bytes().to_vec()),
-            attributes: Vec::new(),
+            attributes: options
+                .attributes
+                .iter()
+                .map(|(k, v)| (k.as_bytes().to_vec(), v.as_bytes().to_vec()))
+                .collect(),
         };
         if let Some(tls) = &options.tls {
             self.start_tls(&login, tls)?;

@@ -128,6 +128,8 @@ pub struct OkInfo {
     pub warnings: u16,
     /// `Rows matched: ...` and the like.
     pub info: String,
+    /// Session state changes: their kinds, and what they say (of a variable: name and value).
+    pub changes: Vec<(u8, Vec<String>)>,
 }
 
 /// One result: rows, or none and what the statement did.
@@ -286,12 +288,27 @@ impl Connection {
         r.u8()?;
         let (affected, insert_id) = (r.lenenc()?, r.lenenc()?);
         let (status, warnings) = (r.u16()?, r.u16()?);
+        let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+        let mut changes = Vec::new();
         let info = if self.capabilities & cap::SESSION_TRACK != 0 {
-            if r.is_empty() { &[][..] } else { r.lenenc_bytes()? }
+            let info = if r.is_empty() { &[][..] } else { r.lenenc_bytes()? };
+            if status & status::SESSION_STATE_CHANGED != 0 {
+                let mut all = Reader::new(r.lenenc_bytes()?);
+                while !all.is_empty() {
+                    let kind = all.u8()?;
+                    let mut parts = Reader::new(all.lenenc_bytes()?);
+                    let mut said = Vec::new();
+                    while !parts.is_empty() {
+                        said.push(text(parts.lenenc_bytes()?));
+                    }
+                    changes.push((kind, said));
+                }
+            }
+            info
         } else {
             r.rest()
         };
-        Ok(OkInfo { affected, insert_id, status, warnings, info: String::from_utf8_lossy(info).into_owned() })
+        Ok(OkInfo { affected, insert_id, status, warnings, info: text(info), changes })
     }
 }
 
