@@ -2,6 +2,9 @@
 //!
 //! Each client is one script in `tests/clients/`. A script installs what it needs, finds the server through
 //! `GANNET_SOCKET`, `GANNET_PORT` and `GANNET_BIN`, and fails by its exit status. Its last line says what it did.
+//!
+//! The scripts in `tests/clients/suites/` run the tests of other projects, which takes minutes: only a filter that names the folder
+//! (`suites`, `suites/django`) runs them.
 
 use std::{
     fs,
@@ -52,6 +55,8 @@ pub(crate) fn build_release(root: &Path) -> Result<PathBuf, String> {
 }
 
 fn scripts(dir: &Path, filter: Option<&str>) -> Result<Vec<PathBuf>, String> {
+    let suites = filter.is_some_and(|f| f.starts_with("suites"));
+    let dir = if suites { &dir.join("suites") } else { dir };
     let entries = fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let mut scripts: Vec<PathBuf> = entries
         .flatten()

@@ -182,9 +182,9 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
     Ok(Defined { columns, indexes, clustered, constraints })
 }
 
-/// The index has the columns as its first parts, in their order and whole: it serves a foreign key over them.
+/// The index has the columns as its first parts, in their order, ascending and whole: it serves a foreign key over them.
 pub fn serves(index: &Index, columns: &[u32]) -> bool {
-    let whole = |(p, c): (&IndexPart, &u32)| p.column == *c && p.prefix.is_none();
+    let whole = |(p, c): (&IndexPart, &u32)| p.column == *c && p.prefix.is_none() && !p.descending;
     index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(whole)
 }
 

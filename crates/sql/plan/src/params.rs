@@ -89,7 +89,7 @@ fn token_value(class: LiteralClass, raw: &[u8], mode: LexMode, collation: Collat
             };
             let charset = collation.charset();
             if !charset.is_valid(bytes) {
-                return Err(crate::bind::literal::invalid_string(charset, bytes));
+                return crate::bind::literal::invalid_literal(charset, bytes, false);
             }
             Value::Str(bytes.into(), collation)
         }

@@ -92,7 +92,10 @@ impl Graph {
         }
         while me.is_waiting() {
             let Some(cycle) = state.cycle(table, me) else { return };
-            let Some(victim) = cycle.iter().min_by_key(|s| s.owner.price()).map(|s| s.owner.clone()) else { return };
+            let Some(victim) = cycle.iter().min_by_key(|s| s.owner.price(s.owner.id == me.id)).map(|s| s.owner.clone())
+            else {
+                return;
+            };
             // Else it was granted or gave up meanwhile: look again.
             if victim.condemn() {
                 count(Counter::InnodbDeadlocks);

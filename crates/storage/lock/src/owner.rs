@@ -85,11 +85,14 @@ impl Owner {
         }
     }
 
-    /// The order in which victims are chosen: least first. Rows changed, then the youngest.
-    pub(crate) fn price(&self) -> (u64, std::cmp::Reverse<u64>, std::cmp::Reverse<u64>) {
+    /// The order in which victims are chosen: least first. Rows changed, then the one which closed the cycle, then the youngest.
+    pub(crate) fn price(
+        &self,
+        closed: bool,
+    ) -> (u64, std::cmp::Reverse<bool>, std::cmp::Reverse<u64>, std::cmp::Reverse<u64>) {
         let trx = self.trx.load(Relaxed);
         let age = if trx == 0 { u64::MAX } else { trx };
-        (self.weight.load(Relaxed), std::cmp::Reverse(age), std::cmp::Reverse(self.id))
+        (self.weight.load(Relaxed), std::cmp::Reverse(closed), std::cmp::Reverse(age), std::cmp::Reverse(self.id))
     }
 
     /// What is held, to be added to by the owner's own task.

@@ -602,13 +602,15 @@ impl Session {
                 }
                 Ok(Done::ROWS)
             }
-            Outcome::Affected(Affected { rows, last_insert_id, info }) => {
+            Outcome::Affected(Affected { rows, last_insert_id, last_row_id, info }) => {
                 self.figures.affected = rows;
                 if last_insert_id != 0 {
                     self.state.last_insert_id = last_insert_id;
                 }
                 let insert_id = match last_insert_id {
                     0 if self.state.insert_id_given => self.state.last_insert_id,
+                    // A value that the client gave is in the OK packet, not in LAST_INSERT_ID().
+                    0 => last_row_id,
                     n => n,
                 };
                 Ok(Done { rows: false, affected: rows, insert_id, info })

@@ -16,8 +16,17 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     let table = &*plan.tables[insert.table as usize].table;
     cx.ignore = insert.ignore;
     cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
-    let mut run =
-        Run { insert, table, affected: 0, records: 0, duplicates: 0, first_id: 0, reserved: None, expected: 1 };
+    let mut run = Run {
+        insert,
+        table,
+        affected: 0,
+        records: 0,
+        duplicates: 0,
+        first_id: 0,
+        last_row_id: 0,
+        reserved: None,
+        expected: 1,
+    };
     match &insert.source {
         InsertSource::Values(lists) => {
             run.expected = lists.len() as u64;
@@ -62,6 +71,8 @@ struct Run<'p> {
     duplicates: u64,
     /// First generated AUTO_INCREMENT value.
     first_id: u64,
+    /// AUTO_INCREMENT value of the last row.
+    last_row_id: u64,
     /// Reserved AUTO_INCREMENT values: next, how many.
     reserved: Option<(u64, u64)>,
     /// Rows that will come, for reserving their values at once.
@@ -76,7 +87,12 @@ impl<'p> Run<'p> {
         } else {
             String::new()
         };
-        Affected { rows: self.affected, last_insert_id: self.first_id, info }
+        Affected {
+            rows: self.affected,
+            last_insert_id: self.first_id,
+            last_row_id: if self.records > self.duplicates { self.last_row_id } else { 0 },
+            info,
+        }
     }
 
     fn store_batch(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
@@ -190,6 +206,7 @@ impl<'p> Run<'p> {
         if !generates {
             if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
                 tree.counter_raise(used).map_err(from_engine)?;
+                self.last_row_id = used;
             }
             return Ok(given.clone());
         }
@@ -211,6 +228,7 @@ impl<'p> Run<'p> {
         if self.first_id == 0 {
             self.first_id = id;
         }
+        self.last_row_id = id;
         // A value beyond the column's type becomes its largest value, whose second use is a duplicate.
         let value =
             if definition.ty.unsigned { Value::UInt(id) } else { Value::Int(i64::try_from(id).unwrap_or(i64::MAX)) };

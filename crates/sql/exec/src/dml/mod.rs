@@ -24,6 +24,8 @@ pub struct Affected {
     pub rows: u64,
     /// First generated AUTO_INCREMENT value, 0 without.
     pub last_insert_id: u64,
+    /// AUTO_INCREMENT value of the last row that was inserted, generated or given; 0 without.
+    pub last_row_id: u64,
     /// The text of the OK packet (`Records: 3  Duplicates: 0  Warnings: 0`); empty where MySQL sends none.
     pub info: String,
 }

@@ -57,7 +57,7 @@ impl<'p> Run<'p> {
         let rows = if cx.settings.count_found_rows { self.matched } else { self.changed };
         let info =
             format!("Rows matched: {}  Changed: {}  Warnings: {}", self.matched, self.changed, cx.warnings.total());
-        Affected { rows, last_insert_id: 0, info }
+        Affected { rows, info, ..Affected::default() }
     }
 
     fn batch(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {

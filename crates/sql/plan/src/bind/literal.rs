@@ -50,11 +50,11 @@ pub fn literal_value(value: &LiteralValue, collation: gannet_types::CollationId)
             }
             Value::Double(v)
         }
-        LiteralValue::String { bytes, charset } => {
-            let collation = introduced(charset.as_deref(), collation)?;
+        LiteralValue::String { bytes, charset: introducer } => {
+            let collation = introduced(introducer.as_deref(), collation)?;
             let charset = collation.charset();
             if !charset.is_valid(bytes) {
-                return Err(invalid_string(charset, bytes));
+                return invalid_literal(charset, bytes, introducer.is_some());
             }
             Value::Str((&**bytes).into(), collation)
         }
@@ -80,8 +80,16 @@ fn introduced(charset: Option<&str>, connection: gannet_types::CollationId) -> R
     }
 }
 
+/// A literal that is no text of its character set. With an introducer it is error 1300; else it is what drivers make of binary values: bytes.
 #[cold]
-pub(crate) fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
+pub(crate) fn invalid_literal(charset: Charset, bytes: &[u8], introduced: bool) -> Result<Value> {
+    if introduced {
+        return Err(invalid_string(charset, bytes));
+    }
+    Ok(Value::Str(bytes.into(), gannet_types::CollationId::BINARY))
+}
+
+fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
     let from = charset.valid_prefix(bytes);
     let hex: String = bytes[from..].iter().take(6).map(|b| format!("{b:02X}")).collect();
     error(ErrorCode::InvalidCharacterString, &[&charset.name(), &hex])

@@ -8,6 +8,7 @@ mod keys;
 mod like;
 mod simple_data;
 mod table;
+mod tailoring;
 mod uca;
 
 use crate::charset::{Charset, decode_utf8};
@@ -18,6 +19,7 @@ pub use like::LikePattern;
 use simple_data::{GENERAL, GENERAL_PAGES};
 use std::cmp::Ordering;
 pub use table::COLLATIONS;
+pub use tailoring::Language;
 pub use uca::Uca;
 use uca::{ASCII_900, Elements};
 
@@ -274,9 +276,22 @@ impl Collation {
 
     /// A hash that equal texts share.
     pub fn hash(&self, text: &[u8], state: &mut impl std::hash::Hasher) {
-        let text = if self.pad == Pad::PadSpace { trim_spaces(text) } else { text };
+        let pad = self.pad == Pad::PadSpace;
+        let text = if pad { trim_spaces(text) } else { text };
         match self.algorithm {
             Algorithm::Bytes => state.write(text),
+            Algorithm::Uca(..) if pad => {
+                // Ignorable characters may follow the last spaces.
+                let (space, mut spaces) = (self.space_weight(), 0);
+                self.for_weights(text, |w| {
+                    if w == space {
+                        spaces += 1;
+                    } else {
+                        (0..std::mem::take(&mut spaces)).for_each(|_| state.write_u16(space));
+                        state.write_u16(w);
+                    }
+                });
+            }
             _ => self.for_weights(text, |w| state.write_u16(w)),
         }
         state.write_u8(0xFF);

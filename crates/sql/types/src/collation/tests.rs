@@ -287,3 +287,19 @@ fn sort_prefixes_never_contradict_the_order() {
         }
     });
 }
+
+#[test]
+fn languages_have_letters_of_their_own() {
+    assert_eq!(order("utf8mb4_esperanto_ci", "ĉ", "cz"), Ordering::Greater);
+    assert_eq!(order("utf8mb4_unicode_ci", "ĉ", "cz"), Ordering::Less);
+    assert_eq!(order("utf8mb4_esperanto_ci", "Ĉu", "ĉu"), Ordering::Equal);
+    assert_eq!(order("utf8mb4_swedish_ci", "Ä", "zz"), Ordering::Greater);
+    assert_eq!(order("utf8mb3_swedish_ci", "ü", "Y"), Ordering::Equal);
+    assert_eq!(weights("utf8mb4_czech_ci", "chc"), "0EE20E60");
+    assert_eq!(weights("utf8mb4_czech_ci", "cH"), "0E600EE1");
+    assert_eq!(weights("utf8mb4_croatian_ci", "DžĐ"), "0E6E0E6F");
+    assert_eq!(weights("utf8mb4_danish_ci", "aa"), weights("utf8mb4_danish_ci", "Å"));
+    assert_eq!(weights("utf8mb4_german2_ci", "Öl"), weights("utf8mb4_german2_ci", "OEL"));
+    assert_eq!(weights("utf8mb4_vietnamese_ci", "Ặ"), "0E34");
+    assert_eq!(weights("utf8mb4_turkish_ci", "I"), "0EE2");
+}

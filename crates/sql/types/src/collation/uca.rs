@@ -1,8 +1,9 @@
 //! The Unicode Collation Algorithm (UTS #10) over tables of collation elements, as MySQL applies it: every element counts (alternate
-//! "non-ignorable"), no contractions, no normalisation; Hangul syllables are taken apart for 9.0.0 only.
+//! "non-ignorable"), no contractions but the languages' ([`super::tailoring`]), no normalisation; Hangul syllables are taken apart for 9.0.0 only.
 //!
 //! `data/generate.py` documents the table format.
 
+use super::tailoring::Language;
 use crate::charset::Charset;
 
 /// Versions of the table.
@@ -14,6 +15,8 @@ pub enum Uca {
     V520,
     /// 4.0.0, basic plane only: the `_unicode_` collations.
     V400,
+    /// 4.0.0 with the letters of a language.
+    V400For(Language),
 }
 
 static V900: &[u8] = include_bytes!("../../data/uca900.bin");
@@ -35,7 +38,7 @@ impl Uca {
         match self {
             Uca::V900 => V900,
             Uca::V520 => V520,
-            Uca::V400 => V400,
+            Uca::V400 | Uca::V400For(_) => V400,
         }
     }
 
@@ -44,6 +47,15 @@ impl Uca {
         let at = (c >> 7) as usize * 2;
         let page = table[at] as usize | (table[at + 1] as usize) << 8;
         word(table, PAGES * 2 + (page * 128 + (c & 127) as usize) * 4)
+    }
+
+    /// Its place among the versions.
+    fn number(self) -> usize {
+        match self {
+            Uca::V900 => 0,
+            Uca::V520 => 1,
+            Uca::V400 | Uca::V400For(_) => 2,
+        }
     }
 
     /// Where the elements of expansions start.
@@ -108,12 +120,12 @@ impl<'a> Elements<'a> {
     fn special(&mut self, c: u32, entry: u32) -> Element {
         if entry != IMPLICIT {
             let (index, len) = ((entry & 0xF_FFFF) as usize, (entry >> 20 & 0x7FF) as usize);
-            let at = *EXPANSIONS[self.version as usize] + index * 4;
+            let at = *EXPANSIONS[self.version.number()] + index * 4;
             let bytes = &self.version.table()[at..at + len * 4];
             self.pending = &bytes[4..];
             return word(bytes, 0);
         }
-        if self.version == Uca::V400 && c > 0xFFFF {
+        if matches!(self.version, Uca::V400 | Uca::V400For(_)) && c > 0xFFFF {
             return element(0xFFFD, 0x20, 2);
         }
         if self.version == Uca::V900 && (0xAC00..=0xD7A3).contains(&c) {
@@ -125,6 +137,17 @@ impl<'a> Elements<'a> {
         self.computed[0] = element(low | 0x8000, 0, 0);
         self.left = 1;
         element(high, 0x20, 2)
+    }
+
+    /// The first element of a language's letter that begins with `c`; the rest for later.
+    fn letter(&mut self, language: Language, c: char) -> Option<Element> {
+        let next = self.charset.decode(self.rest);
+        let (bytes, pair) = language.letter(c, || next.map(|(c, _)| c))?;
+        if let (true, Some((_, n))) = (pair, next) {
+            self.rest = &self.rest[n..];
+        }
+        self.pending = &bytes[4..];
+        Some(word(bytes, 0))
     }
 
     fn implicit_base(&self, c: u32) -> u32 {
@@ -177,6 +200,11 @@ impl Iterator for Elements<'_> {
         loop {
             let (c, n) = self.charset.decode(self.rest)?;
             self.rest = &self.rest[n..];
+            if let Uca::V400For(language) = self.version
+                && let Some(e) = self.letter(language, c)
+            {
+                return Some(e);
+            }
             let entry = self.version.entry(c as u32);
             if entry != 0 {
                 return Some(if entry >> 31 == 0 { entry } else { self.special(c as u32, entry) });

@@ -1,0 +1,168 @@
+//! Languages' changes to the table of UCA 4.0.0: the `_unicode_` collations' siblings (`_swedish_ci`, `_esperanto_ci`, ...).
+//!
+//! A rule places characters, or pairs of them that sort as one letter, after others: at the primary weights of `base`, the last of
+//! them raised by `plus`. MySQL numbers a language's letters in the same way, so a letter may share its weight with a rare
+//! character of another script that stands at that place in the table.
+
+use super::uca::{Element, Elements, Uca};
+use crate::charset::Charset;
+use std::sync::LazyLock;
+
+/// A language with letters of its own. Persian and Sinhala are not among them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    Icelandic,
+    Latvian,
+    Romanian,
+    Slovenian,
+    Polish,
+    Estonian,
+    Spanish,
+    Swedish,
+    Turkish,
+    Czech,
+    Danish,
+    Lithuanian,
+    Slovak,
+    TraditionalSpanish,
+    Latin,
+    Esperanto,
+    Hungarian,
+    GermanPhonebook,
+    Croatian,
+    Vietnamese,
+}
+
+const LANGUAGES: usize = Language::Vietnamese as usize + 1;
+
+/// Base, what is added to its last weight, letters divided by spaces.
+type Rule = (&'static str, u32, &'static str);
+
+/// By [`Language`].
+static RULES: [&[Rule]; LANGUAGES] = [
+    &[
+        ("a", 1, "á Á"),
+        ("d", 1, "ð Ð"),
+        ("e", 1, "é É"),
+        ("i", 1, "í Í"),
+        ("o", 1, "ó Ó"),
+        ("u", 1, "ú Ú"),
+        ("y", 1, "ý Ý"),
+        ("z", 1, "þ Þ"),
+        ("z", 2, "ä Ä æ Æ"),
+        ("z", 3, "ö Ö ø Ø"),
+        ("z", 4, "å Å"),
+    ],
+    &[
+        ("c", 1, "č Č"),
+        ("g", 1, "ģ Ģ"),
+        ("i", 1, "y Y"),
+        ("k", 1, "ķ Ķ"),
+        ("l", 1, "ļ Ļ"),
+        ("n", 1, "ņ Ņ"),
+        ("r", 1, "ŗ Ŗ"),
+        ("s", 1, "š Š"),
+        ("z", 1, "ž Ž"),
+    ],
+    &[("a", 1, "ă Ă"), ("a", 2, "â Â"), ("i", 1, "î Î"), ("s", 1, "ş Ş ș Ș"), ("t", 1, "ţ Ţ ț Ț")],
+    &[("c", 1, "č Č"), ("s", 1, "š Š"), ("z", 1, "ž Ž")],
+    &[
+        ("a", 1, "ą Ą"),
+        ("c", 1, "ć Ć"),
+        ("e", 1, "ę Ę"),
+        ("l", 1, "ł Ł"),
+        ("n", 1, "ń Ń"),
+        ("o", 1, "ó Ó"),
+        ("s", 1, "ś Ś"),
+        ("z", 1, "ź Ź"),
+        ("z", 2, "ż Ż"),
+    ],
+    &[
+        ("s", 1, "š Š"),
+        ("s", 2, "z Z"),
+        ("s", 3, "ž Ž"),
+        ("w", 1, "õ Õ"),
+        ("w", 2, "ä Ä"),
+        ("w", 3, "ö Ö"),
+        ("w", 4, "ü Ü"),
+    ],
+    &[("n", 1, "ñ Ñ")],
+    &[("y", 0, "ü Ü"), ("z", 1, "å Å"), ("z", 2, "ä Ä æ Æ"), ("z", 3, "ö Ö ø Ø")],
+    &[("c", 1, "ç Ç"), ("g", 1, "ğ Ğ"), ("h", 1, "ı I"), ("o", 1, "ö Ö"), ("s", 1, "ş Ş"), ("u", 1, "ü Ü")],
+    &[("c", 1, "č Č"), ("h", 1, "ch Ch CH"), ("r", 1, "ř Ř"), ("s", 1, "š Š"), ("z", 1, "ž Ž")],
+    &[("y", 0, "ü Ü ű Ű"), ("z", 1, "ä Ä æ Æ"), ("z", 2, "ö Ö ø Ø ő Ő"), ("z", 3, "å Å aa Aa AA")],
+    &[("c", 0, "ch Ch CH"), ("c", 1, "č Č"), ("i", 0, "y Y"), ("s", 1, "š Š"), ("z", 1, "ž Ž")],
+    &[("a", 1, "ä Ä"), ("c", 1, "č Č"), ("h", 1, "ch Ch CH"), ("o", 1, "ô Ô"), ("s", 1, "š Š"), ("z", 1, "ž Ž")],
+    &[("c", 1, "ch Ch CH"), ("l", 1, "ll Ll LL"), ("n", 1, "ñ Ñ")],
+    &[("i", 0, "j J"), ("v", 0, "u U")],
+    &[("c", 1, "ĉ Ĉ"), ("g", 1, "ĝ Ĝ"), ("h", 1, "ĥ Ĥ"), ("j", 1, "ĵ Ĵ"), ("s", 1, "ŝ Ŝ"), ("u", 1, "ŭ Ŭ")],
+    &[("o", 1, "ö Ö ő Ő"), ("u", 1, "ü Ü ű Ű")],
+    &[("ae", 0, "ä Ä æ Æ"), ("oe", 0, "ö Ö œ Œ"), ("ue", 0, "ü Ü")],
+    &[
+        ("c", 1, "č Č"),
+        ("c", 2, "ć Ć"),
+        ("d", 1, "ǆ ǅ Ǆ dž Dž DŽ"),
+        ("d", 2, "đ Đ"),
+        ("l", 1, "ǉ ǈ Ǉ lj Lj LJ"),
+        ("n", 1, "ǌ ǋ Ǌ nj Nj NJ"),
+        ("s", 1, "š Š"),
+        ("z", 1, "ž Ž"),
+    ],
+    &[
+        ("a", 1, "ă Ă ắ Ắ ằ Ằ ẳ Ẳ ẵ Ẵ ặ Ặ"),
+        ("a", 2, "â Â ấ Ấ ầ Ầ ẩ Ẩ ẫ Ẫ ậ Ậ"),
+        ("d", 1, "đ Đ"),
+        ("e", 1, "ê Ê ế Ế ề Ề ể Ể ễ Ễ ệ Ệ"),
+        ("o", 1, "ô Ô ố Ố ồ Ồ ổ Ổ ỗ Ỗ ộ Ộ"),
+        ("o", 2, "ơ Ơ ớ Ớ ờ Ờ ở Ở ỡ Ỡ ợ Ợ"),
+        ("u", 1, "ư Ư ứ Ứ ừ Ừ ử Ử ữ Ữ ự Ự"),
+    ],
+];
+
+/// A letter: its character, the second one of a pair, its elements as the tables hold them (little-endian words).
+type Letter = (char, Option<char>, Vec<u8>);
+
+/// Sorted by characters, so that a pair stands beside its first character.
+static LETTERS: [LazyLock<Vec<Letter>>; LANGUAGES] = {
+    macro_rules! compiled {
+        ($($i:literal)*) => { [$(LazyLock::new(|| compile(RULES[$i]))),*] };
+    }
+    compiled!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
+};
+
+fn compile(rules: &[Rule]) -> Vec<Letter> {
+    let mut letters = Vec::new();
+    for (base, plus, names) in rules {
+        let mut elements: Vec<Element> = Elements::new(Uca::V400, Charset::Utf8mb4, base.as_bytes()).collect();
+        if let Some(last) = elements.last_mut() {
+            *last += plus << 14;
+        }
+        let bytes: Vec<u8> = elements.iter().flat_map(|e| e.to_le_bytes()).collect();
+        for name in names.split(' ') {
+            let mut chars = name.chars();
+            if let Some(first) = chars.next() {
+                letters.push((first, chars.next(), bytes.clone()));
+            }
+        }
+    }
+    letters.sort();
+    letters
+}
+
+impl Language {
+    /// The letter that begins with `c`, before `next`: its elements, and whether `next` belongs to it.
+    pub(super) fn letter(self, c: char, next: impl FnOnce() -> Option<char>) -> Option<(&'static [u8], bool)> {
+        let letters: &'static [Letter] = &LETTERS[self as usize];
+        let from = letters.partition_point(|l| l.0 < c);
+        let own = &letters[from..];
+        let own = &own[..own.iter().take_while(|l| l.0 == c).count()];
+        let last = own.last()?;
+        if last.1.is_some()
+            && let Some(next) = next()
+            && let Some(pair) = own.iter().find(|l| l.1 == Some(next))
+        {
+            return Some((&pair.2, true));
+        }
+        own.first().filter(|l| l.1.is_none()).map(|l| (&l.2[..], false))
+    }
+}
