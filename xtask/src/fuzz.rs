@@ -25,6 +25,11 @@ const TARGETS: &[Target] = &[
     Target { name: "wire_command", check: gannet_wire::fuzzing::command, seeds: |_| gannet_wire::fuzzing::seeds() },
     Target { name: "wire_replies", check: gannet_wire::fuzzing::replies, seeds: |_| gannet_wire::fuzzing::seeds() },
     Target { name: "parser", check: gannet_parser::fuzz::check, seeds: statements },
+    Target {
+        name: "load_lines",
+        check: gannet_exec::file::fuzzing::check,
+        seeds: |_| gannet_exec::file::fuzzing::seeds(),
+    },
     Target { name: "page", check: gannet_page::fuzzing::page, seeds: |_| gannet_engine::fuzzing::page_seeds() },
     Target {
         name: "page_operations",

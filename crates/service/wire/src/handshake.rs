@@ -13,6 +13,7 @@ pub const SERVER_CAPABILITIES: u32 = cap::LONG_PASSWORD
     | cap::FOUND_ROWS
     | cap::LONG_FLAG
     | cap::CONNECT_WITH_DB
+    | cap::LOCAL_FILES
     | cap::NO_SCHEMA
     | cap::IGNORE_SPACE
     | cap::PROTOCOL_41

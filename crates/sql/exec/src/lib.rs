@@ -15,6 +15,7 @@ pub mod direct;
 pub mod dml;
 pub mod error;
 pub mod eval;
+pub mod file;
 pub(crate) mod foreign;
 pub(crate) mod ops;
 pub(crate) mod order;
@@ -26,7 +27,7 @@ pub(crate) mod vector;
 
 pub use context::{Counts, Cx, Session, Settings};
 pub use direct::DirectBuffers;
-pub use dml::Affected;
+pub use dml::{Affected, Load, check_load, load};
 pub use run::{Outcome, run};
 pub use sink::{ResultSink, RowSource, Rows};
 pub use spill::TempSpace;

@@ -27,6 +27,6 @@ pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
 pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
 pub use options::PlanOptions;
 pub use plan::{Plan, PlanKind};
-pub use planner::{column_flags, plan, plan_expressions, plan_query};
+pub use planner::{column_flags, plan, plan_expressions, plan_load, plan_query};
 pub use source::{Colliding, insert_rows_of, plan_source};
 pub use table_exprs::{TableExprs, bind_over, table_exprs};

@@ -230,6 +230,15 @@ pub struct Insert {
     pub self_reference: bool,
 }
 
+/// Where a field of LOAD DATA goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadField {
+    /// Into a column: its ordinal.
+    Column(u32),
+    /// Into a user variable.
+    Variable(Box<str>),
+}
+
 /// Where inserted rows come from.
 #[derive(Debug)]
 pub enum InsertSource {

@@ -5,7 +5,7 @@ use crate::expr::ExprKind;
 use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
-use crate::plan::{Intent, Param, Plan, PlanKind, PlanTable, ResultColumn};
+use crate::plan::{Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn};
 use crate::rewrite;
 use gannet_catalog::{CatalogSnapshot, IndexKind, Table};
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
@@ -67,6 +67,23 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
         Statement::Do(exprs) => plan_expressions(exprs, snapshot, options),
         _ => Err(SqlError::unsupported("planning this statement")),
     }
+}
+
+/// Plans LOAD DATA: an INSERT whose columns are those of the fields, without values, and then those of SET; and where the fields go.
+pub fn plan_load(
+    load: &gannet_parser::ast::Load,
+    snapshot: &CatalogSnapshot,
+    options: &PlanOptions<'_>,
+) -> Result<(Plan, Vec<LoadField>)> {
+    let mut binder = Binder::new(snapshot, options);
+    let (bound, fields) = binder.load(load)?;
+    let mut arena = binder.arena;
+    rewrite::parts(&mut arena, options);
+    let mut builder = Builder::new(&arena, options);
+    builder.mark_used(None);
+    let insert = builder.insert(bound)?;
+    let plan = finish(builder, PlanKind::Insert(Box::new(insert)), Box::new([]), snapshot, options)?;
+    Ok((plan, fields))
 }
 
 /// Plans a query (also one behind SHOW, CREATE TABLE ... SELECT and the like). INTO is the caller's.

@@ -2,9 +2,7 @@
 
 use super::query::lex_mode;
 use super::state::State;
-use gannet_runtime::{File, OpenOptions, fs};
 use gannet_types::{CollationId, Result, SqlError, SqlMode, Value, sql_err};
-use std::path::{Path, PathBuf};
 
 fn text_of(value: &Value) -> Vec<u8> {
     let mut text = Vec::new();
@@ -26,20 +24,16 @@ pub(crate) fn statement_digest(state: &State, args: &[Value]) -> Result<Value> {
 /// LOAD_FILE: NULL unless the file lies below `secure_file_priv`, can be read, and fits into a packet.
 pub(crate) fn load_file(state: &State, args: &[Value]) -> Result<Value> {
     let Some(name) = args.first().map(text_of) else { return Ok(Value::Null) };
-    let allowed = super::variables::value(state, true, "secure_file_priv")?;
+    if super::files::require_file_privilege(state).is_err() {
+        return Ok(Value::Null);
+    }
     let limit = match super::variables::value(state, false, "max_allowed_packet")? {
         Value::UInt(n) => n,
         Value::Int(n) => n as u64,
         _ => 0,
     };
-    let Value::Str(allowed, _) = allowed else { return Ok(Value::Null) };
     let Ok(name) = std::str::from_utf8(&name) else { return Ok(Value::Null) };
-    let allowed = String::from_utf8_lossy(&allowed).into_owned();
-    let Some(path) = path_below(Path::new(name), &allowed) else { return Ok(Value::Null) };
-    if !fs::exists(&path).unwrap_or(false) {
-        return Ok(Value::Null);
-    }
-    let Ok(file) = File::open(&path, &OpenOptions::read()) else { return Ok(Value::Null) };
+    let Ok(file) = super::files::open(state, name) else { return Ok(Value::Null) };
     let Ok(length) = file.len() else { return Ok(Value::Null) };
     if length > limit {
         return Ok(Value::Null);
@@ -49,16 +43,6 @@ pub(crate) fn load_file(state: &State, args: &[Value]) -> Result<Value> {
         Ok(()) => Ok(Value::Str(bytes.into(), CollationId::BINARY)),
         Err(_) => Ok(Value::Null),
     }
-}
-
-/// The real path of a file, if it lies below a directory; links do not lead out of it.
-fn path_below(path: &Path, directory: &str) -> Option<PathBuf> {
-    let real = path.canonicalize().ok()?;
-    if directory.is_empty() {
-        return Some(real);
-    }
-    let directory = Path::new(directory).canonicalize().ok()?;
-    real.starts_with(&directory).then_some(real)
 }
 
 /// PS_THREAD_ID: threads have their connections' numbers here. NULL for a connection that is not there.

@@ -17,6 +17,7 @@
 //! | [`show`] | SHOW |
 //! | [`accounts`], [`grants`] | accounts and roles; GRANT, REVOKE |
 //! | [`privileges`] | what statements need |
+//! | [`files`], [`load`], [`outfile`] | files of the server; LOAD DATA; SELECT ... INTO OUTFILE |
 //! | [`maintain`] | ANALYZE TABLE and its kin |
 //! | [`admin`] | KILL, FLUSH, SHUTDOWN |
 //! | [`track`] | session tracking |
@@ -29,12 +30,15 @@ pub(crate) mod command;
 mod cursor;
 mod deprecated;
 mod explain;
+mod files;
 mod functions;
 pub(crate) mod grants;
 mod handler;
+mod load;
 pub(crate) mod locks;
 pub(crate) mod login;
 mod maintain;
+mod outfile;
 pub(crate) mod prepared;
 mod privileges;
 pub(crate) mod query;

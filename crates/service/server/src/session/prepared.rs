@@ -518,7 +518,7 @@ impl Session {
 /// Statements about prepared statements cannot be prepared (1295).
 fn refuse_nested(statement: &Statement) -> Result<()> {
     match statement {
-        Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) => {
+        Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) | Statement::Load(_) => {
             Err(sql_err!(UnsupportedPs))
         }
         _ => Ok(()),

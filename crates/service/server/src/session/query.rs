@@ -13,14 +13,14 @@ use crate::accounts::Privilege;
 use crate::registry::Activity;
 use crate::vars::Live;
 use gannet_catalog::CatalogSnapshot;
-use gannet_exec::{Affected, Cx, Outcome, ResultSink, Session as _};
+use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Session as _};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_parser::{ErrorKind, LexMode, Notice, ParseError};
 use gannet_plan::options::PlanOptions;
 use gannet_plan::physical::{Access, Op, Physical};
-use gannet_plan::plan::Intent;
+use gannet_plan::plan::{Intent, LoadField};
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
 use gannet_runtime::{Interrupt, now_ns, unix_micros};
 use gannet_telemetry::{Counter, Digest, DigestHandle, Execution, count};
@@ -461,6 +461,23 @@ impl Session {
         self.opened_once(made?)
     }
 
+    /// The plan of LOAD DATA, and where the fields go.
+    pub(crate) fn make_load_plan(&mut self, load: &ast::Load) -> Result<(Plan, Vec<LoadField>)> {
+        let mut fields = Vec::new();
+        let mut plan = |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| {
+            let (plan, found) = gannet_plan::plan_load(load, snapshot, options)?;
+            fields = found;
+            Ok(plan)
+        };
+        let options = self.plan_options(&[]);
+        let made = match self.state.access.all {
+            true => plan(&self.state.snapshot, &options),
+            false => self.checked_plan(options, Privilege::Insert, plan),
+        };
+        let plan = self.opened_once(made?)?;
+        Ok((plan, fields))
+    }
+
     fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
         PlanOptions {
             sql_mode: self.settings.sql_mode,
@@ -561,7 +578,7 @@ impl Session {
     /// SELECT ... INTO: one row for variables. No row leaves them as they are, with warning 1329; two are error 1172.
     fn run_into(&mut self, plan: &Plan, into: &ast::SelectInto, params: &[Value]) -> Result<Done> {
         let ast::SelectInto::Variables(targets) = into else {
-            return Err(SqlError::unsupported("INTO OUTFILE and INTO DUMPFILE"));
+            return self.run_into_file(plan, into, params);
         };
         if targets.iter().any(|t| matches!(t, ast::IntoTarget::Local(_))) {
             return Err(SqlError::unsupported("INTO variables of stored programs"));
@@ -636,6 +653,18 @@ impl Session {
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Outcome> {
+        self.execute_with(plan, locks, params, |cx, buffers| gannet_exec::run(cx, buffers, sink))
+    }
+
+    /// The same around another way of running.
+    #[inline]
+    pub(crate) fn execute_with<'p>(
+        &mut self,
+        plan: &'p Plan,
+        locks: &PlanLocks,
+        params: &[Value],
+        run: impl FnOnce(&mut Cx<'_, 'p>, &mut DirectBuffers) -> Result<Outcome>,
+    ) -> Result<Outcome> {
         if !self.state.access.all {
             self.check_plan_privileges(plan)?;
         }
@@ -678,7 +707,7 @@ impl Session {
         }
         let outcome = locked.and_then(|()| {
             let mut cx = Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.warnings, params);
-            let outcome = gannet_exec::run(&mut cx, &mut self.buffers, sink);
+            let outcome = run(&mut cx, &mut self.buffers);
             self.figures.examined = cx.counts.examined;
             self.figures.sent = cx.counts.sent;
             let found = cx.found_rows;

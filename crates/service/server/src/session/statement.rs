@@ -105,6 +105,7 @@ impl Session {
             }
             Statement::Delete(d) => self.delete_grants(d),
             Statement::Reset(targets) => self.reset_statement(targets),
+            Statement::Load(l) => self.load(l, io),
             Statement::Handler(h) => self.handler(h, io),
             Statement::Xa(xa) => self.xa(xa, io),
             Statement::Help(_) => self.help(io),
@@ -304,7 +305,6 @@ impl Session {
 /// What error 1235 calls a statement.
 fn name_of(statement: &Statement) -> &'static str {
     match statement {
-        Statement::Load(_) => "LOAD DATA",
         Statement::Call { .. } => "CALL",
         Statement::CreateView(_) => "CREATE VIEW",
         Statement::DropView { .. } => "DROP VIEW",

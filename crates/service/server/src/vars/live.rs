@@ -171,8 +171,8 @@ live! {
     LcMessages = choice("lc_messages", Both, "en_US", &["en_US"]);
     ExplicitDefaultsForTimestamp = boolean("explicit_defaults_for_timestamp", Both, true).default_only();
     MaxPreparedStmtCount = int("max_prepared_stmt_count", Global, 16382, 0, 4_194_304).help("prepared statements on all connections");
-    LocalInfile = boolean("local_infile", Global, false).default_only();
-    SecureFilePriv = VarDef { kind: Kind::NullableText, ..text("secure_file_priv", Global, "NULL").read_only().default_only() };
+    LocalInfile = boolean("local_infile", Global, false).help("clients may send files of theirs: LOAD DATA LOCAL");
+    SecureFilePriv = VarDef { kind: Kind::NullableText, ..text("secure_file_priv", Global, "NULL").read_only().help("directory of files that statements read and write; NULL: none, empty: any") };
     SessionTrackSchema = boolean("session_track_schema", Both, true);
     SessionTrackSystemVariables = text("session_track_system_variables", Both,
         "time_zone,autocommit,character_set_client,character_set_results,character_set_connection");

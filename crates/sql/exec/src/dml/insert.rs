@@ -16,17 +16,7 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     let table = &*plan.tables[insert.table as usize].table;
     cx.ignore = insert.ignore;
     cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
-    let mut run = Run {
-        insert,
-        table,
-        affected: 0,
-        records: 0,
-        duplicates: 0,
-        first_id: 0,
-        last_row_id: 0,
-        reserved: None,
-        expected: 1,
-    };
+    let mut run = Run::new(insert, table, 1);
     match &insert.source {
         InsertSource::Values(lists) => {
             run.expected = lists.len() as u64;
@@ -63,7 +53,10 @@ fn reads_target(insert: &Insert, tables: &[PlanTable]) -> bool {
     others.into_iter().any(|(_, t)| t.table.id == target || t.intent == Intent::ForeignWrite)
 }
 
-struct Run<'p> {
+/// Columns and the values assigned to them.
+pub(super) type Assigned<'p> = (&'p [u32], &'p [Option<gannet_plan::expr::Expr>]);
+
+pub(super) struct Run<'p> {
     insert: &'p Insert,
     table: &'p Table,
     affected: u64,
@@ -80,7 +73,33 @@ struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    fn finish(self, cx: &Cx<'_, 'p>) -> Affected {
+    pub(super) fn new(insert: &'p Insert, table: &'p Table, expected: u64) -> Run<'p> {
+        Run {
+            insert,
+            table,
+            affected: 0,
+            records: 0,
+            duplicates: 0,
+            first_id: 0,
+            last_row_id: 0,
+            reserved: None,
+            expected,
+        }
+    }
+
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    pub(super) fn affected(&self) -> u64 {
+        self.affected
+    }
+
+    pub(super) fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    pub(super) fn finish(self, cx: &Cx<'_, 'p>) -> Affected {
         let several = self.expected > 1 || matches!(self.insert.source, InsertSource::Query(_));
         let info = if several {
             format!("Records: {}  Duplicates: {}  Warnings: {}", self.records, self.duplicates, cx.warnings.total())
@@ -111,9 +130,19 @@ impl<'p> Run<'p> {
         list: &'p [Option<gannet_plan::expr::Expr>],
         cx: &mut Cx<'_, 'p>,
     ) -> Result<Vec<Value>> {
-        let mut row: Vec<Option<Value>> = vec![None; self.table.columns.len()];
+        let row = vec![None; self.table.columns.len()];
+        self.row_from_fields(row, (&self.insert.columns, list), cx)
+    }
+
+    /// A row some of whose columns are there; the rest is assigned.
+    pub(super) fn row_from_fields(
+        &mut self,
+        mut row: Vec<Option<Value>>,
+        (columns, list): Assigned<'p>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<Vec<Value>> {
         let mut under_construction = Batch::one_empty_row();
-        for (expr, column) in list.iter().zip(&self.insert.columns) {
+        for (expr, column) in list.iter().zip(columns) {
             let column = *column as usize;
             let value = match expr {
                 Some(expr) => {
@@ -245,7 +274,7 @@ impl<'p> Run<'p> {
     }
 
     /// Puts one row in, as the statement says what to do about duplicates.
-    fn store(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    pub(super) fn store(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.records += 1;
         if let Some(error) = complete::violated(self.insert.table as usize, &values, cx)? {
             return self.refuse(error, cx);
@@ -280,9 +309,12 @@ impl<'p> Run<'p> {
                     }
                     let error = rows::duplicate_error(self.table, index, &values, cx);
                     if self.insert.replace {
-                        self.duplicates += 1;
-                        self.remove(&row_key, cx)?;
-                        continue;
+                        if self.makes_way(&row_key, &values, cx)? {
+                            self.duplicates += 1;
+                            continue;
+                        }
+                        self.affected += 1;
+                        return Ok(());
                     }
                     if !self.insert.on_duplicate.is_empty() {
                         self.duplicates += 1;
@@ -319,14 +351,19 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// REPLACE: deletes the row in the way.
-    fn remove(&mut self, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
-        if let Some(old) = self.existing(row_key, cx)? {
-            rows::delete_row(self.table, row_key, &old, cx)?;
-            foreign::deleted(self.insert.table as usize, &old, cx)?;
-            self.affected += 1;
+    /// REPLACE: deletes the row in the way. One that is the same row stays, where the table has one unique key and nobody refers to it: `false`.
+    fn makes_way(&mut self, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        let slot = self.insert.table as usize;
+        let Some(old) = self.existing(row_key, cx)? else { return Ok(true) };
+        let referred = cx.plan.tables[slot].links.as_ref().is_some_and(|l| !l.children.is_empty());
+        let one_key = self.table.indexes.iter().filter(|i| i.unique()).count() == 1;
+        if one_key && !referred && old == values {
+            return Ok(false);
         }
-        Ok(())
+        rows::delete_row(self.table, row_key, &old, cx)?;
+        foreign::deleted(slot, &old, cx)?;
+        self.affected += 1;
+        Ok(true)
     }
 
     /// ON DUPLICATE KEY UPDATE: changes the row in the way. It counts 2 when it changed, 0 (1 with CLIENT_FOUND_ROWS) when not.

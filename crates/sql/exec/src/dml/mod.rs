@@ -8,12 +8,14 @@ pub(crate) mod complete;
 pub(crate) mod defaults;
 mod delete;
 mod insert;
+mod load;
 pub(crate) mod rows;
 mod update;
 mod update_point;
 
 pub use delete::delete;
 pub use insert::insert;
+pub use load::{Load, check_load, load};
 pub use update::update;
 pub(crate) use update::write;
 

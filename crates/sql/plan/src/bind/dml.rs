@@ -6,7 +6,7 @@ use super::{Binder, error};
 use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
-use crate::plan::Intent;
+use crate::plan::{Intent, LoadField};
 use crate::typing::Bound;
 use gannet_catalog::names::eq_name;
 use gannet_catalog::{RowSource, Table};
@@ -135,6 +135,72 @@ impl Binder<'_> {
         self.scopes.pop();
         self.lock_subqueries();
         Ok(bound)
+    }
+
+    /// LOAD DATA as an INSERT of one row: columns of fields without values, then those of SET. Errors 1054, 3105.
+    pub(crate) fn load(&mut self, load: &ast::Load) -> Result<(BoundInsert, Vec<LoadField>)> {
+        if !load.partitions.is_empty() {
+            return Err(SqlError::unsupported("PARTITION"));
+        }
+        let table = self.target_table(&load.table)?;
+        let replace = load.duplicates == ast::LoadDuplicates::Replace;
+        self.scopes.push(Scope::new());
+        let mut builder = FromBuilder::new(if replace { Intent::Replace } else { Intent::Insert });
+        self.add_base(&table, &load.table.name.text, &mut builder, Default::default());
+        let RelKind::Base(slot) = builder.rels[0].kind else {
+            return Err(SqlError::internal("target without a table"));
+        };
+        let column = |name: &ast::ColumnRef| {
+            let found = table.column(&name.column.text);
+            found.ok_or_else(|| error(ErrorCode::BadField, &[&display(name), &"field list"]))
+        };
+        let mut fields = Vec::new();
+        for target in &load.columns {
+            fields.push(match target {
+                ast::LoadTarget::Column(name) => LoadField::Column(column(name)?),
+                ast::LoadTarget::Variable(ast::IntoTarget::User(name)) => LoadField::Variable(name.text.clone()),
+                ast::LoadTarget::Variable(_) => {
+                    return Err(SqlError::unsupported("variables of stored programs in LOAD DATA"));
+                }
+            });
+        }
+        if fields.is_empty() {
+            let visible = |i: &u32| !table.columns[*i as usize].invisible && !table.columns[*i as usize].hidden;
+            fields.extend((0..table.columns.len() as u32).filter(visible).map(LoadField::Column));
+        }
+        let of_column = |f: &LoadField| match f {
+            LoadField::Column(c) => Some(*c),
+            LoadField::Variable(_) => None,
+        };
+        let mut columns: Vec<u32> = fields.iter().filter_map(of_column).collect();
+        let mut values: Vec<Option<Expr>> = vec![None; columns.len()];
+        let mut self_reference = false;
+        self.scope().clause = Clause::Values;
+        for assignment in &load.assignments {
+            let target = column(&assignment.column)?;
+            let value = self.assigned(&assignment.value, &table, target)?;
+            if let Some(value) = &value {
+                self_reference |= value.any(&mut |e| matches!(e.kind, ExprKind::Column(_)));
+            }
+            columns.push(target);
+            values.push(value);
+        }
+        let old = builder.rels[0].first;
+        self.scopes.pop();
+        self.lock_subqueries();
+        let bound = BoundInsert {
+            table: slot,
+            columns,
+            source: BoundSource::Values(vec![values]),
+            replace,
+            ignore: load.duplicates == ast::LoadDuplicates::Ignore
+                || load.local && load.duplicates == ast::LoadDuplicates::Error,
+            on_duplicate: Vec::new(),
+            update_row: Vec::new(),
+            value_row: (old..old + table.columns.len() as u32).collect(),
+            self_reference,
+        };
+        Ok((bound, fields))
     }
 
     /// Target columns. Errors 1054, 1110.

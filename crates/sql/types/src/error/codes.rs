@@ -50,6 +50,11 @@ impl ErrorCode {
 }
 
 errors! {
+    1 "HY000" EeCantcreatefile "Can't create/write to file '{}' ({})";
+    2 "HY000" EeRead "Error reading file '{}' ({})";
+    3 "HY000" EeWrite "Error writing file '{}' ({})";
+    13 "HY000" EeStat "Can't get stat of '{}' ({})";
+    29 "HY000" EeFilenotfound "File '{}' not found ({})";
     1004 "HY000" CantCreateFile "Can't create file '{}' (errno: {} - {})";
     1005 "HY000" CantCreateTable "Can't create table '{}' (errno: {} - {})";
     1006 "HY000" CantCreateDb "Can't create database '{}' (errno: {} - {})";

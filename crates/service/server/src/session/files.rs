@@ -1,0 +1,109 @@
+//! Files of the server's machine that statements name: LOAD DATA, SELECT ... INTO OUTFILE, LOAD_FILE(). One gate for all: the FILE privilege,
+//! and `secure_file_priv`, which is NULL (no file at all) unless an administrator gives a directory at the start.
+
+use super::state::State;
+use crate::accounts::Privilege;
+use gannet_runtime::{File, OpenOptions};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
+use gannet_wire::auth::Secret;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Error 1045 without the FILE privilege.
+pub(crate) fn require_file_privilege(state: &State) -> Result<()> {
+    if state.access.all || state.privileges().has(Privilege::File) {
+        return Ok(());
+    }
+    let password = match state.account.secret {
+        Secret::Empty(_) => "NO",
+        _ => "YES",
+    };
+    Err(sql_err!(AccessDenied, state.account.user, state.host(), password))
+}
+
+fn prevented() -> SqlError {
+    sql_err!(OptionPreventsStatement, "--secure-file-priv")
+}
+
+/// The directory which files must be in; `Some("")`: any. Error 1290 for none.
+fn directory(state: &State) -> Result<String> {
+    match super::variables::value(state, true, "secure_file_priv")? {
+        Value::Str(text, _) => Ok(String::from_utf8_lossy(&text).into_owned()),
+        _ => Err(prevented()),
+    }
+}
+
+/// A path as the server takes it: a relative one begins in the data directory.
+fn absolute(state: &State, name: &str) -> PathBuf {
+    Path::new(state.server.globals.get(crate::vars::Live::Datadir).as_str()).join(name)
+}
+
+fn check_below(real: &Path, directory: &str) -> Result<()> {
+    if directory.is_empty() {
+        return Ok(());
+    }
+    match Path::new(directory).canonicalize() {
+        Ok(directory) if real.starts_with(&directory) => Ok(()),
+        _ => Err(prevented()),
+    }
+}
+
+fn os_error(e: &io::Error) -> String {
+    let text = e.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    format!("OS errno {} - {text}", e.raw_os_error().unwrap_or(0))
+}
+
+/// Opens a file for reading. Errors 1290, 13, 29.
+pub(crate) fn open(state: &State, name: &str) -> Result<File> {
+    let directory = directory(state)?;
+    let path = absolute(state, name);
+    let missing = |e: io::Error| {
+        let message = format!("Can't get stat of '{}' ({})", path.display(), os_error(&e));
+        SqlError::with_message(ErrorCode::EeStat, message)
+    };
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(e) => {
+            // Whether a file outside exists is nobody's business.
+            let parent = path.parent().and_then(|p| p.canonicalize().ok());
+            check_below(&parent.ok_or_else(prevented)?, &directory)?;
+            return Err(missing(e));
+        }
+    };
+    check_below(&real, &directory)?;
+    let kind = std::fs::metadata(&real).map_err(missing)?;
+    if !kind.is_file() {
+        return Err(sql_err!(TextfileNotReadable, name));
+    }
+    File::open(&real, &OpenOptions::read()).map_err(|e| {
+        let message = format!("File '{}' not found ({})", path.display(), os_error(&e));
+        SqlError::with_message(ErrorCode::EeFilenotfound, message)
+    })
+}
+
+/// Creates a file that must not be there. Errors 1290, 1086, 1.
+pub(crate) fn create(state: &State, name: &str) -> Result<(File, PathBuf)> {
+    let directory = directory(state)?;
+    let path = absolute(state, name);
+    let cannot = |e: &io::Error| {
+        let message = format!("Can't create/write to file '{}' ({})", path.display(), os_error(e));
+        SqlError::with_message(ErrorCode::EeCantcreatefile, message)
+    };
+    let (Some(parent), Some(file)) = (path.parent(), path.file_name()) else {
+        return Err(cannot(&io::Error::from_raw_os_error(21)));
+    };
+    let parent = match parent.canonicalize() {
+        Ok(parent) => parent,
+        Err(e) if directory.is_empty() => return Err(cannot(&e)),
+        Err(_) => return Err(prevented()),
+    };
+    check_below(&parent, &directory)?;
+    let real = parent.join(file);
+    // A link is something that is there, wherever it leads: `create_new` does not follow it.
+    match File::open(&real, &OpenOptions::read_write().create_new()) {
+        Ok(file) => Ok((file, real)),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(sql_err!(FileExists, name)),
+        Err(e) => Err(cannot(&e)),
+    }
+}

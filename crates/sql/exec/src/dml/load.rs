@@ -1,0 +1,238 @@
+//! LOAD DATA: the lines of a file become rows.
+//!
+//! A line's fields go to columns and user variables in order; then SET assigns what it says, seeing both; columns that are in neither get
+//! their defaults. A field too few leaves its column empty with warning 1261, a field too many is dropped with 1262, NULL in a NOT NULL
+//! column is its type's zero with 1263: all three are errors in strict mode. Rows are read one at a time.
+
+use super::insert::Run;
+use super::{Affected, defaults};
+use crate::context::Cx;
+use crate::convert;
+use crate::file::reader::Field;
+use crate::file::{Format, Input, Reader};
+use gannet_catalog::{Column, ColumnDefault, Table};
+use gannet_plan::plan::{Insert, InsertSource, LoadField};
+use gannet_plan::{Plan, PlanKind};
+use gannet_types::{CollationId, Level, Result, SqlError, TypeId, Value, sql_err};
+
+/// What of the statement is not in its plan.
+#[derive(Debug)]
+pub struct Load<'a> {
+    /// Where a line's fields go.
+    pub fields: &'a [LoadField],
+    /// FIELDS and LINES.
+    pub format: &'a Format,
+    /// Of the texts in the file.
+    pub collation: CollationId,
+    /// IGNORE n LINES
+    pub skip_lines: u64,
+}
+
+impl Load<'_> {
+    /// Widths of the fields in the fixed format. Errors 1084, 1409.
+    fn widths(&self, table: &Table) -> Result<Vec<usize>> {
+        let width = |f: &LoadField| match f {
+            LoadField::Variable(_) => Err(sql_err!(LoadFromFixedSizeRowsToVar)),
+            LoadField::Column(c) => {
+                let ty = &table.columns[*c as usize].ty;
+                match ty.id.is_lob() || ty.id == TypeId::Json {
+                    true => Err(sql_err!(BlobsAndNoTerminated)),
+                    false if ty.id.is_string() => Ok(ty.max_bytes() as usize),
+                    false => Ok(ty.display_chars() as usize),
+                }
+            }
+        };
+        self.fields.iter().map(width).collect()
+    }
+}
+
+/// The insertion in a plan of LOAD DATA, and its table.
+fn target(plan: &Plan) -> Result<(&Insert, &Table)> {
+    match &plan.kind {
+        PlanKind::Insert(insert) => Ok((insert, &plan.tables[insert.table as usize].table)),
+        _ => Err(SqlError::internal("not a plan of LOAD DATA")),
+    }
+}
+
+/// Checks what can be checked before the file is asked for.
+pub fn check_load(load: &Load<'_>, plan: &Plan) -> Result<()> {
+    match load.format.is_fixed() {
+        true => load.widths(target(plan)?.1).map(drop),
+        false => Ok(()),
+    }
+}
+
+/// Runs LOAD DATA.
+pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
+    let plan: &'p Plan = cx.plan;
+    let (insert, table) = target(plan)?;
+    cx.ignore = insert.ignore;
+    cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
+    let limit = usize::try_from(cx.settings.max_allowed_packet).unwrap_or(usize::MAX);
+    let mut reader = Reader::new(load.format, input, limit);
+    let mut run = Run::new(insert, table, 1);
+    for _ in 0..load.skip_lines {
+        if !reader.next_line()? {
+            break;
+        }
+    }
+    let widths = if load.format.is_fixed() { Some(load.widths(table)?) } else { None };
+    loop {
+        let mut row: Vec<Option<Value>> = vec![None; table.columns.len()];
+        let number = run.records() + 1;
+        let any = match &widths {
+            Some(widths) => fixed_row(load, widths, &mut reader, &mut row, number, cx)?,
+            None => row_of(load, &mut reader, &mut row, number, cx)?,
+        };
+        if !any {
+            break;
+        }
+        let row = run.row_from_fields(row, assignments(insert, load), cx)?;
+        run.store(row, None, cx)?;
+        let more = reader.next_line()?;
+        if reader.line_was_cut() {
+            complain(sql_err!(WarnTooManyRecords, number), cx)?;
+        }
+        if !more {
+            break;
+        }
+        cx.check_interrupt()?;
+    }
+    let (records, rows) = (run.records(), run.affected());
+    let (deleted, skipped) = match insert.replace {
+        true => (run.duplicates(), 0),
+        false => (0, records.saturating_sub(rows)),
+    };
+    let warnings = cx.warnings.total();
+    let info = format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}");
+    Ok(Affected { info, ..run.finish(cx) })
+}
+
+/// SET: the columns behind those of the fields, with their values.
+fn assignments<'p>(insert: &'p Insert, load: &Load<'_>) -> super::insert::Assigned<'p> {
+    let of_fields = load.fields.iter().filter(|f| matches!(f, LoadField::Column(_))).count();
+    match &insert.source {
+        InsertSource::Values(lists) => {
+            (&insert.columns[of_fields..], lists.first().map_or(&[][..], |l| &l[of_fields..]))
+        }
+        InsertSource::Query(_) => (&[], &[]),
+    }
+}
+
+/// An error in strict mode, else a warning.
+fn complain(error: SqlError, cx: &mut Cx<'_, '_>) -> Result<()> {
+    if cx.strict {
+        return Err(error);
+    }
+    cx.warnings.push(error.to_warning(Level::Warning));
+    Ok(())
+}
+
+fn row_of(
+    load: &Load<'_>,
+    reader: &mut Reader<'_>,
+    row: &mut [Option<Value>],
+    number: u64,
+    cx: &mut Cx<'_, '_>,
+) -> Result<bool> {
+    let mut ended = false;
+    for (i, target) in load.fields.iter().enumerate() {
+        let field = if ended { Field::End } else { reader.next_field()? };
+        if field == Field::End && i == 0 {
+            return Ok(false);
+        }
+        ended |= field == Field::End;
+        let value = match field {
+            Field::Text => Some(text(reader.field(), load.collation)),
+            Field::Null => Some(Value::Null),
+            Field::End => None,
+        };
+        assign(target, value, row, number, cx)?;
+    }
+    // A line of no fields at all is a line all the same.
+    if load.fields.is_empty() {
+        return Ok(reader.next_field()? != Field::End);
+    }
+    Ok(true)
+}
+
+fn fixed_row(
+    load: &Load<'_>,
+    widths: &[usize],
+    reader: &mut Reader<'_>,
+    row: &mut [Option<Value>],
+    number: u64,
+    cx: &mut Cx<'_, '_>,
+) -> Result<bool> {
+    if !reader.fixed_line(widths.iter().sum())? {
+        return Ok(false);
+    }
+    let mut rest = reader.field();
+    for (target, width) in load.fields.iter().zip(widths) {
+        let value = (!rest.is_empty()).then(|| {
+            let (field, left) = rest.split_at((*width).min(rest.len()));
+            rest = left;
+            text(field.trim_ascii_end(), load.collation)
+        });
+        assign(target, value, row, number, cx)?;
+    }
+    Ok(true)
+}
+
+/// A field's text; bytes that are none in the file's character set go on as bytes, for the column to complain of.
+fn text(field: &[u8], collation: CollationId) -> Value {
+    let valid = collation.charset().is_valid(field);
+    Value::Str(field.into(), if valid { collation } else { CollationId::BINARY })
+}
+
+fn assign(
+    target: &LoadField,
+    value: Option<Value>,
+    row: &mut [Option<Value>],
+    number: u64,
+    cx: &mut Cx<'_, '_>,
+) -> Result<()> {
+    match target {
+        LoadField::Variable(name) => {
+            if value.is_none() {
+                complain(sql_err!(WarnTooFewRecords, number), cx)?;
+            }
+            cx.session.set_user_variable(name, value.unwrap_or(Value::Null))
+        }
+        LoadField::Column(ordinal) => {
+            let plan = cx.plan;
+            let (_, table) = self::target(plan)?;
+            let column = &table.columns[*ordinal as usize];
+            row[*ordinal as usize] = match value {
+                // Whatever the file says, the expression decides.
+                _ if column.generated.is_some() => None,
+                Some(Value::Null) => Some(null(column, number, cx)?),
+                Some(value) => Some(convert::store(value, &table.name, column, number, cx)?),
+                None => {
+                    complain(sql_err!(WarnTooFewRecords, number), cx)?;
+                    Some(absent(column, cx)?)
+                }
+            };
+            Ok(())
+        }
+    }
+}
+
+fn null(column: &Column, number: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    if column.nullable || column.auto_increment {
+        return Ok(Value::Null);
+    }
+    complain(sql_err!(WarnNullToNotnull, column.name, number), cx)?;
+    defaults::implicit(column, cx)
+}
+
+/// What a column gets when the line has no field for it.
+fn absent(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    if column.nullable && matches!(column.default, ColumnDefault::Null | ColumnDefault::None) {
+        return Ok(Value::Null);
+    }
+    if !column.nullable && column.ty.id == TypeId::Timestamp {
+        return defaults::now(column, cx);
+    }
+    defaults::implicit(&Column { nullable: false, ..column.clone() }, cx)
+}
