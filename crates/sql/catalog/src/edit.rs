@@ -117,7 +117,9 @@ impl<'a> Edit<'a> {
         self.view = CatalogSnapshot::clone(&self.catalog.snapshot()).with(self.changes.iter().cloned());
         let tables: Vec<Arc<Table>> = self.view.tables(name).into_iter().cloned().collect();
         for table in &tables {
-            self.drop_trees(table)?;
+            if table.source.is_engine() {
+                self.drop_trees(table)?;
+            }
             let key = dictionary_key(KIND_TABLE, &[name, &table.name]);
             self.txn.delete(self.catalog.tree(), &key)?;
         }
@@ -245,6 +247,12 @@ impl<'a> Edit<'a> {
                 _ => sql(missing, &[&schema, &name]),
             });
         };
+        if table.view().is_some() {
+            return Err(match missing {
+                ErrorCode::BadTable => sql(missing, &[&format!("{schema}.{name}")]),
+                _ => sql(ErrorCode::WrongObject, &[&schema, &name, &"BASE TABLE"]),
+            });
+        }
         if table.source != RowSource::Engine {
             return Err(sql(ErrorCode::NoSystemTableAccess, &[&"system table", &schema, &name]));
         }
@@ -265,6 +273,56 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
+    /// Creates a view, or with `replace` one in the place of another. Errors 1050; 1347 when a table has the name.
+    pub fn create_view(
+        &mut self,
+        schema: &str,
+        name: &str,
+        columns: Vec<Column>,
+        view: View,
+        replace: bool,
+        now: u64,
+    ) -> CatalogResult<()> {
+        names::check_table_name(name)?;
+        let schema = self.hold_schema(schema)?;
+        let old = self.view.table(&schema.name, name).cloned();
+        match &old {
+            Some(t) if t.view().is_none() && replace => {
+                return Err(sql(ErrorCode::WrongObject, &[&schema.name, &name, &"VIEW"]));
+            }
+            Some(_) if !replace => return Err(sql(ErrorCode::TableExists, &[&name])),
+            _ => {}
+        }
+        let options = TableOptions { collation: schema.collation, comment: "".into(), create_options: Box::new([]) };
+        let parts = TableParts {
+            id: TableId(self.catalog.next_id()?),
+            schema_id: schema.id,
+            row_tree: TreeId::ZERO,
+            created: now,
+            options,
+            source: RowSource::View(Arc::new(view)),
+            constraints: Constraints::default(),
+        };
+        let table = assemble(parts, schema.name, name.into(), columns, Vec::new(), None, Arc::default());
+        match old {
+            Some(_) => self.update_table(table).map(|_| ()),
+            None => self.insert_table(table).map(|_| ()),
+        }
+    }
+
+    /// Drops a view. Errors 1051; 1347 when it is a table.
+    pub fn drop_view(&mut self, schema: &str, name: &str) -> CatalogResult<()> {
+        match self.view.table(schema, name).cloned() {
+            None => Err(sql(ErrorCode::BadTable, &[&format!("{schema}.{name}")])),
+            Some(t) if t.view().is_none() => Err(sql(ErrorCode::WrongObject, &[&schema, &name, &"VIEW"])),
+            Some(t) => {
+                self.txn.delete(self.catalog.tree(), &dictionary_key(KIND_TABLE, &[schema, name]))?;
+                self.note(Change::DropTable(t.schema.clone(), t.name.clone()));
+                Ok(())
+            }
+        }
+    }
+
     /// Gives a table new, empty trees. AUTO_INCREMENT begins anew.
     pub fn truncate_table(&mut self, schema: &str, name: &str) -> CatalogResult<Arc<Table>> {
         let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
@@ -283,7 +341,11 @@ impl<'a> Edit<'a> {
     /// that refer to it. Errors 1146, 1050, 1049.
     pub fn rename_table(&mut self, schema: &str, name: &str, to_schema: &str, to_name: &str) -> CatalogResult<()> {
         names::check_table_name(to_name)?;
-        let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
+        let old = match self.view.table(schema, name) {
+            Some(table) if table.view().is_some() && schema == to_schema => table.clone(),
+            Some(table) if table.view().is_some() => return Err(sql(ErrorCode::ForbidSchemaChange, &[&schema, &to_schema])),
+            _ => self.base_table(schema, name, ErrorCode::NoSuchTable)?,
+        };
         let target = self.hold_schema(to_schema)?;
         if self.is_taken(&target.name, to_name, old.temporary) {
             return Err(sql(ErrorCode::TableExists, &[&to_name]));
@@ -352,7 +414,7 @@ impl Table {
             row_tree: self.row_tree,
             created: self.created,
             options: self.options.clone(),
-            source: self.source,
+            source: self.source.clone(),
             constraints: self.constraints.clone(),
             temporary: self.temporary,
         }

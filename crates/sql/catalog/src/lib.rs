@@ -30,7 +30,7 @@ pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
 pub use model::{
     Check, Column, ColumnDefault, Constraints, ForeignKey, Generated, Index, IndexKind, IndexPart, ReferenceAction,
-    RowSource, Schema, SchemaId, Table, TableId, TableOptions, Trees, Using,
+    RowSource, Schema, SchemaId, Table, TableId, TableOptions, Trees, Using, View, ViewAlgorithm, CheckOption,
 };
 pub use serial::{TableParts, assemble, decode_table, encode_table};
 pub use snapshot::{CatalogSnapshot, Temporaries};

@@ -87,12 +87,62 @@ pub struct Trees {
 }
 
 /// Where rows come from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RowSource {
     /// The engine's trees.
     Engine,
     /// The server makes them: virtual table number `n` of its registry.
     Virtual(u32),
+    /// A query makes them.
+    View(Arc<View>),
+}
+
+impl RowSource {
+    /// Rows are stored in the engine's trees.
+    pub fn is_engine(&self) -> bool {
+        matches!(self, RowSource::Engine)
+    }
+}
+
+/// What a view is besides its name and columns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    /// The query as MySQL prints it, every name with its schema and table: it means the same in any session.
+    pub query: Box<str>,
+    /// ALGORITHM
+    pub algorithm: ViewAlgorithm,
+    /// User and host of DEFINER.
+    pub definer: (Box<str>, Box<str>),
+    /// SQL SECURITY INVOKER
+    pub invoker: bool,
+    /// WITH CHECK OPTION
+    pub check: Option<CheckOption>,
+    /// Names of its columns were written.
+    pub named: bool,
+    /// UPDATE, DELETE and perhaps INSERT reach a table through it.
+    pub updatable: bool,
+    /// collation_connection when it was created: of its string literals.
+    pub collation: CollationId,
+}
+
+/// ALGORITHM of a view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ViewAlgorithm {
+    /// The server's choice.
+    Undefined,
+    /// Merged into the statement that names it, where that is possible.
+    Merge,
+    /// Always a query of its own.
+    Temptable,
+}
+
+/// WITH CHECK OPTION of a view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckOption {
+    /// Its own condition, and those of views below that have an option themselves.
+    Local,
+    /// The conditions of all views below.
+    Cascaded,
 }
 
 /// A column.
@@ -360,6 +410,14 @@ impl Table {
     pub fn has_expressions(&self) -> bool {
         let column = |c: &Column| c.generated.is_some() || matches!(c.default, ColumnDefault::Expression(_));
         self.columns.iter().any(column) || !self.constraints.checks.is_empty()
+    }
+
+    /// The definition of a view.
+    pub fn view(&self) -> Option<&View> {
+        match &self.source {
+            RowSource::View(view) => Some(view),
+            _ => None,
+        }
     }
 
     /// Rows have a hidden id as key. The row tree's counter numbers it.

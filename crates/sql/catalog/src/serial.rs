@@ -7,6 +7,8 @@
 //! schema  u8 version · varint id · u16 collation
 //! table   u8 version · varint id · varint schema id · u64 row tree · u8 flags · u16 collation · varint created
 //!         · text comment · options (count, name, text) · columns (count) · indexes (count) · clustered + 1
+//!         flags: 1 = view, whose definition ends the row
+//! view    text query · u8 algorithm · text user · text host · u8 invoker · u8 check option · u8 updatable · u8 named · u16 collation
 //! column  text name · type · u8 flags · default · [generated text] · text comment
 //! type    u8 base · u8 flags · u8 scale · varint length · u16 collation · [members]
 //!         · checks (count: text name, text expression, u8 enforced) · foreign keys (count)
@@ -29,6 +31,8 @@ const VERSION: u8 = 2;
 const BARE: u8 = 1;
 const MAX_NAME: usize = 1024;
 const MAX_TEXT: usize = 1 << 20;
+/// Bytes of a view's query; a row of the dictionary may be as long as a statement.
+const MAX_VIEW: usize = 64 << 20;
 const MAX_MEMBERS: usize = 65535;
 const MAX_CONSTRAINTS: usize = 4096;
 
@@ -79,7 +83,7 @@ pub(crate) fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<S
 /// Encodes a table's row. Schema name and table name are the key.
 pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
-    w.u8(VERSION).varint(table.id.0).varint(u64::from(table.schema_id.0)).u64(table.row_tree.0).u8(0);
+    w.u8(VERSION).varint(table.id.0).varint(u64::from(table.schema_id.0)).u64(table.row_tree.0).u8(u8::from(table.view().is_some()));
     w.u16(table.options.collation.0).varint(table.created).prefixed(table.options.comment.as_bytes());
     w.varint(table.options.create_options.len() as u64);
     for (name, value) in &table.options.create_options {
@@ -95,6 +99,46 @@ pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     }
     w.varint(table.clustered.map_or(0, |i| i as u64 + 1));
     encode_constraints(&table.constraints, &mut w);
+    if let Some(view) = table.view() {
+        encode_view(view, &mut w);
+    }
+}
+
+fn encode_view(view: &View, w: &mut Writer<'_>) {
+    let algorithm = match view.algorithm {
+        ViewAlgorithm::Undefined => 0,
+        ViewAlgorithm::Merge => 1,
+        ViewAlgorithm::Temptable => 2,
+    };
+    let check = match view.check {
+        None => 0,
+        Some(CheckOption::Local) => 1,
+        Some(CheckOption::Cascaded) => 2,
+    };
+    w.prefixed(view.query.as_bytes()).u8(algorithm);
+    w.prefixed(view.definer.0.as_bytes()).prefixed(view.definer.1.as_bytes());
+    w.u8(u8::from(view.invoker)).u8(check).u8(u8::from(view.updatable)).u8(u8::from(view.named)).u16(view.collation.0);
+}
+
+fn decode_view(r: &mut Reader<'_>) -> Decoded<View> {
+    let query = text(r, MAX_VIEW)?;
+    let algorithm = match r.u8()? {
+        0 => ViewAlgorithm::Undefined,
+        1 => ViewAlgorithm::Merge,
+        2 => ViewAlgorithm::Temptable,
+        _ => return Err(r.invalid("algorithm of a view")),
+    };
+    let definer = (text(r, MAX_NAME)?, text(r, MAX_NAME)?);
+    let invoker = r.u8()? != 0;
+    let check = match r.u8()? {
+        0 => None,
+        1 => Some(CheckOption::Local),
+        2 => Some(CheckOption::Cascaded),
+        _ => return Err(r.invalid("check option of a view")),
+    };
+    let updatable = r.u8()? != 0;
+    let named = r.u8()? != 0;
+    Ok(View { query, algorithm, definer, invoker, check, named, updatable, collation: collation(r)? })
 }
 
 fn encode_constraints(constraints: &Constraints, w: &mut Writer<'_>) {
@@ -324,9 +368,11 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let id = TableId(r.varint()?);
     let schema_id = SchemaId(number(&mut r, "schema id")?);
     let row_tree = TreeId(r.u64()?);
-    if r.u8()? != 0 {
-        return Err(r.invalid("table flags"));
-    }
+    let is_view = match r.u8()? {
+        0 => false,
+        1 => true,
+        _ => return Err(r.invalid("table flags")),
+    };
     let collation = collation(&mut r)?;
     let created = r.varint()?;
     let comment = text(&mut r, MAX_TEXT)?;
@@ -342,6 +388,7 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
         return Err(r.invalid("clustered index"));
     }
     let constraints = if version == BARE { Constraints::default() } else { decode_constraints(&mut r, columns.len())? };
+    let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
     let parts = TableParts {
@@ -350,7 +397,7 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
         row_tree,
         created,
         options,
-        source: RowSource::Engine,
+        source,
         constraints,
         temporary: false,
     };

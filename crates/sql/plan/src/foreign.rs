@@ -136,6 +136,8 @@ fn place(table: &Arc<Table>, intent: Intent, tables: &mut Vec<PlanTable>) -> Res
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,
+        through: None,
+        view_checks: Box::new([]),
     });
     Ok(tables.len() as u32 - 1)
 }

@@ -30,6 +30,8 @@ pub(crate) struct Arena {
     /// Values of parameters that come from the text at hand; for estimates only.
     pub(crate) seen: Vec<Option<Value>>,
     pub(crate) uses: Uses,
+    /// Columns of views that are named: plan table and ordinal.
+    pub(crate) view_reads: Vec<(u32, u32)>,
     /// Columns of merged derived tables: what they stand for.
     pub(crate) replaced: HashMap<ColId, Expr>,
 }
@@ -40,8 +42,8 @@ pub(crate) enum Label {
     /// Column `ordinal` of plan table `table`; `ordinal` = number of columns: the hidden row id.
     Base { table: u32, ordinal: u32 },
     /// Column of a derived table or CTE.
-    /// `origin`: the column of the query inside which it shows.
-    Derived { alias: Box<str>, name: Box<str>, origin: Option<ColId> },
+    /// `origin`: the column of the query inside which it shows. `view`: plan table and ordinal of a view's column.
+    Derived { alias: Box<str>, name: Box<str>, origin: Option<ColId>, view: Option<(u32, u32)> },
     /// Something computed.
     Computed,
 }
@@ -129,6 +131,8 @@ pub(crate) struct Block {
     pub(crate) offset: Option<Expr>,
     pub(crate) straight: bool,
     pub(crate) calc_found_rows: bool,
+    /// Never merged into the query around it: a view with ALGORITHM = TEMPTABLE.
+    pub(crate) kept: bool,
 }
 
 /// Window functions over one definition.
@@ -160,6 +164,8 @@ pub(crate) struct Rel {
     pub(crate) hints: IndexHints,
     /// Sets of its columns (ordinals) that are unique and not NULL.
     pub(crate) keys: Vec<Vec<u32>>,
+    /// The derived table is a view: its plan table.
+    pub(crate) view: Option<u32>,
 }
 
 #[derive(Debug)]

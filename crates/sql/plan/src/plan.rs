@@ -96,6 +96,19 @@ pub struct PlanTable {
     pub exprs: Option<Arc<TableExprs>>,
     /// Foreign keys around a table that is written.
     pub links: Option<Arc<ForeignLinks>>,
+    /// Plan table of the view inside whose query this one is named: privileges are that view's business.
+    pub through: Option<u32>,
+    /// Conditions of WITH CHECK OPTION that rows written through views must meet.
+    pub view_checks: Box<[ViewCheck]>,
+}
+
+/// A condition of WITH CHECK OPTION.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewCheck {
+    /// The view named in the statement: schema and name.
+    pub view: (Box<str>, Box<str>),
+    /// The condition; column slots are the table's ordinals.
+    pub condition: Expr,
 }
 
 /// What a statement does with a table; also says which metadata lock and privilege it needs.

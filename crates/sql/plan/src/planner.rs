@@ -152,6 +152,7 @@ pub(crate) fn finish(
         };
         let used = arena.labels.iter().zip(builder.read.as_ref().unwrap_or(&builder.used)).filter(|(_, used)| **used);
         let mut columns: Vec<u32> = used.filter_map(|(label, _)| of_table(label)).collect();
+        columns.extend(arena.view_reads.iter().filter(|(slot, _)| *slot as usize == i).map(|(_, ordinal)| *ordinal));
         columns.retain(|c| (*c as usize) < t.table.columns.len());
         columns.sort_unstable();
         columns.dedup();
@@ -237,7 +238,7 @@ fn describe_source(arena: &Arena, query: &Query, id: ColId, result: &mut ResultC
                 result.flags |= flags::NOT_NULL;
             }
         }
-        Label::Derived { alias, name, origin } => {
+        Label::Derived { alias, name, origin, .. } => {
             result.flags = result.ty.column_flags();
             result.table = alias.clone();
             result.org_name = name.clone();

@@ -57,6 +57,8 @@ pub fn insert_rows_of(
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,
+        through: None,
+        view_checks: Box::new([]),
     });
     crate::foreign::link(&mut tables, false, snapshot)?;
     let insert = Insert {

@@ -60,7 +60,8 @@ impl Session {
     /// The locks of a plan, one for each table in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
-        for t in plan.tables.iter().filter(|t| t.table.source == RowSource::Engine && !t.table.temporary) {
+        let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
+        for t in plan.tables.iter().filter(shared) {
             let (object, mode) = (self.object(&t.table), mode(t.intent));
             match all.iter_mut().find(|(o, _)| *o == object) {
                 Some((_, m)) => *m = (*m).max(mode),
@@ -103,7 +104,7 @@ impl Session {
                 return Err(sql_err!(NonuniqTable, alias));
             }
             let mode = if *write { MdlMode::Exclusive } else { MdlMode::NoWrite };
-            if table.source == RowSource::Engine {
+            if !matches!(table.source, RowSource::Virtual(_)) {
                 let (object, wait) = (self.object(table), self.metadata_wait());
                 let got = self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Explicit, wait);
                 if let Err(e) = got {
@@ -211,8 +212,12 @@ impl Session {
     /// Under LOCK TABLES only what was locked may be used, and written only what was locked for that.
     #[cold]
     fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
-        let base = |t: &&PlanTable| t.table.source == RowSource::Engine && !t.table.temporary;
-        for t in tables.iter().filter(base).filter(|t| t.intent.is_named()) {
+        let named = |t: &&PlanTable| {
+            !matches!(t.table.source, RowSource::Virtual(_)) && t.intent.is_named()
+                && t.through.is_none()
+                && !t.table.temporary
+        };
+        for t in tables.iter().filter(named) {
             let same = |l: &&Locked| l.table == t.table.id && gannet_catalog::names::eq_name(&l.alias, &t.alias);
             let lock = self.locked.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
             if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {

@@ -1,7 +1,8 @@
 //! What statements need: the questions; [`crate::accounts::Access`] has the answers.
 
 use super::Session;
-use crate::accounts::{Privilege, Privileges};
+use crate::accounts::{Access, Privilege, Privileges};
+use gannet_catalog::Table;
 use gannet_exec::ddl;
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::expr::{Expr, ExprKind};
@@ -16,12 +17,21 @@ struct Need<'a> {
     table: &'a PlanTable,
 }
 
+/// The view inside whose query a table is named.
+fn through<'p>(plan: &'p Plan, t: &PlanTable) -> Option<&'p Table> {
+    t.through.map(|slot| &*plan.tables[slot as usize].table)
+}
+
 impl Session {
     /// Error 1142 or 1143 for the first table or column that the session may not use in the plan's way.
     #[cold]
     pub(crate) fn check_plan_privileges(&self, plan: &Plan) -> Result<()> {
         // Whoever could make a temporary table may do everything with it.
         for (i, t) in plan.tables.iter().enumerate().filter(|(_, t)| !t.table.temporary) {
+            let definer = self.definer(plan, t)?;
+            if self.state.access.all && definer.is_none() {
+                continue;
+            }
             let need = |privilege, columns: &[u32]| Need { privilege, columns: columns.to_vec(), table: t };
             let mut needs = Vec::new();
             if !t.columns_used.is_empty() || matches!(t.intent, Intent::Read | Intent::LockingRead) {
@@ -56,10 +66,15 @@ impl Session {
                 }
                 _ => {}
             }
-            self.check_needs(&needs)?;
+            let access = definer.as_ref().unwrap_or(&self.state.access);
+            self.check_needs(&needs, access).map_err(|e| match through(plan, t) {
+                // What is wrong below a view is not told to who may use the view.
+                Some(view) => sql_err!(ViewInvalid, view.schema, view.name),
+                None => e,
+            })?;
             if t.intent == Intent::LockingRead {
                 let locking = Privileges::of(&[Privilege::Update, Privilege::Delete, Privilege::LockTables]);
-                let have = self.state.access.any_column(&t.table.schema, &t.table.name);
+                let have = access.any_column(&t.table.schema, &t.table.name);
                 if !have.intersects(locking) {
                     let a = &self.state.account;
                     let words = "SELECT with locking clause";
@@ -70,10 +85,21 @@ impl Session {
         Ok(())
     }
 
-    fn check_needs(&self, needs: &[Need<'_>]) -> Result<()> {
+    /// Whose rights count for a table: those of the definer of the view around it, `None`: the session's. Error 1449.
+    fn definer(&self, plan: &Plan, t: &PlanTable) -> Result<Option<Access>> {
+        let Some(view) = through(plan, t).and_then(|table| table.view()).filter(|v| !v.invoker) else {
+            return Ok(None);
+        };
+        let (user, host) = (&*view.definer.0, &*view.definer.1);
+        let accounts = &self.server.accounts;
+        let account = accounts.get(user, host).ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
+        let access = Access::new(accounts, &account, &account.grants.default_roles);
+        Ok(Some(access))
+    }
+
+    fn check_needs(&self, needs: &[Need<'_>], access: &Access) -> Result<()> {
         let Some(t) = needs.first().map(|n| n.table) else { return Ok(()) };
         let (schema, name) = (&*t.table.schema, &*t.table.name);
-        let access = &self.state.access;
         let whole = access.table(schema, name);
         let some = access.any_column(schema, name);
         let missing = needs.iter().fold(Privileges::NONE, |m, n| {
@@ -158,7 +184,9 @@ impl Session {
                         &[P::Create, P::Insert]
                     }
                     Statement::CreateTable(_) => &[P::Create],
-                    Statement::DropTable { .. } | Statement::Truncate(_) => &[P::Drop],
+                    Statement::DropTable { .. } | Statement::Truncate(_) | Statement::DropView { .. } => &[P::Drop],
+                    Statement::CreateView(v) if v.alter || v.existence.or_replace => &[P::CreateView, P::Drop],
+                    Statement::CreateView(_) => &[P::CreateView],
                     Statement::AlterTable(_) => &[P::Alter],
                     Statement::CreateIndex(_) | Statement::DropIndex(_) => &[P::Index],
                     _ => &[],

@@ -436,6 +436,10 @@ impl Session {
         let options = PlanOptions { source, ..self.plan_options(markers) };
         if self.state.access.all {
             let plan = gannet_plan::plan(statement, &self.state.snapshot, &options)?;
+            // Below views the definers' rights count.
+            if plan.tables.iter().any(|t| t.through.is_some()) {
+                self.check_plan_privileges(&plan)?;
+            }
             return self.opened_once(plan);
         }
         let need = match statement {

@@ -363,7 +363,8 @@ impl Session {
             }
             ShowKind::CreateView(name) => {
                 let (schema, name) = self.table_of(name)?;
-                Err(sql_err!(WrongObject, schema, name, "VIEW"))
+                let t = self.state.snapshot.require_table(&schema, &name)?.clone();
+                self.show_create_view(&t)
             }
             ShowKind::CreateProcedure(name) => Err(sql_err!(SpDoesNotExist, "PROCEDURE", name.name)),
             ShowKind::CreateFunction(name) => Err(sql_err!(SpDoesNotExist, "FUNCTION", name.name)),
@@ -413,16 +414,62 @@ impl Session {
         count(Counter::ComShowCreateTable);
         let (schema, name) = self.table_of(name)?;
         let t = self.state.snapshot.require_table(&schema, &name)?.clone();
-        let next = match t.source {
+        let next = match &t.source {
             gannet_catalog::RowSource::Engine => {
                 let trees = t.trees(&self.server.engine).map_err(gannet_exec::error::from_engine)?;
                 t.auto_counter(trees).map_or(0, |c| c.counter_next())
             }
             gannet_catalog::RowSource::Virtual(_) => 0,
+            gannet_catalog::RowSource::View(_) => return self.show_create_view(&t),
         };
         let sql = show_create_table(&t, &ShowOptions { next_auto_increment: next, ..self.show_options() });
         let columns = vec![column("Table", 64), column("Create Table", 1024)];
         Ok(table(columns, vec![vec![text(&t.name), text(&sql)]]))
+    }
+
+    /// SHOW CREATE VIEW. Errors 1347, 1142.
+    fn show_create_view(&mut self, t: &gannet_catalog::Table) -> Result<RowsSink> {
+        let Some(view) = t.view() else { return Err(sql_err!(WrongObject, t.schema, t.name, "VIEW")) };
+        let need = Privileges::of(&[Privilege::ShowView, Privilege::Select]);
+        self.require_on_table(need, &t.schema, &t.name)?;
+        let mut sql = String::from("CREATE ALGORITHM=");
+        sql.push_str(match view.algorithm {
+            gannet_catalog::ViewAlgorithm::Undefined => "UNDEFINED",
+            gannet_catalog::ViewAlgorithm::Merge => "MERGE",
+            gannet_catalog::ViewAlgorithm::Temptable => "TEMPTABLE",
+        });
+        let (user, host) = (ident(&view.definer.0), ident(&view.definer.1));
+        sql.push_str(&format!(" DEFINER={user}@{host} SQL SECURITY "));
+        sql.push_str(if view.invoker { "INVOKER VIEW " } else { "DEFINER VIEW " });
+        let here = self.state.database.as_deref() == Some(&t.schema);
+        if !here {
+            sql.push_str(&format!("{}.", ident(&t.schema)));
+        }
+        sql.push_str(&ident(&t.name));
+        if view.named {
+            let names: Vec<String> = t.columns.iter().map(|c| ident(&c.name)).collect();
+            sql.push_str(&format!(" ({})", names.join(",")));
+        }
+        sql.push_str(" AS ");
+        let query = match here {
+            true => gannet_plan::view_text_in(&view.query, &t.schema)?,
+            false => view.query.to_string(),
+        };
+        sql.push_str(&query);
+        sql.push_str(match view.check {
+            None => "",
+            Some(gannet_catalog::CheckOption::Local) => " WITH LOCAL CHECK OPTION",
+            Some(gannet_catalog::CheckOption::Cascaded) => " WITH CASCADED CHECK OPTION",
+        });
+        let collation = view.collation.get();
+        let columns = vec![
+            column("View", 64),
+            column("Create View", 1024),
+            column("character_set_client", 32),
+            column("collation_connection", 32),
+        ];
+        let row = vec![text(&t.name), text(&sql), text(collation.charset.name()), text(collation.name)];
+        Ok(table(columns, vec![row]))
     }
 
     /// An account for SHOW GRANTS and SHOW CREATE USER: one's own, or any with SELECT on mysql.

@@ -215,6 +215,7 @@ impl Session {
         let restrict_non_standard_keys =
             crate::session::variables::value(&self.state, false, "restrict_fk_on_non_standard_key")?;
         let temporaries = self.state.snapshot.temporaries().cloned();
+        let account = self.state.account.clone();
         let mut cx = DdlContext {
             database: database.as_deref(),
             settings: &self.settings,
@@ -224,6 +225,7 @@ impl Session {
             restrict_non_standard_keys: restrict_non_standard_keys == Value::Int(1),
             session: &mut self.state,
             warnings: &mut self.warnings,
+            account: (&account.user, &account.host),
             select,
         };
         let txn = own.unwrap_or(&mut self.txn);
@@ -234,14 +236,21 @@ impl Session {
     /// The plan of CREATE TABLE ... SELECT's query, its tables locked, and the values of its parameters.
     pub(super) fn select_of(&mut self, statement: &Statement) -> Result<Option<(Plan, Vec<Value>)>> {
         let values = std::mem::take(&mut self.definition_params);
-        let Statement::CreateTable(create) = statement else { return Ok(None) };
-        let ast::CreateTableBody::Define { query: Some(query), .. } = &create.body else { return Ok(None) };
-        if query.into.is_some() {
-            return Err(sql_err!(WrongUsage, "CREATE TABLE ... SELECT", "INTO"));
-        }
+        let (name, query) = match statement {
+            Statement::CreateView(view) => (&view.name, &view.query),
+            Statement::CreateTable(create) => match &create.body {
+                ast::CreateTableBody::Define { query: Some(query), .. } if query.into.is_some() => {
+                    return Err(sql_err!(WrongUsage, "CREATE TABLE ... SELECT", "INTO"));
+                }
+                ast::CreateTableBody::Define { query: Some(query), .. } => (&create.name, &**query),
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
         let database = self.state.database.clone().unwrap_or_default();
-        let schema = create.name.schema.as_ref().map_or(&*database, |s| s);
-        let duration = match create.temporary && self.transaction.is_autocommit() {
+        let schema = name.schema.as_ref().map_or(&*database, |s| s);
+        let temporary = matches!(statement, Statement::CreateTable(c) if c.temporary);
+        let duration = match temporary && self.transaction.is_autocommit() {
             true => MdlDuration::Statement,
             false => MdlDuration::Transaction,
         };
@@ -258,9 +267,9 @@ impl Session {
                         ErrorCode::NoSuchTable | ErrorCode::BadDb | ErrorCode::TableaccessDenied
                     ) =>
                 {
-                    let taken = match create.temporary {
-                        true => self.state.snapshot.temporary_table(schema, &create.name.name),
-                        false => self.state.snapshot.base_table(schema, &create.name.name),
+                    let taken = match temporary {
+                        true => self.state.snapshot.temporary_table(schema, &name.name),
+                        false => self.state.snapshot.base_table(schema, &name.name),
                     };
                     return match taken {
                         Some(_) => Ok(None),
@@ -306,8 +315,6 @@ impl Session {
 fn name_of(statement: &Statement) -> &'static str {
     match statement {
         Statement::Call { .. } => "CALL",
-        Statement::CreateView(_) => "CREATE VIEW",
-        Statement::DropView { .. } => "DROP VIEW",
         Statement::CreateRoutine(_) => "CREATE PROCEDURE and CREATE FUNCTION",
         Statement::AlterRoutine { .. } => "ALTER PROCEDURE and ALTER FUNCTION",
         Statement::CreateLoadableFunction(_) => "CREATE FUNCTION ... SONAME",

@@ -142,6 +142,16 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
     let state = &*state;
     let counted = equals.wants(&["TABLE_ROWS", "AVG_ROW_LENGTH", "DATA_LENGTH", "INDEX_LENGTH", "AUTO_INCREMENT"]);
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        if t.view().is_some() {
+            let mut row = vec![Value::Null; 21];
+            row[0] = text(CATALOG);
+            row[1] = text(&t.schema);
+            row[2] = text(&t.name);
+            row[3] = member("TABLES", "TABLE_TYPE", "VIEW");
+            row[14] = seconds(t.created);
+            row[20] = text("VIEW");
+            return emit(&row);
+        }
         let stored = t.source == RowSource::Engine;
         let system_view = !stored && &*t.schema == "information_schema";
         let kind = if system_view { "SYSTEM VIEW" } else { "BASE TABLE" };
@@ -193,7 +203,7 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
         let shown = column_privileges(whole);
         for (i, c) in t.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
             let own = if access.all { whole } else { access.column(&t.schema, &t.name, &c.name) };
-            if own == Privileges::NONE && t.source == RowSource::Engine {
+            if own == Privileges::NONE && !matches!(t.source, RowSource::Virtual(_)) {
                 continue;
             }
             let privileges = if own == whole { &shown } else { &column_privileges(own) };
@@ -411,6 +421,53 @@ pub(super) fn table_constraints(state: &mut State, equals: &Equals<'_>, emit: Em
         {
             let enforced = text(if enforced { "YES" } else { "NO" });
             emit(&[text(CATALOG), text(&t.schema), text(name), text(&t.schema), text(&t.name), text(kind), enforced])?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn views(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let access = &state.access;
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+        let Some(view) = t.view() else { return Ok(()) };
+        let own = access.table(&t.schema, &t.name);
+        let told = own.has(Privilege::ShowView);
+        let check = match view.check {
+            None => "NONE",
+            Some(gannet_catalog::CheckOption::Local) => "LOCAL",
+            Some(gannet_catalog::CheckOption::Cascaded) => "CASCADED",
+        };
+        let collation = view.collation.get();
+        emit(&[
+            text(CATALOG),
+            text(&t.schema),
+            text(&t.name),
+            text(if told { &view.query } else { "" }),
+            member("VIEWS", "CHECK_OPTION", check),
+            member("VIEWS", "IS_UPDATABLE", if view.updatable { "YES" } else { "NO" }),
+            text(&format!("{}@{}", view.definer.0, view.definer.1)),
+            text(if view.invoker { "INVOKER" } else { "DEFINER" }),
+            text(collation.charset.name()),
+            text(collation.name),
+        ])
+    })
+}
+
+pub(super) fn view_table_usage(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let access = &state.access;
+    each_table(state, equals, ("VIEW_SCHEMA", "VIEW_NAME"), |_, t| {
+        let Some(view) = t.view() else { return Ok(()) };
+        for (schema, name) in gannet_plan::view_tables(&view.query)? {
+            if access.sees_table(&schema, &name) {
+                emit(&[
+                    text(CATALOG),
+                    text(&t.schema),
+                    text(&t.name),
+                    text(CATALOG),
+                    text(&schema),
+                    text(&name),
+                ])?;
+            }
         }
         Ok(())
     })

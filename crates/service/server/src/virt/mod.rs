@@ -75,6 +75,8 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("information_schema", "REFERENTIAL_CONSTRAINTS") => metadata::referential_constraints,
         ("information_schema", "CHECK_CONSTRAINTS") => metadata::check_constraints,
         ("information_schema", "PARTITIONS") => metadata::partitions,
+        ("information_schema", "VIEWS") => metadata::views,
+        ("information_schema", "VIEW_TABLE_USAGE") => metadata::view_table_usage,
         ("information_schema", "CHARACTER_SETS") => metadata::character_sets,
         ("information_schema", "COLLATIONS") => metadata::collations,
         ("information_schema", "COLLATION_CHARACTER_SET_APPLICABILITY") => metadata::applicability,

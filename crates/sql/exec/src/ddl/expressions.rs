@@ -515,7 +515,7 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         columns_used: Box::new([]),
         statistics_epoch: table.statistics.epoch(),
         exprs,
-        links: None,
+        links: None, through: None, view_checks: Box::new([]),
     };
     Plan {
         kind: PlanKind::Query(Box::new(gannet_plan::physical::Physical {

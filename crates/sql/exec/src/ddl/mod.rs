@@ -11,6 +11,7 @@ mod expressions;
 mod extras;
 mod foreign;
 mod select;
+mod views;
 
 pub use select::insert_plan;
 
@@ -47,7 +48,9 @@ pub struct DdlContext<'a> {
     pub restrict_non_standard_keys: bool,
     /// Diagnostics area.
     pub warnings: &'a mut Warnings,
-    /// The query of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values of its parameters.
+    /// User and host of who runs the statement: DEFINER of what it makes.
+    pub account: (&'a str, &'a str),
+    /// The query of CREATE VIEW, or of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values of its parameters.
     pub select: Option<(Plan, Vec<Value>)>,
 }
 
@@ -95,6 +98,8 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | Statement::RenameTable(_)
             | Statement::CreateIndex(_)
             | Statement::DropIndex(_)
+            | Statement::CreateView(_)
+            | Statement::DropView { .. }
     )
 }
 
@@ -108,6 +113,8 @@ pub fn locked_tables(statement: &Statement) -> Vec<&ObjectName> {
         Statement::RenameTable(pairs) => pairs.iter().flat_map(|(a, b)| [a, b]).collect(),
         Statement::CreateIndex(create) => vec![&create.table],
         Statement::DropIndex(drop) => vec![&drop.table],
+        Statement::CreateView(create) => vec![&create.name],
+        Statement::DropView { names, .. } => names.iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -228,6 +235,14 @@ fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<
         }
         Statement::CreateIndex(create) => return create_index(create, edit, cx),
         Statement::DropIndex(drop) => return drop_index(drop, edit, cx),
+        Statement::CreateView(create) => {
+            views::create(create, edit, cx)?;
+            0
+        }
+        Statement::DropView { if_exists, names } => {
+            views::drop(*if_exists, names, edit, cx)?;
+            0
+        }
         _ => return Err(SqlError::internal("not a definition statement")),
     };
     Ok(Done::rows(rows))

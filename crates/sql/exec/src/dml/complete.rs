@@ -65,12 +65,22 @@ pub(crate) fn generate<'p>(slot: usize, row: &mut [Value], number: u64, cx: &mut
     Ok(())
 }
 
-/// Error 3819 of the first check that the row violates.
+/// Error 3819 of the first check that the row violates, or 1369 of the first WITH CHECK OPTION whose condition it does not meet.
 pub(crate) fn violated<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Option<SqlError>> {
-    let Some(exprs) = exprs(slot, cx).filter(|e| !e.checks.is_empty()) else { return Ok(None) };
     let plan = cx.plan;
+    let checks = exprs(slot, cx).map_or(&[][..], |e| &e.checks);
+    let options = &plan.tables[slot].view_checks;
+    if checks.is_empty() && options.is_empty() {
+        return Ok(None);
+    }
     let batch = batch_of(row);
-    for (position, expr) in &exprs.checks {
+    for option in options {
+        let value = eval::eval(&option.condition, &batch, 0, cx)?;
+        if crate::compare::truth(value.as_ref(), cx)? != Some(true) {
+            return Ok(Some(sql_err!(ViewCheckFailed, option.view.0, option.view.1)));
+        }
+    }
+    for (position, expr) in checks {
         let value = eval::eval(expr, &batch, 0, cx)?;
         if crate::compare::truth(value.as_ref(), cx)? == Some(false) {
             let name = &plan.tables[slot].table.constraints.checks[*position as usize].name;

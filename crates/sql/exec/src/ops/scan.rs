@@ -287,7 +287,7 @@ impl<'p> Operator<'p> for VirtualScan<'p> {
             return Ok(None);
         }
         let table = &cx.plan.tables[self.scan.table as usize].table;
-        let (RowSource::Virtual(number), Access::Virtual { equals }) = (table.source, &self.scan.access) else {
+        let (RowSource::Virtual(number), Access::Virtual { equals }) = (&table.source, &self.scan.access) else {
             return Err(SqlError::internal("a virtual scan of a stored table"));
         };
         let empty = Batch::one_empty_row();
@@ -297,7 +297,7 @@ impl<'p> Operator<'p> for VirtualScan<'p> {
         }
         let mut batch = Batch::for_types(self.types);
         let columns = &self.scan.columns;
-        cx.session.virtual_rows(number, &known, columns, &mut |row| {
+        cx.session.virtual_rows(*number, &known, columns, &mut |row| {
             for (column, ordinal) in batch.columns.iter_mut().zip(columns) {
                 column.push(row.get(*ordinal as usize).unwrap_or(&Value::Null).as_ref());
             }

@@ -30,7 +30,7 @@ impl Binder<'_> {
         RuleContext {
             sql_mode: self.options.sql_mode,
             div_precision_increment: self.options.div_precision_increment,
-            collation: self.options.collation,
+            collation: self.collation,
         }
     }
 
@@ -75,7 +75,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn text(&self, text: &str) -> Bound {
-        let value = Value::Str(text.into(), self.options.collation);
+        let value = Value::Str(text.into(), self.collation);
         let mut bound = Bound::new(super::literal::constant(value));
         bound.ascii = true;
         bound

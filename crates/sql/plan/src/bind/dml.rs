@@ -72,7 +72,7 @@ impl Binder<'_> {
             told(schema, &name.name.text);
         }
         let table = self.snapshot.require_table(schema, &name.name.text)?;
-        if table.source != RowSource::Engine {
+        if matches!(table.source, RowSource::Virtual(_)) {
             return Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"INSERT"]));
         }
         Ok(table.clone())
@@ -85,12 +85,23 @@ impl Binder<'_> {
         if !insert.returning.is_empty() {
             return Err(SqlError::unsupported("RETURNING"));
         }
-        let table = self.target_table(&insert.table)?;
+        let mut table = self.target_table(&insert.table)?;
         self.scopes.push(Scope::new());
         let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
         let mut builder = FromBuilder::new(intent);
         let alias = insert.table.name.text.clone();
-        self.add_base(&table, &alias, &mut builder, Default::default());
+        if table.view().is_some() {
+            let (rel, columns) = self.inserted_view(&table, insert, &mut builder)?;
+            let schema = Some((&*table.schema).into());
+            if let RelKind::Base(slot) = rel.kind {
+                table = self.arena.tables[slot as usize].table.clone();
+            }
+            let names = Names::View(columns, table.columns.len());
+            self.scope().rels.push(ScopeRel { alias, schema, first: rel.first, names });
+            builder.rels.push(rel);
+        } else {
+            self.add_base(&table, &alias, &mut builder, Default::default());
+        }
         let RelKind::Base(slot) = builder.rels[0].kind else {
             return Err(SqlError::internal("target without a table"));
         };
@@ -204,7 +215,7 @@ impl Binder<'_> {
     }
 
     /// Target columns. Errors 1054, 1110.
-    fn insert_columns(&self, table: &Table, insert: &ast::Insert) -> Result<Vec<u32>> {
+    fn insert_columns(&mut self, table: &Table, insert: &ast::Insert) -> Result<Vec<u32>> {
         let Some(names) = &insert.columns else {
             let empty = match &insert.source {
                 ast::InsertSource::Values(rows) => rows.iter().all(Vec::is_empty),
@@ -213,12 +224,15 @@ impl Binder<'_> {
             if empty {
                 return Ok(Vec::new());
             }
+            if let Names::View(columns, _) = &self.scope().rels[0].names {
+                return Ok(columns.iter().map(|(_, ordinal)| *ordinal).collect());
+            }
             let visible = |i: &u32| !table.columns[*i as usize].invisible && !table.columns[*i as usize].hidden;
             return Ok((0..table.columns.len() as u32).filter(visible).collect());
         };
         let mut columns: Vec<u32> = Vec::with_capacity(names.len());
         for name in names {
-            let Some(column) = table.column(&name.column.text) else {
+            let Some(column) = self.scope().rels[0].names.find(&name.column.text) else {
                 return Err(error(ErrorCode::BadField, &[&display(name), &"field list"]));
             };
             if columns.contains(&column) {
@@ -342,8 +356,9 @@ impl Binder<'_> {
         self.scope().clause = Clause::Values;
         for assignment in &insert.on_duplicate {
             self.check_qualifier(&assignment.column, insert)?;
-            let column = table
-                .column(&assignment.column.column.text)
+            let target = &self.scope().rels[0].names;
+            let column = target
+                .find(&assignment.column.column.text)
                 .ok_or_else(|| error(ErrorCode::BadField, &[&display(&assignment.column), &"field list"]))?;
             let value = self.assigned(&assignment.value, table, column)?;
             bound.on_duplicate.push((column, value));
@@ -466,6 +481,7 @@ impl Binder<'_> {
             return Err(error(ErrorCode::WrongUsage, &[&"UPDATE", &"LIMIT"]));
         }
         let mut block = self.changed_block(&update.tables, Intent::Read)?;
+        let views = self.merge_views(&mut block);
         let mut targets: Vec<BoundTarget> = Vec::new();
         self.scope().clause = Clause::Values;
         // MySQL's order of resolution: the columns, WHERE, the values.
@@ -475,6 +491,10 @@ impl Binder<'_> {
             let ExprKind::Column(id) = bound.expr.kind else {
                 return Err(self.unknown(&assignment.column, Clause::Fields));
             };
+            if let Some(view) = Self::view_of(&views, id) {
+                self.arena.tables[view.slot as usize].intent = Intent::Update;
+            }
+            let id = self.base_column(id)?;
             let position = block.rel_of(id).ok_or_else(|| self.unknown(&assignment.column, Clause::Fields))?;
             let table = self.writable(&block, position, "UPDATE")?;
             columns.push((position, table, id - block.rels[position].first));
@@ -489,6 +509,14 @@ impl Binder<'_> {
             }
         }
         let changed: Vec<usize> = targets.iter().map(|t| t.rel).collect();
+        let written: Vec<(u32, ColId)> = changed
+            .iter()
+            .filter_map(|r| match block.rels[*r].kind {
+                RelKind::Base(slot) => Some((slot, block.rels[*r].first)),
+                _ => None,
+            })
+            .collect();
+        self.updated_through(&views, &written)?;
         self.set_targets(&mut block, &changed, Intent::Update);
         self.changed_order(&mut block, &update.order_by, update.limit.as_ref())?;
         self.scopes.pop();
@@ -506,6 +534,8 @@ impl Binder<'_> {
         let multiple = !delete.targets.is_empty();
         self.check_targets(delete)?;
         let mut block = self.changed_block(&delete.tables, Intent::Read)?;
+        let firsts: Vec<ColId> = block.rels.iter().map(|r| r.first).collect();
+        let views = self.merge_views(&mut block);
         let mut targets = Vec::new();
         if multiple {
             for name in &delete.targets {
@@ -526,7 +556,12 @@ impl Binder<'_> {
         } else {
             targets.push(0);
         }
-        for target in &targets {
+        for target in &mut targets {
+            let first = firsts[*target];
+            *target = match Self::view_of(&views, first) {
+                Some(view) => self.deleted_through(view, &block)?,
+                None => block.rel_of(first).unwrap_or(*target),
+            };
             self.writable(&block, *target, "DELETE")?;
         }
         self.set_targets(&mut block, &targets, Intent::Delete);

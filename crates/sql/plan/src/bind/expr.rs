@@ -190,11 +190,11 @@ impl Binder<'_> {
     fn marker(&mut self, n: u32) -> Bound {
         let hint = self.hint.take();
         let known = self.options.markers.get(n as usize).cloned();
-        let text = SqlType::varchar(65535 / 4, self.options.collation);
+        let text = SqlType::varchar(65535 / 4, self.collation);
         let mut ty = known.or(hint).unwrap_or(text);
         ty.nullable = true;
         if ty.id == TypeId::Null {
-            ty = SqlType::varchar(1, self.options.collation);
+            ty = SqlType::varchar(1, self.collation);
         }
         let mut bound = Bound::new(self.add_param(crate::plan::Param::Marker { index: n, ty }, None));
         if is_stringy(bound.ty()) {
@@ -206,7 +206,7 @@ impl Binder<'_> {
     fn user_variable(&mut self, name: &ast::Ident) -> Bound {
         self.arena.uses.user_variables = true;
         let known = self.options.variables.and_then(|v| v.user(&name.text));
-        let default = SqlType { collation: self.options.collation, ..SqlType::new(TypeId::LongText) };
+        let default = SqlType { collation: self.collation, ..SqlType::new(TypeId::LongText) };
         let ty = known.unwrap_or(default);
         Bound::new(Expr { kind: ExprKind::UserVar((&*name.text).into()), ty })
     }
@@ -221,7 +221,7 @@ impl Binder<'_> {
         let global = matches!(var.scope, ast::VarScope::Global);
         let ty = match self.options.variables {
             Some(variables) => variables.system(&name, var.scope)?,
-            None => SqlType::varchar(1024, self.options.collation),
+            None => SqlType::varchar(1024, self.collation),
         };
         let mut bound = Bound::new(Expr { kind: ExprKind::SysVar { global, name: name.into() }, ty });
         if is_stringy(bound.ty()) {
@@ -589,7 +589,7 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         let arg = self.expr(arg)?;
         self.hint =
-            Some(SqlType::varchar(255, self.options.collation)).filter(|_| matches!(pattern, ast::Expr::Param(_)));
+            Some(SqlType::varchar(255, self.collation)).filter(|_| matches!(pattern, ast::Expr::Param(_)));
         let pattern = self.lifted(pattern)?;
         self.hint = None;
         let mut args = self.same_collation(vec![arg, pattern], "like")?;

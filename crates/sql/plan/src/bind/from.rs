@@ -101,12 +101,17 @@ impl Binder<'_> {
             return self.cte_reference(cte, alias, builder);
         }
         let schema = self.schema_of(name)?;
-        if let Some(told) = self.options.on_table {
+        if let Some(told) = self.options.on_table.filter(|_| self.through.is_none()) {
             told(schema, &name.name.text);
         }
         let table = self.snapshot.require_table(schema, &name.name.text)?.clone();
         let alias: &str = factor.alias.as_ref().map_or(&*name.name.text, |a| &*a.text);
         self.check_alias(alias, Some(&table.schema))?;
+        self.note_table(name, &table);
+        if let Some(view) = table.view() {
+            let position = self.view_rel(&table, view, alias, builder)?;
+            return Ok((From::Rel(position), self.shape_of(builder)));
+        }
         let hints = index_hints(&table, &factor.index_hints)?;
         let position = self.add_base(&table, alias, builder, hints);
         Ok((From::Rel(position), self.shape_of(builder)))
@@ -140,7 +145,7 @@ impl Binder<'_> {
         let keys = table.indexes.iter().filter(unique).map(|i| i.parts.iter().map(|p| p.column).collect()).collect();
         let kind = RelKind::Base(slot);
         let lock = RowLock::default();
-        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, keys });
+        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, keys, view: None });
         self.scope().rels.push(ScopeRel {
             alias: alias.into(),
             schema: Some((&*table.schema).into()),
@@ -180,7 +185,7 @@ impl Binder<'_> {
         self.scope().visible_from = visible;
         let mut query = query?;
         rename(&mut query, &derived.columns)?;
-        let position = self.add_derived(&alias.text, query, builder)?;
+        let position = self.add_derived(&alias.text, query, None, builder)?;
         Ok((From::Rel(position), self.shape_of(builder)))
     }
 
@@ -207,7 +212,7 @@ impl Binder<'_> {
             offset: None,
             select: 0,
         };
-        let position = self.add_derived(&alias.text, query, builder)?;
+        let position = self.add_derived(&alias.text, query, None, builder)?;
         Ok((From::Rel(position), self.shape_of(builder)))
     }
 
@@ -250,7 +255,7 @@ impl Binder<'_> {
                 ast::JsonTableColumn::Path { name, data_type, collation, exists, path, on_empty, on_error } => {
                     let cx = super::types::TypeContext {
                         column: &name.text,
-                        collation: self.options.collation,
+                        collation: self.collation,
                         sql_mode: self.options.sql_mode,
                     };
                     let collate = collation.as_ref().map(|c| &*c.text);
@@ -300,12 +305,21 @@ impl Binder<'_> {
         })
     }
 
-    fn add_derived(&mut self, alias: &str, query: Query, builder: &mut FromBuilder) -> Result<usize> {
+    /// Adds a derived table, or a view: its plan table is given then.
+    pub(super) fn add_derived(
+        &mut self,
+        alias: &str,
+        query: Query,
+        view: Option<u32>,
+        builder: &mut FromBuilder,
+    ) -> Result<usize> {
         let names = unique_names(&query)?;
         let mut first = 0;
         for (i, column) in query.columns.iter().enumerate() {
             let ty = self.arena.types[column.id as usize].clone();
-            let label = Label::Derived { alias: alias.into(), name: column.name.clone(), origin: Some(column.id) };
+            let view = view.map(|slot| (slot, i as u32));
+            let label =
+                Label::Derived { alias: alias.into(), name: column.name.clone(), origin: Some(column.id), view };
             let id = self.arena.column(ty, label);
             if i == 0 {
                 first = id;
@@ -315,8 +329,9 @@ impl Binder<'_> {
         let width = query.columns.len() as u32;
         let kind = RelKind::Derived(Box::new(query));
         let (lock, hints) = (RowLock::default(), IndexHints::default());
-        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, keys });
-        self.scope().rels.push(ScopeRel { alias: alias.into(), schema: None, first, names: Names::List(names) });
+        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, keys, view });
+        let schema = view.map(|slot| (&*self.arena.tables[slot as usize].table.schema).into());
+        self.scope().rels.push(ScopeRel { alias: alias.into(), schema, first, names: Names::List(names) });
         Ok(builder.rels.len() - 1)
     }
 
@@ -326,7 +341,7 @@ impl Binder<'_> {
         let mut first = 0;
         let mut names = Vec::with_capacity(columns.len());
         for (i, (name, ty)) in columns.into_iter().enumerate() {
-            let label = Label::Derived { alias: (&*alias.text).into(), name: name.clone(), origin: None };
+            let label = Label::Derived { alias: (&*alias.text).into(), name: name.clone(), origin: None, view: None };
             let id = self.arena.column(ty, label);
             if i == 0 {
                 first = id;
@@ -337,7 +352,7 @@ impl Binder<'_> {
         let (lock, hints) = (RowLock::default(), IndexHints::default());
         let alias: Box<str> = (&*alias.text).into();
         let kind = RelKind::Cte(cte);
-        builder.rels.push(Rel { alias: alias.clone(), kind, first, width, lock, hints, keys: Vec::new() });
+        builder.rels.push(Rel { alias: alias.clone(), kind, first, width, lock, hints, keys: Vec::new(), view: None });
         self.scope().rels.push(ScopeRel { alias, schema: None, first, names: Names::List(names) });
         Ok((From::Rel(builder.rels.len() - 1), self.shape_of(builder)))
     }
@@ -499,6 +514,7 @@ impl Binder<'_> {
                             table.intent = Intent::LockingRead;
                         }
                     }
+                    RelKind::Derived(query) if rel.view.is_some() => self.lock_view(query, lock),
                     RelKind::Derived(_) | RelKind::Cte(_) => {}
                 }
             }

@@ -13,6 +13,7 @@ pub(crate) mod query;
 mod scope;
 pub(crate) mod select;
 pub(crate) mod types;
+mod view;
 
 use crate::expr::{Expr, ExprKind};
 use crate::logical::Arena;
@@ -25,6 +26,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundUpdate};
+pub use view::{Definition, definition, view_tables, view_text_in};
 
 /// What is being bound.
 pub(crate) struct Binder<'a> {
@@ -41,6 +43,14 @@ pub(crate) struct Binder<'a> {
     /// Number of the last SELECT.
     selects: u32,
     depth: u32,
+    /// The view whose query is being bound: its plan table.
+    through: Option<u32>,
+    /// Views around what is being bound, outermost first.
+    views: Vec<gannet_catalog::TableId>,
+    /// collation_connection; inside a view the one it was created with.
+    collation: gannet_types::CollationId,
+    /// What names stood for, when the statement is to be printed with all of them qualified.
+    names: Option<view::Names>,
     /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: its table and first column.
     new_row: Option<(Arc<Table>, crate::logical::ColId)>,
 }
@@ -63,6 +73,10 @@ impl<'a> Binder<'a> {
             selects: 0,
             depth: 0,
             new_row: None,
+            through: None,
+            views: Vec::new(),
+            collation: options.collation,
+            names: None,
         }
     }
 
@@ -113,13 +127,13 @@ impl<'a> Binder<'a> {
 
     /// Adds a base table to the plan.
     fn add_table(&mut self, table: &Arc<Table>, alias: &str, intent: Intent) -> u32 {
-        if table.source != gannet_catalog::RowSource::Engine {
+        if matches!(table.source, gannet_catalog::RowSource::Virtual(_)) {
             self.arena.uses.virtual_tables = true;
         }
         let statistics_epoch = table.statistics.epoch();
         let (table, alias) = (table.clone(), alias.into());
         let columns_used = Box::new([]);
-        let slot = PlanTable { table, alias, intent, columns_used, statistics_epoch, exprs: None, links: None };
+        let slot = PlanTable { table, alias, intent, columns_used, statistics_epoch, exprs: None, links: None, through: self.through, view_checks: Box::new([]) };
         self.arena.tables.push(slot);
         self.arena.tables.len() as u32 - 1
     }

@@ -280,6 +280,7 @@ impl Binder<'_> {
             lock: crate::physical::RowLock::default(),
             hints: crate::logical::IndexHints::default(),
             keys: Vec::new(),
+            view: None,
         });
         block.from = Some(crate::logical::From::Rel(0));
         query.body = Body::Block(Box::new(block));

@@ -76,6 +76,8 @@ pub(super) struct ScopeRel {
 pub(super) enum Names {
     Table(Arc<Table>),
     List(Vec<Box<str>>),
+    /// Columns of a view that is inserted into, with the ordinals of its table; and the number of that table's columns.
+    View(Vec<(Box<str>, u32)>, usize),
 }
 
 pub(super) struct ScopeItem {
@@ -91,6 +93,7 @@ impl Names {
         match self {
             Names::Table(table) => table.column(name),
             Names::List(list) => list.iter().position(|n| eq_name(n, name)).map(|i| i as u32),
+            Names::View(list, _) => list.iter().find(|(n, _)| eq_name(n, name)).map(|(_, i)| *i),
         }
     }
 
@@ -98,6 +101,7 @@ impl Names {
         match self {
             Names::Table(table) => table.columns.len(),
             Names::List(list) => list.len(),
+            Names::View(_, width) => *width,
         }
     }
 
@@ -105,6 +109,7 @@ impl Names {
         match self {
             Names::Table(table) => &table.columns[ordinal as usize].name,
             Names::List(list) => &list[ordinal as usize],
+            Names::View(list, _) => list.iter().find(|(_, i)| *i == ordinal).map_or("", |(n, _)| n),
         }
     }
 
@@ -116,6 +121,7 @@ impl Names {
                 !column.invisible && !column.hidden
             }
             Names::List(_) => true,
+            Names::View(list, _) => list.iter().any(|(_, i)| *i == ordinal),
         }
     }
 }
@@ -307,11 +313,13 @@ impl Binder<'_> {
                 if let Some(id) = scope.find(column, at)?
                     && (scope.group_columns.contains(&id) || !own)
                 {
+                    self.note_column(column, id);
                     return Ok(self.column(id));
                 }
                 continue;
             }
             if let Some(id) = scope.find(column, if own { clause } else { at })? {
+                self.note_column(column, id);
                 return Ok(self.column(id));
             }
             // Elsewhere aliases are a last resort, and only where the list is bound already.

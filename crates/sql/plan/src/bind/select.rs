@@ -36,11 +36,22 @@ pub(crate) fn empty_block(select: u32) -> Block {
         offset: None,
         straight: false,
         calc_found_rows: false,
+        kept: false,
     }
 }
 
 /// Characters of an expression that name its column.
 const MAX_NAME: usize = 256;
+
+/// The name of a select item's column.
+pub(super) fn item_name(e: &ast::Expr, alias: Option<&ast::Ident>, text: &ast::SourceText) -> Box<str> {
+    match (alias, e) {
+        (Some(alias), _) => alias.text.clone(),
+        (None, ast::Expr::Column(column)) => column.column.text.clone(),
+        (None, e) => super::call::given_name(e)
+            .unwrap_or_else(|| text.0.chars().take(MAX_NAME).collect::<String>().into()),
+    }
+}
 
 impl Binder<'_> {
     /// Binds a SELECT with the ORDER BY, LIMIT and locking of its query expression.
@@ -90,11 +101,13 @@ impl Binder<'_> {
         let mut names = Vec::new();
         for item in &select.items {
             match item {
-                SelectItem::Wildcard(_) => {
+                SelectItem::Wildcard(span) => {
                     if select.from.is_empty() {
                         return Err(error(ErrorCode::NoTablesUsed, &[]));
                     }
-                    for (name, id) in self.all_columns() {
+                    let columns = self.all_columns();
+                    self.note_wildcard(span.start, &columns);
+                    for (name, id) in columns {
                         let bound = self.column(id);
                         self.add_item(name, bound, false, block, &mut names);
                     }
@@ -112,6 +125,7 @@ impl Binder<'_> {
                         };
                         return Err(error(ErrorCode::BadTable, &[&name]));
                     }
+                    self.note_wildcard(table.name.span.start, &columns);
                     for (name, id) in columns {
                         let bound = self.column(id);
                         self.add_item(name, bound, false, block, &mut names);
@@ -119,12 +133,7 @@ impl Binder<'_> {
                 }
                 SelectItem::Expr { expr, alias, text } => {
                     let bound = self.expr(expr)?;
-                    let name = match (alias, expr) {
-                        (Some(alias), _) => alias.text.clone(),
-                        (None, ast::Expr::Column(column)) => column.column.text.clone(),
-                        (None, e) => super::call::given_name(e)
-                            .unwrap_or_else(|| text.0.chars().take(MAX_NAME).collect::<String>().into()),
-                    };
+                    let name = item_name(expr, alias.as_ref(), text);
                     self.add_item(name, bound, alias.is_some(), block, &mut names);
                 }
             }

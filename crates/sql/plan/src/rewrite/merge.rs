@@ -27,7 +27,17 @@ pub(super) fn inline_ctes(arena: &mut Arena, query: &mut Query) {
     }
 }
 
-pub(super) fn query(arena: &mut Arena, query: &mut Query) {
+/// Merges the views among the relations, which is how a statement reaches the tables below them.
+pub(crate) fn views(arena: &mut Arena, block: &mut Block) {
+    merge_rels(arena, block, |rel| rel.view.is_some());
+}
+
+/// The query can be merged where no outer join makes its columns NULL.
+pub(crate) fn can_merge(query: &Query) -> bool {
+    is_mergeable(query, false)
+}
+
+pub(crate) fn query(arena: &mut Arena, query: &mut Query) {
     match &mut query.body {
         Body::Block(b) => block(arena, b),
         Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| self::query(arena, q)),
@@ -42,10 +52,15 @@ pub(super) fn block(arena: &mut Arena, block: &mut Block) {
             query(arena, inner);
         }
     }
+    merge_rels(arena, block, |_| true);
+}
+
+fn merge_rels(arena: &mut Arena, block: &mut Block, wanted: fn(&Rel) -> bool) {
+    keep_order(block);
     let Some(from) = block.from.take() else { return };
     let rels = std::mem::take(&mut block.rels);
-    let mut merger =
-        Merger { arena, rels: rels.into_iter().map(Some).collect(), merged: Vec::new(), filter: Vec::new() };
+    let rels = rels.into_iter().map(Some).collect();
+    let mut merger = Merger { arena, rels, merged: Vec::new(), filter: Vec::new(), wanted };
     let mut outer_filter = Vec::new();
     let from = merger.from(from, false, &mut outer_filter);
     block.rels = merger.merged;
@@ -53,11 +68,22 @@ pub(super) fn block(arena: &mut Arena, block: &mut Block) {
     block.from = Some(from);
 }
 
+/// The order of an only derived table is the query's, unless that has one of its own or loses it by grouping.
+fn keep_order(block: &mut Block) {
+    let [Rel { kind: RelKind::Derived(inner), .. }] = &block.rels[..] else { return };
+    let Body::Block(below) = &inner.body else { return };
+    let free = block.order.is_empty() && !block.aggregated && !block.distinct && block.windows.is_empty();
+    if free && is_mergeable(inner, false) {
+        block.order = below.order.clone();
+    }
+}
+
 struct Merger<'a> {
     arena: &'a mut Arena,
     rels: Vec<Option<Rel>>,
     merged: Vec<Rel>,
     filter: Vec<Expr>,
+    wanted: fn(&Rel) -> bool,
 }
 
 impl Merger<'_> {
@@ -74,8 +100,9 @@ impl Merger<'_> {
             }
             From::Rel(i) => {
                 let Some(rel) = self.rels[i].take() else { return From::Rel(i) };
+                let wanted = (self.wanted)(&rel);
                 match rel.kind {
-                    RelKind::Derived(inner) if is_mergeable(&inner, nullable) => self.merge(*inner, rel.first, filter),
+                    RelKind::Derived(inner) if wanted && is_mergeable(&inner, nullable) => self.merge(*inner, rel.first, filter),
                     kind => {
                         self.merged.push(Rel { kind, ..rel });
                         From::Rel(self.merged.len() - 1)
@@ -119,6 +146,7 @@ fn is_mergeable(query: &Query, nullable: bool) -> bool {
         && !block.distinct
         && !block.straight
         && !block.calc_found_rows
+        && !block.kept
         && block.limit.is_none()
         && block.windows.is_empty()
         && block.having.is_empty()

@@ -1,7 +1,7 @@
 //! Rewrites of bound queries, before orders of execution are compared. Each is a pass with a name and a switch.
 
 mod equal;
-mod merge;
+pub(crate) mod merge;
 mod outer;
 mod semi;
 
@@ -91,10 +91,10 @@ fn nothing() -> Query {
     }
 }
 
-type Replaced = std::collections::HashMap<ColId, Expr>;
+pub(crate) type Replaced = std::collections::HashMap<ColId, Expr>;
 
 /// Puts what merged columns stand for in their place.
-fn substitute(e: &mut Expr, replaced: &Replaced) {
+pub(crate) fn substitute(e: &mut Expr, replaced: &Replaced) {
     if let ExprKind::Column(id) = e.kind
         && let Some(by) = replaced.get(&id)
     {

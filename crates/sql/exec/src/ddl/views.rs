@@ -1,0 +1,100 @@
+//! CREATE VIEW, ALTER VIEW, DROP VIEW.
+
+use super::{DdlContext, select, sql};
+use gannet_catalog::{CheckOption, Column, Edit, View, ViewAlgorithm};
+use gannet_parser::ast::{Account, CreateView, ObjectName};
+use gannet_plan::PlanOptions;
+use gannet_types::{Level, Result, sql_err};
+
+/// CREATE VIEW and ALTER VIEW; the plan of the query is the context's. Errors 1050, 1347, 1350, 1351, 1353, 1368, 1146.
+pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+    let (schema, name) = cx.resolve(&create.name)?;
+    let (schema, name) = (schema.to_owned(), name.to_owned());
+    let old = edit.snapshot().table(&schema, &name).cloned();
+    match &old {
+        None if create.alter => return Err(sql_err!(NoSuchTable, schema, name)),
+        Some(t) if create.alter && t.view().is_none() => return Err(sql_err!(WrongObject, schema, name, "VIEW")),
+        Some(_) if create.existence.if_exists => {
+            let error = sql_err!(TableExists, name);
+            cx.warnings.push(error.to_warning(Level::Note));
+            return Ok(());
+        }
+        Some(_) if !create.alter && !create.existence.or_replace => return Err(sql_err!(TableExists, name)),
+        _ => {}
+    }
+    let options = PlanOptions {
+        sql_mode: cx.settings.sql_mode,
+        collation: cx.collation,
+        div_precision_increment: cx.settings.div_precision_increment,
+        ..PlanOptions::new(cx.database)
+    };
+    let definition = gannet_plan::view_definition(&create.query, &create.columns, edit.snapshot(), &options)?;
+    let mut algorithm = match create.algorithm.as_ref().map(|a| a.text.to_ascii_uppercase()).as_deref() {
+        Some("MERGE") => ViewAlgorithm::Merge,
+        Some("TEMPTABLE") => ViewAlgorithm::Temptable,
+        _ => ViewAlgorithm::Undefined,
+    };
+    if algorithm == ViewAlgorithm::Merge && !definition.mergeable {
+        cx.warnings.push(sql_err!(WarnViewMerge).to_warning(Level::Warning));
+        algorithm = ViewAlgorithm::Undefined;
+    }
+    let updatable = definition.updatable && algorithm != ViewAlgorithm::Temptable;
+    let check = create.check_option.map(|cascaded| if cascaded { CheckOption::Cascaded } else { CheckOption::Local });
+    if check.is_some() && !updatable {
+        return Err(sql_err!(ViewNonupdCheck, schema, name));
+    }
+    let before = old.as_ref().and_then(|t| t.view());
+    let definer = match (&create.definer, before) {
+        (Some(account), _) => account_of(account, cx),
+        (None, Some(view)) if create.alter => view.definer.clone(),
+        (None, _) => (cx.account.0.into(), cx.account.1.into()),
+    };
+    let invoker = create.invoker.unwrap_or(create.alter && before.is_some_and(|v| v.invoker));
+    let mut columns: Vec<Column> = select::columns(cx)?.into_iter().map(|c| c.column).collect();
+    for (column, name) in columns.iter_mut().zip(&create.columns) {
+        column.name = (&*name.text).into();
+    }
+    for column in &mut columns {
+        column.comment = "".into();
+        column.on_update_now = false;
+    }
+    let collation = cx.collation;
+    let (query, named) = (definition.query, !create.columns.is_empty());
+    let view = View { query, algorithm, definer, invoker, check, named, updatable, collation };
+    let now = (cx.settings.now_us / 1_000_000) as u64;
+    sql(edit.create_view(&schema, &name, columns, view, old.is_some(), now))
+}
+
+fn account_of(account: &Account, cx: &DdlContext<'_>) -> (Box<str>, Box<str>) {
+    match account {
+        Account::CurrentUser => (cx.account.0.into(), cx.account.1.into()),
+        Account::Name { user, host, .. } => (user.clone(), host.clone()),
+    }
+}
+
+/// DROP VIEW: all or none. Missing ones are named together in error 1051, or noted with IF EXISTS; error 1347 for tables.
+pub(super) fn drop(if_exists: bool, names: &[ObjectName], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+    let mut missing = Vec::new();
+    let mut present: Vec<(String, String)> = Vec::new();
+    for name in names {
+        let (schema, name) = cx.resolve(name)?;
+        match edit.snapshot().table(schema, name) {
+            None => missing.push(format!("{schema}.{name}")),
+            Some(t) if t.view().is_none() => return Err(sql_err!(WrongObject, schema, name, "VIEW")),
+            Some(_) => {
+                let named = (schema.to_owned(), name.to_owned());
+                if present.contains(&named) {
+                    return Err(sql_err!(NonuniqTable, name));
+                }
+                present.push(named);
+            }
+        }
+    }
+    if !missing.is_empty() && !if_exists {
+        return Err(sql_err!(BadTable, missing.join(",")));
+    }
+    for name in &missing {
+        cx.note(&sql_err!(BadTable, name));
+    }
+    present.iter().try_for_each(|(schema, name)| sql(edit.drop_view(schema, name)))
+}

@@ -1,0 +1,630 @@
+//! Views: their queries are bound where they are named, in a scope that sees nothing of the statement around them; what writes
+//! through them reaches the tables below; and how a definition is brought into the form which the dictionary keeps.
+
+use super::from::FromBuilder;
+use super::{Binder, error};
+use crate::expr::{Expr, ExprKind};
+use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
+use crate::optimize::Builder;
+use crate::options::PlanOptions;
+use crate::physical::RowLock;
+use crate::plan::{Intent, ViewCheck};
+use crate::rewrite::merge;
+use gannet_catalog::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
+use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
+use gannet_parser::{LexMode, printer};
+use gannet_types::{ErrorCode, Result, SqlError};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What names in a statement's text stood for, by the position of the name.
+#[derive(Default)]
+pub(crate) struct Names {
+    /// Schema and table of a column's relation, or the relation's alias.
+    columns: HashMap<u32, ObjectName>,
+    /// Columns of `*` and `t.*`: relation and column.
+    wildcards: HashMap<u32, Vec<(ObjectName, Box<str>)>>,
+    /// Schemas of tables.
+    tables: HashMap<u32, Box<str>>,
+}
+
+/// A view's conditions that a row written through it must meet: over columns of any of the relations below.
+type Conditions = Vec<Expr>;
+
+/// A relation of a statement that changes rows through a view.
+pub(crate) struct ThroughView {
+    /// Plan table of the view.
+    pub(crate) slot: u32,
+    /// Its columns.
+    first: ColId,
+    width: u32,
+    /// It was merged into the statement.
+    merged: bool,
+    /// First columns of the base tables below.
+    bases: Vec<ColId>,
+    conditions: Conditions,
+}
+
+fn invalid(table: &Table) -> SqlError {
+    error(ErrorCode::ViewInvalid, &[&table.schema, &table.name])
+}
+
+impl Binder<'_> {
+    /// Adds a view to the relations of the current scope. Errors 1356, 1462.
+    pub(super) fn view_rel(
+        &mut self,
+        table: &Arc<Table>,
+        view: &View,
+        alias: &str,
+        builder: &mut FromBuilder,
+    ) -> Result<usize> {
+        let slot = self.add_table(table, alias, builder.intent);
+        let query = self.view_query(table, view, slot)?;
+        self.add_derived(alias, query, Some(slot), builder)
+    }
+
+    fn view_query(&mut self, table: &Arc<Table>, view: &View, slot: u32) -> Result<Query> {
+        if self.views.contains(&table.id) {
+            return Err(error(ErrorCode::ViewRecursive, &[&table.schema, &table.name]));
+        }
+        let parsed = table.compiled(|| parse(&view.query))?;
+        self.views.push(table.id);
+        let scopes = std::mem::take(&mut self.scopes);
+        let ctes = std::mem::take(&mut self.ctes);
+        let new_row = self.new_row.take();
+        let hint = self.hint.take();
+        let names = self.names.take();
+        let collation = std::mem::replace(&mut self.collation, view.collation);
+        let through = self.through.replace(slot);
+        let bound = self.deeper(|b| b.pinned(|b| b.query(&parsed)));
+        (self.scopes, self.ctes, self.new_row, self.hint, self.names) = (scopes, ctes, new_row, hint, names);
+        (self.collation, self.through) = (collation, through);
+        self.views.pop();
+        let mut query = bound.map_err(|e| match e.code() {
+            ErrorCode::NoSuchTable
+            | ErrorCode::BadDb
+            | ErrorCode::BadField
+            | ErrorCode::SpDoesNotExist
+            | ErrorCode::UnknownTable
+            | ErrorCode::KeyDoesNotExits => invalid(table),
+            _ => e,
+        })?;
+        if query.columns.len() != table.columns.len() {
+            return Err(invalid(table));
+        }
+        for (column, named) in query.columns.iter_mut().zip(&table.columns) {
+            column.name = (&*named.name).into();
+        }
+        if let Body::Block(block) = &mut query.body {
+            block.kept = view.algorithm == ViewAlgorithm::Temptable;
+        }
+        Ok(query)
+    }
+
+    /// FOR UPDATE and FOR SHARE of a view lock the rows of its tables.
+    pub(super) fn lock_view(&mut self, query: &mut Query, lock: RowLock) {
+        if !merge::can_merge(query) {
+            return;
+        }
+        let Body::Block(block) = &mut query.body else { return };
+        for rel in &mut block.rels {
+            match &mut rel.kind {
+                RelKind::Base(slot) if self.arena.tables[*slot as usize].table.source.is_engine() => {
+                    rel.lock = lock;
+                    self.arena.tables[*slot as usize].intent = Intent::LockingRead;
+                }
+                RelKind::Derived(inner) if rel.view.is_some() => self.lock_view(inner, lock),
+                _ => {}
+            }
+        }
+    }
+
+    /// Merges the views of an UPDATE or DELETE into its block; tells what became of each.
+    pub(super) fn merge_views(&mut self, block: &mut Block) -> Vec<ThroughView> {
+        let mut all = Vec::new();
+        for rel in &mut block.rels {
+            let (Some(slot), RelKind::Derived(inner)) = (rel.view, &mut rel.kind) else { continue };
+            let mut conditions = Vec::new();
+            self.conditions(inner, slot, false, &mut conditions);
+            merge::query(&mut self.arena, inner);
+            let mut bases = Vec::new();
+            let merged = merge::can_merge(inner);
+            if let Body::Block(below) = &inner.body {
+                let base = |r: &&Rel| matches!(r.kind, RelKind::Base(_));
+                bases.extend(below.rels.iter().filter(base).map(|r| r.first));
+            }
+            all.push(ThroughView { slot, first: rel.first, width: rel.width, merged, bases, conditions });
+        }
+        if !all.is_empty() {
+            merge::views(&mut self.arena, block);
+        }
+        all
+    }
+
+    /// The conditions which WITH CHECK OPTION of a view, or of one above it, makes rows meet.
+    fn conditions(&self, query: &Query, slot: u32, inherited: bool, out: &mut Conditions) {
+        let Some(view) = self.arena.tables[slot as usize].table.view() else { return };
+        let Body::Block(block) = &query.body else { return };
+        if inherited || view.check.is_some() {
+            out.extend(block.filter.iter().cloned());
+            if let Some(from) = &block.from {
+                from.for_each_on(&mut |e| out.push(e.clone()));
+            }
+        }
+        for rel in &block.rels {
+            if let (Some(below), RelKind::Derived(inner)) = (rel.view, &rel.kind) {
+                self.conditions(inner, below, inherited || view.check == Some(CheckOption::Cascaded), out);
+            }
+        }
+    }
+
+    /// What a column of a merged view stands for. Error 1348 when that is no column.
+    pub(super) fn base_column(&self, mut id: ColId) -> Result<ColId> {
+        let name = super::scope::Labels(&self.arena).name(id).to_owned();
+        while let Some(e) = self.arena.replaced.get(&id) {
+            match e.kind {
+                ExprKind::Column(below) => id = below,
+                _ => return Err(error(ErrorCode::NonupdateableColumn, &[&name])),
+            }
+        }
+        Ok(id)
+    }
+
+    /// The base table that DELETE from a view means. Errors 1288, 1395.
+    pub(super) fn deleted_through(&mut self, view: &ThroughView, block: &Block) -> Result<usize> {
+        let table = self.arena.tables[view.slot as usize].table.clone();
+        match &view.bases[..] {
+            _ if !view.merged => Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"DELETE"])),
+            [only] => {
+                self.arena.tables[view.slot as usize].intent = Intent::Delete;
+                block.rels.iter().position(|r| r.first == *only).ok_or_else(|| SqlError::internal("a view without table"))
+            }
+            _ => Err(error(ErrorCode::ViewDeleteMergeView, &[&table.schema, &table.name])),
+        }
+    }
+
+    /// The view that has the column.
+    pub(super) fn view_of<'v>(views: &'v [ThroughView], id: ColId) -> Option<&'v ThroughView> {
+        views.iter().find(|v| id >= v.first && id < v.first + v.width)
+    }
+
+    /// Marks a view as updated, and attaches its conditions to the table below. Error 1393 for a second table of one view.
+    pub(super) fn updated_through(&mut self, views: &[ThroughView], targets: &[(u32, ColId)]) -> Result<()> {
+        for view in views {
+            let mut below = targets.iter().filter(|(_, id)| view.bases.contains(id));
+            let Some((slot, first)) = below.next() else { continue };
+            let table = self.arena.tables[view.slot as usize].table.clone();
+            if below.next().is_some() {
+                return Err(error(ErrorCode::ViewMultiupdate, &[&table.schema, &table.name]));
+            }
+            self.arena.tables[view.slot as usize].intent = Intent::Update;
+            self.attach(view.slot, *slot, *first, &view.conditions)?;
+        }
+        Ok(())
+    }
+
+    /// Conditions become part of the plan table that is written.
+    fn attach(&mut self, view: u32, slot: u32, first: ColId, conditions: &Conditions) -> Result<()> {
+        let table = self.arena.tables[slot as usize].table.clone();
+        let view = self.arena.tables[view as usize].table.clone();
+        let schema: Vec<ColId> = (first..first + table.columns.len() as u32).collect();
+        let replaced = std::mem::take(&mut self.arena.replaced);
+        let substituted: Vec<Expr> = conditions
+            .iter()
+            .map(|e| {
+                let mut e = e.clone();
+                crate::rewrite::substitute(&mut e, &replaced);
+                e
+            })
+            .collect();
+        self.arena.replaced = replaced;
+        for e in substituted {
+            let own = !self.arena.reads(&e, |id| !schema.contains(&id));
+            let plain = !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)));
+            if !own || !plain {
+                return Err(SqlError::unsupported("CHECK OPTION over several tables"));
+            }
+            let condition = Builder::new(&self.arena, self.options).lower(&e, &schema)?;
+            let check = ViewCheck { view: ((&*view.schema).into(), (&*view.name).into()), condition };
+            let entry = &mut self.arena.tables[slot as usize];
+            let mut checks = std::mem::take(&mut entry.view_checks).into_vec();
+            checks.push(check);
+            entry.view_checks = checks.into();
+        }
+        Ok(())
+    }
+
+    /// The target of an INSERT into a view: its relation with the columns that can be named, and those in order with the table's
+    /// ordinals. Errors 1288, 1471, 1394, 1393.
+    pub(super) fn inserted_view(
+        &mut self,
+        table: &Arc<Table>,
+        insert: &ast::Insert,
+        builder: &mut FromBuilder,
+    ) -> Result<(Rel, Vec<(Box<str>, u32)>)> {
+        let Some(view) = table.view() else { return Err(SqlError::internal("not a view")) };
+        let refused = |code: ErrorCode| match code {
+            ErrorCode::NonUpdatableTable => error(code, &[&table.name, &"INSERT"]),
+            ErrorCode::NonInsertableTable => error(code, &[&table.name, &"INSERT"]),
+            code => error(code, &[&table.schema, &table.name]),
+        };
+        let slot = self.add_table(table, &table.name, builder.intent);
+        let mut query = self.view_query(table, view, slot)?;
+        let mut conditions = Vec::new();
+        self.conditions(&query, slot, false, &mut conditions);
+        merge::query(&mut self.arena, &mut query);
+        if !merge::can_merge(&query) {
+            return Err(refused(ErrorCode::NonInsertableTable));
+        }
+        let Body::Block(block) = query.body else { return Err(refused(ErrorCode::NonInsertableTable)) };
+        // Columns that show one of a table's.
+        let mut shown: Vec<(Box<str>, Option<(usize, u32)>)> = Vec::new();
+        for (item, column) in block.items.iter().zip(&query.columns) {
+            let mut id = match item.expr.kind {
+                ExprKind::Column(id) => Some(id),
+                _ => None,
+            };
+            while let Some(e) = id.and_then(|id| self.arena.replaced.get(&id)) {
+                id = match e.kind {
+                    ExprKind::Column(below) => Some(below),
+                    _ => None,
+                };
+            }
+            let place = id.and_then(|id| {
+                let rel = block.rel_of(id)?;
+                matches!(block.rels[rel].kind, RelKind::Base(_)).then(|| (rel, id - block.rels[rel].first))
+            });
+            shown.push((column.name.clone(), place));
+        }
+        let joined = block.rels.len() > 1;
+        let named: Vec<usize> = match &insert.columns {
+            Some(names) if !names.is_empty() => {
+                let find = |n: &ast::ColumnRef| {
+                    shown.iter().position(|(s, _)| gannet_catalog::names::eq_name(s, &n.column.text))
+                };
+                names.iter().filter_map(find).collect()
+            }
+            _ if joined => return Err(refused(ErrorCode::ViewNoInsertFieldList)),
+            _ => (0..shown.len()).collect(),
+        };
+        let mut target = None;
+        for (_, place) in &shown {
+            let twice = shown.iter().filter(|(_, p)| p.is_some() && p == place).count() > 1;
+            if !joined && (place.is_none() || twice) {
+                return Err(refused(ErrorCode::NonInsertableTable));
+            }
+        }
+        for i in named {
+            match (shown[i].1, target) {
+                (None, _) => return Err(error(ErrorCode::NonupdateableColumn, &[&shown[i].0])),
+                (Some((rel, _)), Some(other)) if rel != other => return Err(refused(ErrorCode::ViewMultiupdate)),
+                (Some((rel, _)), _) => target = Some(rel),
+            }
+        }
+        let target = target.unwrap_or(0);
+        let mut block = *block;
+        let rel = block.rels.swap_remove(target);
+        let RelKind::Base(base) = rel.kind else { return Err(refused(ErrorCode::NonInsertableTable)) };
+        if self.arena.tables[base as usize].table.source != RowSource::Engine {
+            return Err(refused(ErrorCode::NonInsertableTable));
+        }
+        self.arena.tables[base as usize].intent = builder.intent;
+        self.attach(slot, base, rel.first, &conditions)?;
+        let columns = shown.into_iter().filter_map(|(name, place)| match place {
+            Some((r, ordinal)) if r == target => Some((name, ordinal)),
+            _ => None,
+        });
+        Ok((rel, columns.collect()))
+    }
+
+    // ---- names ----
+
+    /// The name of the relation that has a column: with its schema, unless it is an alias.
+    fn relation_name(&self, id: ColId) -> Option<(ObjectName, Box<str>)> {
+        let scopes = self.scopes.iter().rev();
+        let rel = scopes.flat_map(|s| &s.rels).find(|r| id >= r.first && id - r.first < r.names.len() as u32)?;
+        let column = rel.names.name(id - rel.first).into();
+        let unaliased = match (&self.arena.labels[id as usize], &rel.schema) {
+            (_, None) => false,
+            (Label::Base { table, .. }, _) | (Label::Derived { view: Some((table, _)), .. }, _) => {
+                *self.arena.tables[*table as usize].table.name == *rel.alias
+            }
+            _ => false,
+        };
+        let schema = rel.schema.as_ref().filter(|_| unaliased).map(|s| Ident::new(s));
+        Some((ObjectName { schema, name: Ident::new(&rel.alias) }, column))
+    }
+
+    /// A column of a view is read: whoever reads it needs a right to it.
+    fn note_read(&mut self, id: ColId) {
+        if let Label::Derived { view: Some(read), .. } = &self.arena.labels[id as usize] {
+            self.arena.view_reads.push(*read);
+        }
+    }
+
+    pub(super) fn note_column(&mut self, column: &ast::ColumnRef, id: ColId) {
+        self.note_read(id);
+        if self.names.is_some()
+            && let Some((relation, _)) = self.relation_name(id)
+            && let Some(names) = &mut self.names
+        {
+            names.columns.insert(column.column.span.start, relation);
+        }
+    }
+
+    pub(super) fn note_wildcard(&mut self, at: u32, columns: &[(Box<str>, ColId)]) {
+        columns.iter().for_each(|(_, id)| self.note_read(*id));
+        if self.names.is_none() {
+            return;
+        }
+        let named = columns.iter().filter_map(|(_, id)| self.relation_name(*id)).collect();
+        if let Some(names) = &mut self.names {
+            names.wildcards.insert(at, named);
+        }
+    }
+
+    pub(super) fn note_table(&mut self, name: &ObjectName, table: &Table) {
+        if let Some(names) = &mut self.names {
+            names.tables.insert(name.name.span.start, (&*table.schema).into());
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<ast::Query> {
+    match gannet_parser::parse(text.as_bytes(), LexMode::default()).map(|p| p.statement) {
+        Ok(Statement::Query(query)) => Ok(*query),
+        _ => Err(SqlError::internal("a view's text is not a query")),
+    }
+}
+
+/// A view's definition, as the dictionary keeps it.
+pub struct Definition {
+    /// The query, every name with its schema or alias, every column with a name.
+    pub query: Box<str>,
+    /// UPDATE and DELETE can go through it.
+    pub updatable: bool,
+    /// It can be merged into a statement.
+    pub mergeable: bool,
+}
+
+/// Brings the query of CREATE VIEW into the form that the dictionary keeps. Errors 1350, 1351 and those of the query.
+pub fn definition(
+    query: &ast::Query,
+    columns: &[Ident],
+    snapshot: &CatalogSnapshot,
+    options: &PlanOptions<'_>,
+) -> Result<Definition> {
+    if query.into.is_some() {
+        return Err(error(ErrorCode::ViewSelectClause, &[&"INTO"]));
+    }
+    let mut query = query.clone();
+    let mut binder = Binder::new(snapshot, options);
+    binder.names = Some(Names::default());
+    let mut bound = binder.top_query(&query)?;
+    super::from::rename(&mut bound, columns)?;
+    super::from::unique_names(&bound)?;
+    let names = binder.names.take().unwrap_or_default();
+    merge::query(&mut binder.arena, &mut bound);
+    let mergeable = merge::can_merge(&bound);
+    let updatable = mergeable
+        && match &bound.body {
+            Body::Block(block) => {
+                let base = |r: &Rel| matches!(&r.kind, RelKind::Base(slot) if binder.arena.tables[*slot as usize].table.source.is_engine());
+                let column = |e: &Expr| matches!(e.kind, ExprKind::Column(_));
+                block.rels.iter().any(base) && block.items.iter().any(|i| column(&i.expr))
+            }
+            _ => false,
+        };
+    Walk { work: Work::Qualify(names), inside: 0 }.query(&mut query)?;
+    let text = String::from_utf8(printer::statement(&Statement::Query(Box::new(query))));
+    let text = text.map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))?;
+    Ok(Definition { query: text.into(), updatable, mergeable })
+}
+
+/// What a walk over a query's tree does.
+enum Work<'w> {
+    /// Puts qualifiers, and aliases of columns, into it.
+    Qualify(Names),
+    /// Shows each qualifier of a column and each name of a table.
+    Relations(&'w mut dyn FnMut(&mut ObjectName, bool)),
+}
+
+struct Walk<'w> {
+    work: Work<'w>,
+    /// Subqueries of expressions around: their columns stay unnamed.
+    inside: u32,
+}
+
+impl Walk<'_> {
+    fn query(&mut self, query: &mut ast::Query) -> Result<()> {
+        if let Some(with) = &mut query.with {
+            for cte in &mut with.ctes {
+                let inside = std::mem::take(&mut self.inside);
+                let done = self.query(&mut cte.query);
+                self.inside = inside;
+                done?;
+            }
+        }
+        self.body(&mut query.body)?;
+        for item in &mut query.order_by {
+            self.expr(&mut item.expr)?;
+        }
+        if let Some(limit) = &mut query.limit {
+            self.expr(&mut limit.count)?;
+            limit.offset.iter_mut().try_for_each(|e| self.expr(e))?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, body: &mut QueryBody) -> Result<()> {
+        match body {
+            QueryBody::Select(select) => self.select(select),
+            QueryBody::Values(rows) => rows.iter_mut().flatten().try_for_each(|e| self.expr(e)),
+            QueryBody::Table(name) => {
+                let wildcard = SelectItem::Wildcard(ast::Span::default());
+                let factor = ast::TableFactor {
+                    name: (**name).clone(),
+                    partitions: Vec::new(),
+                    alias: None,
+                    index_hints: Vec::new(),
+                };
+                let mut select = ast::Select::empty();
+                select.items.push(wildcard);
+                select.from.push(TableRef::Table(Box::new(factor)));
+                self.select(&mut select)?;
+                *body = QueryBody::Select(select);
+                Ok(())
+            }
+            QueryBody::Query(inner) => self.query(inner),
+            QueryBody::Set(set) => {
+                self.body(&mut set.first)?;
+                set.rest.iter_mut().try_for_each(|arm| self.body(&mut arm.body))
+            }
+        }
+    }
+
+    fn select(&mut self, select: &mut ast::Select) -> Result<()> {
+        for table in &mut select.from {
+            self.table_ref(table)?;
+        }
+        let mut items = Vec::with_capacity(select.items.len());
+        for mut item in std::mem::take(&mut select.items) {
+            let at = match &item {
+                _ if !matches!(self.work, Work::Qualify(_)) => None,
+                SelectItem::Wildcard(span) => Some(span.start),
+                SelectItem::TableWildcard(name) => Some(name.name.span.start),
+                SelectItem::Expr { .. } => None,
+            };
+            if let Some(at) = at {
+                let Work::Qualify(names) = &self.work else { continue };
+                for (relation, column) in names.wildcards.get(&at).cloned().unwrap_or_default() {
+                    let name = Ident::new(&column);
+                    let expr = ast::Expr::Column(ast::ColumnRef { qualifier: Some(Box::new(relation)), column: name.clone() });
+                    items.push(SelectItem::Expr { expr, alias: Some(name), text: ast::SourceText::default() });
+                }
+                continue;
+            }
+            if let SelectItem::Expr { expr, alias, text } = &mut item {
+                let name = super::select::item_name(expr, alias.as_ref(), text);
+                self.expr(expr)?;
+                if self.inside == 0 && matches!(self.work, Work::Qualify(_)) {
+                    *alias = Some(Ident::new(&name));
+                }
+            }
+            items.push(item);
+        }
+        select.items = items;
+        let exprs = select.filter.iter_mut().chain(select.group_by.iter_mut().map(|g| &mut g.expr));
+        exprs.chain(&mut select.having).try_for_each(|e| self.expr(e))?;
+        select.windows.iter_mut().try_for_each(|(_, spec)| self.window(spec))
+    }
+
+    fn window(&mut self, spec: &mut ast::WindowSpec) -> Result<()> {
+        let exprs = spec.partition_by.iter_mut().chain(spec.order_by.iter_mut().map(|o| &mut o.expr));
+        exprs.into_iter().try_for_each(|e| self.expr(e))
+    }
+
+    fn table_ref(&mut self, table: &mut TableRef) -> Result<()> {
+        match table {
+            TableRef::Table(factor) => {
+                match &mut self.work {
+                    Work::Qualify(names) => {
+                        if let Some(schema) = names.tables.get(&factor.name.name.span.start) {
+                            factor.name.schema = Some(Ident::new(schema));
+                        }
+                    }
+                    Work::Relations(show) => show(&mut factor.name, true),
+                }
+                Ok(())
+            }
+            TableRef::Derived(derived) => {
+                let inside = std::mem::take(&mut self.inside);
+                let done = self.query(&mut derived.query);
+                self.inside = inside;
+                done
+            }
+            TableRef::JsonTable(table) => self.expr(&mut table.expr),
+            TableRef::Join(join) => {
+                self.table_ref(&mut join.left)?;
+                self.table_ref(&mut join.right)?;
+                match &mut join.condition {
+                    ast::JoinCondition::On(e) => self.expr(e),
+                    _ => Ok(()),
+                }
+            }
+            TableRef::Nested(list) => list.iter_mut().try_for_each(|t| self.table_ref(t)),
+        }
+    }
+
+    fn column(&mut self, column: &mut ast::ColumnRef) {
+        match &mut self.work {
+            Work::Qualify(names) => {
+                if let Some(relation) = names.columns.get(&column.column.span.start) {
+                    column.qualifier = Some(Box::new(relation.clone()));
+                }
+            }
+            Work::Relations(show) => {
+                if let Some(qualifier) = &mut column.qualifier {
+                    show(qualifier, false);
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, e: &mut ast::Expr) -> Result<()> {
+        match e {
+            ast::Expr::UserVar(_) | ast::Expr::SysVar(_) | ast::Expr::Param(_) | ast::Expr::Assign { .. } => {
+                return Err(error(ErrorCode::ViewSelectVariable, &[]));
+            }
+            ast::Expr::Column(column) => self.column(column),
+            ast::Expr::JsonPath { column, .. } => self.column(column),
+            ast::Expr::DefaultOf(column) => self.column(column),
+            ast::Expr::Exists(query) | ast::Expr::Subquery(query) => self.subquery(query)?,
+            ast::Expr::InSubquery { query, .. } | ast::Expr::Quantified { query, .. } => self.subquery(query)?,
+            _ => {}
+        }
+        let mut outcome = Ok(());
+        e.for_each_child_mut(&mut |c| {
+            if outcome.is_ok() {
+                outcome = self.expr(c);
+            }
+        });
+        outcome
+    }
+
+    fn subquery(&mut self, query: &mut ast::Query) -> Result<()> {
+        self.inside += 1;
+        let done = self.query(query);
+        self.inside -= 1;
+        done
+    }
+}
+
+/// The tables that a stored view's query names: schema and name, in order, each once.
+pub fn view_tables(text: &str) -> Result<Vec<(Box<str>, Box<str>)>> {
+    let mut query = parse(text)?;
+    let mut all: Vec<(Box<str>, Box<str>)> = Vec::new();
+    let mut note = |name: &mut ObjectName, table| {
+        if table && let Some(schema) = &name.schema {
+            let found = (schema.text.clone(), name.name.text.clone());
+            if !all.contains(&found) {
+                all.push(found);
+            }
+        }
+    };
+    Walk { work: Work::Relations(&mut note), inside: 0 }.query(&mut query)?;
+    Ok(all)
+}
+
+/// A stored view's text as SHOW CREATE VIEW prints it when `schema` is the default one: without that name.
+pub fn view_text_in(text: &str, schema: &str) -> Result<String> {
+    let mut query = parse(text)?;
+    let mut shorten = |name: &mut ObjectName, _| {
+        if name.schema.as_ref().is_some_and(|s| *s.text == *schema) {
+            name.schema = None;
+        }
+    };
+    Walk { work: Work::Relations(&mut shorten), inside: 0 }.query(&mut query)?;
+    let printed = printer::statement(&Statement::Query(Box::new(query)));
+    String::from_utf8(printed).map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))
+}
