@@ -49,6 +49,8 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             let mut bound = binder.update(update)?;
             let mut arena = binder.arena;
             rewrite::block(&mut arena, &mut bound.block, options);
+            let values = bound.targets.iter_mut().flat_map(|t| &mut t.assignments).filter_map(|(_, v)| v.as_mut());
+            values.for_each(|v| rewrite::substitute(v, &arena.replaced));
             let mut builder = Builder::new(&arena, options);
             builder.mark_used(None);
             let update = builder.update(bound)?;

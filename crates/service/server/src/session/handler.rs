@@ -117,6 +117,9 @@ impl Session {
         };
         let t = self.state.snapshot.require_table(&schema, &h.table.name)?.clone();
         self.require_on_table(Privilege::Select.into(), &t.schema, &t.name)?;
+        if t.view().is_some() {
+            return Err(sql_err!(WrongObject, t.schema, t.name, "BASE TABLE"));
+        }
         if t.source != RowSource::Engine {
             return Err(sql_err!(IllegalHa, t.name));
         }

@@ -92,13 +92,14 @@ impl Session {
             self.require_on_schema(Privilege::LockTables.into(), &schema)?;
             self.require_on_table(Privilege::Select.into(), &schema, &w.table.name)?;
             let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
+            self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
             resolved.push((table, alias, w.kind == TableLockKind::Write));
         }
         resolved.sort_by_key(|(t, _, write)| (t.id, !write));
         for (i, (table, alias, write)) in resolved.iter().enumerate() {
             if resolved[..i]
                 .iter()
-                .any(|(t, a, _)| t.schema == table.schema && gannet_catalog::names::eq_name(a, alias))
+                .any(|(t, a, _)| t.id != table.id && t.schema == table.schema && gannet_catalog::names::eq_name(a, alias))
             {
                 self.unlock_tables();
                 return Err(sql_err!(NonuniqTable, alias));
@@ -115,6 +116,20 @@ impl Session {
             self.locked.push(Locked { table: table.id, alias: alias.clone(), write: *write });
         }
         self.state.renew_snapshot();
+        Ok(())
+    }
+
+    /// The tables that a view reads, and those of the views below it: they are locked with it, under their own names.
+    fn below(&self, table: &Table, write: bool, all: &mut Vec<(Arc<Table>, String, bool)>) -> Result<()> {
+        let Some(view) = table.view() else { return Ok(()) };
+        for (schema, name) in gannet_plan::view_tables(&view.query)? {
+            let Some(t) = self.state.snapshot.table(&schema, &name).cloned() else { continue };
+            if all.iter().any(|(known, alias, _)| known.id == t.id && **alias == *name) {
+                continue;
+            }
+            all.push((t.clone(), name.to_string(), write));
+            self.below(&t, write, all)?;
+        }
         Ok(())
     }
 

@@ -39,8 +39,6 @@ impl Session {
                 None => self.state.require_database()?.to_string(),
             };
             let label = format!("{schema}.{}", name.name);
-            let mut line =
-                |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
             let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
             let need = match m.kind {
                 Kind::Check => Privileges::NONE,
@@ -51,7 +49,27 @@ impl Session {
                 Ok(t) if m.kind == Kind::Check => self.require_any_privilege(&t.schema, &t.name)?,
                 _ => self.require_on_table(need, &schema, &name.name)?,
             }
+            let is_view = found.as_ref().is_ok_and(|t| t.view().is_some());
+            if is_view && m.kind == Kind::Check {
+                let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
+                let sql = format!("SELECT * FROM {}.{} LIMIT 0", ident(&schema), ident(&name.name));
+                match self.rows_of(&sql, None) {
+                    Ok(_) => rows.push(vec![text(&label), text(word), text("status"), text("OK")]),
+                    Err(e) => {
+                        rows.push(vec![text(&label), text(word), text("Error"), text(e.message())]);
+                        rows.push(vec![text(&label), text(word), text("error"), text("Corrupt")]);
+                    }
+                }
+                continue;
+            }
+            let mut line =
+                |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
             match found.and_then(|t| self.maintain_one(m.kind, &t)) {
+                Ok(()) if is_view && m.kind != Kind::Check => {
+                    let message = format!("'{label}' is not BASE TABLE");
+                    line("Error", &message);
+                    line("status", "Operation failed");
+                }
                 Ok(()) if m.kind == Kind::Repair => {
                     line("note", "The storage engine for the table doesn't support repair");
                 }

@@ -736,7 +736,7 @@ impl Session {
             !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.intent.is_named()
         };
         for t in plan.tables.iter().filter(target) {
-            if t.table.source != gannet_catalog::RowSource::Engine {
+            if matches!(t.table.source, gannet_catalog::RowSource::Virtual(_)) {
                 let a = &self.state.account;
                 return Err(sql_err!(DbaccessDenied, a.user, a.host, t.table.schema));
             }

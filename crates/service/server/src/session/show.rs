@@ -430,7 +430,7 @@ impl Session {
     /// SHOW CREATE VIEW. Errors 1347, 1142.
     fn show_create_view(&mut self, t: &gannet_catalog::Table) -> Result<RowsSink> {
         let Some(view) = t.view() else { return Err(sql_err!(WrongObject, t.schema, t.name, "VIEW")) };
-        let need = Privileges::of(&[Privilege::ShowView, Privilege::Select]);
+        let need = crate::accounts::Privileges::of(&[Privilege::ShowView, Privilege::Select]);
         self.require_on_table(need, &t.schema, &t.name)?;
         let mut sql = String::from("CREATE ALGORITHM=");
         sql.push_str(match view.algorithm {

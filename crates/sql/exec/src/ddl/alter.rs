@@ -58,6 +58,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
         return Err(SqlError::unsupported("PARTITION BY"));
     }
     let old = match edit.snapshot().require_table(schema, name) {
+        Ok(table) if table.view().is_some() => return Err(sql_err!(WrongObject, schema, name, "BASE TABLE")),
         Ok(table) => table.clone(),
         Err(error) if alter.if_exists && error.code() == ErrorCode::NoSuchTable => {
             cx.note(&error);

@@ -323,6 +323,9 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
         CreateTableBody::Like(other) => {
             let (other_schema, other_name) = cx.resolve(other)?;
             let other = edit.snapshot().require_table(other_schema, other_name)?.clone();
+            if other.view().is_some() {
+                return Err(sql_err!(WrongObject, other_schema, other_name, "BASE TABLE"));
+            }
             definition::like(&other, &name)
         }
         CreateTableBody::Define { elements, options, partition, .. } => {

@@ -22,6 +22,12 @@ pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlConte
         Some(_) if !create.alter && !create.existence.or_replace => return Err(sql_err!(TableExists, name)),
         _ => {}
     }
+    let uses_itself = |(plan, _): &(gannet_plan::Plan, _)| {
+        plan.tables.iter().any(|t| *t.table.schema == *schema && *t.table.name == *name)
+    };
+    if cx.select.as_ref().is_some_and(uses_itself) {
+        return Err(sql_err!(NoSuchTable, schema, name));
+    }
     let options = PlanOptions {
         sql_mode: cx.settings.sql_mode,
         collation: cx.collation,

@@ -17,6 +17,16 @@ use gannet_types::{ErrorCode, Result, SqlError};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+fn has_outer(from: &crate::logical::From) -> bool {
+    use crate::logical::{From, FromJoin};
+    match from {
+        From::Rel(_) => false,
+        From::Join { left, right, kind, .. } => {
+            !matches!(kind, FromJoin::Inner | FromJoin::Straight) || has_outer(left) || has_outer(right)
+        }
+    }
+}
+
 /// What names in a statement's text stood for, by the position of the name.
 #[derive(Default)]
 pub(crate) struct Names {
@@ -277,6 +287,9 @@ impl Binder<'_> {
             shown.push((column.name.clone(), place));
         }
         let joined = block.rels.len() > 1;
+        if joined && block.from.as_ref().is_some_and(has_outer) {
+            return Err(refused(ErrorCode::NonInsertableTable));
+        }
         let named: Vec<usize> = match &insert.columns {
             Some(names) if !names.is_empty() => {
                 let find = |n: &ast::ColumnRef| {
