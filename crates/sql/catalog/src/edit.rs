@@ -285,7 +285,7 @@ impl<'a> Edit<'a> {
     ) -> CatalogResult<()> {
         names::check_table_name(name)?;
         let schema = self.hold_schema(schema)?;
-        let old = self.view.table(&schema.name, name).cloned();
+        let old = self.view.base_table(&schema.name, name).cloned();
         match &old {
             Some(t) if t.view().is_none() && replace => {
                 return Err(sql(ErrorCode::WrongObject, &[&schema.name, &name, &"VIEW"]));
@@ -302,6 +302,7 @@ impl<'a> Edit<'a> {
             options,
             source: RowSource::View(Arc::new(view)),
             constraints: Constraints::default(),
+            temporary: false,
         };
         let table = assemble(parts, schema.name, name.into(), columns, Vec::new(), None, Arc::default());
         match old {
@@ -312,7 +313,7 @@ impl<'a> Edit<'a> {
 
     /// Drops a view. Errors 1051; 1347 when it is a table.
     pub fn drop_view(&mut self, schema: &str, name: &str) -> CatalogResult<()> {
-        match self.view.table(schema, name).cloned() {
+        match self.view.base_table(schema, name).cloned() {
             None => Err(sql(ErrorCode::BadTable, &[&format!("{schema}.{name}")])),
             Some(t) if t.view().is_none() => Err(sql(ErrorCode::WrongObject, &[&schema, &name, &"VIEW"])),
             Some(t) => {

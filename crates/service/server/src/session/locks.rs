@@ -93,14 +93,14 @@ impl Session {
             self.require_on_table(Privilege::Select.into(), &schema, &w.table.name)?;
             let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
             self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
-            resolved.push((table, alias, w.kind == TableLockKind::Write));
+            resolved.push((table, alias, w.kind == TableLockKind::Write, true));
         }
-        resolved.sort_by_key(|(t, _, write)| (t.id, !write));
-        for (i, (table, alias, write)) in resolved.iter().enumerate() {
-            if resolved[..i]
-                .iter()
-                .any(|(t, a, _)| t.id != table.id && t.schema == table.schema && gannet_catalog::names::eq_name(a, alias))
-            {
+        resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
+        for (i, (table, alias, write, named)) in resolved.iter().enumerate() {
+            let same = |(t, a, _, n): &(Arc<Table>, String, bool, bool)| {
+                *n && t.schema == table.schema && gannet_catalog::names::eq_name(a, alias)
+            };
+            if *named && resolved[..i].iter().any(same) {
                 self.unlock_tables();
                 return Err(sql_err!(NonuniqTable, alias));
             }
@@ -120,14 +120,14 @@ impl Session {
     }
 
     /// The tables that a view reads, and those of the views below it: they are locked with it, under their own names.
-    fn below(&self, table: &Table, write: bool, all: &mut Vec<(Arc<Table>, String, bool)>) -> Result<()> {
+    fn below(&self, table: &Table, write: bool, all: &mut Vec<(Arc<Table>, String, bool, bool)>) -> Result<()> {
         let Some(view) = table.view() else { return Ok(()) };
         for (schema, name) in gannet_plan::view_tables(&view.query)? {
             let Some(t) = self.state.snapshot.table(&schema, &name).cloned() else { continue };
-            if all.iter().any(|(known, alias, _)| known.id == t.id && **alias == *name) {
+            if all.iter().any(|(known, alias, ..)| known.id == t.id && **alias == *name) {
                 continue;
             }
-            all.push((t.clone(), name.to_string(), write));
+            all.push((t.clone(), name.to_string(), write, false));
             self.below(&t, write, all)?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use gannet_types::{Level, Result, sql_err};
 pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
     let (schema, name) = cx.resolve(&create.name)?;
     let (schema, name) = (schema.to_owned(), name.to_owned());
-    let old = edit.snapshot().table(&schema, &name).cloned();
+    let old = edit.snapshot().base_table(&schema, &name).cloned();
     match &old {
         None if create.alter => return Err(sql_err!(NoSuchTable, schema, name)),
         Some(t) if create.alter && t.view().is_none() => return Err(sql_err!(WrongObject, schema, name, "VIEW")),
@@ -84,7 +84,7 @@ pub(super) fn drop(if_exists: bool, names: &[ObjectName], edit: &mut Edit<'_>, c
     let mut present: Vec<(String, String)> = Vec::new();
     for name in names {
         let (schema, name) = cx.resolve(name)?;
-        match edit.snapshot().table(schema, name) {
+        match edit.snapshot().base_table(schema, name) {
             None => missing.push(format!("{schema}.{name}")),
             Some(t) if t.view().is_none() => return Err(sql_err!(WrongObject, schema, name, "VIEW")),
             Some(_) => {

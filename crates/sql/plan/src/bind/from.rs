@@ -104,7 +104,14 @@ impl Binder<'_> {
         if let Some(told) = self.options.on_table.filter(|_| self.through.is_none()) {
             told(schema, &name.name.text);
         }
-        let table = self.snapshot.require_table(schema, &name.name.text)?.clone();
+        let table = match self.through {
+            None => self.snapshot.require_table(schema, &name.name.text)?.clone(),
+            // Temporary tables are the session's; a view is everybody's.
+            Some(_) => match self.snapshot.base_table(schema, &name.name.text) {
+                Some(table) => table.clone(),
+                None => return Err(error(ErrorCode::NoSuchTable, &[&schema, &name.name.text])),
+            },
+        };
         let alias: &str = factor.alias.as_ref().map_or(&*name.name.text, |a| &*a.text);
         self.check_alias(alias, Some(&table.schema))?;
         self.note_table(name, &table);

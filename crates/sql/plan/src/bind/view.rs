@@ -194,7 +194,7 @@ impl Binder<'_> {
     }
 
     /// The view that has the column.
-    pub(super) fn view_of<'v>(views: &'v [ThroughView], id: ColId) -> Option<&'v ThroughView> {
+    pub(super) fn view_of(views: &[ThroughView], id: ColId) -> Option<&ThroughView> {
         views.iter().find(|v| id >= v.first && id < v.first + v.width)
     }
 
@@ -417,6 +417,9 @@ pub fn definition(
     super::from::rename(&mut bound, columns)?;
     super::from::unique_names(&bound)?;
     let names = binder.names.take().unwrap_or_default();
+    if let Some(t) = binder.arena.tables.iter().find(|t| t.table.temporary) {
+        return Err(error(ErrorCode::ViewSelectTmptable, &[&t.alias]));
+    }
     merge::query(&mut binder.arena, &mut bound);
     let mergeable = merge::can_merge(&bound);
     let updatable = mergeable
