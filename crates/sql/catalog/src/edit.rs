@@ -344,7 +344,9 @@ impl<'a> Edit<'a> {
         names::check_table_name(to_name)?;
         let old = match self.view.table(schema, name) {
             Some(table) if table.view().is_some() && schema == to_schema => table.clone(),
-            Some(table) if table.view().is_some() => return Err(sql(ErrorCode::ForbidSchemaChange, &[&schema, &to_schema])),
+            Some(table) if table.view().is_some() => {
+                return Err(sql(ErrorCode::ForbidSchemaChange, &[&schema, &to_schema]));
+            }
             _ => self.base_table(schema, name, ErrorCode::NoSuchTable)?,
         };
         let target = self.hold_schema(to_schema)?;

@@ -29,8 +29,8 @@ pub use define::{ColumnDefinition, ForeignKeyDefinition, IndexDefinition, TableD
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
 pub use model::{
-    Check, Column, ColumnDefault, Constraints, ForeignKey, Generated, Index, IndexKind, IndexPart, ReferenceAction,
-    RowSource, Schema, SchemaId, Table, TableId, TableOptions, Trees, Using, View, ViewAlgorithm, CheckOption,
+    Check, CheckOption, Column, ColumnDefault, Constraints, ForeignKey, Generated, Index, IndexKind, IndexPart,
+    ReferenceAction, RowSource, Schema, SchemaId, Table, TableId, TableOptions, Trees, Using, View, ViewAlgorithm,
 };
 pub use serial::{TableParts, assemble, decode_table, encode_table};
 pub use snapshot::{CatalogSnapshot, Temporaries};

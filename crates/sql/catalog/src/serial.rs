@@ -83,7 +83,11 @@ pub(crate) fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<S
 /// Encodes a table's row. Schema name and table name are the key.
 pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
-    w.u8(VERSION).varint(table.id.0).varint(u64::from(table.schema_id.0)).u64(table.row_tree.0).u8(u8::from(table.view().is_some()));
+    w.u8(VERSION)
+        .varint(table.id.0)
+        .varint(u64::from(table.schema_id.0))
+        .u64(table.row_tree.0)
+        .u8(u8::from(table.view().is_some()));
     w.u16(table.options.collation.0).varint(table.created).prefixed(table.options.comment.as_bytes());
     w.varint(table.options.create_options.len() as u64);
     for (name, value) in &table.options.create_options {
@@ -391,16 +395,7 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
-    let parts = TableParts {
-        id,
-        schema_id,
-        row_tree,
-        created,
-        options,
-        source,
-        constraints,
-        temporary: false,
-    };
+    let parts = TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary: false };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 

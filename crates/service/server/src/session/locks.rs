@@ -228,7 +228,8 @@ impl Session {
     #[cold]
     fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
         let named = |t: &&PlanTable| {
-            !matches!(t.table.source, RowSource::Virtual(_)) && t.intent.is_named()
+            !matches!(t.table.source, RowSource::Virtual(_))
+                && t.intent.is_named()
                 && t.through.is_none()
                 && !t.table.temporary
         };

@@ -459,14 +459,7 @@ pub(super) fn view_table_usage(state: &mut State, equals: &Equals<'_>, emit: Emi
         let Some(view) = t.view() else { return Ok(()) };
         for (schema, name) in gannet_plan::view_tables(&view.query)? {
             if access.sees_table(&schema, &name) {
-                emit(&[
-                    text(CATALOG),
-                    text(&t.schema),
-                    text(&t.name),
-                    text(CATALOG),
-                    text(&schema),
-                    text(&name),
-                ])?;
+                emit(&[text(CATALOG), text(&t.schema), text(&t.name), text(CATALOG), text(&schema), text(&name)])?;
             }
         }
         Ok(())

@@ -515,7 +515,9 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         columns_used: Box::new([]),
         statistics_epoch: table.statistics.epoch(),
         exprs,
-        links: None, through: None, view_checks: Box::new([]),
+        links: None,
+        through: None,
+        view_checks: Box::new([]),
     };
     Plan {
         kind: PlanKind::Query(Box::new(gannet_plan::physical::Physical {

@@ -588,8 +588,7 @@ impl Binder<'_> {
         negated: bool,
     ) -> Result<Bound> {
         let arg = self.expr(arg)?;
-        self.hint =
-            Some(SqlType::varchar(255, self.collation)).filter(|_| matches!(pattern, ast::Expr::Param(_)));
+        self.hint = Some(SqlType::varchar(255, self.collation)).filter(|_| matches!(pattern, ast::Expr::Param(_)));
         let pattern = self.lifted(pattern)?;
         self.hint = None;
         let mut args = self.same_collation(vec![arg, pattern], "like")?;

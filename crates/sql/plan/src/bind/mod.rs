@@ -133,7 +133,17 @@ impl<'a> Binder<'a> {
         let statistics_epoch = table.statistics.epoch();
         let (table, alias) = (table.clone(), alias.into());
         let columns_used = Box::new([]);
-        let slot = PlanTable { table, alias, intent, columns_used, statistics_epoch, exprs: None, links: None, through: self.through, view_checks: Box::new([]) };
+        let slot = PlanTable {
+            table,
+            alias,
+            intent,
+            columns_used,
+            statistics_epoch,
+            exprs: None,
+            links: None,
+            through: self.through,
+            view_checks: Box::new([]),
+        };
         self.arena.tables.push(slot);
         self.arena.tables.len() as u32 - 1
     }

@@ -48,8 +48,9 @@ pub(super) fn item_name(e: &ast::Expr, alias: Option<&ast::Ident>, text: &ast::S
     match (alias, e) {
         (Some(alias), _) => alias.text.clone(),
         (None, ast::Expr::Column(column)) => column.column.text.clone(),
-        (None, e) => super::call::given_name(e)
-            .unwrap_or_else(|| text.0.chars().take(MAX_NAME).collect::<String>().into()),
+        (None, e) => {
+            super::call::given_name(e).unwrap_or_else(|| text.0.chars().take(MAX_NAME).collect::<String>().into())
+        }
     }
 }
 

@@ -187,7 +187,11 @@ impl Binder<'_> {
             _ if !view.merged => Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"DELETE"])),
             [only] => {
                 self.arena.tables[view.slot as usize].intent = Intent::Delete;
-                block.rels.iter().position(|r| r.first == *only).ok_or_else(|| SqlError::internal("a view without table"))
+                block
+                    .rels
+                    .iter()
+                    .position(|r| r.first == *only)
+                    .ok_or_else(|| SqlError::internal("a view without table"))
             }
             _ => Err(error(ErrorCode::ViewDeleteMergeView, &[&table.schema, &table.name])),
         }
@@ -515,7 +519,8 @@ impl Walk<'_> {
                 let Work::Qualify(names) = &self.work else { continue };
                 for (relation, column) in names.wildcards.get(&at).cloned().unwrap_or_default() {
                     let name = Ident::new(&column);
-                    let expr = ast::Expr::Column(ast::ColumnRef { qualifier: Some(Box::new(relation)), column: name.clone() });
+                    let expr =
+                        ast::Expr::Column(ast::ColumnRef { qualifier: Some(Box::new(relation)), column: name.clone() });
                     items.push(SelectItem::Expr { expr, alias: Some(name), text: ast::SourceText::default() });
                 }
                 continue;

@@ -102,7 +102,9 @@ impl Merger<'_> {
                 let Some(rel) = self.rels[i].take() else { return From::Rel(i) };
                 let wanted = (self.wanted)(&rel);
                 match rel.kind {
-                    RelKind::Derived(inner) if wanted && is_mergeable(&inner, nullable) => self.merge(*inner, rel.first, filter),
+                    RelKind::Derived(inner) if wanted && is_mergeable(&inner, nullable) => {
+                        self.merge(*inner, rel.first, filter)
+                    }
                     kind => {
                         self.merged.push(Rel { kind, ..rel });
                         From::Rel(self.merged.len() - 1)
