@@ -61,6 +61,8 @@ pub struct Entry<D> {
     hash: u64,
     bytes: usize,
     used: AtomicBool,
+    /// To be asked before each execution whether it is right for the values.
+    asked: AtomicBool,
 }
 
 /// A plan as one worker holds it: cloning costs no atomic operation.
@@ -164,12 +166,19 @@ impl<D> PlanCache<D> {
         found
     }
 
+    /// As many plans as may be are kept for the key: another would drive one of them out.
+    pub fn is_full(&self, key: &PlanKey) -> bool {
+        let hash = key.hash();
+        self.shard(hash).map.get(&hash).is_some_and(|v| v.len() >= VARIANTS)
+    }
+
     /// Adds a plan and returns its entry. Two workers may plan the same statement at once; the later entry simply becomes
     /// another variant that leaves by age.
     pub fn insert(&self, key: PlanKey, plan: Plan, digest: D) -> Arc<Entry<D>> {
         let hash = key.hash();
         let bytes = plan.bytes() + size_of::<Entry<D>>();
-        let entry = Arc::new(Entry { key, plan, digest, hash, bytes, used: AtomicBool::new(false) });
+        let asked = AtomicBool::new(plan.is_dear());
+        let entry = Arc::new(Entry { key, plan, digest, hash, bytes, used: AtomicBool::new(false), asked });
         let budget = self.capacity.load(Ordering::Relaxed) / SHARDS;
         if bytes > budget {
             return entry;
@@ -245,7 +254,22 @@ impl<D> Shard<D> {
 impl<D> Entry<D> {
     /// An entry that is in no cache: a plan for one execution, or for one session.
     pub fn alone(key: PlanKey, plan: Plan, digest: D) -> Entry<D> {
-        Entry { key, plan, digest, hash: key.hash(), bytes: 0, used: AtomicBool::new(false) }
+        let asked = AtomicBool::new(false);
+        Entry { key, plan, digest, hash: key.hash(), bytes: 0, used: AtomicBool::new(false), asked }
+    }
+
+    /// Whoever runs it first compares [`Plan::class_of`] with the plan's own class.
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// An execution read so many rows: a plan that was made for fewer is asked from now on.
+    #[inline]
+    pub fn note_examined(&self, examined: u64) {
+        if self.plan.is_exceeded_by(examined) {
+            self.asked.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Marks it as used. A load in the common case: the line stays shared.

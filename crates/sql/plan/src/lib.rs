@@ -3,6 +3,7 @@
 
 mod bind;
 pub mod cache;
+pub mod dive;
 pub mod explain;
 pub mod expr;
 pub mod fold;

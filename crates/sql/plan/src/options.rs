@@ -1,8 +1,8 @@
 //! What planning depends on besides the statement and the catalog.
 
-use crate::physical::Ranges;
+use crate::range::Limit;
 use gannet_catalog::Table;
-use gannet_types::{CollationId, SqlMode, SqlType, TimeZone};
+use gannet_types::{CollationId, SqlMode, SqlType, TimeZone, Value};
 
 /// Options of [`crate::plan()`]. All of it that can differ between sessions is part of the plan cache's key.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub struct PlanOptions<'a> {
     pub collation: CollationId,
     /// Types of the values bound to `?` markers; empty when they are not known yet (PREPARE): then they are inferred.
     pub markers: &'a [SqlType],
+    /// Their values in the execution that is at hand, for estimates only; empty when there are none yet.
+    pub values: &'a [Value],
     /// Which passes run.
     pub passes: Passes,
     /// Types of user and system variables.
@@ -58,10 +60,14 @@ pub trait VariableTypes {
     fn system(&self, name: &str, scope: gannet_parser::ast::VarScope) -> gannet_types::Result<SqlType>;
 }
 
-/// Counts what a range holds.
+/// Looks into the trees of tables.
 pub trait RangeEstimator {
-    /// Rows of the index in the ranges (constant bounds only), or `None` when it cannot say.
-    fn rows(&self, table: &Table, index: Option<u32>, ranges: &Ranges) -> Option<f64>;
+    /// Rows of the table now, or `None` when it cannot say.
+    fn table_rows(&self, table: &Table) -> Option<f64>;
+    /// Entries of the index between two limits, from a descent to each, or `None` when it cannot say.
+    fn rows(&self, table: &Table, index: usize, low: Limit<'_>, high: Limit<'_>) -> Option<f64>;
+    /// `eq_range_index_dive_limit`: with as many equality ranges or more, statistics decide; 0: never.
+    fn dive_limit(&self) -> usize;
 }
 
 /// Which optimizer passes run. All of them by default; tests switch them off one by one, results must not change.
@@ -119,6 +125,7 @@ impl<'a> PlanOptions<'a> {
             database,
             collation: CollationId::DEFAULT,
             markers: &[],
+            values: &[],
             passes: Passes::ALL,
             variables: None,
             div_precision_increment: 4,

@@ -294,7 +294,7 @@ pub enum Access {
 }
 
 /// One value of a key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KeyValue {
     /// Over parameters and registers.
     pub value: Expr,
@@ -305,7 +305,7 @@ pub struct KeyValue {
 }
 
 /// A multi-range condition on an index, still symbolic.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Ranges {
     /// Per index part a list of alternatives (equalities from `=`, IN, IS NULL): all combinations. Then optionally an interval on
     /// the part that follows, applied to each combination.
@@ -320,7 +320,7 @@ pub enum Ranges {
 }
 
 /// An interval on one key part. An inclusive bound on neither side means IS NOT NULL.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     /// Lower bound; absent: the first value that is not NULL.
     pub low: Option<IntervalBound>,
@@ -332,7 +332,7 @@ pub struct Interval {
 }
 
 /// A pattern whose constant prefix bounds a range.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LikeRange {
     /// The pattern, over parameters and registers.
     pub pattern: Expr,
@@ -341,7 +341,7 @@ pub struct LikeRange {
 }
 
 /// One end of an interval.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct IntervalBound {
     /// The value. NULL makes the interval empty.
     pub value: Expr,

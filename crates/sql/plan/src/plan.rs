@@ -1,5 +1,6 @@
 //! A finished plan.
 
+use crate::dive::Dive;
 use crate::expr::Expr;
 use crate::foreign::ForeignLinks;
 use crate::physical::{Physical, RowLock};
@@ -25,6 +26,10 @@ pub struct Plan {
     pub params: Box<[Param]>,
     /// Literals which the plan depends on, by ordinal, with their text: a statement whose literal differs needs another plan.
     pub pins: Box<[(u32, Box<[u8]>)]>,
+    /// Ranges that were looked up in the trees while the plan was made, those whose values may vary.
+    pub dives: Box<[Dive]>,
+    /// Class of what the dives found ([`Plan::selectivity`]).
+    pub selectivity: u64,
     /// Size of the register file.
     pub registers: u32,
     /// What the statement uses beyond its tables.

@@ -1,6 +1,7 @@
 //! The way from a statement to its plan.
 
 use crate::bind::Binder;
+use crate::dive::Dive;
 use crate::expr::ExprKind;
 use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::optimize::{Builder, point_select};
@@ -140,7 +141,7 @@ pub fn plan_expressions(
 }
 
 pub(crate) fn finish(
-    builder: Builder<'_>,
+    mut builder: Builder<'_>,
     kind: PlanKind,
     columns: Box<[ResultColumn]>,
     snapshot: &CatalogSnapshot,
@@ -165,7 +166,8 @@ pub(crate) fn finish(
     let mut tables = tables.collect::<Result<Vec<PlanTable>>>()?;
     let updates_duplicates = matches!(&kind, PlanKind::Insert(i) if !i.on_duplicate.is_empty());
     crate::foreign::link(&mut tables, updates_duplicates, snapshot)?;
-    let tables = tables.into();
+    let tables: Box<[PlanTable]> = tables.into();
+    let (dives, selectivity) = dives(&mut builder, &tables)?;
     let pins = pins(&builder.params, options);
     let mut uses = arena.uses;
     uses.uncacheable |= options.source.is_none() && builder.params.iter().any(|p| matches!(p, Param::Literal { .. }));
@@ -177,10 +179,36 @@ pub(crate) fn finish(
         ctes: builder.ctes.into(),
         params: builder.params.into(),
         pins,
+        dives,
+        selectivity,
         registers: builder.registers,
         uses,
         into: None,
     })
+}
+
+/// The ranges looked up whose values may vary, and the class of what they hold.
+fn dives(builder: &mut Builder<'_>, tables: &[PlanTable]) -> Result<(Box<[Dive]>, u64)> {
+    let (mut dives, mut selectivity) = (Vec::new(), 0);
+    for (table, index, mut ranges, rows) in builder.dives.take() {
+        let mut varies = false;
+        ranges.for_each_value(&mut |e| varies |= matches!(e.kind, ExprKind::Param(_)));
+        let rows_now = builder.options.estimator.and_then(|e| e.table_rows(&tables[table as usize].table));
+        let small = rows_now.is_none_or(|n| n <= crate::dive::SMALL_TABLE);
+        if !varies || small || dives.len() >= crate::dive::MAX_DIVES {
+            continue;
+        }
+        let mut outcome = Ok(());
+        ranges.for_each_value_mut(&mut |e| {
+            if outcome.is_ok() {
+                outcome = builder.lower_in_place(e, &[]);
+            }
+        });
+        outcome?;
+        selectivity = crate::dive::add_class(selectivity, rows);
+        dives.push(Dive { table, index: index as u32, ranges });
+    }
+    Ok((dives.into(), selectivity))
 }
 
 /// Every literal that is no parameter.

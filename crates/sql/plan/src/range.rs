@@ -191,6 +191,22 @@ pub fn encode_access<'p>(
     Ok(())
 }
 
+/// As [`encode_access`], for ranges of an index.
+pub fn encode_ranges<'p>(
+    table: &Table,
+    index: usize,
+    ranges: &'p Ranges,
+    zone: &TimeZone,
+    eval: &mut impl FnMut(&'p Expr) -> Result<Value>,
+    bounds: &mut Bounds,
+) -> Result<()> {
+    bounds.clear();
+    let mut encoder = Encoder { parts: table.key_parts(index), zone, bounds };
+    encoder.ranges(ranges, eval)?;
+    bounds.normalise();
+    Ok(())
+}
+
 /// The key of a point: the encoded bytes, or false when nothing can match (or the value cannot be placed; only for keys that
 /// are [`is_total`]).
 pub fn encode_point<'p>(

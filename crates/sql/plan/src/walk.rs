@@ -244,6 +244,20 @@ pub(crate) fn count(plan: &Plan) -> usize {
 
 impl Ranges {
     /// Calls `f` with each value.
+    pub fn for_each_value<'r>(&'r self, f: &mut impl FnMut(&'r Expr)) {
+        match self {
+            Ranges::Product { parts, last } => {
+                parts.iter().flatten().for_each(|k| f(&k.value));
+                if let Some(interval) = last {
+                    interval.low.iter().chain(&interval.high).for_each(|b| f(&b.value));
+                    interval.like.iter().for_each(|l| f(&l.pattern));
+                }
+            }
+            Ranges::Union(all) => all.iter().for_each(|r| r.for_each_value(f)),
+        }
+    }
+
+    /// As [`Ranges::for_each_value`], to change them.
     pub fn for_each_value_mut(&mut self, f: &mut impl FnMut(&mut Expr)) {
         match self {
             Ranges::Product { parts, last } => {

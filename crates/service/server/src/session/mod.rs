@@ -29,6 +29,7 @@ pub(crate) mod branch;
 pub(crate) mod command;
 mod cursor;
 mod deprecated;
+mod estimate;
 mod explain;
 mod files;
 mod functions;

@@ -154,7 +154,7 @@ impl Session {
         let mut markers: Vec<SqlType> = Vec::new();
         let mut columns: Vec<ResultColumn> = Vec::new();
         if self.is_planned_here(&made.statement) {
-            let entry = self.plan_prepared(&mut made, &[], 0)?;
+            let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
             markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
             for p in &entry.plan.params {
                 if let Param::Marker { index, ty } = p
@@ -196,32 +196,81 @@ impl Session {
     /// The plan for the given parameter types: the one at hand when nothing changed, else from the cache, else made anew. The one at
     /// hand is moved out, for [`keep_plan`](Self::keep_plan) to put back: counting a reference would write a line that all sessions
     /// with this statement share.
-    fn plan_prepared(&mut self, s: &mut Statement_, markers: &[SqlType], types_hash: u64) -> Result<Arc<CachedPlan>> {
+    fn plan_prepared(
+        &mut self,
+        s: &mut Statement_,
+        markers: &[SqlType],
+        values: &[Value],
+        types_hash: u64,
+    ) -> Result<Arc<CachedPlan>> {
         let key = self.prepared_key(s, types_hash);
         if let Some(plan) = s.plan.take_if(|p| p.key == key && p.plan.is_current()) {
+            if plan.is_asked() {
+                return self.prepared_of_class(plan, s, (markers, values), key);
+            }
             return Ok(plan);
         }
         if s.plan.is_some() {
             count(Counter::ComStmtReprepare);
         }
-        let found = if s.private { None } else { self.find_prepared_plan(&key, &s.text, &s.literals) };
+        let found = if s.private { None } else { self.find_prepared_plan(&key, &s.text, &s.literals, None) };
         let entry = match found {
+            Some(entry) if entry.is_asked() => self.prepared_of_class(entry, s, (markers, values), key)?,
             Some(entry) => entry,
-            None => {
-                let own = std::mem::replace(&mut self.state.database, s.database.clone());
-                let source = (!s.private).then_some((&*s.text, &*s.literals));
-                let made = self.make_plan(&s.statement, markers, source);
-                self.state.database = own;
-                let plan = made?;
-                if s.private {
-                    self.enter_private_plan(plan, key, &s.text, &s.statement)
-                } else {
-                    self.enter_plan(plan, key, &s.text, &s.literals, &s.statement, &s.notices)
-                }
-            }
+            None => self.make_prepared_plan(s, (markers, values), key)?,
         };
         s.plan = None;
         Ok(entry)
+    }
+
+    /// Plans a prepared statement for given types and values.
+    #[cold]
+    fn make_prepared_plan(
+        &mut self,
+        s: &Statement_,
+        given: (&[SqlType], &[Value]),
+        key: PlanKey,
+    ) -> Result<Arc<CachedPlan>> {
+        let own = std::mem::replace(&mut self.state.database, s.database.clone());
+        let source = (!s.private).then_some((&*s.text, &*s.literals));
+        let made = self.make_plan(&s.statement, given, source);
+        self.state.database = own;
+        let plan = made?;
+        Ok(if s.private {
+            self.enter_private_plan(plan, key, &s.text, &s.statement)
+        } else {
+            self.enter_plan(plan, key, &s.text, &s.literals, &s.statement, &s.notices)
+        })
+    }
+
+    /// The plan that is right for the values at hand, when `entry` is dear or was seen to read too much: see [`gannet_plan::dive`].
+    #[cold]
+    fn prepared_of_class(
+        &mut self,
+        entry: Arc<CachedPlan>,
+        s: &Statement_,
+        given: (&[SqlType], &[Value]),
+        key: PlanKey,
+    ) -> Result<Arc<CachedPlan>> {
+        if given.1.len() < usize::from(s.params) {
+            return Ok(entry);
+        }
+        let values = self.arrange(&entry.plan, s, given.1)?;
+        let class = entry.plan.class_of(&values, self, &self.settings.time_zone);
+        if class == entry.plan.selectivity {
+            return Ok(entry);
+        }
+        match self.find_prepared_plan(&key, &s.text, &s.literals, Some(class)) {
+            Some(other) => Ok(other),
+            None if self.server.plans.is_full(&key) => Ok(entry),
+            None => {
+                let types: Vec<SqlType> = match given.0.len() {
+                    0 => s.types.iter().map(|t| sql_type(*t, self.literal_collation())).collect(),
+                    _ => given.0.to_vec(),
+                };
+                self.make_prepared_plan(s, (&types, given.1), key)
+            }
+        }
     }
 
     /// Keeps a plan for the next execution.
@@ -316,7 +365,7 @@ impl Session {
         let fresh = s.plan.as_ref().is_none_or(|p| p.key != self.prepared_key(s, types_hash) || !p.plan.is_current());
         let markers: Vec<SqlType> =
             if fresh { s.types.iter().map(|t| sql_type(*t, collation)).collect() } else { Vec::new() };
-        let entry = self.plan_prepared(s, &markers, types_hash)?;
+        let entry = self.plan_prepared(s, &markers, &bound, types_hash)?;
         count(Counter::PlanCacheHits);
         if let Some(c) = entry.digest.counter {
             count(c);
@@ -358,7 +407,7 @@ impl Session {
         let markers: Vec<SqlType> = s.types.iter().map(|t| sql_type(*t, collation)).collect();
         for _ in 0..10 {
             self.state.renew_snapshot();
-            let entry = self.plan_prepared(s, &markers, types_hash)?;
+            let entry = self.plan_prepared(s, &markers, bound, types_hash)?;
             let values = self.arrange(&entry.plan, s, bound)?;
             match self.run_prepared(&entry, &values, io, wants_cursor.then_some(&mut s.cursor)) {
                 Err(e) if is_stale(&e) => {}
@@ -456,7 +505,7 @@ impl Session {
         self.warn_of(&made.notices);
         self.state.renew_snapshot();
         if self.is_planned_here(&made.statement) {
-            let entry = self.plan_prepared(&mut made, &[], 0)?;
+            let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
             Self::keep_plan(&mut made, entry);
         }
         self.keep_count();
@@ -490,7 +539,7 @@ impl Session {
         let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
         let mut tries = 0;
         loop {
-            let entry = self.plan_prepared(s, &markers, hash_of(&markers))?;
+            let entry = self.plan_prepared(s, &markers, &bound, hash_of(&markers))?;
             let values = self.arrange(&entry.plan, s, &bound)?;
             match self.run_entry(&entry, &values, io) {
                 Err(e) if is_stale(&e) && tries < 10 => tries += 1,

@@ -150,7 +150,10 @@ impl Session {
             }
             self.state.renew_snapshot();
             let key = self.plan_key(scan.shape, 0);
-            let found = self.find_plan(&key, scan, text);
+            let mut found = self.find_plan(&key, scan, text, None);
+            if let Some(entry) = found.take_if(|e| e.is_asked()) {
+                found = self.plan_of_class(entry, &key, scan, text);
+            }
             if found.is_some() {
                 count(Counter::PlanCacheHits);
             }
@@ -259,7 +262,7 @@ impl Session {
         self.state.renew_snapshot();
         let mut tries = 0;
         loop {
-            let plan = self.make_plan(statement, &[], None)?;
+            let plan = self.make_plan(statement, (&[], &[]), None)?;
             match self.run_plan(&plan, None, &[], io) {
                 Err(e) if is_stale(&e) && tries < MAX_REPLANS => tries += 1,
                 outcome => return outcome,
@@ -343,9 +346,23 @@ impl Session {
         }
     }
 
-    fn find_plan(&self, key: &PlanKey, scan: &Scan, text: &[u8]) -> Option<Local<Cached>> {
-        let fits = |plan: &Plan| plan.fits(text, &scan.literals);
+    /// The cached plan of a text; of a class, when one is given.
+    fn find_plan(&self, key: &PlanKey, scan: &Scan, text: &[u8], class: Option<u64>) -> Option<Local<Cached>> {
+        let fits = |plan: &Plan| plan.fits(text, &scan.literals) && class.is_none_or(|c| c == plan.selectivity);
         FRONT.with(|front| front.borrow_mut().get(&self.server.plans, key, fits))
+    }
+
+    /// The plan that is right for the literals at hand, when `entry` is dear or was seen to read too much: see
+    /// [`gannet_plan::dive`]. `None`: it has to be made.
+    #[cold]
+    fn plan_of_class(&self, entry: Local<Cached>, key: &PlanKey, scan: &Scan, text: &[u8]) -> Option<Local<Cached>> {
+        let Ok(params) = self.bind(&entry.plan, &scan.literals, text, &[]) else { return Some(entry) };
+        let class = entry.plan.class_of(&params, self, &self.settings.time_zone);
+        if class == entry.plan.selectivity {
+            return Some(entry);
+        }
+        let other = self.find_plan(key, scan, text, Some(class));
+        other.or_else(|| self.server.plans.is_full(key).then_some(entry))
     }
 
     /// The plan for `key`, from the caches, for a statement whose literals are fixed.
@@ -354,8 +371,10 @@ impl Session {
         key: &PlanKey,
         text: &[u8],
         literals: &[LiteralToken],
+        class: Option<u64>,
     ) -> Option<Arc<CachedPlan>> {
-        self.server.plans.get(key, |plan| plan.fits(text, literals))
+        let right = |plan: &Plan| class.is_none_or(|c| c == plan.selectivity);
+        self.server.plans.get(key, |plan| plan.fits(text, literals) && right(plan))
     }
 
     /// Makes the plan of a text that was not found, and puts it into the caches.
@@ -369,7 +388,7 @@ impl Session {
         let mode = lex_mode(self.settings.sql_mode);
         with_scan(secret, |scan| {
             digest::scan(text, mode, scan);
-            let plan = self.make_plan(statement, &[], Some((text, &scan.literals)))?;
+            let plan = self.make_plan(statement, (&[], &[]), Some((text, &scan.literals)))?;
             let key = self.plan_key(scan.shape, 0);
             let entry = self.enter_plan(plan, key, text, &scan.literals, statement, notices);
             let params = self.bind(&entry.plan, &scan.literals, text, &[])?;
@@ -426,14 +445,15 @@ impl Session {
         self.server.stats.handle(Digest(digest.hash), schema, unix_micros(), || (digest.text.clone(), sample()))
     }
 
-    /// Binds and optimizes. `source`: the text and its literals, when the plan is to be shared.
+    /// Binds and optimizes. `markers`: types of the parameters, and their values when they are known. `source`: the text and its
+    /// literals, when the plan is to be shared.
     pub(crate) fn make_plan(
         &mut self,
         statement: &Statement,
-        markers: &[SqlType],
+        (markers, values): (&[SqlType], &[Value]),
         source: Option<(&[u8], &[LiteralToken])>,
     ) -> Result<Plan> {
-        let options = PlanOptions { source, ..self.plan_options(markers) };
+        let options = PlanOptions { source, values, ..self.plan_options(markers) };
         if self.state.access.all {
             let plan = gannet_plan::plan(statement, &self.state.snapshot, &options)?;
             // Below views the definers' rights count.
@@ -492,6 +512,7 @@ impl Session {
             time_zone: &self.settings.time_zone,
             variables: Some(&self.state),
             remaining_stack: gannet_runtime::remaining_stack,
+            estimator: Some(self),
             ..PlanOptions::new(None)
         }
     }
@@ -541,12 +562,15 @@ impl Session {
         if let Some(c) = entry.digest.counter {
             count(c);
         }
-        self.run_plan(&entry.plan, Some(&entry.digest), params, io)
+        self.run_entry(entry, params, io)
     }
 
     /// Runs a cached plan.
+    #[inline]
     pub(crate) fn run_entry(&mut self, entry: &CachedPlan, params: &[Value], io: &mut Io<'_>) -> Result<Done> {
-        self.run_plan(&entry.plan, Some(&entry.digest), params, io)
+        let outcome = self.run_plan(&entry.plan, Some(&entry.digest), params, io);
+        entry.note_examined(self.figures.examined);
+        outcome
     }
 
     /// Runs a plan and sends its rows.
@@ -747,7 +771,7 @@ impl Session {
     /// The value of an expression, by a query without tables.
     pub(crate) fn evaluate_by_query(&mut self, expr: &ast::Expr) -> Result<Value> {
         self.state.renew_snapshot();
-        let plan = self.make_plan(&Statement::Do(vec![expr.clone()]), &[], None)?;
+        let plan = self.make_plan(&Statement::Do(vec![expr.clone()]), (&[], &[]), None)?;
         let kept = self.run_kept(&plan, &[])?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }

@@ -89,7 +89,7 @@ impl Session {
             Some(filter) => Statement::Query(Box::new(filtered(*inner, like, filter))),
         };
         let saved = std::mem::replace(&mut self.settings.sql_mode, SqlMode::DEFAULT);
-        let planned = self.make_plan(&statement, &[], None);
+        let planned = self.make_plan(&statement, (&[], &[]), None);
         let outcome = planned.and_then(|plan| self.run_kept(&plan, &[]));
         self.settings.sql_mode = saved;
         let mut kept = outcome?;
@@ -110,7 +110,7 @@ impl Session {
                 None => right,
             });
         }
-        let plan = self.make_plan(&Statement::Query(query), &[], None)?;
+        let plan = self.make_plan(&Statement::Query(query), (&[], &[]), None)?;
         let mut kept = self.run_kept(&plan, &[])?;
         for c in &mut kept.columns {
             c.org_table = c.table.clone();
@@ -599,7 +599,7 @@ impl Session {
             return Err(super::statement::refuse(statement));
         }
         self.state.renew_snapshot();
-        let plan = self.make_plan(statement, &[], None)?;
+        let plan = self.make_plan(statement, (&[], &[]), None)?;
         super::explain::rows(&plan, e.format.as_ref().map(|f| &*f.text))
     }
 }

@@ -169,7 +169,6 @@ pub const TUNING: &[VarDef] = &[
     int("delayed_insert_timeout", Global, 300, 1, 31536000).tuning(),
     int("delayed_queue_size", Global, 1000, 1, MAX).tuning(),
     boolean("end_markers_in_json", Both, false).tuning(),
-    int("eq_range_index_dive_limit", Both, 200, 0, 4294967295).tuning(),
     int("explain_json_format_version", Both, 1, 1, 2).tuning(),
     boolean("flush", Global, false).tuning(),
     int("flush_time", Global, 0, 0, 31536000).tuning(),

@@ -163,6 +163,8 @@ live! {
     DivPrecisionIncrement = int("div_precision_increment", Both, 4, 0, 30);
     DefaultWeekFormat = int("default_week_format", Both, 0, 0, 7);
     BlockEncryptionMode = choice("block_encryption_mode", Both, "aes-128-ecb", BLOCK_MODES);
+    EqRangeIndexDiveLimit = int("eq_range_index_dive_limit", Both, 200, 0, 4_294_967_295)
+        .help("equality ranges from which on statistics are used instead of looking into the index; 0: never");
     MaxErrorCount = int("max_error_count", Both, 1024, 0, 65535);
     MaxSortLength = int("max_sort_length", Both, 1024, 4, 8 << 20).tuning();
     CteMaxRecursionDepth = int("cte_max_recursion_depth", Both, 1000, 0, 4_294_967_295);

@@ -532,6 +532,8 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         ctes: Box::new([]),
         params: Box::new([]),
         pins: Box::new([]),
+        dives: Box::new([]),
+        selectivity: 0,
         registers: 0,
         uses: Default::default(),
         into: None,

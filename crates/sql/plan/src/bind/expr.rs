@@ -196,7 +196,8 @@ impl Binder<'_> {
         if ty.id == TypeId::Null {
             ty = SqlType::varchar(1, self.collation);
         }
-        let mut bound = Bound::new(self.add_param(crate::plan::Param::Marker { index: n, ty }, None));
+        let seen = self.options.values.get(n as usize).cloned();
+        let mut bound = Bound::new(self.add_param(crate::plan::Param::Marker { index: n, ty }, seen));
         if is_stringy(bound.ty()) {
             bound.coercibility = Coercibility::Coercible;
         }

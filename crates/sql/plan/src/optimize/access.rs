@@ -47,6 +47,8 @@ pub(super) struct Path {
     pub(super) bound: usize,
     /// Entries read by one run.
     pub(super) examined: f64,
+    /// They were looked up in the index, not guessed.
+    pub(super) seen: bool,
     /// Rows that pass all conditions that can be checked here.
     pub(super) rows: f64,
     pub(super) cost: f64,
@@ -128,7 +130,7 @@ impl BaseRel {
         &self,
         available: RelSet,
         passes: Passes,
-        estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>,
+        estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
     ) -> Vec<Path> {
         let mut paths = vec![self.full_scan(None, available, passes)];
         if self.virtual_source {
@@ -148,6 +150,10 @@ impl BaseRel {
                 paths.push(self.full_scan(Some(index), available, passes));
             }
         }
+        // The rows that pass are the same by every path; who looked closest says how many.
+        let seen = paths.iter().any(|p| p.seen);
+        let rows = paths.iter().filter(|p| p.seen == seen).fold(f64::INFINITY, |least, p| least.min(p.rows));
+        paths.iter_mut().for_each(|p| p.rows = rows);
         paths
     }
 
@@ -176,6 +182,7 @@ impl BaseRel {
             parts: 0,
             bound: 0,
             examined: self.rows,
+            seen: false,
             rows: self.rows * self.selectivity(available, &[]),
             cost,
         }
@@ -187,7 +194,7 @@ impl BaseRel {
         index: usize,
         available: RelSet,
         passes: Passes,
-        estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>,
+        estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
     ) -> Option<Path> {
         let usable: Vec<&Sarg> = self.sargs.iter().filter(|s| s.needs.within(available)).collect();
         let built = self.product(index, &usable, passes)?;
@@ -240,7 +247,7 @@ impl BaseRel {
         product: Product,
         available: RelSet,
         passes: Passes,
-        estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>,
+        estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
     ) -> Path {
         let definition = &self.table.indexes[index];
         let n = product.parts.len();
@@ -253,21 +260,26 @@ impl BaseRel {
         if let Some(interval) = &product.last {
             examined *= interval_share(interval);
         }
+        let (mut most, mut seen) = (self.rows.max(1.0), false);
         let (ensured, sources) = (product.ensured.clone(), product.sources.clone());
         let used = n + usize::from(product.last.is_some());
         let access = if single && definition.unique() && n == definition.parts.len() && !null_safe && !prefixed {
             examined = 1.0;
             Access::Point { key: product.single_key() }
         } else if single {
-            Access::Ref { key: product.single_key() }
+            let key = product.single_key();
+            if let Some(rows) = estimate(index, &product.ranges()) {
+                (examined, most, seen) = (rows, self.rows.max(rows), true);
+            }
+            Access::Ref { key }
         } else {
             let ranges = product.ranges();
-            if let Some(rows) = estimate(Some(index), &ranges) {
-                examined = rows;
+            if let Some(rows) = estimate(index, &ranges) {
+                (examined, most, seen) = (rows, self.rows.max(rows), true);
             }
             Access::Ranges { ranges }
         };
-        let examined = examined.clamp(1.0, self.rows.max(1.0));
+        let examined = examined.clamp(1.0, most);
         let mut path = Path {
             index: Some(index),
             covering: false,
@@ -278,6 +290,7 @@ impl BaseRel {
             parts: used,
             bound,
             examined,
+            seen,
             rows: 0.0,
             cost: 0.0,
         };
@@ -311,7 +324,7 @@ impl BaseRel {
         index: usize,
         available: RelSet,
         passes: Passes,
-        estimate: &dyn Fn(Option<usize>, &Ranges) -> Option<f64>,
+        estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
         paths: &mut Vec<Path>,
     ) {
         for (condition, alternatives, needs) in &self.unions {
@@ -337,7 +350,8 @@ impl BaseRel {
             }
             let ranges = Ranges::Union(ranges.into());
             let guess = self.rows * (1.0 - left_out);
-            let examined = estimate(Some(index), &ranges).unwrap_or(guess).clamp(1.0, self.rows.max(1.0));
+            let dived = estimate(index, &ranges);
+            let examined = dived.unwrap_or(guess).clamp(1.0, self.rows.max(1.0));
             let mut path = Path {
                 index: Some(index),
                 covering: false,
@@ -348,6 +362,7 @@ impl BaseRel {
                 parts: 1,
                 bound: 0,
                 examined,
+                seen: dived.is_some(),
                 rows: 0.0,
                 cost: 0.0,
             };

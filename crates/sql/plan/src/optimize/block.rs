@@ -1,12 +1,13 @@
 //! One block: its joins, then grouping, windows, order, projection, limit.
 
 use super::access::{BaseRel, Path};
-use super::build::{Builder, Node, free_registers};
+use super::build::{Builder, Looked, Node, free_registers};
 use super::cost;
 use super::join::{Condition, Inner, JoinOrder, Method, Search, Step, Unit, UnitSource, assign, units};
 use super::relset::RelSet;
 use super::sarg::{self, Sarg};
 use crate::bind::expr::and;
+use crate::dive;
 use crate::expr::{CompareOp, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::{Block, ColId, Label, Rel, RelKind, conjuncts};
@@ -236,7 +237,8 @@ impl Builder<'_> {
             *last = ROW_ID;
         }
         let virtual_source = table.source != RowSource::Engine;
-        let rows = if virtual_source { 100.0 } else { (figures.rows as f64).max(1.0) };
+        let now = || self.options.estimator.and_then(|e| e.table_rows(&table));
+        let rows = if virtual_source { 100.0 } else { now().unwrap_or(figures.rows as f64).max(1.0) };
         let locking = rel.lock.strength != LockStrength::None;
         let hints = rel.hints.clone();
         BaseRel { table, figures, hints, rows, sargs, unions, columns, filters, virtual_source, locking }
@@ -321,8 +323,8 @@ impl Builder<'_> {
             let base = planned.bases[wanted.rel].as_ref();
             let paths: Vec<Path> = match base {
                 Some(base) => {
-                    let estimate =
-                        |index: Option<usize>, ranges: &Ranges| self.estimate(planned, wanted.rel, index, ranges);
+                    let rel = &planned.block.rels[wanted.rel];
+                    let estimate = |index: usize, ranges: &Ranges| self.estimate(rel, &base.table, index, ranges);
                     let all = base.paths(RelSet::EMPTY, self.options.passes, &estimate).into_iter();
                     all.filter_map(|mut p| {
                         let reverse = self.order_of(planned, base, &p, wanted, &fixed)?;
@@ -371,7 +373,10 @@ impl Builder<'_> {
             .iter()
             .map(|n| n.as_ref().map_or((10.0, 10.0), |n| (n.physical.rows, n.physical.cost)))
             .collect();
-        let estimate = |rel: usize, index: Option<usize>, ranges: &Ranges| self.estimate(planned, rel, index, ranges);
+        let estimate = |rel: usize, index: usize, ranges: &Ranges| {
+            let base = planned.bases[rel].as_ref()?;
+            self.estimate(&planned.block.rels[rel], &base.table, index, ranges)
+        };
         let nests = Default::default();
         let search = Search {
             bases: &planned.bases,
@@ -388,20 +393,23 @@ impl Builder<'_> {
         search.order(&planned.units, RelSet::EMPTY)
     }
 
-    /// Asks the estimator about ranges whose bounds are all known from the statement at hand.
-    fn estimate(&self, planned: &Planned<'_>, rel: usize, index: Option<usize>, ranges: &Ranges) -> Option<f64> {
+    /// Rows in ranges whose bounds are all known from the statement at hand: looked up once for each.
+    fn estimate(&self, rel: &Rel, table: &gannet_catalog::Table, index: usize, ranges: &Ranges) -> Option<f64> {
         let estimator = self.options.estimator?;
-        let base = planned.bases[rel].as_ref()?;
-        let mut known = ranges.clone();
+        let RelKind::Base(slot) = rel.kind else { return None };
+        let known = |(s, i, r, _): &&Looked| *s == slot && *i == index && r == ranges;
+        if let Some((_, _, _, rows)) = self.dives.borrow().iter().find(known) {
+            return *rows;
+        }
         let mut complete = true;
-        known.for_each_value_mut(&mut |e| match self.seen(e) {
-            Some(value) => e.kind = ExprKind::Literal(value),
-            None => complete = false,
-        });
+        ranges.for_each_value(&mut |e| complete &= self.seen(e).is_some());
         if !complete {
             return None;
         }
-        estimator.rows(&base.table, index.map(|i| i as u32), &known)
+        let value = |e: &Expr| self.seen(e);
+        let rows = dive::rows_in(estimator, table, index, ranges, self.options.time_zone, &value);
+        self.dives.borrow_mut().push((slot, index, ranges.clone(), rows));
+        rows
     }
 
     /// LIMIT + OFFSET when the rows of the join flow to it without a stop.

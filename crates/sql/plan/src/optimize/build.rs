@@ -3,9 +3,10 @@
 use crate::expr::{Bind, Expr, ExprKind, SortKey, SubqueryKind};
 use crate::logical::{Arena, ColId};
 use crate::options::PlanOptions;
-use crate::physical::{Op, Physical};
+use crate::physical::{Op, Physical, Ranges};
 use crate::plan::{Cte, Param, Subplan};
 use gannet_types::{Result, SqlError, SqlType, Value};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 /// An operator with the columns it delivers.
@@ -39,7 +40,12 @@ pub(crate) struct Builder<'a> {
     pub(crate) ctes: Vec<Cte>,
     pub(super) cte_map: HashMap<u32, u32>,
     pub(super) depth: u32,
+    /// Ranges looked up so far and what they hold: (table slot, index, ranges, rows).
+    pub(crate) dives: RefCell<Vec<Looked>>,
 }
+
+/// A range that was looked up: table slot, index, ranges, rows.
+pub(crate) type Looked = (u32, usize, Ranges, Option<f64>);
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(arena: &'a Arena, options: &'a PlanOptions<'a>) -> Builder<'a> {
@@ -57,6 +63,7 @@ impl<'a> Builder<'a> {
             ctes: Vec::new(),
             cte_map: HashMap::new(),
             depth: 0,
+            dives: RefCell::new(Vec::new()),
         }
     }
 
@@ -89,7 +96,7 @@ impl<'a> Builder<'a> {
         keys.iter().map(lower).collect()
     }
 
-    pub(super) fn lower_in_place(&mut self, e: &mut Expr, schema: &[ColId]) -> Result<()> {
+    pub(crate) fn lower_in_place(&mut self, e: &mut Expr, schema: &[ColId]) -> Result<()> {
         match &mut e.kind {
             ExprKind::Column(id) => {
                 let id = *id;

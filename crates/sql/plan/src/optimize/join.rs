@@ -111,7 +111,7 @@ pub(super) struct Search<'a> {
     pub(super) straight: bool,
     /// Derived tables that read their neighbours.
     pub(super) lateral: RelSet,
-    pub(super) estimate: &'a dyn Fn(usize, Option<usize>, &crate::physical::Ranges) -> Option<f64>,
+    pub(super) estimate: &'a dyn Fn(usize, usize, &crate::physical::Ranges) -> Option<f64>,
     /// The first relation has to be read by one of these paths (for its order).
     pub(super) first: Option<(usize, Vec<Path>)>,
     /// Rows wanted of the whole join, when no more are needed: an order that streams stops early.

@@ -1,0 +1,36 @@
+//! What the planner may ask of the trees.
+
+use super::Session;
+use crate::vars::Live;
+use gannet_catalog::{RowSource, Table};
+use gannet_engine::{Cut, KeyRange};
+use gannet_plan::options::RangeEstimator;
+use gannet_plan::range::Limit;
+
+impl RangeEstimator for Session {
+    fn table_rows(&self, table: &Table) -> Option<f64> {
+        if table.source != RowSource::Engine {
+            return None;
+        }
+        Some(table.trees(&self.server.engine).ok()?.row.approximate_rows() as f64)
+    }
+
+    fn rows(&self, table: &Table, index: usize, low: Limit<'_>, high: Limit<'_>) -> Option<f64> {
+        let trees = table.trees(&self.server.engine).ok()?;
+        let tree = if table.clustered == Some(index) { &trees.row } else { trees.indexes.get(index)? };
+        let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
+        Some(self.server.engine.estimate_rows(tree, range).ok()?.rows as f64)
+    }
+
+    fn dive_limit(&self) -> usize {
+        self.state.vars[Live::EqRangeIndexDiveLimit].as_u64() as usize
+    }
+}
+
+fn cut<'a>(limit: Limit<'a>, open: Cut<'static>) -> Cut<'a> {
+    match limit {
+        Limit::Open => open,
+        Limit::Before(key) => Cut::Before(key),
+        Limit::After(key) => Cut::After(key),
+    }
+}

@@ -1,0 +1,124 @@
+//! Index dives: what a range holds, from a descent to each of its ends; and what that means for plans that are kept.
+//!
+//! A plan that is shared by all values of its parameters was made for the values of one statement. Where these decided
+//! between paths, the plan remembers the ranges it looked at ([`Dive`]) and the **class** of what they held: the powers of 16 of
+//! the row counts. Who runs a dear plan, or one that was seen to read far more than it was made for, first dives again
+//! ([`Plan::selectivity`]), and takes the plan of that class, or makes it. Cheap plans are not asked.
+
+use crate::expr::{Expr, ExprKind};
+use crate::options::RangeEstimator;
+use crate::physical::Ranges;
+use crate::plan::{Plan, PlanKind};
+use crate::range::{Bounds, Limit, encode_ranges};
+use gannet_catalog::Table;
+use gannet_types::{SqlError, TimeZone, Value};
+
+/// Dives remembered by a plan.
+pub(crate) const MAX_DIVES: usize = 8;
+/// Tables up to this many rows are not worth another plan.
+pub(crate) const SMALL_TABLE: f64 = 256.0;
+/// Plans of at least this cost are asked before they run: a dive costs a few microseconds, as reading some dozen rows does.
+const DEAR: f64 = 100.0;
+/// Rows that even the cheapest plan may read before it is looked at more closely.
+const EXCESS_ROWS: f64 = 1000.0;
+/// Rows read for each unit of estimated cost before a plan counts as made for other values: ten times what a unit buys.
+const EXCESS_PER_COST: f64 = 100.0;
+
+/// A range looked at while a plan was made.
+#[derive(Clone, Debug)]
+pub struct Dive {
+    /// Position in the plan's tables.
+    pub table: u32,
+    /// Position in the table's indexes.
+    pub index: u32,
+    /// The range, over parameters.
+    pub ranges: Ranges,
+}
+
+/// Rows in some ranges of an index; `value` gives constants and parameters. `None`: not known, or too many ranges to look at each.
+pub(crate) fn rows_in(
+    estimator: &dyn RangeEstimator,
+    table: &Table,
+    index: usize,
+    ranges: &Ranges,
+    zone: &TimeZone,
+    value: &dyn Fn(&Expr) -> Option<Value>,
+) -> Option<f64> {
+    let mut bounds = Bounds::default();
+    let mut eval = |e: &Expr| value(e).ok_or_else(|| SqlError::internal("a value that is not known yet"));
+    encode_ranges(table, index, ranges, zone, &mut eval, &mut bounds).ok()?;
+    let limit = estimator.dive_limit();
+    let equal = |n: &usize| match bounds.get(*n) {
+        (Limit::Before(low), Limit::After(high)) => low == high,
+        _ => false,
+    };
+    if limit > 0 && bounds.len() >= limit && (0..bounds.len()).filter(equal).count() >= limit {
+        return None;
+    }
+    let mut rows = 0.0;
+    for n in 0..bounds.len() {
+        let (low, high) = bounds.get(n);
+        rows += estimator.rows(table, index, low, high)?;
+    }
+    Some(rows)
+}
+
+/// Adds one dive's class to a signature.
+pub(crate) fn add_class(signature: u64, rows: Option<f64>) -> u64 {
+    let class = match rows {
+        None => 15,
+        Some(rows) => (64 - (rows.max(0.0) as u64 + 1).leading_zeros() - 1) / 4,
+    };
+    signature << 4 | u64::from(class.min(15))
+}
+
+impl Plan {
+    /// The class of the plan that is right for these parameters: compare with the plan's own.
+    pub fn class_of(&self, params: &[Value], estimator: &dyn RangeEstimator, zone: &TimeZone) -> u64 {
+        let value = |e: &Expr| match &e.kind {
+            ExprKind::Literal(v) => Some(v.clone()),
+            ExprKind::Param(n) => params.get(*n as usize).cloned(),
+            _ => None,
+        };
+        self.dives.iter().fold(0, |signature, dive| {
+            let table = &self.tables[dive.table as usize].table;
+            add_class(signature, rows_in(estimator, table, dive.index as usize, &dive.ranges, zone, &value))
+        })
+    }
+
+    /// Estimated cost of one execution.
+    pub fn cost(&self) -> f64 {
+        match &self.kind {
+            PlanKind::Query(root) => root.cost,
+            PlanKind::PointSelect(point) => point.query.cost,
+            PlanKind::Update(update) => update.input.cost,
+            PlanKind::Delete(delete) => delete.input.cost,
+            PlanKind::Insert(insert) => match &insert.source {
+                crate::plan::InsertSource::Query(root) => root.cost,
+                crate::plan::InsertSource::Values(_) => 0.0,
+            },
+        }
+    }
+
+    /// Dear enough to be asked before each execution whether it is right for the values.
+    pub(crate) fn is_dear(&self) -> bool {
+        !self.dives.is_empty() && self.cost() >= DEAR
+    }
+
+    /// An execution read so many rows that the plan was not made for its values.
+    pub fn is_exceeded_by(&self, examined: u64) -> bool {
+        !self.dives.is_empty() && examined as f64 > EXCESS_ROWS + self.cost() * EXCESS_PER_COST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::add_class;
+
+    #[test]
+    fn classes_are_powers_of_sixteen() {
+        let class = |rows: f64| add_class(0, Some(rows));
+        assert_eq!([0.0, 1.0, 14.0, 15.0, 254.0, 255.0, 1e6].map(class), [0, 0, 0, 1, 1, 2, 4]);
+        assert_eq!(add_class(add_class(0, Some(300.0)), None), 0x2f);
+    }
+}
