@@ -166,6 +166,12 @@ impl<'a, 'p> Cx<'a, 'p> {
         if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
     }
 
+    /// Error 1317 when the statement was killed: between rows, where one may take long.
+    #[inline]
+    pub(crate) fn check_killed(&self) -> Result<()> {
+        if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
+    }
+
     /// Stores the values of `binds`, computed over a row, in their registers.
     pub fn bind(&mut self, binds: &'p [Bind], batch: &Batch, row: usize) -> Result<()> {
         for bind in binds {

@@ -22,6 +22,7 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
         _ => {
             let mut column = Column::for_type(&expr.ty);
             for row in 0..batch.rows {
+                cx.check_killed()?;
                 column.push_value(eval_row(expr, batch, row, cx)?);
             }
             Ok(column)
@@ -99,6 +100,7 @@ fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut
 fn select_rows<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
     let mut kept = Vec::with_capacity(rows.len());
     for row in rows {
+        cx.check_killed()?;
         let value = eval_row(predicate, batch, row as usize, cx)?;
         if truth(value.as_ref(), cx)? == Some(true) {
             kept.push(row);

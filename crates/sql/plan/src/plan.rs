@@ -36,6 +36,8 @@ pub struct Plan {
     pub uses: Uses,
     /// Where the rows go instead of to the client.
     pub into: Option<Box<gannet_parser::ast::SelectInto>>,
+    /// The hint MAX_EXECUTION_TIME(n) of the query's first SELECT: milliseconds.
+    pub max_execution_time: Option<u32>,
 }
 
 impl Plan {

@@ -91,6 +91,7 @@ pub fn plan_load(
 
 /// Plans a query (also one behind SHOW, CREATE TABLE ... SELECT and the like). INTO is the caller's.
 pub fn plan_query(query: &AstQuery, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Plan> {
+    let max_execution_time = hinted_time(&query.body);
     let mut binder = Binder::new(snapshot, options);
     let mut query = binder.top_query(query)?;
     let mut arena = binder.arena;
@@ -104,7 +105,23 @@ pub fn plan_query(query: &AstQuery, snapshot: &CatalogSnapshot, options: &PlanOp
     } else {
         PlanKind::Query(Box::new(root))
     };
-    finish(builder, kind, columns, snapshot, options)
+    Ok(Plan { max_execution_time, ..finish(builder, kind, columns, snapshot, options)? })
+}
+
+/// MAX_EXECUTION_TIME(n) among the hints of the first SELECT.
+fn hinted_time(body: &gannet_parser::ast::QueryBody) -> Option<u32> {
+    use gannet_parser::ast::QueryBody;
+    let hints = match body {
+        QueryBody::Select(select) => select.hints.as_deref()?,
+        QueryBody::Query(query) => return hinted_time(&query.body),
+        QueryBody::Set(set) => return hinted_time(&set.first),
+        QueryBody::Values(_) | QueryBody::Table(_) => return None,
+    };
+    let name = "MAX_EXECUTION_TIME";
+    let at =
+        (0..hints.len()).find(|at| hints.get(*at..at + name.len()).is_some_and(|w| w.eq_ignore_ascii_case(name)))?;
+    let inside = hints[at + name.len()..].trim_start().strip_prefix('(')?;
+    inside.split_once(')')?.0.trim().parse().ok()
 }
 
 /// Plans expressions without tables (SET, DO, CALL arguments, KILL ...) as a query of one row.
@@ -184,6 +201,7 @@ pub(crate) fn finish(
         registers: builder.registers,
         uses,
         into: None,
+        max_execution_time: None,
     })
 }
 

@@ -723,7 +723,11 @@ impl Session {
             false => Ok(()),
         };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
-        let limit = if writes { 0 } else { self.state.vars[Live::MaxExecutionTime].as_u64() };
+        let limit = match plan.max_execution_time {
+            _ if writes => 0,
+            Some(hinted) => u64::from(hinted),
+            None => self.state.vars[Live::MaxExecutionTime].as_u64(),
+        };
         let timer = (limit > 0).then(|| self.server.timers.start(self.entry.context.clone(), limit));
         self.start_settings();
         self.settings.insert_id = std::mem::take(&mut self.state.next_insert_id);

@@ -537,5 +537,6 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         registers: 0,
         uses: Default::default(),
         into: None,
+        max_execution_time: None,
     }
 }

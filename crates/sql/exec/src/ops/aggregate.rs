@@ -248,11 +248,17 @@ impl<'p> Aggregation<'p> {
         Ok(())
     }
 
-    /// Ends the open groups beyond the first `kept`, those with the longest keys first.
+    /// Ends the open groups beyond the first `kept`, those with the longest keys first. Super-aggregate rows show what is carried
+    /// of the last group in them, as MySQL's do.
     fn close_above(&mut self, kept: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let mut carried: Option<Vec<Value>> = None;
         while self.open.len() > kept
             && let Some(mut group) = self.open.pop()
         {
+            match &carried {
+                Some(carried) => group.carried.clone_from(carried),
+                None => carried = Some(group.carried.clone()),
+            }
             finish_group(&mut group, cx)?;
             self.ended.push_back(group);
         }

@@ -39,6 +39,34 @@ struct Entry {
     row: u32,
 }
 
+/// Rows sorted without a look at interruptions: some milliseconds.
+const SORT_PIECE: usize = 16 << 10;
+
+/// Appends two sorted pieces as one; of equal rows the left ones first.
+fn merge(
+    mut left: &[Entry],
+    mut right: &[Entry],
+    out: &mut Vec<Entry>,
+    compare: impl Fn(&Entry, &Entry) -> Ordering,
+    cx: &mut Cx<'_, '_>,
+) -> Result<()> {
+    while let (Some((a, more_left)), Some((b, more_right))) = (left.split_first(), right.split_first()) {
+        if compare(a, b).is_le() {
+            out.push(*a);
+            left = more_left;
+        } else {
+            out.push(*b);
+            right = more_right;
+        }
+        if out.len().is_multiple_of(4096) {
+            cx.check_interrupt()?;
+        }
+    }
+    out.extend_from_slice(left);
+    out.extend_from_slice(right);
+    Ok(())
+}
+
 /// The order of rows that were written with their keys.
 #[derive(Clone, Copy)]
 struct Saved<'p> {
@@ -93,16 +121,33 @@ impl<'p> Sort<'p> {
         (self.file, self.merge) = (None, None);
     }
 
-    fn sort(&mut self) {
+    /// Sorts piece by piece and merges the pieces, so that a KILL is seen in between. Rows with equal keys keep their order of arrival.
+    fn sort(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let (order, rows) = (self.order, &self.rows);
         let place = |e: &Entry| (&rows[e.batch as usize], e.row as usize);
-        // Rows with equal keys keep their order of arrival.
-        self.sorted.sort_by(|a, b| a.prefix.cmp(&b.prefix).then_with(|| order.compare(place(a), place(b))));
+        let compare = |a: &Entry, b: &Entry| a.prefix.cmp(&b.prefix).then_with(|| order.compare(place(a), place(b)));
+        for piece in self.sorted.chunks_mut(SORT_PIECE) {
+            piece.sort_by(compare);
+            cx.check_interrupt()?;
+        }
+        let len = self.sorted.len();
+        let (mut width, mut merged) = (SORT_PIECE, Vec::new());
+        while width < len {
+            merged.reserve_exact(len);
+            for pair in self.sorted.chunks(2 * width) {
+                let (left, right) = pair.split_at(width.min(pair.len()));
+                merge(left, right, &mut merged, compare, cx)?;
+            }
+            std::mem::swap(&mut self.sorted, &mut merged);
+            merged.clear();
+            width *= 2;
+        }
+        Ok(())
     }
 
     /// Keeps the first `wanted` rows only, so that a top-N never holds more than twice that and a batch.
-    fn shrink(&mut self, wanted: usize, cx: &mut Cx<'_, 'p>) {
-        self.sort();
+    fn shrink(&mut self, wanted: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.sort(cx)?;
         self.sorted.truncate(wanted);
         let places = self.sorted.iter().map(|e| (&self.rows[e.batch as usize], e.row as usize));
         let kept = self.order.gather(self.types, places);
@@ -112,6 +157,7 @@ impl<'p> Sort<'p> {
         cx.release(std::mem::take(&mut self.reserved));
         self.take_memory(kept.memory_bytes() + self.sorted.len() * size_of::<Entry>(), cx);
         self.rows = vec![kept];
+        Ok(())
     }
 
     fn take_memory(&mut self, bytes: usize, cx: &mut Cx<'_, 'p>) {
@@ -133,7 +179,7 @@ impl<'p> Sort<'p> {
 
     /// Writes the rows that are here, sorted, with their keys.
     fn spill(&mut self, wanted: Option<usize>, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        self.sort();
+        self.sort(cx)?;
         if let Some(wanted) = wanted {
             self.sorted.truncate(wanted);
         }
@@ -178,14 +224,14 @@ impl<'p> Operator<'p> for Sort<'p> {
             if let Some(wanted) = wanted
                 && self.sorted.len() > wanted.saturating_mul(2).max(BATCH_ROWS)
             {
-                self.shrink(wanted, cx);
+                self.shrink(wanted, cx)?;
             }
             if cx.over(self.reserved) {
                 self.spill(wanted, cx)?;
             }
         }
         if self.runs.is_empty() {
-            self.sort();
+            self.sort(cx)?;
             if let Some(wanted) = wanted {
                 self.sorted.truncate(wanted);
             }
