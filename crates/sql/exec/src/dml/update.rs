@@ -11,10 +11,14 @@ use crate::{
     convert,
     error::from_engine,
     eval, foreign, ops,
+    spill::Kept,
 };
 use gannet_catalog::Table;
 use gannet_engine::Savepoint;
-use gannet_plan::plan::{Assignment, Update, UpdateTarget};
+use gannet_plan::{
+    expr::ExprKind,
+    plan::{Assignment, Update, UpdateTarget},
+};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::collections::HashSet;
 
@@ -30,11 +34,13 @@ pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     }
     let mut operator = ops::build(&update.input)?;
     if update.collect_first || update.targets.len() > 1 {
-        let mut batches = ops::collect(&mut operator, cx)?;
-        for batch in &batches {
-            run.batch(batch, cx)?;
+        let mut kept = Kept::collect(&mut operator, cx)?;
+        let mut at = 0;
+        while let Some(batch) = kept.batch(at)? {
+            run.batch(&batch, cx)?;
+            at += 1;
         }
-        ops::release(&mut batches, cx);
+        kept.clear(cx);
     } else {
         operator.open(cx)?;
         while let Some(batch) = operator.next(cx)? {
@@ -146,6 +152,8 @@ impl<'p> Run<'p> {
             let definition = &table.columns[column];
             let value = match &assignment.value {
                 None => defaults::assigned(target.table as usize, column, &new, cx)?,
+                // `SET c = c`: what is there may stay, even where it could not be stored.
+                Some(expr) if expr.kind == ExprKind::Column((offset + column) as u32) => new[column].clone(),
                 Some(expr) => {
                     let seen = Batch { rows: 1, columns };
                     let value = eval::eval(expr, &seen, 0, cx)?;
