@@ -159,7 +159,12 @@ fn write_default(out: &mut String, column: &Column) {
 /// A constant default's text, without quotes.
 fn default_text(value: &Value, ty: &SqlType) -> String {
     let mut bytes = Vec::new();
-    value.write_text(&mut bytes);
+    match value {
+        Value::Double(v) if ty.scale != SqlType::NOT_FIXED => {
+            gannet_types::convert::float::write_fixed(*v, ty.scale, &mut bytes);
+        }
+        value => value.write_text(&mut bytes),
+    }
     if ty.id.is_binary_string() {
         if ty.id == TypeId::Binary {
             bytes.resize(ty.length as usize, 0);

@@ -100,7 +100,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 }
                 TableOption::Charset(name) => charset = Some(Charset::by_name(name)?),
                 TableOption::Collate(name) => collation = Some(Collation::by_name(name)?),
-                TableOption::Comment(text) => comment = text.clone(),
+                TableOption::Comment(text) => comment = in_dictionary(text),
                 TableOption::AutoIncrement(n) => auto_increment = Some(*n),
                 // How rows and statistics are stored has no meaning here; SHOW CREATE TABLE repeats the words.
                 TableOption::RowFormat(word) => keep("ROW_FORMAT", word.to_ascii_uppercase()),
@@ -168,7 +168,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 ColumnAttribute::Unique => {
                     extras.indexes.push(PendingIndex::plain(column_key(IndexKind::Unique, name)))
                 }
-                ColumnAttribute::Comment(text) => made.comment = text.clone(),
+                ColumnAttribute::Comment(text) => made.comment = in_dictionary(text),
                 ColumnAttribute::Collate(_) | ColumnAttribute::Visible => {}
                 ColumnAttribute::Invisible => made.invisible = true,
                 ColumnAttribute::ColumnFormat(_) | ColumnAttribute::Storage(_) => {}
@@ -327,7 +327,7 @@ pub(super) fn index(definition: &IndexDef) -> Result<PendingIndex> {
         match option {
             IndexOption::Using(word) if word.eq_ignore_ascii_case("btree") => made.using = Some(Using::Btree),
             IndexOption::Using(word) if word.eq_ignore_ascii_case("hash") => made.using = Some(Using::Hash),
-            IndexOption::Comment(text) => made.comment = text.clone(),
+            IndexOption::Comment(text) => made.comment = in_dictionary(text),
             IndexOption::Visible => made.invisible = false,
             IndexOption::Invisible => made.invisible = true,
             // The size of an index block is a hint that InnoDB ignores for uncompressed tables.
@@ -367,4 +367,9 @@ fn option_name(option: &TableOption) -> &'static str {
         TableOption::Encryption(_) => "ENCRYPTION",
         _ => "of another storage engine",
     }
+}
+
+/// A comment as the dictionary keeps it: in utf8mb3, with `?` for what that has not.
+fn in_dictionary(comment: &str) -> Box<str> {
+    comment.chars().map(|c| if c > '\u{FFFF}' { '?' } else { c }).collect()
 }

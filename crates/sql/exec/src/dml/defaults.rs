@@ -32,6 +32,10 @@ pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
     if column.auto_increment {
         return Ok(Value::Int(0));
     }
+    // The first member is the default of an ENUM.
+    if column.ty.id == gannet_types::TypeId::Enum {
+        return implicit(column, cx);
+    }
     if cx.strict {
         return Err(sql_err!(NoDefaultForField, column.name));
     }

@@ -62,9 +62,11 @@ pub(super) struct Run<'p> {
     affected: u64,
     records: u64,
     duplicates: u64,
-    /// First generated AUTO_INCREMENT value.
+    /// AUTO_INCREMENT value of the row at hand, and whether it was generated.
+    row_id: (u64, bool),
+    /// First generated AUTO_INCREMENT value that is in a row.
     first_id: u64,
-    /// AUTO_INCREMENT value of the last row.
+    /// AUTO_INCREMENT value of the last row that was inserted or changed.
     last_row_id: u64,
     /// Reserved AUTO_INCREMENT values: next, how many.
     reserved: Option<(u64, u64)>,
@@ -80,6 +82,7 @@ impl<'p> Run<'p> {
             affected: 0,
             records: 0,
             duplicates: 0,
+            row_id: (0, false),
             first_id: 0,
             last_row_id: 0,
             reserved: None,
@@ -106,12 +109,7 @@ impl<'p> Run<'p> {
         } else {
             String::new()
         };
-        Affected {
-            rows: self.affected,
-            last_insert_id: self.first_id,
-            last_row_id: if self.records > self.duplicates { self.last_row_id } else { 0 },
-            info,
-        }
+        Affected { rows: self.affected, last_insert_id: self.first_id, last_row_id: self.last_row_id, info }
     }
 
     fn store_batch(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
@@ -235,7 +233,7 @@ impl<'p> Run<'p> {
         if !generates {
             if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
                 tree.counter_raise(used).map_err(from_engine)?;
-                self.last_row_id = used;
+                self.row_id = (used, false);
             }
             return Ok(given.clone());
         }
@@ -254,10 +252,7 @@ impl<'p> Run<'p> {
                 first
             }
         };
-        if self.first_id == 0 {
-            self.first_id = id;
-        }
-        self.last_row_id = id;
+        self.row_id = (id, true);
         // A value beyond the column's type becomes its largest value, whose second use is a duplicate.
         let value =
             if definition.ty.unsigned { Value::UInt(id) } else { Value::Int(i64::try_from(id).unwrap_or(i64::MAX)) };
@@ -301,6 +296,11 @@ impl<'p> Run<'p> {
                         };
                     }
                     self.affected += 1;
+                    let (id, generated) = std::mem::take(&mut self.row_id);
+                    if generated && self.first_id == 0 {
+                        self.first_id = id;
+                    }
+                    self.last_row_id = id;
                     return Ok(());
                 }
                 Conflict::Duplicate { index, row_key } => {
@@ -408,6 +408,8 @@ impl<'p> Run<'p> {
             Conflict::None => {
                 foreign::updated(slot, &old, &new, cx)?;
                 self.affected += 2;
+                let id = self.table.auto_column.and_then(|c| convert::to_i128(&new[c as usize]));
+                self.last_row_id = id.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
                 Ok(())
             }
             Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(self.table, index, &new, cx)),

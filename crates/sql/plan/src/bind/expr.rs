@@ -276,8 +276,10 @@ impl Binder<'_> {
 
     fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Result<Bound> {
         if let Some(op) = compare_op(op) {
-            let (left, right) = self.operands(left, right)?;
-            return Ok(Bound::new(fold::simplify(self.compare_operands(op, left, right)?)));
+            let (mut a, mut b) = self.operands(left, right)?;
+            self.as_json_boolean(&a, &mut b, right)?;
+            self.as_json_boolean(&b, &mut a, left)?;
+            return Ok(Bound::new(fold::simplify(self.compare_operands(op, a, b)?)));
         }
         // Integer literals in sums keep their class only: the sum's type does not depend on their digits.
         let liftable = |e: &ast::Expr| matches!(e, ast::Expr::Literal(_));
@@ -307,6 +309,18 @@ impl Binder<'_> {
         let numeric = name != "CONCAT";
         let number = |b: Bound| if numeric { hex_as_number(b) } else { b };
         self.call_named(name, vec![number(a), number(b)])
+    }
+
+    /// Beside JSON, TRUE, FALSE and predicates are JSON's true and false, not 1 and 0.
+    fn as_json_boolean(&mut self, beside: &Operand, operand: &mut Operand, of: &ast::Expr) -> Result<()> {
+        if let (Operand::Scalar(json), Operand::Scalar(value)) = (beside, operand)
+            && json.ty().id == TypeId::Json
+            && value.ty().id != TypeId::Json
+            && super::call::is_truth(of)
+        {
+            *value = self.call_named("JSON BOOLEAN", vec![value.clone()])?;
+        }
+        Ok(())
     }
 
     fn junction(&mut self, args: &[ast::Expr], conjunction: bool) -> Result<Bound> {
@@ -659,6 +673,16 @@ impl Binder<'_> {
                 *when = Bound::new(self.compare(CompareOp::Eq, given.clone(), value)?);
             }
             operand = None;
+        }
+        // CASE compares JSON with text as texts: SQLAlchemy finds JSON's null by WHEN 'null'.
+        if let Some(given) = operand.as_mut()
+            && given.ty().id == TypeId::Json
+            && whens.iter().all(is_text)
+        {
+            let mut ty =
+                SqlType { collation: gannet_types::CollationId::UTF8MB4_BIN, ..SqlType::new(TypeId::LongText) };
+            ty.nullable = given.ty().nullable;
+            *given = self.cast_to(given.clone(), ty);
         }
         let by = match &operand {
             Some(operand) => comparison_of_all(operand, &whens.iter().collect::<Vec<_>>(), "case")?,
