@@ -7,7 +7,7 @@ use crate::{
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::{expr::Bind, plan::Plan};
-use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
+use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
 
 /// The session as the executor sees it.
 pub trait Session: SessionInfo {
@@ -106,9 +106,20 @@ pub struct Cx<'a, 'p> {
     pub(crate) in_sets: std::collections::HashMap<usize, crate::eval::InSet>,
     call_states: CallStates,
     memory: Memory,
+    /// Warnings that an INSERT gives once for a column: see [`Cx::warn_of_column`].
+    told: Vec<(ErrorCode, Box<str>)>,
 }
 
 impl<'a, 'p> Cx<'a, 'p> {
+    /// Warns of a column without a value; INSERT does so once for each column, however many rows there are.
+    pub(crate) fn warn_of_column(&mut self, code: ErrorCode, column: &str) {
+        if self.told.iter().any(|(c, name)| *c == code && **name == *column) {
+            return;
+        }
+        self.told.push((code, column.into()));
+        self.warnings.push(Warning::new(Level::Warning, code, &[&column]));
+    }
+
     /// A fresh execution.
     pub fn new(
         plan: &'p Plan,
@@ -138,6 +149,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             in_sets: std::collections::HashMap::new(),
             call_states: CallStates::default(),
             memory: Memory::new(settings.memory_limit),
+            told: Vec::new(),
         }
     }
 

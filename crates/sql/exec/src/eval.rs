@@ -8,7 +8,7 @@ use crate::{
 };
 use gannet_functions::Call;
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery};
-use gannet_types::{Result, SqlError, SqlType, Value};
+use gannet_types::{Result, SqlError, SqlType, TypeId, Value};
 use std::{cmp::Ordering, collections::HashSet};
 
 /// Below this an expression or subquery is refused instead of overflowing the fiber's stack.
@@ -159,11 +159,30 @@ fn comparison<'p>(
     if let Some(answer) = row_comparison(op, by, args, batch, row, cx)? {
         return Ok(answer);
     }
-    let (a, b) = (eval(&args[0], batch, row, cx)?, eval(&args[1], batch, row, cx)?);
+    let (mut a, mut b) = (eval(&args[0], batch, row, cx)?, eval(&args[1], batch, row, cx)?);
+    if by == Comparison::Datetime {
+        constant_date(&args[0], &mut a, &args[1], cx)?;
+        constant_date(&args[1], &mut b, &args[0], cx)?;
+    }
     if op == CompareOp::NullSafeEq && (a.is_null() || b.is_null()) {
         return Ok(Value::from(a.is_null() && b.is_null()));
     }
     Ok(compare(by, a.as_ref(), b.as_ref(), cx)?.map_or(Value::Null, |order| Value::from(holds(op, order))))
+}
+
+/// Text that stands in the statement, compared with a date: error 1525 when it is none.
+fn constant_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<()> {
+    let wanted = match other.ty.id {
+        TypeId::Date => "DATE",
+        TypeId::DateTime | TypeId::Timestamp => "DATETIME",
+        _ => return Ok(()),
+    };
+    if matches!(constant.kind, ExprKind::Literal(_) | ExprKind::Param(_)) && matches!(value, Value::Str(..)) {
+        let (at, fsp) =
+            gannet_types::convert::constant_datetime(value.as_ref(), wanted, &mut cx.eval_context().conversion())?;
+        *value = Value::DateTime(at, fsp);
+    }
+    Ok(())
 }
 
 /// Comparison of `(a, b)` with `(SELECT x, y ...)`: lexicographic, each column in the common domain.

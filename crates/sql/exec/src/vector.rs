@@ -31,7 +31,8 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
 }
 
 /// The columns of a projection; a column that is merely passed on is moved.
-pub fn project<'p>(exprs: &'p [Expr], mut batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+/// With `stored` columns pass as they are stored.
+pub fn project<'p>(exprs: &'p [Expr], mut batch: Batch, stored: bool, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
     let mut uses = vec![0u32; batch.columns.len()];
     for expr in exprs {
         count_uses(expr, &mut uses);
@@ -39,7 +40,8 @@ pub fn project<'p>(exprs: &'p [Expr], mut batch: Batch, cx: &mut Cx<'_, 'p>) -> 
     let mut columns: Vec<Option<Column>> = Vec::with_capacity(exprs.len());
     for expr in exprs {
         columns.push(match &expr.kind {
-            ExprKind::Column(n) if uses[*n as usize] == 1 && is_plain(expr) => None,
+            ExprKind::Column(n) if uses[*n as usize] == 1 && (stored || is_plain(expr)) => None,
+            ExprKind::Column(n) if stored => Some(batch.columns[*n as usize].clone()),
             _ => Some(eval(expr, &batch, cx)?),
         });
     }

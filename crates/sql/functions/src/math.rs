@@ -16,7 +16,7 @@ use gannet_types::{
 /// Error 1690 for a call.
 #[cold]
 fn out_of_range(domain: Domain, name: &str, args: &[Value]) -> SqlError {
-    let texts: Vec<String> = args.iter().map(|a| String::from_utf8_lossy(&rules::bytes_of(a)).into_owned()).collect();
+    let texts: Vec<String> = args.iter().map(rules::operand).collect();
     domain.out_of_range(format_args!("{name}({})", texts.join(",")))
 }
 

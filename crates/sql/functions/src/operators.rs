@@ -25,9 +25,8 @@ fn arith_eval(op: ArithOp, symbol: &str, cx: &mut EvalContext<'_>, call: Call<'_
     match arith(op, domain, a, b, increment, &mut cx.conversion())? {
         Some(value) => Ok(value),
         None => {
-            let (left, right) = (rules::bytes_of(&args[0]), rules::bytes_of(&args[1]));
-            let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-            Err(domain.out_of_range(format_args!("({} {symbol} {})", text(&left), text(&right))))
+            let (left, right) = (rules::operand(&args[0]), rules::operand(&args[1]));
+            Err(domain.out_of_range(format_args!("({left} {symbol} {right})")))
         }
     }
 }
@@ -91,10 +90,7 @@ fn negative(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<
     let (_, domain) = neg_type(&call.args[0]);
     match neg(domain, args[0].as_ref(), &mut cx.conversion())? {
         Some(value) => Ok(value),
-        None => {
-            let text = String::from_utf8_lossy(&rules::bytes_of(&args[0])).into_owned();
-            Err(domain.out_of_range(format_args!("-({text})")))
-        }
+        None => Err(domain.out_of_range(format_args!("-({})", rules::operand(&args[0])))),
     }
 }
 

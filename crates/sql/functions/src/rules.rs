@@ -10,6 +10,17 @@ use gannet_types::{
 };
 use std::borrow::Cow;
 
+/// An operand as error 1690 prints it: text in quotes, a negative number as the operator it was written with.
+#[cold]
+pub(crate) fn operand(value: &Value) -> String {
+    let bytes = bytes_of(value);
+    let text = String::from_utf8_lossy(&bytes);
+    match value {
+        Value::Str(..) => format!("'{text}'"),
+        _ => text.strip_prefix('-').map_or_else(|| text.to_string(), |number| format!("-({number})")),
+    }
+}
+
 /// Any argument may be NULL.
 pub(crate) fn nullable(args: &[ArgInfo<'_>]) -> bool {
     args.iter().any(|a| a.ty.nullable)

@@ -85,6 +85,8 @@ pub enum Op {
         input: Box<Physical>,
         /// Output columns.
         exprs: Box<[Expr]>,
+        /// Plain columns pass as they are stored, not as values of expressions (a TIMESTAMP stays an instant).
+        stored: bool,
     },
     /// Sorted rows. Stable order is not promised.
     Sort {

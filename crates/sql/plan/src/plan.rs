@@ -281,6 +281,8 @@ pub struct Update {
     /// The scan walks an index (or the clustered tree) whose key columns are assigned: keys have to be collected before
     /// the first change.
     pub collect_first: bool,
+    /// The rows come from a join: one row of a target may be met several times, and is changed once.
+    pub joined: bool,
 }
 
 /// One table changed by UPDATE.

@@ -2,7 +2,7 @@
 
 use crate::{context::Cx, convert};
 use gannet_catalog::{Column, ColumnDefault as Default, Table};
-use gannet_types::{Date, DateTime, Level, Result, SqlMode, TypeId, Value, Warning, sql_err};
+use gannet_types::{Date, DateTime, Result, SqlMode, TypeId, Value, sql_err};
 
 /// DEFAULT of a column, as `DEFAULT(col)` gives it: error 1364 when there is none.
 pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
@@ -39,7 +39,7 @@ pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
     if cx.strict {
         return Err(sql_err!(NoDefaultForField, column.name));
     }
-    cx.warnings.push(Warning::new(Level::Warning, gannet_types::ErrorCode::NoDefaultForField, &[&column.name]));
+    cx.warn_of_column(gannet_types::ErrorCode::NoDefaultForField, &column.name);
     implicit(column, cx)
 }
 

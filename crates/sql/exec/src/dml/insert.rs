@@ -190,7 +190,7 @@ impl<'p> Run<'p> {
             if cx.strict || (self.expected == 1 && !self.insert.ignore) {
                 return Err(sql_err!(BadNull, definition.name));
             }
-            cx.warnings.push(sql_err!(BadNull, definition.name).to_warning(Level::Warning));
+            cx.warn_of_column(ErrorCode::BadNull, &definition.name);
             return defaults::implicit(definition, cx);
         }
         convert::store(value, &self.table.name, definition, self.records + 1, cx)

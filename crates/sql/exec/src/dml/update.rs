@@ -20,20 +20,20 @@ use gannet_plan::{
     plan::{Assignment, Update, UpdateTarget},
 };
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Runs UPDATE.
 pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     cx.ignore = update.ignore;
     cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
-    let mut run = Run { update, matched: 0, changed: 0, seen: HashSet::new() };
+    let mut run = Run { update, matched: 0, changed: 0, seen: HashSet::new(), current: HashMap::new() };
     if let Some(point) = super::update_point::of(update, cx)
         && super::update_point::run(&mut run, point, cx)?
     {
         return Ok(run.finish(cx));
     }
     let mut operator = ops::build(&update.input)?;
-    if update.collect_first || update.targets.len() > 1 {
+    if update.collect_first {
         let mut kept = Kept::collect(&mut operator, cx)?;
         let mut at = 0;
         while let Some(batch) = kept.batch(at)? {
@@ -54,8 +54,10 @@ pub(crate) struct Run<'p> {
     pub(crate) update: &'p Update,
     pub(crate) matched: u64,
     pub(crate) changed: u64,
-    /// With several targets a row may be met several times: (target, key) changed already.
+    /// From a join a row may come several times: (target, key) changed already.
     seen: HashSet<(usize, Vec<u8>)>,
+    /// When one table is several targets: its rows as an earlier target left them, by table and the key they were read with.
+    current: HashMap<(u64, Vec<u8>), (Vec<u8>, Vec<Value>)>,
 }
 
 impl<'p> Run<'p> {
@@ -94,12 +96,22 @@ impl<'p> Run<'p> {
         if !codec::existing_row_key(table, &old, hidden.as_ref(), &mut key)? {
             return Ok(());
         }
-        if self.update.targets.len() > 1 && !self.seen.insert((number, key.clone())) {
+        if self.update.joined && !self.seen.insert((number, key.clone())) {
             return Ok(());
         }
         self.matched += 1;
-        let new = self.assign(target, table, &old, batch, row, cx)?;
-        let mut new = new;
+        let shared = self
+            .update
+            .targets
+            .iter()
+            .any(|t| t.table != target.table && plan.tables[t.table as usize].table.id == table.id);
+        let read_key = shared.then(|| (table.id.0, key.clone()));
+        let mut old = old;
+        if let Some((current_key, row)) = read_key.as_ref().and_then(|k| self.current.get(k)) {
+            key.clone_from(current_key);
+            old.clone_from(row);
+        }
+        let mut new = self.assign(target, table, &old, batch, row, cx)?;
         if !touch(target.table as usize, &old, &mut new, &target.assignments, self.update.ignore, cx)? {
             return Ok(());
         }
@@ -108,6 +120,14 @@ impl<'p> Run<'p> {
             Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
                     self.changed += 1;
+                    if let Some(read_key) = read_key {
+                        let mut new_key = key;
+                        if table.clustered.is_some() {
+                            new_key.clear();
+                            codec::existing_row_key(table, &new, None, &mut new_key)?;
+                        }
+                        self.current.insert(read_key, (new_key, new));
+                    }
                     Ok(())
                 }
                 Err(error) => self.refused(error, savepoint, cx),

@@ -62,7 +62,7 @@ pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
             &right.types,
         )),
         Op::Filter { input, predicate } => Box::new(rows::Filter::new(build(input)?, predicate)),
-        Op::Project { input, exprs } => Box::new(rows::Project::new(build(input)?, exprs)),
+        Op::Project { input, exprs, stored } => Box::new(rows::Project::new(build(input)?, exprs, *stored)),
         Op::Sort { input, keys, limit } => Box::new(sort::Sort::new(build(input)?, keys, limit.as_ref(), &node.types)),
         Op::Limit { input, limit, offset, count_all } => {
             Box::new(rows::Limit::new(build(input)?, limit.as_ref(), offset.as_ref(), *count_all))

@@ -67,11 +67,12 @@ impl<'p> Operator<'p> for Filter<'p> {
 pub struct Project<'p> {
     input: BoxedOperator<'p>,
     exprs: &'p [Expr],
+    stored: bool,
 }
 
 impl<'p> Project<'p> {
-    pub fn new(input: BoxedOperator<'p>, exprs: &'p [Expr]) -> Self {
-        Project { input, exprs }
+    pub fn new(input: BoxedOperator<'p>, exprs: &'p [Expr], stored: bool) -> Self {
+        Project { input, exprs, stored }
     }
 }
 
@@ -82,7 +83,7 @@ impl<'p> Operator<'p> for Project<'p> {
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(cx)? else { return Ok(None) };
-        vector::project(self.exprs, batch, cx).map(Some)
+        vector::project(self.exprs, batch, self.stored, cx).map(Some)
     }
 }
 

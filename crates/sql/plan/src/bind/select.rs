@@ -134,12 +134,32 @@ impl Binder<'_> {
                 }
                 SelectItem::Expr { expr, alias, text } => {
                     let bound = self.expr(expr)?;
-                    let name = item_name(expr, alias.as_ref(), text);
+                    let declared = match (alias, expr) {
+                        (None, ast::Expr::Column(_)) => self.declared_name(&bound),
+                        _ => None,
+                    };
+                    let name = declared.unwrap_or_else(|| item_name(expr, alias.as_ref(), text));
                     self.add_item(name, bound, alias.is_some(), block, &mut names);
                 }
             }
         }
         Ok(names)
+    }
+
+    /// The name of a column of information_schema as it is declared: most of its tables are views in MySQL, which name their columns
+    /// themselves.
+    fn declared_name(&mut self, bound: &Bound) -> Option<Box<str>> {
+        let ExprKind::Column(id) = bound.expr.kind else { return None };
+        let own = |rel: &&super::scope::ScopeRel| (rel.first..rel.first + rel.names.len() as u32).contains(&id);
+        let rel = self.scope().rels.iter().find(own)?;
+        let views = rel.schema.as_deref().is_some_and(|s| s.eq_ignore_ascii_case("information_schema"));
+        let table = match &rel.names {
+            super::scope::Names::Table(table) => &*table.name,
+            super::scope::Names::List(_) => return None,
+        };
+        let computed = ["PROCESSLIST", "PROFILING", "ENGINES", "PLUGINS", "OPTIMIZER_TRACE", "TABLESPACES"];
+        let computed = computed.contains(&table) || table.ends_with("_PRIVILEGES") || table.starts_with("INNODB_");
+        (views && !computed).then(|| rel.names.name(id - rel.first).into())
     }
 
     fn all_columns(&mut self) -> Vec<(Box<str>, u32)> {

@@ -94,7 +94,7 @@ impl Tree<'_> {
                 self.line(depth, &text, Some(node));
                 self.node(input, depth + 1)
             }
-            Op::Project { input, exprs } => {
+            Op::Project { input, exprs, .. } => {
                 let names = self.ahead(input);
                 let list: Names = exprs.iter().map(|e| self.printer.expr(e, &names)).collect();
                 self.line(depth, &format!("Project: {}", list.join(", ")), Some(node));

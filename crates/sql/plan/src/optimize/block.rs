@@ -571,7 +571,7 @@ impl Builder<'_> {
         let exprs: Vec<Expr> = schema.iter().map(|id| self.arena.expr(*id)).collect();
         let exprs = self.lower_all(&exprs, &node.schema)?;
         let (rows, cost) = (node.physical.rows, node.physical.cost);
-        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into() };
+        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into(), stored: false };
         let projected = self.node(op, schema, rows, cost);
         let op = Op::Distinct { input: Box::new(projected.physical), streaming: false };
         Ok(self.node(op, projected.schema, rows * 0.9, cost + rows * cost::BUILD))
@@ -967,7 +967,7 @@ impl Builder<'_> {
         let exprs = self.lower_all(&list, &node.schema)?;
         let types = exprs.iter().map(|e| e.ty.clone()).collect();
         let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::ROW * 0.2);
-        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into() };
+        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into(), stored: false };
         Ok(Node { physical: Physical { op, types, rows, cost }, schema: columns.to_vec() })
     }
 

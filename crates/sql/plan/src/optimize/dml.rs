@@ -83,7 +83,7 @@ impl Builder<'_> {
         let exprs: Vec<Expr> = schema.iter().map(|id| self.arena.expr(*id)).collect();
         let exprs = self.lower_all(&exprs, &node.schema)?;
         let (rows, cost) = (node.physical.rows, node.physical.cost);
-        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into() };
+        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into(), stored: true };
         Ok((self.node(op, schema, rows, cost), offsets))
     }
 
@@ -97,7 +97,8 @@ impl Builder<'_> {
         self.mark_targets(&bound.block, &rels);
         let (node, offsets) = self.target_rows(&bound.block, &rels)?;
         let mut targets = Vec::with_capacity(rels.len());
-        let mut collect_first = rels.len() > 1 || bound.block.rels.len() > 1;
+        let joined = bound.block.rels.len() > 1;
+        let mut collect_first = joined;
         for (target, offset) in bound.targets.iter().zip(offsets) {
             let table =
                 self.target(&bound.block, target.rel).ok_or_else(|| SqlError::internal("update of no table"))?;
@@ -113,7 +114,7 @@ impl Builder<'_> {
             collect_first |= walks(&node.physical, slot, &table, &indexes, moves);
             targets.push(UpdateTarget { table: slot, offset, assignments, indexes, moves });
         }
-        Ok(Update { input: node.physical, targets: targets.into(), ignore: bound.ignore, collect_first })
+        Ok(Update { input: node.physical, targets: targets.into(), ignore: bound.ignore, collect_first, joined })
     }
 
     pub(crate) fn delete(&mut self, bound: BoundDelete) -> Result<Delete> {

@@ -29,7 +29,7 @@ pub(crate) fn point_select(root: Physical, tables: &[PlanTable]) -> PlanKind {
 fn shape(root: &Physical) -> Option<(&TableScan, Vec<u32>)> {
     match &root.op {
         Op::TableScan(scan) => Some((scan, scan.columns.to_vec())),
-        Op::Project { input, exprs } => {
+        Op::Project { input, exprs, .. } => {
             let Op::TableScan(scan) = &input.op else { return None };
             let columns =
                 exprs.iter().map(|e| scan.columns.get(column(e)? as usize).copied()).collect::<Option<_>>()?;

@@ -387,7 +387,9 @@ impl Store<'_, '_, '_> {
             self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
         }
         if self.ty.id == TypeId::Date {
-            if !p.value.time().is_zero() {
+            if !p.value.time().is_zero() && !self.cx.strict {
+                self.note(ErrorCode::WarnDataTruncated);
+            } else if !p.value.time().is_zero() {
                 let text = to_text(&v.localize(self.cx.zone));
                 let text = printable(&text, 128);
                 let (column, row) = (self.at.column, self.at.row);

@@ -4,6 +4,7 @@ use super::{Context, to_text};
 use crate::decimal::Decimal;
 use crate::error::Result;
 use crate::mode::SqlMode;
+use crate::sql_err;
 use crate::temporal::{
     Date, DateFlags, DateTime, ParsedDateTime, ParsedTime, Time, Timestamp, number_to_datetime, number_to_time,
     parse_datetime, parse_time_as,
@@ -79,6 +80,17 @@ pub fn to_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> R
         cx.truncated("datetime", &to_text(&v))?;
     }
     Ok(Some((p.value, p.fsp)))
+}
+
+/// A constant compared with a value of a date type, `wanted` is that type's name: text that is no date is error 1525.
+pub fn constant_datetime(v: ValueRef<'_>, wanted: &str, cx: &mut Context<'_>) -> Result<(DateTime, u8)> {
+    let Some(p) = read_datetime(v, DateFlags::from_mode(cx.mode), cx) else {
+        return Err(sql_err!(WrongValue, wanted, String::from_utf8_lossy(&to_text(&v))));
+    };
+    if p.truncated {
+        cx.truncated("datetime", &to_text(&v))?;
+    }
+    Ok((p.value, p.fsp))
 }
 
 /// The value as a DATE: its time is dropped. As [`to_datetime`] else.
