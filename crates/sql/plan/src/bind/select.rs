@@ -155,7 +155,7 @@ impl Binder<'_> {
         let views = rel.schema.as_deref().is_some_and(|s| s.eq_ignore_ascii_case("information_schema"));
         let table = match &rel.names {
             super::scope::Names::Table(table) => &*table.name,
-            super::scope::Names::List(_) => return None,
+            super::scope::Names::List(_) | super::scope::Names::View(..) => return None,
         };
         let computed = ["PROCESSLIST", "PROFILING", "ENGINES", "PLUGINS", "OPTIMIZER_TRACE", "TABLESPACES"];
         let computed = computed.contains(&table) || table.ends_with("_PRIVILEGES") || table.starts_with("INNODB_");
