@@ -157,6 +157,7 @@ impl Edit<'_> {
         let parts = TableParts {
             schema_id: schema.id,
             row_tree,
+            replaced: if copy { crate::serial::REPLACED_NOW } else { old.replaced_at() },
             options: definition.options.clone(),
             constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
             ..old.parts()

@@ -172,7 +172,12 @@ impl Catalog {
         });
         match outcome {
             Ok(result) => {
-                txn.commit()?;
+                let end = txn.commit()?.map_or(0, |lsn| lsn.0);
+                for change in &changes {
+                    if let Change::PutTable(table) = change {
+                        table.committed_at(end);
+                    }
+                }
                 let snapshot = self.publish(changes);
                 Ok((
                     result,

@@ -5,12 +5,13 @@ use crate::define::{self, TableDefinition};
 use crate::error::{CatalogError, CatalogResult};
 use crate::model::*;
 use crate::names;
-use crate::serial::{self, TableParts, assemble};
+use crate::serial::{self, REPLACED_NOW, TableParts, assemble};
 use crate::snapshot::{CatalogSnapshot, Change};
 use crate::stats::{Figures, TableStatistics};
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeId, TreeKind, Txn};
 use gannet_types::{CollationId, ErrorCode, SqlError};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A change in the making. What it does is visible to itself ([`Edit::snapshot`]) and to nobody else until [`Catalog::ddl`] publishes it.
 pub struct Edit<'a> {
@@ -178,6 +179,7 @@ impl<'a> Edit<'a> {
             source: RowSource::Engine,
             constraints: defined.constraints,
             temporary,
+            replaced: 0,
         };
         let mut indexes = defined.indexes;
         self.create_index_trees(&mut indexes, defined.clustered, row.id())?;
@@ -303,6 +305,7 @@ impl<'a> Edit<'a> {
             source: RowSource::View(Arc::new(view)),
             constraints: Constraints::default(),
             temporary: false,
+            replaced: 0,
         };
         let table = assemble(parts, schema.name, name.into(), columns, Vec::new(), None, Arc::default());
         match old {
@@ -331,7 +334,7 @@ impl<'a> Edit<'a> {
         let row = self.txn.create_tree(TreeKind::Row)?;
         let mut indexes = old.indexes.to_vec();
         self.create_index_trees(&mut indexes, old.clustered, row.id())?;
-        let parts = TableParts { row_tree: row.id(), ..old.parts() };
+        let parts = TableParts { row_tree: row.id(), replaced: REPLACED_NOW, ..old.parts() };
         let statistics = Arc::new(TableStatistics::new(Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 }));
         let columns = old.columns.to_vec();
         let table = assemble(parts, old.schema.clone(), old.name.clone(), columns, indexes, old.clustered, statistics);
@@ -409,6 +412,18 @@ pub(crate) fn renamed_constraints(table: &Table, to: &str) -> Constraints {
 }
 
 impl Table {
+    /// Log position at which ALTER or TRUNCATE TABLE gave the table new trees, 0 for none since the start: a snapshot from before does not
+    /// see the rows.
+    #[inline]
+    pub fn replaced_at(&self) -> u64 {
+        self.replaced.load(Ordering::Acquire)
+    }
+
+    /// The transaction that made this version of the table has committed.
+    pub(crate) fn committed_at(&self, lsn: u64) {
+        let _ = self.replaced.compare_exchange(REPLACED_NOW, lsn, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
     /// What [`assemble`] takes besides names, columns and indexes: to make the next version of a table.
     pub fn parts(&self) -> TableParts {
         TableParts {
@@ -420,6 +435,7 @@ impl Table {
             source: self.source.clone(),
             constraints: self.constraints.clone(),
             temporary: self.temporary,
+            replaced: self.replaced.load(Ordering::Acquire),
         }
     }
 }

@@ -11,6 +11,7 @@ use gannet_base::TreeId;
 use gannet_engine::{Engine, TreeHandle};
 use gannet_types::{CollationId, SqlType, Value};
 use std::any::Any;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 /// Number of a table; never used again after a drop. Metadata locks name it. TRUNCATE keeps it (the trees change).
@@ -65,6 +66,8 @@ pub struct Table {
     pub constraints: Constraints,
     /// A temporary table: only one session knows it.
     pub temporary: bool,
+    /// End of the transaction that gave the table new trees; see [`Table::replaced_at`].
+    pub(crate) replaced: AtomicU64,
     /// Time of creation, seconds since 1970.
     pub created: u64,
     /// Folded column names, sorted, with their ordinals; filled for wide tables only.

@@ -395,7 +395,8 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
-    let parts = TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary: false };
+    let parts =
+        TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary: false, replaced: 0 };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 
@@ -418,7 +419,12 @@ pub struct TableParts {
     pub constraints: Constraints,
     /// See [`Table::temporary`].
     pub temporary: bool,
+    /// See [`Table::replaced_at`]; [`REPLACED_NOW`] until the transaction has committed.
+    pub replaced: u64,
 }
+
+/// Its rows move to new trees in the transaction that makes it.
+pub const REPLACED_NOW: u64 = u64::MAX;
 
 /// Puts a table together from checked parts. For tables of the engine use [`crate::Edit`]; this is for virtual tables and fixtures.
 pub fn assemble(
@@ -454,6 +460,7 @@ pub fn assemble(
         source: parts.source,
         constraints: parts.constraints,
         temporary: parts.temporary,
+        replaced: parts.replaced.into(),
         created: parts.created,
         by_name: by_name.into(),
         codecs,

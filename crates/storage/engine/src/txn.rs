@@ -191,6 +191,11 @@ impl Txn {
 
     // ---- snapshots and statements ----
 
+    /// The snapshot of plain reads, if one is open.
+    pub fn snapshot_lsn(&self) -> Option<Lsn> {
+        (!self.snapshot.is_zero()).then_some(self.snapshot)
+    }
+
     /// The snapshot of plain reads, taken now if there is none.
     #[inline]
     pub(crate) fn view(&mut self) -> Lsn {

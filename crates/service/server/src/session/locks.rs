@@ -271,10 +271,16 @@ impl Session {
         for (object, mode) in locks {
             self.txn.lock_owner().mdl_lock(*object, *mode, duration, wait).map_err(lock_error)?;
         }
-        if self.state.snapshot.version() == self.server.catalog.version() {
-            return Ok(());
+        if self.state.snapshot.version() != self.server.catalog.version() {
+            self.check_definitions(&plan.tables)?;
         }
-        self.check_definitions(&plan.tables)
+        // Rows that moved into new trees behind the snapshot's back are not seen by it.
+        if let Some(snapshot) = self.txn.snapshot_lsn()
+            && plan.tables.iter().any(|t| t.intent == Intent::Read && t.table.replaced_at() > snapshot.0)
+        {
+            return Err(sql_err!(TableDefChanged));
+        }
+        Ok(())
     }
 
     #[cold]

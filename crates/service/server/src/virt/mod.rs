@@ -251,6 +251,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
         created: 0,
         options: TableOptions { collation: TEXT, comment: "".into(), create_options: Box::new([]) },
         temporary: false,
+        replaced: 0,
         constraints: gannet_catalog::Constraints::default(),
         source: RowSource::Virtual(number),
     };

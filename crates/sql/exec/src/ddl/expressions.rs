@@ -443,6 +443,7 @@ pub(super) fn scratch(columns: &[Column], collation: CollationId) -> Arc<Table> 
         options: TableOptions { collation, comment: "".into(), create_options: Box::new([]) },
         source: gannet_catalog::RowSource::Engine,
         temporary: false,
+        replaced: 0,
         constraints: Constraints::default(),
     };
     Arc::new(assemble(parts, "".into(), "".into(), columns.to_vec(), Vec::new(), None, Arc::default()))

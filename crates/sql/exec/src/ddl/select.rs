@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// Characters of the longest text that becomes a VARCHAR.
 const LONGEST_VARCHAR: u32 = 512;
+/// Digits before the point of a DOUBLE with a fixed number behind it.
+const DOUBLE_DIGITS: u32 = 17;
 /// Digits of the longest integer that becomes an INT.
 const INT_DIGITS: u32 = 9;
 
@@ -114,6 +116,7 @@ fn column_type(ty: &SqlType) -> SqlType {
             made.scale = ty.scale.min(30).min(made.length as u8);
         }
         TypeId::Float | TypeId::Double if ty.scale == SqlType::NOT_FIXED => made.length = 0,
+        TypeId::Float | TypeId::Double if ty.length == 0 => made.length = DOUBLE_DIGITS + u32::from(ty.scale),
         TypeId::Date | TypeId::Time | TypeId::DateTime | TypeId::Timestamp | TypeId::Year => {
             made.length = SqlType::new(ty.id).length
         }
