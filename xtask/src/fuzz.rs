@@ -24,6 +24,11 @@ const TARGETS: &[Target] = &[
     Target { name: "wire_handshake", check: gannet_wire::fuzzing::handshake, seeds: |_| gannet_wire::fuzzing::seeds() },
     Target { name: "wire_command", check: gannet_wire::fuzzing::command, seeds: |_| gannet_wire::fuzzing::seeds() },
     Target { name: "wire_replies", check: gannet_wire::fuzzing::replies, seeds: |_| gannet_wire::fuzzing::seeds() },
+    Target {
+        name: "wire_compressed",
+        check: gannet_wire::fuzzing::compressed,
+        seeds: |_| gannet_wire::fuzzing::compressed_seeds(),
+    },
     Target { name: "parser", check: gannet_parser::fuzz::check, seeds: statements },
     Target {
         name: "load_lines",

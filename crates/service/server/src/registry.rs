@@ -5,6 +5,7 @@
 
 use gannet_base::sync::{Mutex, RwLock};
 use gannet_runtime::{Interrupt, TaskContext, Wait};
+use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::Agreed;
 use std::collections::BTreeMap;
 use std::sync::atomic::{
@@ -82,6 +83,8 @@ pub struct Entry {
     who: RwLock<Who>,
     /// Connection attributes of its login.
     pub attributes: Mutex<Arc<[Attribute]>>,
+    /// How its packets are compressed.
+    pub compression: OnceLock<Algorithm>,
     /// How its connection is encrypted; empty where it is not.
     pub tls: OnceLock<Agreed>,
     activity: AtomicU8,
@@ -249,6 +252,7 @@ impl Registry {
             context,
             who: RwLock::new(Who { user: "unauthenticated user".into(), host, database: None }),
             attributes: Mutex::new(Arc::new([])),
+            compression: OnceLock::new(),
             tls: OnceLock::new(),
             activity: AtomicU8::new(Activity::Connect as u8),
             since_us: AtomicU64::new(gannet_runtime::unix_micros() as u64),

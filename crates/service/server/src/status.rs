@@ -1,8 +1,8 @@
 //! SHOW STATUS: telemetry's counters, the engine's figures, and what follows from them. O(workers) to collect.
 
+use crate::registry::Entry;
 use crate::server::Shared;
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, max_connections_seen, totals};
-use gannet_wire::tls::Agreed;
 
 /// MySQL's counters of what does not exist here, or is not counted: always 0.
 #[rustfmt::skip]
@@ -212,11 +212,9 @@ const NEVER: &[&str] = &[
 ];
 
 /// Names and values, by name; with a session's own counts where MySQL has them.
-pub(crate) fn rows(
-    server: &Shared,
-    session: Option<&SessionCounters>,
-    encrypted: Option<&Agreed>,
-) -> Vec<(String, String)> {
+pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>, entry: Option<&Entry>) -> Vec<(String, String)> {
+    let encrypted = entry.and_then(|e| e.tls.get());
+    let compressed = entry.and_then(|e| e.compression.get());
     let mut rows: Vec<(String, String)> = Vec::with_capacity(Counter::COUNT + 40);
     let base = server.status_base();
     for (c, n) in totals() {
@@ -245,7 +243,9 @@ pub(crate) fn rows(
     put("Ssl_server_not_after", facts.not_after);
     put("Ssl_cipher_list", encrypted.map_or(String::new(), |_| gannet_wire::tls::cipher_list().join(":")));
     put("Ssl_session_cache_mode", if acceptor.is_some() { "SERVER" } else { "DISABLED" }.into());
-    put("Compression", "OFF".into());
+    put("Compression", if compressed.is_some() { "ON" } else { "OFF" }.into());
+    put("Compression_algorithm", compressed.map_or("", |a| a.name()).into());
+    put("Compression_level", n(compressed.map_or(0, |a| a.level().into())));
     put("Last_query_cost", "0.000000".into());
     put("Open_table_definitions", n(0));
     put("Innodb_page_size", n(16384));

@@ -63,12 +63,20 @@ pub struct Decoder {
     more: bool,
     /// `big` holds a payload that was handed out.
     delivered: bool,
+    /// Sequence numbers are taken as they come.
+    lenient: bool,
 }
 
 impl Decoder {
     /// A decoder which takes payloads up to `max_allowed_packet` bytes.
     pub fn new(max_allowed_packet: usize) -> Self {
-        Self { limit: max_allowed_packet, big: Vec::new(), left: 0, more: false, delivered: false }
+        Self { limit: max_allowed_packet, big: Vec::new(), left: 0, more: false, delivered: false, lenient: false }
+    }
+
+    /// Takes sequence numbers as they come: inside compressed packets, which have their own, clients count in ways of
+    /// their own.
+    pub fn set_lenient(&mut self, lenient: bool) {
+        self.lenient = lenient;
     }
 
     /// Changes the limit, from the next payload on.
@@ -117,6 +125,10 @@ impl Decoder {
             };
             let len = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
             if header[3] != *sequence {
+                if self.lenient {
+                    *sequence = header[3];
+                    continue;
+                }
                 return Err(FrameError::OutOfOrder { expected: *sequence, got: header[3] });
             }
             if self.big.len() + len > self.limit {

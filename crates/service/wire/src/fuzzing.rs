@@ -4,6 +4,7 @@
 use crate::auth::{AuthContext, Exchange, FastDigest, Plugin, RsaKey, Secret, Verdict};
 use crate::codec::{Malformed, Reader};
 use crate::command::Command;
+use crate::compress::{Algorithm, Compressed};
 use crate::flags::{cap, com, ty};
 use crate::frame::{Decoder, Fed, IN_PLACE, Writer};
 use crate::handshake::{ClientHello, Greeting, Login};
@@ -38,6 +39,44 @@ pub fn frames(data: &[u8]) {
         assert!(buffer.len() <= IN_PLACE + 4 + step);
     }
     assert!(total <= stream.len());
+}
+
+/// Compressed packets, arriving in pieces. The first byte says how large they are, and the algorithm.
+pub fn compressed(data: &[u8]) {
+    const LIMIT: usize = 1 << 18;
+    let Some((step, stream)) = data.split_first() else { return };
+    let algorithm = if step & 1 == 0 { Algorithm::Zlib } else { Algorithm::Zstd };
+    let mut it = Compressed::new(algorithm, LIMIT);
+    let mut plain = Vec::new();
+    for piece in stream.chunks(usize::from(*step) + 1) {
+        it.receive(piece);
+        loop {
+            plain.clear();
+            let got = it.next(&mut plain);
+            assert!(plain.len() <= LIMIT, "more than is allowed");
+            match got {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Streams of compressed packets, for [`compressed`].
+pub fn compressed_seeds() -> Vec<Vec<u8>> {
+    let text: Vec<u8> = (0..3000u32).flat_map(|i| (i / 7).to_le_bytes()).collect();
+    let mut seeds = Vec::new();
+    for (step, algorithm) in [(200, Algorithm::Zlib), (201, Algorithm::Zstd)] {
+        for part in [&text[..], &text[..60], &text[..10], &vec![0; 200_000]] {
+            let mut seed = vec![step];
+            let mut it = Compressed::new(algorithm, usize::MAX);
+            it.send(part, &mut seed);
+            it.send(&text[..500], &mut seed);
+            seeds.push(seed);
+        }
+    }
+    seeds
 }
 
 struct NoKeys;
@@ -126,6 +165,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         response: vec![1; 32],
         database: Some(b"test".to_vec()),
         plugin: Some(b"caching_sha2_password".to_vec()),
+        zstd_level: 0,
         attributes: vec![(b"_client_name".to_vec(), b"libmysql".to_vec())],
     };
     let execute = [

@@ -114,6 +114,8 @@ pub struct Login {
     pub database: Option<Vec<u8>>,
     /// Plugin that made `response`.
     pub plugin: Option<Vec<u8>>,
+    /// `zstd` level the client asks for, with that capability; 0 without.
+    pub zstd_level: u8,
     /// Connection attributes (`_client_name` ...).
     pub attributes: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -195,6 +197,9 @@ impl Login {
                 self.attributes.push((pairs.lenenc_bytes()?.to_vec(), pairs.lenenc_bytes()?.to_vec()));
             }
         }
+        if self.capabilities & cap::ZSTD_COMPRESSION != 0 && !r.is_empty() {
+            self.zstd_level = r.u8()?;
+        }
         Ok(())
     }
 
@@ -248,6 +253,9 @@ impl Login {
             put_lenenc(b, pairs.len() as u64);
             b.extend_from_slice(&pairs);
         }
+        if self.capabilities & cap::ZSTD_COMPRESSION != 0 {
+            b.push(self.zstd_level);
+        }
         out.end(mark);
     }
 }
@@ -276,6 +284,7 @@ mod tests {
             } else {
                 vec![]
             },
+            zstd_level: if capabilities & cap::ZSTD_COMPRESSION != 0 { 3 } else { 0 },
         }
     }
 
@@ -295,12 +304,18 @@ mod tests {
 
     #[test]
     fn login_round_trips_with_every_set_of_fields() {
-        for bits in 0..16u32 {
-            let caps = [cap::CONNECT_WITH_DB, cap::PLUGIN_AUTH, cap::CONNECT_ATTRS, cap::PLUGIN_AUTH_LENENC]
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| bits >> i & 1 == 1)
-                .fold(0, |a, (_, c)| a | c);
+        for bits in 0..32u32 {
+            let caps = [
+                cap::CONNECT_WITH_DB,
+                cap::PLUGIN_AUTH,
+                cap::CONNECT_ATTRS,
+                cap::PLUGIN_AUTH_LENENC,
+                cap::ZSTD_COMPRESSION,
+            ]
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| bits >> i & 1 == 1)
+            .fold(0, |a, (_, c)| a | c);
             let l = login(caps);
             let p = payload(|w| l.write(w));
             assert_eq!(ClientHello::read(&p), Ok(ClientHello::Login(l)), "{bits}");

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`codec`] | bounded reader, length-encoded integers and strings |
 //! | [`frame`] | packets: header, sequence, 16 MiB split, `max_allowed_packet` |
+//! | [`compress`] | compressed packets around the ordinary ones |
 //! | [`flags`] | capability, status, column flags; command and column type bytes |
 //! | [`handshake`] | greeting, HandshakeResponse41, SSLRequest, COM_CHANGE_USER |
 //! | [`auth`] | `mysql_native_password`, `caching_sha2_password`, the exchange as a state machine |
@@ -24,6 +25,7 @@ pub mod auth;
 pub mod client;
 pub mod codec;
 pub mod command;
+pub mod compress;
 pub mod flags;
 pub mod frame;
 #[doc(hidden)]

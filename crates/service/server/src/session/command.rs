@@ -258,7 +258,8 @@ impl Session {
             Attempt::start(&server, hello, origin, nonce(), secure, &mut w)?
         };
         while verdict == Verdict::More {
-            let packet = read_packet(io, self.net_read_timeout_s())?;
+            let lenient = self.entry.compression.get().is_some();
+            let packet = read_packet(io, self.net_read_timeout_s(), lenient)?;
             verdict = attempt.feed(&server, &packet, &mut Writer::new(io.conn.out(), io.sequence))?;
         }
         let account = attempt.admitted(&server, verdict, self.entry.tls.get())?;
@@ -305,11 +306,13 @@ impl Session {
     }
 }
 
-/// Sends what is due and reads the client's next packet in the middle of an exchange.
-pub(crate) fn read_packet(io: &mut Io<'_>, timeout_s: u64) -> Result<Vec<u8>> {
+/// Sends what is due and reads the client's next packet in the middle of an exchange. `lenient`: its sequence number is taken
+/// as it comes.
+pub(crate) fn read_packet(io: &mut Io<'_>, timeout_s: u64, lenient: bool) -> Result<Vec<u8>> {
     let lost = |_| sql_err!(NetRead);
     io.conn.flush().map_err(lost)?;
     let mut decoder = Decoder::new(frame::IN_PLACE);
+    decoder.set_lenient(lenient);
     io.conn.set_deadline(Some(now_ns() + timeout_s * 1_000_000_000));
     loop {
         match decoder.feed(io.conn.buffered(), io.sequence).map_err(|_| sql_err!(NetPacketsOutOfOrder))? {

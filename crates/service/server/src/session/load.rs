@@ -48,6 +48,8 @@ impl Input for ServerFile {
 struct ClientFile<'a, 'b> {
     io: &'a mut Io<'b>,
     timeout_s: u64,
+    /// Packets are compressed.
+    lenient: bool,
     over: bool,
     lost: bool,
 }
@@ -57,7 +59,7 @@ impl Input for ClientFile<'_, '_> {
         if self.over {
             return Ok(false);
         }
-        match read_packet(self.io, self.timeout_s) {
+        match read_packet(self.io, self.timeout_s, self.lenient) {
             Ok(packet) => {
                 self.over = packet.is_empty();
                 buffer.extend_from_slice(&packet);
@@ -107,7 +109,8 @@ impl Session {
             let mut lost = false;
             let outcome = if load.local {
                 let timeout_s = self.net_read_timeout_s();
-                let mut source = ClientFile { io, timeout_s, over: false, lost: false };
+                let lenient = self.entry.compression.get().is_some();
+                let mut source = ClientFile { io, timeout_s, lenient, over: false, lost: false };
                 let outcome = self.execute_with(&plan, &locks, &[], |cx, _| {
                     let mut request = vec![0xFB];
                     request.extend_from_slice(load.file.as_bytes());

@@ -8,6 +8,7 @@ use crate::vars::Live;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{AuthContext, Exchange, FastDigest, NONCE, Plugin, RsaKey, Secret, Verdict};
+use gannet_wire::compress::Algorithm;
 use gannet_wire::flags::{cap, status};
 use gannet_wire::frame::Writer;
 use gannet_wire::handshake::{self, ClientHello, Greeting, SERVER_CAPABILITIES};
@@ -42,7 +43,24 @@ pub(crate) struct Login {
 
 /// What this server can do, as it is set up.
 fn offered(server: &Shared) -> u32 {
-    SERVER_CAPABILITIES | if server.tls.acceptor().is_some() { cap::SSL } else { 0 }
+    let list = server.globals.get(Live::ProtocolCompressionAlgorithms);
+    let (compressed, _) = compression(list.as_str()).unwrap_or_default();
+    SERVER_CAPABILITIES | compressed | if server.tls.acceptor().is_some() { cap::SSL } else { 0 }
+}
+
+/// What `protocol_compression_algorithms` allows: capability bits, and whether clients may do without. `None`: it names
+/// something else, or nothing.
+pub(crate) fn compression(list: &str) -> Option<(u32, bool)> {
+    let (mut bits, mut plain) = (0, false);
+    for name in list.split(',').map(|n| n.trim().to_ascii_lowercase()) {
+        match name.as_str() {
+            "zlib" => bits |= cap::COMPRESS,
+            "zstd" => bits |= cap::ZSTD_COMPRESSION,
+            "uncompressed" => plain = true,
+            _ => return None,
+        }
+    }
+    Some((bits, plain))
 }
 
 /// Is the connection what the account requires?
@@ -140,6 +158,11 @@ impl Login {
                 self.capabilities = hello.capabilities & offered(&self.server);
                 if !self.secure && self.server.globals.get(Live::RequireSecureTransport).as_bool() {
                     return Err(sql_err!(SecureTransportRequired));
+                }
+                let list = self.server.globals.get(Live::ProtocolCompressionAlgorithms);
+                let may_do_without = compression(list.as_str()).is_none_or(|(_, plain)| plain);
+                if !may_do_without && Algorithm::agreed(self.capabilities).is_none() {
+                    return Err(sql_err!(WrongCompressionAlgorithmClient, "uncompressed"));
                 }
                 let mut w = Writer::new(out, sequence);
                 let (attempt, verdict) =

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`service`] | the connection around it: packets, limits, timeouts |
+//! | [`transport`] | TLS and compression below it |
 //! | [`login`] | greeting, authentication, COM_CHANGE_USER |
 //! | [`command`] | commands of the protocol |
 //! | [`query`] | SQL text: shape, plan cache, execution |
@@ -52,6 +53,7 @@ pub(crate) mod statement;
 mod temporary;
 mod track;
 pub(crate) mod transaction;
+mod transport;
 pub(crate) mod variables;
 
 use crate::accounts::Account;

@@ -2,12 +2,14 @@
 
 use super::Session;
 use super::login::{Login, LoginStep};
+use super::transport;
 use crate::accounts::Origin;
 use crate::registry::Entry;
 use crate::server::Shared;
-use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, Transport, now_ns};
+use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, now_ns};
 use gannet_telemetry::{Counter, add, count, note_connections, sub};
 use gannet_types::{ErrorCode, SqlError, sql_err};
+use gannet_wire::compress::Algorithm;
 use gannet_wire::frame::{self, Decoder, Fed, FrameError, Writer};
 use gannet_wire::reply;
 use gannet_wire::tls::Tls;
@@ -167,6 +169,15 @@ impl Connection {
             LoginStep::Ready(session) => {
                 self.note_handshake(conn, true);
                 self.decoder.set_limit(session.max_packet());
+                if let Some(algorithm) = Algorithm::agreed(session.capabilities()) {
+                    // OK itself is not compressed.
+                    if conn.flush().is_err() {
+                        return Next::Close;
+                    }
+                    let _ = self.entry.compression.set(algorithm);
+                    self.decoder.set_lenient(true);
+                    transport::compress(conn, algorithm, session.max_packet());
+                }
                 self.phase = Phase::Ready(session);
                 self.sequence = 0;
                 self.entry.idle(gannet_runtime::unix_micros());
@@ -207,7 +218,7 @@ impl Connection {
         }
         let _ = self.entry.tls.set(agreed);
         if let Phase::Encrypt(tls, login) = std::mem::replace(&mut self.phase, Phase::Greet) {
-            conn.set_transport(Box::new(Encrypted(tls)), plain);
+            conn.set_transport(Box::new(transport::Encrypted(tls)), plain);
             self.phase = Phase::Login(login);
         }
         Ok(true)
@@ -237,23 +248,6 @@ impl Connection {
         };
         let mut w = Writer::new(conn.out(), &mut self.sequence);
         reply::err(&mut w, capabilities, error.number(), &error.sqlstate(), error.message());
-    }
-}
-
-/// TLS as a connection's transport.
-struct Encrypted(Box<Tls>);
-
-impl Transport for Encrypted {
-    fn receive(&mut self, raw: &[u8], input: &mut Vec<u8>) -> std::io::Result<()> {
-        self.0.receive(raw, input)
-    }
-
-    fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> std::io::Result<()> {
-        self.0.send(plain, wire)
-    }
-
-    fn close(&mut self, wire: &mut Vec<u8>) {
-        self.0.close(wire);
     }
 }
 

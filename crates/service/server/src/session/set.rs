@@ -241,6 +241,9 @@ impl Session {
         if collations.into_iter().any(is) {
             return Ok(VarValue::text(Collation::by_name(text)?.name));
         }
+        if is(Live::ProtocolCompressionAlgorithms) && crate::session::login::compression(text).is_none() {
+            return Err(sql_err!(WrongValueForVar, "protocol_compression_algorithms", text));
+        }
         if is(Live::TlsVersion) && !crate::tls::check_version(text) {
             return Err(sql_err!(WrongValueForVar, "tls_version", text));
         }

@@ -478,7 +478,6 @@ pub const DEFAULT_ONLY: &[VarDef] = &[
     text("log_bin_basename", Global, "").fact(),
     text("log_bin_index", Global, "").fact(),
     boolean("profiling", Both, false).default_only(),
-    text("protocol_compression_algorithms", Global, "uncompressed").default_only(),
     text("relay_log_basename", Global, "").fact(),
     boolean("slow_query_log", Global, false).default_only(),
     text("ssl_capath", Global, "").default_only(),

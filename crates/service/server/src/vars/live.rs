@@ -92,6 +92,8 @@ live! {
     SkipNameResolve = boolean("skip_name_resolve", Global, true).read_only().tuning();
     RequireSecureTransport = boolean("require_secure_transport", Global, false)
         .help("refuse TCP clients without TLS");
+    ProtocolCompressionAlgorithms = text("protocol_compression_algorithms", Global, "zlib,zstd,uncompressed")
+        .help("how packets may be compressed: zlib, zstd, uncompressed");
     TlsVersion = text("tls_version", Global, "TLSv1.2,TLSv1.3").help("versions of TLS offered; empty: none");
     SslCa = text("ssl_ca", Global, "").help("authorities of client certificates, PEM (default: ca.pem in the datadir, made when missing)");
     SslCert = text("ssl_cert", Global, "").help("certificate of the server, PEM (default: server-cert.pem in the datadir)");
@@ -213,7 +215,7 @@ live! {
     LogBin = boolean("log_bin", Global, false).fact();
     GtidMode = choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).default_only();
     PerformanceSchema = boolean("performance_schema", Global, true).read_only().tuning();
-    HaveCompress = text("have_compress", Global, "NO").fact();
+    HaveCompress = text("have_compress", Global, "YES").fact();
     HaveDynamicLoading = text("have_dynamic_loading", Global, "NO").fact();
     HaveGeometry = text("have_geometry", Global, "NO").fact();
     HaveProfiling = text("have_profiling", Global, "NO").fact();

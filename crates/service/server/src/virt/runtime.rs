@@ -141,8 +141,9 @@ pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -
 }
 
 pub(super) fn session_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let tls = state.entry.tls.get();
-    status::rows(&state.server, Some(&state.counters), tls).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+    status::rows(&state.server, Some(&state.counters), Some(&state.entry))
+        .iter()
+        .try_for_each(|(n, v)| emit(&[text(n), text(v)]))
 }
 
 pub(super) fn global_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -108,3 +108,32 @@ pub fn error(c: &mut Connection, sql: &str) -> u16 {
 pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("three levels down")
 }
+
+/// A socket on which root has logged in with these capabilities beside the usual ones: for bytes of the test's own.
+pub fn raw_login(r: &Running, capabilities: u32) -> std::os::unix::net::UnixStream {
+    use gannet_wire::flags::cap;
+    use std::io::{Read, Write};
+    let mut s = std::os::unix::net::UnixStream::connect(r.server().socket().expect("a socket")).expect("it accepts");
+    s.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    let packet = |s: &mut std::os::unix::net::UnixStream| {
+        let mut head = [0; 4];
+        s.read_exact(&mut head).expect("a header");
+        let mut body = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
+        s.read_exact(&mut body).expect("a packet");
+        body
+    };
+    packet(&mut s);
+    let login = gannet_wire::handshake::Login {
+        capabilities: cap::PROTOCOL_41 | cap::SECURE_CONNECTION | cap::PLUGIN_AUTH | capabilities,
+        max_packet: 1 << 24,
+        collation: 45,
+        user: b"root".to_vec(),
+        plugin: Some(b"caching_sha2_password".to_vec()),
+        ..gannet_wire::handshake::Login::default()
+    };
+    let (mut out, mut sequence) = (Vec::new(), 1);
+    login.write(&mut gannet_wire::frame::Writer::new(&mut out, &mut sequence));
+    s.write_all(&out).expect("it reads");
+    assert_eq!(packet(&mut s).first(), Some(&0), "OK");
+    s
+}

@@ -1,7 +1,8 @@
 //! A small blocking client for MySQL and MariaDB servers: load tools, tests and the bench command use it.
 //!
-//! Text and binary protocol, native and `caching_sha2_password` authentication, TCP and UNIX sockets, TLS.
+//! Text and binary protocol, native and `caching_sha2_password` authentication, TCP and UNIX sockets, TLS, compression.
 
+mod compressed;
 mod result;
 mod tls;
 
@@ -11,6 +12,7 @@ pub use tls::tls_client;
 use crate::auth::{self, Plugin};
 use crate::codec::{Malformed, Reader, put_lenenc_bytes};
 use crate::command::ParamType;
+use crate::compress::Algorithm;
 use crate::flags::{cap, com, ty};
 use crate::frame::{self, Writer};
 use crate::handshake::{Greeting, Login};
@@ -265,6 +267,7 @@ impl Connection {
             response: respond(plugin, password, &self.greeting.nonce),
             database: options.database.as_ref().map(|d| d.as_bytes().to_vec()),
             plugin: Some(plugin.name().as_bytes().to_vec()),
+            zstd_level: 3,
             attributes: options
                 .attributes
                 .iter()
@@ -276,7 +279,12 @@ impl Connection {
         }
         login.write(&mut Writer::new(&mut self.out, &mut self.sequence));
         self.flush()?;
-        self.authenticate(password, secure || options.tls.is_some())
+        self.authenticate(password, secure || options.tls.is_some())?;
+        if let Some(algorithm) = Algorithm::agreed(self.capabilities) {
+            let plain = std::mem::replace(&mut self.stream, Box::new(io::empty()));
+            self.stream = Box::new(compressed::Compressing::new(plain, algorithm));
+        }
+        Ok(())
     }
 
     /// Sends SSLRequest and puts TLS around the stream.

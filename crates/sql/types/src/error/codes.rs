@@ -12,8 +12,8 @@ macro_rules! errors {
         impl ErrorCode {
             /// All rows, by number.
             pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),*];
-            const STATES: &'static [[u8; 5]] = &[$(state($state)),*];
-            const FORMATS: &'static [&'static str] = &[$($format),*];
+            pub(super) const STATES: &'static [[u8; 5]] = &[$(state($state)),*];
+            pub(super) const FORMATS: &'static [&'static str] = &[$($format),*];
         }
     };
 }
@@ -22,31 +22,6 @@ const fn state(text: &str) -> [u8; 5] {
     let b = text.as_bytes();
     assert!(b.len() == 5, "an SQLSTATE has five characters");
     [b[0], b[1], b[2], b[3], b[4]]
-}
-
-impl ErrorCode {
-    pub fn number(self) -> u16 {
-        self as u16
-    }
-
-    /// The row of a MySQL error number, if the table has it.
-    pub fn from_number(number: u16) -> Option<ErrorCode> {
-        let i = Self::ALL.binary_search_by_key(&number, |c| c.number()).ok()?;
-        Some(Self::ALL[i])
-    }
-
-    fn row(self) -> usize {
-        Self::ALL.binary_search(&self).unwrap_or(0)
-    }
-
-    pub fn sqlstate(self) -> [u8; 5] {
-        Self::STATES[self.row()]
-    }
-
-    /// Message format, `{}` for each argument.
-    pub fn format(self) -> &'static str {
-        Self::FORMATS[self.row()]
-    }
 }
 
 errors! {
@@ -784,6 +759,7 @@ errors! {
     3899 "HY000" UnsupportedSqlMode "sql_mode={} is not supported.";
     3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for expression index '{}'";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
+    3922 "HY000" WrongCompressionAlgorithmClient "Invalid compression algorithm '{}'.";
     3939 "HY000" MultipleConstraintsWithSameName "Table has multiple constraints with the name '{}'. Please use constraint specific '{}' clause.";
     3940 "HY000" ConstraintNotFound "Constraint '{}' does not exist.";
     3941 "HY000" AlterConstraintEnforcementNotSupported "Altering constraint enforcement is not supported for the constraint '{}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";

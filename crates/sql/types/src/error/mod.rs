@@ -7,6 +7,31 @@ mod codes;
 pub use codes::ErrorCode;
 use std::fmt::{self, Display, Write};
 
+impl ErrorCode {
+    pub fn number(self) -> u16 {
+        self as u16
+    }
+
+    /// The row of a MySQL error number, if the table has it.
+    pub fn from_number(number: u16) -> Option<ErrorCode> {
+        let i = Self::ALL.binary_search_by_key(&number, |c| c.number()).ok()?;
+        Some(Self::ALL[i])
+    }
+
+    fn row(self) -> usize {
+        Self::ALL.binary_search(&self).unwrap_or(0)
+    }
+
+    pub fn sqlstate(self) -> [u8; 5] {
+        Self::STATES[self.row()]
+    }
+
+    /// Message format, `{}` for each argument.
+    pub fn format(self) -> &'static str {
+        Self::FORMATS[self.row()]
+    }
+}
+
 /// Result of SQL-level code.
 pub type Result<T, E = SqlError> = std::result::Result<T, E>;
 

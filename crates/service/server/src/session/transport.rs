@@ -1,0 +1,96 @@
+//! TLS and compression as transports of a connection.
+
+use gannet_runtime::{Conn, Transport};
+use gannet_types::sql_err;
+use gannet_wire::compress::{Algorithm, Compressed, Fault};
+use gannet_wire::flags::cap;
+use gannet_wire::frame::Writer;
+use gannet_wire::reply;
+use gannet_wire::tls::Tls;
+use std::io;
+
+/// TLS, after its handshake.
+pub(super) struct Encrypted(pub(super) Box<Tls>);
+
+impl Transport for Encrypted {
+    fn receive(&mut self, raw: &[u8], input: &mut Vec<u8>) -> io::Result<()> {
+        self.0.receive(raw, input)
+    }
+
+    fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> io::Result<()> {
+        self.0.send(plain, wire)
+    }
+
+    fn close(&mut self, wire: &mut Vec<u8>) {
+        self.0.close(wire);
+    }
+}
+
+/// Headers of packets, and the next command, beside a packet of the greatest length allowed.
+const SLACK: usize = 64 << 10;
+
+/// Compresses a connection from now on, above its encryption.
+pub(super) fn compress(conn: &mut Conn, algorithm: Algorithm, max_packet: usize) {
+    let (below, kept) = conn.take_transport();
+    let mut codec = Compressed::new(algorithm, max_packet.saturating_add(SLACK));
+    codec.receive(&kept);
+    conn.set_transport(Box::new(Compression { codec, below, fault: None }), Vec::new());
+}
+
+/// Compressed packets, over the socket or what is below.
+struct Compression {
+    codec: Compressed,
+    below: Option<Box<dyn Transport>>,
+    /// What the client did wrong, to be told when the connection closes.
+    fault: Option<Fault>,
+}
+
+impl Transport for Compression {
+    fn receive(&mut self, raw: &[u8], _: &mut Vec<u8>) -> io::Result<()> {
+        match &mut self.below {
+            None => self.codec.receive(raw),
+            Some(below) => {
+                let mut plain = Vec::new();
+                below.receive(raw, &mut plain)?;
+                self.codec.receive(&plain);
+            }
+        }
+        Ok(())
+    }
+
+    fn more(&mut self, input: &mut Vec<u8>) -> io::Result<bool> {
+        self.codec.next(input).map_err(|fault| {
+            self.fault = Some(fault);
+            io::ErrorKind::InvalidData.into()
+        })
+    }
+
+    fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> io::Result<()> {
+        match &mut self.below {
+            None => self.codec.send(plain, wire),
+            Some(below) => {
+                let mut compressed = Vec::new();
+                self.codec.send(plain, &mut compressed);
+                below.send(&compressed, wire)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, wire: &mut Vec<u8>) {
+        if let Some(fault) = self.fault.take() {
+            let error = match fault {
+                Fault::OutOfOrder => sql_err!(NetPacketsOutOfOrder),
+                Fault::TooLarge => sql_err!(NetPacketTooLarge),
+                Fault::Damaged => sql_err!(NetUncompress),
+            };
+            let (mut out, mut sequence) = (Vec::new(), 1);
+            let mut w = Writer::new(&mut out, &mut sequence);
+            reply::err(&mut w, cap::PROTOCOL_41, error.number(), &error.sqlstate(), error.message());
+            let _ = self.send(&out, wire);
+        }
+        if let Some(below) = &mut self.below {
+            below.close(wire);
+        }
+    }
+}
