@@ -12,7 +12,7 @@ if [ ! -x "$work/driver.test" ]; then
   chmod -R u+w "$module"
   (cd "$module" && go test -c -o "$work/driver.test" .)
 fi
-sql "CREATE DATABASE IF NOT EXISTS gotest"
+sql "CREATE DATABASE IF NOT EXISTS gotest; SET GLOBAL local_infile = 1"
 # TestConnectorReturnsTimeout asks for an address outside, and ends the whole run with a panic where there is no route to it.
 (cd "$module" && MYSQL_TEST_ADDR=127.0.0.1:$GANNET_PORT timeout 300 "$work/driver.test" -test.v -test.timeout 280s \
   -test.skip TestConnectorReturnsTimeout) >"$log" 2>&1 || true
