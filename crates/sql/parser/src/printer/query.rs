@@ -214,7 +214,7 @@ impl Print for Join {
         });
         sql.p(&self.right);
         match &self.condition {
-            JoinCondition::On(expr) => sql.s(" on ").p(expr),
+            JoinCondition::On(expr) => sql.s(" on(").p(expr).s(")"),
             JoinCondition::Using(columns) => sql.s(" using ").parens(columns),
             JoinCondition::None | JoinCondition::Natural => sql,
         };

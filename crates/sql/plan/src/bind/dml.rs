@@ -346,7 +346,9 @@ impl Binder<'_> {
         }
         let old = bound.value_row.first().copied().unwrap_or(0);
         bound.update_row = (old..old + width).chain(new..new + width).collect();
-        self.new_row = Some((table.clone(), new));
+        let target = &self.scope().rels[0];
+        let (name, columns) = (target.alias.clone(), target.names.list());
+        self.new_row = Some(super::NewRow { table: name, columns, first: new });
         if let Some((alias, names)) = &insert.row_alias {
             self.row_alias(table, alias, names, new, bound)?;
         }
@@ -412,7 +414,11 @@ impl Binder<'_> {
         new: ColId,
         bound: &BoundInsert,
     ) -> Result<()> {
-        let mut list: Vec<Box<str>> = table.columns.iter().map(|c| (&*c.name).into()).collect();
+        // Columns that the view does not show cannot be named.
+        let mut list: Vec<Box<str>> = vec!["".into(); table.columns.len()];
+        for (name, ordinal) in self.scope().rels[0].names.list() {
+            list[ordinal as usize] = name;
+        }
         if !names.is_empty() {
             if names.len() != bound.columns.len() {
                 return Err(error(ErrorCode::ViewWrongList, &[]));
@@ -455,11 +461,11 @@ impl Binder<'_> {
     /// `VALUES(column)`: the value that was to be inserted; NULL outside ON DUPLICATE KEY UPDATE.
     pub(super) fn values_of(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
         match &self.new_row {
-            Some((table, first)) => match table.column(&column.column.text) {
-                Some(_) if column.qualifier.as_ref().is_some_and(|q| !eq_name(&q.name.text, &table.name)) => {
+            Some(row) => match row.columns.iter().find(|(n, _)| eq_name(n, &column.column.text)) {
+                Some(_) if column.qualifier.as_ref().is_some_and(|q| !eq_name(&q.name.text, &row.table)) => {
                     Err(self.unknown(column, Clause::Fields))
                 }
-                Some(ordinal) => Ok(self.column(first + ordinal)),
+                Some((_, ordinal)) => Ok(self.column(row.first + ordinal)),
                 None => Err(self.unknown(column, Clause::Fields)),
             },
             None => {

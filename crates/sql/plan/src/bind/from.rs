@@ -412,13 +412,15 @@ impl Binder<'_> {
             }
             JoinCondition::Using(names) => {
                 let names: Vec<Box<str>> = names.iter().map(|n| n.text.clone()).collect();
-                shape = self.using(&names, left_shape, right_shape, join.kind, &mut on)?;
+                shape =
+                    self.using(&names, left_shape, right_shape, join.kind, super::view::place(&join.right), &mut on)?;
             }
             JoinCondition::Natural => {
                 let in_both = |n: &str| right_shape.iter().any(|(m, _)| eq_name(n, m));
                 let common = left_shape.iter().filter(|(n, _)| in_both(n));
                 let names: Vec<Box<str>> = common.map(|(n, _)| n.clone()).collect();
-                shape = self.using(&names, left_shape, right_shape, join.kind, &mut on)?;
+                shape =
+                    self.using(&names, left_shape, right_shape, join.kind, super::view::place(&join.right), &mut on)?;
             }
         }
         let _ = right_start;
@@ -452,6 +454,7 @@ impl Binder<'_> {
         left: Shape,
         right: Shape,
         kind: JoinKind,
+        place: u32,
         on: &mut Vec<crate::expr::Expr>,
     ) -> Result<Shape> {
         let one = |shape: &Shape, name: &str| -> Result<ColId> {
@@ -470,6 +473,7 @@ impl Binder<'_> {
         let (mut used_left, mut used_right) = (Vec::new(), Vec::new());
         for name in names {
             let (a, b) = (one(&left, name)?, one(&right, name)?);
+            self.note_pair(place, a, b);
             let equal = self.compare(crate::expr::CompareOp::Eq, self.column(a), self.column(b))?;
             on.push(equal);
             let shown = if kind == JoinKind::Right { b } else { a };

@@ -51,8 +51,16 @@ pub(crate) struct Binder<'a> {
     collation: gannet_types::CollationId,
     /// What names stood for, when the statement is to be printed with all of them qualified.
     names: Option<view::Names>,
-    /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: its table and first column.
-    new_row: Option<(Arc<Table>, crate::logical::ColId)>,
+    /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: the name of its table, those of its columns with their ordinals, its
+    /// first column.
+    new_row: Option<NewRow>,
+}
+
+/// See [`Binder::new_row`].
+struct NewRow {
+    table: Box<str>,
+    columns: Vec<(Box<str>, u32)>,
+    first: crate::logical::ColId,
 }
 
 #[cold]

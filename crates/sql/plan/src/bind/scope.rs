@@ -97,6 +97,18 @@ impl Names {
         }
     }
 
+    /// Names that can be given, with their ordinals.
+    pub(super) fn list(&self) -> Vec<(Box<str>, u32)> {
+        match self {
+            Names::Table(table) => {
+                let named = table.columns.iter().enumerate().filter(|(_, c)| !c.hidden);
+                named.map(|(i, c)| ((&*c.name).into(), i as u32)).collect()
+            }
+            Names::List(list) => list.iter().enumerate().map(|(i, n)| (n.clone(), i as u32)).collect(),
+            Names::View(list, _) => list.clone(),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             Names::Table(table) => table.columns.len(),

@@ -213,7 +213,14 @@ impl Binder<'_> {
                     let top = b.scopes.len() - 1;
                     let found = b.scopes[top].find_item(column, clause, &super::scope::Labels(&b.arena))?;
                     match found {
-                        Some(i) => Ok(b.scopes[top].items[i].bound.expr.clone()),
+                        Some(i) => {
+                            let item = &b.scopes[top].items[i];
+                            let (expr, aliased) = (item.bound.expr.clone(), item.aliased);
+                            if let (ExprKind::Column(id), false) = (&expr.kind, aliased) {
+                                b.note_column(column, *id);
+                            }
+                            Ok(expr)
+                        }
                         None => Ok(b.resolve(column)?.expr),
                     }
                 }

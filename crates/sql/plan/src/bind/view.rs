@@ -34,6 +34,8 @@ pub(crate) struct Names {
     columns: HashMap<u32, ObjectName>,
     /// Columns of `*` and `t.*`: relation and column.
     wildcards: HashMap<u32, Vec<(ObjectName, Box<str>)>>,
+    /// Columns that USING and NATURAL compare, by the place of the join's right side.
+    pairs: HashMap<u32, Vec<(ast::ColumnRef, ast::ColumnRef)>>,
     /// Schemas of tables.
     tables: HashMap<u32, Box<str>>,
 }
@@ -380,11 +382,58 @@ impl Binder<'_> {
         }
     }
 
+    pub(super) fn note_pair(&mut self, place: u32, a: ColId, b: ColId) {
+        if self.names.is_none() {
+            return;
+        }
+        let column = |(relation, column): (ObjectName, Box<str>)| ast::ColumnRef {
+            qualifier: Some(Box::new(relation)),
+            column: Ident::new(&column),
+        };
+        let pair = (self.relation_name(a).map(column), self.relation_name(b).map(column));
+        if let (Some(names), (Some(a), Some(b))) = (&mut self.names, pair) {
+            names.pairs.entry(place).or_default().push((a, b));
+        }
+    }
+
     pub(super) fn note_table(&mut self, name: &ObjectName, table: &Table) {
         if let Some(names) = &mut self.names {
             names.tables.insert(name.name.span.start, (&*table.schema).into());
         }
     }
+}
+
+/// Where a table reference begins: the position of its first name.
+pub(super) fn place(table: &TableRef) -> u32 {
+    let alias = |a: &Option<Ident>| a.as_ref().map_or(0, |a| a.span.start);
+    match table {
+        TableRef::Table(factor) => factor.name.name.span.start,
+        TableRef::Derived(derived) => alias(&derived.alias),
+        TableRef::JsonTable(table) => alias(&table.alias),
+        TableRef::Join(join) => place(&join.left),
+        TableRef::Nested(list) => list.first().map_or(0, place),
+    }
+}
+
+/// Joins in parentheses and commas as joins, as MySQL prints them.
+fn grouped(list: Vec<TableRef>) -> Option<TableRef> {
+    let mut joined: Option<TableRef> = None;
+    for table in list {
+        let table = match table {
+            TableRef::Join(join) => TableRef::Nested(vec![TableRef::Join(join)]),
+            TableRef::Nested(inner) => grouped(inner)?,
+            other => other,
+        };
+        joined = Some(match joined {
+            None => table,
+            Some(left) => {
+                let (kind, condition) = (ast::JoinKind::Inner, ast::JoinCondition::None);
+                let join = ast::Join { left, right: table, kind, condition };
+                TableRef::Nested(vec![TableRef::Join(Box::new(join))])
+            }
+        });
+    }
+    joined
 }
 
 fn parse(text: &str) -> Result<ast::Query> {
@@ -507,6 +556,9 @@ impl Walk<'_> {
         for table in &mut select.from {
             self.table_ref(table)?;
         }
+        if matches!(self.work, Work::Qualify(_)) {
+            select.from = grouped(std::mem::take(&mut select.from)).into_iter().collect();
+        }
         let mut items = Vec::with_capacity(select.items.len());
         for mut item in std::mem::take(&mut select.items) {
             let at = match &item {
@@ -566,8 +618,17 @@ impl Walk<'_> {
             }
             TableRef::JsonTable(table) => self.expr(&mut table.expr),
             TableRef::Join(join) => {
+                self.write_out(join);
                 self.table_ref(&mut join.left)?;
                 self.table_ref(&mut join.right)?;
+                if matches!(self.work, Work::Qualify(_)) {
+                    for side in [&mut join.left, &mut join.right] {
+                        let nothing = TableRef::Nested(Vec::new());
+                        if let Some(side_grouped) = grouped(vec![std::mem::replace(side, nothing)]) {
+                            *side = side_grouped;
+                        }
+                    }
+                }
                 match &mut join.condition {
                     ast::JoinCondition::On(e) => self.expr(e),
                     _ => Ok(()),
@@ -575,6 +636,33 @@ impl Walk<'_> {
             }
             TableRef::Nested(list) => list.iter_mut().try_for_each(|t| self.table_ref(t)),
         }
+    }
+
+    /// USING and NATURAL become comparisons: columns that the tables get later do not take part.
+    fn write_out(&self, join: &mut ast::Join) {
+        let Work::Qualify(names) = &self.work else { return };
+        if !matches!(join.condition, ast::JoinCondition::Using(_) | ast::JoinCondition::Natural) {
+            return;
+        }
+        let pairs = names.pairs.get(&place(&join.right)).map_or(&[][..], |p| p);
+        let equal = |(a, b): &(ast::ColumnRef, ast::ColumnRef)| ast::Expr::Binary {
+            op: ast::BinaryOp::Eq,
+            left: Box::new(ast::Expr::Column(a.clone())),
+            right: Box::new(ast::Expr::Column(b.clone())),
+        };
+        let mut all: Vec<ast::Expr> = pairs.iter().map(equal).collect();
+        join.condition = match all.len() {
+            // An outer join needs a condition.
+            0 => match join.kind {
+                ast::JoinKind::Left | ast::JoinKind::Right => {
+                    let always = ast::Literal::new(ast::LiteralValue::Bool(true));
+                    ast::JoinCondition::On(ast::Expr::Literal(always))
+                }
+                ast::JoinKind::Inner | ast::JoinKind::Straight => ast::JoinCondition::None,
+            },
+            1 => ast::JoinCondition::On(all.remove(0)),
+            _ => ast::JoinCondition::On(ast::Expr::And(all)),
+        };
     }
 
     fn column(&mut self, column: &mut ast::ColumnRef) {
@@ -600,6 +688,17 @@ impl Walk<'_> {
             ast::Expr::Column(column) => self.column(column),
             ast::Expr::JsonPath { column, .. } => self.column(column),
             ast::Expr::DefaultOf(column) => self.column(column),
+            ast::Expr::Aggregate(aggregate) => {
+                aggregate.order_by.iter_mut().try_for_each(|o| self.expr(&mut o.expr))?;
+                if let Some(ast::WindowRef::Spec(spec)) = &mut aggregate.over {
+                    self.window(spec)?;
+                }
+            }
+            ast::Expr::Window(window) => {
+                if let ast::WindowRef::Spec(spec) = &mut window.over {
+                    self.window(spec)?;
+                }
+            }
             ast::Expr::Exists(query) | ast::Expr::Subquery(query) => self.subquery(query)?,
             ast::Expr::InSubquery { query, .. } | ast::Expr::Quantified { query, .. } => self.subquery(query)?,
             _ => {}
