@@ -168,6 +168,9 @@ impl Shared {
         if is(Live::InnodbFlushLogAtTrxCommit) {
             self.engine.set_flush_policy(flush_policy(&value));
         }
+        if is(Live::InnodbCheckpointDisabled) {
+            self.engine.hold_checkpoint(value.as_bool());
+        }
         if is(Live::TemptableMaxRam) || is(Live::TmpDiskLimit) {
             self.limit_temp();
         }
@@ -293,6 +296,7 @@ impl Server {
             ..EngineOptions::new(&datadir)
         })
         .map_err(|e| open_error(&datadir, &e))?;
+        engine.hold_checkpoint(get(Live::InnodbCheckpointDisabled).as_bool());
         let catalog = Catalog::open(engine.clone()).map_err(|e| format!("the dictionary cannot be read: {e}"))?;
         virt::publish(&catalog);
         let accounts = Accounts::load(&catalog).map_err(|e| format!("the accounts cannot be read: {e}"))?;

@@ -35,6 +35,9 @@ pub(crate) struct CheckpointFigures {
     pub(crate) round_ns: AtomicU64,
     /// Pages or control file cannot be written.
     pub(crate) failed: AtomicBool,
+    /// Pages are not written back and the checkpoint stays, until three quarters of the log are full: for tests and measurements.
+    /// Set from outside.
+    pub(crate) held: AtomicBool,
 }
 
 /// Everything from which the pace follows.
@@ -113,9 +116,18 @@ impl Checkpointer {
             }
         }
         while !interrupted() {
+            if self.is_held() {
+                if self.pause(IDLE_NS / 10) {
+                    return;
+                }
+                continue;
+            }
             let start = now_ns();
             let before = self.log.tail_lsn();
             for sector in 0..self.sectors.len() {
+                if self.is_held() {
+                    break;
+                }
                 let outcome = self.step(sector, &next_trx);
                 if interrupted() {
                     return;
@@ -149,6 +161,11 @@ impl Checkpointer {
             self.trouble = Some(text);
         }
         last
+    }
+
+    fn is_held(&self) -> bool {
+        let age = self.log.tail_lsn().since(self.log.checkpoint_lsn());
+        self.figures.held.load(Relaxed) && age < self.log.usable_bytes() / 4 * 3
     }
 
     fn overcome(&mut self) {

@@ -245,6 +245,12 @@ impl Engine {
         }
     }
 
+    /// Holds the checkpoint back, and the writing of pages for its sake, while the log is not three quarters full. For tests and
+    /// measurements of recovery.
+    pub fn hold_checkpoint(&self, held: bool) {
+        self.background.files.figures.held.store(held, Relaxed);
+    }
+
     /// How far recovery is.
     pub fn recovery(&self) -> RecoveryStatus {
         self.background.files.recovery.status()
