@@ -8,6 +8,7 @@
 //! | [`command`] | commands of the protocol |
 //! | [`query`] | SQL text: shape, plan cache, execution |
 //! | [`deprecated`] | warnings of deprecated syntax |
+//! | [`planning`] | plans |
 //! | [`prepared`] | prepared statements of both kinds |
 //! | [`cursor`] | cursors of the protocol |
 //! | [`statement`] | statements that are not planned |
@@ -41,6 +42,7 @@ pub(crate) mod locks;
 pub(crate) mod login;
 mod maintain;
 mod outfile;
+mod planning;
 pub(crate) mod prepared;
 mod privileges;
 pub(crate) mod query;

@@ -9,23 +9,20 @@ use super::command::{Done, Io};
 use super::locks::{PlanLocks, is_stale};
 use super::sink::{HeaderCache, OneRowSink, RowsSink, WireSink};
 use super::statement::{count_statement, counter, is_planned};
-use crate::accounts::Privilege;
 use crate::registry::Activity;
 use crate::vars::Live;
-use gannet_catalog::CatalogSnapshot;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Session as _};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_parser::{ErrorKind, LexMode, Notice, ParseError};
-use gannet_plan::options::PlanOptions;
 use gannet_plan::physical::{Access, Op, Physical};
-use gannet_plan::plan::{Intent, LoadField};
+use gannet_plan::plan::Intent;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
 use gannet_runtime::{Interrupt, now_ns, unix_micros};
 use gannet_telemetry::{Counter, Digest, DigestHandle, Execution, count};
 use gannet_types::charset::Charset;
-use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, Value, sql_err};
+use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, Value, sql_err};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -443,102 +440,6 @@ impl Session {
         let schema = self.state.database.as_deref().unwrap_or_default();
         let sample = || String::from_utf8_lossy(&text[..text.len().min(1024)]).into_owned();
         self.server.stats.handle(Digest(digest.hash), schema, unix_micros(), || (digest.text.clone(), sample()))
-    }
-
-    /// Binds and optimizes. `markers`: types of the parameters, and their values when they are known. `source`: the text and its
-    /// literals, when the plan is to be shared.
-    pub(crate) fn make_plan(
-        &mut self,
-        statement: &Statement,
-        (markers, values): (&[SqlType], &[Value]),
-        source: Option<(&[u8], &[LiteralToken])>,
-    ) -> Result<Plan> {
-        let options = PlanOptions { source, values, ..self.plan_options(markers) };
-        if self.state.access.all {
-            let plan = gannet_plan::plan(statement, &self.state.snapshot, &options)?;
-            // Below views the definers' rights count.
-            if plan.tables.iter().any(|t| t.through.is_some()) {
-                self.check_plan_privileges(&plan)?;
-            }
-            return self.opened_once(plan);
-        }
-        let need = match statement {
-            Statement::Insert(_) => Privilege::Insert,
-            Statement::Update(_) => Privilege::Update,
-            Statement::Delete(_) => Privilege::Delete,
-            _ => Privilege::Select,
-        };
-        let plan =
-            self.checked_plan(options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
-        self.opened_once(plan)
-    }
-
-    /// The plan of a query whose rows make a table.
-    pub(crate) fn make_source_plan(&mut self, query: &ast::Query, markers: &[SqlType]) -> Result<Plan> {
-        let plan =
-            |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| gannet_plan::plan_source(query, snapshot, options);
-        let options = self.plan_options(markers);
-        let made = match self.state.access.all {
-            true => plan(&self.state.snapshot, &options),
-            false => self.checked_plan(options, Privilege::Select, plan),
-        };
-        self.opened_once(made?)
-    }
-
-    /// The plan of LOAD DATA, and where the fields go.
-    pub(crate) fn make_load_plan(&mut self, load: &ast::Load) -> Result<(Plan, Vec<LoadField>)> {
-        let mut fields = Vec::new();
-        let mut plan = |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| {
-            let (plan, found) = gannet_plan::plan_load(load, snapshot, options)?;
-            fields = found;
-            Ok(plan)
-        };
-        let options = self.plan_options(&[]);
-        let made = match self.state.access.all {
-            true => plan(&self.state.snapshot, &options),
-            false => self.checked_plan(options, Privilege::Insert, plan),
-        };
-        let plan = self.opened_once(made?)?;
-        Ok((plan, fields))
-    }
-
-    fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
-        PlanOptions {
-            sql_mode: self.settings.sql_mode,
-            database: self.state.database.as_deref(),
-            collation: self.literal_collation(),
-            markers,
-            div_precision_increment: self.settings.div_precision_increment,
-            time_zone: &self.settings.time_zone,
-            variables: Some(&self.state),
-            remaining_stack: gannet_runtime::remaining_stack,
-            estimator: Some(self),
-            ..PlanOptions::new(None)
-        }
-    }
-
-    /// As an account with restrictions sees it: an error about a table it has no right on says only that.
-    #[cold]
-    fn checked_plan(
-        &self,
-        options: PlanOptions<'_>,
-        need: Privilege,
-        plan: impl FnOnce(&CatalogSnapshot, &PlanOptions<'_>) -> Result<Plan>,
-    ) -> Result<Plan> {
-        let hidden = RefCell::new(None);
-        let told = |schema: &str, table: &str| {
-            let schema = gannet_catalog::names::canonical_schema(schema);
-            if !self.state.access.sees_table(&schema, table) {
-                hidden.borrow_mut().get_or_insert_with(|| table.to_string());
-            }
-        };
-        let options = PlanOptions { on_table: Some(&told), ..options };
-        let planned = plan(&self.state.snapshot, &options);
-        match (planned, hidden.take()) {
-            (Ok(plan), _) => self.check_plan_privileges(&plan).map(|()| plan),
-            (Err(_), Some(table)) => Err(self.denied(need.into(), &table)),
-            (Err(e), None) => Err(e),
-        }
     }
 
     /// The values of the plan's parameters: literals of the text, and the client's.

@@ -1,0 +1,110 @@
+//! Plans: what the planner is told of the session, and what an account may learn from it.
+
+use super::Session;
+use crate::accounts::Privilege;
+use gannet_catalog::CatalogSnapshot;
+use gannet_parser::ast::{self, Statement};
+use gannet_parser::digest::LiteralToken;
+use gannet_plan::Plan;
+use gannet_plan::options::PlanOptions;
+use gannet_plan::plan::LoadField;
+use gannet_types::{Result, SqlType, Value};
+use std::cell::RefCell;
+
+impl Session {
+    /// Binds and optimizes. `markers`: types of the parameters, and their values when they are known. `source`: the text and its
+    /// literals, when the plan is to be shared.
+    pub(crate) fn make_plan(
+        &mut self,
+        statement: &Statement,
+        (markers, values): (&[SqlType], &[Value]),
+        source: Option<(&[u8], &[LiteralToken])>,
+    ) -> Result<Plan> {
+        let options = PlanOptions { source, values, ..self.plan_options(markers) };
+        if self.state.access.all {
+            let plan = gannet_plan::plan(statement, &self.state.snapshot, &options)?;
+            // Below views the definers' rights count.
+            if plan.tables.iter().any(|t| t.through.is_some()) {
+                self.check_plan_privileges(&plan)?;
+            }
+            return self.opened_once(plan);
+        }
+        let need = match statement {
+            Statement::Insert(_) => Privilege::Insert,
+            Statement::Update(_) => Privilege::Update,
+            Statement::Delete(_) => Privilege::Delete,
+            _ => Privilege::Select,
+        };
+        let plan =
+            self.checked_plan(options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
+        self.opened_once(plan)
+    }
+
+    /// The plan of a query whose rows make a table.
+    pub(crate) fn make_source_plan(&mut self, query: &ast::Query, markers: &[SqlType]) -> Result<Plan> {
+        let plan =
+            |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| gannet_plan::plan_source(query, snapshot, options);
+        let options = self.plan_options(markers);
+        let made = match self.state.access.all {
+            true => plan(&self.state.snapshot, &options),
+            false => self.checked_plan(options, Privilege::Select, plan),
+        };
+        self.opened_once(made?)
+    }
+
+    /// The plan of LOAD DATA, and where the fields go.
+    pub(crate) fn make_load_plan(&mut self, load: &ast::Load) -> Result<(Plan, Vec<LoadField>)> {
+        let mut fields = Vec::new();
+        let mut plan = |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| {
+            let (plan, found) = gannet_plan::plan_load(load, snapshot, options)?;
+            fields = found;
+            Ok(plan)
+        };
+        let options = self.plan_options(&[]);
+        let made = match self.state.access.all {
+            true => plan(&self.state.snapshot, &options),
+            false => self.checked_plan(options, Privilege::Insert, plan),
+        };
+        let plan = self.opened_once(made?)?;
+        Ok((plan, fields))
+    }
+
+    fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
+        PlanOptions {
+            sql_mode: self.settings.sql_mode,
+            database: self.state.database.as_deref(),
+            collation: self.literal_collation(),
+            markers,
+            div_precision_increment: self.settings.div_precision_increment,
+            time_zone: &self.settings.time_zone,
+            variables: Some(&self.state),
+            remaining_stack: gannet_runtime::remaining_stack,
+            estimator: Some(self),
+            ..PlanOptions::new(None)
+        }
+    }
+
+    /// As an account with restrictions sees it: an error about a table it has no right on says only that.
+    #[cold]
+    fn checked_plan(
+        &self,
+        options: PlanOptions<'_>,
+        need: Privilege,
+        plan: impl FnOnce(&CatalogSnapshot, &PlanOptions<'_>) -> Result<Plan>,
+    ) -> Result<Plan> {
+        let hidden = RefCell::new(None);
+        let told = |schema: &str, table: &str| {
+            let schema = gannet_catalog::names::canonical_schema(schema);
+            if !self.state.access.sees_table(&schema, table) {
+                hidden.borrow_mut().get_or_insert_with(|| table.to_string());
+            }
+        };
+        let options = PlanOptions { on_table: Some(&told), ..options };
+        let planned = plan(&self.state.snapshot, &options);
+        match (planned, hidden.take()) {
+            (Ok(plan), _) => self.check_plan_privileges(&plan).map(|()| plan),
+            (Err(_), Some(table)) => Err(self.denied(need.into(), &table)),
+            (Err(e), None) => Err(e),
+        }
+    }
+}
