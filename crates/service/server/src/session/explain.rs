@@ -3,20 +3,23 @@
 use super::sink::{RowsSink, plain_column};
 use super::state::text;
 use gannet_plan::Plan;
-use gannet_plan::explain::{TRADITIONAL_COLUMNS, traditional, tree};
+use gannet_plan::explain::{TRADITIONAL_COLUMNS, json, traditional, tree};
 use gannet_plan::plan::ResultColumn;
-use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value, sql_err};
+use gannet_types::{CollationId, Result, SqlType, TypeId, Value, sql_err};
 
-/// The rows for a plan in a format; the traditional table without one.
-pub(crate) fn rows(plan: &Plan, format: Option<&str>) -> Result<RowsSink> {
-    let format = format.unwrap_or("TRADITIONAL").to_ascii_uppercase();
+/// The rows for a plan in a format.
+pub(crate) fn rows(plan: &Plan, format: &str) -> Result<RowsSink> {
+    let format = format.to_ascii_uppercase();
     match format.as_str() {
         "TRADITIONAL" | "TRADITIONAL_STRICT" => Ok(table(plan)),
         "TREE" => {
             let columns = vec![plain_column("EXPLAIN", SqlType::varchar(65_535 / 4, CollationId(33)))];
             Ok(RowsSink { columns, rows: vec![vec![text(&tree(plan, true))]] })
         }
-        "JSON" => Err(SqlError::unsupported("EXPLAIN FORMAT=JSON")),
+        "JSON" => {
+            let columns = vec![plain_column("EXPLAIN", SqlType::varchar(65_535 / 4, CollationId(33)))];
+            Ok(RowsSink { columns, rows: vec![vec![text(&json(plan))]] })
+        }
         other => Err(sql_err!(UnknownExplainFormat, other)),
     }
 }

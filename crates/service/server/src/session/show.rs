@@ -10,6 +10,7 @@ use super::sink::{RowsSink, WireSink, plain_column};
 use super::state::{text, unsupported};
 use crate::accounts::{self, Privilege};
 use crate::status;
+use crate::vars::Live;
 use crate::virt;
 use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, Statement, VarScope};
@@ -600,7 +601,11 @@ impl Session {
         }
         self.state.renew_snapshot();
         let plan = self.make_plan(statement, (&[], &[]), None)?;
-        super::explain::rows(&plan, e.format.as_ref().map(|f| &*f.text))
+        let format = match &e.format {
+            Some(format) => &*format.text,
+            None => self.state.vars[Live::ExplainFormat].as_str(),
+        };
+        super::explain::rows(&plan, format)
     }
 }
 

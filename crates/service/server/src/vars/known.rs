@@ -452,7 +452,6 @@ pub const DEFAULT_ONLY: &[VarDef] = &[
     text("disabled_storage_engines", Global, "").default_only().read_only(),
     choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).default_only(),
     choice("event_scheduler", Global, "OFF", &["OFF", "ON", "DISABLED"]).default_only(),
-    choice("explain_format", Both, "TRADITIONAL", &["TRADITIONAL", "TRADITIONAL_STRICT", "JSON", "TREE"]).default_only(),
     boolean("general_log", Global, false).default_only(),
     text("gtid_next", Session, "AUTOMATIC").default_only(),
     text("gtid_owned", Both, "").default_only(),

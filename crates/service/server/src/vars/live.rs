@@ -167,6 +167,8 @@ live! {
     DivPrecisionIncrement = int("div_precision_increment", Both, 4, 0, 30);
     DefaultWeekFormat = int("default_week_format", Both, 0, 0, 7);
     BlockEncryptionMode = choice("block_encryption_mode", Both, "aes-128-ecb", BLOCK_MODES);
+    ExplainFormat = choice("explain_format", Both, "TRADITIONAL", &["TRADITIONAL", "TRADITIONAL_STRICT", "JSON", "TREE"])
+        .help("format of EXPLAIN without FORMAT");
     EqRangeIndexDiveLimit = int("eq_range_index_dive_limit", Both, 200, 0, 4_294_967_295)
         .help("equality ranges from which on statistics are used instead of looking into the index; 0: never");
     MaxErrorCount = int("max_error_count", Both, 1024, 0, 65535);

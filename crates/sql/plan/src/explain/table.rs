@@ -238,24 +238,8 @@ impl<'p> Tables<'p> {
     }
 
     fn scan(&mut self, scan: &TableScan, id: u64, select_type: &str, join: Option<&'static str>) {
-        let table = &self.plan.tables[scan.table as usize].table;
+        let facts = TableFacts::of(self.plan, scan);
         let explain = &scan.explain;
-        let index = scan.index.and_then(|i| table.indexes.get(i as usize));
-        let clustered = scan.index.map(|i| i as usize) == table.clustered;
-        let access = match &scan.access {
-            Access::Full if clustered || index.is_none() => "ALL",
-            Access::Full => "index",
-            Access::Point { key } if key.iter().all(|k| k.value.is_execution_constant()) => "const",
-            Access::Point { .. } => "eq_ref",
-            Access::Ref { key } if key.iter().any(|k| k.null_safe) => "ref_or_null",
-            Access::Ref { .. } => "ref",
-            Access::Ranges { .. } => "range",
-            Access::Virtual { .. } => "ALL",
-        };
-        let access = if access == "ref_or_null" { "ref" } else { access };
-        let shown = access != "ALL";
-        let names: Vec<&str> =
-            explain.possible.iter().filter_map(|i| table.indexes.get(*i as usize)).map(|i| &*i.name).collect();
         let mut words: Vec<&str> = Vec::new();
         if scan.index_filter.is_some() {
             words.push("Using index condition");
@@ -271,20 +255,85 @@ impl<'p> Tables<'p> {
         }
         words.extend(explain.extra.iter());
         words.extend(join);
-        let one_row = access == "const";
         self.rows.push(ExplainRow {
             id: Some(id),
             select_type: select_type.into(),
             table: Some(explain.name.to_string()),
-            access: Some(access.into()),
-            possible_keys: (!names.is_empty()).then(|| names.join(",")),
-            key: index.filter(|_| shown).map(|i| i.name.to_string()),
-            key_len: shown.then(|| explain.key_len.to_string()),
+            access: Some(facts.access.into()),
+            possible_keys: (!facts.possible.is_empty()).then(|| facts.possible.join(",")),
+            key: facts.key.map(|i| i.name.to_string()),
+            key_len: facts.key.map(|_| explain.key_len.to_string()),
             refs: (!explain.refs.is_empty()).then(|| explain.refs.join(",")),
-            rows: Some(if one_row { 1 } else { explain.examined.round().max(1.0) as u64 }),
-            filtered: Some(if one_row { 100.0 } else { (explain.filtered * 100.0).round() / 100.0 }),
+            rows: Some(facts.rows),
+            filtered: Some(facts.filtered),
             extra: (!words.is_empty()).then(|| words.join("; ")),
         });
+    }
+}
+
+/// What every format says of a table.
+pub(super) struct TableFacts<'p> {
+    /// MySQL's word for the access.
+    pub(super) access: &'static str,
+    /// possible_keys
+    pub(super) possible: Vec<&'p str>,
+    /// The index, when it is more than the order in which the rows lie.
+    pub(super) key: Option<&'p gannet_catalog::Index>,
+    /// Parts of it that are used.
+    pub(super) parts: usize,
+    /// Rows read.
+    pub(super) rows: u64,
+    /// Percent that pass.
+    pub(super) filtered: f64,
+}
+
+impl<'p> TableFacts<'p> {
+    pub(super) fn of(plan: &'p Plan, scan: &'p TableScan) -> TableFacts<'p> {
+        let table = &plan.tables[scan.table as usize].table;
+        let explain = &scan.explain;
+        let index = scan.index.and_then(|i| table.indexes.get(i as usize));
+        let clustered = scan.index.map(|i| i as usize) == table.clustered;
+        let access = match &scan.access {
+            Access::Full if clustered || index.is_none() => "ALL",
+            Access::Full => "index",
+            Access::Point { key } if key.iter().all(|k| k.value.is_execution_constant()) => "const",
+            Access::Point { .. } => "eq_ref",
+            Access::Ref { .. } => "ref",
+            Access::Ranges { .. } => "range",
+            Access::Virtual { .. } => "ALL",
+        };
+        let one_row = access == "const";
+        TableFacts {
+            access,
+            possible: explain
+                .possible
+                .iter()
+                .filter_map(|i| table.indexes.get(*i as usize))
+                .map(|i| &*i.name)
+                .collect(),
+            key: index.filter(|_| access != "ALL"),
+            parts: match &scan.access {
+                Access::Full => usize::MAX,
+                Access::Point { key } | Access::Ref { key } => key.len(),
+                Access::Ranges { ranges } => parts_of(ranges),
+                Access::Virtual { .. } => 0,
+            },
+            rows: if one_row { 1 } else { explain.examined.round().max(1.0) as u64 },
+            filtered: if one_row { 100.0 } else { (explain.filtered * 100.0).round() / 100.0 },
+        }
+    }
+
+    /// Bytes of a column in a row buffer.
+    pub(super) fn width(column: &gannet_catalog::Column) -> u64 {
+        u64::from(crate::optimize::part_len(column, None))
+    }
+}
+
+/// Key parts that some range restricts.
+fn parts_of(ranges: &crate::physical::Ranges) -> usize {
+    match ranges {
+        crate::physical::Ranges::Product { parts, last } => parts.len() + usize::from(last.is_some()),
+        crate::physical::Ranges::Union(all) => all.iter().map(parts_of).max().unwrap_or(0),
     }
 }
 
@@ -296,7 +345,7 @@ fn add_where(row: &mut ExplainRow) {
     }
 }
 
-fn no_tables(root: &Physical) -> &'static str {
+pub(super) fn no_tables(root: &Physical) -> &'static str {
     let mut found = "No tables used";
     if let Op::Values { reason: Some(reason), .. } = &root.op {
         return reason;
@@ -306,7 +355,7 @@ fn no_tables(root: &Physical) -> &'static str {
 }
 
 /// Number of the SELECT that the first table of a tree belongs to.
-fn first_select(root: &Physical) -> Option<u32> {
+pub(super) fn first_select(root: &Physical) -> Option<u32> {
     if let Op::TableScan(scan) = &root.op {
         return Some(scan.explain.select);
     }

@@ -1264,7 +1264,7 @@ fn key_len(table: &gannet_catalog::Table, path: &Path) -> u32 {
     table.indexes[index].parts.iter().take(parts).map(|p| part_len(&table.columns[p.column as usize], p.prefix)).sum()
 }
 
-fn part_len(column: &gannet_catalog::Column, prefix: Option<u32>) -> u32 {
+pub(crate) fn part_len(column: &gannet_catalog::Column, prefix: Option<u32>) -> u32 {
     use gannet_types::TypeId as T;
     let ty = &column.ty;
     let chars = ty.collation.charset().max_len();

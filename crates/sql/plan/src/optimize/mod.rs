@@ -12,5 +12,6 @@ mod relset;
 mod sarg;
 mod window;
 
+pub(crate) use block::part_len;
 pub(crate) use build::Builder;
 pub(crate) use point::point_select;
