@@ -441,6 +441,25 @@ fn takes_json_values(name: &str) -> bool {
     )
 }
 
+impl Binder<'_> {
+    /// Beside JSON, TRUE, FALSE and predicates are JSON's true and false, not 1 and 0.
+    pub(super) fn as_json_boolean(
+        &mut self,
+        beside: &super::expr::Operand,
+        operand: &mut super::expr::Operand,
+        of: &ast::Expr,
+    ) -> Result<()> {
+        if let (super::expr::Operand::Scalar(json), super::expr::Operand::Scalar(value)) = (beside, operand)
+            && json.ty().id == gannet_types::TypeId::Json
+            && value.ty().id != gannet_types::TypeId::Json
+            && is_truth(of)
+        {
+            *value = self.call_named("JSON BOOLEAN", vec![value.clone()])?;
+        }
+        Ok(())
+    }
+}
+
 /// Is the expression a predicate, TRUE or FALSE?
 pub(super) fn is_truth(e: &ast::Expr) -> bool {
     use ast::Expr as E;

@@ -311,18 +311,6 @@ impl Binder<'_> {
         self.call_named(name, vec![number(a), number(b)])
     }
 
-    /// Beside JSON, TRUE, FALSE and predicates are JSON's true and false, not 1 and 0.
-    fn as_json_boolean(&mut self, beside: &Operand, operand: &mut Operand, of: &ast::Expr) -> Result<()> {
-        if let (Operand::Scalar(json), Operand::Scalar(value)) = (beside, operand)
-            && json.ty().id == TypeId::Json
-            && value.ty().id != TypeId::Json
-            && super::call::is_truth(of)
-        {
-            *value = self.call_named("JSON BOOLEAN", vec![value.clone()])?;
-        }
-        Ok(())
-    }
-
     fn junction(&mut self, args: &[ast::Expr], conjunction: bool) -> Result<Bound> {
         let args = args.iter().map(|a| self.condition(a)).collect::<Result<Vec<_>>>()?;
         let e = if conjunction { and(args) } else { or(args) };

@@ -28,6 +28,8 @@ pub(super) struct BaseRel {
     pub(super) virtual_source: bool,
     /// Rows read are locked.
     pub(super) locking: bool,
+    /// The locks are exclusive.
+    pub(super) exclusive: bool,
 }
 
 /// A way to read it.
@@ -159,9 +161,9 @@ impl BaseRel {
 
     fn full_scan(&self, index: Option<usize>, available: RelSet, passes: Passes) -> Path {
         let index = index.or(self.table.clustered);
-        // Who changes a row asks for the row's lock: a locking scan of a secondary index takes that, too.
+        // Who changes a row asks for the row's lock: an exclusive scan of a secondary index takes that, too.
         let covering =
-            self.covers(index) && (index == self.table.clustered || passes.has(Passes::COVERING) && !self.locking);
+            self.covers(index) && (index == self.table.clustered || passes.has(Passes::COVERING) && !self.exclusive);
         let mut cost = self.scan_cost(index, covering);
         if self.hints.force {
             cost += self.rows * 100.0 + 1e6;
@@ -302,7 +304,7 @@ impl BaseRel {
 
     fn price(&self, path: &mut Path, descents: f64, available: RelSet, passes: Passes) {
         let clustered = path.index == self.table.clustered;
-        path.covering = self.covers(path.index) && (clustered || passes.has(Passes::COVERING) && !self.locking);
+        path.covering = self.covers(path.index) && (clustered || passes.has(Passes::COVERING) && !self.exclusive);
         let row = cost::NEXT + self.row_cost(path.covering);
         // Of equal paths the one that uses more of its index.
         path.cost = descents * cost::DESCEND + path.examined * row - 0.001 * path.parts as f64;

@@ -240,8 +240,9 @@ impl Builder<'_> {
         let now = || self.options.estimator.and_then(|e| e.table_rows(&table));
         let rows = if virtual_source { 100.0 } else { now().unwrap_or(figures.rows as f64).max(1.0) };
         let locking = rel.lock.strength != LockStrength::None;
+        let exclusive = rel.lock.strength == LockStrength::Exclusive;
         let hints = rel.hints.clone();
-        BaseRel { table, figures, hints, rows, sargs, unions, columns, filters, virtual_source, locking }
+        BaseRel { table, figures, hints, rows, sargs, unions, columns, filters, virtual_source, locking, exclusive }
     }
 
     /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column if there is one.
