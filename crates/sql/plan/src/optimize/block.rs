@@ -8,7 +8,7 @@ use super::relset::RelSet;
 use super::sarg::{self, Sarg};
 use crate::bind::expr::and;
 use crate::dive;
-use crate::expr::{CompareOp, Expr, ExprKind, SortKey};
+use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::{Block, ColId, Label, Rel, RelKind, conjuncts};
 use crate::options::Passes;
@@ -166,11 +166,11 @@ impl Builder<'_> {
             }
             let inside = |c: &usize| planned.infos[*c].rels.within(unit.rels);
             let crossing = |c: &usize| {
-                let ExprKind::Compare { op: CompareOp::Eq, args, .. } = &planned.conditions[*c].kind else {
+                let ExprKind::Compare { op: CompareOp::Eq, by, args } = &planned.conditions[*c].kind else {
                     return false;
                 };
                 let Some((a, b)) = planned.infos[*c].equal else { return false };
-                let column = |e: &Expr| matches!(e.kind, ExprKind::Column(_));
+                let column = |e: &Expr| matches!(e.kind, ExprKind::Column(_)) && same_equality(*by, &e.ty);
                 a.within(unit.rels) && column(&args[0]) && !b.intersects(unit.rels)
                     || b.within(unit.rels) && column(&args[1]) && !a.intersects(unit.rels)
             };
@@ -1245,6 +1245,20 @@ fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) ->
 fn order_is_kept(planned: &Planned<'_>, order: &JoinOrder) -> bool {
     let first = order.steps.first().map(|s| &planned.units[s.unit]);
     first.is_some_and(|u| u.kind == JoinKind::Inner && matches!(u.source, UnitSource::Rel(_)))
+}
+
+/// Values of the type are equal in the comparison exactly when they are as values of a column: each once stands for all.
+fn same_equality(by: Comparison, ty: &gannet_types::SqlType) -> bool {
+    use gannet_types::TypeId as T;
+    match by {
+        Comparison::Integer => ty.id.is_integer(),
+        Comparison::Decimal => ty.id.is_integer() || ty.id == T::Decimal,
+        Comparison::Double => matches!(ty.id, T::TinyInt | T::SmallInt | T::MediumInt | T::Int | T::Float | T::Double),
+        Comparison::String(collation) => ty.id.is_string() && ty.collation == collation,
+        Comparison::Datetime => matches!(ty.id, T::Date | T::DateTime | T::Timestamp),
+        Comparison::Time => ty.id == T::Time,
+        Comparison::Json => false,
+    }
 }
 
 /// The order in which a streaming aggregation delivers its groups is the one ORDER BY wants.
