@@ -498,12 +498,7 @@ impl<'p> Writer<'p> {
             subqueries: Vec::new(),
             rows: node.rows,
             cost: node.cost,
-            width: scan
-                .columns
-                .iter()
-                .filter_map(|c| table.columns.get(*c as usize))
-                .map(|c| TableFacts::width(c))
-                .sum(),
+            width: scan.columns.iter().filter_map(|c| table.columns.get(*c as usize)).map(TableFacts::width).sum(),
         });
         self.attach(scan.filter.as_ref(), &names, out);
         names
