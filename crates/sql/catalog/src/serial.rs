@@ -419,7 +419,7 @@ pub struct TableParts {
     pub constraints: Constraints,
     /// See [`Table::temporary`].
     pub temporary: bool,
-    /// See [`Table::replaced_at`]; [`REPLACED_NOW`] until the transaction has committed.
+    /// See [`Table::replaced_at`]; `REPLACED_NOW` until the transaction has committed.
     pub replaced: u64,
 }
 

@@ -1,12 +1,12 @@
 //! Rows on disk: what the memory bound of a statement does not hold.
 //!
-//! An operator that outgrows its share writes batches to [`Run`]s of a [`SpillFile`] and reads them back once or often.
+//! An operator that outgrows its share writes batches to `Run`s of a `SpillFile` and reads them back once or often.
 //! The file has no name (it is unlinked as soon as it is open), so that neither KILL nor a crash leaves one behind; a crash
 //! between the two steps leaves a name in the directory, which [`TempSpace::open`] empties. Nothing is synced: the rows die
 //! with the statement. All I/O goes through `runtime`: a fiber parks, its worker goes on.
 //!
 //! What a spilling operator needs beside its bound: one batch and one write buffer a partition, one batch a run that is merged;
-//! each at most [`CHUNK_BYTES`], or one row.
+//! each at most `CHUNK_BYTES`, or one row.
 
 mod codec;
 mod dedup;
