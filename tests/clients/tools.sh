@@ -16,9 +16,9 @@ INSERT INTO parent (name, kind, tags, price, ratio, bits, day, at, y, doc, body,
 INSERT INTO child VALUES (1, 100), (2, NULL);
 CREATE VIEW names AS SELECT id, name FROM parent WHERE price > 1;
 Q
-for mode in "--single-transaction" "--lock-tables" "--single-transaction --skip-extended-insert --complete-insert" "--hex-blob --order-by-primary --skip-opt --create-options --quick"; do
+for mode in "--single-transaction" "--lock-tables" "--single-transaction --skip-extended-insert --complete-insert" "--hex-blob --skip-opt --create-options --quick"; do
   # shellcheck disable=SC2086
-  dump() { mysqldump "${at[@]}" --skip-comments --skip-dump-date --routines=0 --triggers=0 $mode "$1" | sed "s/\`tools2\?\`\.//g"; }
+  dump() { mysqldump "${at[@]}" --skip-comments --skip-dump-date --routines=0 --triggers=0 --order-by-primary $mode "$1" | sed "s/\`tools2\?\`\.//g"; }
   first=$(dump tools)
   sql "DROP DATABASE tools2; CREATE DATABASE tools2 CHARACTER SET utf8mb4"
   { echo "SET foreign_key_checks = 0;"; printf '%s\n' "$first"; } | mysql "${at[@]}" tools2
@@ -32,7 +32,8 @@ mydumper -u root -S "$GANNET_SOCKET" -B tools -o "$dir/a" --no-backup-locks 2>"$
 myloader -u root -S "$GANNET_SOCKET" -s tools -B tools3 -o -d "$dir/a" 2>"$dir/log" || { cat "$dir/log"; exit 1; }
 mydumper -u root -S "$GANNET_SOCKET" -B tools3 -o "$dir/b" 2>"$dir/log" || { cat "$dir/log"; exit 1; }
 for file in "$dir"/a/tools.*.sql; do
-  same "mydumper ${file##*/}" "$(cat "$file")" "$(sed 's/`tools3`/`tools`/g' "$dir/b/tools3.${file##*/tools.}")"
+  # mydumper asks for no order of rows.
+  same "mydumper ${file##*/}" "$(tr -d ',;' <"$file" | sort)" "$(sed 's/`tools3`/`tools`/g' "$dir/b/tools3.${file##*/tools.}" | tr -d ',;' | sort)"
 done
 mysqlslap --no-defaults -uroot -S "$GANNET_SOCKET" --concurrency=4 --iterations=1 --auto-generate-sql --number-of-queries=200 >/dev/null
 mysqlslap --no-defaults -uroot -S "$GANNET_SOCKET" --concurrency=2 --create-schema=tools --query='SELECT COUNT(*) FROM parent' --number-of-queries=20 >/dev/null
