@@ -1,39 +1,92 @@
-//! Statistics kept fresh in the background, so that plans are made for tables as they are.
+//! Statistics kept fresh in the background, so that plans are made for tables as they are, and kept in the dictionary.
 //!
 //! Nothing is counted for this when rows are written: the engine knows each tree's rows anyway. A table is looked at anew when
-//! its rows differ from the figures by a tenth, as InnoDB does it, or when it has none yet.
+//! its rows differ from the figures by a tenth, as InnoDB does it, or when it or one of its indexes has none yet.
 
 use crate::server::Shared;
-use gannet_catalog::{RowSource, Table, stats};
+use crate::vars::Live;
+use gannet_catalog::{RowSource, Table, TableId, stats};
 use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park, unix_micros};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Pause between two looks at the tables in use.
 const PAUSE_NS: u64 = 500_000_000;
 /// Rows by which a small table may change without being looked at.
 const SLACK_ROWS: u64 = 50;
+/// A growing table's figures are written down so often at most: each time is a commit.
+const SAVE_NS: u64 = 10_000_000_000;
+
+/// What is wanted of a table's statistics: the server's variables, or the table's own options.
+pub(crate) struct Wanted {
+    /// Taken anew in the background.
+    pub(crate) automatic: bool,
+    /// Kept in the dictionary.
+    pub(crate) persistent: bool,
+    /// Places of an index that are looked at.
+    pub(crate) places: u64,
+}
+
+impl Wanted {
+    pub(crate) fn of(shared: &Shared, table: &Table) -> Wanted {
+        let option = |name: &str| {
+            let found = table.options.create_options.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
+            found.and_then(|(_, value)| value.parse::<u64>().ok())
+        };
+        let switch = |name: &str, id| option(name).map_or_else(|| shared.globals.get(id).as_bool(), |n| n != 0);
+        let places = || shared.globals.get(Live::InnodbStatsPersistentSamplePages).as_u64();
+        Wanted {
+            automatic: switch("STATS_AUTO_RECALC", Live::InnodbStatsAutoRecalc),
+            persistent: !table.temporary && switch("STATS_PERSISTENT", Live::InnodbStatsPersistent),
+            places: option("STATS_SAMPLE_PAGES").filter(|n| *n > 0).unwrap_or_else(places).min(10_000),
+        }
+    }
+}
 
 /// The background task; ends when the server stops.
 pub(crate) fn run(shared: &Arc<Shared>) {
+    let mut saved: HashMap<TableId, u64> = HashMap::new();
     while !shared.shutting_down() && !interrupted() {
         if park(Wait::StatisticsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
-            return;
+            break;
         }
         // What a crash has left of temporary tables; tried again when it fails.
         let _ = shared.catalog.discard_left_over();
-        let snapshot = shared.catalog.snapshot();
-        for schema in snapshot.schemas() {
-            for table in snapshot.tables(&schema.name) {
-                if shared.shutting_down() || interrupted() {
-                    return;
-                }
-                if is_stale(table) {
+        look_at_all(shared, &mut saved);
+        saved.retain(|_, at| now_ns() < *at + SAVE_NS);
+    }
+}
+
+fn look_at_all(shared: &Arc<Shared>, saved: &mut HashMap<TableId, u64>) {
+    let snapshot = shared.catalog.snapshot();
+    for schema in snapshot.schemas() {
+        for table in snapshot.tables(&schema.name) {
+            if shared.shutting_down() || interrupted() {
+                return;
+            }
+            if is_stale(table) {
+                let wanted = Wanted::of(shared, table);
+                if wanted.automatic || is_unknown(table) {
                     // A table that is dropped meanwhile, or damaged, keeps the figures it has; statements say what is wrong.
-                    let _ = stats::refresh(&shared.engine, table, (unix_micros() / 1_000_000) as u64);
+                    let now = (unix_micros() / 1_000_000) as u64;
+                    let _ = stats::refresh(&shared.engine, table, now, wanted.places);
+                }
+            }
+            let due = || saved.get(&table.id).is_none_or(|at| now_ns() >= *at + SAVE_NS);
+            if table.statistics.is_unsaved() && due() && is_newest(shared, table) {
+                saved.insert(table.id, now_ns());
+                if Wanted::of(shared, table).persistent {
+                    // Not written now, they are taken anew after the next start.
+                    let _ = shared.catalog.save_figures(table);
                 }
             }
         }
     }
+}
+
+/// The table has not been dropped since the snapshot was taken.
+fn is_newest(shared: &Shared, table: &Table) -> bool {
+    shared.catalog.snapshot().base_table(&table.schema, &table.name).is_some_and(|t| t.id == table.id)
 }
 
 fn is_stale(table: &Table) -> bool {
@@ -43,5 +96,11 @@ fn is_stale(table: &Table) -> bool {
     let Some(trees) = table.opened_trees() else { return false };
     let rows = trees.row.approximate_rows();
     let figures = table.statistics.figures();
-    figures.taken == 0 || rows.abs_diff(figures.rows) > figures.rows / 10 + SLACK_ROWS
+    is_unknown(table) || rows.abs_diff(figures.rows) > figures.rows / 10 + SLACK_ROWS
+}
+
+/// The table, or one of its indexes, was never looked at.
+fn is_unknown(table: &Table) -> bool {
+    let figures = table.statistics.figures();
+    figures.taken == 0 || table.indexes.iter().any(|i| !figures.indexes.iter().any(|f| f.tree == i.tree))
 }

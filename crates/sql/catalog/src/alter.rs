@@ -18,7 +18,7 @@ use crate::model::*;
 use crate::names::fold_name;
 use crate::serial::{TableParts, assemble, encode_table};
 use crate::snapshot::Change;
-use crate::stats::{Figures, TableStatistics};
+use crate::stats;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
 use std::collections::HashMap;
@@ -162,11 +162,10 @@ impl Edit<'_> {
             constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
             ..old.parts()
         };
-        let statistics = if copy {
-            let figures = old.statistics.figures();
-            Arc::new(TableStatistics::new(Figures { indexes: Vec::new(), taken: 0, ..(*figures).clone() }))
-        } else {
-            old.statistics.clone()
+        let no_histograms = old.statistics.histograms().is_empty();
+        let statistics = match no_histograms && !copy {
+            true => old.statistics.clone(),
+            false => old.statistics.altered(&old.columns, &columns, &alteration.columns, copy),
         };
         let table = assemble(parts, schema.name, definition.name.clone(), columns, indexes, clustered, statistics);
         let fresh = table.indexes.iter().enumerate().filter(|(_, i)| fresh_trees.contains(&i.tree));
@@ -189,6 +188,7 @@ impl Edit<'_> {
         for position in fresh {
             build::build_index(self.catalog.engine(), self.txn, &table, position)?;
         }
+        stats::forget_columns(self.catalog, self.txn, &old, &table)?;
         let old_trees = old.trees(self.catalog.engine())?.clone();
         let old_next = old.auto_counter(&old_trees).map(|t| (t.id(), t.counter_next()));
         if copy {

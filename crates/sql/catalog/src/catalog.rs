@@ -9,6 +9,8 @@
 //! 3 account         → the server's bytes
 //! 4 XA branch       → the server's bytes
 //! 5 table number    → table row of a temporary table: what a crash leaves of it is freed after the next start
+//! 6 table number    → statistics of the table
+//! 7 table number, column → histogram of the column
 //! ```
 //!
 //! The tree's counter numbers schemas and tables. A change runs in an engine transaction ([`Catalog::ddl`]): rows and
@@ -23,6 +25,7 @@ use crate::serial;
 use crate::snapshot::{CatalogSnapshot, Change, Temporaries};
 use gannet_engine::{Engine, EngineError, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, Txn, TxnOptions};
 use gannet_types::CollationId;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,6 +34,8 @@ pub(crate) const KIND_TABLE: u8 = 2;
 pub(crate) const KIND_ACCOUNT: u8 = 3;
 pub(crate) const KIND_BRANCH: u8 = 4;
 pub(crate) const KIND_TEMPORARY: u8 = 5;
+pub(crate) const KIND_FIGURES: u8 = 6;
+pub(crate) const KIND_HISTOGRAM: u8 = 7;
 
 /// Engine meta slot of the dictionary's tree.
 const META_SLOT: usize = 0;
@@ -273,6 +278,7 @@ fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<(CatalogSnapshot, V
     let mut left_over = Vec::new();
     let mut txn = engine.begin(TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() });
     let mut changes = Vec::new();
+    let mut tables: HashMap<String, Arc<Table>> = HashMap::new();
     let mut schema_name: Arc<str> = "".into();
     let options = ScanOptions { sequential: true, ..ScanOptions::default() };
     let mut scan = txn.scan(tree, KeyRange::ALL, options)?;
@@ -290,7 +296,13 @@ fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<(CatalogSnapshot, V
                     schema_name = first.into();
                 }
                 let table = serial::decode_table(&schema_name, second, entry.value).map_err(damaged)?;
-                changes.push(Change::PutTable(Arc::new(table)));
+                let table = Arc::new(table);
+                tables.insert(table.id.0.to_string(), table.clone());
+                changes.push(Change::PutTable(table));
+            }
+            // Behind all tables.
+            Some(kind @ (&KIND_FIGURES | &KIND_HISTOGRAM)) => {
+                tables.get(first).into_iter().for_each(|t| crate::stats::load(t, *kind, entry.value));
             }
             Some(&KIND_TEMPORARY) => {
                 let table = serial::decode_table(&Arc::from(""), "", entry.value).map_err(damaged)?;

@@ -7,7 +7,7 @@ use crate::model::*;
 use crate::names;
 use crate::serial::{self, REPLACED_NOW, TableParts, assemble};
 use crate::snapshot::{CatalogSnapshot, Change};
-use crate::stats::{Figures, TableStatistics};
+use crate::stats::{self, Figures, TableStatistics};
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeId, TreeKind, Txn};
 use gannet_types::{CollationId, ErrorCode, SqlError};
 use std::sync::Arc;
@@ -120,6 +120,7 @@ impl<'a> Edit<'a> {
         for table in &tables {
             if table.source.is_engine() {
                 self.drop_trees(table)?;
+                stats::forget(self.catalog, self.txn, table)?;
             }
             let key = dictionary_key(KIND_TABLE, &[name, &table.name]);
             self.txn.delete(self.catalog.tree(), &key)?;
@@ -270,6 +271,7 @@ impl<'a> Edit<'a> {
             return Ok(());
         }
         self.drop_trees(&table)?;
+        stats::forget(self.catalog, self.txn, &table)?;
         self.txn.delete(self.catalog.tree(), &table_key(&table))?;
         self.note(Change::DropTable(table.schema.clone(), table.name.clone()));
         Ok(())
@@ -335,7 +337,8 @@ impl<'a> Edit<'a> {
         let mut indexes = old.indexes.to_vec();
         self.create_index_trees(&mut indexes, old.clustered, row.id())?;
         let parts = TableParts { row_tree: row.id(), replaced: REPLACED_NOW, ..old.parts() };
-        let statistics = Arc::new(TableStatistics::new(Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 }));
+        let empty = Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 };
+        let statistics = Arc::new(old.statistics.moved(empty));
         let columns = old.columns.to_vec();
         let table = assemble(parts, old.schema.clone(), old.name.clone(), columns, indexes, old.clustered, statistics);
         self.update_table(table)

@@ -12,6 +12,7 @@ mod codec;
 pub mod define;
 mod edit;
 mod error;
+pub mod histogram;
 mod model;
 pub mod names;
 mod serial;
@@ -28,6 +29,7 @@ pub use codec::{IndexKey, ROW_ID_BYTES};
 pub use define::{ColumnDefinition, ForeignKeyDefinition, IndexDefinition, TableDefinition};
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
+pub use histogram::{Bucket, Histogram, KeyCut, Shape};
 pub use model::{
     Check, CheckOption, Column, ColumnDefault, Constraints, ForeignKey, Generated, Index, IndexKind, IndexPart,
     ReferenceAction, RowSource, Schema, SchemaId, Table, TableId, TableOptions, Trees, Using, View, ViewAlgorithm,

@@ -154,7 +154,7 @@ fn life_of_a_table() {
     assert_eq!(catalog.snapshot().table("app", "t").unwrap().indexes.len(), 3);
 
     // Statistics by sampling: exact for small trees.
-    stats::refresh(catalog.engine(), &table, 5).unwrap();
+    stats::refresh(catalog.engine(), &table, 5, stats::SAMPLE_PLACES).unwrap();
     let figures = table.statistics.figures();
     assert_eq!(figures.rows, 3000);
     let k = &table.indexes[table.index("k").unwrap()];

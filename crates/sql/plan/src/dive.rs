@@ -9,8 +9,9 @@ use crate::expr::{Expr, ExprKind};
 use crate::options::RangeEstimator;
 use crate::physical::Ranges;
 use crate::plan::{Plan, PlanKind};
-use crate::range::{Bounds, Limit, encode_ranges};
-use gannet_catalog::Table;
+use crate::range::{Bounds, Limit, encode_ranges, encode_values};
+use gannet_catalog::histogram::{KeyCut, key_part};
+use gannet_catalog::{Column, Table, TableStatistics};
 use gannet_types::{SqlError, TimeZone, Value};
 
 /// Dives remembered by a plan.
@@ -61,6 +62,30 @@ pub(crate) fn rows_in(
         rows += estimator.rows(table, index, low, high)?;
     }
     Some(rows)
+}
+
+/// Share of a table's rows in ranges of one column's values, by its histogram.
+pub(crate) fn share_in(
+    column: &Column,
+    ranges: &Ranges,
+    zone: &TimeZone,
+    value: &dyn Fn(&Expr) -> Option<Value>,
+    statistics: &TableStatistics,
+) -> Option<f64> {
+    let histogram = statistics.histogram(column)?;
+    let mut bounds = Bounds::default();
+    let mut eval = |e: &Expr| value(e).ok_or_else(|| SqlError::internal("a value that is not known yet"));
+    encode_values(&key_part(&column.ty), ranges, zone, &mut eval, &mut bounds).ok()?;
+    let cut = |limit, open| match limit {
+        Limit::Open => open,
+        Limit::Before(key) => KeyCut::Before(key),
+        Limit::After(key) => KeyCut::After(key),
+    };
+    let one = |n| {
+        let (low, high) = bounds.get(n);
+        histogram.share(&column.ty, cut(low, KeyCut::Start), cut(high, KeyCut::End))
+    };
+    Some((0..bounds.len()).map(one).sum::<f64>().min(1.0))
 }
 
 /// Adds one dive's class to a signature.

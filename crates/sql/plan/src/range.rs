@@ -207,6 +207,21 @@ pub fn encode_ranges<'p>(
     Ok(())
 }
 
+/// As [`encode_ranges`], for the values of one column.
+pub(crate) fn encode_values<'p>(
+    part: &KeyPart,
+    ranges: &'p Ranges,
+    zone: &TimeZone,
+    eval: &mut impl FnMut(&'p Expr) -> Result<Value>,
+    bounds: &mut Bounds,
+) -> Result<()> {
+    bounds.clear();
+    let mut encoder = Encoder { parts: std::slice::from_ref(part), zone, bounds };
+    encoder.ranges(ranges, eval)?;
+    bounds.normalise();
+    Ok(())
+}
+
 /// The key of a point: the encoded bytes, or false when nothing can match (or the value cannot be placed; only for keys that
 /// are [`is_total`]).
 pub fn encode_point<'p>(

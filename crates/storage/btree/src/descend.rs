@@ -143,7 +143,7 @@ impl Tree {
 
     /// A page on the way down must be a node of this tree, one level below its parent. `expected` is `usize::MAX` for the root.
     #[inline]
-    fn check_node(&self, guard: &OptimisticGuard<'_>, level: usize, expected: usize) -> Result<(), Stop> {
+    pub(crate) fn check_node(&self, guard: &OptimisticGuard<'_>, level: usize, expected: usize) -> Result<(), Stop> {
         let node = Node(guard);
         let level_ok = level == expected || (expected == usize::MAX && level <= MAX_LEVEL);
         if node.is_node() && node.owner() == self.id.0 && level_ok {

@@ -61,6 +61,35 @@ impl Tree {
         Ok(between(&low, &high, &samples))
     }
 
+    /// A key about `fraction` of the way through the tree, which is taken for evenly filled; empty when the leaf reached is.
+    pub fn key_at(&self, fraction: f64) -> Result<Vec<u8>, Error> {
+        self.pool.run(|| {
+            let mut fraction = fraction.clamp(0.0, 0.999_999);
+            let mut guard = self.pool.optimistic(self.id.root())?;
+            let mut expected = usize::MAX;
+            loop {
+                let node = Node(&guard);
+                let level = node.level();
+                self.check_node(&guard, level, expected)?;
+                let places = if level == 0 { node.count() } else { node.count() + 1 };
+                let at = fraction * places as f64;
+                let index = (at as usize).min(places.saturating_sub(1));
+                fraction = (at - index as f64).clamp(0.0, 0.999_999);
+                if level == 0 {
+                    let key = if places == 0 { Vec::new() } else { node.key(index) };
+                    guard.validate()?;
+                    return Ok::<Vec<u8>, Stop>(key);
+                }
+                let child = node.child(index);
+                guard.validate()?;
+                let next = self.pool.optimistic(child)?;
+                guard.validate()?;
+                guard = next;
+                expected = level - 1;
+            }
+        })
+    }
+
     /// Sizes of the tree.
     pub fn stats(&self) -> Result<TreeStats, Error> {
         let low = self.branch(Target::First)?;

@@ -303,6 +303,12 @@ impl Engine {
         Ok(RangeEstimate { rows: e.rows as u64, exact: e.exact })
     }
 
+    /// A key about `fraction` of the way through a tree, for sampling; empty when there is none.
+    pub fn key_at(&self, tree: &TreeHandle, fraction: f64) -> Result<Vec<u8>> {
+        tree.check(tree.kind())?;
+        Ok(tree.shared.tree.key_at(fraction)?)
+    }
+
     /// Size of a tree: from counts kept, no scan.
     pub fn tree_stats(&self, tree: &TreeHandle) -> Result<TreeStats> {
         tree.check(tree.kind())?;

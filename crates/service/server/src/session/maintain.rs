@@ -4,8 +4,9 @@ use super::Session;
 use super::command::{Done, Io};
 use super::show::{column, number, quote, table};
 use super::sink::{RowsSink, plain_column};
-use super::state::{text, unsupported};
+use super::state::text;
 use crate::accounts::{Privilege, Privileges};
+use crate::statistics::Wanted;
 use gannet_catalog::RowSource;
 use gannet_parser::ast::{self, Ident, ShowFilter};
 use gannet_telemetry::{Counter, count};
@@ -15,10 +16,11 @@ impl Session {
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
     pub(crate) fn maintain(&mut self, m: &ast::TableMaintenance, io: &mut Io<'_>) -> Result<Done> {
         use ast::MaintenanceKind as Kind;
-        if m.histogram.is_some() {
-            return unsupported("histograms");
-        }
         self.commit_implicitly()?;
+        if let Some(histogram) = &m.histogram {
+            count(Counter::ComAnalyze);
+            return self.histograms(m, histogram, io);
+        }
         let word = match m.kind {
             Kind::Analyze => "analyze",
             Kind::Check => "check",
@@ -62,9 +64,14 @@ impl Session {
                 }
                 continue;
             }
+            let outcome = found.and_then(|t| self.maintain_one(m.kind, &t).map(|()| t));
+            let outcome = outcome.and_then(|t| match m.kind {
+                Kind::Analyze => self.renew_histograms(&t),
+                _ => Ok(()),
+            });
             let mut line =
                 |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
-            match found.and_then(|t| self.maintain_one(m.kind, &t)) {
+            match outcome {
                 Ok(()) if is_view && m.kind != Kind::Check => {
                     let message = format!("'{label}' is not BASE TABLE");
                     line("Error", &message);
@@ -100,7 +107,12 @@ impl Session {
             return gannet_exec::check::check_table(t, engine);
         }
         let now = (self.state.statement_time() / 1_000_000) as u64;
-        gannet_catalog::stats::refresh(engine, t, now).map_err(failed)
+        let wanted = Wanted::of(&self.server, t);
+        gannet_catalog::stats::refresh(engine, t, now, wanted.places).map_err(failed)?;
+        if wanted.persistent {
+            self.server.catalog.save_figures(t).map_err(gannet_exec::error::from_catalog)?;
+        }
+        Ok(())
     }
 
     /// CHECKSUM TABLE: a sum over the rows that does not depend on their order. The figures are Gannet's own: equal tables

@@ -37,6 +37,7 @@ mod files;
 mod functions;
 pub(crate) mod grants;
 mod handler;
+mod histogram;
 mod load;
 pub(crate) mod locks;
 pub(crate) mod login;

@@ -78,6 +78,11 @@ live! {
     InnodbPageSize = int("innodb_page_size", Global, 16384, 16384, 16384).fact();
     InnodbVersion = text("innodb_version", Global, "").fact();
     InnodbAutoincLockMode = int("innodb_autoinc_lock_mode", Global, 2, 2, 2).fact();
+    InnodbStatsAutoRecalc = boolean("innodb_stats_auto_recalc", Global, true)
+        .help("take statistics of a table anew after a tenth of it has changed");
+    InnodbStatsPersistent = boolean("innodb_stats_persistent", Global, true).help("keep statistics over restarts");
+    InnodbStatsPersistentSamplePages = int("innodb_stats_persistent_sample_pages", Global, 20, 1, MAX)
+        .help("places of an index that are looked at for statistics");
     InnodbStrictMode = boolean("innodb_strict_mode", Both, true).default_only();
 
     // Clients and their packets.

@@ -2,6 +2,7 @@
 //! a function here. The planner sees them as tables whose rows the session makes.
 
 mod accounts;
+mod figures;
 mod innodb;
 mod metadata;
 mod more_tables;
@@ -70,6 +71,9 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("information_schema", "TABLES") => metadata::tables,
         ("information_schema", "COLUMNS") => metadata::columns,
         ("information_schema", "STATISTICS") => metadata::statistics,
+        ("information_schema", "COLUMN_STATISTICS") => figures::column_statistics,
+        ("mysql", "innodb_table_stats") => figures::table_stats,
+        ("mysql", "innodb_index_stats") => figures::index_stats,
         ("information_schema", "KEY_COLUMN_USAGE") => metadata::key_column_usage,
         ("information_schema", "TABLE_CONSTRAINTS") => metadata::table_constraints,
         ("information_schema", "REFERENTIAL_CONSTRAINTS") => metadata::referential_constraints,

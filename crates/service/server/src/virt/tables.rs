@@ -628,6 +628,22 @@ proxies_priv
  With_grant tinyint !
  Grantor varchar(288) !
  Timestamp =t !
+innodb_table_stats
+ database_name =n !
+ table_name varchar(199) !
+ last_update =t !
+ n_rows =u !
+ clustered_index_size =u !
+ sum_of_other_index_sizes =u !
+innodb_index_stats
+ database_name =n !
+ table_name varchar(199) !
+ index_name =n !
+ last_update =t !
+ stat_name =n !
+ stat_value =u !
+ sample_size =u
+ stat_description varchar(1024) !
 role_edges
  FROM_HOST char(255) !
  FROM_USER char(32) !

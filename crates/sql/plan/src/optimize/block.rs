@@ -216,8 +216,10 @@ impl Builder<'_> {
             if !rels.intersects(own) {
                 continue;
             }
-            filters.push((*c, self.share_on(&table, rel, e), rels.minus(own)));
+            let before = sargs.len();
             sarg::extract(self.arena, rel, own, e, *c, &set_of, &mut sargs);
+            let share = self.share_by_values(&table, rel, e, &sargs[before..]);
+            filters.push((*c, share.unwrap_or_else(|| self.share_on(&table, rel, e)), rels.minus(own)));
             if let ExprKind::Or(alternatives) = &e.kind {
                 let mut all = Vec::with_capacity(alternatives.len());
                 for alternative in alternatives {
@@ -245,6 +247,42 @@ impl Builder<'_> {
         let exclusive = rel.lock.strength == LockStrength::Exclusive;
         let hints = rel.hints.clone();
         BaseRel { table, figures, hints, rows, sargs, unions, columns, filters, virtual_source, locking, exclusive }
+    }
+
+    /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.
+    fn share_by_values(&self, table: &gannet_catalog::Table, rel: &Rel, e: &Expr, says: &[Sarg]) -> Option<f64> {
+        if table.statistics.histograms().is_empty() {
+            return None;
+        }
+        let value = |e: &Expr| self.seen(e);
+        let share = |column: u32, ranges: &Ranges| {
+            let column = table.columns.get(column as usize)?;
+            dive::share_in(column, ranges, self.options.time_zone, &value, &table.statistics)
+        };
+        let equal =
+            |key: &crate::physical::KeyValue| Ranges::Product { parts: [[key.clone()].into()].into(), last: None };
+        if let [sarg] = says {
+            let ranges = match &sarg.says {
+                sarg::Says::Equals(key) => equal(key),
+                sarg::Says::AnyOf(keys) => Ranges::Product { parts: [keys.clone().into()].into(), last: None },
+                sarg::Says::Within(interval) => Ranges::Product { parts: [].into(), last: Some(interval.clone()) },
+            };
+            return share(sarg.column, &ranges);
+        }
+        // What is not equal is the rest of what is not NULL.
+        let ExprKind::Compare { op: CompareOp::Ne, by, args } = &e.kind else { return None };
+        let (id, other) = match (&args[0].kind, &args[1].kind) {
+            (ExprKind::Column(id), _) if rel.has(*id) => (*id, &args[1]),
+            (_, ExprKind::Column(id)) if rel.has(*id) => (*id, &args[0]),
+            _ => return None,
+        };
+        let key = crate::physical::KeyValue { value: other.clone(), by: *by, null_safe: false };
+        let there = Ranges::Product {
+            parts: [].into(),
+            last: Some(crate::physical::Interval { low: None, high: None, like: None }),
+        };
+        let column = id - rel.first;
+        Some((share(column, &there)? - share(column, &equal(&key))?).max(0.0))
     }
 
     /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column if there is one.

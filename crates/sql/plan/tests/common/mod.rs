@@ -105,7 +105,13 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
             let n = i.parts.len();
             (1..=n).map(|p| if i.unique() && p == n { rows as f64 } else { (rows as f64).powf(0.6).max(1.0) }).collect()
         };
-        IndexFigures { tree: i.tree, pages: rows / 400 + 1, distinct: known.unwrap_or_else(default) }
+        IndexFigures {
+            tree: i.tree,
+            pages: rows / 400 + 1,
+            leaves: rows / 400 + 1,
+            sampled: 0,
+            distinct: known.unwrap_or_else(default),
+        }
     });
     let figures = Figures { rows, pages: rows / 80 + 1, indexes: figures.collect(), taken: 1 };
     let parts = TableParts {
