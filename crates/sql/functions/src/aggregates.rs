@@ -415,7 +415,7 @@ impl Accumulator for GroupConcat {
 }
 
 fn group_concat_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    let collation = rules::common_collation(cx, args, "group_concat")?;
+    let collation = rules::result_collation(cx, args, "group_concat")?;
     Ok(rules::text_type(u64::from(u32::MAX), collation, true))
 }
 

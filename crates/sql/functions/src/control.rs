@@ -31,7 +31,7 @@ fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, value: &Value) -> Result<Val
 }
 
 fn if_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    rules::common_type(cx, &args[1..], "if")
+    Ok(crate::common_type(cx, &args[1..], "if")?.0)
 }
 
 fn if_(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -41,7 +41,7 @@ fn if_(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value
 
 fn coalesce_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let nullable = args.iter().all(|a| a.ty.nullable);
-    Ok(SqlType { nullable, ..rules::common_type(cx, args, "coalesce")? })
+    Ok(SqlType { nullable, ..crate::common_type(cx, args, "coalesce")?.0 })
 }
 
 fn coalesce(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -82,7 +82,7 @@ fn extreme_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     if let Some(ty) = extreme_time(args) {
         return Ok(ty);
     }
-    let ty = rules::common_type(cx, args, "least")?;
+    let (ty, _) = crate::common_type(cx, args, "least")?;
     if ty.id == gannet_types::TypeId::Json {
         let text = SqlType::new(gannet_types::TypeId::LongText).with_collation(gannet_types::CollationId::UTF8MB4_BIN);
         return Ok(text);
@@ -131,18 +131,24 @@ fn sleep(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value>
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("IF", 3, 3, if_rule, if_, "The second argument if the first is true, else the third.").sees_null(),
+    FunctionDef::new("IF", 3, 3, if_rule, if_, "The second argument if the first is true, else the third.")
+        .made_of(|i| i > 0)
+        .sees_null(),
     FunctionDef::new("COALESCE", 1, 1, coalesce_rule, coalesce, "The first argument that is not NULL.")
+        .made_of(|_| true)
         .variadic()
         .sees_null(),
     FunctionDef::new("IFNULL", 2, 2, coalesce_rule, coalesce, "The first argument unless it is NULL, else the second.")
+        .made_of(|_| true)
         .sees_null(),
     FunctionDef::new("NULLIF", 2, 2, nullif_rule, nullif, "NULL if the arguments are equal, else the first.")
+        .made_of(|i| i == 0)
         .sees_null(),
-    FunctionDef::new("GREATEST", 2, 2, extreme_rule, greatest, "The largest argument.").variadic(),
-    FunctionDef::new("LEAST", 2, 2, extreme_rule, least, "The smallest argument.").variadic(),
+    FunctionDef::new("GREATEST", 2, 2, extreme_rule, greatest, "The largest argument.").made_of(|_| true).variadic(),
+    FunctionDef::new("LEAST", 2, 2, extreme_rule, least, "The smallest argument.").made_of(|_| true).variadic(),
     FunctionDef::new("ISNULL", 1, 1, rules::int_not_null, isnull, "1 for NULL, else 0.").sees_null(),
     FunctionDef::new("ANY_VALUE", 1, 1, first_rule, first, "The argument; lifts the check of ONLY_FULL_GROUP_BY.")
+        .made_of(|_| true)
         .sees_null(),
     FunctionDef::new("SLEEP", 1, 1, rules::int_not_null, sleep, "Waits that many seconds; 1 if it was interrupted.")
         .sees_null()

@@ -129,6 +129,8 @@ pub struct FunctionDef {
     pub keeps_digits: bool,
     /// Takes numbers: hexadecimal and bit literals among its arguments are integers.
     pub takes_numbers: bool,
+    /// Arguments whose text the result's is made of, by position: they decide its coercibility.
+    pub made_of: fn(usize) -> bool,
     /// One line for the manual.
     pub doc: &'static str,
 }
@@ -321,8 +323,15 @@ impl FunctionDef {
             kernel: Kernel::General,
             keeps_digits: false,
             takes_numbers: false,
+            made_of: |_| false,
             doc,
         }
+    }
+
+    /// See [`FunctionDef::made_of`].
+    pub const fn made_of(mut self, which: fn(usize) -> bool) -> FunctionDef {
+        self.made_of = which;
+        self
     }
 
     /// Takes any number of arguments from its least one on.

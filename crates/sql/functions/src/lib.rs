@@ -5,6 +5,7 @@
 //! instead, because they decide which of their operands is evaluated or in which domain.
 
 mod aggregates;
+mod common;
 mod control;
 mod crypt;
 mod def;
@@ -24,12 +25,16 @@ mod testing;
 mod text;
 mod time;
 
+pub use common::common_type;
 pub use def::{
     Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, CallStates, Eval, EvalContext, FunctionDef,
     Kernel, Part, RuleContext, SessionInfo, Stability, TypeRule,
 };
 
-use gannet_types::{Result, SqlType};
+use gannet_types::{
+    SqlType,
+    collation::{Coercibility, CollationSource},
+};
 use std::{collections::HashMap, sync::LazyLock};
 
 /// All scalar functions, by family.
@@ -81,10 +86,23 @@ pub fn aggregate(name: &str) -> Option<&'static AggregateDef> {
     aggregates::AGGREGATES.iter().find(named)
 }
 
-/// The type that alternatives have in common: branches of CASE, columns of UNION. Error 1267 and its kin for text whose
-/// collations do not go together.
-pub fn common_type(cx: RuleContext, alternatives: &[ArgInfo<'_>], operation: &str) -> Result<SqlType> {
-    rules::common_type(cx, alternatives, operation)
+/// Coercibility of a call's text, and whether all of it is ASCII: it follows from the arguments whose text it is made of
+/// (manual, "Collation Coercibility in Expressions").
+pub fn text_source(cx: RuleContext, def: &FunctionDef, ty: &SqlType, args: &[ArgInfo<'_>]) -> CollationSource {
+    let made_of: Vec<ArgInfo<'_>> = (0..).zip(args).filter(|(i, _)| (def.made_of)(*i)).map(|(_, a)| *a).collect();
+    let own = CollationSource {
+        collation: ty.collation,
+        coercibility: if def.stability == Stability::Statement {
+            Coercibility::SysConst
+        } else {
+            Coercibility::Coercible
+        },
+        ascii_only: !ty.id.is_binary_string(),
+    };
+    match rules::result_source(cx, &made_of, "") {
+        Ok(source) if !made_of.is_empty() => CollationSource { collation: ty.collation, ..source },
+        _ => own,
+    }
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub(crate) fn double(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 /// Where an argument's collation comes from; arguments which are no text take the connection's.
-fn source(cx: RuleContext, a: &ArgInfo<'_>) -> CollationSource {
+pub(crate) fn source(cx: RuleContext, a: &ArgInfo<'_>) -> CollationSource {
     match a.ty.id {
         TypeId::Json => CollationSource::new(CollationId::UTF8MB4_BIN, Coercibility::Implicit),
         TypeId::Null => CollationSource::new(cx.collation, Coercibility::Ignorable),
@@ -68,8 +68,17 @@ pub(crate) fn common_collation(cx: RuleContext, args: &[ArgInfo<'_>], name: &str
 
 /// The collation of text made of the arguments' texts.
 pub(crate) fn result_collation(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -> Result<CollationId> {
+    Ok(result_source(cx, args, name)?.collation)
+}
+
+/// As [`result_collation`], with the coercibility. Numbers alone are literals of the connection's collation.
+pub(crate) fn result_source(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -> Result<CollationSource> {
     let sources: Vec<CollationSource> = args.iter().map(|a| source(cx, a)).collect();
-    Ok(aggregate_for(&sources, Purpose::Result, name)?.collation)
+    let mut result = aggregate_for(&sources, Purpose::Result, name)?;
+    if result.coercibility == Coercibility::Numeric {
+        result.coercibility = Coercibility::Coercible;
+    }
+    Ok(result)
 }
 
 /// A text type for `chars` characters.
@@ -134,71 +143,6 @@ pub(crate) fn fsp_of(arg: &ArgInfo<'_>) -> u8 {
         (id, _) if id.is_string() || id == TypeId::Json => 6,
         _ => 0,
     }
-}
-
-/// The common type of alternatives (IF, COALESCE, CASE, UNION).
-pub(crate) fn common_type(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -> Result<SqlType> {
-    let null = nullable(args);
-    let known: Vec<ArgInfo<'_>> = args.iter().copied().filter(|a| a.ty.id != TypeId::Null).collect();
-    let Some((first, rest)) = known.split_first() else { return Ok(SqlType::NULL) };
-    if rest.iter().all(|a| a.ty.id == first.ty.id && a.ty.unsigned == first.ty.unsigned) {
-        return merge_same(cx, &known, name, null);
-    }
-    let all = |f: fn(TypeId) -> bool| known.iter().all(|a| f(a.ty.id));
-    let ty = if all(TypeId::is_numeric) {
-        numeric_type(&known)
-    } else if all(|id| matches!(id, TypeId::Date | TypeId::DateTime | TypeId::Timestamp)) {
-        SqlType::temporal(TypeId::DateTime, known.iter().map(|a| a.ty.scale).max().unwrap_or(0))
-    } else {
-        let collation = common_collation(cx, &known, name)?;
-        text_type(known.iter().map(|a| chars_of(a.ty)).max().unwrap_or(0), collation, null)
-    };
-    Ok(with_null(ty, null))
-}
-
-fn merge_same(cx: RuleContext, args: &[ArgInfo<'_>], name: &str, null: bool) -> Result<SqlType> {
-    let first = args[0].ty;
-    let mut ty = first.clone();
-    ty.zerofill = args.iter().all(|a| a.ty.zerofill);
-    ty.scale = args.iter().map(|a| a.ty.scale).max().unwrap_or(0);
-    match first.id {
-        TypeId::Decimal => {
-            let whole = args.iter().map(|a| a.ty.length.saturating_sub(u32::from(a.ty.scale))).max().unwrap_or(0);
-            ty.length = (whole + u32::from(ty.scale)).min(65);
-        }
-        id if id.is_string() => {
-            let collation = common_collation(cx, args, name)?;
-            ty.length = args.iter().map(|a| a.ty.length).max().unwrap_or(0);
-            ty.collation = collation;
-            if collation == CollationId::BINARY && !id.is_binary_string() {
-                ty = text_type(u64::from(ty.length), collation, null);
-            }
-        }
-        TypeId::Enum | TypeId::Set if args.iter().any(|a| a.ty.members != first.members) => {
-            let collation = common_collation(cx, args, name)?;
-            ty = text_type(args.iter().map(|a| chars_of(a.ty)).max().unwrap_or(0), collation, null);
-        }
-        _ => {}
-    }
-    Ok(with_null(ty, null))
-}
-
-fn numeric_type(args: &[ArgInfo<'_>]) -> SqlType {
-    if args.iter().any(|a| matches!(a.ty.id, TypeId::Float | TypeId::Double)) {
-        return SqlType::DOUBLE;
-    }
-    let mixed_sign = args.iter().any(|a| a.ty.unsigned) && args.iter().any(|a| !a.ty.unsigned);
-    let big = args.iter().any(|a| a.ty.id == TypeId::BigInt && a.ty.unsigned);
-    if args.iter().any(|a| a.ty.id == TypeId::Decimal) || (mixed_sign && big) {
-        let digits = args.iter().map(|a| convert::arith::decimal_digits(a.ty));
-        let (mut whole, mut scale) = (0, 0);
-        for (precision, s) in digits {
-            whole = whole.max(precision.saturating_sub(s));
-            scale = scale.max(s);
-        }
-        return SqlType::decimal((whole + scale).clamp(1, 65) as u8, scale.min(30) as u8);
-    }
-    if mixed_sign || !args.iter().all(|a| a.ty.unsigned) { SqlType::BIGINT } else { SqlType::bigint_unsigned() }
 }
 
 /// The text of a value in a character set.

@@ -347,7 +347,8 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         replace_rule,
         replace,
         "Text in which all occurrences of the second are replaced by the third.",
-    ),
+    )
+    .made_of(|_| true),
     FunctionDef::new(
         "SUBSTRING_INDEX",
         3,
@@ -355,11 +356,15 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         substring_index_rule,
         substring_index,
         "What stands before the n-th delimiter (negative: behind it, counted from the end).",
-    ),
+    )
+    .made_of(|i| i < 2),
     FunctionDef::new("FIELD", 2, 2, field_rule, field, "Which of the later arguments equals the first; 0 if none.")
         .variadic()
         .sees_null(),
-    FunctionDef::new("ELT", 2, 2, elt_rule, elt, "The n-th of the later arguments.").variadic().sees_null(),
+    FunctionDef::new("ELT", 2, 2, elt_rule, elt, "The n-th of the later arguments.")
+        .made_of(|i| i > 0)
+        .variadic()
+        .sees_null(),
     FunctionDef::new("FIND_IN_SET", 2, 2, find_in_set_rule, find_in_set, "Position of a text in a list with commas."),
     FunctionDef::new(
         "MAKE_SET",
@@ -369,9 +374,11 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         make_set,
         "The arguments whose bits are set, as a list with commas.",
     )
+    .made_of(|i| i > 0)
     .variadic()
     .sees_null(),
-    FunctionDef::new("EXPORT_SET", 3, 5, export_set_rule, export_set, "One of two texts for each bit, lowest first."),
+    FunctionDef::new("EXPORT_SET", 3, 5, export_set_rule, export_set, "One of two texts for each bit, lowest first.")
+        .made_of(|i| matches!(i, 1..=3)),
     FunctionDef::new(
         "INTERVAL",
         2,

@@ -422,7 +422,9 @@ fn soundex(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("CONCAT", 1, 1, concat_rule, concat, "The arguments' texts, one after the other.").variadic(),
+    FunctionDef::new("CONCAT", 1, 1, concat_rule, concat, "The arguments' texts, one after the other.")
+        .made_of(|_| true)
+        .variadic(),
     FunctionDef::new(
         "CONCAT_WS",
         2,
@@ -431,15 +433,17 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         concat_ws,
         "The arguments but the first, which stands between them; NULLs are left out.",
     )
+    .made_of(|_| true)
     .variadic()
     .sees_null(),
     FunctionDef::new("LENGTH", 1, 1, length_rule, length, "Bytes of a text.").also(&["OCTET_LENGTH"]),
     FunctionDef::new("BIT_LENGTH", 1, 1, length_rule, bit_length, "Bits of a text."),
     FunctionDef::new("CHAR_LENGTH", 1, 1, length_rule, char_length, "Characters of a text.")
         .also(&["CHARACTER_LENGTH"]),
-    FunctionDef::new("UPPER", 1, 1, same_rule, upper, "Text in upper case.").also(&["UCASE"]),
-    FunctionDef::new("LOWER", 1, 1, same_rule, lower, "Text in lower case.").also(&["LCASE"]),
-    FunctionDef::new("REVERSE", 1, 1, same_rule, reverse, "Text with its characters in opposite order."),
+    FunctionDef::new("UPPER", 1, 1, same_rule, upper, "Text in upper case.").made_of(|_| true).also(&["UCASE"]),
+    FunctionDef::new("LOWER", 1, 1, same_rule, lower, "Text in lower case.").made_of(|_| true).also(&["LCASE"]),
+    FunctionDef::new("REVERSE", 1, 1, same_rule, reverse, "Text with its characters in opposite order.")
+        .made_of(|_| true),
     FunctionDef::new(
         "SUBSTRING",
         2,
@@ -448,25 +452,30 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         substring,
         "Part of a text: from a position (negative: from the end), so many characters.",
     )
+    .made_of(|i| i == 0)
     .also(&["SUBSTR", "MID"]),
-    FunctionDef::new("LEFT", 2, 2, left_rule, left, "The first n characters."),
-    FunctionDef::new("RIGHT", 2, 2, left_rule, right, "The last n characters."),
-    FunctionDef::new("TRIM", 1, 2, trim_rule, trim, "Text without what is to be removed (spaces) at both ends."),
-    FunctionDef::new("LTRIM", 1, 2, trim_rule, ltrim, "Text without leading spaces."),
-    FunctionDef::new("RTRIM", 1, 2, trim_rule, rtrim, "Text without trailing spaces."),
-    FunctionDef::new("LPAD", 3, 3, pad_rule, lpad, "Text filled up in front to n characters, or cut."),
-    FunctionDef::new("RPAD", 3, 3, pad_rule, rpad, "Text filled up behind to n characters, or cut."),
-    FunctionDef::new("REPEAT", 2, 2, repeat_rule, repeat, "Text n times."),
+    FunctionDef::new("LEFT", 2, 2, left_rule, left, "The first n characters.").made_of(|i| i == 0),
+    FunctionDef::new("RIGHT", 2, 2, left_rule, right, "The last n characters.").made_of(|i| i == 0),
+    FunctionDef::new("TRIM", 1, 2, trim_rule, trim, "Text without what is to be removed (spaces) at both ends.")
+        .made_of(|_| true),
+    FunctionDef::new("LTRIM", 1, 2, trim_rule, ltrim, "Text without leading spaces.").made_of(|_| true),
+    FunctionDef::new("RTRIM", 1, 2, trim_rule, rtrim, "Text without trailing spaces.").made_of(|_| true),
+    FunctionDef::new("LPAD", 3, 3, pad_rule, lpad, "Text filled up in front to n characters, or cut.")
+        .made_of(|i| i != 1),
+    FunctionDef::new("RPAD", 3, 3, pad_rule, rpad, "Text filled up behind to n characters, or cut.")
+        .made_of(|i| i != 1),
+    FunctionDef::new("REPEAT", 2, 2, repeat_rule, repeat, "Text n times.").made_of(|i| i == 0),
     FunctionDef::new("SPACE", 1, 1, space_rule, space, "n spaces."),
-    FunctionDef::new("INSERT", 4, 4, insert_rule, insert, "Text in which n characters from a position are replaced."),
+    FunctionDef::new("INSERT", 4, 4, insert_rule, insert, "Text in which n characters from a position are replaced.")
+        .made_of(|i| matches!(i, 0 | 3)),
     FunctionDef::new("ASCII", 1, 1, ascii_rule, ascii, "The first byte's number."),
     FunctionDef::new("ORD", 1, 1, rules::int, ord, "The first character's bytes as a number."),
     FunctionDef::new("CHAR", 1, 1, char_rule, char_, "The bytes of the numbers.")
         .variadic()
         .sees_null()
         .takes_numbers(),
-    FunctionDef::new("QUOTE", 1, 1, quote_rule, quote, "Text as a literal of SQL.").sees_null(),
-    FunctionDef::new("SOUNDEX", 1, 1, soundex_rule, soundex, "A text's sound."),
+    FunctionDef::new("QUOTE", 1, 1, quote_rule, quote, "Text as a literal of SQL.").made_of(|_| true).sees_null(),
+    FunctionDef::new("SOUNDEX", 1, 1, soundex_rule, soundex, "A text's sound.").made_of(|_| true),
 ];
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 use crate::expr::{Aggregate, Expr, ExprKind, SortKey};
 use crate::physical::{Frame, RowLock, SetOperation, WindowFunction};
 use crate::plan::{Param, PlanTable, Uses};
-use gannet_types::{SqlType, Value};
+use gannet_types::{Coercibility, SqlType, Value};
 use std::collections::HashMap;
 
 /// A column of a statement.
@@ -32,6 +32,9 @@ pub(crate) struct Arena {
     pub(crate) uses: Uses,
     /// Columns of views that are named: plan table and ordinal.
     pub(crate) view_reads: Vec<(u32, u32)>,
+    /// Texts among computed columns and those of derived tables: coercibility, and whether all is ASCII. Other texts are
+    /// columns of tables.
+    pub(crate) texts: HashMap<ColId, (Coercibility, bool)>,
     /// Columns of merged derived tables: what they stand for.
     pub(crate) replaced: HashMap<ColId, Expr>,
 }
@@ -245,6 +248,18 @@ impl Arena {
         self.types.push(ty);
         self.labels.push(label);
         self.types.len() as ColId - 1
+    }
+
+    /// A column with the coercibility of the expression that it shows.
+    pub(crate) fn text_column(&mut self, ty: SqlType, label: Label, of: (Coercibility, bool)) -> ColId {
+        let id = self.column(ty, label);
+        self.texts.insert(id, of);
+        id
+    }
+
+    /// Coercibility of a column's text, if that is not the one of a table's column; and whether all is ASCII.
+    pub(crate) fn text(&self, id: ColId) -> Option<(Coercibility, bool)> {
+        self.texts.get(&id).copied()
     }
 
     pub(crate) fn expr(&self, id: ColId) -> Expr {

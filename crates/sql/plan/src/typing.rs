@@ -1,6 +1,7 @@
 //! Types of what is not a function call: domains of comparisons, common types of CASE and UNION, literals.
 
 use crate::expr::{Comparison, Expr, ExprKind};
+use gannet_functions::RuleContext;
 use gannet_types::collation::{CollationSource, aggregate, aggregate_all};
 use gannet_types::{Coercibility, CollationId, Result, SqlType, TypeId};
 
@@ -155,111 +156,8 @@ fn wider(a: Comparison, b: Comparison) -> Comparison {
     }
 }
 
-/// The type that holds the values of all branches: CASE, UNION, VALUES (manual, "UNION Clause", and the rules of IFNULL).
-pub(crate) fn common_type(branches: &[Bound], operation: &str) -> Result<SqlType> {
-    let nullable = branches.iter().any(|b| b.ty().nullable);
-    let mut types = branches.iter().map(Bound::ty).filter(|t| t.id != TypeId::Null);
-    let Some(first) = types.next() else { return Ok(SqlType::NULL) };
-    let mut merged = first.clone();
-    for ty in types {
-        merged = merge(&merged, ty);
-    }
-    merged.nullable = nullable;
-    if merged.id.is_string() && !merged.id.is_binary_string() || merged.members.is_some() {
-        let sources: Vec<_> = branches.iter().filter(|b| is_stringy(b.ty())).map(Bound::source).collect();
-        if !sources.is_empty() {
-            merged.collation = aggregate_all(&sources, operation)?.collation;
-        }
-    }
-    Ok(merged)
-}
-
-fn integer_rank(id: TypeId) -> u8 {
-    match id {
-        TypeId::TinyInt => 1,
-        TypeId::SmallInt | TypeId::Year => 2,
-        TypeId::MediumInt => 3,
-        TypeId::Int => 4,
-        _ => 5,
-    }
-}
-
-fn decimal_shape(ty: &SqlType) -> (u32, u8) {
-    match ty.id {
-        TypeId::Decimal => (ty.length - u32::from(ty.scale).min(ty.length), ty.scale),
-        TypeId::TinyInt => (3, 0),
-        TypeId::SmallInt => (5, 0),
-        TypeId::MediumInt => (8, 0),
-        TypeId::Int => (10, 0),
-        _ => (20, 0),
-    }
-}
-
-fn merge(a: &SqlType, b: &SqlType) -> SqlType {
-    let nullable = a.nullable || b.nullable;
-    let mut ty = if a.id == b.id && a.members == b.members && a.unsigned == b.unsigned {
-        let mut ty = a.clone();
-        if a.id == TypeId::Decimal {
-            let ((i, s), (j, t)) = (decimal_shape(a), decimal_shape(b));
-            ty = SqlType::decimal((i.max(j) + u32::from(s.max(t))).min(65) as u8, s.max(t));
-        } else {
-            ty.length = a.length.max(b.length);
-            ty.scale = a.scale.max(b.scale);
-        }
-        ty
-    } else if is_integral(a) && is_integral(b) {
-        let id = if integer_rank(a.id) >= integer_rank(b.id) { a.id } else { b.id };
-        let mut ty = SqlType::new(if id.is_integer() { id } else { TypeId::BigInt });
-        ty.unsigned = a.unsigned && b.unsigned;
-        if a.unsigned != b.unsigned {
-            let unsigned = if a.unsigned { a } else { b };
-            if integer_rank(unsigned.id) >= integer_rank(ty.id) {
-                ty = wider_signed(unsigned);
-            }
-        }
-        ty
-    } else if a.id.is_numeric() && b.id.is_numeric() {
-        let real = |t: &SqlType| matches!(t.id, TypeId::Float | TypeId::Double);
-        if real(a) || real(b) {
-            SqlType::DOUBLE
-        } else {
-            let ((i, s), (j, t)) = (decimal_shape(a), decimal_shape(b));
-            SqlType::decimal((i.max(j) + u32::from(s.max(t))).min(65) as u8, s.max(t))
-        }
-    } else if a.id.is_temporal() && b.id.is_temporal() {
-        SqlType::temporal(TypeId::DateTime, a.scale.max(b.scale))
-    } else if a.id == TypeId::Json && b.id == TypeId::Json {
-        a.clone()
-    } else {
-        string_of_both(a, b)
-    };
-    ty.nullable = nullable;
-    ty
-}
-
-/// A signed type with room for an unsigned one: the next wider, DECIMAL for BIGINT UNSIGNED.
-fn wider_signed(unsigned: &SqlType) -> SqlType {
-    match unsigned.id {
-        TypeId::TinyInt => SqlType::new(TypeId::SmallInt),
-        TypeId::SmallInt | TypeId::Year => SqlType::new(TypeId::MediumInt),
-        TypeId::MediumInt => SqlType::new(TypeId::Int),
-        TypeId::Int => SqlType::BIGINT,
-        _ => SqlType::decimal(20, 0),
-    }
-}
-
-fn string_of_both(a: &SqlType, b: &SqlType) -> SqlType {
-    let binary = |t: &SqlType| t.id.is_binary_string();
-    let chars = |t: &SqlType| if t.id.is_string() { t.length } else { t.display_chars() };
-    let length = chars(a).max(chars(b));
-    let large = a.id.is_lob() || b.id.is_lob() || a.id == TypeId::Json || b.id == TypeId::Json;
-    if binary(a) || binary(b) {
-        return if large { SqlType { length, ..SqlType::new(TypeId::LongBlob) } } else { SqlType::varbinary(length) };
-    }
-    let collation = if is_stringy(a) { a.collation } else { b.collation };
-    let collation = if is_stringy(a) || is_stringy(b) { collation } else { CollationId::DEFAULT };
-    if large {
-        return SqlType { length: u32::MAX, collation, ..SqlType::new(TypeId::LongText) };
-    }
-    SqlType::varchar(length, collation)
+/// The type that holds the values of all branches (CASE, UNION, VALUES), and where its collation comes from.
+pub(crate) fn common_type(cx: RuleContext, branches: &[Bound], operation: &str) -> Result<(SqlType, CollationSource)> {
+    let infos: Vec<_> = branches.iter().map(crate::bind::info).collect();
+    gannet_functions::common_type(cx, &infos, operation)
 }

@@ -106,8 +106,8 @@ fn get_format(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
 }
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("DATE_FORMAT", 2, 2, format_rule, date_format_, "Date in a format."),
-    FunctionDef::new("TIME_FORMAT", 2, 2, format_rule, time_format_, "Time in a format."),
+    FunctionDef::new("DATE_FORMAT", 2, 2, format_rule, date_format_, "Date in a format.").made_of(|i| i == 1),
+    FunctionDef::new("TIME_FORMAT", 2, 2, format_rule, time_format_, "Time in a format.").made_of(|i| i == 1),
     FunctionDef::new(
         "STR_TO_DATE",
         2,

@@ -20,7 +20,7 @@ use super::{Binder, error};
 use crate::expr::{Aggregate, CompareOp, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::Label;
-use crate::typing::{Bound, is_stringy};
+use crate::typing::{Bound, comparison, is_stringy};
 use gannet_functions::{ArgInfo, FunctionDef, RuleContext, Stability};
 use gannet_parser::ast::{self, AggregateFunc, TrimSide};
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, Value};
@@ -55,18 +55,12 @@ impl Binder<'_> {
             Stability::Statement => self.arena.uses.now = true,
             Stability::Volatile => self.arena.uses.non_deterministic = true,
         }
-        let texts = args.iter().filter(|a| is_stringy(a.ty()));
-        let firmest = texts.map(|a| a.coercibility).min();
-        let ascii = args.iter().all(|a| a.ascii || !is_stringy(a.ty()));
+        let source = is_stringy(&ty).then(|| gannet_functions::text_source(self.rule_context(), def, &ty, &infos));
         let exprs: Box<[Expr]> = args.into_iter().map(|a| a.expr).collect();
         let expr = Expr { kind: ExprKind::Call(def, exprs), ty };
         let mut bound = Bound::new(expr);
-        if is_stringy(bound.ty()) {
-            bound.coercibility = firmest.unwrap_or(match def.stability {
-                Stability::Statement => Coercibility::SysConst,
-                _ => Coercibility::Coercible,
-            });
-            bound.ascii = ascii;
+        if let Some(source) = source {
+            (bound.coercibility, bound.ascii) = (source.coercibility, source.ascii_only);
         }
         if self.options.passes.has(crate::options::Passes::FOLD) {
             bound.expr = fold::call(bound.expr, self.options);
@@ -142,7 +136,9 @@ impl Binder<'_> {
                 let collation = gannet_types::Collation::default_of(charset).id;
                 let mut ty = bytes.ty().clone();
                 ty = gannet_types::SqlType { nullable: true, ..gannet_types::SqlType::varchar(ty.length, collation) };
-                Ok(self.cast_to(bytes, ty))
+                let mut text = self.cast_to(bytes, ty);
+                text.coercibility = Coercibility::Coercible;
+                Ok(text)
             }
             E::WeightString { expr, cast: None } => {
                 let arg = self.expr(expr)?;
@@ -237,14 +233,15 @@ impl Binder<'_> {
                 let [when, then, otherwise] = args else { return Err(wrong()) };
                 let (when, then) = (self.expr(when)?, self.expr(then)?);
                 let otherwise = self.expr(otherwise)?;
-                self.case_of(None, vec![when], vec![then], Some(otherwise))?
+                self.case_of(None, vec![when], vec![then], Some(otherwise), "if")?
             }
             "NULLIF" => {
                 let [a, b] = args else { return Err(wrong()) };
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
-                let equal = Bound::new(self.compare(CompareOp::Eq, a.clone(), b)?);
+                let by = comparison(&a, &b, "nullif")?;
+                let equal = Bound::new(self.compare_in(CompareOp::Eq, by, a.clone(), b));
                 let null = Bound::new(super::literal::constant(Value::Null));
-                self.case_of(None, vec![equal], vec![null], Some(a))?
+                self.case_of(None, vec![equal], vec![null], Some(a), "nullif")?
             }
             "ISNULL" => {
                 let [a] = args else { return Err(wrong()) };
@@ -255,12 +252,10 @@ impl Binder<'_> {
             "ANY_VALUE" => {
                 let [a] = args else { return Err(wrong()) };
                 let value = self.expr(a)?;
-                let id = self.arena.column(value.ty().clone(), Label::Computed);
-                let coercibility = value.coercibility;
+                let text = (value.coercibility, value.ascii);
+                let id = self.arena.text_column(value.ty().clone(), Label::Computed, text);
                 self.scope().any_values.push((value.expr, id));
-                let mut bound = self.column(id);
-                bound.coercibility = coercibility;
-                bound
+                self.column(id)
             }
             "COERCIBILITY" => {
                 let [a] = args else { return Err(wrong()) };
@@ -348,7 +343,8 @@ impl Binder<'_> {
         }
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let ty = (def.rule)(self.rule_context(), &infos)?;
-        let coercibility = args.iter().map(|a| a.coercibility).min().unwrap_or(Coercibility::Numeric);
+        let text = aggregated_text(&args);
+        compares_values(def.name, &args)?;
         let separator = call.separator.as_ref().map(|s| String::from_utf8_lossy(s).into());
         let aggregate = Aggregate {
             def,
@@ -362,16 +358,15 @@ impl Binder<'_> {
         let id = match present {
             Some(id) => id,
             None => {
-                let id = self.arena.column(ty, Label::Computed);
+                let id = match is_stringy(&ty) {
+                    true => self.arena.text_column(ty, Label::Computed, text),
+                    false => self.arena.column(ty, Label::Computed),
+                };
                 self.scopes[level].aggregates.push((aggregate, id));
                 id
             }
         };
-        let mut bound = self.column(id);
-        if is_stringy(bound.ty()) {
-            bound.coercibility = coercibility.max(Coercibility::Implicit);
-        }
-        Ok(bound)
+        Ok(self.column(id))
     }
 
     fn aggregate_parts(&mut self, call: &ast::Aggregate) -> Result<(Vec<Bound>, Vec<SortKey>)> {
@@ -424,6 +419,24 @@ impl Binder<'_> {
             });
         }
         (level.unwrap_or(own), level.is_some())
+    }
+}
+
+/// MIN and MAX compare their argument with itself, which a text of two collations does not allow. Error 1267.
+pub(super) fn compares_values(aggregate: &str, args: &[Bound]) -> Result<()> {
+    match args {
+        [arg] if matches!(aggregate, "MIN" | "MAX") && is_stringy(arg.ty()) => {
+            comparison(arg, arg, &aggregate.to_lowercase()).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Coercibility of an aggregate's text: its argument's.
+pub(super) fn aggregated_text(args: &[Bound]) -> (Coercibility, bool) {
+    match args.first() {
+        Some(arg) if arg.coercibility != Coercibility::Numeric => (arg.coercibility, arg.ascii),
+        _ => (Coercibility::Coercible, true),
     }
 }
 
@@ -504,7 +517,7 @@ fn is_constant_syntax(e: &ast::Expr) -> bool {
 }
 
 /// What a type rule sees of an argument.
-pub(super) fn info(arg: &Bound) -> ArgInfo<'_> {
+pub(crate) fn info(arg: &Bound) -> ArgInfo<'_> {
     let constant = match &arg.expr.kind {
         ExprKind::Literal(value) => Some(value),
         _ => None,

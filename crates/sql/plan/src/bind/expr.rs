@@ -166,9 +166,7 @@ impl Binder<'_> {
             E::Subquery(query) => {
                 let subplan = self.subquery(query, Some(1))?;
                 let id = self.arena.subqueries[subplan as usize].query.columns[0].id;
-                let mut ty = self.arena.types[id as usize].clone();
-                ty.nullable = true;
-                Ok(self.subquery_expr(subplan, SubqueryKind::Scalar, ty))
+                Ok(self.subquery_value(subplan, SubqueryKind::Scalar, id))
             }
             E::Between { expr, low, high, negated } => self.between(expr, low, high, *negated),
             E::Like { expr, pattern, escape, negated } => self.like(expr, pattern, escape.as_deref(), *negated),
@@ -369,17 +367,13 @@ impl Binder<'_> {
                 let subplan = self.subquery(query, None)?;
                 let columns = &self.arena.subqueries[subplan as usize].query.columns;
                 if columns.len() == 1 {
-                    let mut ty = self.arena.types[columns[0].id as usize].clone();
-                    ty.nullable = true;
-                    return Ok(Operand::Scalar(self.subquery_expr(subplan, SubqueryKind::Scalar, ty)));
+                    return Ok(Operand::Scalar(self.subquery_value(subplan, SubqueryKind::Scalar, columns[0].id)));
                 }
                 // Each column of the one row is an expression; the subquery runs once for all of them.
-                let types: Vec<SqlType> = columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
-                let column = |(i, mut ty): (usize, SqlType)| {
-                    ty.nullable = true;
-                    Operand::Scalar(self.subquery_expr(subplan, SubqueryKind::Column(i as u32), ty))
+                let column = |(i, c): (u32, &crate::logical::OutColumn)| {
+                    Operand::Scalar(self.subquery_value(subplan, SubqueryKind::Column(i), c.id))
                 };
-                Ok(Operand::Row(types.into_iter().enumerate().map(column).collect()))
+                Ok(Operand::Row((0..).zip(columns).map(column).collect()))
             }
             _ => Ok(Operand::Scalar(self.lifted(e)?)),
         }
@@ -431,9 +425,14 @@ impl Binder<'_> {
     /// A comparison of two values.
     pub(crate) fn compare(&mut self, op: CompareOp, a: Bound, b: Bound) -> Result<Expr> {
         let by = comparison(&a, &b, op.symbol())?;
+        Ok(self.compare_in(op, by, a, b))
+    }
+
+    /// A comparison in a domain that was found before.
+    pub(super) fn compare_in(&mut self, op: CompareOp, by: Comparison, a: Bound, b: Bound) -> Expr {
         let nullable = op != CompareOp::NullSafeEq && (a.ty().nullable || b.ty().nullable);
         let args = Box::new([self.in_domain(a, by), self.in_domain(b, by)]);
-        Ok(predicate(ExprKind::Compare { op, by, args }, nullable))
+        predicate(ExprKind::Compare { op, by, args }, nullable)
     }
 
     /// Makes an operand fit for a domain: text in the character set of the collation, hexadecimal literals as numbers among numbers.
@@ -464,7 +463,7 @@ impl Binder<'_> {
         let (Operand::Scalar(arg), Operand::Scalar(low), Operand::Scalar(high)) = (arg, low, high) else {
             return Err(error(ErrorCode::OperandColumns, &[&1]));
         };
-        let by = comparison_of_all(&arg, &[&low, &high], "BETWEEN")?;
+        let by = comparison_of_all(&arg, &[&low, &high], "between")?;
         let nullable = arg.ty().nullable || low.ty().nullable || high.ty().nullable;
         let args = Box::new([self.in_domain(arg, by), self.in_domain(low, by), self.in_domain(high, by)]);
         let e = predicate(ExprKind::Between { by, negated, args }, nullable);
@@ -516,7 +515,7 @@ impl Binder<'_> {
 
     /// `arg [NOT] IN (list)` in one domain.
     fn in_of(&mut self, arg: Bound, bound: Vec<Bound>, negated: bool) -> Result<Expr> {
-        let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), "IN")?;
+        let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), " IN ")?;
         let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
         let list: Box<[Expr]> = bound.into_iter().map(|b| self.in_domain(b, by)).collect();
         let constant_list = list.iter().all(Expr::is_execution_constant);
@@ -578,6 +577,14 @@ impl Binder<'_> {
         Ok(self.subquery_expr(subplan, kind, boolean(true)))
     }
 
+    /// A column of a subquery's only row.
+    fn subquery_value(&self, subplan: u32, kind: SubqueryKind, column: crate::logical::ColId) -> Bound {
+        let of = self.column(column);
+        let ty = SqlType { nullable: true, ..of.expr.ty };
+        let (coercibility, ascii) = (of.coercibility, of.ascii);
+        Bound { coercibility, ascii, ..self.subquery_expr(subplan, kind, ty) }
+    }
+
     pub(super) fn subquery_expr(&self, subplan: u32, kind: SubqueryKind, ty: SqlType) -> Bound {
         let subquery = Subquery { subplan, kind, binds: Box::new([]) };
         Bound::new(Expr { kind: ExprKind::Subquery(Box::new(subquery)), ty })
@@ -611,7 +618,7 @@ impl Binder<'_> {
     /// Gives all text arguments one collation, so that a function which compares them has only one to use.
     pub(super) fn same_collation(&mut self, args: Vec<Bound>, operation: &str) -> Result<Vec<Bound>> {
         let sources: Vec<_> = args.iter().filter(|a| is_stringy(a.ty())).map(Bound::source).collect();
-        if sources.len() < 2 || sources.iter().all(|s| s.collation == sources[0].collation) {
+        if sources.len() < 2 {
             return Ok(args);
         }
         let collation = gannet_types::collation::aggregate_all(&sources, operation)?.collation;
@@ -636,7 +643,7 @@ impl Binder<'_> {
             thens.push(self.expr(then)?);
         }
         let otherwise = case.otherwise.as_ref().map(|e| self.expr(e)).transpose()?;
-        self.case_of(operand, whens, thens, otherwise)
+        self.case_of(operand, whens, thens, otherwise, "case")
     }
 
     pub(super) fn case_of(
@@ -645,6 +652,7 @@ impl Binder<'_> {
         whens: Vec<Bound>,
         thens: Vec<Bound>,
         otherwise: Option<Bound>,
+        operation: &str,
     ) -> Result<Bound> {
         // Text beside numbers: each WHEN compares in its own domain.
         let is_text = |b: &Bound| is_stringy(b.ty()) || b.ty().id == TypeId::Null;
@@ -678,9 +686,9 @@ impl Binder<'_> {
         };
         let mut branches = thens.clone();
         branches.extend(otherwise.clone());
-        let mut ty = common_type(&branches, "case")?;
+        let (mut ty, source) = common_type(self.rule_context(), &branches, operation)?;
         ty.nullable |= otherwise.is_none();
-        let coercibility = branches.iter().map(|b| b.coercibility).min().unwrap_or(Coercibility::Ignorable);
+        let (coercibility, ascii) = (source.coercibility, source.ascii_only);
         let whens = whens
             .into_iter()
             .map(|w| if operand.is_some() { self.in_domain(w, by) } else { w.expr })
@@ -689,7 +697,7 @@ impl Binder<'_> {
         let operand = operand.take().map(|o| Box::new(self.in_domain(o, by)));
         let otherwise = otherwise.map(|o| Box::new(o.expr));
         let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };
-        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii: false, hex: false })
+        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii, hex: false })
     }
 
     fn cast(&mut self, cast: &ast::Cast) -> Result<Bound> {
@@ -710,7 +718,12 @@ impl Binder<'_> {
 
     pub(super) fn cast_to(&mut self, arg: Bound, ty: SqlType) -> Bound {
         let arg = if ty.id.is_numeric() { hex_as_number(arg) } else { arg };
-        Bound::new(fold::simplify(Expr { kind: ExprKind::Cast(Box::new(arg.expr)), ty }))
+        let mut bound = Bound::new(fold::simplify(Expr { kind: ExprKind::Cast(Box::new(arg.expr)), ty }));
+        // A literal that was converted is none any more.
+        if bound.coercibility == Coercibility::Coercible {
+            bound.coercibility = Coercibility::Implicit;
+        }
+        bound
     }
 
     pub(super) fn convert_using(&mut self, arg: &ast::Expr, charset: &ast::Ident) -> Result<Bound> {

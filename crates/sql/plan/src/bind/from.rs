@@ -327,7 +327,7 @@ impl Binder<'_> {
             let view = view.map(|slot| (slot, i as u32));
             let label =
                 Label::Derived { alias: alias.into(), name: column.name.clone(), origin: Some(column.id), view };
-            let id = self.arena.column(ty, label);
+            let id = self.shown(ty, label, column.id);
             if i == 0 {
                 first = id;
             }
@@ -342,14 +342,22 @@ impl Binder<'_> {
         Ok(builder.rels.len() - 1)
     }
 
+    /// A column that shows another one: the coercibility of texts stays.
+    pub(super) fn shown(&mut self, ty: SqlType, label: Label, of: ColId) -> ColId {
+        match self.arena.text(of) {
+            Some(text) => self.arena.text_column(ty, label, text),
+            None => self.arena.column(ty, label),
+        }
+    }
+
     fn cte_reference(&mut self, cte: u32, alias: &ast::Ident, builder: &mut FromBuilder) -> Result<(From, Shape)> {
         self.check_alias(&alias.text, None)?;
         let columns = self.cte_columns(cte)?;
         let mut first = 0;
         let mut names = Vec::with_capacity(columns.len());
-        for (i, (name, ty)) in columns.into_iter().enumerate() {
+        for (i, (name, ty, of)) in columns.into_iter().enumerate() {
             let label = Label::Derived { alias: (&*alias.text).into(), name: name.clone(), origin: None, view: None };
-            let id = self.arena.column(ty, label);
+            let id = self.shown(ty, label, of);
             if i == 0 {
                 first = id;
             }

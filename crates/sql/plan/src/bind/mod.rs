@@ -25,6 +25,7 @@ use scope::Scope;
 use std::fmt::Display;
 use std::sync::Arc;
 
+pub(crate) use call::info;
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundUpdate};
 pub use view::{Definition, definition, view_tables, view_text_in};
 

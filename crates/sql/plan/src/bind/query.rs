@@ -9,7 +9,7 @@ use crate::plan::Intent;
 use crate::typing::{Bound, common_type};
 use gannet_catalog::names::{eq_name, fold_name};
 use gannet_parser::ast::{self, QueryBody, SetOp};
-use gannet_types::{ErrorCode, Result, SqlError, SqlType};
+use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType};
 
 impl Binder<'_> {
     /// Binds the query of a statement.
@@ -109,9 +109,9 @@ impl Binder<'_> {
         let mut types = Vec::with_capacity(width);
         for c in 0..width {
             let branch: Vec<Bound> = bound.iter().map(|r| r[c].clone()).collect();
-            let ty = common_type(&branch, "VALUES")?;
+            let (ty, text) = self.united(&branch)?;
             let name: Box<str> = format!("column_{c}").into();
-            columns.push(OutColumn { name, id: self.arena.column(ty.clone(), Label::Computed) });
+            columns.push(OutColumn { name, id: self.arena.text_column(ty.clone(), Label::Computed, text) });
             types.push(ty);
         }
         let rows = bound.into_iter().map(|r| r.into_iter().zip(&types).map(|(b, ty)| convert(b.expr, ty)).collect());
@@ -139,9 +139,18 @@ impl Binder<'_> {
     fn fresh_columns(&mut self, of: &Query) -> Result<Vec<OutColumn>> {
         let fresh = of.columns.iter().map(|c| {
             let ty = self.arena.types[c.id as usize].clone();
-            OutColumn { name: c.name.clone(), id: self.arena.column(ty, Label::Computed) }
+            OutColumn { name: c.name.clone(), id: self.shown(ty, Label::Computed, c.id) }
         });
         Ok(fresh.collect())
+    }
+
+    /// Type and coercibility of a column that several queries or rows make. Error 1271 for two implicit collations.
+    fn united(&self, branches: &[Bound]) -> Result<(SqlType, (Coercibility, bool))> {
+        let (ty, source) = common_type(self.rule_context(), branches, "UNION")?;
+        if source.coercibility == Coercibility::None {
+            return Err(error(ErrorCode::CantAggregateNcollations, &[&"UNION"]));
+        }
+        Ok((ty, (source.coercibility, source.ascii_only)))
     }
 
     fn set_query(&mut self, set: &ast::SetOperation, query: &ast::Query) -> Result<Query> {
@@ -186,9 +195,9 @@ impl Binder<'_> {
         let mut types: Vec<SqlType> = Vec::with_capacity(width);
         for c in 0..width {
             let branch: Vec<Bound> = inputs.iter().map(|q| self.column(q.columns[c].id)).collect();
-            let ty = common_type(&branch, "union")?;
+            let (ty, text) = self.united(&branch)?;
             let name = inputs[0].columns[c].name.clone();
-            columns.push(OutColumn { name, id: self.arena.column(ty.clone(), Label::Computed) });
+            columns.push(OutColumn { name, id: self.arena.text_column(ty.clone(), Label::Computed, text) });
             types.push(ty);
         }
         for input in &mut inputs {
@@ -390,12 +399,12 @@ impl Binder<'_> {
     }
 
     /// Columns of a CTE; counts the use.
-    pub(super) fn cte_columns(&mut self, number: u32) -> Result<Vec<(Box<str>, SqlType)>> {
+    pub(super) fn cte_columns(&mut self, number: u32) -> Result<Vec<(Box<str>, SqlType, ColId)>> {
         let cte = &mut self.arena.ctes[number as usize];
         cte.uses += 1;
         let Some(base) = &cte.base else { return Err(SqlError::internal("a common table expression without a query")) };
         let types = &self.arena.types;
-        Ok(base.columns.iter().map(|c| (c.name.clone(), types[c.id as usize].clone())).collect())
+        Ok(base.columns.iter().map(|c| (c.name.clone(), types[c.id as usize].clone(), c.id)).collect())
     }
 
     /// `base UNION [ALL] recursive`. Errors 3573, 3574, 3575, 3577.

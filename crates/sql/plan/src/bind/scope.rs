@@ -366,6 +366,10 @@ impl Binder<'_> {
     }
 
     pub(super) fn column(&self, id: ColId) -> Bound {
-        Bound::new(self.arena.expr(id))
+        let mut bound = Bound::new(self.arena.expr(id));
+        if let Some((coercibility, ascii)) = self.arena.text(id) {
+            (bound.coercibility, bound.ascii) = (coercibility, ascii);
+        }
+        bound
     }
 }

@@ -5,11 +5,11 @@ use super::{Binder, error};
 use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, Item, Label, OutColumn, Query, WindowBlock, conjuncts};
 use crate::physical::{Frame, FrameBound, FrameUnit, WindowFunction, WindowKind};
-use crate::typing::Bound;
+use crate::typing::{Bound, common_type, is_stringy};
 use gannet_catalog::names::eq_name;
 use gannet_functions::{AggregateDef, ArgInfo};
 use gannet_parser::ast::{self, SelectItem, WindowFunc};
-use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
 /// Window functions over one definition, while the block is bound.
 pub(super) type PendingWindow = WindowBlock;
@@ -176,7 +176,8 @@ impl Binder<'_> {
     }
 
     fn add_item(&mut self, name: Box<str>, bound: Bound, aliased: bool, block: &mut Block, names: &mut Vec<Box<str>>) {
-        let id = self.arena.column(bound.ty().clone(), Label::Computed);
+        let text = (bound.coercibility, bound.ascii);
+        let id = self.arena.text_column(bound.ty().clone(), Label::Computed, text);
         block.items.push(Item { expr: bound.expr.clone(), id });
         let windows: Vec<u32> = self.scope().windows.iter().flat_map(|w| &w.functions).map(|(_, id)| *id).collect();
         let has_window = self.arena.reads(&bound.expr, |id| windows.contains(&id));
@@ -300,6 +301,7 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("IGNORE NULLS"));
         }
         let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let mut text = args.first().map_or((Coercibility::Numeric, false), |a| (a.coercibility, a.ascii));
         let ty = match &kind {
             WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => SqlType::bigint_unsigned().not_null(),
             WindowKind::Ntile => SqlType::bigint_unsigned(),
@@ -307,7 +309,9 @@ impl Binder<'_> {
             _ => {
                 let mut ty = args.first().map_or(SqlType::NULL, |a| a.ty().clone());
                 if let Some(default) = args.get(2) {
-                    ty = crate::typing::common_type(&[args[0].clone(), default.clone()], "lag")?;
+                    let alternatives = [args[0].clone(), default.clone()];
+                    let (common, source) = common_type(self.rule_context(), &alternatives, "lag")?;
+                    (ty, text) = (common, (source.coercibility, source.ascii_only));
                 }
                 ty.nullable = true;
                 ty
@@ -326,7 +330,7 @@ impl Binder<'_> {
             WindowFunc::LastValue => "last_value",
             WindowFunc::NthValue => "nth_value",
         };
-        self.add_window(kind, name, args, ty, &call.over)
+        self.add_window(kind, name, args, ty, text, &call.over)
     }
 
     pub(super) fn aggregate_window(
@@ -348,7 +352,9 @@ impl Binder<'_> {
         let infos: Vec<ArgInfo<'_>> = args.iter().map(super::call::info).collect();
         let ty = (def.rule)(self.rule_context(), &infos)?;
         let name = def.name.to_lowercase();
-        self.add_window(WindowKind::Aggregate(def), &name, args, ty, over)
+        let text = super::call::aggregated_text(&args);
+        super::call::compares_values(def.name, &args)?;
+        self.add_window(WindowKind::Aggregate(def), &name, args, ty, text, over)
     }
 
     fn add_window(
@@ -357,6 +363,7 @@ impl Binder<'_> {
         name: &str,
         args: Vec<Bound>,
         ty: SqlType,
+        text: (Coercibility, bool),
         over: &ast::WindowRef,
     ) -> Result<Bound> {
         let scope = self.scope();
@@ -376,7 +383,10 @@ impl Binder<'_> {
             order.push(SortKey { expr: bind(self, &item.expr)?, descending: item.desc });
         }
         let frame = self.frame(spec.frame.as_ref(), &order)?;
-        let id = self.arena.column(ty.clone(), Label::Computed);
+        let id = match is_stringy(&ty) {
+            true => self.arena.text_column(ty.clone(), Label::Computed, text),
+            false => self.arena.column(ty.clone(), Label::Computed),
+        };
         let function = WindowFunction { kind, args: args.into_iter().map(|a| a.expr).collect(), ty };
         let same = |w: &&mut PendingWindow| w.partition == partition && w.order == order && w.frame == frame;
         match self.scope().windows.iter_mut().find(same) {

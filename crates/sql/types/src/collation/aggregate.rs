@@ -73,11 +73,26 @@ pub fn aggregate_for(sources: &[CollationSource], purpose: Purpose, operation: &
     let Some((first, rest)) = sources.split_first() else {
         return Ok(CollationSource::new(CollationId::BINARY, Coercibility::Ignorable));
     };
-    let merged = rest.iter().try_fold(*first, |a, b| pair(a, *b));
-    match merged {
-        Some(m) if m.coercibility != Coercibility::None || purpose == Purpose::Result || rest.is_empty() => Ok(m),
-        _ => Err(mixed(sources, operation)),
+    // Two character sets that do not go together leave nothing but a firmer third to settle it.
+    let mut foreign = false;
+    let mut merged = *first;
+    for next in rest {
+        merged = match pair(merged, *next) {
+            Some(source) => source,
+            None if merged.coercibility == Coercibility::Explicit && next.coercibility == Coercibility::Explicit => {
+                return Err(mixed(sources, operation));
+            }
+            None => {
+                foreign = true;
+                CollationSource::new(CollationId::BINARY, Coercibility::None)
+            }
+        };
     }
+    let undecided = merged.coercibility == Coercibility::None && purpose == Purpose::Compare && !rest.is_empty();
+    if undecided || foreign && merged.coercibility != Coercibility::Explicit {
+        return Err(mixed(sources, operation));
+    }
+    Ok(merged)
 }
 
 #[cold]
@@ -135,9 +150,6 @@ fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
         }
         if unicode(cf) || loose.ascii_only || cl.is_subset_of(cf) || loose.coercibility >= Coercibility::SysConst {
             return win(firm);
-        }
-        if unicode(cl) && firm.coercibility > Coercibility::Explicit {
-            return win(loose);
         }
         return None;
     }
