@@ -2,15 +2,24 @@
 
 use std::{path::Path, process::Command};
 
+const USAGE: &str = "cargo xtask sim [--workload rows|trees] [--seed N] [--steps M] [--seeds N] [--minutes M]";
+
 /// Runs `cargo xtask sim` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     let mut env: Vec<(&str, String)> = Vec::new();
     let mut words = args.iter();
-    let mut fresh = true;
+    let (mut fresh, mut filter) = (true, "all_workloads");
     while let Some(name) = words.next() {
-        let value: u64 = words.next().and_then(|v| v.parse().ok()).ok_or_else(|| {
-            format!("{name} takes a number\ncargo xtask sim [--seed N] [--steps M] [--seeds N] [--minutes M]")
-        })?;
+        let word = words.next().ok_or_else(|| format!("{name} takes a value\n{USAGE}"))?;
+        if name == "--workload" {
+            filter = match word.as_str() {
+                "rows" => "rows_told_are_not_lost",
+                "trees" => "trees_come_and_go_whole",
+                _ => return Err(format!("unknown workload {word}\n{USAGE}")),
+            };
+            continue;
+        }
+        let value: u64 = word.parse().map_err(|_| format!("{name} takes a number\n{USAGE}"))?;
         match name.as_str() {
             "--seed" => {
                 fresh = false;
@@ -23,7 +32,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
                 env.push(("GANNET_SECONDS", (value * 60).to_string()));
                 env.push(("GANNET_SEEDS", u32::MAX.to_string()));
             }
-            other => return Err(format!("unknown option {other}")),
+            other => return Err(format!("unknown option {other}\n{USAGE}")),
         }
     }
     if fresh {
@@ -32,8 +41,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
         env.push(("GANNET_FIRST_SEED", now.to_string()));
     }
     let status = Command::new("cargo")
-        .args(["test", "--quiet", "--package", "gannet-engine", "--test", "crash", "nothing_told_is_lost", "--"])
-        .arg("--nocapture")
+        .args(["test", "--quiet", "--profile", "sim", "--package", "gannet-engine", "--test", "crash", filter, "--"])
+        .args(["--include-ignored", "--nocapture"])
         .envs(env)
         .current_dir(root)
         .status()

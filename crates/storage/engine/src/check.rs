@@ -34,7 +34,7 @@ impl Engine {
         let mut check = StoreCheck::default();
         let trees = self.store.trees.all()?;
         for &id in &trees {
-            match self.tree(id).and_then(|tree| self.check_tree(&tree)) {
+            match self.tree(id).and_then(|tree| self.walk_tree(&tree)) {
                 Ok(entries) => check.entries += entries,
                 Err(e) => check.findings.push(format!("tree {id}: {e}")),
             }

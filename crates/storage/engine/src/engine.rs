@@ -337,6 +337,11 @@ impl Engine {
     /// Checks a tree's structure and order (CHECK TABLE); returns its entries, those that wait for purge included.
     pub fn check_tree(&self, tree: &TreeHandle) -> Result<u64> {
         tree.check(tree.kind())?;
+        self.walk_tree(tree)
+    }
+
+    /// The same also of a tree whose drop is not purged yet.
+    pub(crate) fn walk_tree(&self, tree: &TreeHandle) -> Result<u64> {
         let mut bad = None;
         let kind = tree.kind();
         let checked = tree.shared.tree.check_tree(|key, value| {

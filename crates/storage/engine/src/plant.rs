@@ -12,6 +12,8 @@ pub enum Fault {
     ReleaseEarly,
     /// Recovery leaves out the oldest change of some pages.
     DropRedo,
+    /// Purge does not wait for the snapshots that are in use.
+    PurgeEarly,
 }
 
 thread_local! {

@@ -94,12 +94,12 @@ pub(crate) fn task(store: &Store) {
     }
 }
 
-/// Purges all streams once; gives the transactions dealt with. `all`: also streams that another task is at work on, after it.
+/// Purges all streams once; gives the transactions dealt with. `all`: also what another task is at work on, after it.
 pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     roll_back_orphans(store)?;
     let horizon = store.advance_horizon();
     store.trx.trim(horizon);
-    if !store.purge.started.load(Acquire) && !start(store)? {
+    if !store.purge.started.load(Acquire) && !start(store, all)? {
         return Ok(0);
     }
     let mut done = 0;
@@ -163,10 +163,14 @@ fn save_rows(store: &Store) -> Result<()> {
 }
 
 /// Deals with what earlier incarnations left: all of it is older than every snapshot, but in which order it ended is not known. So
-/// first all records except drops, in all streams; then, when the losers are rolled back, the drops. False: not finished.
-fn start(store: &Store) -> Result<bool> {
-    if store.purge.starting.swap(true, AcqRel) {
-        return Ok(store.purge.started.load(Acquire));
+/// first all records except drops, in all streams; then, when the losers are rolled back, the drops. False: not finished. `wait`: for
+/// another task that is at it.
+fn start(store: &Store, wait: bool) -> Result<bool> {
+    while store.purge.starting.swap(true, AcqRel) {
+        if !wait {
+            return Ok(store.purge.started.load(Acquire));
+        }
+        gannet_runtime::yield_now();
     }
     let result = start_one(store);
     store.purge.starting.store(false, Release);

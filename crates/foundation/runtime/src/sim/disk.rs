@@ -16,10 +16,10 @@ use crate::{ALIGN, OpenOptions};
 const SECTOR: u64 = 512;
 const PAGE: u64 = 4096;
 
-/// File contents, sparse.
+/// File contents, sparse. Copies share their pages until one of them is written.
 #[derive(Clone, Default)]
 struct Image {
-    pages: BTreeMap<u64, Box<[u8; PAGE as usize]>>,
+    pages: BTreeMap<u64, Arc<[u8; PAGE as usize]>>,
     len: u64,
 }
 
@@ -53,29 +53,35 @@ impl Image {
     fn write(&mut self, offset: u64, bytes: &[u8]) {
         for (page, inside, range) in Self::parts(offset, bytes.len()) {
             let n = range.len();
-            let p = self.pages.entry(page).or_insert_with(|| Box::new([0; PAGE as usize]));
+            let p = Arc::make_mut(self.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE as usize])));
             p[inside..inside + n].copy_from_slice(&bytes[range]);
         }
     }
 
-    fn sector(&self, sector: u64) -> [u8; SECTOR as usize] {
-        let mut s = [0; SECTOR as usize];
-        self.read(sector * SECTOR, &mut s);
-        s
+    fn sector(&self, sector: u64) -> &[u8] {
+        match self.pages.get(&(sector * SECTOR / PAGE)) {
+            Some(p) => &p[(sector * SECTOR % PAGE) as usize..][..SECTOR as usize],
+            None => &[0; SECTOR as usize],
+        }
+    }
+
+    /// Takes a sector from another image.
+    fn take(&mut self, from: &Image, sector: u64) {
+        self.write(sector * SECTOR, from.sector(sector));
     }
 
     fn set_len(&mut self, len: u64) {
         if len < self.len {
             self.pages.split_off(&len.div_ceil(PAGE));
             if let Some(p) = self.pages.get_mut(&(len / PAGE)) {
-                p[(len % PAGE) as usize..].fill(0);
+                Arc::make_mut(p)[(len % PAGE) as usize..].fill(0);
             }
         }
         self.len = len;
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Inode {
     /// What reads see.
     live: Image,
@@ -125,11 +131,12 @@ impl Inode {
         for &sector in &self.dirty {
             let garbage = splitmix(seed) % 64 < garbage_of_64;
             if (garbage || splitmix(seed) % 8 < keep_of_8) && sector * SECTOR < self.live.len {
-                let mut bytes = self.live.sector(sector);
+                image.take(&self.live, sector);
                 if garbage {
+                    let mut bytes = [0; SECTOR as usize];
                     bytes.chunks_exact_mut(8).for_each(|c| c.copy_from_slice(&splitmix(seed).to_le_bytes()));
+                    image.write(sector * SECTOR, &bytes);
                 }
-                image.write(sector * SECTOR, &bytes);
                 if self.live.len > self.durable.len {
                     len = len.max(((sector + 1) * SECTOR).min(self.live.len));
                 }
@@ -190,7 +197,7 @@ impl Names {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     inodes: BTreeMap<u64, Inode>,
     next_inode: u64,
@@ -304,6 +311,16 @@ impl SimDisk {
     /// From now on the disk lies.
     pub fn set_lie(&self, lie: Option<Lie>) {
         self.lock().lie = lie;
+    }
+
+    /// What it lies about.
+    pub fn lie(&self) -> Option<Lie> {
+        self.lock().lie.clone()
+    }
+
+    /// A disk of its own with the same contents.
+    pub fn copy(&self) -> SimDisk {
+        SimDisk(Arc::new(Mutex::new(self.lock().clone())))
     }
 
     /// Whether a fault that happens once in `n(faults)` times happens now.
@@ -553,10 +570,18 @@ impl SimFile {
         }
         self.with(|inode| {
             let n = (inode.live.len.saturating_sub(offset)).min(len as u64) as usize;
-            let mut bytes = vec![0; n];
-            inode.live.read(offset, &mut bytes);
-            // SAFETY: `n` is at most `len`; a copy, because the destination may be looked at by others.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), ptr, n) };
+            for (page, inside, range) in Image::parts(offset, n) {
+                let from = inode.live.pages.get(&page);
+                // SAFETY: the range is within `n`, which is at most `len`; no reference to the destination is made, because
+                // it may be looked at by others.
+                unsafe {
+                    let to = ptr.add(range.start);
+                    match from {
+                        Some(p) => std::ptr::copy_nonoverlapping(p[inside..].as_ptr(), to, range.len()),
+                        None => std::ptr::write_bytes(to, 0, range.len()),
+                    }
+                }
+            }
             Ok(n)
         })
     }
@@ -619,19 +644,14 @@ impl SimFile {
             return Ok(());
         }
         // What was written before the call is durable after it; later writes may or may not be.
-        let (sectors, len) = self.with(|inode| {
-            let sectors: Vec<_> = inode.dirty.iter().map(|&s| (s, inode.live.sector(s))).collect();
-            Ok((sectors, inode.live.len))
-        })?;
+        let (sectors, image) = self.with(|inode| Ok((inode.dirty.clone(), inode.live.clone())))?;
         if !self.disk.pause(100, 2000) {
             return Err(dead());
         }
         if self.disk.strikes(|f| f.sync_errors) {
             // The kernel takes what it could not write for clean.
             return self.with(|inode| {
-                for (sector, _) in sectors.iter().filter(|(s, _)| s % 2 == 0) {
-                    inode.dirty.remove(sector);
-                }
+                inode.dirty.retain(|s| s % 2 != 0 || !sectors.contains(s));
                 Err(dead())
             });
         }
@@ -639,13 +659,13 @@ impl SimFile {
         state.syncs += 1;
         state.synced_writes += sectors.len() as u64;
         let inode = state.inodes.get_mut(&self.inode).ok_or_else(dead)?;
-        for (sector, bytes) in sectors {
-            inode.durable.write(sector * SECTOR, &bytes);
-            if inode.live.sector(sector) == bytes {
+        for &sector in &sectors {
+            inode.durable.take(&image, sector);
+            if inode.live.sector(sector) == image.sector(sector) {
                 inode.dirty.remove(&sector);
             }
         }
-        inode.durable.set_len(len);
+        inode.durable.set_len(image.len);
         Ok(())
     }
 
@@ -676,8 +696,8 @@ impl SimFile {
                     return Err(err(libc::ENOSPC));
                 }
                 for page in new {
-                    inode.live.pages.insert(page, Box::new([0; PAGE as usize]));
-                    inode.durable.pages.entry(page).or_insert_with(|| Box::new([0; PAGE as usize]));
+                    inode.live.pages.insert(page, Arc::new([0; PAGE as usize]));
+                    inode.durable.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE as usize]));
                 }
             }
         }
@@ -697,7 +717,7 @@ impl SimFile {
                 if n == PAGE {
                     inode.live.pages.remove(&(at / PAGE));
                 } else if let Some(p) = inode.live.pages.get_mut(&(at / PAGE)) {
-                    p[(at % PAGE) as usize..(at % PAGE + n) as usize].fill(0);
+                    Arc::make_mut(p)[(at % PAGE) as usize..(at % PAGE + n) as usize].fill(0);
                 }
                 at += n;
             }

@@ -1,18 +1,17 @@
-//! Power cuts at random moments, in the simulation: after each one the store is opened again and compared with what the
-//! clients were told. A failure prints the command that replays its seed.
+//! Rows with a secondary index, in one set of trees.
 //!
 //! Each transaction draws a number from a persistent counter and inserts it into a tree of its own: that tree tells which transactions
 //! survived. Every change of a row is noted with its place in the row's history, so the surviving transactions say what must be there.
 
-mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{key, rng};
-use gannet_engine::plant::{Fault, plant};
 use gannet_engine::*;
-use gannet_runtime::sim::{Faults, Lie, Sim, SimDisk};
+use gannet_runtime::sim::SimDisk;
+
+use crate::common::{key, rng};
+use crate::{Life, Tally, Trouble, Work, Workload};
 
 const KEYS: u64 = 40;
 
@@ -103,7 +102,7 @@ fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
     o.redo_capacity_bytes = 8 << 20;
     o.max_data_bytes = 256 << 20;
     o.purge_tasks = (seed % 3) as usize;
-    o.flush_policy = if seed % 5 == 4 { FlushPolicy::WriteAtCommit } else { FlushPolicy::AtCommit };
+    o.flush_policy = if RowsWorkload::forgets(seed / 10) { FlushPolicy::WriteAtCommit } else { FlushPolicy::AtCommit };
     let engine = Engine::open(o).unwrap();
     let ids = oracle.lock().unwrap().trees;
     let ids = ids.or_else(|| {
@@ -137,13 +136,18 @@ fn scan(t: &mut Txn, tree: &TreeHandle) -> Result<Rows> {
     Ok(out)
 }
 
-/// Row tree and index tree agree in one snapshot.
+/// Row tree and index tree agree in one snapshot, and stay as they were.
 fn agree(t: &mut Txn, trees: &Trees) -> Result<Rows> {
     let rows = scan(t, &trees.rows)?;
     let mut want: Vec<Vec<u8>> = rows.iter().map(|(k, v)| [&v[..4], k].concat()).collect();
     want.sort();
     let have: Vec<Vec<u8>> = scan(t, &trees.index)?.into_iter().map(|e| e.0).collect();
     assert_eq!(have, want, "index and rows disagree");
+    if rows.len() % 3 == 1 {
+        // Meanwhile others change them, and purge comes by.
+        let _ = gannet_runtime::sleep(Duration::from_millis(30));
+    }
+    assert!(scan(t, &trees.rows)? == rows, "a snapshot has changed");
     Ok(rows)
 }
 
@@ -284,53 +288,9 @@ fn change(
     Ok(())
 }
 
-/// In every crash.
-const FAULTS: Faults = Faults { read_errors: 0, write_errors: 0, sync_errors: 0, late: 0, garbage: true };
-
-/// What goes wrong with the disk in a life, beside the power.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Trouble {
-    None,
-    /// Operations come late, the disk fills and is given room again.
-    Full,
-    /// Reads fail now and then.
-    Reads,
-    /// Writes or syncs fail: nothing can be committed any more.
-    Broken,
-}
-
-impl Trouble {
-    fn begin(self, disk: &SimDisk, seed: u64) {
-        match self {
-            Trouble::None => {}
-            Trouble::Full => {
-                disk.set_faults(Faults { late: 20, ..FAULTS });
-                disk.set_capacity(Some(disk.used() + (seed % 7) * 100_000));
-            }
-            Trouble::Reads => disk.set_faults(Faults { read_errors: 8, late: 50, ..FAULTS }),
-            Trouble::Broken if seed & 4 == 0 => disk.set_faults(Faults { sync_errors: 60, ..FAULTS }),
-            Trouble::Broken => disk.set_faults(Faults { write_errors: 60, ..FAULTS }),
-        }
-    }
-
-    fn end(self, disk: &SimDisk) {
-        disk.set_faults(FAULTS);
-        disk.set_capacity(None);
-    }
-
-    /// Whether an error is this trouble's.
-    fn explains(self, e: &EngineError) -> bool {
-        match (self, e) {
-            (Trouble::Full, EngineError::DiskFull) => true,
-            (Trouble::Reads, EngineError::Corrupt { what, .. }) => what.contains("cannot be read"),
-            (Trouble::Broken, EngineError::LogPoisoned | EngineError::Io(_) | EngineError::DiskFull) => true,
-            _ => false,
-        }
-    }
-}
-
 /// Opens, checks, works until the power is cut or enough is done.
-fn live(seed: u64, durable: bool, trouble: Trouble, disk: &SimDisk, oracle: &Arc<Mutex<Oracle>>) {
+fn live(life: &Life, oracle: &Arc<Mutex<Oracle>>) {
+    let &Life { seed, durable, trouble, ref disk } = life;
     let (engine, trees) = open(seed, oracle);
     verify(&engine, &trees, oracle, durable);
     trouble.begin(disk, seed);
@@ -382,6 +342,8 @@ fn live(seed: u64, durable: bool, trouble: Trouble, disk: &SimDisk, oracle: &Arc
     t.commit().unwrap();
     assert_eq!(engine.check_tree(&trees.rows).unwrap(), rows, "garbage in the row tree");
     assert_eq!(engine.check_tree(&trees.index).unwrap(), rows, "garbage in the index tree");
+    let store = engine.check_store().unwrap();
+    assert!(store.findings.is_empty(), "{:?}", store.findings);
     if seed.is_multiple_of(2) {
         engine.shutdown().unwrap();
     } else {
@@ -389,98 +351,29 @@ fn live(seed: u64, durable: bool, trouble: Trouble, disk: &SimDisk, oracle: &Arc
     }
 }
 
-fn run(seed: u64) -> u64 {
-    run_on(&SimDisk::new(), seed)
-}
+/// The workload.
+pub struct RowsWorkload(Arc<Mutex<Oracle>>);
 
-fn run_on(disk: &SimDisk, seed: u64) -> u64 {
-    disk.set_faults(FAULTS);
-    let oracle = Arc::new(Mutex::new(Oracle::default()));
-    let mut rnd = rng(seed);
-    let mut durable = true;
-    let steps = std::env::var("GANNET_STEPS").ok().map(|s| s.parse::<u64>().expect("a number"));
-    for round in 0..4 {
-        let seed = seed * 10 + round;
-        // Short lives cut recovery itself; the last one is not cut.
-        let cut = steps.unwrap_or([200, 1_000, 4_000, 10_000][rnd(4) as usize]);
-        let trouble = [Trouble::None, Trouble::None, Trouble::Full, Trouble::Reads, Trouble::Broken][rnd(5) as usize];
-        let trouble = if round == 3 { Trouble::None } else { trouble };
-        let mut sim = Sim::new(seed).disk(disk);
-        if round < 3 {
-            sim = sim.crash_after(rnd(cut));
-        }
-        let (o, d) = (oracle.clone(), disk.clone());
-        sim.run_outcome(move || live(seed, durable, trouble, &d, &o));
-        trouble.end(disk);
-        // What policy 2 told the clients of this life may be gone.
-        durable = seed % 5 != 4;
+impl Workload for RowsWorkload {
+    fn new(_seed: u64) -> Arc<RowsWorkload> {
+        Arc::new(RowsWorkload(Arc::default()))
     }
 
-    oracle.lock().unwrap().told
-}
-
-struct Replay(u64);
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("replay: GANNET_SEED={} cargo test -p gannet-engine --test crash", self.0);
-        }
+    fn live(&self, life: &Life) {
+        live(life, &self.0);
     }
-}
 
-#[test]
-fn nothing_told_is_lost() {
-    let number = |name| std::env::var(name).ok().map(|s: String| s.parse::<u64>().expect("a number"));
-    let seeds = match number("GANNET_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => {
-            let first = number("GANNET_FIRST_SEED").unwrap_or(0);
-            first..first + number("GANNET_SEEDS").unwrap_or(40)
-        }
-    };
-    let until = number("GANNET_SECONDS").map(|s| std::time::Instant::now() + Duration::from_secs(s));
-    let (mut told, mut lives) = (0, 0);
-    for seed in seeds.clone() {
-        let _replay = Replay(seed);
-        told += run(seed);
-        lives += 4;
-        if until.is_some_and(|until| std::time::Instant::now() > until) {
-            break;
-        }
+    fn work(&self) -> Work {
+        Work { transactions: self.0.lock().unwrap().told }
     }
-    println!("{lives} lives, {told} transactions acknowledged, none lost");
-    assert!(told > 10 * lives / 4 || lives == 4, "the runs are too short: {told}");
-}
 
-/// A test that would not notice these would be worth nothing.
-#[test]
-fn planted_faults_are_found() {
-    // Faults of the engine, and a disk which does as if syncs were not called or the double-write file were not written.
-    let cases: [(&str, Option<Fault>, Option<Lie>); 5] = [
-        ("undo records dropped", Some(Fault::DropUndo), None),
-        ("rows released before the commit", Some(Fault::ReleaseEarly), None),
-        ("redo dropped", Some(Fault::DropRedo), None),
-        ("the log is not synced", None, Some(Lie::Syncs("/log/"))),
-        ("the double-write file is not written", None, Some(Lie::Writes("double"))),
-    ];
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let mut missed = Vec::new();
-    for (what, fault, lie) in cases {
-        let found = (0..1000).find(|&seed| {
-            let disk = SimDisk::new();
-            disk.set_lie(lie.clone());
-            plant(fault);
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run_on(&disk, seed)));
-            plant(None);
-            outcome.is_err()
-        });
-        match found {
-            Some(seed) => println!("{what}: found with seed {seed}"),
-            None => missed.push(what),
-        }
+    // What policy 2 told the clients of a life may be gone.
+    fn forgets(seed: u64) -> bool {
+        seed % 5 == 4
     }
-    std::panic::set_hook(hook);
-    assert!(missed.is_empty(), "not found: {missed:?}");
+
+    fn damaged(&self, disk: &SimDisk, seed: u64, tally: &mut Tally) {
+        let Some(trees) = self.0.lock().unwrap().trees else { return };
+        crate::flips::run(disk, seed, &trees, &mut tally.flips);
+    }
 }

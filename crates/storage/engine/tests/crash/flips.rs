@@ -1,0 +1,144 @@
+//! Bits flipped on a copy of the disk: what can be read is what it was, what cannot fails with an error that names the damaged
+//! page, and damage in one tree leaves the others alone.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use gannet_engine::*;
+use gannet_runtime::sim::{Sim, SimDisk};
+
+use crate::common::rng;
+
+const PAGE: usize = 16384;
+const DATA: &str = "/store/data.gnt";
+
+/// What came of it.
+#[derive(Default)]
+pub struct Flips {
+    stores: u64,
+    refused: u64,
+    trees_whole: u64,
+    trees_failed: u64,
+}
+
+impl std::fmt::Display for Flips {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Flips { stores, refused, trees_whole, trees_failed } = self;
+        write!(
+            f,
+            "bits flipped in {stores} stores: {refused} refused, {trees_failed} trees failed, {trees_whole} read whole"
+        )
+    }
+}
+
+type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+type Outcome = Result<Vec<(TreeId, Result<Rows>)>>;
+
+/// Opens the store and reads the trees; then, where `write` is given, writes into that one.
+fn read(disk: &SimDisk, seed: u64, trees: &[TreeId], write: Option<TreeId>) -> Outcome {
+    let trees = trees.to_vec();
+    let out: Rc<RefCell<Option<Outcome>>> = Rc::default();
+    let o = out.clone();
+    Sim::new(seed).disk(disk).max_steps(20_000_000).run_outcome(move || {
+        let engine = match Engine::open(EngineOptions {
+            buffer_pool_bytes: 4 << 20,
+            redo_capacity_bytes: 8 << 20,
+            max_data_bytes: 256 << 20,
+            ..EngineOptions::new("/store")
+        }) {
+            Ok(engine) => engine,
+            Err(e) => {
+                *o.borrow_mut() = Some(Err(e));
+                return;
+            }
+        };
+        let mut all = Vec::new();
+        for id in trees {
+            all.push((id, scan(&engine, id)));
+        }
+        if let Some(id) = write {
+            let tree = engine.tree(id).expect("the tree");
+            let mut t = engine.begin(TxnOptions::default());
+            t.insert(&tree, b"\xff\xff\xff\xff\xff\xff\xff\xff", b"after the damage")
+                .expect("a write into a sound tree");
+            t.commit().expect("a commit beside a damaged page");
+        }
+        *o.borrow_mut() = Some(Ok(all));
+        // It can be closed, or says why not.
+        let _ = engine.shutdown();
+    });
+    out.take().expect("an outcome")
+}
+
+fn scan(engine: &Engine, id: TreeId) -> Result<Rows> {
+    let tree = engine.tree(id)?;
+    let mut t = engine.begin(TxnOptions { autocommit: true, ..TxnOptions::default() });
+    let mut scan = t.scan(&tree, KeyRange::ALL, ScanOptions::default())?;
+    let mut out = Vec::new();
+    while let Some(e) = scan.next(&mut t)? {
+        out.push((e.key.to_vec(), e.value.to_vec()));
+    }
+    t.commit()?;
+    Ok(out)
+}
+
+/// Flips bits in a few pages of a copy and looks. `trees`: some trees of the store, the last one a row tree.
+pub fn run(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
+    let mut rnd = rng(seed ^ 0xF11B);
+    let copy = disk.copy();
+    let Some(data) = copy.peek(DATA) else { return };
+    let Ok(whole) = read(&disk.copy(), seed, trees, None) else { return };
+    let used: Vec<u64> = (0..(data.len() / PAGE) as u64).filter(|&p| data[p as usize * PAGE + 4] != 0).collect();
+    if used.is_empty() {
+        return;
+    }
+    // By page: its owner.
+    let mut damaged: BTreeMap<u64, u64> = BTreeMap::new();
+    for _ in 0..1 + rnd(2) {
+        let page = used[rnd(used.len() as u64) as usize];
+        let from = page as usize * PAGE;
+        let owner = u64::from_le_bytes(data[from + 24..from + 32].try_into().expect("8 bytes"));
+        for _ in 0..1 + rnd(3) {
+            let at = from + rnd(PAGE as u64) as usize;
+            copy.poke(DATA, at as u64, &[data[at] ^ 1 << rnd(8)]);
+        }
+        damaged.insert(page, owner);
+    }
+    flips.stores += 1;
+    let elsewhere = |id: TreeId| damaged.values().all(|&owner| trees.iter().any(|t| t.0 == owner) && owner != id.0);
+    let last = *trees.last().expect("a tree");
+    let names = |e: &EngineError| match e {
+        EngineError::Corrupt { page, .. } => damaged.contains_key(&page.0),
+        _ => false,
+    };
+    match read(&copy, seed, trees, elsewhere(last).then_some(last)) {
+        Err(e) => {
+            assert!(names(&e), "seed {seed}: pages {damaged:?} are damaged, opening fails with: {e}");
+            assert!(
+                !trees.iter().any(|&t| elsewhere(t)),
+                "seed {seed}: {damaged:?}: damage in a tree keeps the store closed: {e}"
+            );
+            flips.refused += 1;
+        }
+        Ok(all) => {
+            for ((id, found), (_, whole)) in all.into_iter().zip(whole) {
+                match (found, whole) {
+                    (Ok(found), Ok(whole)) => {
+                        assert!(
+                            found == whole,
+                            "seed {seed}: {damaged:?}: tree {id} reads otherwise than before the damage"
+                        );
+                        flips.trees_whole += 1;
+                    }
+                    (Err(e), Ok(_)) => {
+                        assert!(names(&e), "seed {seed}: pages {damaged:?} are damaged, tree {id} fails with: {e}");
+                        assert!(!elsewhere(id), "seed {seed}: damage in {damaged:?} takes tree {id} out: {e}");
+                        flips.trees_failed += 1;
+                    }
+                    (_, Err(e)) => panic!("seed {seed}: tree {id} cannot be read: {e}"),
+                }
+            }
+        }
+    }
+}

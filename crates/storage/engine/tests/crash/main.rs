@@ -1,0 +1,285 @@
+//! Power cuts at random moments and failing disks, in the simulation: after each cut the store is opened again and compared with
+//! what the clients were told. A failure prints the command that replays its seed.
+//!
+//! A seed is a disk with a few lives of the engine on it, all but the last cut short. The workloads: rows with an index
+//! ([`rows`]), trees that come and go and prepared transactions ([`trees`]). Between two lives bits are flipped on a copy of the
+//! disk ([`flips`]).
+
+#[path = "../common/mod.rs"]
+mod common;
+mod flips;
+mod rows;
+mod trees;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::rng;
+use gannet_engine::EngineError;
+use gannet_engine::plant::{Fault, plant};
+use gannet_runtime::sim::{Faults, Lie, Sim, SimDisk};
+
+/// In every crash.
+const FAULTS: Faults = Faults { read_errors: 0, write_errors: 0, sync_errors: 0, late: 0, garbage: true };
+
+/// What goes wrong with the disk in a life, beside the power.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Trouble {
+    None,
+    /// Operations come late, the disk fills and is given room again.
+    Full,
+    /// Reads fail now and then.
+    Reads,
+    /// Writes or syncs fail: nothing can be committed any more.
+    Broken,
+}
+
+impl Trouble {
+    fn begin(self, disk: &SimDisk, seed: u64) {
+        match self {
+            Trouble::None => {}
+            Trouble::Full => {
+                disk.set_faults(Faults { late: 20, ..FAULTS });
+                disk.set_capacity(Some(disk.used() + (seed % 7) * 100_000));
+            }
+            Trouble::Reads => disk.set_faults(Faults { read_errors: 8, late: 50, ..FAULTS }),
+            Trouble::Broken if seed & 4 == 0 => disk.set_faults(Faults { sync_errors: 60, ..FAULTS }),
+            Trouble::Broken => disk.set_faults(Faults { write_errors: 60, ..FAULTS }),
+        }
+    }
+
+    fn end(self, disk: &SimDisk) {
+        disk.set_faults(FAULTS);
+        disk.set_capacity(None);
+    }
+
+    /// Whether an error is this trouble's.
+    fn explains(self, e: &EngineError) -> bool {
+        match (self, e) {
+            (Trouble::Full, EngineError::DiskFull) => true,
+            (Trouble::Reads, EngineError::Corrupt { what, .. }) => what.contains("cannot be read"),
+            (Trouble::Broken, EngineError::LogPoisoned | EngineError::Io(_) | EngineError::DiskFull) => true,
+            _ => false,
+        }
+    }
+}
+
+/// One life of the engine, from its start to the power cut or its end.
+#[derive(Clone)]
+struct Life {
+    seed: u64,
+    /// What was told in the life before is on disk.
+    durable: bool,
+    trouble: Trouble,
+    disk: SimDisk,
+}
+
+/// What a workload did.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    transactions: u64,
+}
+
+/// A workload with its oracle: begins a seed, lives, and says what was done.
+trait Workload: 'static {
+    /// How the oracle starts.
+    fn new(seed: u64) -> Arc<Self>;
+    /// Opens, checks, works. What it finds wrong is a panic.
+    fn live(&self, life: &Life);
+    /// Transactions acknowledged so far.
+    fn work(&self) -> Work;
+    /// Whether a commit that is told may be lost all the same.
+    fn forgets(_seed: u64) -> bool {
+        false
+    }
+    /// Looks at a damaged copy of the disk.
+    fn damaged(&self, _disk: &SimDisk, _seed: u64, _tally: &mut Tally) {}
+}
+
+/// What was run.
+#[derive(Default)]
+struct Tally {
+    seeds: u64,
+    lives: u64,
+    /// Lives ended by a power cut.
+    crashes: u64,
+    /// Of these, at a moment drawn by chance, and not when the work was done.
+    cuts: u64,
+    transactions: u64,
+    troubles: BTreeMap<Trouble, u64>,
+    flips: flips::Flips,
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let trouble = |t| self.troubles.get(&t).copied().unwrap_or(0);
+        write!(
+            f,
+            "{} seeds, {} lives, {} crash points ({} in the middle of something), {} transactions acknowledged; \
+             disk full in {} lives, failing reads in {}, failing writes or syncs in {}; {}",
+            self.seeds,
+            self.lives,
+            self.crashes,
+            self.cuts,
+            self.transactions,
+            trouble(Trouble::Full),
+            trouble(Trouble::Reads),
+            trouble(Trouble::Broken),
+            self.flips
+        )
+    }
+}
+
+fn run<W: Workload>(seed: u64, tally: &mut Tally) {
+    run_on::<W>(&SimDisk::new(), seed, tally);
+}
+
+fn run_on<W: Workload>(disk: &SimDisk, seed: u64, tally: &mut Tally) {
+    disk.set_faults(FAULTS);
+    let workload = W::new(seed);
+    let mut rnd = rng(seed);
+    let mut durable = true;
+    let steps = number("GANNET_STEPS");
+    tally.seeds += 1;
+    for round in 0..4 {
+        let seed = seed * 10 + round;
+        // Short lives cut recovery itself; the last one is not cut.
+        let cut = steps.unwrap_or([200, 1_000, 4_000, 10_000][rnd(4) as usize]);
+        let trouble = [Trouble::None, Trouble::None, Trouble::Full, Trouble::Reads, Trouble::Broken][rnd(5) as usize];
+        let trouble = if round == 3 { Trouble::None } else { trouble };
+        let mut sim = Sim::new(seed).disk(disk);
+        let cut = (round < 3).then(|| rnd(cut));
+        if let Some(cut) = cut {
+            sim = sim.crash_after(cut);
+        }
+        let (w, life) = (workload.clone(), Life { seed, durable, trouble, disk: disk.clone() });
+        let outcome = sim.run_outcome(move || w.live(&life));
+        trouble.end(disk);
+        tally.lives += 1;
+        *tally.troubles.entry(trouble).or_default() += 1;
+        if outcome.value.is_none() {
+            tally.crashes += 1;
+            tally.cuts += u64::from(cut.is_some_and(|cut| outcome.steps >= cut));
+        }
+        if seed.is_multiple_of(4) && disk_is_honest(disk) {
+            workload.damaged(disk, seed, tally);
+        }
+        durable = !W::forgets(seed / 10);
+    }
+    tally.transactions += workload.work().transactions;
+}
+
+fn disk_is_honest(disk: &SimDisk) -> bool {
+    disk.lie().is_none()
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|s| s.parse().expect("a number"))
+}
+
+struct Replay(&'static str, u64);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay: cargo xtask sim --workload {} --seed {}", self.0, self.1);
+        }
+    }
+}
+
+/// Runs the seeds that the environment names, or `default` many.
+fn seeds(default: u64, mut each: impl FnMut(u64, &mut Tally)) {
+    let seeds = match number("GANNET_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => {
+            let first = number("GANNET_FIRST_SEED").unwrap_or(0);
+            first..first + number("GANNET_SEEDS").unwrap_or(default)
+        }
+    };
+    let started = Instant::now();
+    let until = number("GANNET_SECONDS").map(|s| started + Duration::from_secs(s));
+    let mut said = started;
+    let (mut tally, first) = (Tally::default(), seeds.start);
+    for seed in seeds {
+        each(seed, &mut tally);
+        if until.is_some_and(|until| Instant::now() > until) {
+            break;
+        }
+        if said.elapsed() > Duration::from_secs(60) {
+            said = Instant::now();
+            println!("{} s, seeds from {first} to {seed}: {tally}", started.elapsed().as_secs());
+        }
+    }
+    println!("{} s: {tally}; nothing lost, nothing torn", started.elapsed().as_secs());
+    assert!(tally.transactions > 4 * tally.lives / 4 || tally.lives <= 8, "the runs are too short");
+}
+
+fn run_rows(seed: u64, tally: &mut Tally) {
+    let _replay = Replay("rows", seed);
+    run::<rows::RowsWorkload>(seed, tally);
+}
+
+fn run_trees(seed: u64, tally: &mut Tally) {
+    let _replay = Replay("trees", seed);
+    run::<trees::Trees>(seed, tally);
+}
+
+#[test]
+fn rows_told_are_not_lost() {
+    seeds(25, run_rows);
+}
+
+#[test]
+fn trees_come_and_go_whole() {
+    seeds(25, run_trees);
+}
+
+/// For `cargo xtask sim --minutes N`.
+#[test]
+#[ignore = "runs for as long as it is told to"]
+fn all_workloads() {
+    seeds(40, |seed, tally| {
+        run_rows(seed, tally);
+        run_trees(seed, tally);
+    });
+}
+
+/// A test that would not notice these would be worth nothing.
+#[test]
+fn planted_faults_are_found() {
+    // Faults of the engine, and a disk which does as if syncs were not called or the double-write file were not written. The number:
+    // a seed that once found it, tried first.
+    let cases: [(&str, Option<Fault>, Option<Lie>, u64); 7] = [
+        ("undo records dropped", Some(Fault::DropUndo), None, 0),
+        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 133),
+        ("redo dropped", Some(Fault::DropRedo), None, 0),
+        ("versions purged that a snapshot sees", Some(Fault::PurgeEarly), None, 1),
+        ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
+        ("the data file is not synced", None, Some(Lie::Syncs("data")), 0),
+        ("the double-write file is not written", None, Some(Lie::Writes("double")), 24),
+    ];
+    let from_zero = number("GANNET_FIRST_SEED") == Some(0);
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut missed = Vec::new();
+    for (what, fault, lie, hint) in cases {
+        let started = Instant::now();
+        let hint = if from_zero { 0 } else { hint };
+        let found = (hint..1000).chain(0..hint).find(|&seed| {
+            let disk = SimDisk::new();
+            disk.set_lie(lie.clone());
+            plant(fault);
+            let work = || run_on::<rows::RowsWorkload>(&disk, seed, &mut Tally::default());
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            plant(None);
+            outcome.is_err()
+        });
+        match found {
+            Some(seed) => println!("{what}: found with seed {seed}, {} ms", started.elapsed().as_millis()),
+            None => missed.push(what),
+        }
+    }
+    std::panic::set_hook(hook);
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}
