@@ -1,9 +1,13 @@
-//! One block: its joins; what comes above them is in [`above`].
+//! One block: its conditions, tables and join order. Operators of the joins are in [`joins`] and [`scan`], what comes above them in [`above`].
 
 mod above;
+mod joins;
+mod scan;
+
+pub(crate) use scan::part_len;
 
 use super::access::{BaseRel, Path};
-use super::build::{Builder, Looked, Node, free_registers};
+use super::build::{Builder, Looked, Node};
 use super::cost;
 use super::join::{Condition, Inner, JoinOrder, Method, Search, Step, Unit, UnitSource, assign, units};
 use super::relset::RelSet;
@@ -12,12 +16,12 @@ use crate::bind::expr::and;
 use crate::dive;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
-use crate::logical::{Block, ColId, Label, Rel, RelKind, conjuncts};
+use crate::logical::{Block, ColId, Rel, RelKind, conjuncts};
 use crate::options::Passes;
-use crate::physical::{Access, HashKey, JoinKind, LockStrength, Op, Physical, ROW_ID, Ranges, ScanExplain, TableScan};
+use crate::physical::{Access, JoinKind, LockStrength, Op, Physical, ROW_ID, Ranges};
 use gannet_catalog::RowSource;
 use gannet_functions::AggregateKernel;
-use gannet_types::{Result, SqlError, Value};
+use gannet_types::{Result, Value};
 
 /// A block while its operators are made.
 pub(super) struct Planned<'b> {
@@ -546,257 +550,6 @@ impl Builder<'_> {
         if planned.block.aggregated { rows * cost::BUILD } else { cost::sort(rows, limit) }
     }
 
-    // ---- joins ----
-
-    fn build_order(
-        &mut self,
-        planned: &mut Planned<'_>,
-        units: &[Unit],
-        order: &JoinOrder,
-        level: &[usize],
-        outer: RelSet,
-        few: bool,
-    ) -> Result<Node> {
-        let mut node: Option<Node> = None;
-        let mut done = outer;
-        for step in &order.steps {
-            let unit = &units[step.unit];
-            let mut next = match node.take() {
-                None => self.first_step(planned, unit, step, done, few)?,
-                Some(left) => self.join_step(planned, left, unit, step, done)?,
-            };
-            done = done.union(unit.rels);
-            // Conditions that have become checkable.
-            let ready: Vec<usize> =
-                level.iter().copied().filter(|c| !planned.applied[*c] && planned.infos[*c].rels.within(done)).collect();
-            next = self.filtered(planned, next, &ready)?;
-            next.physical.rows = step.rows;
-            node = Some(next);
-        }
-        node.ok_or_else(|| SqlError::internal("a join without relations"))
-    }
-
-    fn first_step(
-        &mut self,
-        planned: &mut Planned<'_>,
-        unit: &Unit,
-        step: &Step,
-        done: RelSet,
-        few: bool,
-    ) -> Result<Node> {
-        let (Method::Loop(inner) | Method::Hash(inner)) = &step.method;
-        let node = self.inner_node(planned, unit, inner, done, false, few)?;
-        if unit.kind == JoinKind::Semi && unit.leads && done.is_empty() {
-            return self.keys_once(planned, unit, node);
-        }
-        Ok(node)
-    }
-
-    /// The inner side of a semijoin that comes first: the columns it is joined by, each combination once.
-    fn keys_once(&mut self, planned: &Planned<'_>, unit: &Unit, node: Node) -> Result<Node> {
-        let mut schema: Vec<ColId> = Vec::new();
-        for c in &unit.on {
-            let ExprKind::Compare { args, .. } = &planned.conditions[*c].kind else { continue };
-            if planned.infos[*c].rels.within(unit.rels) {
-                continue;
-            }
-            for arg in args.iter() {
-                if let ExprKind::Column(id) = arg.kind
-                    && self.set_of(planned.block, arg).within(unit.rels)
-                    && !schema.contains(&id)
-                {
-                    schema.push(id);
-                }
-            }
-        }
-        let exprs: Vec<Expr> = schema.iter().map(|id| self.arena.expr(*id)).collect();
-        let exprs = self.lower_all(&exprs, &node.schema)?;
-        let (rows, cost) = (node.physical.rows, node.physical.cost);
-        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into(), stored: false };
-        let projected = self.node(op, schema, rows, cost);
-        let op = Op::Distinct { input: Box::new(projected.physical), streaming: false };
-        Ok(self.node(op, projected.schema, rows * 0.9, cost + rows * cost::BUILD))
-    }
-
-    /// Marks and gives the conditions of `unit` that are checkable on it alone (with what registers bring of `done`).
-    fn own_conditions(&self, planned: &Planned<'_>, unit: &Unit, done: RelSet, registers: bool) -> Vec<usize> {
-        let reach = if registers { unit.rels.union(done) } else { unit.rels };
-        let usable = |c: &usize| !planned.applied[*c] && planned.infos[*c].rels.within(reach);
-        unit.applicable.iter().copied().filter(usable).collect()
-    }
-
-    /// The inner side of a unit. `registers`: columns of `done` may be read through registers.
-    fn inner_node(
-        &mut self,
-        planned: &mut Planned<'_>,
-        unit: &Unit,
-        inner: &Inner,
-        done: RelSet,
-        keep: bool,
-        few: bool,
-    ) -> Result<Node> {
-        match (&unit.source, inner) {
-            (UnitSource::Rel(i), Inner::Path(path)) => {
-                let own = self.own_conditions(planned, unit, RelSet::EMPTY, false);
-                self.scan(planned, *i, path, own, few)
-            }
-            (UnitSource::Rel(i), _) => {
-                let node = match planned.derived[*i].take() {
-                    Some(node) => node,
-                    None => self.lateral_node(planned, *i)?,
-                };
-                let own = self.own_conditions(planned, unit, RelSet::EMPTY, false);
-                let node = self.filtered(planned, node, &own)?;
-                Ok(if keep && !planned.lateral.intersects(unit.rels) { self.kept(planned, *i, node) } else { node })
-            }
-            (UnitSource::Nest(units, conditions), Inner::Nest(order)) => {
-                let mut level = conditions.clone();
-                level.extend(&unit.on);
-                let units = units.clone();
-                self.build_order(planned, &units, order, &level, done, false)
-            }
-            _ => Err(SqlError::internal("a join step that fits no relation")),
-        }
-    }
-
-    fn lateral_node(&mut self, planned: &Planned<'_>, i: usize) -> Result<Node> {
-        let rel = &planned.block.rels[i];
-        let RelKind::Derived(query) = &rel.kind else { return Err(SqlError::internal("a relation placed twice")) };
-        let mut node = self.query(query)?;
-        node.schema = (rel.first..rel.first + rel.width).collect();
-        Ok(node)
-    }
-
-    fn kept(&mut self, planned: &Planned<'_>, i: usize, node: Node) -> Node {
-        let depends = free_registers(&node.physical, &self.subplans, &self.ctes).into_iter().collect();
-        let name = Some(planned.block.rels[i].alias.clone());
-        let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::KEEP);
-        let op = Op::Materialize { input: Box::new(node.physical), depends, name };
-        self.node(op, node.schema, rows, cost)
-    }
-
-    fn join_step(
-        &mut self,
-        planned: &mut Planned<'_>,
-        left: Node,
-        unit: &Unit,
-        step: &Step,
-        done: RelSet,
-    ) -> Result<Node> {
-        match &step.method {
-            Method::Loop(inner) => self.loop_join(planned, left, unit, inner, step, done),
-            Method::Hash(inner) => self.hash_join(planned, left, unit, inner, step, done),
-        }
-    }
-
-    fn loop_join(
-        &mut self,
-        planned: &mut Planned<'_>,
-        left: Node,
-        unit: &Unit,
-        inner: &Inner,
-        step: &Step,
-        done: RelSet,
-    ) -> Result<Node> {
-        self.push_frame(left.schema.clone());
-        let built = self.inner_node(planned, unit, inner, done, true, false);
-        let binds = self.pop_frame();
-        let right = built?;
-        let mut schema = left.schema.clone();
-        schema.extend(&right.schema);
-        let on = self.join_condition(planned, unit, done, &schema)?;
-        let (rows, cost) = (step.rows, left.physical.cost + left.physical.rows * (right.physical.cost + cost::REOPEN));
-        let op = Op::NestedLoop {
-            outer: Box::new(left.physical),
-            inner: Box::new(right.physical),
-            kind: unit.kind,
-            binds,
-            on,
-        };
-        let delivered = if matches!(unit.kind, JoinKind::Semi | JoinKind::Anti) { left.schema } else { schema };
-        Ok(self.node(op, delivered, rows, cost))
-    }
-
-    /// Conditions of the unit over the joined row.
-    fn join_condition(
-        &mut self,
-        planned: &mut Planned<'_>,
-        unit: &Unit,
-        done: RelSet,
-        schema: &[ColId],
-    ) -> Result<Option<Expr>> {
-        let ready = self.own_conditions(planned, unit, done, true);
-        if ready.is_empty() {
-            return Ok(None);
-        }
-        let mut exprs = Vec::with_capacity(ready.len());
-        for c in ready {
-            planned.applied[c] = true;
-            exprs.push(self.lower(&planned.conditions[c], schema)?);
-        }
-        Ok(Some(and(exprs)))
-    }
-
-    fn hash_join(
-        &mut self,
-        planned: &mut Planned<'_>,
-        left: Node,
-        unit: &Unit,
-        inner: &Inner,
-        step: &Step,
-        done: RelSet,
-    ) -> Result<Node> {
-        let right = match (&unit.source, inner) {
-            (UnitSource::Nest(units, conditions), Inner::Nest(order)) => {
-                let units = units.clone();
-                let conditions = conditions.clone();
-                self.build_order(planned, &units, order, &conditions, RelSet::EMPTY, false)?
-            }
-            _ => self.inner_node(planned, unit, inner, RelSet::EMPTY, false, false)?,
-        };
-        let mut keys = Vec::new();
-        for c in &unit.applicable {
-            if planned.applied[*c] {
-                continue;
-            }
-            let Some((a, b)) = planned.infos[*c].equal else { continue };
-            let (left_first, fits) = (
-                a.within(done) && b.within(unit.rels),
-                a.within(done) && b.within(unit.rels) || b.within(done) && a.within(unit.rels),
-            );
-            let ExprKind::Compare { op, by, args } = &planned.conditions[*c].kind else { continue };
-            if !fits {
-                continue;
-            }
-            let (op, by) = (*op, *by);
-            let (x, y) = if left_first { (&args[0], &args[1]) } else { (&args[1], &args[0]) };
-            let (x, y) = (self.lower(x, &left.schema)?, self.lower(y, &right.schema)?);
-            planned.applied[*c] = true;
-            keys.push(HashKey { left: x, right: y, by, null_safe: op == CompareOp::NullSafeEq });
-        }
-        let mut schema = left.schema.clone();
-        schema.extend(&right.schema);
-        let on = self.join_condition(planned, unit, done, &schema)?;
-        let rows = step.rows;
-        let pairs = if keys.is_empty() { left.physical.rows * right.physical.rows * cost::ROW } else { 0.0 };
-        let cost = left.physical.cost
-            + right.physical.cost
-            + right.physical.rows * cost::BUILD
-            + left.physical.rows * cost::PROBE
-            + pairs;
-        let op = Op::HashJoin {
-            left: Box::new(left.physical),
-            right: Box::new(right.physical),
-            kind: unit.kind,
-            keys: keys.into(),
-            on,
-            null_aware: unit.null_aware,
-            keeps_order: planned.ordered,
-        };
-        let delivered = if matches!(unit.kind, JoinKind::Semi | JoinKind::Anti) { left.schema } else { schema };
-        Ok(self.node(op, delivered, rows, cost))
-    }
-
     /// A filter of numbered conditions, cheap ones first.
     fn filtered(&mut self, planned: &mut Planned<'_>, node: Node, numbers: &[usize]) -> Result<Node> {
         if numbers.is_empty() {
@@ -818,112 +571,6 @@ impl Builder<'_> {
         let (rows, cost) = (node.physical.rows * share, node.physical.cost + node.physical.rows * cost::ROW);
         let op = Op::Filter { input: Box::new(node.physical), predicate };
         Ok(self.node(op, node.schema, rows, cost))
-    }
-
-    /// The scan of a base relation by a path, with the conditions that need nothing else.
-    fn scan(&mut self, planned: &mut Planned<'_>, i: usize, path: &Path, own: Vec<usize>, few: bool) -> Result<Node> {
-        let block = planned.block;
-        let rel = &block.rels[i];
-        let RelKind::Base(slot) = rel.kind else { return Err(SqlError::internal("a scan of no table")) };
-        let Some(base) = &planned.bases[i] else { return Err(SqlError::internal("a scan of no table")) };
-        let (columns, table) = (base.columns.clone(), base.table.clone());
-        let possible = base.possible(RelSet(u64::MAX));
-        let examined = path.examined;
-        let schema: Vec<ColId> =
-            columns.iter().map(|c| if *c == ROW_ID { rel.first + rel.width - 1 } else { rel.first + c }).collect();
-        let mut access = path.access.clone();
-        access.for_each_value_mut_result(&mut |e| self.lower_in_place(e, &[]))?;
-        let covers_all = path.index == table.clustered || path.covering;
-        let (mut filters, mut index_filters) = (Vec::new(), Vec::new());
-        for c in own {
-            planned.applied[c] = true;
-            if path.ensured.contains(&c) || fold::is_true(&planned.conditions[c]) {
-                continue;
-            }
-            let e = planned.conditions[c].clone();
-            let by_index = !covers_all
-                && self.options.passes.has(Passes::INDEX_CONDITION)
-                && path.index.is_some_and(|index| self.index_alone(&e, rel, &table, index));
-            if by_index { index_filters.push(e) } else { filters.push(e) }
-        }
-        for c in &path.ensured {
-            planned.applied[*c] = true;
-        }
-        filters.sort_by_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
-        let filter = self.conjunction(filters, &schema)?;
-        let index_filter = self.conjunction(index_filters, &schema)?;
-        let explain = self.scan_explain(planned, i, path, possible, &table);
-        let scan = TableScan {
-            table: slot,
-            index: path.index.map(|i| i as u32),
-            covering: covers_all && path.index != table.clustered,
-            access,
-            reverse: path.reverse,
-            columns: columns.into(),
-            filter,
-            index_filter,
-            lock: rel.lock,
-            expects_few: few || matches!(path.access, Access::Point { .. }) || examined < 50.0,
-            explain: Box::new(explain),
-        };
-        Ok(self.node(Op::TableScan(Box::new(scan)), schema, path.rows, path.cost))
-    }
-
-    fn conjunction(&mut self, exprs: Vec<Expr>, schema: &[ColId]) -> Result<Option<Expr>> {
-        if exprs.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(and(self.lower_all(&exprs, schema)?)))
-    }
-
-    /// The condition reads columns of the index only, and is cheap.
-    fn index_alone(&self, e: &Expr, rel: &Rel, table: &gannet_catalog::Table, index: usize) -> bool {
-        let mut all = true;
-        self.arena.columns_of(e, &mut |id| all &= !rel.has(id) || table.index_has(index, id - rel.first));
-        all && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)))
-    }
-
-    fn scan_explain(
-        &self,
-        planned: &Planned<'_>,
-        i: usize,
-        path: &Path,
-        possible: Box<[u32]>,
-        table: &gannet_catalog::Table,
-    ) -> ScanExplain {
-        let rel = &planned.block.rels[i];
-        let refs = path.sources.iter().map(|source| match source {
-            None => "const".into(),
-            Some(id) => self.qualified(*id).into(),
-        });
-        let refs: Box<[Box<str>]> = match path.access {
-            Access::Ref { .. } | Access::Point { .. } => refs.collect(),
-            _ => Box::new([]),
-        };
-        let filtered = (path.rows / path.examined.max(0.01) * 100.0).clamp(0.01, 100.0);
-        ScanExplain {
-            select: planned.block.select,
-            name: rel.alias.clone(),
-            possible,
-            refs,
-            examined: path.examined,
-            filtered,
-            key_len: key_len(table, path),
-            extra: Box::new([]),
-        }
-    }
-
-    /// `schema.alias.column` of a base column.
-    fn qualified(&self, id: ColId) -> String {
-        match &self.arena.labels[id as usize] {
-            Label::Base { table, ordinal } => {
-                let t = &self.arena.tables[*table as usize];
-                let column = t.table.columns.get(*ordinal as usize).map_or("", |c| &c.name);
-                format!("{}.{}.{column}", t.table.schema, t.alias)
-            }
-            Label::Derived { alias, name, .. } => format!("{alias}.{name}"),
-            Label::Computed => "func".into(),
-        }
     }
 }
 
@@ -1060,38 +707,4 @@ fn group_order_serves(planned: &Planned<'_>) -> bool {
     let same =
         |(key, made): (&SortKey, &(ColId, bool))| key.expr.kind == ExprKind::Column(made.0) && key.descending == made.1;
     order.len() <= planned.group_order.len() && order.iter().zip(&planned.group_order).all(same)
-}
-
-/// MySQL's `key_len`: bytes of the parts used, with a NULL byte and length bytes.
-fn key_len(table: &gannet_catalog::Table, path: &Path) -> u32 {
-    let Some(index) = path.index else { return 0 };
-    let parts = match path.access {
-        Access::Full => table.indexes[index].parts.len(),
-        _ => path.parts,
-    };
-    table.indexes[index].parts.iter().take(parts).map(|p| part_len(&table.columns[p.column as usize], p.prefix)).sum()
-}
-
-pub(crate) fn part_len(column: &gannet_catalog::Column, prefix: Option<u32>) -> u32 {
-    use gannet_types::TypeId as T;
-    let ty = &column.ty;
-    let chars = ty.collation.charset().max_len();
-    let bytes = match ty.id {
-        id if id.is_integer() => id.int_width() as u32,
-        T::Float => 4,
-        T::Double | T::Set => 8,
-        T::Date | T::MediumInt => 3,
-        T::Time => 3 + u32::from(ty.scale.div_ceil(2)),
-        T::DateTime => 5 + u32::from(ty.scale.div_ceil(2)),
-        T::Timestamp => 4 + u32::from(ty.scale.div_ceil(2)),
-        T::Year => 1,
-        T::Enum => 1 + u32::from(ty.members.as_ref().is_some_and(|m| m.names.len() > 255)),
-        T::Bit => ty.length.div_ceil(8),
-        T::Decimal => gannet_types::Decimal::encoded_len(ty.length as u8) as u32,
-        T::Char => prefix.unwrap_or(ty.length) * chars,
-        T::Binary => prefix.unwrap_or(ty.length),
-        _ if ty.id.is_binary_string() => prefix.unwrap_or(ty.length) + 2,
-        _ => prefix.unwrap_or(ty.length) * chars + 2,
-    };
-    bytes + u32::from(column.nullable)
 }

@@ -1,0 +1,162 @@
+//! The scan of one table, with what EXPLAIN tells of it.
+
+use super::Planned;
+use crate::bind::expr::and;
+use crate::expr::{Expr, ExprKind};
+use crate::fold;
+use crate::logical::{ColId, Label, Rel, RelKind};
+use crate::optimize::access::Path;
+use crate::optimize::build::{Builder, Node};
+use crate::optimize::relset::RelSet;
+use crate::options::Passes;
+use crate::physical::{Access, Op, ROW_ID, ScanExplain, TableScan};
+use gannet_types::{Result, SqlError};
+
+impl Builder<'_> {
+    /// The scan of a base relation by a path, with the conditions that need nothing else.
+    pub(super) fn scan(
+        &mut self,
+        planned: &mut Planned<'_>,
+        i: usize,
+        path: &Path,
+        own: Vec<usize>,
+        few: bool,
+    ) -> Result<Node> {
+        let block = planned.block;
+        let rel = &block.rels[i];
+        let RelKind::Base(slot) = rel.kind else { return Err(SqlError::internal("a scan of no table")) };
+        let Some(base) = &planned.bases[i] else { return Err(SqlError::internal("a scan of no table")) };
+        let (columns, table) = (base.columns.clone(), base.table.clone());
+        let possible = base.possible(RelSet(u64::MAX));
+        let examined = path.examined;
+        let schema: Vec<ColId> =
+            columns.iter().map(|c| if *c == ROW_ID { rel.first + rel.width - 1 } else { rel.first + c }).collect();
+        let mut access = path.access.clone();
+        access.for_each_value_mut_result(&mut |e| self.lower_in_place(e, &[]))?;
+        let covers_all = path.index == table.clustered || path.covering;
+        let (mut filters, mut index_filters) = (Vec::new(), Vec::new());
+        for c in own {
+            planned.applied[c] = true;
+            if path.ensured.contains(&c) || fold::is_true(&planned.conditions[c]) {
+                continue;
+            }
+            let e = planned.conditions[c].clone();
+            let by_index = !covers_all
+                && self.options.passes.has(Passes::INDEX_CONDITION)
+                && path.index.is_some_and(|index| self.index_alone(&e, rel, &table, index));
+            if by_index { index_filters.push(e) } else { filters.push(e) }
+        }
+        for c in &path.ensured {
+            planned.applied[*c] = true;
+        }
+        filters.sort_by_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
+        let filter = self.conjunction(filters, &schema)?;
+        let index_filter = self.conjunction(index_filters, &schema)?;
+        let explain = self.scan_explain(planned, i, path, possible, &table);
+        let scan = TableScan {
+            table: slot,
+            index: path.index.map(|i| i as u32),
+            covering: covers_all && path.index != table.clustered,
+            access,
+            reverse: path.reverse,
+            columns: columns.into(),
+            filter,
+            index_filter,
+            lock: rel.lock,
+            expects_few: few || matches!(path.access, Access::Point { .. }) || examined < 50.0,
+            explain: Box::new(explain),
+        };
+        Ok(self.node(Op::TableScan(Box::new(scan)), schema, path.rows, path.cost))
+    }
+
+    fn conjunction(&mut self, exprs: Vec<Expr>, schema: &[ColId]) -> Result<Option<Expr>> {
+        if exprs.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(and(self.lower_all(&exprs, schema)?)))
+    }
+
+    /// The condition reads columns of the index only, and is cheap.
+    fn index_alone(&self, e: &Expr, rel: &Rel, table: &gannet_catalog::Table, index: usize) -> bool {
+        let mut all = true;
+        self.arena.columns_of(e, &mut |id| all &= !rel.has(id) || table.index_has(index, id - rel.first));
+        all && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)))
+    }
+
+    fn scan_explain(
+        &self,
+        planned: &Planned<'_>,
+        i: usize,
+        path: &Path,
+        possible: Box<[u32]>,
+        table: &gannet_catalog::Table,
+    ) -> ScanExplain {
+        let rel = &planned.block.rels[i];
+        let refs = path.sources.iter().map(|source| match source {
+            None => "const".into(),
+            Some(id) => self.qualified(*id).into(),
+        });
+        let refs: Box<[Box<str>]> = match path.access {
+            Access::Ref { .. } | Access::Point { .. } => refs.collect(),
+            _ => Box::new([]),
+        };
+        let filtered = (path.rows / path.examined.max(0.01) * 100.0).clamp(0.01, 100.0);
+        ScanExplain {
+            select: planned.block.select,
+            name: rel.alias.clone(),
+            possible,
+            refs,
+            examined: path.examined,
+            filtered,
+            key_len: key_len(table, path),
+            extra: Box::new([]),
+        }
+    }
+
+    /// `schema.alias.column` of a base column.
+    fn qualified(&self, id: ColId) -> String {
+        match &self.arena.labels[id as usize] {
+            Label::Base { table, ordinal } => {
+                let t = &self.arena.tables[*table as usize];
+                let column = t.table.columns.get(*ordinal as usize).map_or("", |c| &c.name);
+                format!("{}.{}.{column}", t.table.schema, t.alias)
+            }
+            Label::Derived { alias, name, .. } => format!("{alias}.{name}"),
+            Label::Computed => "func".into(),
+        }
+    }
+}
+
+/// MySQL's `key_len`: bytes of the parts used, with a NULL byte and length bytes.
+fn key_len(table: &gannet_catalog::Table, path: &Path) -> u32 {
+    let Some(index) = path.index else { return 0 };
+    let parts = match path.access {
+        Access::Full => table.indexes[index].parts.len(),
+        _ => path.parts,
+    };
+    table.indexes[index].parts.iter().take(parts).map(|p| part_len(&table.columns[p.column as usize], p.prefix)).sum()
+}
+
+pub(crate) fn part_len(column: &gannet_catalog::Column, prefix: Option<u32>) -> u32 {
+    use gannet_types::TypeId as T;
+    let ty = &column.ty;
+    let chars = ty.collation.charset().max_len();
+    let bytes = match ty.id {
+        id if id.is_integer() => id.int_width() as u32,
+        T::Float => 4,
+        T::Double | T::Set => 8,
+        T::Date | T::MediumInt => 3,
+        T::Time => 3 + u32::from(ty.scale.div_ceil(2)),
+        T::DateTime => 5 + u32::from(ty.scale.div_ceil(2)),
+        T::Timestamp => 4 + u32::from(ty.scale.div_ceil(2)),
+        T::Year => 1,
+        T::Enum => 1 + u32::from(ty.members.as_ref().is_some_and(|m| m.names.len() > 255)),
+        T::Bit => ty.length.div_ceil(8),
+        T::Decimal => gannet_types::Decimal::encoded_len(ty.length as u8) as u32,
+        T::Char => prefix.unwrap_or(ty.length) * chars,
+        T::Binary => prefix.unwrap_or(ty.length),
+        _ if ty.id.is_binary_string() => prefix.unwrap_or(ty.length) + 2,
+        _ => prefix.unwrap_or(ty.length) * chars + 2,
+    };
+    bytes + u32::from(column.nullable)
+}
