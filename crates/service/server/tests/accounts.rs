@@ -317,3 +317,51 @@ fn an_open_account_keeps_the_server_on_loopback() {
     drop((c, server));
     std::fs::remove_dir_all(&dir).unwrap();
 }
+
+/// A plan tells of what is below a view: error 1345 without the rights on that.
+#[test]
+fn views_are_not_explained_to_everybody() {
+    let r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE DATABASE app",
+        "CREATE TABLE app.t (a INT)",
+        "CREATE VIEW app.v AS SELECT a FROM app.t",
+        "CREATE USER u@localhost",
+        "GRANT SELECT ON app.v TO u@localhost",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut u = login(&r.socket(), "u", "", None).unwrap();
+    run(&mut u, "SELECT * FROM app.v");
+    assert_eq!(error(&mut u, "EXPLAIN SELECT * FROM app.v"), 1345);
+    assert_eq!(error(&mut u, "EXPLAIN ANALYZE SELECT * FROM app.v"), 1345);
+    run(&mut root, "GRANT SHOW VIEW ON app.v TO u@localhost");
+    assert_eq!(error(&mut u, "EXPLAIN SELECT * FROM app.v"), 1345);
+    run(&mut root, "GRANT SELECT ON app.t TO u@localhost");
+    run(&mut u, "EXPLAIN SELECT * FROM app.v");
+    assert_eq!(error(&mut u, "EXPLAIN FOR CONNECTION 1"), 1227);
+}
+
+/// What another connection runs is explained while it runs, and nothing when it waits.
+#[test]
+fn a_running_statement_is_explained() {
+    let r = Running::start();
+    let (mut root, mut other) = (r.connect(), r.connect());
+    run(&mut root, "CREATE DATABASE app");
+    run(&mut root, "CREATE TABLE app.t (a INT)");
+    run(&mut other, "USE app");
+    let id = one(&mut other, "SELECT CONNECTION_ID()");
+    let explain = format!("EXPLAIN FOR CONNECTION {id}");
+    run(&mut root, &explain);
+    let busy = std::thread::spawn(move || run(&mut other, "SELECT a, SLEEP(2) FROM t UNION SELECT 1, SLEEP(2)"));
+    let began = std::time::Instant::now();
+    let mut seen = false;
+    while !seen && began.elapsed().as_secs() < 2 {
+        let shown = root.query(&explain).unwrap();
+        seen = shown.texts().iter().any(|row| row.iter().any(|v| v == "t"));
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    busy.join().unwrap();
+    assert!(seen);
+}

@@ -12,7 +12,8 @@
 //! statement ok                 the statement succeeds
 //! statement count N            it succeeds and affects N rows
 //! statement error N            it fails with error number N
-//! query [rowsort]              its rows follow behind ----, values separated by |, NULL as NULL, empty text as (empty)
+//! query [rowsort]              its rows follow behind ----, values separated by |, NULL as NULL, empty text as (empty);
+//!                              times of EXPLAIN ANALYZE are left out
 //! onlyif NAME / skipif NAME    before a record: gannet, mysql or mariadb, or text (statements that are not prepared)
 //! connection NAME              the following records use this connection
 //! restart                      the server is restarted here (not a reference server); connections are made anew
@@ -123,10 +124,21 @@ fn parse(text: &str, path: &Path) -> Vec<Placed> {
 fn show(r: &ResultSet) -> Vec<String> {
     let value = |v: String| match v.as_str() {
         "" => "(empty)".to_string(),
-        _ => v.replace('\\', "\\\\").replace('\n', "\\n").replace('|', "\\|").replace('\0', "\\0"),
+        _ => timeless(v).replace('\\', "\\\\").replace('\n', "\\n").replace('|', "\\|").replace('\0', "\\0"),
     };
     let row = |r: Vec<String>| r.into_iter().map(value).collect::<Vec<_>>().join("|");
     r.texts().into_iter().map(row).collect()
+}
+
+/// Without the times of EXPLAIN ANALYZE.
+fn timeless(text: String) -> String {
+    let mut parts = text.split("actual time=");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str("actual time=");
+        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'));
+    }
+    out
 }
 
 /// Where the statements go.

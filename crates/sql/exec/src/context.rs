@@ -98,6 +98,8 @@ pub struct Cx<'a, 'p> {
     pub strict: bool,
     /// IGNORE: errors about single rows and values are warnings.
     pub ignore: bool,
+    /// EXPLAIN ANALYZE: operators are timed.
+    pub(crate) profile: Option<Box<crate::profile::Profile>>,
     pub(crate) registers: Vec<Value>,
     versions: Vec<u64>,
     version: u64,
@@ -141,6 +143,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             found_rows: None,
             strict: false,
             ignore: false,
+            profile: None,
             registers: vec![Value::Null; registers],
             versions: vec![0; registers],
             version: 0,

@@ -22,7 +22,7 @@ pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let plan = cx.plan;
     let cte = &plan.ctes[n];
     let mut seen = HashSet::new();
-    let mut base = ops::build(&cte.base)?;
+    let mut base = ops::build(&cte.base, cx.profile.is_some())?;
     let mut round = Kept::collect(&mut base, cx)?;
     if cte.recursive.is_some() && cte.distinct {
         round = unseen(round, &cte.base.types, &mut seen, cx)?;
@@ -38,7 +38,7 @@ pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
         }
         None => u64::MAX,
     };
-    let mut operator = ops::build(recursive)?;
+    let mut operator = ops::build(recursive, cx.profile.is_some())?;
     let mut rows = Kept::default();
     let mut rounds = 0;
     while round.rows() > 0 && rows.rows() < limit {

@@ -39,7 +39,7 @@ pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn 
 }
 
 fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<Outcome> {
-    let mut operator = ops::build(root)?;
+    let mut operator = ops::build(root, false)?;
     operator.open(cx)?;
     // The header goes out only when the first rows are there, so that an error before them replaces the result.
     let first = operator.next(cx)?;
@@ -66,5 +66,5 @@ fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>)
 
 /// Runs a query and returns its rows: subordinate queries of the server itself.
 pub fn collect_rows<'p>(root: &'p Physical, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
-    ops::collect(&mut ops::build(root)?, cx)
+    ops::collect(&mut ops::build(root, false)?, cx)
 }

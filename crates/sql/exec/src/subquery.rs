@@ -69,7 +69,7 @@ fn run<'p>(state: &mut State<'p>, query: &'p Subquery, enough: usize, cx: &mut C
     cx.release(held);
     let operator = match &mut state.operator {
         Some(operator) => operator,
-        none => none.insert(ops::build(&subplan.root)?),
+        none => none.insert(ops::build(&subplan.root, cx.profile.is_some())?),
     };
     operator.open(cx)?;
     let mut rows = Vec::new();

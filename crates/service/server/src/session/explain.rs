@@ -1,27 +1,199 @@
-//! EXPLAIN's result.
+//! EXPLAIN, and its result.
 
+use super::Session;
+use super::command::{Done, Io};
+use super::locks::is_stale;
+use super::query::{lex_mode, parse_error};
 use super::sink::{RowsSink, plain_column};
-use super::state::text;
-use gannet_plan::Plan;
-use gannet_plan::explain::{TRADITIONAL_COLUMNS, json, traditional, tree};
+use super::state::{text, unsupported};
+use super::statement::{is_planned, refuse};
+use crate::accounts::{Privilege, Privileges};
+use crate::registry::Activity;
+use crate::vars::Live;
+use gannet_exec::Session as _;
+use gannet_parser::ast::{self, Statement};
+use gannet_plan::explain::{TRADITIONAL_COLUMNS, analyzed, json, traditional, tree};
 use gannet_plan::plan::ResultColumn;
-use gannet_types::{CollationId, Result, SqlType, TypeId, Value, sql_err};
+use gannet_plan::{Plan, PlanKind};
+use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
+use std::sync::Arc;
 
-/// The rows for a plan in a format.
-pub(crate) fn rows(plan: &Plan, format: &str) -> Result<RowsSink> {
-    let format = format.to_ascii_uppercase();
-    match format.as_str() {
-        "TRADITIONAL" | "TRADITIONAL_STRICT" => Ok(table(plan)),
-        "TREE" => {
-            let columns = vec![plain_column("EXPLAIN", SqlType::varchar(65_535 / 4, CollationId(33)))];
-            Ok(RowsSink { columns, rows: vec![vec![text(&tree(plan, true))]] })
-        }
-        "JSON" => {
-            let columns = vec![plain_column("EXPLAIN", SqlType::varchar(65_535 / 4, CollationId(33)))];
-            Ok(RowsSink { columns, rows: vec![vec![text(&json(plan))]] })
-        }
-        other => Err(sql_err!(UnknownExplainFormat, other)),
+/// Tables that change between planning and running: so often at most.
+const MAX_REPLANS: u32 = 10;
+
+impl Session {
+    /// EXPLAIN.
+    pub(crate) fn explain(&mut self, e: &ast::Explain, io: &mut Io<'_>) -> Result<Done> {
+        let Some(rows) = self.in_schema(e, |s| s.explain_rows(e))? else { return Ok(Done::default()) };
+        let Some(variable) = &e.into else { return self.send_table(&rows, io) };
+        let value = rows.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null);
+        self.state.set_user_variable(&variable.text, value)?;
+        Ok(Done::default())
     }
+
+    /// Columns of EXPLAIN's result, for COM_STMT_PREPARE.
+    pub(super) fn explain_columns(&mut self, e: &ast::Explain) -> Result<Vec<ResultColumn>> {
+        if e.into.is_some() || matches!(e.target, ast::ExplainTarget::Connection(_)) {
+            return Ok(Vec::new());
+        }
+        if e.analyze {
+            return Ok(vec![text_column()]);
+        }
+        let rows = self.in_schema(e, |s| s.explain_rows(e))?;
+        Ok(rows.map_or(Vec::new(), |r| r.columns))
+    }
+
+    /// FOR SCHEMA: names without a schema are of that one.
+    fn in_schema<R>(&mut self, e: &ast::Explain, run: impl FnOnce(&mut Session) -> Result<R>) -> Result<R> {
+        let Some(name) = &e.schema else { return run(self) };
+        self.state.renew_snapshot();
+        let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name.text))?.name.clone();
+        if !self.state.access.enters_schema(&schema) {
+            let a = &self.state.account;
+            return Err(sql_err!(DbaccessDenied, a.user, a.host, schema));
+        }
+        let saved = self.state.database.replace(Arc::from(&*schema));
+        let outcome = run(self);
+        self.state.database = saved;
+        outcome
+    }
+
+    /// `None`: the connection asked about runs nothing.
+    fn explain_rows(&mut self, e: &ast::Explain) -> Result<Option<RowsSink>> {
+        let format = match &e.format {
+            Some(format) => format.text.to_ascii_uppercase(),
+            None if e.analyze && self.state.vars[Live::ExplainFormat].as_str() != "JSON" => "TREE".to_owned(),
+            None => self.state.vars[Live::ExplainFormat].as_str().to_owned(),
+        };
+        if !matches!(&*format, "TRADITIONAL" | "TRADITIONAL_STRICT" | "TREE" | "JSON") {
+            let named = e.format.as_ref().map_or(&*format, |f| &*f.text);
+            return Err(sql_err!(UnknownExplainFormat, named));
+        }
+        if e.into.is_some() && format != "JSON" {
+            return unsupported("EXPLAIN INTO in another format than JSON");
+        }
+        if e.analyze && format != "TREE" {
+            return unsupported(&format!("EXPLAIN ANALYZE with {format} format"));
+        }
+        let other;
+        let statement = match &e.target {
+            ast::ExplainTarget::Statement(statement) => statement,
+            ast::ExplainTarget::Connection(_) if e.analyze => return unsupported("EXPLAIN ANALYZE FOR CONNECTION"),
+            ast::ExplainTarget::Connection(id) => match self.statement_of(*id)? {
+                None => return Ok(None),
+                Some((statement, database)) => {
+                    other = statement;
+                    let saved = std::mem::replace(&mut self.state.database, database);
+                    let rows = self.explain_statement(&other, &format);
+                    self.state.database = saved;
+                    return rows.map(Some);
+                }
+            },
+        };
+        if !is_planned(statement) {
+            return Err(refuse(statement));
+        }
+        match e.analyze {
+            true => self.explain_analyze(statement).map(Some),
+            false => self.explain_statement(statement, &format).map(Some),
+        }
+    }
+
+    fn explain_statement(&mut self, statement: &Statement, format: &str) -> Result<RowsSink> {
+        self.state.renew_snapshot();
+        let plan = self.make_plan(statement, (&[], &[]), None)?;
+        self.check_view_rights(&plan)?;
+        self.state.last_query_cost = plan.cost();
+        let rows = match format {
+            "TREE" => return Ok(one_text(&tree(&plan, true))),
+            "JSON" => one_text(&json(&plan)),
+            _ => table(&plan),
+        };
+        if let Statement::Query(query) = statement {
+            let text = gannet_plan::explained(query, &self.state.snapshot, &self.plan_options(&[]))?;
+            self.warnings.note(ErrorCode::Yes, &[&text]);
+        }
+        Ok(rows)
+    }
+
+    /// Runs a query, and tells what each of its operators did.
+    fn explain_analyze(&mut self, statement: &Statement) -> Result<RowsSink> {
+        let mut tries = 0;
+        loop {
+            self.state.renew_snapshot();
+            let plan = self.make_plan(statement, (&[], &[]), None)?;
+            self.check_view_rights(&plan)?;
+            if !matches!(plan.kind, PlanKind::Query(_) | PlanKind::PointSelect(_)) || plan.into.is_some() {
+                return unsupported("EXPLAIN ANALYZE of other statements than SELECT without INTO");
+            }
+            let locks = self.plan_locks(&plan);
+            let mut profile = None;
+            let outcome = self.execute_with(&plan, &locks, &[], |cx, _| {
+                profile = Some(gannet_exec::analyze(cx)?);
+                Ok(gannet_exec::Outcome::Rows { sent: 0 })
+            });
+            match outcome {
+                Err(e) if is_stale(&e) && tries < MAX_REPLANS => tries += 1,
+                Err(e) => return Err(e),
+                Ok(_) => {
+                    let profile = profile.unwrap_or_default();
+                    return Ok(one_text(&analyzed(&plan, &|node| profile.of(node))));
+                }
+            }
+        }
+    }
+
+    /// What another connection runs, and in which database. Errors 1094, 1227, and 3012 when it cannot be explained.
+    fn statement_of(&self, id: u64) -> Result<Option<(Statement, Option<Arc<str>>)>> {
+        let entry = self.server.registry.get(id).ok_or_else(|| sql_err!(NoSuchThread, id))?;
+        let who = entry.who();
+        if who.user != *self.state.account.user {
+            self.state.privileges().require(Privilege::Process)?;
+        }
+        let activity = entry.activity().0;
+        let Some(running) = entry.info().filter(|_| activity != Activity::Sleep) else { return Ok(None) };
+        if activity != Activity::Query {
+            return Err(sql_err!(ExplainNotSupported));
+        }
+        // In the mode of the session that asks: the other's own is not told.
+        let parsed = gannet_parser::parse_one(&running, lex_mode(self.settings.sql_mode)).map_err(parse_error)?;
+        let explainable = matches!(
+            parsed.statement,
+            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+        );
+        match explainable && parsed.params == 0 {
+            true => Ok(Some((parsed.statement, who.database))),
+            false => Err(sql_err!(ExplainNotSupported)),
+        }
+    }
+
+    /// Error 1345: a plan shows what is below a view, so that takes SHOW VIEW on the view and SELECT on what is below.
+    fn check_view_rights(&self, plan: &Plan) -> Result<()> {
+        if self.state.access.all {
+            return Ok(());
+        }
+        for t in plan.tables.iter() {
+            let mut need = Privileges::NONE;
+            if t.table.view().is_some() {
+                need = Privileges::of(&[Privilege::Select, Privilege::ShowView]);
+            } else if t.through.is_some() && !matches!(t.table.source, gannet_catalog::RowSource::Virtual(_)) {
+                need = Privilege::Select.into();
+            }
+            let have = self.state.access.any_column(&t.table.schema, &t.table.name);
+            if need.without(have) != Privileges::NONE {
+                return Err(SqlError::new(ErrorCode::ViewNoExplain, &[]));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text_column() -> ResultColumn {
+    plain_column("EXPLAIN", SqlType::varchar(65_535 / 4, CollationId(33)))
+}
+
+fn one_text(shown: &str) -> RowsSink {
+    RowsSink { columns: vec![text_column()], rows: vec![vec![text(shown)]] }
 }
 
 fn table(plan: &Plan) -> RowsSink {

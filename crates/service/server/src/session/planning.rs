@@ -69,7 +69,7 @@ impl Session {
         Ok((plan, fields))
     }
 
-    fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
+    pub(super) fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
         PlanOptions {
             sql_mode: self.settings.sql_mode,
             database: self.state.database.as_deref(),

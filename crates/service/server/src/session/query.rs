@@ -635,6 +635,9 @@ impl Session {
         self.state.insert_id_given = false;
         self.counted_rows = false;
         self.state.over_tables = !plan.tables.is_empty();
+        if !plan.uses.virtual_tables {
+            self.state.last_query_cost = plan.cost();
+        }
         if self.tracker.on && !plan.tables.is_empty() {
             self.tracker.used(writes);
         }

@@ -10,7 +10,6 @@ use super::sink::{RowsSink, WireSink, plain_column};
 use super::state::{text, unsupported};
 use crate::accounts::{self, Privilege};
 use crate::status;
-use crate::vars::Live;
 use crate::virt;
 use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, Statement, VarScope};
@@ -75,7 +74,7 @@ impl Session {
         match statement {
             Statement::Show(show) => Ok(self.show_rows(show)?.columns),
             Statement::Describe { table, column } => Ok(self.describe_rows(table, column.as_ref())?.columns),
-            Statement::Explain(e) => Ok(self.explain_rows(e)?.columns),
+            Statement::Explain(e) => self.explain_columns(e),
             _ => Ok(Vec::new()),
         }
     }
@@ -580,32 +579,6 @@ impl Session {
             ast::DescribeColumn::Pattern(p) => ShowFilter::Like(p.clone()),
         });
         self.of_one_table(|s| s.show_columns(name, false, filter.as_ref()))
-    }
-
-    /// EXPLAIN.
-    pub(crate) fn explain(&mut self, e: &ast::Explain, io: &mut Io<'_>) -> Result<Done> {
-        let rows = self.explain_rows(e)?;
-        self.send_table(&rows, io)
-    }
-
-    fn explain_rows(&mut self, e: &ast::Explain) -> Result<RowsSink> {
-        let ast::ExplainTarget::Statement(statement) = &e.target else { return unsupported("EXPLAIN FOR CONNECTION") };
-        if e.analyze {
-            return unsupported("EXPLAIN ANALYZE");
-        }
-        if e.into.is_some() || e.schema.is_some() {
-            return unsupported("EXPLAIN INTO and FOR SCHEMA");
-        }
-        if !super::statement::is_planned(statement) {
-            return Err(super::statement::refuse(statement));
-        }
-        self.state.renew_snapshot();
-        let plan = self.make_plan(statement, (&[], &[]), None)?;
-        let format = match &e.format {
-            Some(format) => &*format.text,
-            None => self.state.vars[Live::ExplainFormat].as_str(),
-        };
-        super::explain::rows(&plan, format)
     }
 }
 

@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) user_locks: Vec<(String, u32)>,
     /// SHOW SESSION STATUS.
     pub(crate) counters: SessionCounters,
+    /// Estimated cost of the last statement that was planned for tables (`Last_query_cost`).
+    pub(crate) last_query_cost: f64,
 }
 
 impl State {
@@ -106,6 +108,7 @@ impl State {
             over_tables: false,
             user_locks: Vec::new(),
             counters: SessionCounters::new(),
+            last_query_cost: 0.0,
             account,
             entry,
             server,

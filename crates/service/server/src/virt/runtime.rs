@@ -141,9 +141,13 @@ pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -
 }
 
 pub(super) fn session_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    status::rows(&state.server, Some(&state.counters), Some(&state.entry))
-        .iter()
-        .try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+    for (name, value) in status::rows(&state.server, Some(&state.counters), Some(&state.entry)) {
+        match &*name {
+            "Last_query_cost" => emit(&[text(&name), text(&format!("{:.6}", state.last_query_cost))])?,
+            _ => emit(&[text(&name), text(&value)])?,
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn global_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

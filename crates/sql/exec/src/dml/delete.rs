@@ -10,7 +10,7 @@ pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     cx.ignore = delete.ignore;
     cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
     let mut deleted = 0;
-    let mut operator = ops::build(&delete.input)?;
+    let mut operator = ops::build(&delete.input, false)?;
     if delete.collect_first || delete.targets.len() > 1 {
         let mut batches = ops::collect(&mut operator, cx)?;
         for batch in &batches {

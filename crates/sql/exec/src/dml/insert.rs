@@ -26,7 +26,7 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
             }
         }
         InsertSource::Query(query) => {
-            let mut operator = ops::build(query)?;
+            let mut operator = ops::build(query, false)?;
             if reads_target(insert, &plan.tables) {
                 let batches = ops::collect(&mut operator, cx)?;
                 run.expected = batches.iter().map(|b| b.rows as u64).sum();

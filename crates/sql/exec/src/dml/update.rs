@@ -32,7 +32,7 @@ pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     {
         return Ok(run.finish(cx));
     }
-    let mut operator = ops::build(&update.input)?;
+    let mut operator = ops::build(&update.input, false)?;
     if update.collect_first {
         let mut kept = Kept::collect(&mut operator, cx)?;
         let mut at = 0;

@@ -33,8 +33,14 @@ pub trait Operator<'p> {
 /// A boxed operator over a plan that lives for `'p`.
 pub type BoxedOperator<'p> = Box<dyn Operator<'p> + 'p>;
 
-/// Makes the operators of a plan tree.
-pub fn build<'p>(node: &'p Physical) -> Result<BoxedOperator<'p>> {
+/// Makes the operators of a plan tree; `timed`: for EXPLAIN ANALYZE.
+pub fn build<'p>(node: &'p Physical, timed: bool) -> Result<BoxedOperator<'p>> {
+    let operator = operator(node, timed)?;
+    Ok(if timed { Box::new(crate::profile::Timed::new(node, operator)) } else { operator })
+}
+
+fn operator<'p>(node: &'p Physical, timed: bool) -> Result<BoxedOperator<'p>> {
+    let build = |node: &'p Physical| build(node, timed);
     Ok(match &node.op {
         Op::TableScan(scan) => scan::build(scan, &node.types),
         Op::Values { rows, .. } => Box::new(rows::Values::new(rows, &node.types)),

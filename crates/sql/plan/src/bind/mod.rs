@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub(crate) use call::info;
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundUpdate};
-pub use view::{Definition, definition, view_tables, view_text_in};
+pub use view::{Definition, definition, explained, view_tables, view_text_in};
 
 /// What is being bound.
 pub(crate) struct Binder<'a> {

@@ -484,7 +484,7 @@ pub fn definition(
             }
             _ => false,
         };
-    Walk { work: Work::Qualify(names), inside: 0 }.query(&mut query)?;
+    Walk { inside: 0, work: Work::Qualify(names), explained: None }.query(&mut query)?;
     let text = String::from_utf8(printer::statement(&Statement::Query(Box::new(query))));
     let text = text.map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))?;
     Ok(Definition { query: text.into(), updatable, mergeable })
@@ -502,6 +502,8 @@ struct Walk<'w> {
     work: Work<'w>,
     /// Subqueries of expressions around: their columns stay unnamed.
     inside: u32,
+    /// For EXPLAIN: SELECTs so far, each is marked by its number. Variables are allowed.
+    explained: Option<u32>,
 }
 
 impl Walk<'_> {
@@ -553,6 +555,10 @@ impl Walk<'_> {
     }
 
     fn select(&mut self, select: &mut ast::Select) -> Result<()> {
+        if let Some(n) = &mut self.explained {
+            *n += 1;
+            select.hints = Some(format!("{NUMBER}{n}").into());
+        }
         for table in &mut select.from {
             self.table_ref(table)?;
         }
@@ -682,7 +688,9 @@ impl Walk<'_> {
 
     fn expr(&mut self, e: &mut ast::Expr) -> Result<()> {
         match e {
-            ast::Expr::UserVar(_) | ast::Expr::SysVar(_) | ast::Expr::Param(_) | ast::Expr::Assign { .. } => {
+            ast::Expr::UserVar(_) | ast::Expr::SysVar(_) | ast::Expr::Param(_) | ast::Expr::Assign { .. }
+                if self.explained.is_none() =>
+            {
                 return Err(error(ErrorCode::ViewSelectVariable, &[]));
             }
             ast::Expr::Column(column) => self.column(column),
@@ -720,6 +728,35 @@ impl Walk<'_> {
     }
 }
 
+/// Stands before the number of a SELECT in the place of its hints, until it is printed.
+const NUMBER: char = '\u{1}';
+
+/// A query as EXPLAIN's note 1003 tells it: every name in full, every SELECT numbered. Errors of the query.
+pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<String> {
+    let mut query = query.clone();
+    let mut binder = Binder::new(snapshot, options);
+    binder.names = Some(Names::default());
+    binder.top_query(&query)?;
+    let names = binder.names.take().unwrap_or_default();
+    Walk { work: Work::Qualify(names), inside: 0, explained: Some(0) }.query(&mut query)?;
+    query.into = None;
+    let printed = String::from_utf8_lossy(&printer::statement(&Statement::Query(Box::new(query)))).into_owned();
+    let mut text = String::with_capacity(printed.len());
+    let mark = format!("/*+{NUMBER}");
+    let mut rest = printed.as_str();
+    // Hints stand behind the verb, numbers before it.
+    while let Some(at) = rest.find(&mark) {
+        let (before, behind) = (&rest[..at], &rest[at + mark.len()..]);
+        let Some(end) = behind.find("*/ ") else { break };
+        let verb = before.rfind("select").unwrap_or(at);
+        text.push_str(&before[..verb]);
+        text.push_str(&format!("/* select#{} */ {}", &behind[..end], &before[verb..]));
+        rest = &behind[end + 3..];
+    }
+    text.push_str(rest);
+    Ok(text)
+}
+
 /// The tables that a stored view's query names: schema and name, in order, each once.
 pub fn view_tables(text: &str) -> Result<Vec<(Box<str>, Box<str>)>> {
     let mut query = parse(text)?;
@@ -732,7 +769,7 @@ pub fn view_tables(text: &str) -> Result<Vec<(Box<str>, Box<str>)>> {
             }
         }
     };
-    Walk { work: Work::Relations(&mut note), inside: 0 }.query(&mut query)?;
+    Walk { work: Work::Relations(&mut note), inside: 0, explained: None }.query(&mut query)?;
     Ok(all)
 }
 
@@ -744,7 +781,7 @@ pub fn view_text_in(text: &str, schema: &str) -> Result<String> {
             name.schema = None;
         }
     };
-    Walk { work: Work::Relations(&mut shorten), inside: 0 }.query(&mut query)?;
+    Walk { work: Work::Relations(&mut shorten), inside: 0, explained: None }.query(&mut query)?;
     let printed = printer::statement(&Statement::Query(Box::new(query)));
     String::from_utf8(printed).map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))
 }

@@ -1,5 +1,6 @@
 //! FORMAT=TREE.
 
+use super::Actual;
 use super::print::{Names, Printer};
 use crate::physical::{
     Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges, SetOperation, TableScan,
@@ -9,8 +10,18 @@ use std::fmt::Write;
 
 /// The plan as a tree of lines. `estimates`: with costs and row counts.
 pub fn tree(plan: &Plan, estimates: bool) -> String {
+    write(plan, estimates, None)
+}
+
+/// The plan with what its operators did (EXPLAIN ANALYZE).
+pub fn analyzed(plan: &Plan, actual: &dyn Fn(&Physical) -> Option<Actual>) -> String {
+    write(plan, true, Some(actual))
+}
+
+fn write(plan: &Plan, estimates: bool, actual: Option<&dyn Fn(&Physical) -> Option<Actual>>) -> String {
     let registers = vec!["outer".to_owned(); plan.registers as usize];
-    let mut tree = Tree { printer: Printer { plan, registers }, out: String::new(), estimates, shown: Vec::new() };
+    let printer = Printer { plan, registers };
+    let mut tree = Tree { printer, out: String::new(), estimates, actual, shown: Vec::new() };
     match &plan.kind {
         PlanKind::Query(root) => drop(tree.node(root, 0)),
         PlanKind::PointSelect(point) => {
@@ -57,6 +68,7 @@ struct Tree<'p> {
     printer: Printer<'p>,
     out: String,
     estimates: bool,
+    actual: Option<&'p dyn Fn(&Physical) -> Option<Actual>>,
     shown: Vec<u32>,
 }
 
@@ -64,9 +76,24 @@ impl Tree<'_> {
     fn line(&mut self, depth: usize, text: &str, node: Option<&Physical>) {
         let _ = write!(self.out, "{:width$}-> {text}", "", width = depth * 4);
         if let Some(node) = node.filter(|_| self.estimates) {
-            let _ = write!(self.out, "  (cost={:.2} rows={})", node.cost, rows(node.rows));
+            self.figures(node, node.rows, |a| a.rows);
         }
         self.out.push('\n');
+    }
+
+    /// Estimates, and averages of a run; `rows` of the latter are those `of` the operator's figures.
+    fn figures(&mut self, node: &Physical, estimate: f64, of: impl Fn(&Actual) -> u64) {
+        let _ = write!(self.out, "  (cost={:.2} rows={})", node.cost, rows(estimate));
+        match self.actual.map(|actual| actual(node)) {
+            None => {}
+            Some(None) => self.out.push_str(" (never executed)"),
+            Some(Some(a)) => {
+                let n = a.loops.max(1) as f64;
+                let (first, last) = (a.first_ns as f64 / n / 1e6, a.total_ns as f64 / n / 1e6);
+                let (first, last, rows) = (short(first), short(last), short(of(&a) as f64 / n));
+                let _ = write!(self.out, " (actual time={first}..{last} rows={rows} loops={})", a.loops);
+            }
+        }
     }
 
     /// Writes a node and what is below; gives the names of its columns.
@@ -254,7 +281,11 @@ impl Tree<'_> {
         if let Some(filter) = &scan.filter {
             let filter = self.printer.expr(filter, &names);
             self.line(depth, &format!("Filter: {filter}"), Some(node));
-            self.line(depth + 1, &text, None);
+            let _ = write!(self.out, "{:width$}-> {text}", "", width = (depth + 1) * 4);
+            if self.estimates {
+                self.figures(node, scan.explain.examined, |a| a.examined);
+            }
+            self.out.push('\n');
         } else {
             self.line(depth, &text, Some(node));
         }
@@ -394,6 +425,19 @@ fn join_word(kind: JoinKind) -> &'static str {
         JoinKind::Left => "left join",
         JoinKind::Semi => "semijoin",
         JoinKind::Anti => "antijoin",
+    }
+}
+
+/// Three significant digits.
+fn short(n: f64) -> String {
+    if n >= 100.0 || n == 0.0 {
+        return format!("{n:.0}");
+    }
+    let digits = (2 - n.log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{n:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 

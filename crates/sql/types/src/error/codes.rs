@@ -30,6 +30,7 @@ errors! {
     3 "HY000" EeWrite "Error writing file '{}' ({})";
     13 "HY000" EeStat "Can't get stat of '{}' ({})";
     29 "HY000" EeFilenotfound "File '{}' not found ({})";
+    1003 "HY000" Yes "{}";
     1004 "HY000" CantCreateFile "Can't create file '{}' (errno: {} - {})";
     1005 "HY000" CantCreateTable "Can't create table '{}' (errno: {} - {})";
     1006 "HY000" CantCreateDb "Can't create database '{}' (errno: {} - {})";
