@@ -7,6 +7,7 @@ pub mod clients;
 pub mod diff;
 pub mod fuzz;
 pub mod instructions;
+pub mod isolation;
 pub mod sim;
 pub mod statements;
 pub mod tidy;

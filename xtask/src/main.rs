@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{atomics, clients, diff, fuzz, instructions, sim, statements, tidy};
+use xtask::{atomics, clients, diff, fuzz, instructions, isolation, sim, statements, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -17,6 +17,8 @@ cargo xtask VERB
                      random statements on two servers, Gannet and MariaDB; differences made small (database gannet_diff)
   instructions [FILTER]   instructions of the server per event of sysbench's workloads (valgrind, sysbench)
   atomics [FILTER]   its atomic read-modify-writes per point select and commit, by place; more than is listed fails
+  isolation --port-a A [--port-b B] [--only TEXT] [--record]
+                     what each isolation level gives, as named steps in all orders: server A against B or InnoDB's recorded lines
   statements --server A --reference A FILE...
                      recorded statements against two servers: what differs, most frequent first
 ";
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Some("instructions") => instructions::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("atomics") => atomics::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("statements") => statements::run(&args[1..]),
+        Some("isolation") => isolation::run(&xtask::root(), &args[1..]),
         Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),
         _ => Err(USAGE.to_owned()),
     };
