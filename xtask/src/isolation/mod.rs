@@ -96,8 +96,13 @@ fn perform(
 }
 
 /// Why a difference from InnoDB is meant to be.
-fn explained(_case: &Case, _theirs: Option<&String>, _ours: Option<&String>) -> Option<&'static str> {
-    None
+fn explained(case: &Case, theirs: Option<&String>, ours: Option<&String>) -> Option<&'static str> {
+    // A holds the row shared, B waits for it, and A wants more of it.
+    let raises = case.scenario.name == "read skew by a writing predicate"
+        && (case.read.0 == "share" || case.level == "SERIALIZABLE")
+        && theirs.is_some_and(|l| l.contains("B1 waits; A2 1 changed; B1 error 1213"))
+        && ours.is_none_or(|l| l.contains("B1 waits; A2 1 changed; ") && !l.contains("error"));
+    raises.then_some("who raises his shared lock goes in front of those who wait for the row: no deadlock")
 }
 
 /// What is compared with.
@@ -205,12 +210,13 @@ fn write(path: &Path, stage: &mut Stage) -> Result<String, String> {
     Ok(format!("{count} orders recorded in {}", path.display()))
 }
 
-/// Compares a running server with the recorded lines of InnoDB, `part` of all cases: every `part`th.
+/// Compares a running server with the recorded lines of InnoDB: the scenarios with one way of reading, and every `part`th of the other cases.
 pub fn check(address: &Address, path: &Path, part: usize) -> Result<Comparison, String> {
     let mut stage = Stage::open(address, "gannet_isolation")?;
     let mut reference = Reference::Recorded(read(path)?);
     let mut found = Comparison::default();
-    for case in cases().iter().step_by(part) {
+    let one = |case: &Case| case.scenario.reads.len() == 1;
+    for (_, case) in cases().iter().enumerate().filter(|(n, case)| one(case) || n.is_multiple_of(part)) {
         found.case(&mut stage, case, &mut reference)?;
     }
     Ok(found)

@@ -387,6 +387,9 @@ pub enum LockWait {
     NoWait,
     /// Leaves the row out.
     SkipLocked,
+    /// UPDATE of one table: at READ COMMITTED and below waits only for rows whose last committed version passes the scan's filter;
+    /// waits above.
+    IfMatched,
 }
 
 /// Window functions that share a definition.

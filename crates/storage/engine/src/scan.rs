@@ -26,6 +26,9 @@ pub struct Entry<'a> {
     pub value: &'a [u8],
     /// The version, for [`Txn::update_if`] (row trees).
     pub stamp: RowStamp,
+    /// Another has locked the row: this is the version committed at the statement's snapshot, and nothing is locked. Only of scans
+    /// that are [semi-consistent](ScanOptions::semi_consistent).
+    pub blocked: bool,
 }
 
 /// A scan in progress. Holds private copies only: no latch and no borrow of the transaction between calls, so several
@@ -80,6 +83,12 @@ struct Locking {
     /// The candidate's record lock was taken by this scan; what was held before.
     fresh: Option<Option<Mode>>,
     key: Vec<u8>,
+    /// See [`ScanOptions::semi_consistent`].
+    semi: bool,
+    /// The boundary before the entry last returned, when that was blocked.
+    back: Option<(Option<Vec<u8>>, Option<Vec<u8>>)>,
+    /// The next entry is waited for.
+    insist: bool,
 }
 
 /// Where the entry to be returned lies.
@@ -136,6 +145,12 @@ impl Scan {
                 closed: None,
                 fresh: None,
                 key: Vec::new(),
+                semi: options.semi_consistent
+                    && wait == WaitPolicy::Wait
+                    && tree.kind() == TreeKind::Row
+                    && txn.options.isolation <= Isolation::ReadCommitted,
+                back: None,
+                insist: false,
             }),
             _ => None,
         };
@@ -203,12 +218,13 @@ impl Scan {
             Source::Leaf { stamp } => (self.cursor.value(), stamp),
             Source::Buffer => (&self.buf.entry[..], self.buf.stamp()),
         };
+        let blocked = self.locking.as_ref().is_some_and(|l| l.back.is_some());
         match self.tree.kind() {
-            TreeKind::Row => Entry { key, value: value.get(ROW_HEADER..).unwrap_or(&[]), stamp },
+            TreeKind::Row => Entry { key, value: value.get(ROW_HEADER..).unwrap_or(&[]), stamp, blocked },
             TreeKind::Index => {
                 let name = split_key(key).map_or(key, |k| k.0);
                 let carried = split_value(value).map_or(value, |v| v.1);
-                Entry { key: name, value: carried, stamp: RowStamp::default() }
+                Entry { key: name, value: carried, stamp: RowStamp::default(), blocked }
             }
         }
     }
@@ -291,6 +307,17 @@ impl Scan {
     }
 }
 
+impl Scan {
+    /// After a [blocked](Entry::blocked) entry: the next call of [`Scan::next`] comes back to it and waits for its lock.
+    pub fn insist(&mut self) {
+        if let Some(l) = &mut self.locking
+            && let Some((passed, edge)) = l.back.take()
+        {
+            (l.passed, l.edge, l.insist) = (passed, edge, true);
+        }
+    }
+}
+
 /// What locks on an entry name: in index trees the key without the stamp.
 fn lock_name(kind: TreeKind, key: &[u8]) -> &[u8] {
     match kind {
@@ -333,9 +360,11 @@ impl Scan {
 
     fn lock_next(&mut self, txn: &mut Txn, l: &mut Locking) -> Result<bool> {
         let wait = LockWait::new(now_ns(), txn.options.lock_wait_timeout);
-        let left = |l: &Locking| if l.policy == WaitPolicy::Wait { wait.left() } else { Wait::No };
+        let left =
+            |l: &Locking| if l.policy == WaitPolicy::Wait && (!l.semi || l.insist) { wait.left() } else { Wait::No };
         l.prepared = None;
         l.fresh = None;
+        l.back = None;
         if self.ends_at(l) {
             return Ok(false);
         }
@@ -349,16 +378,21 @@ impl Scan {
                     if l.prepared.as_ref() != Some(&name) {
                         self.drop_candidate(txn, l);
                         if !self.prepare(txn, l, name, state, left(l))? {
-                            self.skip(l); // locked by another, under SKIP LOCKED
+                            // Locked by another, and not to be waited for.
+                            if self.pass(txn, l)? {
+                                return Ok(true);
+                            }
                         }
                         continue;
                     }
                     match state {
                         EntryState::Undecided(trx) => match txn.wait_trx(trx, left(l)) {
                             Ok(()) => {}
-                            Err(EngineError::NoWait) if l.policy == WaitPolicy::SkipLocked => {
+                            Err(EngineError::NoWait) if l.policy != WaitPolicy::NoWait => {
                                 self.drop_candidate(txn, l);
-                                self.skip(l);
+                                if self.pass(txn, l)? {
+                                    return Ok(true);
+                                }
                             }
                             Err(e) => return Err(e),
                         },
@@ -457,7 +491,7 @@ impl Scan {
         !own.is_zero() && writer == Some(own)
     }
 
-    /// Locks the gap before the candidate and its record. False: locked by another, under SKIP LOCKED.
+    /// Locks the gap before the candidate and its record. False: locked by another, and not to be waited for.
     fn prepare(&self, txn: &mut Txn, l: &mut Locking, name: Vec<u8>, state: EntryState, wait: Wait) -> Result<bool> {
         let exact = l.passed.is_none() && self.exact_start.as_ref() == Some(&name);
         if l.gaps && !self.unique_equality && !exact {
@@ -467,7 +501,7 @@ impl Scan {
         if !own {
             match txn.lock_key(&self.tree, &name, l.mode, wait) {
                 Ok(granted) => l.fresh = Some(granted.before),
-                Err(EngineError::NoWait) if l.policy == WaitPolicy::SkipLocked => return Ok(false),
+                Err(EngineError::NoWait) if l.policy != WaitPolicy::NoWait => return Ok(false),
                 Err(e) => return Err(e),
             }
         }
@@ -484,8 +518,36 @@ impl Scan {
         txn.owner.lock_gap(&self.tree.shared.locks, low, high);
     }
 
+    /// Goes past the entry under the cursor, which another has locked. True: its committed version is the scan's result.
+    fn pass(&mut self, txn: &mut Txn, l: &mut Locking) -> Result<bool> {
+        if !l.semi {
+            self.skip(l);
+            return Ok(false);
+        }
+        let at = txn.view();
+        let name = self.cursor.key().to_vec();
+        // Read again: what this copy of the leaf refers to, the snapshot keeps.
+        if !matches!(self.find(txn, l)?, Candidate::Inside(_)) || self.cursor.key() != name {
+            // Gone meanwhile: the caller looks at whatever is there now.
+            return Ok(false);
+        }
+        self.buf.entry.clear();
+        self.buf.entry.extend_from_slice(self.cursor.value());
+        if !visible_version(&txn.engine.store, &self.tree.shared, txn.own_id(), at, &mut self.buf.entry)? {
+            self.skip(l);
+            return Ok(false);
+        }
+        complete(&self.tree.shared, &mut self.buf.entry)?;
+        l.key.clear();
+        l.key.extend_from_slice(&name);
+        l.back = Some((l.passed.take(), l.edge.take()));
+        self.skip(l);
+        Ok(true)
+    }
+
     /// Makes the entry under the cursor the boundary.
     fn skip(&self, l: &mut Locking) {
+        l.insist = false;
         l.passed = Some(self.cursor.key().to_vec());
         l.edge = Some(lock_name(self.tree.kind(), self.cursor.key()).to_vec());
     }

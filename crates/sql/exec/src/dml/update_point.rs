@@ -33,7 +33,7 @@ pub(crate) fn of<'p>(update: &'p Update, cx: &Cx<'_, 'p>) -> Option<(&'p TableSc
     let point = matches!(scan.access, Access::Point { .. })
         && table.clustered.is_some()
         && scan.index.map(|i| i as usize) == table.clustered
-        && scan.lock.wait == LockWait::Wait
+        && matches!(scan.lock.wait, LockWait::Wait | LockWait::IfMatched)
         && scan.columns.len() == table.columns.len()
         && target.offset == 0
         && !update.ignore

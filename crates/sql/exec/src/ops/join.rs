@@ -60,6 +60,7 @@ pub struct NestedLoop<'p> {
     /// The inner side is open for the present outer row.
     running: bool,
     matched: bool,
+    want: u64,
 }
 
 impl<'p> NestedLoop<'p> {
@@ -72,7 +73,20 @@ impl<'p> NestedLoop<'p> {
         left: &'p [SqlType],
         right: &'p [SqlType],
     ) -> Self {
-        NestedLoop { outer, inner, kind, binds, on, left, right, batch: None, row: 0, running: false, matched: false }
+        NestedLoop {
+            outer,
+            inner,
+            kind,
+            binds,
+            on,
+            left,
+            right,
+            batch: None,
+            row: 0,
+            running: false,
+            matched: false,
+            want: BATCH_ROWS as u64,
+        }
     }
 
     /// Takes one batch of the inner side for the present outer row. True when that row is finished.
@@ -122,6 +136,12 @@ impl<'p> Operator<'p> for NestedLoop<'p> {
         self.outer.open(cx)
     }
 
+    fn want(&mut self, rows: u64) {
+        self.want = rows.clamp(1, BATCH_ROWS as u64);
+        // One row of the outer side may be enough.
+        self.outer.want(1);
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let right: &[SqlType] = if matches!(self.kind, JoinKind::Semi | JoinKind::Anti) { &[] } else { self.right };
         let mut out = Joined::new(self.left, right);
@@ -139,11 +159,14 @@ impl<'p> Operator<'p> for NestedLoop<'p> {
                 self.inner.open(cx)?;
                 (self.running, self.matched) = (true, false);
             }
+            // The first match settles it.
+            let once = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
+            self.inner.want(if once { 1 } else { self.want - out.batch.rows as u64 });
             if self.step(&mut out, cx)? {
                 self.running = false;
                 self.row += 1;
             }
-            if out.batch.rows >= BATCH_ROWS {
+            if out.batch.rows as u64 >= self.want {
                 return Ok(Some(out.batch));
             }
         }

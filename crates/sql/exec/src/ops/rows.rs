@@ -55,6 +55,10 @@ impl<'p> Operator<'p> for Filter<'p> {
         self.input.open(cx)
     }
 
+    fn want(&mut self, rows: u64) {
+        self.input.want(rows);
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(cx)? else { return Ok(None) };
         cx.check_interrupt()?;
@@ -79,6 +83,10 @@ impl<'p> Project<'p> {
 impl<'p> Operator<'p> for Project<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.input.open(cx)
+    }
+
+    fn want(&mut self, rows: u64) {
+        self.input.want(rows);
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
@@ -127,6 +135,9 @@ impl<'p> Operator<'p> for Limit<'p> {
         loop {
             if self.left == 0 && !self.count_all {
                 return Ok(None);
+            }
+            if !self.count_all {
+                self.input.want(self.skip.saturating_add(self.left));
             }
             let Some(batch) = self.input.next(cx)? else {
                 if self.count_all {

@@ -26,7 +26,7 @@ const FIRST_ROWS: usize = 64;
 /// `relaxed`: READ COMMITTED or below, where implied locks are not taken.
 pub(crate) fn read_mode(lock: RowLock, relaxed: bool) -> ReadMode {
     let wait = match lock.wait {
-        LockWait::Wait => WaitPolicy::Wait,
+        LockWait::Wait | LockWait::IfMatched => WaitPolicy::Wait,
         LockWait::NoWait => WaitPolicy::NoWait,
         LockWait::SkipLocked => WaitPolicy::SkipLocked,
     };
@@ -48,6 +48,7 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
             at: 0,
             open: None,
             rows: FIRST_ROWS,
+            want: BATCH_ROWS,
             buffer: RowBuf::new(),
         }),
     }
@@ -62,6 +63,8 @@ struct TreeScan<'p> {
     at: usize,
     open: Option<Scan>,
     rows: usize,
+    /// At most so many rows are of use: no more are locked.
+    want: usize,
     buffer: RowBuf,
 }
 
@@ -96,6 +99,10 @@ impl<'p> TreeScan<'p> {
             mode: read_mode(self.scan.lock, cx.settings.unlock_unmatched),
             unique_equality: matches!(self.scan.access, Access::Point { .. }),
             sequential: matches!(self.scan.access, Access::Full) && !self.scan.expects_few,
+            semi_consistent: self.scan.lock.wait == LockWait::IfMatched
+                && cx.settings.unlock_unmatched
+                && self.secondary(table).is_none()
+                && !matches!(self.scan.access, Access::Point { .. }),
         };
         let tree = self.tree(table, cx)?;
         let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
@@ -126,7 +133,7 @@ impl<'p> TreeScan<'p> {
         let verify = scan.must_verify();
         let mut read = 0u64;
         let outcome = loop {
-            if batch.rows >= self.rows {
+            if batch.rows >= self.rows.min(self.want) {
                 break Ok(false);
             }
             let entry = match scan.next(cx.txn) {
@@ -135,6 +142,15 @@ impl<'p> TreeScan<'p> {
                 Err(error) => break Err(from_engine(error)),
             };
             read += 1;
+            if entry.blocked {
+                let mut row = Batch::for_types(self.types);
+                self.push_row(table, entry.key, entry.value, &mut row)?;
+                let filter = self.scan.filter.as_ref();
+                if filter.map_or(Ok(true), |f| eval::is_true(f, &row, 0, cx))? {
+                    scan.insist();
+                }
+                continue;
+            }
             let before = batch.rows;
             match secondary {
                 None => self.push_row(table, entry.key, entry.value, batch)?,
@@ -245,6 +261,12 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         encode_access(table, index, &self.scan.access, zone, &mut eval, &mut self.bounds)
     }
 
+    fn want(&mut self, rows: u64) {
+        if self.scan.lock.strength != LockStrength::None {
+            self.want = rows.clamp(1, BATCH_ROWS as u64) as usize;
+        }
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let table = self.table(cx);
         let mut batch = Batch::for_types(self.types);
@@ -255,7 +277,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
             if self.fill(table, &mut batch, cx)? {
                 self.open = None;
             }
-            if batch.rows >= self.rows {
+            if batch.rows >= self.rows.min(self.want) {
                 break;
             }
         }

@@ -653,10 +653,14 @@ impl Binder<'_> {
 
     /// Targets are locked exclusively, other tables as reads inside DML are.
     fn set_targets(&mut self, block: &mut Block, targets: &[usize], intent: Intent) {
+        let alone = intent == Intent::Update && block.rels.len() == 1;
         for (i, rel) in block.rels.iter_mut().enumerate() {
             let RelKind::Base(slot) = rel.kind else { continue };
             if targets.contains(&i) {
                 rel.lock = exclusive();
+                if alone {
+                    rel.lock.wait = LockWait::IfMatched;
+                }
                 self.arena.tables[slot as usize].intent = intent;
             } else if self.arena.tables[slot as usize].table.source == RowSource::Engine {
                 rel.lock = implied();

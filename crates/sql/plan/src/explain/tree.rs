@@ -271,7 +271,7 @@ impl Tree<'_> {
             (LockStrength::Exclusive, _) => text.push_str(", lock exclusive"),
         }
         match scan.lock.wait {
-            LockWait::Wait => {}
+            LockWait::Wait | LockWait::IfMatched => {}
             LockWait::NoWait => text.push_str(" nowait"),
             LockWait::SkipLocked => text.push_str(" skip locked"),
         }
