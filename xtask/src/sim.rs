@@ -2,19 +2,20 @@
 
 use std::{path::Path, process::Command};
 
-const USAGE: &str = "cargo xtask sim [--workload rows|trees] [--seed N] [--steps M] [--seeds N] [--minutes M]";
+const USAGE: &str = "cargo xtask sim [--workload rows|trees|history] [--seed N] [--steps M] [--seeds N] [--minutes M]";
 
 /// Runs `cargo xtask sim` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     let mut env: Vec<(&str, String)> = Vec::new();
     let mut words = args.iter();
-    let (mut fresh, mut filter) = (true, "all_workloads");
+    let (mut fresh, mut program, mut filter) = (true, "crash", "all_workloads");
     while let Some(name) = words.next() {
         let word = words.next().ok_or_else(|| format!("{name} takes a value\n{USAGE}"))?;
         if name == "--workload" {
-            filter = match word.as_str() {
-                "rows" => "rows_told_are_not_lost",
-                "trees" => "trees_come_and_go_whole",
+            (program, filter) = match word.as_str() {
+                "rows" => ("crash", "rows_told_are_not_lost"),
+                "trees" => ("crash", "trees_come_and_go_whole"),
+                "history" => ("history", "no_level_shows_what_it_forbids"),
                 _ => return Err(format!("unknown workload {word}\n{USAGE}")),
             };
             continue;
@@ -41,7 +42,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
         env.push(("GANNET_FIRST_SEED", now.to_string()));
     }
     let status = Command::new("cargo")
-        .args(["test", "--quiet", "--profile", "sim", "--package", "gannet-engine", "--test", "crash", filter, "--"])
+        .args(["test", "--quiet", "--profile", "sim", "--package", "gannet-engine", "--test", program, filter, "--"])
         .args(["--include-ignored", "--nocapture"])
         .envs(env)
         .current_dir(root)

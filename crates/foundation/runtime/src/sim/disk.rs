@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use super::io_pause;
 use crate::time::splitmix;
@@ -15,6 +15,9 @@ use crate::{ALIGN, OpenOptions};
 
 const SECTOR: u64 = 512;
 const PAGE: u64 = 4096;
+
+/// What a file has where it was given room and not written.
+static ZEROS: LazyLock<Arc<[u8; PAGE as usize]>> = LazyLock::new(|| Arc::new([0; PAGE as usize]));
 
 /// File contents, sparse. Copies share their pages until one of them is written.
 #[derive(Clone, Default)]
@@ -52,9 +55,13 @@ impl Image {
 
     fn write(&mut self, offset: u64, bytes: &[u8]) {
         for (page, inside, range) in Self::parts(offset, bytes.len()) {
-            let n = range.len();
-            let p = Arc::make_mut(self.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE as usize])));
-            p[inside..inside + n].copy_from_slice(&bytes[range]);
+            let (n, bytes) = (range.len(), &bytes[range]);
+            if let Ok(whole) = <&[u8; PAGE as usize]>::try_from(bytes) {
+                self.pages.insert(page, if *whole == **ZEROS { ZEROS.clone() } else { Arc::new(*whole) });
+                continue;
+            }
+            let p = Arc::make_mut(self.pages.entry(page).or_insert_with(|| ZEROS.clone()));
+            p[inside..inside + n].copy_from_slice(bytes);
         }
     }
 
@@ -696,8 +703,8 @@ impl SimFile {
                     return Err(err(libc::ENOSPC));
                 }
                 for page in new {
-                    inode.live.pages.insert(page, Arc::new([0; PAGE as usize]));
-                    inode.durable.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE as usize]));
+                    inode.live.pages.insert(page, ZEROS.clone());
+                    inode.durable.pages.entry(page).or_insert_with(|| ZEROS.clone());
                 }
             }
         }
