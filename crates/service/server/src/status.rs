@@ -275,6 +275,9 @@ pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>, entry: Op
     put("Gannet_recovery_pages_per_second", n(r.rate as u64));
     put("Gannet_recovery_eta_seconds", r.eta_seconds.map_or(String::new(), |s| n(s as u64)));
     put("Gannet_recovery_transactions_left", n(s.recovering));
+    put("Gannet_log_growth_bytes_per_second", n(s.log_growth));
+    put("Gannet_checkpoint_pages_per_second", n(s.checkpoint_pace));
+    put("Gannet_checkpoint_round_ms", n(s.checkpoint_round_ns / 1_000_000));
     let c = server.plans.counters();
     put("Gannet_plan_cache_entries", n(c.entries));
     put("Gannet_plan_cache_bytes", n(c.bytes));
@@ -424,6 +427,15 @@ pub(crate) fn innodb(server: &Shared) -> String {
     line(&mut out, format!("Log flushed up to            {}", s.durable_lsn.0));
     line(&mut out, format!("Pages flushed up to          {}", s.checkpoint_lsn.0));
     line(&mut out, format!("Last checkpoint at           {}", s.checkpoint_lsn.0));
+    line(
+        &mut out,
+        format!(
+            "Log grows by {} bytes/s, checkpointer writes {} pages/s, last round {} ms",
+            s.log_growth,
+            if s.checkpoint_pace == u64::MAX { "all".to_owned() } else { s.checkpoint_pace.to_string() },
+            s.checkpoint_round_ns / 1_000_000
+        ),
+    );
     line(&mut out, format!("{} log i/o's done", total(Counter::InnodbLogWrites)));
     title(&mut out, "BUFFER POOL AND MEMORY");
     line(&mut out, format!("Buffer pool size   {}", s.pool_pages));

@@ -140,53 +140,45 @@ impl Pool {
     /// pages that were in the sector. The checkpoint may be the least of all sectors' latest LSNs, provided that it is durable in the log and that
     /// each of these sweeps began after the last pending redo was applied.
     pub fn sweep(&self, sector: usize) -> Result<Lsn, Error> {
-        self.sweep_paced(sector, &mut |_| ())
+        self.sweep_paced(sector, &mut |_, _| ())
     }
 
-    /// [`Pool::sweep`], calling `pause` with the number of pages before each batch: it may park.
-    pub fn sweep_paced(&self, sector: usize, pause: &mut dyn FnMut(usize)) -> Result<Lsn, Error> {
+    /// [`Pool::sweep`], calling `pause` before each batch with the number of its pages and the share of the whole pool that they
+    /// stand for (the shares of all sectors' batches make up 1, when each has dirty pages): it may park.
+    pub fn sweep_paced(&self, sector: usize, pause: &mut dyn FnMut(usize, f64)) -> Result<Lsn, Error> {
         gannet_base::sync::sched_point();
         let from = self.wal.tail_lsn();
         // A writer that reserved its LSN below `from` held its latch before: it is seen below.
         fence(SeqCst);
         let len = self.resident.len() / self.sectors();
         let range = sector * len..if sector + 1 == self.sectors() { self.resident.len() } else { (sector + 1) * len };
-        let mut batch = Vec::with_capacity(self.double.batch);
-        let mut again = Vec::new();
-        for slot in range {
-            if let Some(no) = self.resident.get(slot)
-                && self.dirty_before(no, from)
-            {
-                batch.push(no);
-                if batch.len() == self.double.batch {
-                    self.sweep_batch(&mut batch, from, &mut again, pause)?;
-                }
+        let (mut resident, mut dirty, mut again) = (0, Vec::new(), Vec::new());
+        for no in range.filter_map(|slot| self.resident.get(slot)) {
+            resident += 1;
+            if self.dirty_before(no, from) {
+                dirty.push(no);
             }
         }
-        self.sweep_batch(&mut batch, from, &mut again, pause)?;
+        let share = resident as f64 / (self.status().pages_data.max(1) as f64 * dirty.len() as f64);
+        for batch in dirty.chunks(self.double.batch) {
+            pause(batch.len(), share * batch.len() as f64);
+            self.sweep_batch(batch, from, &mut again)?;
+        }
         while !again.is_empty() {
-            let mut rest = std::mem::take(&mut again);
-            for chunk in rest.chunks_mut(self.double.batch) {
+            for chunk in std::mem::take(&mut again).chunks(self.double.batch) {
                 self.wait_not_writing(chunk[0]);
-                let mut batch: Vec<_> = chunk.iter().copied().filter(|&no| self.dirty_before(no, from)).collect();
-                self.sweep_batch(&mut batch, from, &mut again, pause)?;
+                let batch: Vec<_> = chunk.iter().copied().filter(|&no| self.dirty_before(no, from)).collect();
+                self.sweep_batch(&batch, from, &mut again)?;
             }
         }
         Ok(from)
     }
 
     /// Writes a batch and names those pages that still have a change below `from` (another task was writing them).
-    fn sweep_batch(
-        &self,
-        batch: &mut Vec<PageNo>,
-        from: Lsn,
-        again: &mut Vec<PageNo>,
-        pause: &mut dyn FnMut(usize),
-    ) -> Result<(), Error> {
+    fn sweep_batch(&self, batch: &[PageNo], from: Lsn, again: &mut Vec<PageNo>) -> Result<(), Error> {
         if !batch.is_empty() {
-            pause(batch.len());
             self.write_batch(batch)?;
-            again.extend(batch.drain(..).filter(|&no| self.dirty_before(no, from)));
+            again.extend(batch.iter().copied().filter(|&no| self.dirty_before(no, from)));
         }
         Ok(())
     }

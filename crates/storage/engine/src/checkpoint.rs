@@ -1,8 +1,9 @@
 //! The checkpointer: sweeps the pool sector by sector, at a pace set by the log's growth, and moves the checkpoint.
 //!
-//! A round over all sectors should take as long as the log needs for a good quarter of what it may grow, so that the age
-//! settles near half of the usable capacity. The fuller the log or the dirtier the pool, the faster; from seven tenths on
-//! without pauses. Between batches it pauses, so writes come as a stream and not in bursts.
+//! A round over all sectors takes as long as the log needs for six tenths of what it may grow, so that the age settles there, below
+//! the brake on writers: the longer a page stays dirty, the more of its changes go to disk in one write. The fuller the log or the
+//! dirtier the pool, the faster; from eight tenths on without pauses. A sector gets the share of the round that it has of the
+//! pages, and its batches are spread evenly over that time: writes come as a stream and not in bursts.
 
 use gannet_base::Lsn;
 use gannet_base::sync::Arc;
@@ -19,6 +20,12 @@ use crate::{EngineError, Result, TrxId};
 const SECOND: u64 = 1_000_000_000;
 /// The longest a round may take when little is written.
 const SLOW_ROUND_NS: u64 = 30 * SECOND;
+/// The part of the usable log that a round takes.
+const PART: f64 = 0.6;
+/// How fast the average of the log's growth follows a higher rate and a lower one, in seconds: a new storm must not wait for the
+/// average, a lull may.
+const RISE_SECONDS: f64 = 0.5;
+const FALL_SECONDS: f64 = 5.0;
 /// Between two looks when there is nothing to do.
 const IDLE_NS: u64 = SECOND / 2;
 
@@ -55,17 +62,20 @@ pub(crate) struct Load {
     pub(crate) pages: u64,
 }
 
-/// How fast to write, in pages a second: `u64::MAX` means without a pause.
-pub(crate) fn pace(load: Load) -> u64 {
-    let usable = load.usable.max(1) as f64;
-    let fullness = load.age as f64 / usable;
-    let dirtiness = load.dirty as f64 / load.pages.max(1) as f64;
-    // 1 at ease, 0 when hard pressed.
-    let ease = |x: f64, from: f64, to: f64| ((to - x) / (to - from)).clamp(0.0, 1.0);
-    let ease = ease(fullness, 0.3, 0.7).min(ease(dirtiness, 0.5, 0.9));
-    let by_growth = 0.3 * usable / (load.growth.max(1) as f64);
-    let round_seconds = by_growth.min(SLOW_ROUND_NS as f64 / 1e9) * ease;
-    if round_seconds < 0.02 { u64::MAX } else { (load.dirty as f64 / round_seconds).ceil() as u64 }
+impl Load {
+    /// 1 at ease, 0 when hard pressed.
+    fn ease(&self) -> f64 {
+        let ease = |x: f64, from: f64, to: f64| ((to - x) / (to - from)).clamp(0.0, 1.0);
+        let fullness = self.age as f64 / self.usable.max(1) as f64;
+        let dirtiness = self.dirty as f64 / self.pages.max(1) as f64;
+        ease(fullness, 0.65, 0.8).min(ease(dirtiness, 0.5, 0.9))
+    }
+
+    /// How long a round over the whole pool may take, in seconds; 0 means without pauses.
+    pub(crate) fn round_seconds(&self) -> f64 {
+        let by_growth = PART * self.usable as f64 / (self.growth.max(1) as f64);
+        by_growth.min(SLOW_ROUND_NS as f64 / 1e9) * self.ease()
+    }
 }
 
 pub(crate) struct Checkpointer {
@@ -192,9 +202,8 @@ impl Checkpointer {
         let seconds = (now - self.seen.0) as f64 / 1e9;
         if seconds > 0.05 {
             let rate = tail.since(self.seen.1) as f64 / seconds;
-            // Rises fast, falls slowly: a new storm must not wait for an average.
-            let weight = if rate > self.growth { 0.5 } else { (seconds / 5.0).min(0.5) };
-            self.growth += (rate - self.growth) * weight;
+            let slowness = if rate > self.growth { RISE_SECONDS } else { FALL_SECONDS };
+            self.growth += (rate - self.growth) * (seconds / slowness).min(0.5);
             self.seen = (now, tail);
             self.figures.growth.store(self.growth as u64, Relaxed);
         }
@@ -212,12 +221,12 @@ impl Checkpointer {
     fn step(&mut self, sector: usize, next_trx: &impl Fn() -> TrxId) -> Result<()> {
         let mut due = now_ns();
         let pool = self.pool.clone();
-        let swept = pool.sweep_paced(sector, &mut |pages| {
-            let pace = pace(self.load());
-            self.figures.pace.store(pace, Relaxed);
-            due += (pages as u64 * SECOND) / pace.max(1);
+        let swept = pool.sweep_paced(sector, &mut |pages, share| {
+            let time = (self.load().round_seconds() * share * 1e9) as u64;
+            self.figures.pace.store((pages as u64 * SECOND).checked_div(time).unwrap_or(u64::MAX), Relaxed);
+            due += time;
             let now = now_ns();
-            if pace != u64::MAX && due > now && !interrupted() {
+            if due > now && !interrupted() {
                 self.pause((due - now).min(SECOND));
             }
             due = due.max(now.saturating_sub(SECOND / 10));
@@ -280,21 +289,21 @@ mod tests {
     }
 
     #[test]
-    fn the_pace_follows_growth_age_and_dirt() {
+    fn the_round_follows_growth_age_and_dirt() {
+        let round = |load: Load| load.round_seconds();
         // Idle: what is dirty goes in half a minute.
-        assert_eq!(pace(load(0, 0, 3000)), 100);
-        assert_eq!(pace(load(0, 0, 0)), 0);
-        // 50 MiB a second into 1000 MiB: a round in 6 seconds.
-        assert_eq!(pace(load(100 << 20, 50 << 20, 3000)), 500);
-        let mut last = 0;
+        assert_eq!(round(load(0, 0, 3000)), 30.0);
+        // 50 MiB a second into 1000 MiB: 600 MiB are 12 seconds.
+        assert_eq!(round(load(100 << 20, 50 << 20, 3000)), 12.0);
+        let mut last = f64::MAX;
         for percent in 0..100 {
-            let p = pace(load((percent * 10) << 20, 50 << 20, 3000));
-            assert!(p >= last, "{percent} %");
-            last = p;
+            let r = round(load((percent * 10) << 20, 50 << 20, 3000));
+            assert!(r <= last, "{percent} %");
+            last = r;
         }
-        assert_eq!(pace(load(700 << 20, 1, 3000)), u64::MAX);
-        assert_eq!(pace(load(0, 1, 9000)), u64::MAX);
-        assert!(pace(load(0, 1, 7000)) > 2 * pace(load(0, 1, 5000)));
-        assert_eq!(pace(Load { age: 0, usable: 0, growth: 0, dirty: 1, pages: 0 }), u64::MAX);
+        assert_eq!(round(load(800 << 20, 1, 3000)), 0.0);
+        assert_eq!(round(load(0, 1, 9000)), 0.0);
+        assert!(round(load(0, 1, 7000)) < 0.6 * round(load(0, 1, 5000)));
+        assert_eq!(round(Load { age: 0, usable: 0, growth: 0, dirty: 1, pages: 0 }), 0.0);
     }
 }

@@ -101,6 +101,12 @@ pub struct EngineStatus {
     pub free_pages: u64,
     /// Checkpoints written since the start.
     pub checkpoints: u64,
+    /// Growth of the log in bytes a second, averaged over some seconds.
+    pub log_growth: u64,
+    /// Pages a second the checkpointer aims at; 0 while idle, `u64::MAX` without pauses.
+    pub checkpoint_pace: u64,
+    /// Length of the checkpointer's last whole round over the pool, in nanoseconds.
+    pub checkpoint_round_ns: u64,
     /// Percent of the log's work redone after the start; 100 when recovery is over.
     pub recovery_percent: u8,
     /// What purge last failed with.
@@ -222,6 +228,7 @@ impl Engine {
     /// Figures.
     pub fn status(&self) -> EngineStatus {
         let (s, pool) = (&*self.store, self.store.pool.status());
+        let figures = &self.background.files.figures;
         let mut active_writers = 0;
         s.snapshots.for_each_writer(|_| active_writers += 1);
         EngineStatus {
@@ -240,7 +247,10 @@ impl Engine {
             data_pages: pool.file_pages,
             free_pages: pool.file_free_pages,
             recovery_percent: self.recovery().percent as u8,
-            checkpoints: self.background.files.figures.count.load(Relaxed),
+            checkpoints: figures.count.load(Relaxed),
+            log_growth: figures.growth.load(Relaxed),
+            checkpoint_pace: figures.pace.load(Relaxed),
+            checkpoint_round_ns: figures.round_ns.load(Relaxed),
             purge_error: s.purge.error.lock().as_ref().map(EngineError::to_string),
         }
     }

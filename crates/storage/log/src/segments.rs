@@ -88,6 +88,19 @@ pub(crate) struct Found {
     pub(crate) number: u64,
 }
 
+impl State {
+    /// Keeps a segment for later use, unless there are enough without it or it is from a time of greater capacity: few long segments
+    /// would leave little of the capacity to use ([`Segments::granule`]).
+    fn put_back(&mut self, free: Free) {
+        if self.total - free.body >= self.capacity || free.body > body_for(self.capacity) {
+            self.total -= free.body;
+            self.doomed.push(free);
+        } else {
+            self.free.push_back(free);
+        }
+    }
+}
+
 fn body_for(capacity: u64) -> u64 {
     block_up(capacity / SEGMENTS).clamp(MIN_BODY, MAX_BODY)
 }
@@ -194,7 +207,7 @@ impl Segments {
             let body = bytes.saturating_sub(SEGMENT_HEADER) / BLOCK * BLOCK;
             let prepared = matches!(f.header, HeaderBlock::Valid(_));
             let free = Free { file: f.file, path: f.path, body, prepared };
-            if body < MIN_BODY || state.total + body > capacity.max(MIN_CAPACITY) {
+            if body < MIN_BODY || body > body_for(capacity) || state.total + body > capacity.max(MIN_CAPACITY) {
                 state.doomed.push(free);
             } else {
                 state.total += body;
@@ -288,17 +301,22 @@ impl Segments {
         Ok(())
     }
 
+    /// Allocates what is missing to the capacity since segments were deleted.
+    pub(crate) fn refill(&self) -> Result<(), LogError> {
+        let (total, capacity) = {
+            let state = self.state.lock();
+            (state.total, state.capacity)
+        };
+        if total < capacity { self.grow(capacity) } else { Ok(()) }
+    }
+
     /// Changes the capacity: growing allocates first, shrinking takes effect as segments are recycled.
     pub(crate) fn set_capacity(&self, capacity: u64) -> Result<(), LogError> {
         self.grow(capacity)?;
         let mut state = self.state.lock();
         state.capacity = capacity;
-        while let Some(last) = state.free.back()
-            && state.total - last.body >= capacity
-        {
-            let Some(free) = state.free.pop_back() else { break };
-            state.total -= free.body;
-            state.doomed.push(free);
+        for free in std::mem::take(&mut state.free) {
+            state.put_back(free);
         }
         Ok(())
     }
@@ -349,12 +367,7 @@ impl Segments {
             match Arc::try_unwrap(segment) {
                 Ok(s) => {
                     let free = Free { file: s.file, path: s.path, body: s.body, prepared: true };
-                    if state.total - free.body >= state.capacity {
-                        state.total -= free.body;
-                        state.doomed.push(free);
-                    } else {
-                        state.free.push_back(free);
-                    }
+                    state.put_back(free);
                     any = true;
                 }
                 Err(kept) => {

@@ -264,7 +264,8 @@ pub(crate) fn files_task(core: &Core) {
     while !core.stop.load(SeqCst) {
         let mut more = core.segments.remove_doomed().is_ok();
         if more {
-            // A failure here costs speed only: the segment is used as it is.
+            // A failure here costs speed only: segments are made, and used as they are, when the writer needs them.
+            let _ = core.segments.refill();
             more = core.segments.prepare_one().unwrap_or(false);
         }
         if !more && !core.stop.load(SeqCst) {
