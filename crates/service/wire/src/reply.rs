@@ -45,15 +45,13 @@ fn tagged_ok(out: &mut Writer<'_>, tag: u8, capabilities: u32, it: &Ok<'_>) {
     put_lenenc(b, it.insert_id);
     b.extend_from_slice(&bits.to_le_bytes());
     b.extend_from_slice(&it.warnings.to_le_bytes());
-    if capabilities & cap::SESSION_TRACK != 0 {
-        if track || !it.info.is_empty() {
-            put_lenenc_bytes(b, it.info);
-        }
-        if track {
-            put_lenenc_bytes(b, it.state);
-        }
-    } else {
-        b.extend_from_slice(it.info);
+    // The manual says string<EOF> for clients without SESSION_TRACK; servers write a length before it for those, too,
+    // and Connector/J relies on it.
+    if track || !it.info.is_empty() {
+        put_lenenc_bytes(b, it.info);
+    }
+    if track {
+        put_lenenc_bytes(b, it.state);
     }
     out.end(mark);
 }

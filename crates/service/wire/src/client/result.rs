@@ -290,24 +290,19 @@ impl Connection {
         let (status, warnings) = (r.u16()?, r.u16()?);
         let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
         let mut changes = Vec::new();
-        let info = if self.capabilities & cap::SESSION_TRACK != 0 {
-            let info = if r.is_empty() { &[][..] } else { r.lenenc_bytes()? };
-            if status & status::SESSION_STATE_CHANGED != 0 {
-                let mut all = Reader::new(r.lenenc_bytes()?);
-                while !all.is_empty() {
-                    let kind = all.u8()?;
-                    let mut parts = Reader::new(all.lenenc_bytes()?);
-                    let mut said = Vec::new();
-                    while !parts.is_empty() {
-                        said.push(text(parts.lenenc_bytes()?));
-                    }
-                    changes.push((kind, said));
+        let info = if r.is_empty() { &[][..] } else { r.lenenc_bytes()? };
+        if self.capabilities & cap::SESSION_TRACK != 0 && status & status::SESSION_STATE_CHANGED != 0 {
+            let mut all = Reader::new(r.lenenc_bytes()?);
+            while !all.is_empty() {
+                let kind = all.u8()?;
+                let mut parts = Reader::new(all.lenenc_bytes()?);
+                let mut said = Vec::new();
+                while !parts.is_empty() {
+                    said.push(text(parts.lenenc_bytes()?));
                 }
+                changes.push((kind, said));
             }
-            info
-        } else {
-            r.rest()
-        };
+        }
         Ok(OkInfo { affected, insert_id, status, warnings, info: text(info), changes })
     }
 }
