@@ -8,7 +8,7 @@ use gannet_parser::digest::LiteralToken;
 use gannet_plan::Plan;
 use gannet_plan::options::PlanOptions;
 use gannet_plan::plan::LoadField;
-use gannet_types::{Result, SqlType, Value};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use std::cell::RefCell;
 
 impl Session {
@@ -67,6 +67,15 @@ impl Session {
         };
         let plan = self.opened_once(made?)?;
         Ok((plan, fields))
+    }
+
+    /// Why a view cannot be read any more: error 1356 when what it names is gone. Rights are not looked at.
+    pub(super) fn view_error(&self, view: &gannet_catalog::Table) -> Option<SqlError> {
+        let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+        let sql = format!("SELECT * FROM {}.{}", quoted(&view.schema), quoted(&view.name));
+        let parsed = gannet_parser::parse(sql.as_bytes(), Default::default()).ok()?;
+        let planned = gannet_plan::plan(&parsed.statement, &self.state.snapshot, &self.plan_options(&[]));
+        planned.err().filter(|e| e.code() == ErrorCode::ViewInvalid)
     }
 
     pub(super) fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {

@@ -384,6 +384,10 @@ impl Session {
 
     fn show_columns(&mut self, name: &ObjectName, full: bool, filter: Option<&ShowFilter>) -> Result<RowsSink> {
         let (schema, name) = self.table_of(name)?;
+        let view = self.state.snapshot.base_table(&schema, &name).filter(|t| t.view().is_some()).cloned();
+        if let Some(error) = view.and_then(|view| self.view_error(&view)) {
+            return Err(error);
+        }
         let list = if full {
             "COLUMN_NAME=Field, COLUMN_TYPE=Type, COLLATION_NAME=Collation, IS_NULLABLE=Null, COLUMN_KEY=Key, \
              COLUMN_DEFAULT=Default, EXTRA=Extra, PRIVILEGES=Privileges, COLUMN_COMMENT=Comment"
@@ -432,6 +436,9 @@ impl Session {
         let Some(view) = t.view() else { return Err(sql_err!(WrongObject, t.schema, t.name, "VIEW")) };
         let need = crate::accounts::Privileges::of(&[Privilege::ShowView, Privilege::Select]);
         self.require_on_table(need, &t.schema, &t.name)?;
+        if let Some(error) = self.view_error(t) {
+            self.warnings.push(error.to_warning(gannet_types::Level::Warning));
+        }
         let mut sql = String::from("CREATE ALGORITHM=");
         sql.push_str(match view.algorithm {
             gannet_catalog::ViewAlgorithm::Undefined => "UNDEFINED",

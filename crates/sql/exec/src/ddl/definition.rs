@@ -22,6 +22,10 @@ const ENGINES: &[&str] = &["InnoDB", "Gannet"];
 /// Engines whose tables this one holds as well or better: warning 1266 says so.
 const SUBSTITUTED: &[&str] = &["MyISAM", "MEMORY", "HEAP", "ARCHIVE", "Aria"];
 
+fn among(engines: &[&str], name: &str) -> bool {
+    engines.iter().any(|e| e.eq_ignore_ascii_case(name))
+}
+
 pub(super) struct Definer<'a, 'b> {
     inherited: CollationId,
     cx: &'a mut DdlContext<'b>,
@@ -42,6 +46,11 @@ impl<'a, 'b> Definer<'a, 'b> {
         schema: &str,
         snapshot: &CatalogSnapshot,
     ) -> Result<TableDefinition> {
+        let engine = options.iter().rev().find_map(|o| match o {
+            TableOption::Engine(name) => Some(&**name),
+            _ => None,
+        });
+        let substituted = engine.is_some_and(|e| among(SUBSTITUTED, e));
         let (options, auto_increment) = self.options(name, options)?;
         self.inherited = options.collation;
         let mut columns = Vec::new();
@@ -64,6 +73,18 @@ impl<'a, 'b> Definer<'a, 'b> {
         };
         let made = extras.resolve(&mut definition, schema, snapshot, self.cx)?;
         definition.indexes = made;
+        if substituted {
+            // The engine that was asked for has no foreign keys: of each, only its index stays, as in MySQL.
+            definition.indexes.extend(definition.foreign_keys.drain(..).map(|key| IndexDefinition {
+                name: key.index_name,
+                kind: IndexKind::Plain,
+                parts: key.columns.into_iter().map(|c| (c, None, false)).collect(),
+                comment: "".into(),
+                invisible: false,
+                using: None,
+                generated: true,
+            }));
+        }
         Ok(definition)
     }
 
@@ -86,9 +107,8 @@ impl<'a, 'b> Definer<'a, 'b> {
         for option in options {
             match option {
                 TableOption::Engine(name) => {
-                    let among = |list: &[&str]| list.iter().any(|e| e.eq_ignore_ascii_case(name));
-                    if !among(ENGINES) {
-                        if !among(SUBSTITUTED) {
+                    if !among(ENGINES, name) {
+                        if !among(SUBSTITUTED, name) {
                             let unknown = sql_err!(UnknownStorageEngine, name);
                             if self.cx.settings.sql_mode.contains(SqlMode::NO_ENGINE_SUBSTITUTION) {
                                 return Err(unknown);

@@ -670,6 +670,27 @@ impl Binder<'_> {
             }
             operand = None;
         }
+        // JSON beside texts and numbers: with each in its own domain, with numbers as numbers (`true` is 1).
+        if let Some(given) = operand.clone()
+            && given.ty().id == TypeId::Json
+            && whens.iter().all(|w| is_text(w) || w.ty().id.is_numeric())
+            && !whens.iter().all(is_text)
+        {
+            for when in &mut whens {
+                let value = std::mem::replace(when, Bound::new(super::literal::constant(Value::Null)));
+                let mut ty = match is_text(&value) {
+                    true => {
+                        let collation = gannet_types::CollationId::UTF8MB4_BIN;
+                        SqlType { collation, ..SqlType::new(TypeId::LongText) }
+                    }
+                    false => SqlType::DOUBLE,
+                };
+                ty.nullable = given.ty().nullable;
+                let left = self.cast_to(given.clone(), ty);
+                *when = Bound::new(self.compare(CompareOp::Eq, left, value)?);
+            }
+            operand = None;
+        }
         // CASE compares JSON with text as texts: SQLAlchemy finds JSON's null by WHEN 'null'.
         if let Some(given) = operand.as_mut()
             && given.ty().id == TypeId::Json
