@@ -244,7 +244,7 @@ public class Main {
       }
       s.createQuery("from Tag", Tag.class).setHibernateLockMode(LockMode.UPGRADE_SKIPLOCKED).getResultList();
       s.createQuery("from Tag", Tag.class).setHibernateLockMode(LockMode.UPGRADE_NOWAIT).getResultList();
-      s.createQuery("select b from Book b join b.author a", Book.class).setLockMode("b", LockModeType.PESSIMISTIC_WRITE).getResultList();
+      s.createQuery("select b from Book b join b.author a", Book.class).setLockMode("b", LockMode.PESSIMISTIC_WRITE).getResultList();
       return null;
     }));
     check("lock_conflict", () -> in(s -> {
