@@ -44,6 +44,11 @@ fn ok_packets_tell_what_happened() {
     assert_eq!(ok.insert_id, 77);
     assert_eq!(one(&mut c, "SELECT LAST_INSERT_ID()"), "77");
     assert_eq!(c.query("DROP TABLE IF EXISTS nope").unwrap().ok.warnings, 1);
+    // They are another statement's: Connector/J asks again, without end, while SHOW WARNINGS has warnings itself.
+    for _ in 0..2 {
+        let shown = c.query("SHOW WARNINGS").unwrap();
+        assert_eq!((shown.rows.len(), shown.ok.warnings), (1, 0));
+    }
 }
 
 #[test]

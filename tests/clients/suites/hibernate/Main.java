@@ -61,7 +61,7 @@ public class Main {
       driver = d;
       url = "jdbc:" + d + "://127.0.0.1:" + args[0] + "/hibernate?allowPublicKeyRetrieval=true&useSSL=false"
         + (d.equals("mysql") ? "&rewriteBatchedStatements=true" : "&allowMultiQueries=true");
-      dialect = "org.hibernate.dialect." + (args[1].contains("MariaDB") ? "MariaDBDialect" : "MySQLDialect");
+      dialect = args[1].contains("MariaDB") ? "org.hibernate.dialect.MariaDBDialect" : d.equals("mysql") ? "org.hibernate.dialect.MySQLDialect" : "MixedCaseDialect";
       check("schema", () -> factory = open("create"));
       if (factory != null) {
         checks();

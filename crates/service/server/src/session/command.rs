@@ -166,7 +166,7 @@ impl Session {
                 if self.tracker.on {
                     self.track_statement(done.rows);
                 }
-                let warnings = self.warnings.total().min(u64::from(u16::MAX)) as u16;
+                let warnings = self.warnings.raised().min(u64::from(u16::MAX)) as u16;
                 let ok = reply::Ok {
                     affected: done.affected,
                     insert_id: done.insert_id,

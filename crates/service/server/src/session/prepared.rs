@@ -148,6 +148,7 @@ impl Session {
         let mut made = self.make_prepared(sql)?;
         if super::query::keeps_diagnostics(&made.statement) {
             self.warnings = shown;
+            self.warnings.keep();
         }
         self.warn_of(&made.notices);
         self.state.renew_snapshot();
@@ -171,7 +172,7 @@ impl Session {
         markers.resize(made.params.into(), SqlType::varchar(255, CollationId::DEFAULT));
         self.statements.next = self.statements.next.wrapping_add(1).max(1);
         let id = self.statements.next;
-        let warnings = self.warnings.total().min(u64::from(u16::MAX)) as u16;
+        let warnings = self.warnings.raised().min(u64::from(u16::MAX)) as u16;
         let (caps, status, charsets) = (self.capabilities, self.status_flags(), self.charsets);
         let mut w = Writer::new(io.conn.out(), io.sequence);
         reply::prepared(&mut w, caps, id, columns.len() as u16, made.params, warnings);
@@ -303,8 +304,9 @@ impl Session {
             return self.fail(io, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
         self.entry.begin(Activity::Execute, unix_micros(), &s.text);
-        if !super::query::keeps_diagnostics(&s.statement) {
-            self.warnings.clear();
+        match super::query::keeps_diagnostics(&s.statement) {
+            true => self.warnings.keep(),
+            false => self.warnings.clear(),
         }
         self.state.statement_id += 1;
         io.binary = true;

@@ -206,8 +206,9 @@ impl Session {
         self.extra_status = if more { gannet_wire::flags::status::MORE_RESULTS } else { 0 };
         let statement_text = &text[..parsed.consumed.min(text.len())];
         count_statement(&parsed.statement);
-        if !keeps_diagnostics(&parsed.statement) {
-            self.warnings.clear();
+        match keeps_diagnostics(&parsed.statement) {
+            true => self.warnings.keep(),
+            false => self.warnings.clear(),
         }
         self.warn_of(&parsed.notices);
         if single && self.is_planned_here(&parsed.statement) {

@@ -179,6 +179,8 @@ pub struct Warnings {
     list: Vec<Warning>,
     total: u64,
     errors: u64,
+    /// How many of `total` an earlier statement left.
+    kept: u64,
     limit: usize,
 }
 
@@ -190,7 +192,7 @@ impl Default for Warnings {
 
 impl Warnings {
     pub fn with_limit(limit: usize) -> Warnings {
-        Warnings { list: Vec::new(), total: 0, errors: 0, limit }
+        Warnings { list: Vec::new(), total: 0, errors: 0, kept: 0, limit }
     }
 
     pub fn push(&mut self, warning: Warning) {
@@ -229,6 +231,17 @@ impl Warnings {
         self.list.clear();
         self.total = 0;
         self.errors = 0;
+        self.kept = 0;
+    }
+
+    /// A statement begins that shows the conditions of the one before: they are not its own.
+    pub fn keep(&mut self) {
+        self.kept = self.total;
+    }
+
+    /// Conditions that the statement raised itself, kept or not: what the end of its answer tells.
+    pub fn raised(&self) -> u64 {
+        self.total - self.kept
     }
 
     pub fn is_empty(&self) -> bool {
@@ -257,6 +270,7 @@ impl Warnings {
     pub fn take(&mut self) -> Vec<Warning> {
         self.total = 0;
         self.errors = 0;
+        self.kept = 0;
         std::mem::take(&mut self.list)
     }
 }
