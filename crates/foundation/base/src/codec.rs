@@ -58,6 +58,12 @@ impl<'a> Reader<'a> {
 
     read_int!(u8: u8, u16: u16, u32: u32, u64: u64, u128: u128, i8: i8, i16: i16, i32: i32, i64: i64);
 
+    /// The bytes read between an earlier state of this reader and now.
+    #[inline]
+    pub fn since(&self, before: &Reader<'a>) -> &'a [u8] {
+        &self.bytes[before.at..self.at]
+    }
+
     /// Offset of the next byte in the input.
     #[inline]
     pub const fn position(&self) -> usize {

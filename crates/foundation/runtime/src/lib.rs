@@ -13,6 +13,7 @@ mod cx;
 mod fiber;
 mod file;
 pub mod fs;
+mod monitor;
 mod os;
 mod pool;
 mod serve;
@@ -27,6 +28,7 @@ pub use buf::{ALIGN, AlignedBuf};
 pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;
+pub use monitor::Monitor;
 pub use os::{raise_descriptor_limit, run_blocking};
 pub use serve::{
     Addr, Conn, Factory, Listener, ListenerOptions, Next, Peer, Ready, Service, ThreadHandling, Transport,

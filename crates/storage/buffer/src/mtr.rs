@@ -269,17 +269,18 @@ fn broken(no: PageNo, op: &PageOp<'_>, e: gannet_page::Corrupt) -> ! {
     panic!("INV-BUF-3: operation {op:?} does not fit {no:?}: {e}")
 }
 
-/// Calls `each` for every change in a mini-transaction's payload, in order. For recovery.
+/// Calls `each` for every change in a mini-transaction's payload, in order, with its encoding. For recovery.
 pub fn decode_payload<'a>(
     payload: &'a [u8],
-    mut each: impl FnMut(PageNo, PageOp<'a>) -> Result<(), Error>,
+    mut each: impl FnMut(PageNo, PageOp<'a>, &'a [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut r = gannet_base::Reader::new(payload);
     while !r.is_empty() {
         let no = r.varint().map(PageNo);
         let no = no.map_err(|_| Error::page(PageNo::ZERO, Lsn::ZERO, "log record cannot be decoded"))?;
+        let before = r;
         let op = PageOp::decode(&mut r).map_err(|c| Error::page(no, Lsn::ZERO, c.what))?;
-        each(no, op)?;
+        each(no, op, r.since(&before))?;
     }
     Ok(())
 }

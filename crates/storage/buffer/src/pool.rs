@@ -107,6 +107,8 @@ pub struct Pool {
     /// Frames that may be in use; `create` may exceed it by a little.
     pub(crate) budget: usize,
     in_use: AtomicI64,
+    /// Frames the pool does without: see [`Pool::set_aside`].
+    aside: AtomicI64,
     pub(crate) dirty: Striped,
     redo: OnceLock<Arc<dyn RedoSource>>,
     redo_active: AtomicBool,
@@ -169,6 +171,7 @@ impl Pool {
             space: Space::new(),
             budget,
             in_use: AtomicI64::new(0),
+            aside: AtomicI64::new(0),
             dirty: Striped::new(),
             redo: OnceLock::new(),
             redo_active: AtomicBool::new(false),
@@ -517,7 +520,13 @@ impl Pool {
     }
 
     pub(crate) fn frames_in_use(&self) -> i64 {
-        self.in_use.load(Relaxed)
+        self.in_use.load(Relaxed) + self.aside.load(Relaxed)
+    }
+
+    /// Recovery keeps `bytes` of changes in memory: the pool does without as many frames, three quarters at most.
+    pub fn set_aside(&self, bytes: u64) {
+        let frames = (bytes / PAGE_SIZE as u64).min(self.budget as u64 * 3 / 4);
+        self.aside.store(frames as i64, Relaxed);
     }
 
     /// Returns when a frame may be taken. Parks if need be; no latch may be held.
@@ -685,7 +694,7 @@ impl Pool {
 
     /// Figures. Costs no latch.
     pub fn status(&self) -> PoolStatus {
-        let data = self.frames_in_use().max(0) as u64;
+        let data = self.in_use.load(Relaxed).max(0) as u64;
         PoolStatus {
             pages_total: self.budget as u64,
             pages_data: data,

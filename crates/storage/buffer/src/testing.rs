@@ -89,7 +89,7 @@ impl Wal for MemoryLog {
 
 /// Calls `each` for every change in a record's payload.
 pub fn changes(payload: &[u8], mut each: impl FnMut(PageNo, PageOp<'_>)) {
-    crate::mtr::decode_payload(payload, |no, op| {
+    crate::mtr::decode_payload(payload, |no, op, _| {
         each(no, op);
         Ok(())
     })

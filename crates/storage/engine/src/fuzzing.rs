@@ -9,7 +9,7 @@ use crate::{Engine, EngineOptions, Insert, KeyRange, ScanOptions, TreeKind, TxnO
 /// The payloads of some log records, each after its length as `u16`: bucketed by page and applied as recovery does, to
 /// blank pages.
 pub fn redo(data: &[u8]) {
-    crate::recovery::fuzz(data);
+    crate::redo::fuzz(data);
 }
 
 /// An undo page's records, followed as rollback, purge and old versions do; and what a row entry and a control file hold.
@@ -135,7 +135,7 @@ pub fn operation_seeds() -> Vec<Vec<u8>> {
     let mut by_page: std::collections::BTreeMap<gannet_base::PageNo, Vec<u8>> = Default::default();
     for seed in redo_seeds() {
         for (_, payload) in payloads(&seed) {
-            let _ = gannet_buffer::decode_payload(payload, |no, op| {
+            let _ = gannet_buffer::decode_payload(payload, |no, op, _| {
                 op.encode(by_page.entry(no).or_default());
                 Ok(())
             });

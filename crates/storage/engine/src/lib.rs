@@ -29,6 +29,7 @@ mod purge;
 mod range;
 mod read;
 mod recovery;
+mod redo;
 mod rollback;
 mod row;
 mod rows;

@@ -3,38 +3,40 @@
 //! 1. Lock the directory.
 //! 2. [`decide`] from what is found: create, recover, or refuse.
 //! 3. Repair torn pages from the double-write file.
-//! 4. Read the log once from the checkpoint and bucket its changes by page.
+//! 4. Read the log once from the checkpoint and sort its changes by page: one task finds and verifies the records, others
+//!    read ahead and sort ([`crate::redo`]).
 //! 5. Make the new epoch durable (INV-CTL-1), open log and pool: transactions may begin.
-//! 6. Pages get their bucket when first loaded; background tasks load the rest in order. Until then the checkpoint stays.
+//! 6. Pages get their changes when first loaded; background tasks load the rest in order. Until then the checkpoint stays.
 //!
-//! Memory: buckets hold at most `EngineOptions::buffer_pool_bytes / 2` (at least 32 MiB). A longer log is applied in parts
-//! during step 4, through a pool of its own for each part; only the last part is left for step 6.
+//! Memory: the changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and the pool does without
+//! the frames they take. A longer log is applied in parts during step 4, through a pool of its own for each part; only the
+//! last part is left for step 6. The buffers for reading come on top: 40 MiB at most, gone when the log is read.
 //!
-//! INV-REC-1: a bucket stays until its page is resident with all its changes (and dirty): applying one again changes nothing,
+//! INV-REC-1: changes stay until their page is resident with all of them (and dirty): applying one again changes nothing,
 //! because a page's LSN tells what it has.
 
-use std::collections::HashMap;
 use std::path::Path;
 
+use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
-use gannet_base::sync::{Arc, Mutex};
-use gannet_base::{CachePadded, Lsn, PageNo, Reader, TrxId, Writer};
-use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource, Wal, decode_payload};
-use gannet_log::{FIRST_LSN, Log, LogError, LogReader, RecordKind, Start};
-use gannet_page::{Corrupt, PageOp};
+use gannet_base::{Lsn, PageNo, TrxId};
+use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource, Wal};
+use gannet_log::{FIRST_LSN, Log, LogError, LogReader, Start};
+use gannet_page::Corrupt;
 use gannet_runtime::{JoinHandle, fs, now_ns, random_u64, spawn, unix_micros};
 use gannet_telemetry::Events;
 
 use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io};
-use crate::plant::{Fault, planted};
+use crate::redo::{self, RedoMap};
 use crate::{EngineError, EngineOptions, FlushPolicy, OpenMode, Result};
 
 /// Log directory in the store's directory.
 const LOG_DIR: &str = "log";
-const SHARDS: usize = 64;
-/// Tasks that apply redo behind the opened store: enough to keep a few reads in flight.
+/// Tasks that apply redo, each with a chunk of reads in flight.
 const REDO_TASKS: usize = 4;
-const LEAST_BUCKET_BYTES: u64 = 32 << 20;
+/// Pages that a task reads at once.
+const CHUNK: usize = 32;
+const LEAST_REDO_BYTES: u64 = 32 << 20;
 /// Pause after a page could not be read.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
 /// Between two lines about the progress, in nanoseconds.
@@ -219,102 +221,6 @@ impl Progress {
     }
 }
 
-// ---- the buckets ----
-
-/// The changes of one page in log order: `varint LSN distance from the one before / 8, varint length, operation`.
-#[derive(Default)]
-struct Bucket {
-    bytes: Vec<u8>,
-    last: u64,
-}
-
-impl Bucket {
-    fn push(&mut self, lsn: Lsn, op: &PageOp<'_>, scratch: &mut Vec<u8>) {
-        scratch.clear();
-        op.encode(scratch);
-        let mut w = Writer::new(&mut self.bytes);
-        w.varint((lsn.0 - self.last) / 8).prefixed(scratch);
-        self.last = lsn.0;
-    }
-
-    fn apply(&self, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
-        let mut r = Reader::new(&self.bytes);
-        let mut lsn = 0;
-        let mut changes = Vec::new();
-        while !r.is_empty() {
-            let broken = |_| Corrupt { what: "a change kept for redo cannot be decoded" };
-            lsn += r.varint().map_err(broken)? * 8;
-            let op = r.prefixed(usize::MAX).map_err(broken)?;
-            changes.push((Lsn(lsn), PageOp::decode(&mut Reader::new(op))?));
-        }
-        gannet_page::redo(no, page, changes)
-    }
-}
-
-type Shard = CachePadded<Mutex<HashMap<PageNo, Bucket>>>;
-
-/// Changes by page, for the pool's load hook.
-struct RedoMap {
-    shards: Box<[Shard]>,
-    bytes: AtomicU64,
-}
-
-impl RedoMap {
-    fn new() -> RedoMap {
-        RedoMap { shards: (0..SHARDS).map(|_| CachePadded::default()).collect(), bytes: AtomicU64::new(0) }
-    }
-
-    fn shard(&self, no: PageNo) -> &Mutex<HashMap<PageNo, Bucket>> {
-        &self.shards[no.0 as usize % SHARDS]
-    }
-
-    fn add(&self, lsn: Lsn, payload: &[u8], scratch: &mut Vec<u8>) -> std::result::Result<(), Error> {
-        let mut added = 0;
-        decode_payload(payload, |no, op| {
-            let mut shard = self.shard(no).lock();
-            let bucket = shard.entry(no).or_insert_with(|| {
-                added += 100;
-                Bucket::default()
-            });
-            if planted(Fault::DropRedo) && no.0 % 5 == 0 && bucket.bytes.is_empty() && !op.is_full() {
-                bucket.bytes.reserve(1);
-                return Ok(());
-            }
-            let before = bucket.bytes.capacity();
-            bucket.push(lsn, &op, scratch);
-            added += (bucket.bytes.capacity() - before) as u64;
-            Ok(())
-        })?;
-        self.bytes.fetch_add(added, Relaxed);
-        Ok(())
-    }
-
-    /// Ascending.
-    fn pages(&self) -> Vec<PageNo> {
-        let mut pages: Vec<_> = self.shards.iter().flat_map(|s| s.lock().keys().copied().collect::<Vec<_>>()).collect();
-        pages.sort_unstable();
-        pages
-    }
-
-    fn forget(&self, no: PageNo) {
-        self.shard(no).lock().remove(&no);
-    }
-}
-
-impl RedoSource for RedoMap {
-    fn pending(&self, page: PageNo) -> bool {
-        self.shard(page).lock().contains_key(&page)
-    }
-
-    fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
-        // Kept until the page is known to be resident (INV-REC-1).
-        match self.shard(page).lock().get(&page) {
-            Some(bucket) => bucket.apply(page, bytes),
-            None => Ok(None),
-        }
-    }
-}
-
 /// The log while it is only read: what was read is on disk, and nothing is appended.
 struct ReadLog {
     end: Lsn,
@@ -436,7 +342,7 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
     let (store, end) = (data.log_store(), FIRST_LSN);
     let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })?;
     let pool = Pool::open(&pool_options(options, &data), log.clone(), None)?;
-    let recovery = Recovery::new(RedoMap::new(), Progress::default(), options.events.clone());
+    let recovery = Recovery::new(RedoMap::default(), Progress::default(), options.events.clone());
     recovery.progress.enter(RecoveryPhase::Done);
     let (control, recovery) = (Arc::new(control), Arc::new(recovery));
     Ok(Opened { log, pool, control, recovery, next_trx: TrxId(1), is_new: true, dir_lock })
@@ -460,7 +366,7 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     let mut reader = LogReader::open(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, data.checkpoint_epoch)?;
     progress.log_total.store(reader.span_bytes(), Relaxed);
     progress.enter(RecoveryPhase::Scan);
-    let most = (options.buffer_pool_bytes / 2).max(LEAST_BUCKET_BYTES);
+    let most = (options.buffer_pool_bytes / 2).max(LEAST_REDO_BYTES);
     let redo = loop {
         let (part, more) = scan(&mut reader, data.checkpoint, most, &progress)?;
         if !more {
@@ -489,49 +395,62 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
         ));
     }
     let pool = Pool::open(&pool_options(options, &data), log.clone(), Some(recovery.clone()))?;
+    pool.set_aside(recovery.redo.bytes());
     recovery.progress.enter(RecoveryPhase::Redo);
     Ok(Opened { log, pool, control, recovery, next_trx: data.next_trx, is_new: false, dir_lock })
 }
 
-/// Buckets records until the end of the log, or until the buckets hold `most` bytes: then there is more.
+/// Sorts records until the end of the log, or until their changes take `most` bytes: then there is more.
 fn scan(reader: &mut LogReader, from: Lsn, most: u64, progress: &Progress) -> Result<(RedoMap, bool)> {
-    let map = RedoMap::new();
-    let mut scratch = Vec::new();
-    while map.bytes.load(Relaxed) < most {
-        let Some(record) = reader.next()? else {
-            progress.log_bytes.store(progress.log_total.load(Relaxed), Relaxed);
-            return Ok((map, false));
-        };
-        if record.kind == RecordKind::Mtr {
-            let lsn = record.lsn;
-            map.add(lsn, record.payload, &mut scratch).map_err(|e| EngineError::Corrupt {
-                page: PageNo::ZERO,
-                lsn,
-                what: format!("log record: {e}"),
-            })?;
-        }
-        progress.log_bytes.store(record.lsn.since(from), Relaxed);
+    let (map, more) = redo::sort(reader, from, most, &|end| progress.log_bytes.store(end.since(from), Relaxed))?;
+    if !more {
+        progress.log_bytes.store(progress.log_total.load(Relaxed), Relaxed);
     }
-    Ok((map, true))
+    Ok((map, more))
 }
 
 /// Applies one part of a long log before the store is opened: every page it names is loaded, changed, written back.
 fn apply_part(options: &EngineOptions, data: &ControlData, part: RedoMap, end: Lsn, progress: &Progress) -> Result<()> {
-    let pages = part.pages();
+    let pages = Arc::new(part.pages());
     progress.pages_total.fetch_add(pages.len() as u64, Relaxed);
     let part = Arc::new(part);
     let pool = Pool::open(&pool_options(options, data), Arc::new(ReadLog { end }), Some(part.clone()))?;
+    pool.set_aside(part.bytes());
     pool.start_cleaner();
-    let outcome: Result<()> = pages.into_iter().try_for_each(|no| {
-        load(&pool, no)?;
-        part.forget(no);
-        progress.pages.fetch_add(1, Relaxed);
-        Ok(())
-    });
+    let next = Arc::new(AtomicUsize::new(0));
+    let tasks: Vec<_> = (0..tasks_for(pages.len()))
+        .map(|i| {
+            let (pages, part, pool, next) = (pages.clone(), part.clone(), pool.clone(), next.clone());
+            spawn(&format!("redo-{i}"), move || {
+                while let Some(chunk) = next_chunk(&pages, &next) {
+                    pool.load_many(chunk, Priority::Scan);
+                    chunk.iter().try_for_each(|&no| load(&pool, no))?;
+                    chunk.iter().for_each(|&no| part.forget(no));
+                    pool.set_aside(part.bytes());
+                }
+                Ok(())
+            })
+        })
+        .collect();
+    let ended = || damaged("a task that applies redo ended by itself");
+    // All are waited for, whatever the first says.
+    let outcomes: Vec<Result<()>> = tasks.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(ended()))).collect();
     pool.stop_cleaner();
-    outcome?;
+    outcomes.into_iter().collect::<Result<()>>()?;
+    progress.pages.fetch_add(pages.len() as u64, Relaxed);
     pool.flush_all()?;
     Ok(())
+}
+
+fn tasks_for(pages: usize) -> usize {
+    REDO_TASKS.min(pages / (2 * CHUNK) + 1)
+}
+
+/// The next few of `pages`, for one of the tasks that share `next`.
+fn next_chunk<'a>(pages: &'a [PageNo], next: &AtomicUsize) -> Option<&'a [PageNo]> {
+    let first = next.fetch_add(CHUNK, Relaxed).min(pages.len());
+    let chunk = &pages[first..(first + CHUNK).min(pages.len())];
+    (!chunk.is_empty()).then_some(chunk)
 }
 
 /// Makes a page resident with its changes. A page that turns out to be blank has none left: it was freed.
@@ -578,7 +497,7 @@ impl Recovery {
         if self.redo_is_done() {
             return Vec::new();
         }
-        let n = REDO_TASKS.min(self.pages.len() / 64 + 1);
+        let n = tasks_for(self.pages.len());
         self.left.store(n, Relaxed);
         (0..n)
             .map(|i| {
@@ -589,37 +508,49 @@ impl Recovery {
     }
 
     fn work(&self, pool: &Pool) {
-        let mut again = None;
         while !gannet_runtime::interrupted() {
-            let i = again.take().unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
-            let Some(&no) = self.pages.get(i) else {
+            let Some(chunk) = next_chunk(&self.pages, &self.next) else {
                 if self.left.fetch_sub(1, AcqRel) == 1 {
                     self.finish(pool);
                 }
                 return;
             };
-            if let Err(e) = load(pool, no) {
-                if is_damage(&e) {
-                    self.damaged.fetch_add(1, Relaxed);
-                    self.events.error(format_args!("recovery: {e}"));
-                    continue;
+            pool.load_many(chunk, Priority::Scan);
+            for &no in chunk {
+                if !self.bring_up_to_date(pool, no) {
+                    return;
                 }
-                // It may pass; until then the checkpoint stays where it is.
-                if !gannet_runtime::interrupted() && self.progress.failed.swap(1, AcqRel) == 0 {
-                    self.events.error(format_args!("recovery: {no:?}: {e}; it is tried again"));
-                }
-                let _ = gannet_runtime::sleep(RETRY_AFTER);
-                again = Some(i);
-                continue;
             }
-            self.redo.forget(no);
-            self.progress.pages.fetch_add(1, Relaxed);
+            pool.set_aside(self.redo.bytes());
             self.note_progress();
         }
     }
 
+    /// False when the task is to end.
+    fn bring_up_to_date(&self, pool: &Pool, no: PageNo) -> bool {
+        while let Err(e) = load(pool, no) {
+            if is_damage(&e) {
+                self.damaged.fetch_add(1, Relaxed);
+                self.events.error(format_args!("recovery: {e}"));
+                return true;
+            }
+            if gannet_runtime::interrupted() {
+                return false;
+            }
+            // It may pass; until then the checkpoint stays where it is.
+            if self.progress.failed.swap(1, AcqRel) == 0 {
+                self.events.error(format_args!("recovery: {no:?}: {e}; it is tried again"));
+            }
+            let _ = gannet_runtime::sleep(RETRY_AFTER);
+        }
+        self.redo.forget(no);
+        self.progress.pages.fetch_add(1, Relaxed);
+        true
+    }
+
     /// The last page is dealt with.
     fn finish(&self, pool: &Pool) {
+        pool.set_aside(self.redo.bytes());
         let damaged = self.damaged.load(Relaxed);
         if damaged == 0 {
             pool.end_redo();
@@ -656,24 +587,6 @@ impl Recovery {
     /// How far it is.
     pub(crate) fn status(&self) -> RecoveryStatus {
         self.progress.status()
-    }
-}
-
-/// See [`crate::fuzzing::redo`].
-pub(crate) fn fuzz(data: &[u8]) {
-    let (map, mut scratch) = (RedoMap::new(), Vec::new());
-    for (lsn, payload) in crate::fuzzing::payloads(data) {
-        if map.add(lsn, payload, &mut scratch).is_err() {
-            break;
-        }
-    }
-    for no in map.pages() {
-        let mut page = crate::fuzzing::blank();
-        if map.apply(no, &mut page).is_ok() {
-            let _ = gannet_page::check(&page);
-            let again = map.apply(no, &mut page);
-            assert_eq!(again, Ok(None), "redo of {no:?} is not done once it was done");
-        }
     }
 }
 

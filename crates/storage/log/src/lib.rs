@@ -4,6 +4,7 @@
 //! writer writes and syncs for all waiting commits at once. See README.md for the invariants and [`format`] for the
 //! bytes.
 
+mod ahead;
 mod brake;
 mod core;
 mod error;
@@ -22,4 +23,4 @@ mod writer;
 pub use error::LogError;
 pub use format::{FIRST_LSN, MAX_PAYLOAD, RecordKind, record_bytes};
 pub use log::{FlushPolicy, Log, Options, Start};
-pub use reader::{LogReader, Record};
+pub use reader::{Batch, LogReader, Record};

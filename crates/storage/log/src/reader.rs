@@ -3,22 +3,19 @@
 //! The end is where no record of the running epoch validates and no later incarnation begins. That the rest is a torn
 //! tail, not damage in the middle, follows from INV-LOG-3 wherever a later segment exists.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use gannet_base::Lsn;
+use gannet_base::sync::Arc;
 use gannet_runtime::AlignedBuf;
 
 use crate::LogError;
+use crate::ahead::{Buffers, Chunk, HEADROOM, ReadAhead};
 use crate::format::{
-    BLOCK, EpochStart, HEADER, HeaderBlock, MAX_PAYLOAD, RecordKind, block_down, block_up, checksum, record_bytes,
-    unword,
+    EpochStart, HEADER, HeaderBlock, MAX_PAYLOAD, RecordKind, block_down, block_up, checksum, record_bytes, unword,
 };
 use crate::segments::{Segment, chain, into_segment, scan};
-
-/// Bytes read at once, and kept; less for a short log, but always room for two of the longest records.
-const WINDOW: u64 = 8 << 20;
-const LEAST_WINDOW: u64 = block_up(2 * (MAX_PAYLOAD as u64 + BLOCK));
-const _: () = assert!(WINDOW > LEAST_WINDOW);
 
 /// One record as read back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,15 +30,100 @@ pub struct Record<'a> {
     pub payload: &'a [u8],
 }
 
-/// Reads the log from a record boundary on until its end.
-pub struct LogReader {
-    store: u64,
-    segments: Vec<Segment>,
-    window: AlignedBuf,
-    /// The window holds the log's bytes `[low, high)`; `low` is a block boundary.
+/// Intact records that lie together in memory, to be looked through by another task than the one that reads.
+pub struct Batch {
+    window: Window,
+    /// Where they lie, as LSNs: whole records.
+    ranges: Vec<Range<u64>>,
+    buffers: Arc<Buffers>,
+}
+
+/// How far a batch was looked through.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    range: usize,
+    at: u64,
+}
+
+impl Batch {
+    /// The records of kinds that users append, in order.
+    pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        let mut place = Place::default();
+        std::iter::from_fn(move || self.step(&mut place).map(|(start, valid)| self.record(start, &valid)))
+    }
+
+    /// Bytes of log in it.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|r| r.end - r.start).sum()
+    }
+
+    /// Goes to the next record, from header to header: all are known to be intact.
+    #[inline]
+    fn step(&self, place: &mut Place) -> Option<(u64, Valid)> {
+        while let Some(range) = self.ranges.get(place.range) {
+            let start = place.at.max(range.start);
+            if start >= range.end {
+                place.range += 1;
+                continue;
+            }
+            let (word, _) = header(self.window.slice(start, HEADER));
+            let (kind, len) = unword(word);
+            place.at = start + record_bytes(len);
+            if let Some(kind @ (RecordKind::Mtr | RecordKind::Binlog)) = RecordKind::from_u8(kind) {
+                return Some((start, Valid { kind, len, end: place.at }));
+            }
+        }
+        None
+    }
+
+    fn record(&self, start: u64, valid: &Valid) -> Record<'_> {
+        let payload = self.window.slice(start + HEADER as u64, valid.len);
+        Record { start: Lsn(start), lsn: Lsn(valid.end), kind: valid.kind, payload }
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        self.buffers.give(std::mem::replace(&mut self.window.bytes, AlignedBuf::zeroed(0)));
+    }
+}
+
+/// The log's bytes `[low, high)`; `low` is a block boundary.
+struct Window {
+    bytes: AlignedBuf,
+    /// Where in `bytes` it begins.
+    skip: usize,
     low: u64,
     high: u64,
+}
+
+impl Window {
+    #[inline]
+    fn slice(&self, at: u64, len: usize) -> &[u8] {
+        let from = self.skip + (at - self.low) as usize;
+        &self.bytes[from..from + len]
+    }
+}
+
+/// First word and checksum of a record's header.
+#[inline]
+fn header(bytes: &[u8]) -> (u32, u32) {
+    let word = |i: usize| u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
+    (word(0), word(4))
+}
+
+/// Reads the log from a record boundary on until its end. Tasks of its own read ahead.
+pub struct LogReader {
+    store: u64,
+    ahead: ReadAhead,
+    window: Window,
     at: u64,
+    /// Intact records of the window, not handed out.
+    found: Vec<Range<u64>>,
+    /// The window before, when the present one began.
+    full: Option<Batch>,
+    /// What [`LogReader::next`] goes through, and up to where it has.
+    current: Option<(Batch, Place)>,
     epochs: Vec<(Lsn, u64)>,
     /// All segments in use, whether they belong to the chain or not: start, epoch, file.
     in_use: Vec<(u64, u64, PathBuf)>,
@@ -74,48 +156,72 @@ impl LogReader {
             .collect();
         segments.sort_by_key(|s| s.start);
         let low = block_down(from.get());
-        let window = segments.last().map_or(0, |s| s.end() - low).clamp(LEAST_WINDOW, WINDOW);
         Ok(LogReader {
             store,
-            segments,
-            window: AlignedBuf::zeroed(window as usize),
-            low,
-            high: low,
+            ahead: ReadAhead::new(segments, low),
+            window: Window { bytes: AlignedBuf::zeroed(0), skip: 0, low, high: low },
             at: from.get(),
+            found: Vec::new(),
+            full: None,
+            current: None,
             epochs: vec![(from, epoch)],
             in_use,
             done: false,
         })
     }
 
-    /// The next intact record of a kind that users append, or `None` at the end.
-    #[expect(clippy::should_implement_trait, reason = "a lending iterator: the record borrows the window")]
-    pub fn next(&mut self) -> Result<Option<Record<'_>>, LogError> {
+    /// The next intact records, all that a read gave, or `None` at the end.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>, LogError> {
         while !self.done {
             let start = self.at;
-            let Some(valid) = self.validate(start, self.epoch())? else {
-                if !self.enter_epoch()? {
+            match self.validate(start, self.epoch())? {
+                Some(valid) => {
+                    self.at = valid.end;
+                    match self.found.last_mut() {
+                        Some(range) if range.end == start => range.end = valid.end,
+                        _ => self.found.push(start..valid.end),
+                    }
+                }
+                None if self.enter_epoch()? => {}
+                None => {
                     self.done = true;
                     self.check_end()?;
                 }
-                continue;
-            };
-            self.at = valid.end;
-            if matches!(valid.kind, RecordKind::Pad | RecordKind::EpochStart) {
-                continue;
             }
-            let payload = (start - self.low) as usize + HEADER;
-            return Ok(Some(Record {
-                start: Lsn(start),
-                lsn: Lsn(valid.end),
-                kind: valid.kind,
-                payload: &self.window[payload..payload + valid.len],
-            }));
+            if let Some(batch) = self.full.take().filter(|b| !b.ranges.is_empty()) {
+                return Ok(Some(batch));
+            }
         }
-        Ok(None)
+        if let Some(batch) = self.full.take().filter(|b| !b.ranges.is_empty()) {
+            return Ok(Some(batch));
+        }
+        if self.found.is_empty() {
+            return Ok(None);
+        }
+        let next = Window { bytes: AlignedBuf::zeroed(0), skip: 0, ..self.window };
+        Ok(Some(self.hand_out(next)))
     }
 
-    /// End of the last intact record so far; after `next` gave `None`: the end of the log.
+    /// The next intact record of a kind that users append, or `None` at the end.
+    #[expect(clippy::should_implement_trait, reason = "a lending iterator: the record borrows the window")]
+    pub fn next(&mut self) -> Result<Option<Record<'_>>, LogError> {
+        loop {
+            if let Some((batch, place)) = &mut self.current
+                && let Some((start, valid)) = batch.step(place)
+            {
+                // Borrowed anew: what is given out lives as long as the reader's borrow.
+                return Ok(self.current.as_ref().map(|(batch, _)| batch.record(start, &valid)));
+            }
+            self.current = None;
+            match self.next_batch()? {
+                Some(batch) => self.current = Some((batch, Place::default())),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// End of the last intact record found so far, which may not be handed out yet; after `next` gave `None`: the end of
+    /// the log.
     pub fn end(&self) -> Lsn {
         Lsn(self.at)
     }
@@ -132,12 +238,12 @@ impl LogReader {
 
     /// Makes what was read durable, so that pages changed by it may be written.
     pub fn sync(&self) -> Result<(), LogError> {
-        self.segments.iter().try_for_each(Segment::sync)
+        self.ahead.segments().iter().try_for_each(Segment::sync)
     }
 
     /// Bytes from the present position to the end of the last segment: an upper bound of what is left, for progress.
     pub fn span_bytes(&self) -> u64 {
-        self.segments.last().map_or(0, |s| s.end().saturating_sub(self.at))
+        self.ahead.segments().last().map_or(0, |s| s.end().saturating_sub(self.at))
     }
 
     /// The record at `at`, if it validates in `epoch`.
@@ -145,18 +251,14 @@ impl LogReader {
         if !self.ensure(at, HEADER)? {
             return Ok(None);
         }
-        let i = (at - self.low) as usize;
-        let header = &self.window[i..i + HEADER];
-        let word = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
-        let crc = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
+        let (word, crc) = header(self.window.slice(at, HEADER));
         let (kind, len) = unword(word);
         let Some(kind) = RecordKind::from_u8(kind) else { return Ok(None) };
-        if len > MAX_PAYLOAD || !self.ensure(at, record_bytes(len) as usize)? {
+        let size = record_bytes(len) as usize;
+        if len > MAX_PAYLOAD || !self.ensure(at, size)? {
             return Ok(None);
         }
-        let i = (at - self.low) as usize;
-        let size = record_bytes(len) as usize;
-        let body = &self.window[i + HEADER..i + size];
+        let body = self.window.slice(at + HEADER as u64, size - HEADER);
         let intact = crc == checksum(epoch, at, word, body) && body[len..].iter().all(|&b| b == 0);
         Ok(intact.then_some(Valid { kind, len, end: at + size as u64 }))
     }
@@ -168,8 +270,8 @@ impl LogReader {
         if !self.ensure(at, HEADER + EpochStart::BYTES)? {
             return Ok(false);
         }
-        let i = (at - self.low) as usize + HEADER;
-        let Some(begin) = EpochStart::decode(&self.window[i..i + EpochStart::BYTES]) else { return Ok(false) };
+        let payload = self.window.slice(at + HEADER as u64, EpochStart::BYTES);
+        let Some(begin) = EpochStart::decode(payload) else { return Ok(false) };
         let follows = begin.store == self.store
             && begin.prev_end == end
             && begin.prev_epoch == self.epoch()
@@ -194,13 +296,12 @@ impl LogReader {
         // A segment that begins at the next block may be a later incarnation's first, torn.
         let later = |s: &&(u64, u64, PathBuf)| s.0 > block_up(end) && s.1 >= self.epoch();
         let Some((start, _, path)) = self.in_use.iter().filter(later).min_by_key(|s| s.0) else { return Ok(()) };
-        let Some(holder) = self.segments.iter().find(|s| s.start <= end && end < s.end()) else {
+        let Some(holder) = self.ahead.segments().iter().find(|s| s.start <= end && end < s.end()) else {
             return Err(LogError::SegmentMissing { lsn: Lsn(end) });
         };
         // The record may reach into segments that were not synced.
-        let i = end.wrapping_sub(self.low) as usize;
-        if seen && let Some(&[a, b, c, d]) = self.window.get(i..i + 4) {
-            let (kind, len) = unword(u32::from_le_bytes([a, b, c, d]));
+        if seen {
+            let (kind, len) = unword(header(self.window.slice(end, HEADER)).0);
             let torn = RecordKind::from_u8(kind).is_some() && len <= MAX_PAYLOAD;
             if torn && end + record_bytes(len) > holder.end() {
                 return Ok(());
@@ -212,39 +313,37 @@ impl LogReader {
         })
     }
 
-    /// Sees to it that the window holds `[at, at + len)`; false when the segments end before.
+    /// Sees to it that the window holds `[at, at + len)`; false when the segments end before. All from [`LogReader::end`]
+    /// on stays in the window.
     fn ensure(&mut self, at: u64, len: usize) -> Result<bool, LogError> {
-        let want = at + len as u64;
-        if want <= self.high && at >= self.low {
-            return Ok(true);
+        while at + len as u64 > self.window.high {
+            let Some(chunk) = self.ahead.next()? else { return Ok(false) };
+            self.go_on_with(chunk);
         }
-        self.slide(block_down(at));
-        while self.high < want {
-            let room = self.window.len() - (self.high - self.low) as usize;
-            let Some(segment) = self.segments.iter().find(|s| s.start <= self.high && self.high < s.end()) else {
-                return Ok(false);
-            };
-            let n = room.min((segment.end() - self.high) as usize);
-            let into = (self.high - self.low) as usize;
-            let got = segment.read(self.high, &mut self.window[into..into + n])?;
-            // A file cut short: only whole blocks are of use, the rest never gets a reader.
-            let whole = got / BLOCK as usize * BLOCK as usize;
-            self.high += whole as u64;
-            if whole < n {
-                return Ok(self.high >= want);
-            }
-        }
-        Ok(true)
+        Ok(at >= self.window.low)
     }
 
-    /// Moves the window's start up to `low`, keeping what it holds from there on.
-    fn slide(&mut self, low: u64) {
-        if low >= self.high || low < self.low {
-            self.high = low;
-        } else {
-            let (from, to) = ((low - self.low) as usize, (self.high - self.low) as usize);
-            self.window.copy_within(from..to, 0);
+    /// The next window: the chunk, and before it what is still needed of the present window.
+    fn go_on_with(&mut self, mut chunk: Chunk) {
+        let old = &self.window;
+        let low = block_down(self.at).clamp(old.low, old.high);
+        let kept = (old.high - low) as usize;
+        // At most HEADROOM: a wish for more bytes than a record has is not made.
+        chunk.bytes[HEADROOM - kept..HEADROOM].copy_from_slice(old.slice(low, kept));
+        let next = Window { bytes: chunk.bytes, skip: HEADROOM - kept, low, high: chunk.low + chunk.len as u64 };
+        let batch = self.hand_out(next);
+        // The records of a window are handed out before its successor needs a successor, else they are kept together.
+        match self.full.take() {
+            Some(before) if batch.ranges.is_empty() => self.full = Some(before),
+            _ => self.full = Some(batch),
         }
-        self.low = low;
+    }
+
+    fn hand_out(&mut self, next: Window) -> Batch {
+        Batch {
+            window: std::mem::replace(&mut self.window, next),
+            ranges: std::mem::take(&mut self.found),
+            buffers: self.ahead.buffers().clone(),
+        }
     }
 }

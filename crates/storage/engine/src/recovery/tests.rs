@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use gannet_buffer::PageBytes;
-use gannet_page::PageType;
+use gannet_page::{PageOp, PageType};
 
 use super::*;
 use crate::FlushPolicy;
@@ -254,7 +254,7 @@ fn a_long_log_is_applied_in_parts() {
     let dir = Dir::new("parts");
     let opened = new_store(&dir);
     let mut last = Lsn::ZERO;
-    for value in 1..2000 {
+    for value in 1..20_000 {
         last = write(&opened, PAGES.start + value % 38, value);
     }
     opened.log.wait_durable(last).unwrap();
@@ -268,10 +268,14 @@ fn a_long_log_is_applied_in_parts() {
     let mut reader = LogReader::open(&log_dir, data.log_store(), data.checkpoint, data.checkpoint_epoch).unwrap();
     let mut parts = 0;
     loop {
-        let (part, more) = scan(&mut reader, data.checkpoint, 10_000, &progress).unwrap();
+        let (part, more) = scan(&mut reader, data.checkpoint, 100_000, &progress).unwrap();
         parts += 1;
+        // A batch is 64 KiB of log here; small changes take up to three times what they take there.
+        assert!(part.bytes() < 100_000 + 3 * (64 << 10), "{} bytes", part.bytes());
         reader.sync().unwrap();
+        let pages = part.pages();
         apply_part(&options, &data, part, reader.end(), &progress).unwrap();
+        assert!(pages.len() <= PAGES.count() + 3);
         if !more {
             break;
         }
