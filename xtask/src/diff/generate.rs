@@ -1,7 +1,7 @@
 //! Random schemas and data.
 
 use super::Random;
-use std::fmt::Write;
+use std::{fmt::Write, rc::Rc};
 
 /// What an expression's value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,8 +13,11 @@ pub(crate) enum Kind {
     Date,
     DateTime,
     Time,
+    /// Only as an argument of JSON functions: the servers print documents differently.
+    Json,
 }
 
+/// Kinds whose values may be shown and compared.
 pub(crate) const KINDS: [Kind; 7] =
     [Kind::Int, Kind::Decimal, Kind::Double, Kind::Text, Kind::Date, Kind::DateTime, Kind::Time];
 
@@ -24,6 +27,49 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
     ty: String,
     nullable: bool,
+}
+
+impl Column {
+    /// A column of a derived table.
+    pub(crate) fn derived(name: &str, kind: Kind) -> Column {
+        Column { name: name.into(), kind, ty: String::new(), nullable: true }
+    }
+
+    /// The column as a value. What a BIT column shows depends on where it stands: on one server a number, on the other its
+    /// bytes.
+    pub(crate) fn value(&self, alias: &str) -> String {
+        let bits = self.ty.starts_with("BIT");
+        if bits { format!("({alias}.{} + 0)", self.name) } else { format!("{alias}.{}", self.name) }
+    }
+
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(self.kind, Kind::Int | Kind::Decimal | Kind::Double) && !self.ty.starts_with("BIT")
+    }
+
+    /// A literal for the column.
+    pub(crate) fn literal(&self, random: &mut Random) -> String {
+        let own = |random: &mut Random, of: &[&str]| (*random.pick(of)).to_owned();
+        match &self.ty[..] {
+            "YEAR" => own(random, &["2020", "2021", "1999", "1970", "2155", "1901"]),
+            "BIT(1)" => own(random, &["b'0'", "b'1'", "0", "1"]),
+            "BIT(8)" => own(random, &["b'0'", "b'101'", "65", "66", "255"]),
+            "BIT(20)" => own(random, &["b'0'", "1048575", "65", "77777"]),
+            ty if ty.starts_with("ENUM") => own(random, &["'a'", "'B'", "'abc'", "'z'", "1", "2"]),
+            ty if ty.starts_with("SET") => own(random, &["'a'", "'a,B'", "''", "'abc,z'", "3", "'z'"]),
+            ty if ty.starts_with("DECIMAL(65,0)") && random.percent(30) => {
+                own(random, &["999999999999999999999999999999999999999999999999999", "-18446744073709551616"])
+            }
+            ty if ty.starts_with("DECIMAL(60,10)") && random.percent(30) => own(
+                random,
+                &[
+                    "999999999999999999999999999999999999999999999999.9999999999",
+                    "-0.0000000001",
+                    "9223372036854775808.5",
+                ],
+            ),
+            _ => literal(self.kind, random),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -36,25 +82,53 @@ pub(crate) struct Table {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Schema {
-    pub(crate) tables: Vec<Table>,
+    pub(crate) tables: Vec<Rc<Table>>,
 }
 
 fn column_type(kind: Kind, random: &mut Random) -> String {
-    let collations = ["utf8mb4_general_ci", "utf8mb4_bin", "utf8mb4_unicode_ci"];
-    match kind {
-        Kind::Int => {
-            (*random.pick(&["INT", "INT", "BIGINT", "SMALLINT", "TINYINT", "INT UNSIGNED", "BIGINT UNSIGNED"])).into()
+    let collations = ["utf8mb4_general_ci", "utf8mb4_general_ci", "utf8mb4_bin", "utf8mb4_unicode_ci"];
+    let own: &[&str] = match kind {
+        Kind::Int => &[
+            "INT",
+            "INT",
+            "BIGINT",
+            "SMALLINT",
+            "TINYINT",
+            "MEDIUMINT",
+            "INT UNSIGNED",
+            "BIGINT UNSIGNED",
+            "TINYINT UNSIGNED",
+            "YEAR",
+            "BIT(1)",
+            "BIT(8)",
+            "BIT(20)",
+        ],
+        Kind::Decimal => {
+            &["DECIMAL(8,2)", "DECIMAL(20,6)", "DECIMAL(5,0)", "DECIMAL(30,10)", "DECIMAL(65,0)", "DECIMAL(60,10)"]
         }
-        Kind::Decimal => (*random.pick(&["DECIMAL(8,2)", "DECIMAL(20,6)", "DECIMAL(5,0)", "DECIMAL(30,10)"])).into(),
-        Kind::Double => "DOUBLE".into(),
-        Kind::Text => format!("VARCHAR({}) COLLATE {}", random.pick(&[4, 10, 40]), random.pick(&collations)),
-        Kind::Date => "DATE".into(),
-        Kind::DateTime => (*random.pick(&["DATETIME", "DATETIME(3)", "DATETIME(6)"])).into(),
-        Kind::Time => (*random.pick(&["TIME", "TIME(2)"])).into(),
-    }
+        Kind::Double => &["DOUBLE", "DOUBLE", "FLOAT"],
+        Kind::Date => &["DATE"],
+        Kind::DateTime => &["DATETIME", "DATETIME(3)", "DATETIME(6)", "TIMESTAMP", "TIMESTAMP(3)"],
+        Kind::Time => &["TIME", "TIME(2)"],
+        Kind::Json => &["JSON"],
+        Kind::Text => {
+            let collation = random.pick(&collations);
+            return match random.below(12) {
+                0 => format!("CHAR(6) COLLATE {collation}"),
+                1 => format!("TEXT COLLATE {collation}"),
+                2 => "VARCHAR(10) CHARACTER SET latin1".into(),
+                3 => "VARBINARY(12)".into(),
+                4 => "BLOB".into(),
+                5 => format!("ENUM('a', 'B', 'abc', 'z') COLLATE {collation}"),
+                6 => format!("SET('a', 'B', 'abc', 'z') COLLATE {collation}"),
+                _ => format!("VARCHAR({}) COLLATE {collation}", random.pick(&[4, 10, 40])),
+            };
+        }
+    };
+    (*random.pick(own)).to_owned()
 }
 
-/// A literal of a kind, seldom of another.
+/// A literal of a kind.
 pub(crate) fn literal(kind: Kind, random: &mut Random) -> String {
     let r = random.below(10);
     match kind {
@@ -68,11 +142,25 @@ pub(crate) fn literal(kind: Kind, random: &mut Random) -> String {
             1 => (*random.pick(&["0.5", "1.50", "2.0", "99.995", "0.0000"])).into(),
             _ => format!("{}.{:02}", random.below(6), random.pick(&[0, 0, 5, 25, 50, 99])),
         },
-        Kind::Double => (*random.pick(&["0e0", "1.5e0", "-2.25e0", "1e3", "3e0", "2e0", "1.25e-1", "1e15"])).into(),
+        // Sums of them are exact in any order.
+        Kind::Double => (*random.pick(&["0e0", "1.5e0", "-2.25e0", "1e3", "3e0", "2e0", "1.25e-1", "1e5"])).into(),
         Kind::Text => {
             let words =
                 ["a", "A", "b", "B ", "", "abc", "ABC", "aB", "é", "e", "x1", "10", "2", "-3", "ab", "abd", "z"];
             format!("'{}'", random.pick(&words))
+        }
+        Kind::Json => {
+            let documents = [
+                r#"{"a": 1, "b": [1, 2, 3]}"#,
+                r#"{"a": "x", "c": null}"#,
+                "[1, 2, \"a\"]",
+                "5",
+                "\"abc\"",
+                r#"{"a": {"b": 2}}"#,
+                "[]",
+                "true",
+            ];
+            format!("'{}'", random.pick(&documents))
         }
         Kind::Date => {
             format!("'20{:02}-{:02}-{:02}'", 20 + random.below(3), 1 + random.below(12), 1 + random.below(28))
@@ -98,13 +186,17 @@ pub(crate) fn literal(kind: Kind, random: &mut Random) -> String {
 
 impl Schema {
     pub(crate) fn new(random: &mut Random) -> Schema {
-        let tables = (0..2 + random.below(2)).map(|n| Table::new(format!("t{n}"), random)).collect();
+        let tables = (0..2 + random.below(2)).map(|n| Rc::new(Table::new(format!("t{n}"), random))).collect();
         Schema { tables }
+    }
+
+    pub(crate) fn table(&self, random: &mut Random) -> Rc<Table> {
+        self.tables[random.below(self.tables.len())].clone()
     }
 
     pub(crate) fn create(&self) -> Vec<String> {
         let drop = self.tables.iter().map(|t| format!("DROP TABLE IF EXISTS {}", t.name));
-        drop.chain(self.tables.iter().map(Table::create)).collect()
+        drop.chain(self.tables.iter().map(|t| t.create())).collect()
     }
 
     pub(crate) fn fill(&self, random: &mut Random) -> Vec<String> {
@@ -116,7 +208,7 @@ impl Schema {
                 for column in &table.columns[1..] {
                     let _ = match column.nullable && random.percent(15) {
                         true => write!(sql, ", NULL"),
-                        false => write!(sql, ", {}", literal(column.kind, random)),
+                        false => write!(sql, ", {}", column.literal(random)),
                     };
                 }
                 out.push(sql + ")");
@@ -134,39 +226,63 @@ impl Table {
             let kind = *random.pick(&[
                 Kind::Int,
                 Kind::Int,
+                Kind::Int,
                 Kind::Text,
                 Kind::Text,
+                Kind::Text,
+                Kind::Decimal,
                 Kind::Decimal,
                 Kind::Double,
                 Kind::Date,
                 Kind::DateTime,
                 Kind::Time,
+                Kind::Json,
             ]);
-            let nullable = random.percent(75);
-            columns.push(Column { name: format!("c{n}"), kind, ty: column_type(kind, random), nullable });
+            let ty = column_type(kind, random);
+            // NULL is the current time for TIMESTAMP NOT NULL in MariaDB.
+            let nullable = random.percent(75) || kind == Kind::Json || ty.starts_with("TIMESTAMP");
+            columns.push(Column { name: format!("c{n}"), kind, ty, nullable });
         }
         let mut indexes = vec![(*random.pick(&["PRIMARY KEY (id)", "PRIMARY KEY (id)", "UNIQUE KEY (id)"])).to_owned()];
         for n in 0..random.below(4) {
             let unique = if random.percent(15) { "UNIQUE " } else { "" };
-            let mut parts: Vec<&str> = Vec::new();
+            let mut parts: Vec<String> = Vec::new();
             for _ in 0..1 + random.below(3) {
-                let name = &*columns[random.below(columns.len())].name;
-                if !parts.contains(&name) {
-                    parts.push(name);
+                let column = &columns[random.below(columns.len())];
+                let part = match &column.ty[..] {
+                    "JSON" => continue,
+                    "BLOB" => format!("{}(4)", column.name),
+                    ty if ty.starts_with("TEXT") => format!("{}(4)", column.name),
+                    _ => column.name.clone(),
+                };
+                if !parts.contains(&part) {
+                    parts.push(part);
                 }
             }
-            indexes.push(format!("{unique}KEY k{n} ({})", parts.join(", ")));
+            if !parts.is_empty() {
+                indexes.push(format!("{unique}KEY k{n} ({})", parts.join(", ")));
+            }
         }
         Table { name, columns, indexes }
+    }
+
+    /// The table of a derived table's columns.
+    pub(crate) fn derived(columns: Vec<Column>) -> Table {
+        Table { name: String::new(), columns, indexes: Vec::new() }
     }
 
     pub(crate) fn create(&self) -> String {
         let mut parts: Vec<String> = self
             .columns
             .iter()
-            .map(|c| format!("{} {}{}", c.name, c.ty, if c.nullable { "" } else { " NOT NULL" }))
+            .map(|c| format!("{} {}{}", c.name, c.ty, if c.nullable { " NULL" } else { " NOT NULL" }))
             .collect();
         parts.extend(self.indexes.iter().cloned());
         format!("CREATE TABLE {} ({}) DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_general_ci", self.name, parts.join(", "))
+    }
+
+    /// Columns of dates.
+    pub(crate) fn dates(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|c| matches!(c.kind, Kind::Date | Kind::DateTime))
     }
 }

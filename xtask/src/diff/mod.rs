@@ -4,14 +4,18 @@
 //! makes the order total), numbers of columns, changed rows, error numbers, and after each change the tables. What is
 //! known to differ for a reason is in `explained.rs`. A round's seed replays it: `--seed N --statements 1`.
 
+mod causes;
+mod change;
 mod explained;
+mod expr;
 mod generate;
 mod query;
 
+use change::Statement;
 use gannet_wire::client::{Address, Connection, Error, Options, ResultSet};
 use gannet_wire::flags::ty;
 use generate::Schema;
-use query::{Query, Statement};
+use query::Query;
 use std::{
     collections::BTreeMap,
     fmt::Write,
@@ -83,6 +87,8 @@ impl Outcome {
 struct Pair {
     a: Connection,
     b: Connection,
+    /// The second server with fewer optimizations.
+    plain: Connection,
     addresses: [Address; 2],
 }
 
@@ -94,12 +100,14 @@ fn connect(address: &Address) -> Result<Connection, String> {
 const SETUP: &[&str] = &[
     "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",
     "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO'",
+    "SET SESSION group_concat_max_len = 1000000",
     "SET SESSION time_zone = '+00:00'",
 ];
 
 impl Pair {
     fn new(addresses: [Address; 2]) -> Result<Pair, String> {
-        let mut pair = Pair { a: connect(&addresses[0])?, b: connect(&addresses[1])?, addresses };
+        let (a, b, plain) = (connect(&addresses[0])?, connect(&addresses[1])?, connect(&addresses[1])?);
+        let mut pair = Pair { a, b, plain, addresses };
         pair.prepare()?;
         Ok(pair)
     }
@@ -111,17 +119,36 @@ impl Pair {
         // MariaDB's cache of subqueries takes values for the same that are equal in their collation only.
         let _ = self.one(true, "SET SESSION optimizer_switch = 'subquery_cache=off'")?;
         self.must(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
-        self.must(&format!("USE {DATABASE}"))
+        self.must(&format!("USE {DATABASE}"))?;
+        for sql in SETUP.iter().copied().chain([causes::PLAIN, &format!("USE {DATABASE}")]) {
+            if let Outcome::Refused(code, message) = self.plain(sql)? {
+                return Err(format!("{sql}: {code} {message}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// On the second server, with fewer optimizations.
+    fn plain(&mut self, sql: &str) -> Result<Outcome, String> {
+        outcome(self.plain.query(sql), "second", sql)
+    }
+
+    /// On the first server as a prepared statement: the result comes in the binary protocol.
+    fn prepared(&mut self, sql: &str) -> Result<Outcome, String> {
+        let statement = match self.a.prepare(sql) {
+            Ok(statement) => statement,
+            Err(Error::Server { code, message, .. }) => return Ok(Outcome::Refused(code, message)),
+            Err(e) => return Err(format!("lost the first server: {e:?}\n  {sql}")),
+        };
+        let done = self.a.execute(&statement, &[]);
+        let _ = self.a.close(&statement);
+        outcome(done, "first", sql)
     }
 
     /// A server that went away is given a second to come back.
     fn one(&mut self, second: bool, sql: &str) -> Result<Outcome, String> {
         let connection = if second { &mut self.b } else { &mut self.a };
-        match connection.query(sql) {
-            Ok(rows) => Ok(Outcome::Done(rows)),
-            Err(Error::Server { code, message, .. }) => Ok(Outcome::Refused(code, message)),
-            Err(e) => Err(format!("lost the {} server: {e:?}\n  {sql}", if second { "second" } else { "first" })),
-        }
+        outcome(connection.query(sql), if second { "second" } else { "first" }, sql)
     }
 
     fn both(&mut self, sql: &str) -> Result<[Outcome; 2], String> {
@@ -140,7 +167,17 @@ impl Pair {
     fn again(&mut self) -> Result<(), String> {
         std::thread::sleep(Duration::from_secs(1));
         (self.a, self.b) = (connect(&self.addresses[0])?, connect(&self.addresses[1])?);
+        self.plain = connect(&self.addresses[1])?;
         self.prepare()
+    }
+}
+
+/// What a server answered. An error that is not the server's means that the server is lost.
+fn outcome(result: Result<ResultSet, Error>, server: &str, sql: &str) -> Result<Outcome, String> {
+    match result {
+        Ok(rows) => Ok(Outcome::Done(rows)),
+        Err(Error::Server { code, message, .. }) => Ok(Outcome::Refused(code, message)),
+        Err(e) => Err(format!("lost the {server} server: {e:?}\n  {sql}")),
     }
 }
 
@@ -151,6 +188,8 @@ struct Manner {
     ordered: bool,
     /// Of texts that are equal in their collation any may be shown.
     folded: bool,
+    /// One is of the binary protocol, which sends a DOUBLE of a fixed number of decimals unrounded.
+    binary: bool,
 }
 
 /// Error numbers that say the same about two, three or more operands: illegal mix of collations.
@@ -175,22 +214,60 @@ fn same(outcomes: &[Outcome; 2], manner: Manner) -> bool {
                 .zip(&b.columns)
                 .map(|(x, y)| [x.ty, y.ty].iter().any(|t| matches!(*t, ty::DOUBLE | ty::FLOAT)))
                 .collect();
+            let decimals = |i: usize| a.columns[i].decimals;
             let rows = |r: &ResultSet| {
                 let value = |(v, float): (String, &bool)| match v.parse::<f64>() {
-                    Ok(n) if *float => format!("{:.9e}", n + 0.0),
-                    _ if manner.folded => fold(&v),
-                    _ => v,
+                    // YEAR has four digits as text, and is a number in the binary protocol.
+                    Ok(0.0) if v == "0000" => Value::Text("0".into()),
+                    // The remainder of a negative number.
+                    Ok(0.0) if !*float && v.starts_with("-0") => Value::Text(v[1..].into()),
+                    Ok(n) if *float => Value::Number(n + 0.0),
+                    _ if manner.folded => Value::Text(fold(&v)),
+                    _ => Value::Text(v),
                 };
-                let mut rows: Vec<Vec<String>> =
-                    r.texts().into_iter().map(|row| row.into_iter().zip(&float).map(value).collect()).collect();
+                let round = |(i, v): (usize, Value)| match v {
+                    Value::Number(n) if manner.binary && decimals(i) < 31 => {
+                        Value::Number(format!("{n:.*}", usize::from(decimals(i))).parse().unwrap_or(n))
+                    }
+                    v => v,
+                };
+                let row = |row: Vec<String>| row.into_iter().zip(&float).map(value).enumerate().map(round).collect();
+                let mut rows: Vec<Vec<Value>> = r.texts().into_iter().map(row).collect();
                 if !manner.ordered {
-                    rows.sort();
+                    rows.sort_by_cached_key(|row| row.iter().map(Value::coarse).collect::<Vec<_>>());
                 }
                 rows
             };
             rows(a) == rows(b)
         }
         _ => false,
+    }
+}
+
+/// A cell as it is compared.
+enum Value {
+    Text(String),
+    /// Equal within a relative error: the last digits depend on the order of additions.
+    Number(f64),
+}
+
+impl Value {
+    /// For an order that the last digits do not change.
+    fn coarse(&self) -> String {
+        match self {
+            Value::Text(text) => text.clone(),
+            Value::Number(n) => format!("{n:.5e}"),
+        }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Value::Text(a), Value::Text(b)) => a == b,
+            (Value::Number(a), Value::Number(b)) => (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-3),
+            _ => false,
+        }
     }
 }
 
@@ -211,6 +288,16 @@ struct Tally {
     refused: usize,
     explained: BTreeMap<&'static str, usize>,
     found: Vec<String>,
+}
+
+impl Tally {
+    fn explain(&mut self, why: &'static str) {
+        *self.explained.entry(why).or_default() += 1;
+    }
+
+    fn refuse(&mut self, outcomes: &[Outcome; 2]) {
+        self.refused += usize::from(matches!(outcomes, [Outcome::Refused(..), Outcome::Refused(..)]));
+    }
 }
 
 /// Runs the verb. `--port-a`, `--port-b` (or `--socket-a`, `--socket-b`), `--seed`, `--statements`,
@@ -271,59 +358,102 @@ fn round(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
     if !tables_agree(seed, "after loading", pair, &schema, tally)? {
         return Ok(());
     }
-    for _ in 0..ROUND {
+    for n in 0..ROUND {
         let statement = Statement::new(&schema, &mut random);
         let sql = statement.text();
-        let outcomes = pair.both(&sql)?;
         tally.statements += 1;
-        tally.refused += usize::from(matches!(outcomes, [Outcome::Refused(..), Outcome::Refused(..)]));
-        let manner = Manner { ordered: statement.ordered(), folded: statement.folds() };
-        let equal = same(&outcomes, manner);
-        if let Statement::Query(query) = &statement {
-            if !equal && !explain(&sql, &outcomes, tally) && !over_zero_dates(&sql, pair, &schema, tally)? {
-                let query = smaller(query.clone(), pair)?;
-                let sql = query.text();
-                let outcomes = pair.both(&sql)?;
-                report(seed, pair, &schema, &sql, &outcomes, tally)?;
+        match &statement {
+            Statement::Query(query) => one_query(seed, query, n % 6 == 0, pair, &schema, tally)?,
+            Statement::Change(_) => {
+                if !one_change(seed, &statement, &sql, n % 4 == 0, pair, &schema, tally)? {
+                    return Ok(());
+                }
             }
-            continue;
-        }
-        if !equal {
-            if !explain(&sql, &outcomes, tally) {
-                report(seed, pair, &schema, &sql, &outcomes, tally)?;
-            }
-            return Ok(());
-        }
-        if !tables_agree(seed, &sql, pair, &schema, tally)? {
-            return Ok(());
         }
     }
     Ok(())
 }
 
+/// A query on both servers; `binary`: on the first also as a prepared statement.
+fn one_query(
+    seed: u64,
+    query: &Query,
+    binary: bool,
+    pair: &mut Pair,
+    schema: &Schema,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let sql = query.text();
+    let outcomes = pair.both(&sql)?;
+    tally.refuse(&outcomes);
+    let manner = Manner { ordered: query.is_ordered(), folded: query.folds(), binary: false };
+    if binary {
+        let both = [outcomes[0].clone(), pair.prepared(&sql)?];
+        if !same(&both, Manner { binary: true, ..manner }) {
+            report(seed, pair, schema, &format!("text and binary protocol: {sql}"), &both, tally)?;
+        }
+    }
+    if same(&outcomes, manner) || explain(&sql, &outcomes, tally) {
+        return Ok(());
+    }
+    if let Some(why) = causes::of_query(query, &outcomes, pair, schema)? {
+        tally.explain(why);
+        return Ok(());
+    }
+    let query = smaller(query.clone(), pair, schema)?;
+    let sql = query.text();
+    let outcomes = pair.both(&sql)?;
+    match explained::reason_of_small(&sql, &outcomes) {
+        Some(why) => tally.explain(why),
+        None => report(seed, pair, schema, &sql, &outcomes, tally)?,
+    }
+    Ok(())
+}
+
+/// A change on both servers, in a transaction that is ended by COMMIT when they agree. False: they do not.
+fn one_change(
+    seed: u64,
+    statement: &Statement,
+    sql: &str,
+    binary: bool,
+    pair: &mut Pair,
+    schema: &Schema,
+    tally: &mut Tally,
+) -> Result<bool, String> {
+    pair.must("START TRANSACTION")?;
+    let outcomes = match binary {
+        true => [pair.prepared(sql)?, pair.one(true, sql)?],
+        false => pair.both(sql)?,
+    };
+    tally.refuse(&outcomes);
+    let mut differ = (!same(&outcomes, Manner::default())).then(|| outcomes.clone());
+    for table in &schema.tables {
+        if differ.is_none() {
+            let rows = pair.both(&format!("SELECT * FROM {}", table.name))?;
+            differ = (!same(&rows, Manner::default())).then_some(rows);
+        }
+    }
+    let Some(shown) = differ else {
+        pair.must("COMMIT")?;
+        return Ok(true);
+    };
+    pair.must("ROLLBACK")?;
+    if explain(sql, &outcomes, tally) {
+        return Ok(true);
+    }
+    match causes::of_change(statement, &outcomes, pair, schema)? {
+        Some(why) => tally.explain(why),
+        None => report(seed, pair, schema, sql, &shown, tally)?,
+    }
+    Ok(true)
+}
+
 fn explain(sql: &str, outcomes: &[Outcome; 2], tally: &mut Tally) -> bool {
     let reason = explained::reason(sql, outcomes);
     if let Some(reason) = reason {
-        *tally.explained.entry(reason).or_default() += 1;
+        tally.explain(reason);
     }
     reason.is_some()
-}
-
-/// The query computes with zero dates, of which MariaDB makes NULL.
-fn over_zero_dates(sql: &str, pair: &mut Pair, schema: &Schema, tally: &mut Tally) -> Result<bool, String> {
-    if !explained::may_null_zero_dates(sql) {
-        return Ok(false);
-    }
-    for table in schema.tables.iter().filter(|t| mentions(sql, &t.name)) {
-        if let Outcome::Done(rows) = pair.one(true, &format!("SELECT * FROM {}", table.name))?
-            && rows.texts().iter().flatten().any(|cell| cell.starts_with("0000-00-00"))
-        {
-            let reason = "MariaDB makes NULL of zero dates in DATE(), IF and CASE under NO_ZERO_DATE";
-            *tally.explained.entry(reason).or_default() += 1;
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// The tables hold the same rows.
@@ -341,20 +471,25 @@ fn tables_agree(seed: u64, sql: &str, pair: &mut Pair, schema: &Schema, tally: &
 }
 
 /// Makes a query smaller for as long as the servers still differ, unexplained.
-fn smaller(mut query: Query, pair: &mut Pair) -> Result<Query, String> {
+fn smaller(mut query: Query, pair: &mut Pair, schema: &Schema) -> Result<Query, String> {
     let mut tries = 0;
     'again: loop {
         for candidate in query.smaller() {
             tries += 1;
-            if tries > 1500 {
+            if tries > 800 {
                 return Ok(query);
             }
             let sql = candidate.text();
             let outcomes = pair.both(&sql)?;
-            let manner = Manner { ordered: candidate.is_ordered(), folded: candidate.folds() };
+            let manner = Manner { ordered: candidate.is_ordered(), folded: candidate.folds(), binary: false };
             // A candidate that one of them refuses for its form is another difference.
             let form = |o: &Outcome| matches!(o, Outcome::Refused(1054 | 1064 | 1235 | 1052 | 1111 | 1056 | 1055, _));
-            if !same(&outcomes, manner) && !outcomes.iter().any(form) && explained::reason(&sql, &outcomes).is_none() {
+            if !same(&outcomes, manner)
+                && !outcomes.iter().any(form)
+                && !explained::shows_any_value(&sql)
+                && explained::reason(&sql, &outcomes).is_none()
+                && causes::of_query(&candidate, &outcomes, pair, schema)?.is_none()
+            {
                 query = candidate;
                 continue 'again;
             }
@@ -371,8 +506,8 @@ fn report(
     outcomes: &[Outcome; 2],
     tally: &mut Tally,
 ) -> Result<(), String> {
-    let mut text =
-        format!("seed {seed}:\n  {sql};\n  first:\n{}\n  second:\n{}", outcomes[0].text(), outcomes[1].text());
+    let [first, second] = unlike(outcomes);
+    let mut text = format!("seed {seed}:\n  {sql};\n  first:\n{}\n  second:\n{}", first.text(), second.text());
     for table in schema.tables.iter().filter(|t| mentions(sql, &t.name)) {
         let _ = write!(text, "\n  {};", table.create());
         if let Outcome::Done(rows) = pair.one(true, &format!("SELECT * FROM {}", table.name))? {
@@ -384,6 +519,28 @@ fn report(
     println!("{text}\n");
     tally.found.push(text);
     Ok(())
+}
+
+/// The rows that one server gave and the other did not.
+fn unlike(outcomes: &[Outcome; 2]) -> [Outcome; 2] {
+    let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return outcomes.clone() };
+    let rows = |of: &ResultSet, other: &ResultSet| {
+        let mut others = other.texts();
+        let mut left = of.clone();
+        let kept = of.rows.iter().zip(of.texts()).filter(|(_, text)| match others.iter().position(|o| o == text) {
+            Some(at) => {
+                others.swap_remove(at);
+                false
+            }
+            None => true,
+        });
+        left.rows = kept.map(|(row, _)| row.clone()).collect();
+        Outcome::Done(left)
+    };
+    match a.columns.is_empty() {
+        true => outcomes.clone(),
+        false => [rows(a, b), rows(b, a)],
+    }
 }
 
 fn mentions(sql: &str, name: &str) -> bool {

@@ -61,7 +61,9 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         }
         ExprKind::Cast(arg) => {
             let mut value = eval(arg, batch, row, cx)?;
-            value.settle(&arg.ty);
+            if !expr.ty.id.is_numeric() {
+                value.settle(&arg.ty);
+            }
             convert::cast(value, &expr.ty, cx)
         }
         ExprKind::Subquery(query) => subquery::eval(query, batch, row, cx),
@@ -99,15 +101,28 @@ fn call<'p>(
         return repeat(def, args, ty, batch, row, cx);
     }
     let mut values: smallvec::SmallVec<[Value; 4]> = smallvec::SmallVec::new();
+    let mut null = false;
     for arg in args {
         let mut value = eval(arg, batch, row, cx)?;
         if def.null_propagates && value.is_null() {
-            return Ok(Value::Null);
+            // Arithmetic computes both operands: the other one may be out of range.
+            if !def.keeps_digits {
+                return Ok(Value::Null);
+            }
+            null = true;
         }
         if !def.keeps_digits {
             value.settle(&arg.ty);
         }
+        let known = !value.is_null();
         values.push(value);
+        if known && def.kernel == gannet_functions::Kernel::FirstKnown {
+            values.resize(args.len(), Value::Null);
+            break;
+        }
+    }
+    if null {
+        return Ok(Value::Null);
     }
     let types: smallvec::SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
     (def.eval)(&mut cx.eval_context(), Call { ty, args: &types, site: args.as_ptr() as usize }, &values)
@@ -159,7 +174,12 @@ fn comparison<'p>(
     if let Some(answer) = row_comparison(op, by, args, batch, row, cx)? {
         return Ok(answer);
     }
-    let (mut a, mut b) = (eval(&args[0], batch, row, cx)?, eval(&args[1], batch, row, cx)?);
+    let mut a = eval(&args[0], batch, row, cx)?;
+    // As MySQL, the right side is not computed then: it may be out of range.
+    if a.is_null() && !matches!(op, CompareOp::NullSafeEq) && by != Comparison::Datetime {
+        return Ok(Value::Null);
+    }
+    let mut b = eval(&args[1], batch, row, cx)?;
     if by == Comparison::Datetime {
         constant_date(&args[0], &mut a, &args[1], cx)?;
         constant_date(&args[1], &mut b, &args[0], cx)?;

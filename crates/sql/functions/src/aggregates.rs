@@ -240,7 +240,11 @@ struct Bits {
 impl Accumulator for Bits {
     fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
         if !args[0].is_null() {
-            let value = convert::to_u64(args[0].as_ref(), &mut cx.conversion())?;
+            // Of numbers with a fraction, what fits a signed integer.
+            let value = match &args[0] {
+                Value::Decimal(v) => v.to_i64().unwrap_or_else(|limit| limit) as u64,
+                other => convert::to_u64(other.as_ref(), &mut cx.conversion())?,
+            };
             self.bits = (self.fold)(self.bits, value);
         }
         Ok(())

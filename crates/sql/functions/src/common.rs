@@ -23,7 +23,10 @@ pub fn common_type(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -> Result<
     let first_type = first.ty;
     let equal = rest.iter().all(|a| a.ty.id == first_type.id);
     let mut ty = match first_type.id {
-        TypeId::Enum | TypeId::Set if equal && rest.iter().all(|a| a.ty.members == first_type.members) => {
+        // UNION keeps members; values of CASE and the like are texts.
+        TypeId::Enum | TypeId::Set
+            if equal && name == "UNION" && rest.iter().all(|a| a.ty.members == first_type.members) =>
+        {
             let source = result_source(cx, &known, name)?;
             return Ok((SqlType { nullable, ..first_type.clone() }, source));
         }

@@ -1,7 +1,7 @@
 //! Alternatives: IF, IFNULL, NULLIF, COALESCE, GREATEST, LEAST, INTERVAL's kin.
 
 use crate::{
-    def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext, Stability},
+    def::{ArgInfo, Call, EvalContext, FunctionDef, Kernel, RuleContext, Stability},
     rules,
 };
 use gannet_types::{
@@ -135,17 +135,27 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .made_of(|i| i > 0)
         .sees_null(),
     FunctionDef::new("COALESCE", 1, 1, coalesce_rule, coalesce, "The first argument that is not NULL.")
+        .keeps_digits()
+        .kernel(Kernel::FirstKnown)
         .made_of(|_| true)
         .variadic()
         .sees_null(),
     FunctionDef::new("IFNULL", 2, 2, coalesce_rule, coalesce, "The first argument unless it is NULL, else the second.")
+        .keeps_digits()
+        .kernel(Kernel::FirstKnown)
         .made_of(|_| true)
         .sees_null(),
     FunctionDef::new("NULLIF", 2, 2, nullif_rule, nullif, "NULL if the arguments are equal, else the first.")
         .made_of(|i| i == 0)
         .sees_null(),
-    FunctionDef::new("GREATEST", 2, 2, extreme_rule, greatest, "The largest argument.").made_of(|_| true).variadic(),
-    FunctionDef::new("LEAST", 2, 2, extreme_rule, least, "The smallest argument.").made_of(|_| true).variadic(),
+    FunctionDef::new("GREATEST", 2, 2, extreme_rule, greatest, "The largest argument.")
+        .keeps_digits()
+        .made_of(|_| true)
+        .variadic(),
+    FunctionDef::new("LEAST", 2, 2, extreme_rule, least, "The smallest argument.")
+        .keeps_digits()
+        .made_of(|_| true)
+        .variadic(),
     FunctionDef::new("ISNULL", 1, 1, rules::int_not_null, isnull, "1 for NULL, else 0.").sees_null(),
     FunctionDef::new("ANY_VALUE", 1, 1, first_rule, first, "The argument; lifts the check of ONLY_FULL_GROUP_BY.")
         .made_of(|_| true)

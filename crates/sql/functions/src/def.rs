@@ -102,6 +102,8 @@ pub enum Kernel {
     Subtract,
     /// `a * b`
     Multiply,
+    /// The first argument that is not NULL; those behind it are not evaluated.
+    FirstKnown,
     /// BENCHMARK: the second argument is evaluated as often as the first one says.
     Repeat,
 }

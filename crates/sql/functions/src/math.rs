@@ -380,26 +380,54 @@ fn bit_count(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
     Ok(Value::Int(i64::from(bits.count_ones())))
 }
 
+/// The year that a constant beside a YEAR column means: two digits are one of 1970 to 2069, 0 as a number is the year 0000.
+fn year_number(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    let text = matches!(&args[0], Value::Str(text, _) if text.len() <= 2);
+    let number = convert::to_f64(args[0].as_ref(), &mut cx.conversion())?.round_ties_even();
+    Ok(match number {
+        0.0 if text => Value::Int(2000),
+        1.0..=69.0 => Value::Int(number as i64 + 2000),
+        70.0..=99.0 => Value::Int(number as i64 + 1900),
+        1901.0..=2155.0 => Value::Int(number as i64),
+        _ => args[0].clone(),
+    })
+}
+
+fn year_number_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType { nullable: true, ..args[0].ty.clone() })
+}
+
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("ABS", 1, 1, abs_rule, abs, "Number without its sign.").takes_numbers(),
-    FunctionDef::new("SIGN", 1, 1, sign_rule, sign, "-1, 0 or 1.").takes_numbers(),
+    FunctionDef::new("ABS", 1, 1, abs_rule, abs, "Number without its sign.").keeps_digits().takes_numbers(),
+    FunctionDef::new("SIGN", 1, 1, sign_rule, sign, "-1, 0 or 1.").keeps_digits().takes_numbers(),
     FunctionDef::new("CEILING", 1, 1, whole_rule, ceiling, "The smallest integer that is not below the number.")
         .also(&["CEIL"])
+        .keeps_digits()
         .takes_numbers(),
     FunctionDef::new("FLOOR", 1, 1, whole_rule, floor, "The largest integer that is not above the number.")
+        .keeps_digits()
         .takes_numbers(),
-    FunctionDef::new("ROUND", 1, 2, round_rule, round, "Number rounded to so many decimals.").takes_numbers(),
-    FunctionDef::new("TRUNCATE", 2, 2, truncate_rule, truncate, "Number cut to so many decimals.").takes_numbers(),
-    FunctionDef::new("SQRT", 1, 1, rules::double, sqrt, "Square root; NULL for a negative number.").takes_numbers(),
+    FunctionDef::new("ROUND", 1, 2, round_rule, round, "Number rounded to so many decimals.")
+        .keeps_digits()
+        .takes_numbers(),
+    FunctionDef::new("TRUNCATE", 2, 2, truncate_rule, truncate, "Number cut to so many decimals.")
+        .keeps_digits()
+        .takes_numbers(),
+    FunctionDef::new("YEAR NUMBER", 1, 1, year_number_rule, year_number, "A constant beside a YEAR (internal)."),
+    FunctionDef::new("SQRT", 1, 1, rules::double, sqrt, "Square root; NULL for a negative number.")
+        .keeps_digits()
+        .takes_numbers(),
     FunctionDef::new("POW", 2, 2, rules::double, pow, "The first number to the power of the second.")
         .also(&["POWER"])
+        .keeps_digits()
         .takes_numbers(),
-    FunctionDef::new("EXP", 1, 1, rules::double, exp, "e to the power of the number.").takes_numbers(),
-    FunctionDef::new("LN", 1, 1, rules::double, ln, "Natural logarithm.").takes_numbers(),
+    FunctionDef::new("EXP", 1, 1, rules::double, exp, "e to the power of the number.").keeps_digits().takes_numbers(),
+    FunctionDef::new("LN", 1, 1, rules::double, ln, "Natural logarithm.").keeps_digits().takes_numbers(),
     FunctionDef::new("LOG", 1, 2, rules::double, log, "Natural logarithm, or that to the base of the first argument.")
+        .keeps_digits()
         .takes_numbers(),
-    FunctionDef::new("LOG2", 1, 1, rules::double, log2, "Logarithm to base 2.").takes_numbers(),
-    FunctionDef::new("LOG10", 1, 1, rules::double, log10, "Logarithm to base 10.").takes_numbers(),
+    FunctionDef::new("LOG2", 1, 1, rules::double, log2, "Logarithm to base 2.").keeps_digits().takes_numbers(),
+    FunctionDef::new("LOG10", 1, 1, rules::double, log10, "Logarithm to base 10.").keeps_digits().takes_numbers(),
     FunctionDef::new("PI", 0, 0, pi_rule, pi, "3.141593, with all the digits of a DOUBLE behind it."),
     FunctionDef::new("SIN", 1, 1, rules::double, sin, "Sine of an angle in radians.").takes_numbers(),
     FunctionDef::new("COS", 1, 1, rules::double, cos, "Cosine.").takes_numbers(),

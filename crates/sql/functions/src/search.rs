@@ -238,7 +238,10 @@ fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     if list.is_empty() {
         return Ok(Value::Int(0));
     }
-    let found = list.split(|b| *b == b',').position(|item| collation.get().equal(item, what));
+    // Spaces at the end count.
+    let spaces = |text: &[u8]| text.iter().rev().take_while(|b| **b == b' ').count();
+    let same = |item: &[u8]| collation.get().equal(item, what) && spaces(item) == spaces(what);
+    let found = list.split(|b| *b == b',').position(same);
     Ok(Value::Int(found.map_or(0, |i| i as i64 + 1)))
 }
 

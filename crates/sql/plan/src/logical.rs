@@ -8,7 +8,7 @@
 //! Subquery expressions hold a position in [`Arena::subqueries`] as `subplan` and no binds yet.
 
 use crate::expr::{Aggregate, Expr, ExprKind, SortKey};
-use crate::physical::{Frame, RowLock, SetOperation, WindowFunction};
+use crate::physical::{Frame, FrameBound, RowLock, SetOperation, WindowFunction};
 use crate::plan::{Param, PlanTable, Uses};
 use gannet_types::{Coercibility, SqlType, Value};
 use std::collections::HashMap;
@@ -359,6 +359,11 @@ impl Block {
             window.partition.iter_mut().for_each(&mut *f);
             window.order.iter_mut().for_each(|k| f(&mut k.expr));
             window.functions.iter_mut().flat_map(|(w, _)| &mut w.args).for_each(&mut *f);
+            for bound in [&mut window.frame.start, &mut window.frame.end] {
+                if let FrameBound::Preceding(e) | FrameBound::Following(e) = bound {
+                    f(e);
+                }
+            }
         }
         self.items.iter_mut().for_each(|i| f(&mut i.expr));
         self.order.iter_mut().for_each(|k| f(&mut k.expr));
@@ -386,6 +391,11 @@ impl Block {
             window.partition.iter().for_each(&mut *f);
             window.order.iter().for_each(|k| f(&k.expr));
             window.functions.iter().flat_map(|(w, _)| &w.args).for_each(&mut *f);
+            for bound in [&window.frame.start, &window.frame.end] {
+                if let FrameBound::Preceding(e) | FrameBound::Following(e) = bound {
+                    f(e);
+                }
+            }
         }
         self.items.iter().for_each(|i| f(&i.expr));
         self.order.iter().for_each(|k| f(&k.expr));

@@ -121,7 +121,9 @@ pub(crate) fn natural(ty: &SqlType) -> Comparison {
 pub(crate) fn comparison_of_all(first: &Bound, others: &[&Bound], operation: &str) -> Result<Comparison> {
     let mut domain: Option<Comparison> = None;
     let mut sources = vec![first.source()];
-    let mut strings = is_stringy(first.ty());
+    // NULL is a text among texts.
+    let unknown = first.ty().id == TypeId::Null;
+    let mut strings = is_stringy(first.ty()) || unknown;
     for other in others {
         if other.ty().id == TypeId::Null {
             continue;

@@ -157,7 +157,9 @@ fn timediff(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<
     let has_date = |v: &Value| matches!(v, Value::Date(_) | Value::DateTime(..));
     let is_time = |v: &Value| matches!(v, Value::Time(..));
     if args.iter().any(has_date) {
-        if args.iter().any(is_time) {
+        let is_date = |v: &Value| matches!(v, Value::Date(_));
+        let is_datetime = |v: &Value| matches!(v, Value::DateTime(..));
+        if args.iter().any(is_time) || args.iter().any(is_date) && args.iter().any(is_datetime) {
             return Ok(Value::Null);
         }
         let a = datetime_arg(cx, &args[0], DateFlags::LAX)?;

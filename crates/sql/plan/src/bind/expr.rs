@@ -262,7 +262,8 @@ impl Binder<'_> {
             }),
             ExprKind::Literal(Value::UInt(v)) if *v == 1 << 63 => Some(Value::Int(i64::MIN)),
             ExprKind::Literal(Value::UInt(v)) if *v > 1 << 63 => Some(Value::Decimal(-Decimal::from_u64(*v))),
-            ExprKind::Literal(Value::Decimal(v)) => Some(Value::Decimal(-*v)),
+            // A folded quotient has more digits than its type.
+            ExprKind::Literal(Value::Decimal(v)) if v.scale() == arg.ty().scale => Some(Value::Decimal(-*v)),
             ExprKind::Literal(Value::Double(v)) => Some(Value::Double(-v)),
             _ => None,
         };
@@ -424,6 +425,8 @@ impl Binder<'_> {
 
     /// A comparison of two values.
     pub(crate) fn compare(&mut self, op: CompareOp, a: Bound, b: Bound) -> Result<Expr> {
+        let b = self.beside_year(&a, b)?;
+        let a = self.beside_year(&b, a)?;
         let by = comparison(&a, &b, op.symbol())?;
         Ok(self.compare_in(op, by, a, b))
     }
@@ -433,6 +436,17 @@ impl Binder<'_> {
         let nullable = op != CompareOp::NullSafeEq && (a.ty().nullable || b.ty().nullable);
         let args = Box::new([self.in_domain(a, by), self.in_domain(b, by)]);
         predicate(ExprKind::Compare { op, by, args }, nullable)
+    }
+
+    /// A constant beside a YEAR column: two digits are a year, as they would be stored.
+    fn beside_year(&mut self, column: &Bound, other: Bound) -> Result<Bound> {
+        let year = column.ty().id == TypeId::Year && matches!(column.expr.kind, ExprKind::Column(_));
+        let constant = other.expr.is_execution_constant();
+        let ty = other.ty().id;
+        if !year || !constant || other.hex || !(ty.is_numeric() || ty.is_string()) || ty == TypeId::Year {
+            return Ok(other);
+        }
+        self.call_named("YEAR NUMBER", vec![other])
     }
 
     /// Makes an operand fit for a domain: text in the character set of the collation, hexadecimal literals as numbers among numbers.
@@ -463,6 +477,7 @@ impl Binder<'_> {
         let (Operand::Scalar(arg), Operand::Scalar(low), Operand::Scalar(high)) = (arg, low, high) else {
             return Err(error(ErrorCode::OperandColumns, &[&1]));
         };
+        let (low, high) = (self.beside_year(&arg, low)?, self.beside_year(&arg, high)?);
         let by = comparison_of_all(&arg, &[&low, &high], "between")?;
         let nullable = arg.ty().nullable || low.ty().nullable || high.ty().nullable;
         let args = Box::new([self.in_domain(arg, by), self.in_domain(low, by), self.in_domain(high, by)]);
@@ -515,6 +530,7 @@ impl Binder<'_> {
 
     /// `arg [NOT] IN (list)` in one domain.
     fn in_of(&mut self, arg: Bound, bound: Vec<Bound>, negated: bool) -> Result<Expr> {
+        let bound = bound.into_iter().map(|b| self.beside_year(&arg, b)).collect::<Result<Vec<_>>>()?;
         let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), " IN ")?;
         let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
         let list: Box<[Expr]> = bound.into_iter().map(|b| self.in_domain(b, by)).collect();
@@ -628,6 +644,10 @@ impl Binder<'_> {
             }
             let mut ty = b.ty().clone();
             ty.collation = collation;
+            if ty.id.is_binary_string() {
+                // Bytes beside a firmer text are text.
+                ty = SqlType { nullable: ty.nullable, ..SqlType::varchar(ty.length, collation) };
+            }
             let (coercibility, ascii) = (b.coercibility, b.ascii);
             let expr = fold::simplify(Expr { kind: ExprKind::Cast(Box::new(b.expr)), ty });
             Bound { expr, coercibility, ascii, hex: false }

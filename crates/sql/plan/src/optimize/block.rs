@@ -387,7 +387,7 @@ impl Builder<'_> {
                     // The joins stop early too.
                     cost *= (limit / ordered.rows.max(1.0)).clamp(0.001, 1.0).max(0.01);
                 }
-                let streams = order_is_kept(planned, &ordered);
+                let streams = order_is_kept(planned, &ordered, wanted.rel);
                 if streams && cost <= sorted_cost {
                     if let Some(Step { method: Method::Loop(Inner::Path(path)), .. }) = ordered.steps.first()
                         && let Some(base) = base
@@ -682,9 +682,9 @@ fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) ->
 }
 
 /// Every step after the first keeps the order of what is joined on its left.
-fn order_is_kept(planned: &Planned<'_>, order: &JoinOrder) -> bool {
+fn order_is_kept(planned: &Planned<'_>, order: &JoinOrder, wanted: usize) -> bool {
     let first = order.steps.first().map(|s| &planned.units[s.unit]);
-    first.is_some_and(|u| u.kind == JoinKind::Inner && matches!(u.source, UnitSource::Rel(_)))
+    first.is_some_and(|u| u.kind == JoinKind::Inner && matches!(u.source, UnitSource::Rel(i) if i == wanted))
 }
 
 /// Values of the type are equal in the comparison exactly when they are as values of a column: each once stands for all.

@@ -383,7 +383,11 @@ impl Search<'_> {
                 Some(base) => {
                     let mut paths =
                         base.paths(available, self.passes, &|index, ranges| (self.estimate)(*i, index, ranges));
-                    if first && let Some((_, ordered)) = &self.first {
+                    // Where the order of joins is fixed, another relation may come first.
+                    if first
+                        && let Some((wanted, ordered)) = &self.first
+                        && wanted == i
+                    {
                         paths = ordered.clone();
                     }
                     let best = paths.into_iter().min_by(|a, b| a.cost.total_cmp(&b.cost));

@@ -1,0 +1,130 @@
+//! Causes of differences that are tried out: a difference has a cause when it goes away with it.
+
+use super::change::Statement;
+use super::generate::{Schema, Table};
+use super::query::Query;
+use super::{Manner, Outcome, Pair, same};
+
+/// Optimizations of MariaDB that answers must not depend on.
+pub(super) const PLAIN: &str = "SET SESSION optimizer_switch = 'index_merge=off,materialization=off,semijoin=off,\
+    derived_merge=off,firstmatch=off,loosescan=off,exists_to_in=off,condition_pushdown_for_subquery=off,\
+    condition_pushdown_for_derived=off,condition_pushdown_from_having=off,split_materialized=off,\
+    outer_join_with_cache=off,rowid_filter=off,index_condition_pushdown=off,partial_match_rowid_merge=off,\
+    partial_match_table_scan=off,derived_with_keys=off,subquery_cache=off,not_null_range_scan=off,\
+    table_elimination=off,engine_condition_pushdown=off,in_to_exists=on'";
+
+/// Why a query's outcomes differ, if trying shows it.
+pub(super) fn of_query(
+    query: &Query,
+    outcomes: &[Outcome; 2],
+    pair: &mut Pair,
+    schema: &Schema,
+) -> Result<Option<&'static str>, String> {
+    let manner = Manner { ordered: query.is_ordered(), folded: query.folds(), binary: false };
+    let [ours, theirs] = outcomes;
+    let straight = |sql: String| match sql.find("SELECT ") {
+        Some(at) if !sql[at..].starts_with("SELECT STRAIGHT_JOIN") => {
+            format!("{}SELECT STRAIGHT_JOIN {}", &sql[..at], &sql[at + 7..])
+        }
+        _ => sql,
+    };
+    let plans = [query.text(), without_indexes(&query.text()), straight(without_indexes(&query.text()))];
+    for sql in &plans {
+        if same(&[ours.clone(), pair.plain(sql)?], manner) {
+            return Ok(Some("MariaDB gives the same answer with fewer optimizations"));
+        }
+    }
+    if [ours, theirs].iter().any(|o| matches!(o, Outcome::Refused(1690, _))) {
+        for sql in &plans[1..] {
+            if same(&[pair.one(false, sql)?, theirs.clone()], manner) {
+                return Ok(Some(
+                    "which rows a value out of range is computed for depends on the plan: the same with another",
+                ));
+            }
+        }
+    }
+    let statement = Statement::Query(query.clone());
+    unsigned(&statement, outcomes, pair)?.map_or_else(|| zero_dates(&statement, pair, schema), |why| Ok(Some(why)))
+}
+
+/// With a hint behind each table that none of its indexes be used.
+fn without_indexes(sql: &str) -> String {
+    let mut words: Vec<String> = sql.split(' ').map(str::to_owned).collect();
+    for i in 2..words.len() {
+        let table = words[i - 1].strip_prefix('t').is_some_and(|n| n.parse::<u8>().is_ok());
+        if table && (words[i - 2].ends_with("FROM") || words[i - 2].ends_with("JOIN")) {
+            let end = words[i].find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(words[i].len());
+            words[i].insert_str(end, " USE INDEX ()");
+        }
+    }
+    words.join(" ")
+}
+
+/// As [`of_query`], for a change that was rolled back.
+pub(super) fn of_change(
+    statement: &Statement,
+    outcomes: &[Outcome; 2],
+    pair: &mut Pair,
+    schema: &Schema,
+) -> Result<Option<&'static str>, String> {
+    unsigned(statement, outcomes, pair)?.map_or_else(|| zero_dates(statement, pair, schema), |why| Ok(Some(why)))
+}
+
+/// MariaDB makes a DECIMAL of integers of both signs in IF and CASE, MySQL a BIGINT: no difference where differences of
+/// unsigned integers are signed.
+fn unsigned(statement: &Statement, outcomes: &[Outcome; 2], pair: &mut Pair) -> Result<Option<&'static str>, String> {
+    let out_of_range = |o: &Outcome| matches!(o, Outcome::Refused(1690, m) if m.starts_with("BIGINT UNSIGNED"));
+    if !outcomes.iter().any(out_of_range) || !matches!(statement, Statement::Query(_)) {
+        return Ok(None);
+    }
+    pair.must("SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_UNSIGNED_SUBTRACTION')")?;
+    let again = pair.both(&statement.text())?;
+    pair.must("SET SESSION sql_mode = REPLACE(@@sql_mode, 'NO_UNSIGNED_SUBTRACTION', '')")?;
+    let manner = Manner { ordered: statement.ordered(), folded: statement.folds(), binary: false };
+    let why = "MariaDB makes a DECIMAL of integers of both signs in IF and CASE, MySQL a BIGINT: no difference when they are signed";
+    Ok(same(&again, manner).then_some(why))
+}
+
+/// MariaDB makes NULL of zero dates in functions under NO_ZERO_DATE: no difference without the rows that have some.
+fn zero_dates(statement: &Statement, pair: &mut Pair, schema: &Schema) -> Result<Option<&'static str>, String> {
+    let sql = statement.text();
+    let tables: Vec<&Table> = schema
+        .tables
+        .iter()
+        .map(|t| &**t)
+        .filter(|t| super::mentions(&sql, &t.name) && t.dates().next().is_some())
+        .collect();
+    if tables.is_empty() {
+        return Ok(None);
+    }
+    pair.must("START TRANSACTION")?;
+    let mut found = false;
+    for table in tables {
+        let zero: Vec<String> = table.dates().map(|c| format!("{} = 0", c.name)).collect();
+        let gone = pair.both(&format!("DELETE FROM {} WHERE {}", table.name, zero.join(" OR ")))?;
+        found |= matches!(&gone[1], Outcome::Done(r) if r.ok.affected > 0);
+    }
+    let mut agree = false;
+    if found {
+        let manner = Manner { ordered: statement.ordered(), folded: statement.folds(), binary: false };
+        agree = same(&pair.both(&sql)?, manner);
+        for table in &schema.tables {
+            agree &= same(&pair.both(&format!("SELECT * FROM {}", table.name))?, Manner::default());
+        }
+    }
+    pair.must("ROLLBACK")?;
+    Ok(agree
+        .then_some("MariaDB makes NULL of zero dates in functions under NO_ZERO_DATE: no difference without such rows"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_stand_behind_aliases() {
+        let sql = "SELECT 1 FROM t0 a0 JOIN (SELECT d.id FROM t1 d) a1 ON 1";
+        let hinted = "SELECT 1 FROM t0 a0 USE INDEX () JOIN (SELECT d.id FROM t1 d USE INDEX ()) a1 ON 1";
+        assert_eq!(without_indexes(sql), hinted);
+    }
+}
