@@ -265,7 +265,8 @@ impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Value::Text(a), Value::Text(b)) => a == b,
-            (Value::Number(a), Value::Number(b)) => (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-3),
+            // As text a FLOAT has six digits.
+            (Value::Number(a), Value::Number(b)) => (a - b).abs() <= 6e-6 * a.abs().max(b.abs()).max(1e-3),
             _ => false,
         }
     }

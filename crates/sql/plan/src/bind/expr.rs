@@ -440,7 +440,11 @@ impl Binder<'_> {
 
     /// A constant beside a YEAR column: two digits are a year, as they would be stored.
     fn beside_year(&mut self, column: &Bound, other: Bound) -> Result<Bound> {
-        let year = column.ty().id == TypeId::Year && matches!(column.expr.kind, ExprKind::Column(_));
+        let stored = |e: &Expr| match e.kind {
+            ExprKind::Column(id) => !matches!(self.arena.labels[id as usize], crate::logical::Label::Computed),
+            _ => false,
+        };
+        let year = column.ty().id == TypeId::Year && stored(&column.expr);
         let constant = other.expr.is_execution_constant();
         let ty = other.ty().id;
         if !year || !constant || other.hex || !(ty.is_numeric() || ty.is_string()) || ty == TypeId::Year {
