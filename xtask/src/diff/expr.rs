@@ -538,7 +538,7 @@ impl<'s, 'r> Maker<'s, 'r> {
             0 => Expr::leaf(Kind::Int, "COUNT(*)"),
             1 => Expr::form(Kind::Int, "COUNT(?)", vec![self.any_column()]),
             2 => Expr::form(Kind::Int, "COUNT(DISTINCT ?)", vec![self.any_column()]),
-            3 => Expr::form(Kind::Decimal, "SUM(?)", vec![self.expr(kind, 1)]),
+            3 => Expr::form(Kind::Decimal, "SUM(?)", vec![self.expr(kind, 0)]),
             4 => Expr::form(Kind::Decimal, "AVG(?)", vec![self.expr(kind, 0)]),
             5 => {
                 let arg = self.number().unwrap_or_else(|| Expr::leaf(Kind::Int, "1"));

@@ -54,6 +54,8 @@ impl Column {
             "BIT(1)" => own(random, &["b'0'", "b'1'", "0", "1"]),
             "BIT(8)" => own(random, &["b'0'", "b'101'", "65", "66", "255"]),
             "BIT(20)" => own(random, &["b'0'", "1048575", "65", "77777"]),
+            // Whose pieces are texts in any character set.
+            "BLOB" | "VARBINARY(12)" => own(random, &["'a'", "'A'", "'B '", "''", "'abc'", "'10'", "'x1'", "'z'"]),
             ty if ty.starts_with("ENUM") => own(random, &["'a'", "'B'", "'abc'", "'z'", "1", "2"]),
             ty if ty.starts_with("SET") => own(random, &["'a'", "'a,B'", "''", "'abc,z'", "3", "'z'"]),
             ty if ty.starts_with("DECIMAL(65,0)") && random.percent(30) => {
