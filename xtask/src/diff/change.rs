@@ -91,7 +91,8 @@ fn change(schema: &Schema, random: &mut Random) -> String {
             format!("DELETE FROM {} WHERE {}{order}", table.name, filter.text())
         }
         9 | 10 => {
-            // Rows of another table, or of the same.
+            // Rows of another table: those of the same go through a temporary table, which rounds.
+            let other = schema.tables.iter().find(|t| t.name != table.name).unwrap_or(&other).clone();
             m.scope.push(("x".into(), other.clone()));
             let values: Vec<String> = table.columns[1..]
                 .iter()

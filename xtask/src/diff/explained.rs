@@ -13,7 +13,9 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         }
         [Outcome::Done(_), Outcome::Refused(1267 | 1270, message)]
             if message.contains("(latin1_swedish_ci,IMPLICIT)")
-                && message.contains("(utf8mb4_general_ci,COERCIBLE)") =>
+                && ["(utf8mb4_general_ci,COERCIBLE)", "(utf8mb3_general_ci,COERCIBLE)"]
+                    .iter()
+                    .any(|c| message.contains(c)) =>
         {
             Some("MariaDB does not take the text that functions make of numbers and digests for ASCII")
         }

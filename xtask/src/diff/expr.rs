@@ -92,7 +92,7 @@ const FORMS: &[(Kind, &str, &[Kind])] = {
         (Int, "(? << #)", &[Int]),
         (Int, "(? >> #)", &[Int]),
         (Int, "(~? & 1023)", &[Int]),
-        (Int, "BIT_COUNT(?)", &[Int]),
+        (Int, "(BIT_COUNT(?) % 10)", &[Int]),
         (Int, "LENGTH(?)", &[Text]),
         (Int, "CHAR_LENGTH(?)", &[Text]),
         (Int, "BIT_LENGTH(?)", &[Text]),
