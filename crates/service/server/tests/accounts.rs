@@ -283,6 +283,13 @@ fn change_user_and_reset() {
     c.send(&[7; 20]).unwrap();
     assert_eq!(c.receive().unwrap_err().code(), Some(1045));
     assert!(c.ping().is_err());
+    // No password is so long.
+    let mut c = r.connect();
+    c.command(com::CHANGE_USER, b"u\0\x14xxxxxxxxxxxxxxxxxxxx\0\x2d\0mysql_native_password\0").unwrap();
+    assert_eq!(c.receive().unwrap()[0], 0xFE);
+    c.send(&vec![7; 300 << 10]).unwrap();
+    assert_eq!(c.receive().unwrap_err().code(), Some(1153));
+    assert!(c.ping().is_err());
 }
 
 #[test]

@@ -54,6 +54,10 @@ fn state_changes() {
         ("EXECUTE p", ""),
         ("DEALLOCATE PREPARE p", "2:1"),
         ("DO 1", ""),
+        ("CREATE TEMPORARY TABLE mysql.tt (a INT)", "2:1"),
+        ("INSERT INTO mysql.tt VALUES (1)", ""),
+        ("ALTER TABLE mysql.tt ADD b INT", "2:1"),
+        ("DROP TEMPORARY TABLE mysql.tt", "2:1"),
         ("USE mysql", "1:mysql 2:1"),
     ] {
         assert_eq!(changes(&mut c, sql), want, "{sql}");

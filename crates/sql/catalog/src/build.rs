@@ -3,10 +3,19 @@
 use crate::error::CatalogResult;
 use crate::model::Table;
 use gannet_engine::{Engine, IndexInsert, KeyRange, ReadMode, ScanOptions, Txn};
-use gannet_types::{ErrorCode, SqlError, ValueRef};
+use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 
 /// Memory for one sorted run. A larger table is inserted in several runs, each in key order.
 const RUN_BYTES: usize = 64 << 20;
+
+/// Entries sorted without a look at interruptions: some milliseconds.
+const SORT_PIECE: usize = 32 << 10;
+
+/// Error 1317 when the statement was killed; lets other fibers run.
+fn check_interrupt() -> CatalogResult<()> {
+    gannet_runtime::yield_if_due();
+    if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted).into()) } else { Ok(()) }
+}
 
 struct Run {
     /// Keys and carried bytes, one after the other.
@@ -37,6 +46,9 @@ pub(crate) fn build_index(engine: &Engine, txn: &mut Txn, table: &Table, positio
         table.index_carried(position, value, &mut run.bytes)?;
         let carried_len = run.bytes.len() - start - key_len;
         let prefix = if unique && !made.has_null { made.prefix_len as u32 } else { 0 };
+        if run.entries.len().is_multiple_of(256) {
+            check_interrupt()?;
+        }
         run.entries.push((start, key_len as u32, prefix, carried_len as u32));
         if run.bytes.len() + run.entries.len() * 24 > RUN_BYTES {
             insert_run(txn, table, position, &trees.indexes[position], &mut run)?;
@@ -54,8 +66,16 @@ fn insert_run(
 ) -> CatalogResult<()> {
     let bytes = &run.bytes;
     let key = |e: &(usize, u32, u32, u32)| &bytes[e.0..e.0 + e.1 as usize];
-    run.entries.sort_unstable_by(|a, b| key(a).cmp(key(b)));
-    for entry in &run.entries {
+    for piece in run.entries.chunks_mut(SORT_PIECE) {
+        piece.sort_unstable_by(|a, b| key(a).cmp(key(b)));
+        check_interrupt()?;
+    }
+    // The stable sort merges pieces that are in order: a few comparisons an entry.
+    run.entries.sort_by(|a, b| key(a).cmp(key(b)));
+    for (i, entry) in run.entries.iter().enumerate() {
+        if i.is_multiple_of(64) {
+            check_interrupt()?;
+        }
         let key = key(entry);
         let carried_start = entry.0 + entry.1 as usize;
         let carried = &bytes[carried_start..carried_start + entry.3 as usize];

@@ -4,7 +4,7 @@ use std::hash::Hasher;
 
 use gannet_catalog::{RowSource, Table};
 use gannet_engine::{Engine, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
-use gannet_types::{ErrorCode, Result, SqlError};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 
 use crate::codec::{decode_row, index_entry};
 use crate::error::from_engine;
@@ -79,6 +79,9 @@ fn scan(txn: &mut Txn, tree: &TreeHandle, mut each: impl FnMut(&[u8], &[u8]) -> 
     while let Some(entry) = scan.next(txn).map_err(from_engine)? {
         each(entry.key, entry.value)?;
         gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() {
+            return Err(sql_err!(QueryInterrupted));
+        }
     }
     Ok(())
 }

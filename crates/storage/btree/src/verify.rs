@@ -28,7 +28,7 @@ const TRIES: usize = 3;
 
 impl Tree {
     /// Walks the whole tree. `visit` sees every entry in key order. Other tasks may change the tree meanwhile; then the count of
-    /// other pages is approximate.
+    /// other pages is approximate. An interrupted task gets [`std::io::ErrorKind::Interrupted`].
     pub fn check_tree(&self, mut visit: impl FnMut(&[u8], &[u8])) -> Result<TreeCheck, Error> {
         let mut tries = 0;
         loop {
@@ -65,6 +65,11 @@ impl Walk<'_> {
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
     ) -> Result<(), Error> {
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() {
+            let error = std::sync::Arc::new(std::io::ErrorKind::Interrupted.into());
+            return Err(Error::Io { what: "check of a tree", error });
+        }
         let pool = &self.tree.pool;
         let mut page = PageBuf::boxed();
         pool.run_as(Priority::Scan, || {

@@ -35,7 +35,10 @@ impl Txn {
                 Ok(Some(id))
             })?;
             match made {
-                Some(id) => break id,
+                Some(id) => {
+                    w.made.push(id);
+                    break id;
+                }
                 None => w.extend(store)?,
             }
         };

@@ -362,7 +362,13 @@ impl Engine {
             if !well_formed && bad.is_none() {
                 bad = Some(corrupt(tree.id().root(), &format!("entry with key {key:02x?} is malformed")));
             }
-        })?;
+        });
+        let checked = match checked {
+            Err(gannet_buffer::Error::Io { error, .. }) if error.kind() == std::io::ErrorKind::Interrupted => {
+                return Err(EngineError::Interrupted);
+            }
+            checked => checked?,
+        };
         bad.map_or(Ok(checked.entries), Err)
     }
 }

@@ -46,11 +46,18 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         read_record(&store.pool, at, &mut bytes)?;
         let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
         let left_out = planted(Fault::DropUndo) && at.offset().is_multiple_of(3);
-        if !record.is_done() && !left_out {
+        let goes = stop.is_none() && !matches!(record.body, Body::CreateTree { .. }) && w.made.contains(&record.tree);
+        if !record.is_done() && !left_out && !goes {
             undo_one(store, w.id, at, &record, keeps)?;
+        }
+        if let Body::CreateTree { .. } = record.body {
+            // Its number may be another tree's soon.
+            w.made.retain(|made| *made != record.tree);
         }
         w.last = record.prev;
         w.records = w.records.saturating_sub(1);
+        // It cannot be stopped, but others of this worker need not wait for its end.
+        gannet_runtime::yield_if_due();
     }
     Ok(())
 }

@@ -206,7 +206,7 @@ impl Worker {
                     self.end_fiber(fiber);
                 }
             }
-            State::Yielded => self.make_ready(fiber),
+            State::Yielded => self.make_ready_later(fiber),
             State::Parked | State::Blocked => {}
             State::Running => unreachable!("a fiber says why it suspends"),
         }

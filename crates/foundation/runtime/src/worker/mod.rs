@@ -259,6 +259,8 @@ pub(crate) struct Worker {
     options: WorkerOptions,
     /// Fibers that can run.
     ready: RefCell<VecDeque<NonNull<Fiber>>>,
+    /// Fibers that have had their share: ready again when the kernel has been asked for events.
+    yielded: RefCell<Vec<NonNull<Fiber>>>,
     /// Fibers without a job, most recently used last.
     idle: RefCell<Vec<NonNull<Fiber>>>,
     /// Fibers with a job.
@@ -273,7 +275,7 @@ pub(crate) struct Worker {
     reap: Cell<bool>,
     /// Empty buffers for input and output.
     buffers: RefCell<Vec<Vec<u8>>>,
-    /// Time at the start of this turn of the loop.
+    /// Time at the start of this turn of the loop, or when a fiber last yielded in it.
     now: Cell<u64>,
     next_sweep: Cell<u64>,
     stopping: Cell<bool>,
@@ -293,6 +295,7 @@ impl Worker {
             driver,
             options,
             ready: RefCell::default(),
+            yielded: RefCell::default(),
             idle: RefCell::default(),
             active: Cell::new(0),
             timers: RefCell::default(),
@@ -331,6 +334,7 @@ impl Worker {
             for event in events.drain(..) {
                 self.handle(event);
             }
+            self.ready.borrow_mut().extend(self.yielded.borrow_mut().drain(..));
         }
         for fiber in self.idle.take() {
             self.end_fiber(fiber);
@@ -376,7 +380,7 @@ impl Worker {
 
     /// Sleeps in the kernel when there is nothing to run; else only looks what has come.
     fn wait(&self, events: &mut Vec<Event>) {
-        if !self.ready.borrow().is_empty() {
+        if !self.ready.borrow().is_empty() || !self.yielded.borrow().is_empty() {
             return self.driver.wait(Some(0), events);
         }
         if self.options.spin_us > 0 {
@@ -465,6 +469,13 @@ impl Worker {
 
     pub(crate) fn make_ready(&self, fiber: NonNull<Fiber>) {
         self.ready.borrow_mut().push_back(fiber);
+    }
+
+    /// Makes a fiber run in the next turn: requests that have come meanwhile are served before. (Run again in the same turn it
+    /// would keep the kernel's events waiting for as long as [`TURN`] shares.)
+    pub(crate) fn make_ready_later(&self, fiber: NonNull<Fiber>) {
+        self.now.set(real_now_ns());
+        self.yielded.borrow_mut().push(fiber);
     }
 }
 

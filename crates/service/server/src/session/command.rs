@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::login::{Attempt, nonce};
+use super::service::{LOGIN_PACKET, frame_error};
 use super::sink::Target;
 use crate::accounts::{Origin, Privilege};
 use crate::registry::{Activity, Who};
@@ -12,7 +13,7 @@ use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::Verdict;
 use gannet_wire::command::Command;
 use gannet_wire::flags::cap;
-use gannet_wire::frame::{self, Decoder, Fed, Writer};
+use gannet_wire::frame::{Decoder, Fed, Writer};
 use gannet_wire::handshake;
 use gannet_wire::reply;
 
@@ -259,7 +260,7 @@ impl Session {
         };
         while verdict == Verdict::More {
             let lenient = self.entry.compression.get().is_some();
-            let packet = read_packet(io, self.net_read_timeout_s(), lenient)?;
+            let packet = read_packet(io, self.net_read_timeout_s(), lenient, LOGIN_PACKET)?;
             verdict = attempt.feed(&server, &packet, &mut Writer::new(io.conn.out(), io.sequence))?;
         }
         let account = attempt.admitted(&server, verdict, self.entry.tls.get())?;
@@ -306,16 +307,20 @@ impl Session {
     }
 }
 
-/// Sends what is due and reads the client's next packet in the middle of an exchange. `lenient`: its sequence number is taken
-/// as it comes.
-pub(crate) fn read_packet(io: &mut Io<'_>, timeout_s: u64, lenient: bool) -> Result<Vec<u8>> {
-    let lost = |_| sql_err!(NetRead);
+/// Sends what is due and reads the client's next packet in the middle of an exchange: at most `limit` bytes, else error 1153.
+/// `lenient`: its sequence number is taken as it comes.
+pub(crate) fn read_packet(io: &mut Io<'_>, timeout_s: u64, lenient: bool, limit: usize) -> Result<Vec<u8>> {
+    let lost = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::TimedOut => sql_err!(NetReadInterrupted),
+        _ => sql_err!(NetRead),
+    };
+    add(Counter::BytesSent, io.conn.out().len() as u64);
     io.conn.flush().map_err(lost)?;
-    let mut decoder = Decoder::new(frame::IN_PLACE);
+    let mut decoder = Decoder::new(limit);
     decoder.set_lenient(lenient);
     io.conn.set_deadline(Some(now_ns() + timeout_s * 1_000_000_000));
     loop {
-        match decoder.feed(io.conn.buffered(), io.sequence).map_err(|_| sql_err!(NetPacketsOutOfOrder))? {
+        match decoder.feed(io.conn.buffered(), io.sequence).map_err(frame_error)? {
             Fed::InPlace { payload, consumed } => {
                 let packet = io.conn.buffered()[payload].to_vec();
                 io.conn.consume(consumed);

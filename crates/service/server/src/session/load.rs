@@ -48,6 +48,8 @@ impl Input for ServerFile {
 struct ClientFile<'a, 'b> {
     io: &'a mut Io<'b>,
     timeout_s: u64,
+    /// `max_allowed_packet`.
+    limit: usize,
     /// Packets are compressed.
     lenient: bool,
     over: bool,
@@ -59,7 +61,7 @@ impl Input for ClientFile<'_, '_> {
         if self.over {
             return Ok(false);
         }
-        match read_packet(self.io, self.timeout_s, self.lenient) {
+        match read_packet(self.io, self.timeout_s, self.lenient, self.limit) {
             Ok(packet) => {
                 self.over = packet.is_empty();
                 buffer.extend_from_slice(&packet);
@@ -108,9 +110,9 @@ impl Session {
             let locks = self.plan_locks(&plan);
             let mut lost = false;
             let outcome = if load.local {
-                let timeout_s = self.net_read_timeout_s();
+                let (timeout_s, limit) = (self.net_read_timeout_s(), self.max_packet());
                 let lenient = self.entry.compression.get().is_some();
-                let mut source = ClientFile { io, timeout_s, lenient, over: false, lost: false };
+                let mut source = ClientFile { io, timeout_s, limit, lenient, over: false, lost: false };
                 let outcome = self.execute_with(&plan, &locks, &[], |cx, _| {
                     let mut request = vec![0xFB];
                     request.extend_from_slice(load.file.as_bytes());

@@ -86,6 +86,7 @@ impl Session {
                     }
                     line("status", "OK");
                 }
+                Err(e) if e.code() == gannet_types::ErrorCode::QueryInterrupted => return Err(e),
                 Err(e) => {
                     line("Error", e.message());
                     line("status", "Operation failed");

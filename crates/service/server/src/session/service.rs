@@ -25,7 +25,7 @@ impl Factory for Connections {
 }
 
 /// Largest packet of a client that has not logged in.
-const LOGIN_PACKET: usize = 256 * 1024;
+pub(super) const LOGIN_PACKET: usize = 256 * 1024;
 
 /// A client's connection.
 pub(crate) struct Connection {
@@ -268,7 +268,7 @@ fn origin(peer: &Peer) -> Origin {
     }
 }
 
-fn frame_error(e: FrameError) -> SqlError {
+pub(super) fn frame_error(e: FrameError) -> SqlError {
     match e {
         FrameError::OutOfOrder { .. } => sql_err!(NetPacketsOutOfOrder),
         FrameError::TooLarge => sql_err!(NetPacketTooLarge),

@@ -4,6 +4,7 @@ use super::Charsets;
 use gannet_exec::{ResultSink, Rows};
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::{Conn, now_ns};
+use gannet_telemetry::{Counter, add};
 use gannet_types::charset::Charset;
 use gannet_types::{Result, SqlError, SqlType, TypeId, Value, sql_err};
 use gannet_wire::flags::cap;
@@ -43,9 +44,11 @@ impl Target<'_> {
 
     /// Sends when enough has come together.
     fn flush_if_full(&mut self) -> Result<()> {
-        if self.conn.out().len() < FLUSH_BYTES {
+        let waiting = self.conn.out().len();
+        if waiting < FLUSH_BYTES {
             return Ok(());
         }
+        add(Counter::BytesSent, waiting as u64);
         self.conn.set_deadline(Some(now_ns() + self.write_timeout_ns));
         self.conn.flush().map_err(|e| match e.kind() {
             std::io::ErrorKind::Interrupted => sql_err!(QueryInterrupted),

@@ -262,6 +262,8 @@ impl SessionInfo for State {
     }
 
     fn interrupted(&self) -> bool {
+        // Whoever wants to stop the statement may be a connection of the same worker.
+        gannet_runtime::yield_if_due();
         gannet_runtime::interrupted()
     }
 }

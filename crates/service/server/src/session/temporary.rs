@@ -112,6 +112,7 @@ impl Session {
         {
             return;
         }
+        self.tracker.change();
         let stays = |t: &Arc<Table>| new.is_some_and(|n| n.values().any(|o| o.id == t.id));
         let gone = old.iter().flat_map(|o| o.values()).filter(|t| !stays(t)).cloned();
         self.dropped.extend(gone.collect::<Vec<_>>());
