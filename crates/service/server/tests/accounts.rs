@@ -287,7 +287,7 @@ fn change_user_and_reset() {
     let mut c = r.connect();
     c.command(com::CHANGE_USER, b"u\0\x14xxxxxxxxxxxxxxxxxxxx\0\x2d\0mysql_native_password\0").unwrap();
     assert_eq!(c.receive().unwrap()[0], 0xFE);
-    c.send(&vec![7; 300 << 10]).unwrap();
+    c.send_raw(&[0, 0xB0, 4, 2, 7]).unwrap();
     assert_eq!(c.receive().unwrap_err().code(), Some(1153));
     assert!(c.ping().is_err());
 }
