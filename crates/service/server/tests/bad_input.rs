@@ -322,28 +322,6 @@ fn too_many_connections() {
 }
 
 #[test]
-fn idle_connections_are_closed_in_time() {
-    let r = Running::start();
-    let mut c = r.connect();
-    run(&mut c, "SET wait_timeout = 1");
-    std::thread::sleep(Duration::from_millis(3500));
-    assert!(matches!(c.ping(), Err(Error::Io(_))));
-    alive(&r);
-}
-
-#[test]
-fn half_a_packet_times_out() {
-    let r = Running::start();
-    let mut c = r.connect();
-    run(&mut c, "SET net_read_timeout = 1");
-    c.send_raw(&[100, 0, 0, 0, com::QUERY]).unwrap();
-    let started = Instant::now();
-    assert!(c.receive().is_err());
-    assert!(started.elapsed() < Duration::from_secs(10));
-    alive(&r);
-}
-
-#[test]
 fn tcp_and_old_protocols() {
     let r = Running::start();
     let mut c = Connection::connect(&r.tcp(), &options()).unwrap();

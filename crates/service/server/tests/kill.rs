@@ -5,10 +5,13 @@ mod common;
 use common::{Running, one, rows, run};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Error};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is promised.
-const BOUND: Duration = Duration::from_millis(100);
+/// What is promised, and what a debug build on a busy machine is granted.
+const BOUND: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1500 } else { 100 });
+/// One statement at a time is timed.
+static ALONE: Mutex<()> = Mutex::new(());
 /// The machine may do something else meanwhile: the best of so many counts.
 const TRIES: usize = 4;
 /// How long a statement runs before it is stopped.
@@ -129,6 +132,7 @@ fn stop(r: &Running, sql: &str, how: How) -> Result<Duration, String> {
 
 /// Stops each; those that take too long are named, all of them.
 fn stop_all(r: &Running, statements: &[&str], how: How) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut slow = Vec::new();
     for sql in statements {
         let mut best = Err(String::new());

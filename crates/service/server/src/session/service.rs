@@ -4,7 +4,7 @@ use super::Session;
 use super::login::{Login, LoginStep};
 use super::transport;
 use crate::accounts::Origin;
-use crate::registry::Entry;
+use crate::registry::{Activity, Entry};
 use crate::server::Shared;
 use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, now_ns};
 use gannet_telemetry::{Counter, add, count, note_connections, sub};
@@ -27,6 +27,9 @@ impl Factory for Connections {
 /// Largest packet of a client that has not logged in.
 pub(super) const LOGIN_PACKET: usize = 256 * 1024;
 
+/// How long the last packet of a connection may take.
+const LAST_WORDS_NS: u64 = 1_000_000_000;
+
 /// A client's connection.
 pub(crate) struct Connection {
     server: Arc<Shared>,
@@ -37,6 +40,8 @@ pub(crate) struct Connection {
     started_ns: u64,
     /// Part of a packet has arrived: the client has `net_read_timeout` for the rest.
     partial: bool,
+    /// The client knows why its connection ends.
+    told: bool,
     /// Requests are moved here, so that the connection's buffer is free while they are served.
     request: Vec<u8>,
 }
@@ -91,6 +96,7 @@ impl Connection {
             phase,
             started_ns: now_ns(),
             partial: false,
+            told: false,
             request: Vec::new(),
         }
     }
@@ -224,6 +230,19 @@ impl Connection {
         Ok(true)
     }
 
+    /// The connection ends because its client was silent for too long. (That it vanished just then cannot be told apart, and does
+    /// no harm.)
+    fn timed_out(&self, conn: &Conn) -> bool {
+        const SLACK_US: u64 = 50_000;
+        let (activity, since_us) = self.entry.activity();
+        let silent_us = gannet_runtime::unix_micros().saturating_sub(since_us);
+        let due_us = u64::from(self.idle_timeout_s()).saturating_mul(1_000_000);
+        activity == Activity::Sleep
+            && !self.told
+            && conn.context().pending().is_none()
+            && silent_us + SLACK_US >= due_us
+    }
+
     /// Gives up the place among the connections. Idempotent.
     fn leave(&mut self) {
         if !matches!(std::mem::replace(&mut self.phase, Phase::Over), Phase::Over) {
@@ -246,6 +265,9 @@ impl Connection {
             Phase::Login(login) => login.capabilities(),
             _ => 0,
         };
+        self.told = true;
+        // A deadline of the exchange before must not keep the client from hearing it.
+        conn.set_deadline(Some(now_ns() + LAST_WORDS_NS));
         let mut w = Writer::new(conn.out(), &mut self.sequence);
         reply::err(&mut w, capabilities, error.number(), &error.sqlstate(), error.message());
     }
@@ -345,7 +367,15 @@ impl Service for Connection {
             self.note_handshake(conn, false);
         }
         if let Phase::Ready(session) = &mut self.phase {
-            if let Some(error) = session.farewell(conn) {
+            let mut farewell = session.farewell(conn);
+            if farewell.is_none() && self.timed_out(conn) {
+                farewell = Some(match self.partial {
+                    true => sql_err!(NetReadInterrupted),
+                    false => sql_err!(ClientInteractionTimeout),
+                });
+                count(Counter::AbortedClients);
+            }
+            if let Some(error) = farewell {
                 self.say(conn, &error);
             }
             if let Phase::Ready(session) = &mut self.phase {
