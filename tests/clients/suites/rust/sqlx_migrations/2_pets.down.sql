@@ -1,0 +1,2 @@
+DROP TABLE pets;
+ALTER TABLE people DROP COLUMN note;
