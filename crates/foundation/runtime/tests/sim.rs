@@ -336,3 +336,27 @@ fn the_network_cuts_packets_and_loses_clients() {
         });
     }
 }
+
+/// Two syncs of a file at once: the one that began first takes nothing back of what the other has made durable.
+#[test]
+fn overlapping_syncs_never_go_back() {
+    for seed in 0..200 {
+        let disk = SimDisk::new();
+        Sim::new(seed).disk(&disk).run_outcome(|| {
+            fs::create_dir_all("d").unwrap();
+            let file = Arc::new(File::open("d/f", &OpenOptions::read_write().create()).unwrap());
+            fs::sync_dir("d").unwrap();
+            let first = file.clone();
+            let first = spawn("first", move || {
+                first.write_at(b"old", 0).unwrap();
+                first.sync_all().unwrap();
+            });
+            let _ = sleep(Duration::from_micros(300));
+            file.write_at(b"newer", 0).unwrap();
+            file.sync_all().unwrap();
+            first.join().unwrap();
+            sim::crash()
+        });
+        assert_eq!(disk.peek("d/f").unwrap(), b"newer", "seed {seed}");
+    }
+}

@@ -96,6 +96,9 @@ struct Inode {
     durable: Image,
     /// Sectors in which they may differ.
     dirty: BTreeSet<u64>,
+    /// Syncs begun, and the latest begun of those that are completed.
+    syncs: u64,
+    synced: u64,
     locked: bool,
     opens: u32,
 }
@@ -651,7 +654,10 @@ impl SimFile {
             return Ok(());
         }
         // What was written before the call is durable after it; later writes may or may not be.
-        let (sectors, image) = self.with(|inode| Ok((inode.dirty.clone(), inode.live.clone())))?;
+        let (sectors, image, number) = self.with(|inode| {
+            inode.syncs += 1;
+            Ok((inode.dirty.clone(), inode.live.clone(), inode.syncs))
+        })?;
         if !self.disk.pause(100, 2000) {
             return Err(dead());
         }
@@ -666,6 +672,11 @@ impl SimFile {
         state.syncs += 1;
         state.synced_writes += sectors.len() as u64;
         let inode = state.inodes.get_mut(&self.inode).ok_or_else(dead)?;
+        if inode.synced > number {
+            // One that began later has it all, and newer.
+            return Ok(());
+        }
+        inode.synced = number;
         for &sector in &sectors {
             inode.durable.take(&image, sector);
             if inode.live.sector(sector) == image.sector(sector) {
