@@ -60,6 +60,8 @@ pub(crate) struct SimCore {
     switch_one_in: u64,
     power_cut: Cell<bool>,
     ending: Cell<bool>,
+    /// Tasks suspended in the middle of being unwound: for the thread they all panic.
+    unwinding: Cell<u32>,
     panics: RefCell<Vec<String>>,
 }
 
@@ -101,6 +103,7 @@ impl SimCore {
             switch_one_in: sim.switch_one_in.unwrap_or(one_in),
             power_cut: Cell::new(false),
             ending: Cell::new(false),
+            unwinding: Cell::new(0),
             panics: RefCell::default(),
         }
     }
@@ -348,7 +351,9 @@ fn die_if_ending() -> bool {
         return false;
     }
     let task = current_task();
-    if !task.dying.replace(true) && !std::thread::panicking() {
+    // A panic of the thread is this task's own unless another one is suspended in it.
+    let panics = std::thread::panicking() && core.unwinding.get() == 0;
+    if !task.dying.replace(true) && !panics {
         drop(task);
         resume_unwind(Box::new(PowerCut));
     }
@@ -377,8 +382,11 @@ fn hook(point: Point) {
         if die_if_ending() && point == Point::Spin {
             // Another task must let go first.
             let task = current_task();
+            let unwinding = u32::from(std::thread::panicking());
+            core.unwinding.set(core.unwinding.get() + unwinding);
             // SAFETY: on the current task's own stack.
             unsafe { task.core.suspend() };
+            core.unwinding.set(core.unwinding.get() - unwinding);
         }
         return;
     }

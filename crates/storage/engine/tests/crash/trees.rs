@@ -293,6 +293,8 @@ fn transaction(
         let id = t.id().unwrap();
         {
             let mut o = oracle.lock().unwrap();
+            // A number that got lost with its transaction is handed out again.
+            o.prepared.retain(|_, t| *t != tag);
             o.prepared.insert(id, tag);
             o.set(tag, Fate::Preparing);
         }
