@@ -168,7 +168,8 @@ fn verify(db: &mut Connection, oracle: &Mutex<Oracle>) {
         texts(db, "SELECT id, v FROM s.r ORDER BY id").iter().map(|r| (number(&r[0]) as u64, number(&r[1]))).collect();
     let want: Vec<(u64, i64)> = oracle.lock().unwrap().settle(&tags).into_iter().collect();
     assert_eq!(rows, want, "the table is not what the surviving transactions made of it");
-    let tables: BTreeSet<String> = texts(db, "SHOW TABLES FROM s LIKE 'x%'").into_iter().map(|mut r| r.remove(0)).collect();
+    let tables: BTreeSet<String> =
+        texts(db, "SHOW TABLES FROM s LIKE 'x%'").into_iter().map(|mut r| r.remove(0)).collect();
     let mut o = oracle.lock().unwrap();
     for (name, there) in &o.tables {
         assert!(there.is_none_or(|there| there == tables.contains(name)), "table {name}: {there:?}, {tables:?}");
@@ -221,7 +222,9 @@ fn transaction(db: &mut Connection, oracle: &Mutex<Oracle>, rnd: &mut impl FnMut
             };
             oracle.lock().unwrap().history.entry(k).or_default().push((tag, new));
             if rnd(3) == 0 {
-                let sums = query("SELECT COUNT(*), SUM(v) FROM s.r UNION ALL SELECT COUNT(*), SUM(v) FROM s.r FORCE INDEX (v) WHERE v >= 0")?;
+                let sums = query(
+                    "SELECT COUNT(*), SUM(v) FROM s.r UNION ALL SELECT COUNT(*), SUM(v) FROM s.r FORCE INDEX (v) WHERE v >= 0",
+                )?;
                 assert!(level == "READ COMMITTED" || sums[0] == sums[1], "rows and index differ: {sums:?}");
             }
         }
@@ -253,7 +256,12 @@ fn transaction(db: &mut Connection, oracle: &Mutex<Oracle>, rnd: &mut impl FnMut
 }
 
 /// Makes or drops a table.
-fn define(db: &mut Connection, oracle: &Mutex<Oracle>, client: u64, rnd: &mut impl FnMut(u64) -> u64) -> Result<(), Error> {
+fn define(
+    db: &mut Connection,
+    oracle: &Mutex<Oracle>,
+    client: u64,
+    rnd: &mut impl FnMut(u64) -> u64,
+) -> Result<(), Error> {
     let name = format!("x{client}_{}", rnd(3));
     let there = {
         let mut o = oracle.lock().unwrap();
@@ -266,7 +274,9 @@ fn define(db: &mut Connection, oracle: &Mutex<Oracle>, client: u64, rnd: &mut im
     };
     let sql = match there {
         true => format!("DROP TABLE s.{name}"),
-        false => format!("CREATE TABLE s.{name} (a INT PRIMARY KEY, b VARCHAR(20), KEY (b)) AS SELECT id AS a, 'x' AS b FROM s.r"),
+        false => format!(
+            "CREATE TABLE s.{name} (a INT PRIMARY KEY, b VARCHAR(20), KEY (b)) AS SELECT id AS a, 'x' AS b FROM s.r"
+        ),
     };
     match db.query(&sql) {
         Ok(_) => drop(oracle.lock().unwrap().tables.insert(name, Some(!there))),
