@@ -1,12 +1,13 @@
 //! `gannet bench`: measures a server, this one or another.
 
-use crate::{connections, tpcc};
+use crate::{connections, pressure, tpcc};
 
 /// Runs `gannet bench WORDS`; the error is the message for the user.
 pub fn run(words: &[String]) -> Result<(), String> {
     match words.split_first() {
         Some((name, rest)) if name == "tpcc" => tpcc::run(rest),
         Some((name, rest)) if name == "connections" => connections::run(rest),
-        _ => Err(format!("gannet bench knows two workloads:\n\n{}\n{}", tpcc::HELP, connections::HELP)),
+        Some((name, rest)) if name == "pressure" => pressure::run_words(rest),
+        _ => Err(format!("gannet bench knows these:\n\n{}\n{}\n{}", tpcc::HELP, connections::HELP, pressure::HELP)),
     }
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod connections;
+mod pressure;
 mod serve;
 mod tpcc;
 
@@ -13,7 +14,8 @@ Gannet, a relational database server that speaks MySQL.
 
 Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
        gannet check --datadir=DIR  check a store that no server has open
-       gannet bench tpcc [options] measure a server with TPC-C (gannet bench tpcc --help)
+       gannet bench tpcc|connections|pressure [options]
+                                   measure a server (gannet bench tpcc --help, ...)
        gannet --help | --version
 ";
 

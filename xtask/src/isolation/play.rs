@@ -134,7 +134,7 @@ impl Stage {
         let played = self.steps(scenario, read, order, patience);
         // Whoever still waits comes back when the one before him is rolled back.
         let mut busy = match &played {
-            Ok((_, busy)) => busy.clone(),
+            Ok((_, busy)) => *busy,
             Err(e) => return Err(e.clone()),
         };
         let mut left: Vec<usize> = (0..scenario.sessions.len()).collect();

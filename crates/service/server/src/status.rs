@@ -325,6 +325,11 @@ pub(crate) fn one_line(server: &Shared) -> String {
     )
 }
 
+/// The number that a transaction is shown under: one that has not written has a number beyond all others, as InnoDB shows it.
+pub(crate) fn shown_trx(trx: gannet_base::TrxId, lock_owner: u64) -> u64 {
+    if trx.0 == 0 { 1 << 48 | lock_owner } else { trx.0 }
+}
+
 /// The members of the last deadlock: who waited for what, and who was rolled back.
 fn deadlock(server: &Shared, out: &mut String) {
     use gannet_engine::lock::LockKind;
@@ -393,10 +398,18 @@ pub(crate) fn innodb(server: &Shared) -> String {
     line(&mut out, "LIST OF TRANSACTIONS FOR EACH SESSION:".into());
     for t in server.engine.transactions(1000) {
         let entry = server.registry.get(t.owner_thread_id);
+        let since = if t.started_us == 0 { entry.as_ref().map_or(0, |e| e.activity().1) } else { t.started_us };
         let state = if t.rolling_back { "ROLLBACK" } else { "ACTIVE" };
-        let age = gannet_runtime::unix_micros().saturating_sub(t.started_us) / 1_000_000;
-        line(&mut out, format!("---TRANSACTION {}, {state} {age} sec", t.id.0));
-        line(&mut out, format!("undo log entries {}", t.undo_records));
+        let age = gannet_runtime::unix_micros().saturating_sub(since) / 1_000_000;
+        line(&mut out, format!("---TRANSACTION {}, {state} {age} sec", shown_trx(t.id, t.lock_owner)));
+        let (rows, trees) = t.locks.as_ref().map_or((0, 0), |l| (l.records, l.gap_trees));
+        line(
+            &mut out,
+            format!("{} lock struct(s), {rows} row lock(s), undo log entries {}", rows + trees, t.undo_records),
+        );
+        if t.snapshot {
+            line(&mut out, "Trx read view is open".into());
+        }
         if let Some(e) = entry {
             let who = e.who();
             line(&mut out, format!("MySQL thread id {}, query id 0 {} {} {}", e.id, who.host, who.user, e.state()));

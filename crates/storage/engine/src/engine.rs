@@ -5,8 +5,10 @@ use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TreeId, TrxId};
 use gannet_lock::LockTable;
 use gannet_runtime::{Interrupt, JoinHandle};
+use std::collections::HashMap;
 
 use crate::open::{Files, Running};
+use crate::options::Isolation;
 use crate::recovery::RecoveryStatus;
 use crate::scan::bounds;
 use crate::store::Store;
@@ -116,15 +118,27 @@ pub struct EngineStatus {
 /// A transaction as shown to a person: information_schema.innodb_trx.
 #[derive(Clone, Debug)]
 pub struct TransactionInfo {
-    /// Its id.
+    /// Its id; zero when it has not written.
     pub id: TrxId,
+    /// Of its locks: [`gannet_lock::Party::owner`].
+    pub lock_owner: u64,
+    /// Its level.
+    pub isolation: Isolation,
+    /// Begun READ ONLY.
+    pub read_only: bool,
+    /// One statement.
+    pub autocommit: bool,
+    /// It has a snapshot open.
+    pub snapshot: bool,
+    /// Its row and gap locks and what it waits for. Rows it has changed are not counted.
+    pub locks: Option<gannet_lock::Standing>,
     /// `owner_thread_id` of its options.
     pub owner_thread_id: u64,
     /// Undo records written, as of its last wait.
     pub undo_records: u64,
     /// Being rolled back.
     pub rolling_back: bool,
-    /// When it first wrote, microseconds since 1970.
+    /// When it was begun, microseconds since 1970; 0: a single statement that has not written.
     pub started_us: u64,
 }
 
@@ -230,7 +244,7 @@ impl Engine {
         let (s, pool) = (&*self.store, self.store.pool.status());
         let figures = &self.background.files.figures;
         let mut active_writers = 0;
-        s.snapshots.for_each_writer(|_| active_writers += 1);
+        s.snapshots.for_each(|info, _| active_writers += u64::from(info.trx.load(Acquire) != 0));
         EngineStatus {
             log_lsn: s.log.tail_lsn(),
             durable_lsn: s.log.durable_lsn(),
@@ -266,19 +280,33 @@ impl Engine {
         self.background.files.recovery.status()
     }
 
-    /// Transactions that have written and are active, oldest first, at most `limit`.
+    /// Transactions that have written, have a snapshot open, hold locks or wait, at most `limit`: writers first, oldest first.
     pub fn transactions(&self, limit: usize) -> Vec<TransactionInfo> {
+        let mut standing: HashMap<u64, _> =
+            self.store.locks.standings().into_iter().map(|s| (s.party.owner, s)).collect();
         let mut all = Vec::new();
-        self.store.snapshots.for_each_writer(|info| {
+        self.store.snapshots.for_each(|info, snapshot| {
+            let (id, lock_owner) = (TrxId(info.trx.load(Acquire)), info.lock_owner.load(Relaxed));
+            let locks = standing.remove(&lock_owner);
+            if id.is_zero() && !snapshot && locks.is_none() {
+                return;
+            }
+            let kind = info.kind.load(Relaxed);
             all.push(TransactionInfo {
-                id: TrxId(info.trx.load(Acquire)),
+                id,
+                lock_owner,
+                isolation: Isolation::of(kind & 3),
+                read_only: kind & 4 != 0,
+                autocommit: kind & 8 != 0,
+                snapshot,
+                locks,
                 owner_thread_id: info.owner.load(Relaxed),
-                undo_records: info.undo_records.load(Relaxed),
-                rolling_back: info.rolling_back.load(Relaxed) != 0,
+                undo_records: if id.is_zero() { 0 } else { info.undo_records.load(Relaxed) },
+                rolling_back: !id.is_zero() && info.rolling_back.load(Relaxed) != 0,
                 started_us: info.started_us.load(Relaxed),
             });
         });
-        all.sort_by_key(|t| t.id);
+        all.sort_by_key(|t| (t.id.is_zero(), t.id, t.started_us));
         all.truncate(limit);
         all
     }

@@ -80,6 +80,25 @@ pub enum Isolation {
     Serializable,
 }
 
+impl Isolation {
+    /// From its place among the levels.
+    pub(crate) fn of(place: u64) -> Isolation {
+        match place {
+            0 => Isolation::ReadUncommitted,
+            1 => Isolation::ReadCommitted,
+            2 => Isolation::RepeatableRead,
+            _ => Isolation::Serializable,
+        }
+    }
+}
+
+impl TxnOptions {
+    /// What others may see of them, in a word: the level, 4 for read only, 8 for autocommit.
+    pub(crate) fn packed(&self) -> u64 {
+        self.isolation as u64 | u64::from(self.read_only) << 2 | u64::from(self.autocommit) << 3
+    }
+}
+
 /// How to begin a [`Txn`](crate::Txn).
 #[derive(Clone, Copy, Debug)]
 pub struct TxnOptions {

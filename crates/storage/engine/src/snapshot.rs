@@ -27,6 +27,10 @@ pub(crate) struct Info {
     pub(crate) started_us: AtomicU64,
     /// 0 running, 1 rolling back.
     pub(crate) rolling_back: AtomicU64,
+    /// Of its locks.
+    pub(crate) lock_owner: AtomicU64,
+    /// [`TxnOptions`](crate::TxnOptions): isolation, and 4 read only, 8 autocommit.
+    pub(crate) kind: AtomicU64,
 }
 
 #[repr(align(64))]
@@ -170,11 +174,11 @@ impl Snapshots {
         self.oldest()
     }
 
-    /// Calls `f` for the info of each cell with a transaction id.
-    pub(crate) fn for_each_writer(&self, mut f: impl FnMut(&Info)) {
+    /// Calls `f` for the info of each cell that ever had a transaction, telling whether it has a snapshot now.
+    pub(crate) fn for_each(&self, mut f: impl FnMut(&Info, bool)) {
         for chunk in self.chunks.iter().map_while(|c| c.get()) {
-            for info in chunk.infos.iter().filter(|i| i.trx.load(Acquire) != 0) {
-                f(info);
+            for (info, snapshot) in chunk.infos.iter().zip(&chunk.snapshots) {
+                f(info, snapshot.load(Acquire) != NONE);
             }
         }
     }

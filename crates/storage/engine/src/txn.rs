@@ -116,6 +116,10 @@ impl Txn {
             fresh_lock: None,
             prepared: false,
         };
+        let info = txn.engine.store.snapshots.info(cell);
+        info.lock_owner.store(txn.owner.id(), Relaxed);
+        info.owner.store(options.owner_thread_id, Relaxed);
+        info.kind.store(options.packed(), Relaxed);
         txn.begin(options)?;
         Ok(txn)
     }
@@ -127,6 +131,12 @@ impl Txn {
             self.rollback()?;
         }
         self.store().check_running()?;
+        let info = self.engine.store.snapshots.info(self.cell);
+        if options.packed() != self.options.packed() {
+            info.kind.store(options.packed(), Relaxed);
+        }
+        // A single statement pays for no look at the clock.
+        info.started_us.store(if options.autocommit { 0 } else { gannet_runtime::unix_micros() }, Relaxed);
         self.options = options;
         self.active = true;
         self.seen = Lsn::ZERO;
@@ -397,7 +407,9 @@ impl Txn {
         self.owner.set_trx(id);
         let info = store.snapshots.info(self.cell);
         info.owner.store(self.options.owner_thread_id, Relaxed);
-        info.started_us.store(gannet_runtime::unix_micros(), Relaxed);
+        if self.options.autocommit {
+            info.started_us.store(gannet_runtime::unix_micros(), Relaxed);
+        }
         info.rolling_back.store(0, Relaxed);
         info.undo_records.store(0, Relaxed);
         info.trx.store(id.0, Release);

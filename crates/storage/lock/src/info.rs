@@ -109,6 +109,19 @@ pub struct WaitInfo {
     pub blockers: Vec<Party>,
 }
 
+/// What an owner holds and waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// Who.
+    pub party: Party,
+    /// Record locks held.
+    pub records: usize,
+    /// Trees with locked gaps.
+    pub gap_trees: usize,
+    /// What it waits for, and since when, as the runtime's clock counts nanoseconds.
+    pub waits: Option<(LockKind, u64)>,
+}
+
 fn end(cut: &OwnedCut) -> GapEnd {
     match cut {
         OwnedCut::At(key, side) => Some((key.to_vec(), *side == Side::After)),
@@ -151,6 +164,21 @@ impl LockTable {
         }
         out.truncate(most);
         out
+    }
+
+    /// All owners that hold record or gap locks, or wait. Not one moment's picture.
+    pub fn standings(&self) -> Vec<Standing> {
+        let of = |owner: Arc<Owner>| {
+            let (records, gap_trees) = {
+                let held = owner.held.lock();
+                (held.records.len(), held.gaps.len())
+            };
+            let wanted = |w: &crate::owner::Waiting| (LockKind::wanted(&w.target), w.since_ns);
+            let waits = if owner.is_waiting() { owner.waiting.lock().as_ref().map(wanted) } else { None };
+            let stands = records + gap_trees > 0 || waits.is_some();
+            stands.then(|| Standing { party: Party::of(&owner), records, gap_trees, waits })
+        };
+        self.owners().into_iter().filter_map(of).collect()
     }
 
     /// All waits, with those who are waited for.

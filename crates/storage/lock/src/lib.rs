@@ -20,7 +20,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use graph::{Deadlock, DeadlockMember};
-pub use info::{GapEnd, LockInfo, LockKind, Party, WaitInfo};
+pub use info::{GapEnd, LockInfo, LockKind, Party, Standing, WaitInfo};
 pub use mdl::{MdlDuration, MdlInfo, MdlMode, MdlObject};
 pub use owner::LockOwner;
 pub use table::{LockTable, TreeLocks};

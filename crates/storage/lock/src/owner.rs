@@ -168,6 +168,11 @@ impl fmt::Debug for LockOwner {
 }
 
 impl LockOwner {
+    /// Its number: [`Party::owner`](crate::Party::owner).
+    pub fn id(&self) -> u64 {
+        self.inner.id
+    }
+
     /// The table it belongs to.
     pub fn table(&self) -> &Arc<LockTable> {
         &self.table

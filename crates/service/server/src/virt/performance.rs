@@ -46,9 +46,7 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
 }
 
 fn party(p: &Party) -> [Value; 2] {
-    // Without a transaction number InnoDB shows a number beyond all of them.
-    let trx = if p.trx.0 == 0 { 1 << 48 | p.owner } else { p.trx.0 };
-    [Value::UInt(trx), Value::UInt(p.thread)]
+    [Value::UInt(crate::status::shown_trx(p.trx, p.owner)), Value::UInt(p.thread)]
 }
 
 fn hex(key: &[u8]) -> String {
@@ -56,7 +54,7 @@ fn hex(key: &[u8]) -> String {
     shown.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}"))
 }
 
-fn lock_id(p: &Party, kind: &LockKind) -> String {
+pub(super) fn lock_id(p: &Party, kind: &LockKind) -> String {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut h = DefaultHasher::new();
     format!("{kind:?}").hash(&mut h);

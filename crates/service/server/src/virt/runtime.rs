@@ -6,6 +6,8 @@ use crate::registry::{Activity, Entry};
 use crate::session::state::State;
 use crate::session::variables;
 use crate::status;
+use gannet_engine::{Isolation, lock::LockKind};
+
 use gannet_telemetry::wait_totals;
 use gannet_types::{DateTime, Result, Value};
 use std::sync::Arc;
@@ -202,36 +204,57 @@ pub(super) fn variables_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
 pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let zone = state.server.facts.system_zone.clone();
+    let local = |us: u64| {
+        let at = gannet_types::Timestamp::from_unix_micros(us as i64);
+        Value::DateTime(at.map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone)), 0)
+    };
+    let (now_us, now_ns) = (gannet_runtime::unix_micros(), gannet_runtime::now_ns());
     for t in state.server.engine.transactions(10_000) {
         let entry = state.server.registry.get(t.owner_thread_id);
-        let waiting =
-            entry.as_ref().and_then(|e| e.context.waiting()).is_some_and(|(w, _)| w == gannet_runtime::Wait::RowLock);
-        let kind = match (t.rolling_back, waiting) {
+        let waits = t.locks.as_ref().and_then(|l| {
+            let (kind, since) = l.waits.as_ref().filter(|(kind, _)| !matches!(kind, LockKind::Metadata { .. }))?;
+            Some((
+                text(&super::performance::lock_id(&l.party, kind)),
+                local(now_us - now_ns.saturating_sub(*since) / 1000),
+            ))
+        });
+        let kind = match (t.rolling_back, &waits) {
             (true, _) => "ROLLING BACK",
-            (false, true) => "LOCK WAIT",
+            (false, Some(_)) => "LOCK WAIT",
             _ => "RUNNING",
         };
-        let started = gannet_types::Timestamp::from_unix_micros(t.started_us as i64)
-            .map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone));
+        // A single statement that has not written began when the session began it.
+        let started = if t.started_us == 0 { entry.as_ref().map_or(now_us, |e| e.activity().1) } else { t.started_us };
         let query = entry
             .as_ref()
             .and_then(|e| e.info())
             .map(|i| String::from_utf8_lossy(&i[..i.len().min(1024)]).into_owned());
+        let (rows, trees) = t.locks.as_ref().map_or((0, 0), |l| (l.records as u64, l.gap_trees as u64));
+        let level = match t.isolation {
+            Isolation::ReadUncommitted => "READ UNCOMMITTED",
+            Isolation::ReadCommitted => "READ COMMITTED",
+            Isolation::RepeatableRead => "REPEATABLE READ",
+            Isolation::Serializable => "SERIALIZABLE",
+        };
+        let reads = t.id.0 == 0;
+        let (requested, wait_started) = waits.unwrap_or((Value::Null, Value::Null));
         let n = Value::UInt;
         let mut row = vec![
-            n(t.id.0),
+            n(crate::status::shown_trx(t.id, t.lock_owner)),
             text(kind),
-            Value::DateTime(started, 0),
-            Value::Null,
-            Value::Null,
-            n(t.undo_records),
+            local(started),
+            requested,
+            wait_started,
+            n(t.undo_records + rows),
             n(t.owner_thread_id),
             maybe(query.as_deref()),
             Value::Null,
         ];
-        row.extend([0, 0, 0, 0, 0, t.undo_records, 0].map(Value::UInt));
-        row.extend([text("REPEATABLE READ"), Value::Int(1), Value::Int(1), Value::Null, Value::Int(0), n(0)]);
-        row.extend([Value::Int(0), Value::Int(0), Value::Null]);
+        row.extend([0, 0, rows + trees, 0, rows, t.undo_records, 0].map(Value::UInt));
+        row.extend([text(level), Value::Int(1), Value::Int(1), Value::Null, Value::Int(0), n(0)]);
+        let (read_only, snapshot_only) =
+            (t.read_only || reads && t.autocommit, reads && t.autocommit && rows + trees == 0);
+        row.extend([Value::Int(read_only.into()), Value::Int(snapshot_only.into()), Value::Null]);
         emit(&row)?;
     }
     Ok(())
