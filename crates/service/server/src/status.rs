@@ -387,6 +387,13 @@ pub(crate) fn innodb(server: &Shared) -> String {
     line(&mut out, format!("Per second averages calculated from the last {uptime:.0} seconds"));
     title(&mut out, "BACKGROUND THREAD");
     line(&mut out, format!("Gannet: recovery {} percent", s.recovery_percent));
+    let r = server.engine.recovery();
+    if r.percent < 100.0 || s.recovering > 0 {
+        let eta = r.eta_seconds.map_or(String::new(), |eta| format!(", {eta:.0} s to go"));
+        let log = format!("log {} of {} bytes", r.log_bytes, r.log_bytes_total);
+        let pages = format!("pages {} of {}, {:.0} pages/s{eta}", r.pages, r.pages_total, r.rate);
+        line(&mut out, format!("Gannet: {log}, {pages}; {} transactions to roll back", s.recovering));
+    }
     title(&mut out, "SEMAPHORES");
     line(&mut out, format!("Optimistic read restarts {}", total(Counter::OptimisticRestarts)));
     title(&mut out, "LATEST DETECTED DEADLOCK");

@@ -178,12 +178,32 @@ struct Progress {
     pages_total: AtomicU64,
     phase_began: AtomicU64,
     failed: AtomicU64,
+    noted: AtomicU64,
 }
 
 impl Progress {
     fn enter(&self, phase: RecoveryPhase) {
         self.phase_began.store(now_ns(), Relaxed);
         self.phase.store(phase as u8, Release);
+    }
+
+    /// Every few seconds a line for the log.
+    fn note(&self, events: &Events) {
+        let (now, last) = (now_ns(), self.noted.load(Relaxed));
+        if now.saturating_sub(last) < NOTE_EVERY_NS || self.noted.compare_exchange(last, now, Relaxed, Relaxed).is_err()
+        {
+            return;
+        }
+        let s = self.status();
+        let eta = s.eta_seconds.map_or(String::new(), |eta| format!(", {eta:.0} s to go"));
+        let done = match s.phase {
+            RecoveryPhase::Scan => {
+                let rate = s.rate / f64::from(1 << 20);
+                format!("{} of at most {} bytes of log, {rate:.0} MiB/s", s.log_bytes, s.log_bytes_total)
+            }
+            _ => format!("{} of {} pages, {:.0} pages/s", s.pages, s.pages_total, s.rate),
+        };
+        events.note(format_args!("recovery: {:.0} %, {done}{eta}", s.percent));
     }
 
     fn status(&self) -> RecoveryStatus {
@@ -259,7 +279,6 @@ pub(crate) struct Recovery {
     left: AtomicUsize,
     /// Pages that cannot be brought up to date because they are damaged: their changes stay, whoever needs one gets the error.
     damaged: AtomicU64,
-    noted: AtomicU64,
     events: Events,
 }
 
@@ -363,12 +382,13 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
         options.events.note(format_args!("recovery: {} torn pages restored", repaired.restored));
     }
     let progress = Progress::default();
+    progress.noted.store(now_ns(), Relaxed);
     let mut reader = LogReader::open(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, data.checkpoint_epoch)?;
     progress.log_total.store(reader.span_bytes(), Relaxed);
     progress.enter(RecoveryPhase::Scan);
     let most = (options.buffer_pool_bytes / 2).max(LEAST_REDO_BYTES);
     let redo = loop {
-        let (part, more) = scan(&mut reader, data.checkpoint, most, &progress)?;
+        let (part, more) = scan(&mut reader, data.checkpoint, most, &progress, &options.events)?;
         if !more {
             break part;
         }
@@ -401,8 +421,11 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
 }
 
 /// Sorts records until the end of the log, or until their changes take `most` bytes: then there is more.
-fn scan(reader: &mut LogReader, from: Lsn, most: u64, progress: &Progress) -> Result<(RedoMap, bool)> {
-    let (map, more) = redo::sort(reader, from, most, &|end| progress.log_bytes.store(end.since(from), Relaxed))?;
+fn scan(reader: &mut LogReader, from: Lsn, most: u64, progress: &Progress, events: &Events) -> Result<(RedoMap, bool)> {
+    let (map, more) = redo::sort(reader, from, most, &|end| {
+        progress.log_bytes.store(end.since(from), Relaxed);
+        progress.note(events);
+    })?;
     if !more {
         progress.log_bytes.store(progress.log_total.load(Relaxed), Relaxed);
     }
@@ -487,7 +510,6 @@ impl Recovery {
             next: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
             damaged: AtomicU64::new(0),
-            noted: AtomicU64::new(now_ns()),
             events,
         }
     }
@@ -522,7 +544,7 @@ impl Recovery {
                 }
             }
             pool.set_aside(self.redo.bytes());
-            self.note_progress();
+            self.progress.note(&self.events);
         }
     }
 
@@ -562,21 +584,6 @@ impl Recovery {
         if !self.pages.is_empty() {
             self.events.note(format_args!("recovery: all redo applied, {} pages", self.pages.len()));
         }
-    }
-
-    /// Every few seconds a line for the log.
-    fn note_progress(&self) {
-        let (now, last) = (now_ns(), self.noted.load(Relaxed));
-        if now.saturating_sub(last) < NOTE_EVERY_NS || self.noted.compare_exchange(last, now, Relaxed, Relaxed).is_err()
-        {
-            return;
-        }
-        let s = self.progress.status();
-        let eta = s.eta_seconds.map_or(String::new(), |eta| format!(", {eta:.0} s to go"));
-        self.events.note(format_args!(
-            "recovery: {:.0} %, {} of {} pages, {:.0} pages/s{eta}",
-            s.percent, s.pages, s.pages_total, s.rate
-        ));
     }
 
     /// All pages have their changes: the checkpoint may move.

@@ -163,14 +163,20 @@ impl Index {
     fn apply(&self, from: Lsn, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
         let range = self.pages.get(&in_shard(no)).cloned().unwrap_or_default();
         let places = &self.places[range.start as usize..range.end as usize];
-        let mut changes = Vec::with_capacity(places.len());
+        let change = |block: u32, at: u32| take(&mut &self.blocks[block as usize][at as usize..]);
+        let mut order = Vec::with_capacity(places.len());
         for &(block, at) in places {
-            let (_, lsn, op) = take(&mut &self.blocks[block as usize][at as usize..])?;
-            changes.push((Lsn(from.0 + lsn * 8), PageOp::decode(&mut Reader::new(op))?));
+            order.push((change(block, at)?.1, block, at));
         }
         // Stable: the changes of one record have one LSN, and lie in order.
-        changes.sort_by_key(|c| c.0);
-        gannet_page::redo(no, page, changes)
+        order.sort_by_key(|c| c.0);
+        let mut broken = None;
+        let changes = order.into_iter().map_while(|(lsn, block, at)| {
+            let decoded = change(block, at).and_then(|(.., op)| PageOp::decode(&mut Reader::new(op)));
+            decoded.map(|op| (Lsn(from.0 + lsn * 8), op)).map_err(|e| broken = Some(e)).ok()
+        });
+        let first = gannet_page::redo(no, page, changes)?;
+        broken.map_or(Ok(first), Err)
     }
 }
 

@@ -610,3 +610,32 @@ fn prepared_transactions_outlive_crashes() {
         check(&engine);
     }
 }
+
+#[test]
+fn a_held_checkpoint_stays_and_recovery_begins_there() {
+    let dir = TempDir::new();
+    let id = {
+        let engine = open(&dir);
+        let tree = create(&engine, TreeKind::Row);
+        engine.hold_checkpoint(true);
+        // A step that was under way ends.
+        std::thread::sleep(Duration::from_millis(300));
+        let held = engine.status();
+        for k in 0..300 {
+            put(&engine, &tree, k, format!("value {k}").as_bytes());
+        }
+        std::thread::sleep(Duration::from_millis(1500));
+        let now = engine.status();
+        assert_eq!(now.checkpoint_lsn, held.checkpoint_lsn);
+        assert_eq!(now.checkpoints, held.checkpoints);
+        assert!(now.log_lsn.since(held.log_lsn) > 300 * 50 && now.pool_dirty > 0);
+        let id = tree.id();
+        kill(engine);
+        id
+    };
+    let engine = open(&dir);
+    let recovery = engine.recovery();
+    assert!(recovery.log_bytes > 300 * 50 && recovery.pages_total > 0, "{recovery:?}");
+    let tree = engine.tree(id).unwrap();
+    assert_eq!(dump(&engine, &tree).len(), 300);
+}

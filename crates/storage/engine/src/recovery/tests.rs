@@ -268,7 +268,7 @@ fn a_long_log_is_applied_in_parts() {
     let mut reader = LogReader::open(&log_dir, data.log_store(), data.checkpoint, data.checkpoint_epoch).unwrap();
     let mut parts = 0;
     loop {
-        let (part, more) = scan(&mut reader, data.checkpoint, 100_000, &progress).unwrap();
+        let (part, more) = scan(&mut reader, data.checkpoint, 100_000, &progress, &Events::default()).unwrap();
         parts += 1;
         // A batch is 64 KiB of log here; small changes take up to three times what they take there.
         assert!(part.bytes() < 100_000 + 3 * (64 << 10), "{} bytes", part.bytes());
