@@ -24,6 +24,7 @@ mod server;
 mod testing;
 mod text;
 mod time;
+mod xml;
 
 pub use common::common_type;
 pub use def::{
@@ -61,6 +62,7 @@ static FAMILIES: &[&[FunctionDef]] = &[
     json::FAMILIES[2],
     json::FAMILIES[3],
     json::FAMILIES[4],
+    xml::FUNCTIONS,
 ];
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static FunctionDef>> = LazyLock::new(|| {

@@ -246,6 +246,12 @@ impl SessionInfo for State {
                 let roles: Vec<String> = self.roles.iter().map(Name::ticked).collect();
                 Ok(text(if roles.is_empty() { "NONE".into() } else { roles.join(",") }.as_str()))
             }
+            "USER_VARIABLE" => match args {
+                [Value::Str(name, _)] => {
+                    Ok(gannet_exec::Session::user_variable(self, &String::from_utf8_lossy(name.as_bytes())))
+                }
+                _ => Ok(Value::Null),
+            },
             "LOAD_FILE" => super::functions::load_file(self, args),
             "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
             "PS_THREAD_ID" => super::functions::thread_id(self, args),
