@@ -397,7 +397,8 @@ fn index_name(columns: &[Column], present: &[Index], given: &IndexDefinition, pa
     let taken = |name: &str| present.iter().any(|i| eq_name(&i.name, name));
     if let Some(name) = &given.name {
         check_index_name(name)?;
-        if eq_name(name, "PRIMARY") {
+        // The second one is the name that InnoDB gives to rows without a key.
+        if eq_name(name, "PRIMARY") || eq_name(name, "GEN_CLUST_INDEX") {
             return Err(error(ErrorCode::WrongNameForIndex, &[name]));
         }
         if taken(name) {

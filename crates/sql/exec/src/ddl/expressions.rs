@@ -180,7 +180,13 @@ impl Definition<'_> {
         }
         // Without an argument it is the statement's time.
         let clock = name == "unix_timestamp" && call.args.is_empty();
-        let Some(function) = gannet_functions::function(&call.name.text) else { return Ok(()) };
+        let Some(function) = gannet_functions::function(&call.name.text) else {
+            return match name.as_str() {
+                "if" | "nullif" | "isnull" | "coercibility" => Ok(()),
+                "name_const" | "any_value" | "grouping" => Err(usage.disallowed()),
+                _ => Err(usage.disallowed_named(&format!("`{name}`"))),
+            };
+        };
         let stable = function.stability == Stability::Pure && !clock;
         let named = matches!(
             name.as_str(),

@@ -422,6 +422,9 @@ fn refuse_parents(going: &[(String, String)], edit: &Edit<'_>) -> Result<()> {
 }
 
 fn truncate(schema: &str, name: &str, edit: &mut Edit<'_>, cx: &DdlContext<'_>) -> Result<()> {
+    if edit.snapshot().require_table(schema, name)?.view().is_some() {
+        return Err(sql_err!(NoSuchTable, schema, name));
+    }
     if cx.foreign_key_checks && edit.snapshot().temporary_table(schema, name).is_none() {
         for child in edit.snapshot().children(schema, name) {
             if *child.schema == *schema && *child.name == *name {

@@ -475,10 +475,22 @@ impl Binder<'_> {
         }
     }
 
-    pub(crate) fn update(&mut self, update: &ast::Update) -> Result<BoundUpdate> {
-        if update.with.is_some() {
-            return Err(SqlError::unsupported("WITH ... UPDATE"));
+    /// Binds with the common table expressions of a WITH clause in sight.
+    fn under<R>(&mut self, with: Option<&ast::With>, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let outer = self.ctes.len();
+        if let Some(with) = with {
+            self.with_clause(with)?;
         }
+        let bound = f(self);
+        self.ctes.truncate(outer);
+        bound
+    }
+
+    pub(crate) fn update(&mut self, update: &ast::Update) -> Result<BoundUpdate> {
+        self.under(update.with.as_ref(), |b| b.update_rows(update))
+    }
+
+    fn update_rows(&mut self, update: &ast::Update) -> Result<BoundUpdate> {
         let single = matches!(&update.tables[..], [ast::TableRef::Table(_)]);
         if !single && !update.order_by.is_empty() {
             return Err(error(ErrorCode::WrongUsage, &[&"UPDATE", &"ORDER BY"]));
@@ -531,9 +543,10 @@ impl Binder<'_> {
     }
 
     pub(crate) fn delete(&mut self, delete: &ast::Delete) -> Result<BoundDelete> {
-        if delete.with.is_some() {
-            return Err(SqlError::unsupported("WITH ... DELETE"));
-        }
+        self.under(delete.with.as_ref(), |b| b.delete_rows(delete))
+    }
+
+    fn delete_rows(&mut self, delete: &ast::Delete) -> Result<BoundDelete> {
         if !delete.returning.is_empty() {
             return Err(SqlError::unsupported("RETURNING"));
         }

@@ -381,6 +381,15 @@ impl Binder<'_> {
         if join.kind == JoinKind::Right {
             self.check_lateral(&left, middle, builder)?;
         }
+        match join.kind {
+            JoinKind::Left | JoinKind::Straight => self.check_recursion_first(&builder.rels[middle..])?,
+            JoinKind::Right => {
+                let mut inner = Vec::new();
+                left.rels(&mut inner);
+                inner.into_iter().try_for_each(|r| self.check_recursion_first(&builder.rels[r..=r]))?;
+            }
+            JoinKind::Inner => {}
+        }
         let outer = match join.kind {
             JoinKind::Left => Some(&right),
             JoinKind::Right => Some(&left),

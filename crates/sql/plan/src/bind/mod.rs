@@ -37,6 +37,8 @@ pub(crate) struct Binder<'a> {
     scopes: Vec<Scope>,
     /// Common table expressions in reach, innermost last: folded name, number.
     ctes: Vec<(String, u32)>,
+    /// Recursive query blocks around what is being bound.
+    recursions: Vec<query::Recursion>,
     /// Literals must keep their values: their text names a column, or decides what a clause means.
     pinning: u32,
     /// Type expected of a `?` that is bound next.
@@ -77,6 +79,7 @@ impl<'a> Binder<'a> {
             arena: Arena::default(),
             scopes: Vec::new(),
             ctes: Vec::new(),
+            recursions: Vec::new(),
             pinning: 0,
             hint: None,
             selects: 0,

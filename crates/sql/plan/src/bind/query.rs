@@ -367,7 +367,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn with_clause(&mut self, with: &ast::With) -> Result<()> {
+    pub(super) fn with_clause(&mut self, with: &ast::With) -> Result<()> {
         let start = self.ctes.len();
         for cte in &with.ctes {
             let name = fold_name(&cte.name.text).into_owned();
@@ -398,8 +398,16 @@ impl Binder<'_> {
         self.ctes.iter().rev().find(|(n, _)| **n == *folded).map(|(_, number)| *number)
     }
 
-    /// Columns of a CTE; counts the use.
+    /// Columns of a CTE; counts the use. Error 3577.
     pub(super) fn cte_columns(&mut self, number: u32) -> Result<Vec<(Box<str>, SqlType, ColId)>> {
+        let depth = self.scopes.len();
+        if let Some(recursion) = self.recursions.iter_mut().find(|r| r.cte == number) {
+            if recursion.found || recursion.depth != depth {
+                let name = &self.arena.ctes[number as usize].name;
+                return Err(error(ErrorCode::CteRecursiveRequiresSingleReference, &[name]));
+            }
+            recursion.found = true;
+        }
         let cte = &mut self.arena.ctes[number as usize];
         cte.uses += 1;
         let Some(base) = &cte.base else { return Err(SqlError::internal("a common table expression without a query")) };
@@ -424,7 +432,13 @@ impl Binder<'_> {
         if split == 0 || bodies[split..].iter().any(|b| !recursive(b)) {
             return Err(error(ErrorCode::CteRecursiveRequiresNonrecursiveFirst, &[name]));
         }
-        let distinct = set.rest[split - 1..].iter().any(|a| !a.all);
+        let arms = &set.rest[split - 1..];
+        let distinct = arms.iter().any(|a| !a.all);
+        if arms[1..].iter().skip_while(|a| a.all).any(|a| a.all) || (!arms[0].all && arms[1..].iter().any(|a| a.all)) {
+            return Err(SqlError::unsupported(
+                "recursive query blocks with UNION DISTINCT then UNION ALL, in recursive Common Table Expression",
+            ));
+        }
         let mut seeds = Vec::new();
         for body in &bodies[..split] {
             seeds.push(self.set_operand(body)?);
@@ -443,7 +457,17 @@ impl Binder<'_> {
         self.ctes.push((folded.to_owned(), number));
         let mut parts = Vec::new();
         for body in &bodies[split..] {
-            let mut part = self.set_operand(body)?;
+            let recursion = Recursion { cte: number, depth: self.scopes.len() + 1, found: false };
+            self.recursions.push(recursion);
+            let part = self.set_operand(body);
+            self.recursions.pop();
+            let mut part = part?;
+            let block_ordered = matches!(&part.body, Body::Block(b) if b.distinct || !b.order.is_empty() || b.limit.is_some());
+            if block_ordered || !part.order.is_empty() || part.limit.is_some() {
+                return Err(SqlError::unsupported(
+                    "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression",
+                ));
+            }
             if part.columns.len() != types.len() {
                 return Err(error(ErrorCode::WrongNumberOfColumnsInSelect, &[]));
             }
@@ -506,8 +530,31 @@ impl Binder<'_> {
         inside(body, name)
     }
 
+    /// What is being bound inside of a recursive query block must read the CTE first. Error 3576.
+    pub(super) fn check_recursion_first(&self, rels: &[crate::logical::Rel]) -> Result<()> {
+        let forced = |r: &Recursion| {
+            rels.iter().any(|rel| matches!(rel.kind, crate::logical::RelKind::Cte(number) if number == r.cte))
+        };
+        match self.recursions.iter().find(|r| forced(r)) {
+            Some(r) => {
+                let name = &self.arena.ctes[r.cte as usize].name;
+                Err(error(ErrorCode::CteRecursiveForbiddenJoinOrder, &[name]))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Intent of tables in a plain query.
     pub(super) const READ: Intent = Intent::Read;
+}
+
+/// A recursive query block that is being bound.
+pub(super) struct Recursion {
+    cte: u32,
+    /// Scopes around its own FROM.
+    depth: usize,
+    /// The CTE has been named.
+    found: bool,
 }
 
 /// The expression as a value of the type.
