@@ -36,10 +36,7 @@ fn errors_show_the_rest() {
     let error = |sql: &str| Evaluator::default().text(sql).err().map(|e| e.message().to_owned()).unwrap();
     assert_eq!(error("EXTRACTVALUE('', '/e/')"), "XPATH syntax error: ''");
     assert_eq!(error("EXTRACTVALUE('', '//b!')"), "XPATH syntax error: '!'");
-    assert_eq!(
-        error("EXTRACTVALUE('', '/<a>')"),
-        "XPATH error: comparison of two nodesets is not supported: '<a>'"
-    );
+    assert_eq!(error("EXTRACTVALUE('', '/<a>')"), "XPATH error: comparison of two nodesets is not supported: '<a>'");
     let deep = format!("EXTRACTVALUE('', '{}1')", "(".repeat(500));
     assert!(error(&deep).starts_with("XPATH expression is nested too deeply"));
 }
@@ -48,9 +45,46 @@ fn errors_show_the_rest() {
 #[test]
 fn any_bytes() {
     const PIECES: &[&[u8]] = &[
-        b"<", b">", b"/", b"</", b"/>", b"a", b"bb", b"=", b"'", b"\"", b"<!--", b"-->", b"<![CDATA[", b"]]>", b"?",
-        b"!", b" ", b"\n", b"\xC3\xA9", b"\xFF", b"[", b"]", b"(", b")", b"1", b".", b"..", b"//", b"@", b"*", b"|",
-        b"and", b"count(", b"self::", b"$@x", b",", b"-", b"<=", b"position()", b"text()",
+        b"<",
+        b">",
+        b"/",
+        b"</",
+        b"/>",
+        b"a",
+        b"bb",
+        b"=",
+        b"'",
+        b"\"",
+        b"<!--",
+        b"-->",
+        b"<![CDATA[",
+        b"]]>",
+        b"?",
+        b"!",
+        b" ",
+        b"\n",
+        b"\xC3\xA9",
+        b"\xFF",
+        b"[",
+        b"]",
+        b"(",
+        b")",
+        b"1",
+        b".",
+        b"..",
+        b"//",
+        b"@",
+        b"*",
+        b"|",
+        b"and",
+        b"count(",
+        b"self::",
+        b"$@x",
+        b",",
+        b"-",
+        b"<=",
+        b"position()",
+        b"text()",
     ];
     let mut state = 7u64;
     for _ in 0..20_000 {

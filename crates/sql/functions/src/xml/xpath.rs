@@ -135,10 +135,9 @@ impl Expr {
                 op,
                 Op::Or | Op::And | Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual
             ),
-            Expr::Call(f, _) => matches!(
-                f,
-                Function::Boolean | Function::Not | Function::True | Function::False | Function::Contains
-            ),
+            Expr::Call(f, _) => {
+                matches!(f, Function::Boolean | Function::Not | Function::True | Function::False | Function::Contains)
+            }
             other => other.is_nodes(),
         }
     }

@@ -462,7 +462,8 @@ impl Binder<'_> {
             let part = self.set_operand(body);
             self.recursions.pop();
             let mut part = part?;
-            let block_ordered = matches!(&part.body, Body::Block(b) if b.distinct || !b.order.is_empty() || b.limit.is_some());
+            let block_ordered =
+                matches!(&part.body, Body::Block(b) if b.distinct || !b.order.is_empty() || b.limit.is_some());
             if block_ordered || !part.order.is_empty() || part.limit.is_some() {
                 return Err(SqlError::unsupported(
                     "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression",
