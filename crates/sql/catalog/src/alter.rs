@@ -53,7 +53,8 @@ pub struct Pending {
     pub origins: Vec<Option<usize>>,
     /// Indexes with new trees.
     fresh: Vec<usize>,
-    auto_increment: Option<u64>,
+    /// AUTO_INCREMENT of the statement.
+    pub auto_increment: Option<u64>,
 }
 
 fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {

@@ -290,6 +290,10 @@ fn row_share(ty: &SqlType) -> u64 {
 pub fn define_column(given: &ColumnDefinition) -> Result<Column> {
     let mut column = given.column.clone();
     check_column_name(&column.name)?;
+    // InnoDB's own columns.
+    if ["DB_ROW_ID", "DB_TRX_ID", "DB_ROLL_PTR"].iter().any(|n| eq_name(&column.name, n)) {
+        return Err(error(ErrorCode::WrongColumnName, &[&column.name]));
+    }
     if column.comment.chars().count() > MAX_COLUMN_COMMENT {
         return Err(error(ErrorCode::TooLongFieldComment, &[&column.name, &MAX_COLUMN_COMMENT]));
     }

@@ -165,8 +165,6 @@ pub(crate) struct Rel {
     pub(crate) width: u32,
     pub(crate) lock: RowLock,
     pub(crate) hints: IndexHints,
-    /// Sets of its columns (ordinals) that are unique and not NULL.
-    pub(crate) keys: Vec<Vec<u32>>,
     /// The derived table is a view: its plan table.
     pub(crate) view: Option<u32>,
 }

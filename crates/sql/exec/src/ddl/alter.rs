@@ -215,6 +215,15 @@ impl Maker<'_> {
         check_names(actions, self.old, cx)?;
         for (ordinal, column) in self.old.columns.iter().enumerate() {
             let named = |name: &Ident| eq_name(name, &column.name) && !column.hidden;
+            let changes = |a: &&AlterAction| match a {
+                AlterAction::ChangeColumn { old, .. } => named(old),
+                AlterAction::ModifyColumn { column, .. } => named(&column.name),
+                _ => false,
+            };
+            // The first change takes the column out of those that there are.
+            if actions.iter().filter(changes).count() > 1 {
+                return Err(sql_err!(BadField, column.name, self.old.name));
+            }
             let dropped = |a: &AlterAction| matches!(a, AlterAction::DropColumn { name, .. } if named(name));
             if actions.iter().any(dropped) {
                 let goes = |k: &gannet_catalog::ForeignKeyDefinition| {
@@ -307,6 +316,12 @@ impl Maker<'_> {
         }
         if !self.slots.iter().any(|s| !s.definition.column.hidden) {
             return Err(sql_err!(CantRemoveAllFields));
+        }
+        let unlocked = |a: &AlterAction| matches!(a, AlterAction::Lock(word) if word.text.eq_ignore_ascii_case("NONE"));
+        let numbered = |s: &Slot| s.origin.is_none() && s.definition.column.auto_increment;
+        if actions.iter().any(unlocked) && self.slots.iter().any(numbered) {
+            let reason = "Adding an auto-increment column requires a lock";
+            return Err(sql_err!(AlterOperationNotSupportedReason, "LOCK=NONE", reason, "LOCK=SHARED"));
         }
         Ok(())
     }

@@ -30,7 +30,10 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let sources = sources(pending, cx)?;
     let options = ScanOptions { mode: ReadMode::Newest, sequential: true, ..ScanOptions::default() };
     let mut scan = edit.txn().scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
-    let (mut rows, mut numbers) = (0, Numbers { used: 0 });
+    let mut rows = 0;
+    let step = cx.settings.auto_increment_increment.max(1);
+    let offset = cx.settings.auto_increment_offset.clamp(1, step);
+    let mut numbers = Numbers { used: 0, first: pending.auto_increment.unwrap_or(0), step, offset };
     let (mut key, mut payload) = (Vec::new(), Vec::new());
     let expressions = super::expressions::Compiled::of(&pending.table)?;
     let computed: Vec<bool> = sources.iter().map(|s| matches!(s, Source::Computed)).collect();
@@ -78,10 +81,23 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
 }
 
 struct Numbers {
+    /// Greatest so far.
     used: u64,
+    /// AUTO_INCREMENT of the statement.
+    first: u64,
+    /// `auto_increment_increment`, `auto_increment_offset`
+    step: u64,
+    offset: u64,
 }
 
 impl Numbers {
+    /// The next number: of those that are `offset` more than a multiple of `step`.
+    fn take(&mut self) -> u64 {
+        let least = self.used.saturating_add(1).max(self.first).max(self.offset);
+        self.used = least.saturating_add((self.step - (least - self.offset) % self.step) % self.step);
+        self.used
+    }
+
     fn note(&mut self, value: &Value) {
         if let Some(n) = convert::to_i128(value).and_then(|n| u64::try_from(n).ok()) {
             self.used = self.used.max(n);
@@ -142,8 +158,8 @@ fn value(
             match given {
                 Some(v) if zero_counts || convert::to_i128(&v) != Some(0) => Ok(v),
                 _ => {
-                    numbers.used += 1;
-                    store(Value::UInt(numbers.used), column, row, cx)
+                    let number = numbers.take();
+                    store(Value::UInt(number), column, row, cx)
                 }
             }
         }

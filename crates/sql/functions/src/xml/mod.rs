@@ -21,11 +21,8 @@ struct Kept {
 
 /// The texts are compared and cut as they are in these character sets; others are converted.
 fn working_charset(own: Charset) -> Charset {
-    match own {
-        Charset::Binary | Charset::Ascii | Charset::Latin1 | Charset::Utf8mb3 | Charset::Utf8mb4 => own,
-        #[allow(unreachable_patterns)]
-        _ => Charset::Utf8mb4,
-    }
+    let apart = matches!(own, Charset::Binary | Charset::Ascii | Charset::Latin1 | Charset::Utf8mb3 | Charset::Utf8mb4);
+    if apart { own } else { Charset::Utf8mb4 }
 }
 
 /// Long text. An expression that is known now is checked now.

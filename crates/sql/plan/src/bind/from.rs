@@ -144,15 +144,9 @@ impl Binder<'_> {
         let width = table.columns.len() as u32 + 1;
         let hidden = Label::Base { table: slot, ordinal: table.columns.len() as u32 };
         self.arena.column(SqlType::bigint_unsigned().not_null(), hidden);
-        let unique = |i: &&gannet_catalog::Index| {
-            let whole =
-                |p: &gannet_catalog::IndexPart| p.prefix.is_none() && !table.columns[p.column as usize].nullable;
-            i.unique() && i.parts.iter().all(whole)
-        };
-        let keys = table.indexes.iter().filter(unique).map(|i| i.parts.iter().map(|p| p.column).collect()).collect();
         let kind = RelKind::Base(slot);
         let lock = RowLock::default();
-        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, keys, view: None });
+        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, view: None });
         self.scope().rels.push(ScopeRel {
             alias: alias.into(),
             schema: Some((&*table.schema).into()),
@@ -332,11 +326,10 @@ impl Binder<'_> {
                 first = id;
             }
         }
-        let keys = derived_keys(&query);
         let width = query.columns.len() as u32;
         let kind = RelKind::Derived(Box::new(query));
         let (lock, hints) = (RowLock::default(), IndexHints::default());
-        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, keys, view });
+        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, view });
         let schema = view.map(|slot| (&*self.arena.tables[slot as usize].table.schema).into());
         self.scope().rels.push(ScopeRel { alias: alias.into(), schema, first, names: Names::List(names) });
         Ok(builder.rels.len() - 1)
@@ -367,7 +360,7 @@ impl Binder<'_> {
         let (lock, hints) = (RowLock::default(), IndexHints::default());
         let alias: Box<str> = (&*alias.text).into();
         let kind = RelKind::Cte(cte);
-        builder.rels.push(Rel { alias: alias.clone(), kind, first, width, lock, hints, keys: Vec::new(), view: None });
+        builder.rels.push(Rel { alias: alias.clone(), kind, first, width, lock, hints, view: None });
         self.scope().rels.push(ScopeRel { alias, schema: None, first, names: Names::List(names) });
         Ok((From::Rel(builder.rels.len() - 1), self.shape_of(builder)))
     }
@@ -574,25 +567,6 @@ pub(super) fn unique_names(query: &Query) -> Result<Vec<Box<str>>> {
         }
     }
     Ok(query.columns.iter().map(|c| c.name.clone()).collect())
-}
-
-/// Sets of columns on which no two rows of the query agree.
-fn derived_keys(query: &Query) -> Vec<Vec<u32>> {
-    let Body::Block(block) = &query.body else { return Vec::new() };
-    let mut keys = Vec::new();
-    if block.distinct {
-        keys.push((0..query.columns.len() as u32).collect());
-    }
-    if !block.groups.is_empty() && !block.rollup {
-        let position = |id: ColId| {
-            let same = |i: &crate::logical::Item| matches!(i.expr.kind, crate::expr::ExprKind::Column(c) if c == id);
-            block.items.iter().position(same).map(|p| p as u32)
-        };
-        if let Some(key) = block.groups.iter().map(|(_, id)| position(*id)).collect::<Option<Vec<u32>>>() {
-            keys.push(key);
-        }
-    }
-    keys
 }
 
 /// USE, FORCE and IGNORE INDEX. Error 1176.

@@ -1,9 +1,10 @@
 //! GROUP BY: keys, what may stand beside aggregates (ONLY_FULL_GROUP_BY), and expressions over the grouped rows.
 
+use super::depend::determined;
 use super::scope::{Clause, Labels};
 use super::{Binder, error};
-use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::logical::{Block, ColId, From, FromJoin, Label, RelKind};
+use crate::expr::{Expr, ExprKind};
+use crate::logical::{Block, ColId, Label, RelKind};
 use gannet_parser::ast;
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode};
 
@@ -25,7 +26,8 @@ impl Binder<'_> {
                 return Err(error(ErrorCode::WrongGroupField, &[&name]));
             }
             let id = match key.kind {
-                ExprKind::Column(id) if !select.rollup => id,
+                // A column of a query around is not this block's to deliver under its own id.
+                ExprKind::Column(id) if !select.rollup && block.rel_of(id).is_some() => id,
                 _ => {
                     let mut ty = key.ty.clone();
                     ty.nullable |= select.rollup;
@@ -118,7 +120,7 @@ impl Binder<'_> {
                 }
             });
             for id in loose {
-                let closure = closure.get_or_insert_with(|| determined(block, known.clone()));
+                let closure = closure.get_or_insert_with(|| determined(&self.arena, block, known.clone(), true));
                 if !closure.contains(&id) {
                     return Err(self.not_grouped(block, i, part, id));
                 }
@@ -172,55 +174,4 @@ fn replace_keys(e: &mut Expr, keys: &[(Expr, ColId)], types: &[gannet_types::Sql
         return;
     }
     e.for_each_child_mut(|c| replace_keys(c, keys, types));
-}
-
-/// Columns that are functionally dependent on `known`: by unique keys, and by equalities in WHERE and ON.
-fn determined(block: &Block, mut known: Vec<ColId>) -> Vec<ColId> {
-    let mut equalities: Vec<(Expr, Expr)> = Vec::new();
-    let mut add = |e: &Expr| {
-        if let ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, args, .. } = &e.kind {
-            let [a, b] = &**args;
-            equalities.push((a.clone(), b.clone()));
-        }
-    };
-    block.filter.iter().for_each(&mut add);
-    fn on(from: &From, add: &mut impl FnMut(&Expr)) {
-        if let From::Join { left, right, kind, on: condition } = from {
-            on(left, add);
-            on(right, add);
-            if matches!(kind, FromJoin::Inner | FromJoin::Straight | FromJoin::Left) {
-                condition.iter().for_each(add);
-            }
-        }
-    }
-    if let Some(from) = &block.from {
-        on(from, &mut add);
-    }
-    loop {
-        let before = known.len();
-        for (a, b) in &equalities {
-            for (x, y) in [(a, b), (b, a)] {
-                let ExprKind::Column(target) = x.kind else { continue };
-                let fixed = match &y.kind {
-                    ExprKind::Column(source) => known.contains(source) || block.rel_of(*source).is_none(),
-                    _ => y.is_execution_constant(),
-                };
-                if fixed && !known.contains(&target) {
-                    known.push(target);
-                }
-            }
-        }
-        for rel in &block.rels {
-            let whole = rel.first..rel.first + rel.width;
-            if whole.clone().all(|id| known.contains(&id)) {
-                continue;
-            }
-            if rel.keys.iter().any(|key| key.iter().all(|c| known.contains(&(rel.first + c)))) {
-                known.extend(whole.filter(|id| !known.contains(id)).collect::<Vec<_>>());
-            }
-        }
-        if known.len() == before {
-            return known;
-        }
-    }
 }

@@ -288,7 +288,6 @@ impl Binder<'_> {
             width,
             lock: crate::physical::RowLock::default(),
             hints: crate::logical::IndexHints::default(),
-            keys: Vec::new(),
             view: None,
         });
         block.from = Some(crate::logical::From::Rel(0));
