@@ -4,6 +4,7 @@
 //! (columns, tables, subqueries, parameters) goes into the [`Arena`].
 
 mod call;
+mod compare;
 mod depend;
 mod dml;
 pub(crate) mod expr;

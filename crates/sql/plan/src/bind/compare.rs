@@ -1,0 +1,101 @@
+//! Comparisons of values and rows: the domain, and operands made fit for it.
+
+use super::expr::{Operand, and, hex_as_number, or, predicate};
+use super::{Binder, error};
+use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
+use crate::fold;
+use crate::typing::{Bound, comparison};
+use gannet_types::{ErrorCode, Result, TypeId};
+
+impl Binder<'_> {
+    pub(super) fn compare_operands(&mut self, op: CompareOp, a: Operand, b: Operand) -> Result<Expr> {
+        match (a, b) {
+            (Operand::Scalar(a), Operand::Scalar(b)) => self.compare(op, a, b),
+            (a, b) if a.columns() != b.columns() => Err(error(ErrorCode::OperandColumns, &[&a.columns()])),
+            (Operand::Row(a), Operand::Row(b)) => self.compare_rows(op, a, b),
+            (a, _) => Err(error(ErrorCode::OperandColumns, &[&a.columns()])),
+        }
+    }
+
+    /// Rows compare column by column.
+    fn compare_rows(&mut self, op: CompareOp, a: Vec<Operand>, b: Vec<Operand>) -> Result<Expr> {
+        let pairs = a.into_iter().zip(b);
+        match op {
+            CompareOp::Eq | CompareOp::NullSafeEq => {
+                let all = pairs.map(|(a, b)| self.compare_operands(op, a, b)).collect::<Result<_>>()?;
+                Ok(and(all))
+            }
+            CompareOp::Ne => {
+                let any = pairs.map(|(a, b)| self.compare_operands(op, a, b)).collect::<Result<_>>()?;
+                Ok(or(any))
+            }
+            // (a, b) < (c, d) is a < c OR a = c AND b < d.
+            _ => {
+                let strict = match op {
+                    CompareOp::Le => CompareOp::Lt,
+                    CompareOp::Ge => CompareOp::Gt,
+                    op => op,
+                };
+                let mut alternatives = Vec::new();
+                let mut equal: Vec<Expr> = Vec::new();
+                let pairs: Vec<_> = pairs.collect();
+                let last = pairs.len() - 1;
+                for (i, (a, b)) in pairs.into_iter().enumerate() {
+                    let mut all = equal.clone();
+                    all.push(self.compare_operands(if i == last { op } else { strict }, a.clone(), b.clone())?);
+                    alternatives.push(and(all));
+                    equal.push(self.compare_operands(CompareOp::Eq, a, b)?);
+                }
+                Ok(or(alternatives))
+            }
+        }
+    }
+
+    /// A comparison of two values.
+    pub(crate) fn compare(&mut self, op: CompareOp, a: Bound, b: Bound) -> Result<Expr> {
+        let b = self.beside_year(&a, b)?;
+        let a = self.beside_year(&b, a)?;
+        let by = comparison(&a, &b, op.symbol())?;
+        Ok(self.compare_in(op, by, a, b))
+    }
+
+    /// A comparison in a domain that was found before.
+    pub(super) fn compare_in(&mut self, op: CompareOp, by: Comparison, a: Bound, b: Bound) -> Expr {
+        let nullable = op != CompareOp::NullSafeEq && (a.ty().nullable || b.ty().nullable);
+        let args = Box::new([self.in_domain(a, by), self.in_domain(b, by)]);
+        predicate(ExprKind::Compare { op, by, args }, nullable)
+    }
+
+    /// A constant beside a YEAR column: two digits are a year, as they would be stored.
+    pub(super) fn beside_year(&mut self, column: &Bound, other: Bound) -> Result<Bound> {
+        let stored = |e: &Expr| match e.kind {
+            ExprKind::Column(id) => !matches!(self.arena.labels[id as usize], crate::logical::Label::Computed),
+            _ => false,
+        };
+        let year = column.ty().id == TypeId::Year && stored(&column.expr);
+        let constant = other.expr.is_execution_constant();
+        let ty = other.ty().id;
+        if !year || !constant || other.hex || !(ty.is_numeric() || ty.is_string()) || ty == TypeId::Year {
+            return Ok(other);
+        }
+        self.call_named("YEAR NUMBER", vec![other])
+    }
+
+    /// Makes an operand fit for a domain: text in the character set of the collation, hexadecimal literals as numbers among numbers.
+    pub(super) fn in_domain(&mut self, operand: Bound, by: Comparison) -> Expr {
+        match by {
+            Comparison::String(collation) => {
+                let ty = operand.ty();
+                let (from, to) = (ty.collation.charset(), collation.charset());
+                if ty.id.is_string() && from != to && !from.is_subset_of(to) && !operand.ascii {
+                    let mut ty = operand.ty().clone();
+                    ty.collation = collation;
+                    return fold::simplify(Expr { kind: ExprKind::Cast(Box::new(operand.expr)), ty });
+                }
+                operand.expr
+            }
+            Comparison::Integer | Comparison::Decimal | Comparison::Double => hex_as_number(operand).expr,
+            _ => operand.expr,
+        }
+    }
+}
