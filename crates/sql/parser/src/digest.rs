@@ -123,6 +123,11 @@ impl Hasher {
     }
 }
 
+#[cold]
+fn sets_variables(hints: &[u8]) -> bool {
+    hints.windows(7).any(|w| w.eq_ignore_ascii_case(b"SET_VAR"))
+}
+
 /// Computes the shape of `text` and lists its literals. Returns false if the text is not for the plan cache: too long,
 /// too many literals, more than one statement, or not readable. `out` is meaningless then.
 pub fn scan(text: &[u8], mode: LexMode, out: &mut Scan) -> bool {
@@ -170,6 +175,8 @@ pub fn scan(text: &[u8], mode: LexMode, out: &mut Scan) -> bool {
                 break;
             }
             Tok::Error => return false,
+            // A plan is made for the variables of a session.
+            Tok::Hint if sets_variables(&text[start..token.end as usize]) => return false,
             _ => {}
         }
         before = token.end as usize;

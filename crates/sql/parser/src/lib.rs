@@ -8,6 +8,7 @@ pub mod digest;
 pub mod error;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod hint;
 pub mod keyword;
 pub mod lexer;
 pub mod mode;

@@ -37,6 +37,10 @@ pub(crate) struct Arena {
     pub(crate) texts: HashMap<ColId, (Coercibility, bool)>,
     /// Columns of merged derived tables: what they stand for.
     pub(crate) replaced: HashMap<ColId, Expr>,
+    /// Blocks as hints name them.
+    pub(crate) blocks: Vec<crate::bind::NamedBlock>,
+    /// What each execution warns of: hints that are for nothing.
+    pub(crate) warnings: Vec<gannet_types::Warning>,
 }
 
 /// What a column is called.
@@ -136,6 +140,10 @@ pub(crate) struct Block {
     pub(crate) calc_found_rows: bool,
     /// Never merged into the query around it: a view with ALGORITHM = TEMPTABLE.
     pub(crate) kept: bool,
+    /// Hints about the order of its joins.
+    pub(crate) orders: Vec<OrderHint>,
+    /// Hints about it as a subquery.
+    pub(crate) semijoin: Semijoin,
 }
 
 /// Window functions over one definition.
@@ -165,6 +173,8 @@ pub(crate) struct Rel {
     pub(crate) width: u32,
     pub(crate) lock: RowLock,
     pub(crate) hints: IndexHints,
+    /// The SELECT in whose FROM it was named.
+    pub(crate) origin: u32,
     /// The derived table is a view: its plan table.
     pub(crate) view: Option<u32>,
 }
@@ -177,14 +187,99 @@ pub(crate) enum RelKind {
     Cte(u32),
 }
 
-/// USE / FORCE / IGNORE INDEX, as positions.
-#[derive(Clone, Debug, Default)]
+/// What hints say of a relation. Sets of indexes are bits by position.
+#[derive(Clone, Debug)]
 pub(crate) struct IndexHints {
-    /// Only these may be used (USE, FORCE); `None`: all.
-    pub(crate) only: Option<Vec<u32>>,
+    /// Indexes that may find rows.
+    pub(crate) join: u64,
+    /// Indexes that may give ORDER BY its order.
+    pub(crate) order: u64,
+    /// Indexes that may give GROUP BY its groups.
+    pub(crate) group: u64,
     /// FORCE: a full scan is a last resort.
     pub(crate) force: bool,
-    pub(crate) ignore: Vec<u32>,
+    /// Indexes without index conditions.
+    pub(crate) no_icp: u64,
+    /// Indexes without ranges.
+    pub(crate) no_range: u64,
+    /// It is to be joined by hashing, or never is.
+    pub(crate) hash: Option<bool>,
+    /// A derived table is to be merged, or never is.
+    pub(crate) merge: Option<bool>,
+    /// How the semijoin it is inside of may be run ([`Semijoin::strategies`]).
+    pub(crate) semijoin: u8,
+}
+
+impl Default for IndexHints {
+    fn default() -> Self {
+        IndexHints {
+            join: u64::MAX,
+            order: u64::MAX,
+            group: u64::MAX,
+            force: false,
+            no_icp: 0,
+            no_range: 0,
+            hash: None,
+            merge: None,
+            semijoin: u8::MAX,
+        }
+    }
+}
+
+/// Whether and how a subquery's block may become a semijoin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Semijoin {
+    /// It stays a subquery.
+    pub(crate) off: bool,
+    /// Bits of [`Semijoin::strategy`].
+    pub(crate) strategies: u8,
+}
+
+impl Default for Semijoin {
+    fn default() -> Self {
+        Semijoin { off: false, strategies: u8::MAX }
+    }
+}
+
+impl Semijoin {
+    /// A loop over the inner side that ends at the first match.
+    pub(crate) const FIRST_MATCH: u8 = 1;
+    /// A hash table of the inner side.
+    pub(crate) const MATERIALIZATION: u8 = 2;
+    /// The inner side first, each of its keys once.
+    pub(crate) const LEADING: u8 = 4;
+
+    /// The bits of a strategy's name.
+    pub(crate) fn strategy(name: &str) -> u8 {
+        match name {
+            "FIRSTMATCH" => Self::FIRST_MATCH,
+            "MATERIALIZATION" => Self::MATERIALIZATION | Self::LEADING,
+            _ => Self::LEADING,
+        }
+    }
+}
+
+/// JOIN_ORDER, JOIN_PREFIX, JOIN_SUFFIX.
+#[derive(Clone, Debug)]
+pub(crate) struct OrderHint {
+    pub(crate) kind: OrderKind,
+    /// The block it is for.
+    pub(crate) block: u32,
+    /// Tables, and the blocks they name.
+    pub(crate) tables: Vec<(Box<str>, Option<Box<str>>)>,
+    /// As written, for a warning.
+    pub(crate) text: Box<str>,
+}
+
+/// Which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OrderKind {
+    /// These in this order.
+    Order,
+    /// These first.
+    Prefix,
+    /// These last.
+    Suffix,
 }
 
 /// The tree of joins; relations by position in the block.

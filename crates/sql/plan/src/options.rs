@@ -100,6 +100,10 @@ passes! {
     12 POINT_SELECT "point_select";
     13 MIN_MAX "min_max_index";
     14 STREAM_GROUP "stream_aggregation";
+    15 FIRST_MATCH "firstmatch";
+    16 MATERIALIZATION "materialization";
+    17 LOOSE_SCAN "loosescan";
+    18 WEEDOUT "duplicateweedout";
 }
 
 impl Passes {

@@ -38,6 +38,8 @@ pub struct Plan {
     pub into: Option<Box<gannet_parser::ast::SelectInto>>,
     /// The hint MAX_EXECUTION_TIME(n) of the query's first SELECT: milliseconds.
     pub max_execution_time: Option<u32>,
+    /// What each execution warns of: hints that have no effect.
+    pub warnings: Box<[gannet_types::Warning]>,
 }
 
 impl Plan {

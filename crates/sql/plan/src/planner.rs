@@ -32,6 +32,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
         Statement::Insert(insert) => {
             let mut binder = Binder::new(snapshot, options);
             let mut bound = binder.insert(insert)?;
+            binder.check_hints();
             let mut arena = binder.arena;
             match &mut bound.source {
                 crate::bind::BoundSource::Query(query) => rewrite::query(&mut arena, query, options),
@@ -48,6 +49,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
         Statement::Update(update) => {
             let mut binder = Binder::new(snapshot, options);
             let mut bound = binder.update(update)?;
+            binder.check_hints();
             let mut arena = binder.arena;
             rewrite::block(&mut arena, &mut bound.block, options);
             let values = bound.targets.iter_mut().flat_map(|t| &mut t.assignments).filter_map(|(_, v)| v.as_mut());
@@ -60,6 +62,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
         Statement::Delete(delete) => {
             let mut binder = Binder::new(snapshot, options);
             let mut bound = binder.delete(delete)?;
+            binder.check_hints();
             let mut arena = binder.arena;
             rewrite::block(&mut arena, &mut bound.block, options);
             let mut builder = Builder::new(&arena, options);
@@ -94,6 +97,7 @@ pub fn plan_query(query: &AstQuery, snapshot: &CatalogSnapshot, options: &PlanOp
     let max_execution_time = hinted_time(&query.body);
     let mut binder = Binder::new(snapshot, options);
     let mut query = binder.top_query(query)?;
+    binder.check_hints();
     let mut arena = binder.arena;
     let columns = result_columns(&arena, &query);
     rewrite::query(&mut arena, &mut query, options);
@@ -117,11 +121,11 @@ fn hinted_time(body: &gannet_parser::ast::QueryBody) -> Option<u32> {
         QueryBody::Set(set) => return hinted_time(&set.first),
         QueryBody::Values(_) | QueryBody::Table(_) => return None,
     };
-    let name = "MAX_EXECUTION_TIME";
-    let at =
-        (0..hints.len()).find(|at| hints.get(*at..at + name.len()).is_some_and(|w| w.eq_ignore_ascii_case(name)))?;
-    let inside = hints[at + name.len()..].trim_start().strip_prefix('(')?;
-    inside.split_once(')')?.0.trim().parse().ok()
+    let (hints, _) = gannet_parser::hint::parse(hints);
+    match hints.into_iter().find(|h| h.name == "MAX_EXECUTION_TIME")?.value?.1 {
+        gannet_parser::hint::HintValue::Number(n) => u32::try_from(n).ok(),
+        _ => None,
+    }
 }
 
 /// Plans expressions without tables (SET, DO, CALL arguments, KILL ...) as a query of one row.
@@ -202,6 +206,7 @@ pub(crate) fn finish(
         uses,
         into: None,
         max_execution_time: None,
+        warnings: builder.warnings.take().into(),
     })
 }
 

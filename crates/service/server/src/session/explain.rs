@@ -104,6 +104,7 @@ impl Session {
         let plan = self.make_plan(statement, (&[], &[]), None)?;
         self.check_view_rights(&plan)?;
         self.state.last_query_cost = plan.cost();
+        plan.warnings.iter().for_each(|w| self.warnings.push(w.clone()));
         let rows = match format {
             "TREE" => return Ok(one_text(&tree(&plan, true))),
             "JSON" => one_text(&json(&plan)),

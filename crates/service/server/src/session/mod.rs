@@ -37,6 +37,7 @@ mod files;
 mod functions;
 pub(crate) mod grants;
 mod handler;
+mod hinted;
 mod histogram;
 mod load;
 pub(crate) mod locks;
@@ -111,6 +112,8 @@ pub(crate) struct Session {
     pub(crate) timed_out: bool,
     /// Hash of the variables that plans depend on.
     pub(crate) mode_key: u64,
+    /// The optimizer's passes.
+    pub(crate) passes: gannet_plan::options::Passes,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
     /// FLUSH TABLES WITH READ LOCK.
@@ -187,6 +190,7 @@ impl Session {
             counted_rows: false,
             timed_out: false,
             mode_key: 0,
+            passes: gannet_plan::options::Passes::ALL,
             locked: Vec::new(),
             read_locked: false,
             branch: branch::BranchState::None,
@@ -237,6 +241,7 @@ impl Session {
         self.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
         self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
         self.mode_key = variables::mode_key(&self.state.vars);
+        self.passes = variables::passes(&self.state.vars);
         self.refresh_tracker();
     }
 

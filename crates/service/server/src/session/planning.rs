@@ -89,6 +89,7 @@ impl Session {
             variables: Some(&self.state),
             remaining_stack: gannet_runtime::remaining_stack,
             estimator: Some(self),
+            passes: self.passes,
             ..PlanOptions::new(None)
         }
     }

@@ -52,6 +52,8 @@ pub(crate) struct Statement_ {
     literals: Box<[LiteralToken]>,
     /// It may not be shared with other sessions.
     private: bool,
+    /// SET_VAR is among its hints.
+    sets_variables: bool,
     digest: DigestHandle,
     database: Option<Arc<str>>,
     types: Vec<ParamType>,
@@ -106,6 +108,7 @@ impl Session {
         let params = u16::try_from(parsed.params).map_err(|_| sql_err!(PsManyParam))?;
         Ok(Statement_ {
             digest: self.digest_handle(&text),
+            sets_variables: super::hinted::sets_variables(&parsed.statement),
             statement: Arc::new(parsed.statement),
             notices: parsed.notices.into(),
             params,
@@ -312,6 +315,10 @@ impl Session {
         io.binary = true;
         s.cursor = None;
         let outcome = match std::mem::take(&mut s.long_overflow) {
+            false if s.sets_variables => {
+                let statement = s.statement.clone();
+                self.with_hinted(&statement, |session| session.execute_statement(&mut s, &execute, io))
+            }
             false => self.execute_statement(&mut s, &execute, io),
             true => Err(SqlError::with_message(ErrorCode::UnknownError, LONG_DATA_OVERFLOW)),
         };
@@ -521,7 +528,13 @@ impl Session {
         let key = name.to_lowercase();
         let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
         let mut s = self.statements.by_name.remove(&key).ok_or_else(unknown)?;
-        let outcome = self.execute_by_name(&mut s, using, io);
+        let outcome = match s.sets_variables {
+            true => {
+                let statement = s.statement.clone();
+                self.with_hinted(&statement, |session| session.execute_by_name(&mut s, using, io))
+            }
+            false => self.execute_by_name(&mut s, using, io),
+        };
         self.statements.by_name.insert(key, s);
         outcome
     }

@@ -253,6 +253,10 @@ impl Session {
 
     /// Plans and runs, or runs, a parsed statement, without the cache.
     pub(crate) fn run_any(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+        self.with_hinted(statement, |s| s.run_here(statement, io))
+    }
+
+    fn run_here(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
         if !self.is_planned_here(statement) {
             self.state.renew_snapshot();
             return self.run_statement(statement, io);
@@ -619,6 +623,7 @@ impl Session {
                 return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
             }
         }
+        plan.warnings.iter().for_each(|w| self.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
         let locked = match writes_base {
             true => self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement),

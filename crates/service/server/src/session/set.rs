@@ -200,6 +200,17 @@ impl Session {
             }
             self.warnings.warn(ErrorCode::TruncatedWrongValue, &[&def.name, asked]);
         }
+        if id.is(Live::OptimizerSwitch) {
+            let before = match global {
+                true => variables::global_value(&self.state, id),
+                false => self.state.vars[Live::OptimizerSwitch].clone(),
+            };
+            let asked = match &value {
+                Value::Str(text, _) => String::from_utf8_lossy(text).into_owned(),
+                _ => checked.value.as_str().to_owned(),
+            };
+            return Ok(self.switched(before.as_str(), &asked, def.initial.value().as_str()));
+        }
         if id.is(Live::SqlMode) {
             self.warn_of_sql_mode(checked.value.as_str());
         }
@@ -208,6 +219,29 @@ impl Session {
             return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
         }
         Ok(checked.value)
+    }
+
+    /// `optimizer_switch` with the flags asked for; warning 1235 for those that are turned and have no effect.
+    fn switched(&mut self, before: &str, asked: &str, initial: &str) -> VarValue {
+        let pairs = |list: &str| -> Vec<(String, String)> {
+            let pair = |p: &str| p.split_once('=').map(|(n, v)| (n.trim().to_lowercase(), v.trim().to_lowercase()));
+            list.split(',').filter_map(pair).collect()
+        };
+        let initial = pairs(initial);
+        let default = |name: &str| initial.iter().find(|(n, _)| n == name).map_or("on", |(_, v)| v);
+        let everything = asked.split(',').any(|p| p.trim().eq_ignore_ascii_case("default"));
+        let mut flags = if everything { initial.clone() } else { pairs(before) };
+        for (name, value) in pairs(asked) {
+            let value = if value == "default" { default(&name).to_owned() } else { value };
+            let Some(flag) = flags.iter_mut().find(|(n, _)| *n == name) else { continue };
+            if variables::IDLE_SWITCHES.contains(&&*name) && flag.1 != value && value != default(&name) {
+                let what = format!("{name}={value} in optimizer_switch");
+                self.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+            }
+            flag.1 = value;
+        }
+        let flags: Vec<String> = flags.into_iter().map(|(n, v)| format!("{n}={v}")).collect();
+        VarValue::text(&flags.join(","))
     }
 
     /// Warnings 3090 and 3135: modes that are to go, and those that belong to strict mode.
@@ -309,7 +343,7 @@ impl Session {
         }
     }
 
-    fn set_session(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
+    pub(super) fn set_session(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
         if self.set_computed(id, &value)? {
             return Ok(());
         }

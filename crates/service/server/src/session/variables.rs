@@ -5,6 +5,7 @@ use super::state::{State, to_sql};
 use crate::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
 use gannet_exec::Settings;
 use gannet_parser::ast::VarScope;
+use gannet_plan::options::Passes;
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, Value, sql_err};
 use gannet_wire::flags::cap;
@@ -40,11 +41,49 @@ fn time_zone(state: &State, name: &str) -> TimeZone {
     TimeZone::parse(name).unwrap_or(TimeZone::UTC)
 }
 
+/// Flags of `optimizer_switch` that have no effect: what they are about is not there, or decided by cost alone.
+pub(crate) const IDLE_SWITCHES: &[&str] = &[
+    "index_merge",
+    "index_merge_union",
+    "index_merge_sort_union",
+    "index_merge_intersection",
+    "engine_condition_pushdown",
+    "mrr",
+    "mrr_cost_based",
+    "batched_key_access",
+    "subquery_materialization_cost_based",
+    "use_index_extensions",
+    "condition_fanout_filter",
+    "use_invisible_indexes",
+    "skip_scan",
+    "subquery_to_derived",
+    "prefer_ordering_index",
+    "hypergraph_optimizer",
+    "hash_set_operations",
+];
+
+/// The optimizer's passes as `optimizer_switch` wants them. (`hash_join` has no effect in MySQL 8.4 either: that is `block_nested_loop`.)
+pub(crate) fn passes(v: &SessionVars) -> Passes {
+    let flags = [
+        ("index_condition_pushdown", Passes::INDEX_CONDITION),
+        ("semijoin", Passes::SEMIJOIN),
+        ("derived_merge", Passes::DERIVED_MERGE),
+        ("derived_condition_pushdown", Passes::PUSHDOWN),
+        ("block_nested_loop", Passes::HASH_JOIN),
+        ("firstmatch", Passes::FIRST_MATCH),
+        ("materialization", Passes::MATERIALIZATION),
+        ("loosescan", Passes::LOOSE_SCAN),
+        ("duplicateweedout", Passes::WEEDOUT),
+    ];
+    let off = |name: &str| v[Live::OptimizerSwitch].as_str().split(',').any(|f| f.strip_suffix("=off") == Some(name));
+    flags.iter().filter(|(name, _)| off(name)).fold(Passes::ALL, |all, (_, pass)| all.without(*pass))
+}
+
 /// Hash of what plans depend on beside their key's other parts.
 pub(crate) fn mode_key(v: &SessionVars) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut h = DefaultHasher::new();
-    for id in [Live::SqlMode, Live::TimeZone] {
+    for id in [Live::SqlMode, Live::TimeZone, Live::OptimizerSwitch] {
         v[id].as_str().hash(&mut h);
     }
     for id in [Live::DivPrecisionIncrement, Live::DefaultWeekFormat] {

@@ -5,7 +5,7 @@
 //! are not there yet; any value but the default is refused with error 1235.
 
 use super::def::Scope::{Both, Global, Session};
-use super::def::{VarDef, boolean, choice, double, flags, int, null_text, signed, text};
+use super::def::{VarDef, boolean, choice, double, int, null_text, signed, text};
 
 const MAX: u64 = u64::MAX;
 
@@ -353,7 +353,6 @@ pub const TUNING: &[VarDef] = &[
     int("optimizer_max_subgraph_pairs", Both, 100000, 1, 2147483647).tuning(),
     int("optimizer_prune_level", Both, 1, 0, 1).tuning(),
     int("optimizer_search_depth", Both, 62, 0, 62).tuning(),
-    flags("optimizer_switch", Both, "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on", &["index_merge", "index_merge_union", "index_merge_sort_union", "index_merge_intersection", "engine_condition_pushdown", "index_condition_pushdown", "mrr", "mrr_cost_based", "block_nested_loop", "batched_key_access", "materialization", "semijoin", "loosescan", "firstmatch", "duplicateweedout", "subquery_materialization_cost_based", "use_index_extensions", "condition_fanout_filter", "derived_merge", "use_invisible_indexes", "skip_scan", "hash_join", "subquery_to_derived", "prefer_ordering_index", "hypergraph_optimizer", "derived_condition_pushdown", "hash_set_operations"]).tuning(),
     text("optimizer_trace", Both, "enabled=off,one_line=off").tuning(),
     text("optimizer_trace_features", Both, "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on").tuning(),
     int("optimizer_trace_limit", Both, 1, 0, 2147483647).tuning(),

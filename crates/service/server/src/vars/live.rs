@@ -1,7 +1,7 @@
 //! Variables that work, and facts about the server. Those that code refers to have an id.
 
 use super::def::Scope::{Both, Global, Session};
-use super::def::{Kind, VarDef, blocks, boolean, choice, double, int, null_text, text};
+use super::def::{Kind, VarDef, blocks, boolean, choice, double, flags, int, null_text, text};
 
 macro_rules! live {
     ($($(#[$doc:meta])* $id:ident = $def:expr;)*) => {
@@ -174,6 +174,8 @@ live! {
     BlockEncryptionMode = choice("block_encryption_mode", Both, "aes-128-ecb", BLOCK_MODES);
     ExplainFormat = choice("explain_format", Both, "TRADITIONAL", &["TRADITIONAL", "TRADITIONAL_STRICT", "JSON", "TREE"])
         .help("format of EXPLAIN without FORMAT");
+    OptimizerSwitch = flags("optimizer_switch", Both, "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on", &["index_merge", "index_merge_union", "index_merge_sort_union", "index_merge_intersection", "engine_condition_pushdown", "index_condition_pushdown", "mrr", "mrr_cost_based", "block_nested_loop", "batched_key_access", "materialization", "semijoin", "loosescan", "firstmatch", "duplicateweedout", "subquery_materialization_cost_based", "use_index_extensions", "condition_fanout_filter", "derived_merge", "use_invisible_indexes", "skip_scan", "hash_join", "subquery_to_derived", "prefer_ordering_index", "hypergraph_optimizer", "derived_condition_pushdown", "hash_set_operations"])
+        .help("ways of execution that the optimizer may choose");
     EqRangeIndexDiveLimit = int("eq_range_index_dive_limit", Both, 200, 0, 4_294_967_295)
         .help("equality ranges from which on statistics are used instead of looking into the index; 0: never");
     MaxErrorCount = int("max_error_count", Both, 1024, 0, 65535);

@@ -574,5 +574,6 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         uses: Default::default(),
         into: None,
         max_execution_time: None,
+        warnings: Box::new([]),
     }
 }

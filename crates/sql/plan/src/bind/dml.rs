@@ -85,6 +85,7 @@ impl Binder<'_> {
         if !insert.returning.is_empty() {
             return Err(SqlError::unsupported("RETURNING"));
         }
+        let _ = self.enter_block(0, insert.hints.as_deref());
         let mut table = self.target_table(&insert.table)?;
         self.scopes.push(Scope::new());
         let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
@@ -498,7 +499,7 @@ impl Binder<'_> {
         if !single && update.limit.is_some() {
             return Err(error(ErrorCode::WrongUsage, &[&"UPDATE", &"LIMIT"]));
         }
-        let mut block = self.changed_block(&update.tables, Intent::Read)?;
+        let mut block = self.changed_block(&update.tables, Intent::Read, update.hints.as_deref())?;
         let views = self.merge_views(&mut block);
         let mut targets: Vec<BoundTarget> = Vec::new();
         self.scope().clause = Clause::Values;
@@ -552,7 +553,7 @@ impl Binder<'_> {
         }
         let multiple = !delete.targets.is_empty();
         self.check_targets(delete)?;
-        let mut block = self.changed_block(&delete.tables, Intent::Read)?;
+        let mut block = self.changed_block(&delete.tables, Intent::Read, delete.hints.as_deref())?;
         let firsts: Vec<ColId> = block.rels.iter().map(|r| r.first).collect();
         let views = self.merge_views(&mut block);
         let mut targets = Vec::new();
@@ -644,9 +645,11 @@ impl Binder<'_> {
         })
     }
 
-    fn changed_block(&mut self, tables: &[ast::TableRef], intent: Intent) -> Result<Block> {
+    fn changed_block(&mut self, tables: &[ast::TableRef], intent: Intent, hints: Option<&str>) -> Result<Block> {
         self.selects += 1;
         let mut block = super::select::empty_block(self.selects);
+        let hinted = self.enter_block(self.selects, hints);
+        (block.straight, block.orders) = (hinted.straight, hinted.orders);
         self.scopes.push(Scope::new());
         let (from, rels) = self.from_clause(tables, intent)?;
         (block.from, block.rels) = (from, rels);

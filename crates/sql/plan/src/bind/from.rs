@@ -120,6 +120,7 @@ impl Binder<'_> {
             return Ok((From::Rel(position), self.shape_of(builder)));
         }
         let hints = index_hints(&table, &factor.index_hints)?;
+        let hints = self.hints_on(alias, Some(&table), hints);
         let position = self.add_base(&table, alias, builder, hints);
         Ok((From::Rel(position), self.shape_of(builder)))
     }
@@ -146,7 +147,8 @@ impl Binder<'_> {
         self.arena.column(SqlType::bigint_unsigned().not_null(), hidden);
         let kind = RelKind::Base(slot);
         let lock = RowLock::default();
-        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, view: None });
+        let origin = self.hints.current;
+        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, origin, view: None });
         self.scope().rels.push(ScopeRel {
             alias: alias.into(),
             schema: Some((&*table.schema).into()),
@@ -328,8 +330,9 @@ impl Binder<'_> {
         }
         let width = query.columns.len() as u32;
         let kind = RelKind::Derived(Box::new(query));
-        let (lock, hints) = (RowLock::default(), IndexHints::default());
-        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, view });
+        let (lock, origin) = (RowLock::default(), self.hints.current);
+        let hints = self.hints_on(alias, None, IndexHints::default());
+        builder.rels.push(Rel { alias: alias.into(), kind, first, width, lock, hints, origin, view });
         let schema = view.map(|slot| (&*self.arena.tables[slot as usize].table.schema).into());
         self.scope().rels.push(ScopeRel { alias: alias.into(), schema, first, names: Names::List(names) });
         Ok(builder.rels.len() - 1)
@@ -357,10 +360,11 @@ impl Binder<'_> {
             names.push(name);
         }
         let width = names.len() as u32;
-        let (lock, hints) = (RowLock::default(), IndexHints::default());
+        let (lock, origin) = (RowLock::default(), self.hints.current);
+        let hints = self.hints_on(&alias, None, IndexHints::default());
         let alias: Box<str> = (&*alias.text).into();
         let kind = RelKind::Cte(cte);
-        builder.rels.push(Rel { alias: alias.clone(), kind, first, width, lock, hints, view: None });
+        builder.rels.push(Rel { alias: alias.clone(), kind, first, width, lock, hints, origin, view: None });
         self.scope().rels.push(ScopeRel { alias, schema: None, first, names: Names::List(names) });
         Ok((From::Rel(builder.rels.len() - 1), self.shape_of(builder)))
     }
@@ -572,6 +576,9 @@ pub(super) fn unique_names(query: &Query) -> Result<Vec<Box<str>>> {
 /// USE, FORCE and IGNORE INDEX. Error 1176.
 fn index_hints(table: &Table, hints: &[ast::IndexHint]) -> Result<IndexHints> {
     let mut result = IndexHints::default();
+    // For finding rows, ORDER BY, GROUP BY.
+    let mut only: (Option<u64>, Option<u64>, Option<u64>) = (None, None, None);
+    let mut ignore = (0u64, 0u64, 0u64);
     for hint in hints {
         let mut positions = Vec::with_capacity(hint.indexes.len());
         for name in &hint.indexes {
@@ -580,13 +587,27 @@ fn index_hints(table: &Table, hints: &[ast::IndexHint]) -> Result<IndexHints> {
                 None => return Err(error(ErrorCode::KeyDoesNotExits, &[&name.text, &table.name])),
             }
         }
-        match hint.action {
-            ast::IndexHintAction::Ignore => result.ignore.extend(positions),
-            action => {
-                result.only.get_or_insert_default().extend(positions);
-                result.force |= action == ast::IndexHintAction::Force;
+        let mask = positions.iter().fold(0u64, |mask, p| mask | 1 << p);
+        let scopes = match hint.purpose {
+            None => [true; 3],
+            Some(ast::IndexHintPurpose::Join) => [true, false, false],
+            Some(ast::IndexHintPurpose::OrderBy) => [false, true, false],
+            Some(ast::IndexHintPurpose::GroupBy) => [false, false, true],
+        };
+        let used = [&mut only.0, &mut only.1, &mut only.2];
+        let ignored = [&mut ignore.0, &mut ignore.1, &mut ignore.2];
+        for ((scope, used), ignored) in scopes.into_iter().zip(used).zip(ignored).filter(|((scope, _), _)| *scope) {
+            let _ = scope;
+            match hint.action {
+                ast::IndexHintAction::Ignore => *ignored |= mask,
+                _ => *used = Some(used.unwrap_or(0) | mask),
             }
         }
+        result.force |= hint.action == ast::IndexHintAction::Force && scopes[0];
     }
+    let all = |used: Option<u64>, ignored: u64| used.unwrap_or(u64::MAX) & !ignored;
+    result.join = all(only.0, ignore.0);
+    result.order = all(only.1, ignore.1);
+    result.group = all(only.2, ignore.2);
     Ok(result)
 }

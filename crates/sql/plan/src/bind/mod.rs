@@ -10,6 +10,7 @@ mod dml;
 pub(crate) mod expr;
 mod from;
 mod group;
+mod hints;
 pub(crate) mod literal;
 pub(crate) mod query;
 mod scope;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 pub(crate) use call::info;
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundUpdate};
+pub(crate) use hints::{NamedBlock, block_of};
 pub use view::{Definition, definition, explained, view_tables, view_text_in};
 
 /// What is being bound.
@@ -59,6 +61,7 @@ pub(crate) struct Binder<'a> {
     /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: the name of its table, those of its columns with their ordinals, its
     /// first column.
     new_row: Option<NewRow>,
+    pub(crate) hints: hints::Hints,
 }
 
 /// See [`Binder::new_row`].
@@ -91,6 +94,7 @@ impl<'a> Binder<'a> {
             views: Vec::new(),
             collation: options.collation,
             names: None,
+            hints: hints::Hints::default(),
         }
     }
 

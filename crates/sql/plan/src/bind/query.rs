@@ -270,6 +270,7 @@ impl Binder<'_> {
             }
         }
         let mut block = super::select::empty_block(inner.select);
+        let inner_select = inner.select;
         query.columns = inner
             .columns
             .iter()
@@ -288,6 +289,7 @@ impl Binder<'_> {
             width,
             lock: crate::physical::RowLock::default(),
             hints: crate::logical::IndexHints::default(),
+            origin: inner_select,
             view: None,
         });
         block.from = Some(crate::logical::From::Rel(0));

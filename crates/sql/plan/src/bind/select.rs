@@ -37,6 +37,8 @@ pub(crate) fn empty_block(select: u32) -> Block {
         straight: false,
         calc_found_rows: false,
         kept: false,
+        orders: Vec::new(),
+        semijoin: crate::logical::Semijoin::default(),
     }
 }
 
@@ -63,7 +65,10 @@ impl Binder<'_> {
         if select.options.all && select.options.distinct {
             return Err(error(ErrorCode::WrongUsage, &[&"ALL", &"DISTINCT"]));
         }
-        block.straight = select.options.straight_join;
+        let around = self.hints.current;
+        let hinted = self.enter_block(self.selects, select.hints.as_deref());
+        block.straight = select.options.straight_join || hinted.straight;
+        (block.orders, block.semijoin) = (hinted.orders, hinted.semijoin);
         block.distinct = select.options.distinct;
         if select.options.sql_calc_found_rows {
             block.calc_found_rows = true;
@@ -91,6 +96,7 @@ impl Binder<'_> {
         }
         self.finish_groups(&mut block)?;
         self.scopes.pop();
+        self.hints.current = around;
         let columns = names.into_iter().zip(&block.items).map(|(name, item)| OutColumn { name, id: item.id });
         let (columns, select) = (columns.collect(), block.select);
         let body = Body::Block(Box::new(block));

@@ -58,11 +58,7 @@ pub(super) struct Path {
 
 impl BaseRel {
     fn usable(&self, index: usize) -> bool {
-        let hinted = match &self.hints.only {
-            Some(only) => only.contains(&(index as u32)),
-            None => true,
-        };
-        hinted && !self.hints.ignore.contains(&(index as u32)) && !self.table.indexes[index].invisible
+        self.hints.join >> index & 1 == 1 && !self.table.indexes[index].invisible
     }
 
     /// All entries' cost through an index (`None`: the row tree).
@@ -201,6 +197,8 @@ impl BaseRel {
         estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
     ) -> Option<Path> {
         let usable: Vec<&Sarg> = self.sargs.iter().filter(|s| s.needs.within(available)).collect();
+        let no_ranges = self.hints.no_range >> index & 1 == 1;
+        let passes = if no_ranges { passes.without(Passes::RANGES) } else { passes };
         let built = self.product(index, &usable, passes)?;
         Some(self.finish(index, built, available, passes, estimate))
     }
@@ -331,6 +329,9 @@ impl BaseRel {
         estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
         paths: &mut Vec<Path>,
     ) {
+        if self.hints.no_range >> index & 1 == 1 {
+            return;
+        }
         for (condition, alternatives, needs) in &self.unions {
             if !needs.within(available) {
                 continue;

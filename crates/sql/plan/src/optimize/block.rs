@@ -16,7 +16,7 @@ use crate::bind::expr::and;
 use crate::dive;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
-use crate::logical::{Block, ColId, Rel, RelKind, conjuncts};
+use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
 use crate::options::Passes;
 use crate::physical::{Access, JoinKind, LockStrength, Op, Physical, ROW_ID, Ranges};
 use gannet_catalog::RowSource;
@@ -157,6 +157,7 @@ impl Builder<'_> {
             planned.bases.push(base);
         }
         self.derived_nodes(&mut planned)?;
+        self.order_hints(&mut planned);
         Ok(planned)
     }
 
@@ -167,7 +168,8 @@ impl Builder<'_> {
         }
         let mut extra = Vec::new();
         for unit in &mut planned.units {
-            if unit.kind != JoinKind::Semi {
+            let strategies = planned.block.rels[unit.rels.first()].hints.semijoin;
+            if unit.kind != JoinKind::Semi || strategies & self.strategies() & Semijoin::LEADING == 0 {
                 continue;
             }
             let inside = |c: &usize| planned.infos[*c].rels.within(unit.rels);
@@ -193,6 +195,57 @@ impl Builder<'_> {
             }
         }
         planned.level.extend(extra);
+    }
+
+    /// Ways of running semijoins that are switched on.
+    fn strategies(&self) -> u8 {
+        let passes = self.options.passes;
+        let bit = |pass, bit| if passes.has(pass) { bit } else { 0 };
+        let leading = Passes::MATERIALIZATION.0 | Passes::LOOSE_SCAN.0 | Passes::WEEDOUT.0;
+        bit(Passes::FIRST_MATCH, Semijoin::FIRST_MATCH)
+            | bit(Passes::MATERIALIZATION, Semijoin::MATERIALIZATION)
+            | if passes.0 & leading == 0 { 0 } else { Semijoin::LEADING }
+    }
+
+    /// JOIN_ORDER and its like: units wait for those that are to come before them. A hint that cannot be followed, with what the joins
+    /// themselves need and the hints before it, is told and left out.
+    fn order_hints(&self, planned: &mut Planned<'_>) {
+        let block = planned.block;
+        for hint in &block.orders {
+            let unit_of = |(name, of): &(Box<str>, Option<Box<str>>)| {
+                let origin = crate::bind::block_of(&self.arena.blocks, of.as_deref(), hint.block)?;
+                let rel = block.rels.iter().position(|r| r.alias == *name && r.origin == origin)?;
+                planned.units.iter().position(|u| u.rels.intersects(RelSet::one(rel)))
+            };
+            // A name that is not there was told when the statement was bound.
+            let Some(mut chain) = hint.tables.iter().map(unit_of).collect::<Option<Vec<usize>>>() else { continue };
+            chain.dedup();
+            let mut units = planned.units.clone();
+            let rels: Vec<RelSet> = units.iter().map(|u| u.rels).collect();
+            for pair in chain.windows(2) {
+                units[pair[1]].deps = units[pair[1]].deps.union(rels[pair[0]]);
+            }
+            for other in (0..units.len()).filter(|i| !chain.contains(i)) {
+                for &named in &chain {
+                    match hint.kind {
+                        OrderKind::Order => {}
+                        OrderKind::Prefix => units[other].deps = units[other].deps.union(rels[named]),
+                        OrderKind::Suffix => units[named].deps = units[named].deps.union(rels[other]),
+                    }
+                }
+            }
+            // A leading semijoin is placed first or where its needs are met.
+            for (unit, before) in units.iter_mut().zip(&planned.units) {
+                unit.leads &= unit.deps.within(before.deps);
+            }
+            if block.straight || !can_be_ordered(&units) {
+                let code = gannet_types::ErrorCode::WarnConflictingHint;
+                let warning = gannet_types::Warning::new(gannet_types::Level::Warning, code, &[&hint.text]);
+                self.warnings.borrow_mut().push(warning);
+                continue;
+            }
+            planned.units = units;
+        }
     }
 
     fn condition(&self, block: &Block, e: &Expr, rels: RelSet) -> Condition {
@@ -371,7 +424,12 @@ impl Builder<'_> {
                     let rel = &planned.block.rels[wanted.rel];
                     let estimate = |index: usize, ranges: &Ranges| self.estimate(rel, &base.table, index, ranges);
                     let all = base.paths(RelSet::EMPTY, self.options.passes, &estimate).into_iter();
+                    let hints = &rel.hints;
+                    let usable = if planned.block.aggregated { hints.group } else { hints.order };
                     all.filter_map(|mut p| {
+                        if p.index.is_some_and(|i| usable >> i & 1 == 0) {
+                            return None;
+                        }
                         let reverse = self.order_of(planned, base, &p, wanted, &fixed)?;
                         p.reverse = reverse;
                         Some(p)
@@ -429,6 +487,7 @@ impl Builder<'_> {
             conditions: &planned.infos,
             passes: self.options.passes,
             straight: planned.block.straight,
+            strategies: self.strategies(),
             lateral: planned.lateral,
             estimate: &estimate,
             first,
@@ -499,7 +558,7 @@ impl Builder<'_> {
         let wanted = wanted?;
         // Only a relation that may come first keeps its order.
         let unit = planned.units.iter().find(|u| u.rels == RelSet::one(wanted.rel))?;
-        (unit.kind == JoinKind::Inner).then_some(wanted)
+        (unit.kind == JoinKind::Inner && unit.deps.is_empty()).then_some(wanted)
     }
 
     /// Columns of a relation that WHERE binds to one value.
@@ -699,6 +758,21 @@ fn same_equality(by: Comparison, ty: &gannet_types::SqlType) -> bool {
         Comparison::Time => ty.id == T::Time,
         Comparison::Json => false,
     }
+}
+
+/// There is an order in which every unit comes behind what it needs.
+fn can_be_ordered(units: &[Unit]) -> bool {
+    let (mut done, mut placed) = (RelSet::EMPTY, vec![false; units.len()]);
+    while let Some(i) = (0..units.len()).find(|i| {
+        let first = done.is_empty();
+        !placed[*i]
+            && (units[*i].deps.within(done) && (!first || units[*i].kind == JoinKind::Inner)
+                || first && units[*i].leads)
+    }) {
+        placed[i] = true;
+        done = done.union(units[i].rels);
+    }
+    placed.iter().all(|p| *p)
 }
 
 /// The order in which a streaming aggregation delivers its groups is the one ORDER BY wants.

@@ -42,6 +42,8 @@ pub(crate) struct Builder<'a> {
     pub(super) depth: u32,
     /// Ranges looked up so far and what they hold: (table slot, index, ranges, rows).
     pub(crate) dives: RefCell<Vec<Looked>>,
+    /// What each execution warns of.
+    pub(crate) warnings: RefCell<Vec<gannet_types::Warning>>,
 }
 
 /// A range that was looked up: table slot, index, ranges, rows.
@@ -64,6 +66,7 @@ impl<'a> Builder<'a> {
             cte_map: HashMap::new(),
             depth: 0,
             dives: RefCell::new(Vec::new()),
+            warnings: RefCell::new(arena.warnings.clone()),
         }
     }
 

@@ -7,7 +7,7 @@
 use super::access::{BaseRel, Path};
 use super::cost;
 use super::relset::RelSet;
-use crate::logical::{From, FromJoin};
+use crate::logical::{From, FromJoin, Semijoin};
 use crate::options::Passes;
 use crate::physical::JoinKind;
 
@@ -109,6 +109,8 @@ pub(super) struct Search<'a> {
     pub(super) conditions: &'a [Condition],
     pub(super) passes: Passes,
     pub(super) straight: bool,
+    /// Ways of running semijoins.
+    pub(super) strategies: u8,
     /// Derived tables that read their neighbours.
     pub(super) lateral: RelSet,
     pub(super) estimate: &'a dyn Fn(usize, usize, &crate::physical::Ranges) -> Option<f64>,
@@ -313,7 +315,8 @@ impl Search<'_> {
             _ => 1.0,
         };
         let looped = runs * (loop_cost * early + if first { 0.0 } else { cost::REOPEN });
-        if first || !self.passes.has(Passes::HASH_JOIN) && !unit.null_aware {
+        let hint = self.hash_hint(unit).filter(|_| !unit.null_aware);
+        if first || hint == Some(false) || hint.is_none() && !self.passes.has(Passes::HASH_JOIN) && !unit.null_aware {
             return (Method::Loop(loop_inner), loop_rows, looped);
         }
         // Hash: the inner side by itself, once.
@@ -324,11 +327,28 @@ impl Search<'_> {
         let keyed = self.has_hash_key(unit, state.done);
         let pairs = if keyed { 0.0 } else { state.rows * rows * cost::ROW };
         let hashed = run + rows * cost::BUILD + state.rows * cost::PROBE + pairs + 0.5;
-        if unit.null_aware || hashed < looped {
+        if unit.null_aware || hint == Some(true) && keyed || hint.is_none() && hashed < looped {
             let matches = if keyed { loop_rows } else { rows };
             return (Method::Hash(inner), matches.min(rows.max(loop_rows)), hashed);
         }
         (Method::Loop(loop_inner), loop_rows, looped)
+    }
+
+    /// What hints say about hashing a unit.
+    fn hash_hint(&self, unit: &Unit) -> Option<bool> {
+        let base = self.bases[unit.rels.first()].as_ref();
+        if unit.kind == JoinKind::Semi {
+            let allowed = base.map_or(u8::MAX, |b| b.hints.semijoin) & self.strategies;
+            match (allowed & Semijoin::FIRST_MATCH != 0, allowed & Semijoin::MATERIALIZATION != 0) {
+                (true, false) => return Some(false),
+                (false, true) => return Some(true),
+                _ => {}
+            }
+        }
+        match unit.source {
+            UnitSource::Rel(_) => base.and_then(|b| b.hints.hash),
+            UnitSource::Nest(..) => None,
+        }
     }
 
     /// The unit does not read what came before through anything but its join conditions.
@@ -413,6 +433,7 @@ impl Search<'_> {
             conditions: self.conditions,
             passes: self.passes,
             straight: self.straight,
+            strategies: self.strategies,
             lateral: self.lateral,
             estimate: self.estimate,
             first: None,

@@ -31,6 +31,11 @@ impl RelSet {
         self.0 & !other.0 == 0
     }
 
+    /// The least member; 0 of an empty set.
+    pub(super) fn first(self) -> usize {
+        if self.0 == 0 { 0 } else { self.0.trailing_zeros() as usize }
+    }
+
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -37,40 +37,66 @@ pub(crate) fn can_merge(query: &Query) -> bool {
     is_mergeable(query, false)
 }
 
+/// Derived tables are merged unless a hint says otherwise.
 pub(crate) fn query(arena: &mut Arena, query: &mut Query) {
+    query_where(arena, query, unless_refused);
+}
+
+/// Only those are merged which a hint names.
+pub(super) fn hinted(arena: &mut Arena, query: &mut Query) {
+    query_where(arena, query, where_asked);
+}
+
+fn unless_refused(rel: &Rel) -> bool {
+    rel.hints.merge != Some(false)
+}
+
+fn where_asked(rel: &Rel) -> bool {
+    rel.hints.merge == Some(true)
+}
+
+fn query_where(arena: &mut Arena, query: &mut Query, wanted: fn(&Rel) -> bool) {
     match &mut query.body {
-        Body::Block(b) => block(arena, b),
-        Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| self::query(arena, q)),
+        Body::Block(b) => block_where(arena, b, wanted),
+        Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| query_where(arena, q, wanted)),
         Body::Values(_) | Body::Json(..) => {}
     }
 }
 
 /// Merges the derived tables of a block that are plain selections, innermost first.
 pub(super) fn block(arena: &mut Arena, block: &mut Block) {
+    block_where(arena, block, unless_refused);
+}
+
+fn block_where(arena: &mut Arena, block: &mut Block, wanted: fn(&Rel) -> bool) {
     for rel in &mut block.rels {
         if let RelKind::Derived(inner) = &mut rel.kind {
-            query(arena, inner);
+            query_where(arena, inner, wanted);
         }
     }
-    merge_rels(arena, block, |_| true);
+    merge_rels(arena, block, wanted);
 }
 
 fn merge_rels(arena: &mut Arena, block: &mut Block, wanted: fn(&Rel) -> bool) {
-    keep_order(block);
+    keep_order(block, wanted);
     let Some(from) = block.from.take() else { return };
     let rels = std::mem::take(&mut block.rels);
     let rels = rels.into_iter().map(Some).collect();
-    let mut merger = Merger { arena, rels, merged: Vec::new(), filter: Vec::new(), wanted };
+    let mut merger = Merger { arena, rels, merged: Vec::new(), filter: Vec::new(), orders: Vec::new(), wanted };
     let mut outer_filter = Vec::new();
     let from = merger.from(from, false, &mut outer_filter);
     block.rels = merger.merged;
+    block.orders.append(&mut merger.orders);
     block.filter.append(&mut outer_filter);
     block.from = Some(from);
 }
 
 /// The order of an only derived table is the query's, unless that has one of its own or loses it by grouping.
-fn keep_order(block: &mut Block) {
-    let [Rel { kind: RelKind::Derived(inner), .. }] = &block.rels[..] else { return };
+fn keep_order(block: &mut Block, wanted: fn(&Rel) -> bool) {
+    let [rel @ Rel { kind: RelKind::Derived(inner), .. }] = &block.rels[..] else { return };
+    if !wanted(rel) {
+        return;
+    }
     let Body::Block(below) = &inner.body else { return };
     let free = block.order.is_empty() && !block.aggregated && !block.distinct && block.windows.is_empty();
     if free && is_mergeable(inner, false) {
@@ -83,6 +109,7 @@ struct Merger<'a> {
     rels: Vec<Option<Rel>>,
     merged: Vec<Rel>,
     filter: Vec<Expr>,
+    orders: Vec<crate::logical::OrderHint>,
     wanted: fn(&Rel) -> bool,
 }
 
@@ -123,6 +150,7 @@ impl Merger<'_> {
         }
         filter.extend(block.filter);
         let base = self.merged.len();
+        self.orders.extend(block.orders);
         self.merged.extend(block.rels);
         self.filter.clear();
         match block.from {

@@ -20,10 +20,9 @@ pub(crate) fn query(arena: &mut Arena, query: &mut Query, options: &PlanOptions<
         merge::inline_ctes(arena, &mut sub.query);
     }
     arena.subqueries = subqueries;
-    if options.passes.has(Passes::DERIVED_MERGE) {
-        merge::query(arena, query);
-        for_each_part(arena, merge::query);
-    }
+    let merging = if options.passes.has(Passes::DERIVED_MERGE) { merge::query } else { merge::hinted };
+    merging(arena, query);
+    for_each_part(arena, merging);
     substitute_all(arena, query);
     blocks(arena, query, options);
     for_each_part(arena, |arena, q| blocks(arena, q, options));

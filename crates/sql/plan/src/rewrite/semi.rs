@@ -47,7 +47,8 @@ fn convert(arena: &mut Arena, block: &mut Block, subquery: Subquery) -> Result<(
         _ => return Err(subquery),
     };
     let sub = &arena.subqueries[subquery.subplan as usize];
-    if !is_plain(&sub.query, block) || nested_subquery(&subquery) {
+    let off = matches!(&sub.query.body, Body::Block(b) if b.semijoin.off);
+    if off || !is_plain(&sub.query, block) || nested_subquery(&subquery) {
         return Err(subquery);
     }
     let place = subquery.subplan as usize;
@@ -66,7 +67,12 @@ fn convert(arena: &mut Arena, block: &mut Block, subquery: Subquery) -> Result<(
         }
     }
     let base = block.rels.len();
-    block.rels.extend(inner.rels);
+    block.orders.extend(inner.orders);
+    let strategies = inner.semijoin.strategies;
+    block.rels.extend(inner.rels.into_iter().map(|mut rel| {
+        rel.hints.semijoin = strategies;
+        rel
+    }));
     let (Some(left), Some(right)) = (block.from.take(), inner.from) else { return Ok(()) };
     block.from = Some(From::Join { left: Box::new(left), right: Box::new(shift(right, base)), kind, on });
     Ok(())

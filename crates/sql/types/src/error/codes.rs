@@ -603,6 +603,7 @@ errors! {
     3121 "HY000" WrongFileName "The filename '{}' is not allowed here";
     3123 "42000" WarnOptimizerHintSyntaxError "Optimizer hint syntax error";
     3126 "HY000" WarnConflictingHint "Hint {} is ignored as conflicting/duplicated";
+    3127 "HY000" WarnUnknownQbName "Query block name `{}` is not found for {} hint";
     3128 "HY000" UnresolvedHintName "Unresolved name {} for {} hint";
     3131 "42000" LockingServiceWrongName "Incorrect locking service lock name '{}'.";
     3135 "HY000" WarnDeprecatedSqlmodeOff "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";

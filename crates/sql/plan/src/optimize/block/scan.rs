@@ -43,6 +43,7 @@ impl Builder<'_> {
             let e = planned.conditions[c].clone();
             let by_index = !covers_all
                 && self.options.passes.has(Passes::INDEX_CONDITION)
+                && path.index.is_some_and(|index| rel.hints.no_icp >> index & 1 == 0)
                 && path.index.is_some_and(|index| self.index_alone(&e, rel, &table, index));
             if by_index { index_filters.push(e) } else { filters.push(e) }
         }

@@ -1,0 +1,157 @@
+//! SET_VAR: system variables that have another value for one statement.
+
+use super::Session;
+use crate::vars::{self, Live, VarId, VarValue};
+use gannet_parser::ast::{QueryBody, Statement};
+use gannet_parser::hint::{self, Hint, HintValue};
+use gannet_types::{ErrorCode, Level, Value};
+
+/// Variables that SET_VAR may set.
+const HINTABLE: &[&str] = &[
+    "auto_increment_increment",
+    "auto_increment_offset",
+    "big_tables",
+    "bulk_insert_buffer_size",
+    "cte_max_recursion_depth",
+    "default_table_encryption",
+    "default_tmp_storage_engine",
+    "div_precision_increment",
+    "end_markers_in_json",
+    "eq_range_index_dive_limit",
+    "explain_format",
+    "foreign_key_checks",
+    "group_concat_max_len",
+    "internal_tmp_mem_storage_engine",
+    "join_buffer_size",
+    "lock_wait_timeout",
+    "max_error_count",
+    "max_execution_time",
+    "max_heap_table_size",
+    "max_join_size",
+    "max_length_for_sort_data",
+    "max_points_in_geometry",
+    "max_seeks_for_key",
+    "max_sort_length",
+    "optimizer_prune_level",
+    "optimizer_search_depth",
+    "optimizer_switch",
+    "optimizer_max_subgraph_pairs",
+    "range_alloc_block_size",
+    "range_optimizer_max_mem_size",
+    "read_buffer_size",
+    "read_rnd_buffer_size",
+    "secondary_engine_cost_threshold",
+    "select_into_buffer_size",
+    "select_into_disk_sync",
+    "select_into_disk_sync_delay",
+    "set_operations_buffer_size",
+    "show_create_table_skip_secondary_engine",
+    "sort_buffer_size",
+    "sql_auto_is_null",
+    "sql_big_selects",
+    "sql_buffer_result",
+    "sql_mode",
+    "sql_safe_updates",
+    "sql_select_limit",
+    "time_zone",
+    "timestamp",
+    "tmp_table_size",
+    "unique_checks",
+    "updatable_views_with_limit",
+    "use_secondary_engine",
+    "windowing_use_high_precision",
+    "xa_detach_on_prepare",
+];
+
+/// What a statement's SET_VAR hints have changed.
+#[derive(Default)]
+struct Saved {
+    vars: Vec<(VarId, VarValue)>,
+    time: Option<Option<i64>>,
+}
+
+/// The hints behind a statement's verb.
+fn hints_of(statement: &Statement) -> Option<&str> {
+    fn of_body(body: &QueryBody) -> Option<&str> {
+        match body {
+            QueryBody::Select(select) => select.hints.as_deref(),
+            QueryBody::Query(query) => of_body(&query.body),
+            QueryBody::Set(set) => of_body(&set.first),
+            QueryBody::Values(_) | QueryBody::Table(_) => None,
+        }
+    }
+    match statement {
+        Statement::Query(query) => of_body(&query.body),
+        Statement::Insert(s) => s.hints.as_deref(),
+        Statement::Update(s) => s.hints.as_deref(),
+        Statement::Delete(s) => s.hints.as_deref(),
+        Statement::Explain(e) => match &e.target {
+            gannet_parser::ast::ExplainTarget::Statement(s) => hints_of(s),
+            gannet_parser::ast::ExplainTarget::Connection(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// The statement has SET_VAR among its hints.
+pub(super) fn sets_variables(statement: &Statement) -> bool {
+    let (hints, _) = hint::parse(hints_of(statement).unwrap_or_default());
+    hints.iter().any(|h| h.name == "SET_VAR")
+}
+
+impl Session {
+    /// Runs `f` with the variables as the statement's hints want them.
+    pub(super) fn with_hinted<R>(&mut self, statement: &Statement, f: impl FnOnce(&mut Self) -> R) -> R {
+        if !sets_variables(statement) {
+            return f(self);
+        }
+        let (hints, _) = hint::parse(hints_of(statement).unwrap_or_default());
+        let mut saved = Saved::default();
+        let mut done: Vec<Box<str>> = Vec::new();
+        for hint in hints.iter().filter(|h| h.name == "SET_VAR") {
+            self.set_hinted(hint, &mut done, &mut saved);
+        }
+        let outcome = f(self);
+        // The statement's own diagnostics stay as its own limit has them.
+        for (id, value) in saved.vars.into_iter().rev() {
+            self.state.vars.set(id, value);
+        }
+        if let Some(time) = saved.time {
+            self.state.fixed_time_us = time;
+        }
+        self.refresh();
+        outcome
+    }
+
+    fn set_hinted(&mut self, hint: &Hint, done: &mut Vec<Box<str>>, saved: &mut Saved) {
+        let Some((name, value)) = &hint.value else { return };
+        let Some(id) = vars::find(name) else {
+            return self.warnings.warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
+        };
+        let def = id.def();
+        if !HINTABLE.contains(&def.name) {
+            return self.warnings.warn(ErrorCode::NotHintUpdatableVariable, &[&def.name]);
+        }
+        if done.iter().any(|d| **d == *def.name) {
+            return self.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
+        }
+        done.push(def.name.into());
+        let value = match value {
+            HintValue::Number(n) => i64::try_from(*n).map_or(Value::UInt(*n), Value::Int),
+            HintValue::Other(n) => n.parse::<f64>().map_or(Value::text(n), |f| match n.parse::<i64>() {
+                Ok(i) => Value::Int(i),
+                Err(_) => Value::Double(f),
+            }),
+            HintValue::Text(t) => Value::text(t),
+        };
+        if id.is(Live::Timestamp) {
+            saved.time = Some(self.state.fixed_time_us);
+        } else {
+            saved.vars.push((id, self.state.vars.get(id).clone()));
+        }
+        if let Err(e) = self.set_session(id, Some(value)) {
+            saved.vars.retain(|(i, _)| *i != id);
+            self.warnings.push(e.to_warning(Level::Warning));
+        }
+    }
+}
