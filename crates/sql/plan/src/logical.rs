@@ -187,21 +187,21 @@ pub(crate) enum RelKind {
     Cte(u32),
 }
 
-/// What hints say of a relation. Sets of indexes are bits by position.
+/// What hints say of a relation. Sets of indexes are bits by position (a table has 65 at most).
 #[derive(Clone, Debug)]
 pub(crate) struct IndexHints {
     /// Indexes that may find rows.
-    pub(crate) join: u64,
+    pub(crate) join: u128,
     /// Indexes that may give ORDER BY its order.
-    pub(crate) order: u64,
+    pub(crate) order: u128,
     /// Indexes that may give GROUP BY its groups.
-    pub(crate) group: u64,
+    pub(crate) group: u128,
     /// FORCE: a full scan is a last resort.
     pub(crate) force: bool,
     /// Indexes without index conditions.
-    pub(crate) no_icp: u64,
+    pub(crate) no_icp: u128,
     /// Indexes without ranges.
-    pub(crate) no_range: u64,
+    pub(crate) no_range: u128,
     /// It is to be joined by hashing, or never is.
     pub(crate) hash: Option<bool>,
     /// A derived table is to be merged, or never is.
@@ -213,9 +213,9 @@ pub(crate) struct IndexHints {
 impl Default for IndexHints {
     fn default() -> Self {
         IndexHints {
-            join: u64::MAX,
-            order: u64::MAX,
-            group: u64::MAX,
+            join: u128::MAX,
+            order: u128::MAX,
+            group: u128::MAX,
             force: false,
             no_icp: 0,
             no_range: 0,

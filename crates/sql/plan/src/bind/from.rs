@@ -577,8 +577,7 @@ pub(super) fn unique_names(query: &Query) -> Result<Vec<Box<str>>> {
 fn index_hints(table: &Table, hints: &[ast::IndexHint]) -> Result<IndexHints> {
     let mut result = IndexHints::default();
     // For finding rows, ORDER BY, GROUP BY.
-    let mut only: (Option<u64>, Option<u64>, Option<u64>) = (None, None, None);
-    let mut ignore = (0u64, 0u64, 0u64);
+    let (mut only, mut ignore) = ([None::<u128>; 3], [0u128; 3]);
     for hint in hints {
         let mut positions = Vec::with_capacity(hint.indexes.len());
         for name in &hint.indexes {
@@ -587,17 +586,14 @@ fn index_hints(table: &Table, hints: &[ast::IndexHint]) -> Result<IndexHints> {
                 None => return Err(error(ErrorCode::KeyDoesNotExits, &[&name.text, &table.name])),
             }
         }
-        let mask = positions.iter().fold(0u64, |mask, p| mask | 1 << p);
+        let mask = positions.iter().fold(0u128, |mask, p| mask | 1 << p);
         let scopes = match hint.purpose {
             None => [true; 3],
             Some(ast::IndexHintPurpose::Join) => [true, false, false],
             Some(ast::IndexHintPurpose::OrderBy) => [false, true, false],
             Some(ast::IndexHintPurpose::GroupBy) => [false, false, true],
         };
-        let used = [&mut only.0, &mut only.1, &mut only.2];
-        let ignored = [&mut ignore.0, &mut ignore.1, &mut ignore.2];
-        for ((scope, used), ignored) in scopes.into_iter().zip(used).zip(ignored).filter(|((scope, _), _)| *scope) {
-            let _ = scope;
+        for ((used, ignored), _) in only.iter_mut().zip(&mut ignore).zip(scopes).filter(|(_, scope)| *scope) {
             match hint.action {
                 ast::IndexHintAction::Ignore => *ignored |= mask,
                 _ => *used = Some(used.unwrap_or(0) | mask),
@@ -605,9 +601,9 @@ fn index_hints(table: &Table, hints: &[ast::IndexHint]) -> Result<IndexHints> {
         }
         result.force |= hint.action == ast::IndexHintAction::Force && scopes[0];
     }
-    let all = |used: Option<u64>, ignored: u64| used.unwrap_or(u64::MAX) & !ignored;
-    result.join = all(only.0, ignore.0);
-    result.order = all(only.1, ignore.1);
-    result.group = all(only.2, ignore.2);
+    let all = |used: Option<u128>, ignored: u128| used.unwrap_or(u128::MAX) & !ignored;
+    result.join = all(only[0], ignore[0]);
+    result.order = all(only[1], ignore[1]);
+    result.group = all(only[2], ignore[2]);
     Ok(result)
 }

@@ -202,7 +202,7 @@ impl Binder<'_> {
                 _ => {}
             }
             let Some(table) = table else { continue };
-            let mut mask = if hint.words.is_empty() { u64::MAX } else { 0 };
+            let mut mask = if hint.words.is_empty() { u128::MAX } else { 0 };
             for word in &hint.words {
                 match table.index(word) {
                     Some(i) => mask |= 1 << i,
@@ -215,7 +215,7 @@ impl Binder<'_> {
             if !hint.words.is_empty() && mask == 0 {
                 continue;
             }
-            let choose = |usable: &mut u64| *usable &= if on { mask } else { !mask };
+            let choose = |usable: &mut u128| *usable &= if on { mask } else { !mask };
             match family {
                 "INDEX" => {
                     to.force |= on;
