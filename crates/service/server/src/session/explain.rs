@@ -73,7 +73,7 @@ impl Session {
             return unsupported("EXPLAIN INTO in another format than JSON");
         }
         if e.analyze && format != "TREE" {
-            return unsupported(&format!("EXPLAIN ANALYZE with {format} format"));
+            return unsupported(format!("EXPLAIN ANALYZE with {format} format"));
         }
         let other;
         let statement = match &e.target {

@@ -217,8 +217,7 @@ fn record(seed: u64, plan: Plan) -> History {
         }
         tasks.into_iter().for_each(|task| task.join().unwrap());
         engine.shutdown().unwrap();
-        let history = log.lock().unwrap().history.clone();
-        history
+        log.lock().unwrap().history.clone()
     })
 }
 
