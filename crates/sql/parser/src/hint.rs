@@ -314,8 +314,9 @@ impl std::fmt::Display for Hint {
         let tables: Vec<String> = self.tables.iter().map(ToString::to_string).collect();
         f.write_str(&tables.join(","))?;
         if !self.words.is_empty() {
-            let quoted = |w: &Box<str>| if self.tables.is_empty() { w.to_string() } else { format!("`{w}`") };
-            write!(f, " {}", self.words.iter().map(quoted).collect::<Vec<_>>().join(", "))?;
+            let bare = self.tables.is_empty();
+            let words = self.words.iter().map(|w| if bare { w.to_string() } else { format!("`{w}`") });
+            write!(f, " {}", words.collect::<Vec<_>>().join(", "))?;
         }
         f.write_str(")")
     }

@@ -361,7 +361,7 @@ impl Binder<'_> {
         }
         let width = names.len() as u32;
         let (lock, origin) = (RowLock::default(), self.hints.current);
-        let hints = self.hints_on(&alias, None, IndexHints::default());
+        let hints = self.hints_on(alias, None, IndexHints::default());
         let alias: Box<str> = (&*alias.text).into();
         let kind = RelKind::Cte(cte);
         builder.rels.push(Rel { alias: alias.clone(), kind, first, width, lock, hints, origin, view: None });
