@@ -2,7 +2,7 @@
 //! can be repeated after a crash.
 
 use gannet_base::sync::Arc;
-use gannet_base::{PageNo, TrxId};
+use gannet_base::{PageNo, TreeId, TrxId};
 use gannet_buffer::{Mtr, Stop};
 use gannet_lock::LockOwner;
 
@@ -38,6 +38,9 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         For::End | For::Recovery => None,
     };
     let mut bytes = Vec::new();
+    if matches!(why, For::Recovery) {
+        w.made = trees_made(store, w, stop)?;
+    }
     while w.last != stop && !w.last.is_none() {
         if matches!(why, For::Recovery) {
             store.check_running()?;
@@ -52,7 +55,9 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         }
         if let Body::CreateTree { .. } = record.body {
             // Its number may be another tree's soon.
-            w.made.retain(|made| *made != record.tree);
+            if let Some(i) = w.made.iter().position(|made| *made == record.tree) {
+                w.made.swap_remove(i);
+            }
         }
         w.last = record.prev;
         w.records = w.records.saturating_sub(1);
@@ -60,6 +65,23 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         gannet_runtime::yield_if_due();
     }
     Ok(())
+}
+
+/// The trees that the records down to `stop` create. A rollback that a crash ended may have taken such a tree out, and its number may be
+/// another tree's since: the records of its entries are as they were, and must not be undone.
+fn trees_made(store: &Store, w: &Writer, stop: UndoPtr) -> Result<Vec<TreeId>> {
+    let (mut made, mut bytes, mut at) = (Vec::new(), Vec::new(), w.last);
+    while at != stop && !at.is_none() {
+        store.check_running()?;
+        read_record(&store.pool, at, &mut bytes)?;
+        let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
+        if let Body::CreateTree { .. } = record.body {
+            made.push(record.tree);
+        }
+        at = record.prev;
+        gannet_runtime::yield_if_due();
+    }
+    Ok(made)
 }
 
 fn undo_one(
