@@ -100,7 +100,7 @@ fn clients_that_break_off() {
     assert_eq!(c.receive().unwrap()[0], 0xFB);
     c.send(b"1\n2\n").unwrap();
     // Nothing more comes: an error after the timeout, and the connection is over.
-    assert_eq!(c.receive().unwrap_err().code(), Some(1158));
+    assert_eq!(c.receive().unwrap_err().code(), Some(1159));
     assert_eq!(c.receive().unwrap_err().code(), None);
     let mut c = local(&r);
     c.command(QUERY, b"LOAD DATA LOCAL INFILE 'the/file' INTO TABLE t").unwrap();

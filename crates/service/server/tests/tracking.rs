@@ -44,6 +44,7 @@ fn schema_and_variables() {
 fn state_changes() {
     let r = Running::start();
     let mut c = tracking(&r, 0);
+    run(&mut c, "CREATE DATABASE d");
     assert_eq!(changes(&mut c, "SET @a = 1"), "");
     run(&mut c, "SET session_track_state_change = ON");
     for (sql, want) in [
@@ -54,10 +55,10 @@ fn state_changes() {
         ("EXECUTE p", ""),
         ("DEALLOCATE PREPARE p", "2:1"),
         ("DO 1", ""),
-        ("CREATE TEMPORARY TABLE mysql.tt (a INT)", "2:1"),
-        ("INSERT INTO mysql.tt VALUES (1)", ""),
-        ("ALTER TABLE mysql.tt ADD b INT", "2:1"),
-        ("DROP TEMPORARY TABLE mysql.tt", "2:1"),
+        ("CREATE TEMPORARY TABLE d.tt (a INT)", "2:1"),
+        ("INSERT INTO d.tt VALUES (1)", ""),
+        ("ALTER TABLE d.tt ADD b INT", "2:1"),
+        ("DROP TEMPORARY TABLE d.tt", "2:1"),
         ("USE mysql", "1:mysql 2:1"),
     ] {
         assert_eq!(changes(&mut c, sql), want, "{sql}");
