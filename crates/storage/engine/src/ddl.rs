@@ -36,7 +36,7 @@ impl Txn {
             })?;
             match made {
                 Some(id) => {
-                    w.made.push(id);
+                    w.makes_trees = true;
                     break id;
                 }
                 None => w.extend(store)?,

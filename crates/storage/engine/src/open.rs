@@ -127,6 +127,7 @@ fn start(options: &EngineOptions, store: &Arc<Store>, files: &Files, losers: Vec
 
 fn unfinished_writer(tail: Tail, of: &Unfinished) -> Writer {
     let mut w = Writer::new(of.trx, tail);
+    w.makes_trees = true;
     (w.begin, w.last) = (of.begin, of.last);
     w
 }

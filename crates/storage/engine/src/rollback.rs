@@ -38,9 +38,7 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         For::End | For::Recovery => None,
     };
     let mut bytes = Vec::new();
-    if matches!(why, For::Recovery) {
-        w.made = trees_made(store, w, stop)?;
-    }
+    let mut made = if stop.is_none() && w.makes_trees { trees_made(store, w)? } else { Vec::new() };
     while w.last != stop && !w.last.is_none() {
         if matches!(why, For::Recovery) {
             store.check_running()?;
@@ -49,15 +47,29 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         read_record(&store.pool, at, &mut bytes)?;
         let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
         let left_out = planted(Fault::DropUndo) && at.offset().is_multiple_of(3);
-        let goes = stop.is_none() && !matches!(record.body, Body::CreateTree { .. }) && w.made.contains(&record.tree);
-        if !record.is_done() && !left_out && !goes {
-            undo_one(store, w.id, at, &record, keeps)?;
-        }
-        if let Body::CreateTree { .. } = record.body {
-            // Its number may be another tree's soon.
-            if let Some(i) = w.made.iter().position(|made| *made == record.tree) {
-                w.made.swap_remove(i);
+        let goes = match record.body {
+            Body::CreateTree { .. } => {
+                // Its number may be another tree's soon.
+                if let Some(i) = made.iter().position(|made| *made == record.tree) {
+                    made.swap_remove(i);
+                }
+                false
             }
+            Body::DropTree { .. } => false,
+            _ => made.contains(&record.tree),
+        };
+        let open = !record.is_done() && !left_out;
+        if open && goes {
+            // Purge passes what is done only: the tree's number and its pages may be another's by then.
+            store.pool.run(|| {
+                let mut mtr = store.pool.mtr()?;
+                let page = latch(&mut mtr, at)?;
+                set_flags(&mut mtr, page, at, record.flags | DONE);
+                mtr.commit();
+                Ok::<(), Stop>(())
+            })?;
+        } else if open {
+            undo_one(store, w.id, at, &record, keeps)?;
         }
         w.last = record.prev;
         w.records = w.records.saturating_sub(1);
@@ -67,12 +79,11 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
     Ok(())
 }
 
-/// The trees that the records down to `stop` create. A rollback that a crash ended may have taken such a tree out, and its number may be
-/// another tree's since: the records of its entries are as they were, and must not be undone.
-fn trees_made(store: &Store, w: &Writer, stop: UndoPtr) -> Result<Vec<TreeId>> {
+/// The trees that the transaction's records create. They go as a whole, so that their entries need not be undone; and after a crash
+/// in the middle of that they must not be: entries whose later changes were passed over do not fit the older records.
+fn trees_made(store: &Store, w: &Writer) -> Result<Vec<TreeId>> {
     let (mut made, mut bytes, mut at) = (Vec::new(), Vec::new(), w.last);
-    while at != stop && !at.is_none() {
-        store.check_running()?;
+    while !at.is_none() {
         read_record(&store.pool, at, &mut bytes)?;
         let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
         if let Body::CreateTree { .. } = record.body {

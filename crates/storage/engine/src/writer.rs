@@ -20,13 +20,13 @@ pub(crate) struct Writer {
     pub(crate) last: UndoPtr,
     /// Records not undone.
     pub(crate) records: u64,
-    /// Trees it has created: when everything is undone they go as a whole, and not entry by entry.
-    pub(crate) made: Vec<TreeId>,
+    /// It may have created trees: when everything is undone they go as a whole, and not entry by entry.
+    pub(crate) makes_trees: bool,
 }
 
 impl Writer {
     pub(crate) fn new(id: TrxId, tail: Tail) -> Self {
-        Writer { id, tail, begin: UndoPtr::NONE, last: UndoPtr::NONE, records: 0, made: Vec::new() }
+        Writer { id, tail, begin: UndoPtr::NONE, last: UndoPtr::NONE, records: 0, makes_trees: false }
     }
 
     /// Encodes a record into `out` (with the begin record when it is the first) and says where it will lie; `None` when the
