@@ -2,7 +2,7 @@
 //!
 //! For each level, anomaly and way of reading (plain, sharing, for update, NOWAIT, SKIP LOCKED) the sessions' steps are taken in every order; what each step
 //! gives, whether it has to wait, and what is left in the end, makes a line. The lines of InnoDB (MariaDB 10.11) are in `tests/isolation/innodb.txt`; two running
-//! servers can be compared too. Differences with a reason are in [`explained`].
+//! servers can be compared too. Differences with a reason are in `explained`.
 
 mod play;
 mod scenarios;
