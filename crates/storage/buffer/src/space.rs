@@ -97,6 +97,13 @@ impl Space {
         owners
     }
 
+    /// Who owns the extent that a page is in; `None` when nobody does.
+    pub fn owner_of(&self, no: PageNo) -> Option<TreeId> {
+        let inner = self.inner.lock();
+        let owner = inner.extents.get((no.0 / EXTENT_PAGES) as usize)?.owner;
+        inner.trees.contains_key(&owner).then_some(owner)
+    }
+
     /// Numbers of the pages a tree uses, ascending. For checks.
     pub fn pages_of(&self, tree: TreeId) -> Vec<PageNo> {
         let inner = self.inner.lock();

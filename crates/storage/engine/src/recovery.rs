@@ -552,6 +552,11 @@ impl Recovery {
     fn bring_up_to_date(&self, pool: &Pool, no: PageNo) -> bool {
         while let Err(e) = load(pool, no) {
             if is_damage(&e) {
+                if pool.space().owner_of(no).is_none() || pool.is_resident(no) {
+                    // Freed with its extent before it was written back: its older state does not fit its changes. Nobody reads it, or
+                    // it was made anew meanwhile.
+                    break;
+                }
                 self.damaged.fetch_add(1, Relaxed);
                 self.events.error(format_args!("recovery: {e}"));
                 return true;

@@ -312,6 +312,13 @@ fn redo_table() {
     assert!(redo(NO, &mut p, [(Lsn(60), PageOp::Remove { pos: 9 })]).is_err());
     assert!(redo(NO, &mut p, [(Lsn(60), PageOp::Free), insert(60), format(70, b"x")]).is_err());
     let mut p = before;
+    // The page was freed with its extent, unwritten, and its space used again: what it had in between is not on disk.
+    let stale = [(Lsn(60), PageOp::Remove { pos: 9 }), insert(61), format(70, b"x"), insert(71)];
+    let mut new = p.clone();
+    assert_eq!(redo(NO, &mut new, stale), Ok(Some(Lsn(60))));
+    let mut fresh = PageBuf::boxed();
+    redo(NO, &mut fresh, [format(70, b"x"), insert(71)]).unwrap();
+    assert!(new.0 == fresh.0);
     assert_eq!(redo(NO, &mut p, [(Lsn(60), PageOp::Free), format(70, b"x")]), Ok(Some(Lsn(60))));
     assert_eq!((p.lsn(), p.page_type()), (Lsn(70), Some(PageType::Node)));
 }
