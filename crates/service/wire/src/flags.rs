@@ -115,26 +115,6 @@ pub mod ty {
     pub const GEOMETRY: u8 = 255;
 }
 
-/// Column flags in column definitions.
-#[expect(missing_docs, reason = "the names are MySQL's flag names")]
-pub mod column {
-    pub const NOT_NULL: u16 = 1;
-    pub const PRI_KEY: u16 = 2;
-    pub const UNIQUE_KEY: u16 = 4;
-    pub const MULTIPLE_KEY: u16 = 8;
-    pub const BLOB: u16 = 16;
-    pub const UNSIGNED: u16 = 32;
-    pub const ZEROFILL: u16 = 64;
-    pub const BINARY: u16 = 128;
-    pub const ENUM: u16 = 256;
-    pub const AUTO_INCREMENT: u16 = 512;
-    pub const TIMESTAMP: u16 = 1024;
-    pub const SET: u16 = 2048;
-    pub const NO_DEFAULT_VALUE: u16 = 4096;
-    pub const ON_UPDATE_NOW: u16 = 8192;
-    pub const NUM: u16 = 32768;
-}
-
 /// Command bytes.
 #[expect(missing_docs, reason = "the names are MySQL's command names")]
 pub mod com {

@@ -2,7 +2,7 @@
 //! binder does, without tables and without folding.
 
 use crate::def::{ArgInfo, Call, CallStates, EvalContext, FunctionDef, RuleContext, SessionInfo};
-use gannet_parser::ast::{self, BaseType, BinaryOp, CastType, Expr, LiteralValue, TemporalKind, TrimSide, UnaryOp};
+use gannet_parser::ast::{BaseType, BinaryOp, CastType, Expr, LiteralValue, TemporalKind, TrimSide, UnaryOp};
 use gannet_types::{
     Coercibility, Collation, CollationId, Date, Decimal, Result, SqlError, SqlMode, SqlType, TimeZone, TypeId, Value,
     Warnings,
@@ -260,12 +260,12 @@ impl Evaluator {
                 self.call("MEMBER OF", args)
             }
             Expr::DateArith(a) => {
-                let unit = self.word(&unit_name(a.unit));
+                let unit = self.word(a.unit.name());
                 let args = vec![self.expr(&a.date)?, self.expr(&a.amount)?, unit];
                 self.call(if a.subtract { "DATE_SUB" } else { "DATE_ADD" }, args)
             }
             Expr::Extract { unit, expr } => {
-                let args = vec![self.word(&unit_name(*unit)), self.expr(expr)?];
+                let args = vec![self.word(unit.name()), self.expr(expr)?];
                 self.call("EXTRACT", args)
             }
             Expr::Trim(trim) => {
@@ -281,7 +281,7 @@ impl Evaluator {
                 self.call(name, args)
             }
             Expr::TimestampFn { diff, unit, args } => {
-                let args = vec![self.word(&unit_name(*unit)), self.expr(&args.0)?, self.expr(&args.1)?];
+                let args = vec![self.word(unit.name()), self.expr(&args.0)?, self.expr(&args.1)?];
                 self.call(if *diff { "TIMESTAMPDIFF" } else { "TIMESTAMPADD" }, args)
             }
             Expr::GetFormat { kind, expr } => {
@@ -392,18 +392,6 @@ fn fits(name: &str, value: &Value, ty: &SqlType) {
         _ => true,
     };
     assert!(ok, "{name} gives {value:?} ({ty:?})");
-}
-
-fn unit_name(unit: ast::IntervalUnit) -> String {
-    let camel = format!("{unit:?}");
-    let mut out = String::new();
-    for (i, c) in camel.chars().enumerate() {
-        if c.is_ascii_uppercase() && i > 0 {
-            out.push('_');
-        }
-        out.push(c.to_ascii_uppercase());
-    }
-    out
 }
 
 /// What the table shows: the value's text (bytes that are no UTF-8 as hexadecimal), `ERROR n`, and ` !n` for each warning.

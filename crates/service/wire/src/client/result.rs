@@ -3,7 +3,7 @@
 use super::{Connection, Error, Result};
 use crate::codec::Reader;
 use crate::command::{DateTime, Param, ParamType, Time};
-use crate::flags::{cap, column, status, ty};
+use crate::flags::{cap, status, ty};
 use crate::reply::{self, read_column};
 use std::fmt::Write;
 
@@ -329,7 +329,7 @@ fn read_binary(packet: &[u8], columns: &[ColumnInfo]) -> Result<Vec<Cell>> {
             row.push(Cell::Null);
             continue;
         }
-        let unsigned = c.flags & column::UNSIGNED != 0 || c.ty == ty::YEAR;
+        let unsigned = c.flags & gannet_types::sqltype::flags::UNSIGNED != 0 || c.ty == ty::YEAR;
         row.push(match Param::read(ParamType { ty: c.ty, unsigned }, &mut r)? {
             Param::Null => Cell::Null,
             Param::Int(v) => Cell::Int(v),

@@ -582,6 +582,34 @@ pub enum IntervalUnit {
     YearMonth,
 }
 
+impl IntervalUnit {
+    /// The word that stands for it, in small letters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Microsecond => "microsecond",
+            Self::Second => "second",
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Quarter => "quarter",
+            Self::Year => "year",
+            Self::SecondMicrosecond => "second_microsecond",
+            Self::MinuteMicrosecond => "minute_microsecond",
+            Self::MinuteSecond => "minute_second",
+            Self::HourMicrosecond => "hour_microsecond",
+            Self::HourSecond => "hour_second",
+            Self::HourMinute => "hour_minute",
+            Self::DayMicrosecond => "day_microsecond",
+            Self::DaySecond => "day_second",
+            Self::DayMinute => "day_minute",
+            Self::DayHour => "day_hour",
+            Self::YearMonth => "year_month",
+        }
+    }
+}
+
 /// `TRIM([BOTH | LEADING | TRAILING] [remove] FROM expr)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trim {

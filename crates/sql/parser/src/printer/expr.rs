@@ -429,28 +429,6 @@ impl Print for Trim {
 
 impl Print for IntervalUnit {
     fn print(&self, sql: &mut Sql) {
-        use IntervalUnit as U;
-        sql.s(match self {
-            U::Microsecond => "microsecond",
-            U::Second => "second",
-            U::Minute => "minute",
-            U::Hour => "hour",
-            U::Day => "day",
-            U::Week => "week",
-            U::Month => "month",
-            U::Quarter => "quarter",
-            U::Year => "year",
-            U::SecondMicrosecond => "second_microsecond",
-            U::MinuteMicrosecond => "minute_microsecond",
-            U::MinuteSecond => "minute_second",
-            U::HourMicrosecond => "hour_microsecond",
-            U::HourSecond => "hour_second",
-            U::HourMinute => "hour_minute",
-            U::DayMicrosecond => "day_microsecond",
-            U::DaySecond => "day_second",
-            U::DayMinute => "day_minute",
-            U::DayHour => "day_hour",
-            U::YearMonth => "year_month",
-        });
+        sql.s(self.name());
     }
 }

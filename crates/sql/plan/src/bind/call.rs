@@ -95,12 +95,12 @@ impl Binder<'_> {
                 if *unquote { self.call_named("JSON_UNQUOTE", vec![value]) } else { Ok(value) }
             }
             E::DateArith(arith) => {
-                let unit = self.text(unit_name(arith.unit));
+                let unit = self.text(arith.unit.name());
                 let args = vec![self.expr(&arith.date)?, self.expr(&arith.amount)?, unit];
                 self.call_named(if arith.subtract { "DATE_SUB" } else { "DATE_ADD" }, args)
             }
             E::Extract { unit, expr } => {
-                let args = vec![self.text(unit_name(*unit)), self.expr(expr)?];
+                let args = vec![self.text(unit.name()), self.expr(expr)?];
                 self.call_named("EXTRACT", args)
             }
             E::Trim(trim) => {
@@ -116,7 +116,7 @@ impl Binder<'_> {
                 self.call_named(name, args)
             }
             E::TimestampFn { diff, unit, args } => {
-                let args = vec![self.text(unit_name(*unit)), self.expr(&args.0)?, self.expr(&args.1)?];
+                let args = vec![self.text(unit.name()), self.expr(&args.0)?, self.expr(&args.1)?];
                 self.call_named(if *diff { "TIMESTAMPDIFF" } else { "TIMESTAMPADD" }, args)
             }
             E::GetFormat { kind, expr } => {
@@ -576,32 +576,6 @@ fn aggregate_name(func: AggregateFunc) -> &'static str {
         AggregateFunc::JsonArrayAgg => "JSON_ARRAYAGG",
         AggregateFunc::JsonObjectAgg => "JSON_OBJECTAGG",
         AggregateFunc::StCollect => "ST_COLLECT",
-    }
-}
-
-pub(super) fn unit_name(unit: ast::IntervalUnit) -> &'static str {
-    use ast::IntervalUnit as U;
-    match unit {
-        U::Microsecond => "MICROSECOND",
-        U::Second => "SECOND",
-        U::Minute => "MINUTE",
-        U::Hour => "HOUR",
-        U::Day => "DAY",
-        U::Week => "WEEK",
-        U::Month => "MONTH",
-        U::Quarter => "QUARTER",
-        U::Year => "YEAR",
-        U::SecondMicrosecond => "SECOND_MICROSECOND",
-        U::MinuteMicrosecond => "MINUTE_MICROSECOND",
-        U::MinuteSecond => "MINUTE_SECOND",
-        U::HourMicrosecond => "HOUR_MICROSECOND",
-        U::HourSecond => "HOUR_SECOND",
-        U::HourMinute => "HOUR_MINUTE",
-        U::DayMicrosecond => "DAY_MICROSECOND",
-        U::DaySecond => "DAY_SECOND",
-        U::DayMinute => "DAY_MINUTE",
-        U::DayHour => "DAY_HOUR",
-        U::YearMonth => "YEAR_MONTH",
     }
 }
 

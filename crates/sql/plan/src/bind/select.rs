@@ -479,7 +479,7 @@ impl Binder<'_> {
         let key = Bound::new(key.expr.clone());
         let value = match offset.unit {
             Some(unit) => {
-                let unit = self.text(super::call::unit_name(unit));
+                let unit = self.text(unit.name());
                 self.call_named(if back { "DATE_SUB" } else { "DATE_ADD" }, vec![key, amount, unit])?
             }
             None => self.call_named(if back { "-" } else { "+" }, vec![key, amount])?,
