@@ -204,6 +204,8 @@ impl<'p> Run<'p> {
             values.push(match value {
                 Some(value) => value,
                 None if column.generated.is_some() => Value::Null,
+                // Left out is NULL and so generated in every sql_mode; only a written DEFAULT is 0.
+                None if column.auto_increment => Value::Null,
                 None if matches!(column.default, ColumnDefault::Expression(_)) => {
                     computed.push(i);
                     Value::Null
