@@ -3,9 +3,13 @@
 //! What is in memory is the truth about what may be given out (it knows of reservations); the space map pages are what
 //! the log and the disk know, changed in the same mini-transaction as the use they record. At open memory is read from them.
 //!
-//! An extent is *owned* by one tree, *ready* (free and allocated in the file), a *hole* (free, its blocks given back to the
-//! file system), or *retired*: freed by a record that may not be durable yet, so that neither its frames may be thrown away
-//! nor its blocks given back.
+//! An extent is *owned* by one tree, *ready* (free and allocated in the file), a *seed* (free, only its first pages are
+//! allocated), a *hole* (free, without blocks of the file system), or *retired*: freed by a record that may not be durable
+//! yet, so that neither its frames may be thrown away nor its blocks given back.
+//!
+//! A new tree begins in a seed: most trees never need more than a few pages, and the rest of the extent costs addresses,
+//! not blocks. The rest is allocated when the tree asks for its first page. No page is given out before it has blocks, so
+//! that a full file system is met while a change can still be refused.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,6 +29,12 @@ pub const META_PAGES: std::ops::Range<u64> = 2..EXTENT_PAGES;
 const EXTENT_BYTES: u64 = EXTENT_PAGES * PAGE_SIZE as u64;
 /// Free extents that stay allocated in the file rather than become holes.
 const KEEP_READY: usize = 32;
+/// Pages of a seed that are allocated: a root and its first children.
+const SEED_PAGES: u8 = 4;
+/// Seeds made at once.
+const SEEDS: usize = 8;
+/// Holes beside each other that are made ready at once, in a file of many extents.
+const RUN: u64 = 16;
 /// Owner in memory of an extent that is retired.
 const RETIRED: TreeId = TreeId::MAX;
 
@@ -41,12 +51,34 @@ struct TreeSpace {
 struct Inner {
     /// Every extent of the file, reserved pages included.
     extents: Vec<Extent>,
+    /// Pages of each extent, from its first on, known to have blocks in the file.
+    blocks: Vec<u8>,
     trees: HashMap<TreeId, TreeSpace>,
     ready: BTreeSet<u64>,
+    seeds: BTreeSet<u64>,
     holes: BTreeSet<u64>,
+    /// Owned extents which need blocks for all their pages.
+    partial: BTreeSet<u64>,
+    /// Somebody found neither a seed nor a ready extent for a new tree.
+    wants_seed: bool,
+    /// Somebody found no ready extent.
+    wants_ready: bool,
     retired: Vec<(Lsn, u64)>,
     growing: bool,
     waiting: Vec<Waker>,
+}
+
+/// A step of [`Pool::grow`].
+enum Next {
+    /// The pages of an owned extent that have no blocks yet.
+    Rest(u64),
+    /// The first pages of these holes.
+    Seeds(Vec<u64>),
+    /// All pages of these extents: the first, and how many.
+    Ready(u64, u64),
+    /// The file has no free extent.
+    Grow,
+    Nothing,
 }
 
 /// The space of one data file. Changed by [`Mtr::take`] and [`Mtr::free`]; see [`Pool::reserve`], [`Pool::free_tree`].
@@ -78,7 +110,7 @@ impl Space {
     /// Pages in extents that nobody owns.
     pub fn free_pages(&self) -> u64 {
         let inner = self.inner.lock();
-        (inner.ready.len() + inner.holes.len() + inner.retired.len()) as u64 * EXTENT_PAGES
+        (inner.ready.len() + inner.seeds.len() + inner.holes.len() + inner.retired.len()) as u64 * EXTENT_PAGES
     }
 
     /// What a tree uses.
@@ -127,18 +159,76 @@ impl Space {
 }
 
 impl Inner {
-    /// Takes a free page of one of the tree's extents, or of a new extent for it. `None` when no extent is ready.
+    /// Takes a free page of one of the tree's extents, or of a new extent for it. `None` when blocks are to be allocated
+    /// first.
     fn pick(&mut self, tree: TreeId) -> Option<PageNo> {
         let open = self.trees.get(&tree).and_then(|t| t.open.first().copied());
         let e = match open {
-            Some(e) => e,
+            Some(e) => {
+                let next = (!self.extents[e as usize].used).trailing_zeros();
+                if next >= self.blocks[e as usize].into() {
+                    self.partial.insert(e);
+                    return None;
+                }
+                e
+            }
             None => {
-                let e = self.ready.pop_first()?;
+                let Some(e) = self.ready.pop_first() else {
+                    self.wants_ready = true;
+                    return None;
+                };
                 self.own(tree, e);
                 e
             }
         };
         Some(self.pick_in(tree, e))
+    }
+
+    /// An extent for the first pages of a new tree.
+    fn pick_first(&mut self) -> Option<u64> {
+        let e = self.seeds.pop_first().or_else(|| self.ready.pop_first());
+        self.wants_seed |= e.is_none();
+        e
+    }
+
+    /// A free extent goes to where its blocks say.
+    fn sort_in(&mut self, e: u64) {
+        match self.blocks[e as usize] {
+            0 => self.holes.insert(e),
+            n if u64::from(n) == EXTENT_PAGES => self.ready.insert(e),
+            _ => self.seeds.insert(e),
+        };
+    }
+
+    /// What somebody lacks, the rest of extents in use first.
+    fn next_allocation(&mut self) -> Next {
+        if let Some(e) = self.partial.pop_first() {
+            return Next::Rest(e);
+        }
+        if std::mem::take(&mut self.wants_seed) && self.seeds.is_empty() && self.ready.is_empty() {
+            let some: Vec<u64> = self.holes.iter().take(SEEDS).copied().collect();
+            for e in &some {
+                self.holes.remove(e);
+            }
+            self.wants_seed = some.is_empty();
+            return if some.is_empty() { Next::Grow } else { Next::Seeds(some) };
+        }
+        if std::mem::take(&mut self.wants_ready) && self.ready.is_empty() {
+            if let Some(first) = self.holes.first().copied() {
+                let most = (self.extents.len() as u64 / 64).clamp(1, RUN);
+                let run = (1..most).take_while(|i| self.holes.contains(&(first + i))).count() as u64 + 1;
+                for e in first..first + run {
+                    self.holes.remove(&e);
+                }
+                return Next::Ready(first, run);
+            }
+            if let Some(e) = self.seeds.pop_first() {
+                return Next::Ready(e, 1);
+            }
+            self.wants_ready = true;
+            return Next::Grow;
+        }
+        Next::Nothing
     }
 
     fn own(&mut self, tree: TreeId, e: u64) {
@@ -197,7 +287,7 @@ impl Inner {
             // Nothing of this was logged, unless the extent was already owned and empty on its map; that is put right
             // when it is given out again.
             self.extents[e as usize] = Extent::default();
-            self.ready.insert(e);
+            self.sort_in(e);
         }
     }
 }
@@ -274,7 +364,7 @@ impl Pool {
     pub fn reserve_tree(&self) -> Result<Reservation<'_>, Stop> {
         let (tree, root) = {
             let mut inner = self.space.inner.lock();
-            let e = inner.ready.pop_first().ok_or(Stop::Grow)?;
+            let e = inner.pick_first().ok_or(Stop::Grow)?;
             let tree = TreeId(e * EXTENT_PAGES);
             inner.own(tree, e);
             (tree, inner.pick_in(tree, e))
@@ -344,7 +434,7 @@ impl Pool {
             let mut inner = self.space.inner.lock();
             let (due, later) = inner.retired.drain(..).partition::<Vec<_>, _>(|(lsn, _)| *lsn <= durable);
             inner.retired = later;
-            (due, KEEP_READY.saturating_sub(inner.ready.len()))
+            (due, KEEP_READY.saturating_sub(inner.ready.len() + inner.seeds.len()))
         };
         for (i, (_, e)) in due.into_iter().enumerate() {
             self.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES);
@@ -352,32 +442,29 @@ impl Pool {
             let mut inner = self.space.inner.lock();
             inner.extents[e as usize] = Extent::default();
             if hole {
-                inner.holes.insert(e)
-            } else {
-                inner.ready.insert(e)
-            };
+                inner.blocks[e as usize] = 0;
+            }
+            inner.sort_in(e);
         }
     }
 
-    /// Makes extents ready: freed ones, holes, or new ones at the end of the file. No latch may be held.
+    /// Allocates what was missed when [`Stop::Grow`] was given: the rest of an extent, free extents, or new ones at the end
+    /// of the file. No latch may be held.
     pub(crate) fn grow(&self) -> Result<(), Error> {
         self.give_back();
         let _mask = mask_interrupts();
-        let from = loop {
+        loop {
             {
                 let mut inner = self.space.inner.lock();
-                if !inner.ready.is_empty() {
-                    return Ok(());
-                }
                 if !inner.growing {
                     inner.growing = true;
-                    break inner.extents.len() as u64;
+                    break;
                 }
                 inner.waiting.push(waker());
             }
             let _ = park(Wait::FileMeta, None);
-        };
-        let outcome = self.grow_alone(from);
+        }
+        let outcome = self.grow_alone();
         let waiting = {
             let mut inner = self.space.inner.lock();
             inner.growing = false;
@@ -387,31 +474,59 @@ impl Pool {
         outcome
     }
 
-    fn grow_alone(&self, from: u64) -> Result<(), Error> {
-        let hole = self.space.inner.lock().holes.pop_first();
-        if let Some(e) = hole {
-            let allocated = self.file.allocate(e * EXTENT_BYTES, EXTENT_BYTES);
-            let mut inner = self.space.inner.lock();
-            if let Err(error) = allocated {
-                inner.holes.insert(e);
-                return Err(Error::io("allocate space in the data file", error));
+    /// Allocates for everybody who lacks something. Alone: `growing` is set.
+    fn grow_alone(&self) -> Result<(), Error> {
+        loop {
+            let next = self.space.inner.lock().next_allocation();
+            match next {
+                Next::Rest(e) => self.allocate(&[e], false, EXTENT_PAGES)?,
+                Next::Seeds(some) => self.allocate(&some, true, SEED_PAGES.into())?,
+                Next::Ready(e, run) => self.allocate(&(e..e + run).collect::<Vec<_>>(), true, EXTENT_PAGES)?,
+                Next::Grow => self.extend()?,
+                Next::Nothing => return Ok(()),
             }
-            inner.ready.insert(e);
-            return Ok(());
         }
+    }
+
+    /// Gives extents blocks for their first `pages`, in one piece where all of neighbours are due; `free` ones go to where
+    /// they belong then.
+    fn allocate(&self, some: &[u64], free: bool, pages: u64) -> Result<(), Error> {
+        let bytes = pages * PAGE_SIZE as u64;
+        let outcome = match some.first() {
+            Some(first) if pages == EXTENT_PAGES => self.file.allocate(first * EXTENT_BYTES, some.len() as u64 * bytes),
+            _ => some.iter().try_for_each(|e| self.file.allocate(e * EXTENT_BYTES, bytes)),
+        };
+        let mut inner = self.space.inner.lock();
+        for &e in some {
+            let owner = inner.extents[e as usize].owner;
+            // An owned one may have been freed meanwhile, and its blocks given back.
+            if outcome.is_ok() && (free || inner.trees.contains_key(&owner)) {
+                inner.blocks[e as usize] = pages as u8;
+            }
+            if free {
+                inner.sort_in(e);
+            }
+        }
+        outcome.map_err(|error| Error::io("allocate space in the data file", error))
+    }
+
+    /// Makes the file longer: by holes.
+    fn extend(&self) -> Result<(), Error> {
+        let from = self.space.inner.lock().extents.len() as u64;
         let most = self.arena.pages() / EXTENT_PAGES;
-        let mut step = (from / 8).clamp(4, 64).min(most.saturating_sub(from));
+        let step = (from / 8).clamp(4, 64).min(most.saturating_sub(from));
         if step == 0 {
             return Err(Error::Full);
         }
+        let grown = self.file.set_len((from + step) * EXTENT_BYTES);
+        grown.map_err(|error| Error::io("extend the data file", error))?;
         // The length is durable before any page beyond the old one is used: recovery relies on it.
-        while let Err(error) = self.file.allocate(from * EXTENT_BYTES, step * EXTENT_BYTES) {
-            if step == 1 {
-                return Err(Error::io("extend the data file", error));
-            }
-            step /= 2;
-        }
         self.file.sync_all().map_err(|e| self.poison("sync the data file", &e))?;
+        // The map of a region has its blocks before it is made.
+        for region in from.div_ceil(REGION_EXTENTS)..(from + step).div_ceil(REGION_EXTENTS) {
+            let allocated = self.file.allocate(region * REGION_EXTENTS * EXTENT_BYTES, EXTENT_BYTES);
+            allocated.map_err(|error| Error::io("allocate space in the data file", error))?;
+        }
         self.space.pages.store((from + step) * EXTENT_PAGES, Release);
         for region in from.div_ceil(REGION_EXTENTS)..(from + step).div_ceil(REGION_EXTENTS) {
             self.format_region(region)?;
@@ -450,6 +565,7 @@ impl Pool {
             return Err(Error::Full);
         }
         if extents == 0 {
+            self.space.inner.lock().wants_ready = true;
             return self.grow();
         }
         self.space.pages.store(extents * EXTENT_PAGES, Release);
@@ -504,6 +620,7 @@ impl Inner {
     fn add(&mut self, e: u64, extent: Extent) {
         debug_assert_eq!(e as usize, self.extents.len());
         self.extents.push(extent);
+        self.blocks.push(known_blocks(&extent));
         if e.is_multiple_of(REGION_EXTENTS) {
             // The space map itself and what is kept beside it.
             self.extents[e as usize] = Extent { owner: SYSTEM, used: u64::MAX };
@@ -518,5 +635,15 @@ impl Inner {
                 t.open.insert(e);
             }
         }
+    }
+}
+
+/// Pages of an extent that must have blocks, by what its space map says: whether they are allocated is not recorded, and
+/// allocating them again costs little.
+fn known_blocks(extent: &Extent) -> u8 {
+    match 64 - extent.used.leading_zeros() as u8 {
+        _ if extent.owner.is_zero() => 0,
+        n if n <= SEED_PAGES => SEED_PAGES,
+        _ => EXTENT_PAGES as u8,
     }
 }

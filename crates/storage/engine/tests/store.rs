@@ -639,3 +639,38 @@ fn a_held_checkpoint_stays_and_recovery_begins_there() {
     let tree = engine.tree(id).unwrap();
     assert_eq!(dump(&engine, &tree).len(), 300);
 }
+
+/// Blocks are given to a tree as it grows; all it has are there before it uses them.
+#[test]
+fn small_trees_take_few_blocks_of_the_file() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = TempDir::new();
+    let file = dir.0.join("data.gnt");
+    let blocks = || std::fs::metadata(&file).unwrap().blocks() * 512;
+    let mut ids = Vec::new();
+    {
+        let engine = open(&dir);
+        let before = blocks();
+        for k in 0..200 {
+            let tree = create(&engine, TreeKind::Row);
+            put(&engine, &tree, k, b"a row");
+            ids.push(tree.id());
+        }
+        engine.shutdown().unwrap();
+        let each = (blocks() - before) / 200;
+        assert!(each <= 128 << 10, "{each} bytes a tree");
+    }
+    let engine = open(&dir);
+    let tree = engine.tree(ids[77]).unwrap();
+    // Over the first pages, over the extent, and in others' neighbourhood.
+    for k in 0..2000 {
+        put(&engine, &tree, k, &[7; 1000]);
+    }
+    for (k, id) in ids.iter().enumerate() {
+        let tree = engine.tree(*id).unwrap();
+        let want: &[u8] = if k == 77 { &[7; 1000] } else { b"a row" };
+        assert_eq!(get(&engine, &tree, k as u64).as_deref(), Some(want));
+    }
+    assert_eq!(engine.check_store().unwrap().findings, Vec::<String>::new());
+    engine.shutdown().unwrap();
+}
