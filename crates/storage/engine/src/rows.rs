@@ -312,12 +312,18 @@ impl Txn {
         tree.check(kind)
     }
 
-    /// Runs a change of a row tree; on an error gives up the place in the queue it waited in.
+    /// Runs a change of a row tree; when it comes to nothing, gives up the place in the queue it waited in. Not if there is
+    /// another version of the row now, which the caller wants to see: it would go to the end of the line, and find yet another
+    /// one when its turn comes again. `fresh_lock` says then whether the row was locked for that.
     fn change_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>) -> Result<Step> {
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let result = self.write_row(tree, key, change, &mut wait);
         match result {
             Ok(Step::Done) => Ok(Step::Done),
+            Ok(step @ (Step::Changed | Step::Duplicate { own: false })) => {
+                self.fresh_lock = wait.queued.take();
+                Ok(step)
+            }
             Ok(step) => {
                 self.leave_queue(tree, key, &mut wait);
                 Ok(step)
@@ -338,6 +344,14 @@ impl Txn {
                     Step::Duplicate { own: true } => return Ok((false, Insert::Duplicate)),
                     Step::Duplicate { own: false } if locked => return Ok((false, Insert::Duplicate)),
                     Step::Duplicate { own: false } => {
+                        // Whoever waited has the row already, and may have to share it.
+                        if let Some(before) = t.fresh_lock.take() {
+                            let keep = before.max(Some(dup.into()));
+                            if keep == Some(Mode::Shared) {
+                                t.owner.unlock_record(&tree.shared.locks, key, keep);
+                            }
+                            return Ok((false, Insert::Duplicate));
+                        }
                         let timeout = t.options.lock_wait_timeout;
                         let wait = LockWait::new(now_ns(), timeout);
                         let _again = t.lock_key(tree, key, dup, wait.left()).map_err(|e| t.failed(e))?;

@@ -44,7 +44,7 @@ pub struct Savepoint {
 pub(crate) struct LockWait {
     deadline_ns: u64,
     /// The operation took an exclusive lock on its key to keep its place among those who wait for the row; what it held before.
-    queued: Option<Option<Mode>>,
+    pub(crate) queued: Option<Option<Mode>>,
 }
 
 impl LockWait {
@@ -513,7 +513,8 @@ impl Txn {
     }
 
     /// As [`update`](Txn::update) if the row is still the version `stamp` (from a read with [`ReadMode::Newest`]) and that
-    /// version is committed or own; else waits for its active writer and returns [`Update::Changed`].
+    /// version is committed or own; else waits for its active writer and returns [`Update::Changed`]. Who had to wait has
+    /// the row locked then, so that the next attempt is the last.
     pub fn update_if(&mut self, tree: &TreeHandle, key: &[u8], stamp: RowStamp, row: &[u8]) -> Result<Update> {
         self.update_row(tree, key, row, Some(stamp))
     }
@@ -534,8 +535,9 @@ impl Txn {
         Scan::open(self, tree, range, options)
     }
 
-    /// At READ COMMITTED and below: releases the lock this transaction took last on `key` by [`get`](Txn::get), for a row that did
-    /// not match. Without effect at higher levels and when the lock was held before.
+    /// At READ COMMITTED and below: releases the lock this transaction took last on `key` by [`get`](Txn::get) or by a change
+    /// that came to [`Update::Changed`], for a row that did not match. Without effect at higher levels and when the lock was
+    /// held before.
     pub fn unlock_row(&mut self, tree: &TreeHandle, key: &[u8]) {
         if let Some(before) = self.fresh_lock.take()
             && self.options.isolation <= Isolation::ReadCommitted

@@ -89,7 +89,7 @@ impl TreeLocks {
     pub(crate) fn insert_blockers(&self, owner: &Arc<Owner>, key: &[u8], out: &mut Vec<Edge>) {
         self.gap_set.lock().treap.over(key, |o| {
             if !Arc::ptr_eq(o, owner) {
-                out.push(Edge { to: o.clone(), mode: None });
+                out.push(Edge { to: o.clone(), via: None });
             }
             true
         });

@@ -1,8 +1,8 @@
 //! Who waits for whom. Not kept: computed from the queues when a wait begins that might close a cycle.
 //!
 //! A cycle is closed by its last edge, so only the owner that begins to wait looks, and only if somebody may wait for it.
-//! All begin to wait under one mutex; nobody who does not wait touches it. Edges go to the nearest conflicting
-//! neighbours in a queue, so a search costs what it reaches, not the square of a queue's length.
+//! All begin to wait under one mutex; nobody who does not wait touches it. Edges lead from a queue to its holders, whose
+//! number is looked at once, so that a search costs the owners it reaches that hold something, not the length of a queue.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,6 +14,7 @@ use gannet_telemetry::{Counter, count};
 
 use crate::info::{LockKind, Party};
 use crate::owner::{Owner, Target};
+use crate::record::SeenQueues;
 use crate::table::LockTable;
 use crate::{LockOwner, Mode};
 
@@ -39,10 +40,10 @@ pub struct Deadlock {
     pub members: Vec<DeadlockMember>,
 }
 
-/// To whom a wait leads, and with which mode that one stands in the queue.
+/// To whom a wait leads, and who stands between, as the only reason for it.
 pub(crate) struct Edge {
     pub(crate) to: Arc<Owner>,
-    pub(crate) mode: Option<Mode>,
+    pub(crate) via: Option<Arc<Owner>>,
 }
 
 #[derive(Default)]
@@ -50,27 +51,23 @@ pub(crate) struct State {
     waiting: HashMap<u64, Arc<Owner>>,
     by_trx: HashMap<u64, Arc<Owner>>,
     last: Option<Deadlock>,
+    /// Edges that searches have followed so far.
+    steps: u64,
 }
 
 pub(crate) struct Graph(Mutex<State>);
 
-/// A member of a path: the owner, its target, and the mode in which it stands in its predecessor's queue.
+/// A member of a path: the owner, its target, and the number of its wait.
 struct Step {
     owner: Arc<Owner>,
     target: Target,
-    mode: Option<Mode>,
+    wait: u64,
 }
 
-fn target_of(owner: &Owner) -> Option<Target> {
-    if owner.is_waiting() { owner.waiting.lock().as_ref().map(|w| w.target.clone()) } else { None }
-}
-
-fn same_queue(a: &Target, b: &Target) -> bool {
-    match (a, b) {
-        (Target::Record { hash, tree, key, .. }, Target::Record { hash: h, tree: t, key: k, .. }) => {
-            hash == h && Arc::ptr_eq(tree, t) && key == k
-        }
-        _ => false,
+impl Step {
+    fn of(owner: Arc<Owner>) -> Option<Step> {
+        let (target, wait) = owner.target()?;
+        Some(Step { owner, target, wait })
     }
 }
 
@@ -92,6 +89,10 @@ impl Graph {
         }
         while me.is_waiting() {
             let Some(cycle) = state.cycle(table, me) else { return };
+            // Each still waits as it did when it was looked at: then all did so at one moment.
+            if !cycle.iter().all(|s| s.owner.still_waits(s.wait)) {
+                continue;
+            }
             let Some(victim) = cycle.iter().min_by_key(|s| s.owner.price(s.owner.id == me.id)).map(|s| s.owner.clone())
             else {
                 return;
@@ -126,50 +127,85 @@ impl Graph {
         self.0.lock().waiting.values().cloned().collect()
     }
 
-    /// Whom the owner waits for directly or through its nearest neighbours.
+    /// Whom the owner waits for.
     pub(crate) fn blockers(&self, table: &LockTable, owner: &Arc<Owner>) -> Vec<Edge> {
         let state = self.0.lock();
         let mut out = Vec::new();
-        if let Some(target) = target_of(owner) {
-            state.blockers(table, owner, &target, &mut out);
+        if let Some((target, _)) = owner.target() {
+            state.blockers(table, (owner, &target), None, &mut SeenQueues::new(), &mut out);
         }
         out
+    }
+
+    /// Edges that searches have followed so far.
+    #[cfg(test)]
+    pub(crate) fn steps(&self) -> u64 {
+        self.0.lock().steps
     }
 }
 
 impl State {
-    fn blockers(&self, table: &LockTable, owner: &Arc<Owner>, target: &Target, out: &mut Vec<Edge>) {
+    /// Whom the owner waits for; `me` is the one that searches.
+    fn blockers(
+        &self,
+        table: &LockTable,
+        (owner, target): (&Arc<Owner>, &Target),
+        me: Option<&Step>,
+        seen: &mut SeenQueues,
+        out: &mut Vec<Edge>,
+    ) {
         match target {
-            Target::Record { hash, tree, key, mode } => table.record_blockers(owner, *hash, tree, key, *mode, out),
+            Target::Record(wanted) => {
+                let me = me.and_then(|m| match &m.target {
+                    Target::Record(w) if w.mode == Mode::Exclusive && w.same_record(wanted) => {
+                        Some((&m.owner, w.ticket))
+                    }
+                    _ => None,
+                });
+                table.record_blockers(owner, wanted, me, seen, out);
+            }
             Target::Insert { tree, key } => tree.insert_blockers(owner, key, out),
             Target::Trx(trx) => {
                 // One that does not wait ends the search: leave it out.
                 let found = self.by_trx.get(&trx.get());
-                out.extend(found.map(|o| Edge { to: o.clone(), mode: None }));
+                out.extend(found.map(|o| Edge { to: o.clone(), via: None }));
             }
             Target::Mdl { object, mode } => object.blockers(owner, *mode, out),
         }
     }
 
     /// A cycle through `me`, each member waiting for the next and the last for `me`.
-    fn cycle(&self, table: &LockTable, me: &Arc<Owner>) -> Option<Vec<Step>> {
+    fn cycle(&mut self, table: &LockTable, me: &Arc<Owner>) -> Option<Vec<Step>> {
         let mut seen = HashSet::from([me.id]);
+        let mut seen_queues = SeenQueues::new();
         // How each reached owner was reached: predecessor's index in `steps`.
-        let mut steps = vec![(Step { owner: me.clone(), target: target_of(me)?, mode: None }, usize::MAX)];
+        let mut steps = vec![(Step::of(me.clone())?, usize::MAX)];
         let mut stack = vec![0];
         let mut edges = Vec::new();
         while let Some(at) = stack.pop() {
-            edges.clear();
-            self.blockers(table, &steps[at].0.owner, &steps[at].0.target, &mut edges);
+            let step = &steps[at].0;
+            self.blockers(table, (&step.owner, &step.target), Some(&steps[0].0), &mut seen_queues, &mut edges);
+            self.steps += edges.len() as u64;
+            let mut between = None;
             for edge in edges.drain(..) {
-                if Arc::ptr_eq(&edge.to, me) {
-                    return Some(shorten(path(steps, at), edge.mode));
-                }
-                if !seen.insert(edge.to.id) {
+                let closes = Arc::ptr_eq(&edge.to, me);
+                if !closes && !seen.insert(edge.to.id) {
                     continue;
                 }
-                if let Some(target) = target_of(&edge.to) {
-                    steps.push((Step { owner: edge.to, target, mode: edge.mode }, at));
+                let mut from = at;
+                if let Some(via) = edge.via {
+                    if between.is_none() {
+                        let Some(step) = Step::of(via) else { continue };
+                        steps.push((step, at));
+                        between = Some(steps.len() - 1);
+                    }
+                    from = between.unwrap_or(at);
+                }
+                if closes {
+                    return Some(path(steps, from));
+                }
+                if let Some(step) = Step::of(edge.to) {
+                    steps.push((step, from));
                     stack.push(steps.len() - 1);
                 }
             }
@@ -199,27 +235,6 @@ fn path(steps: Vec<(Step, usize)>, at: usize) -> Vec<Step> {
     }
     // A step is pushed after its predecessor.
     steps.into_iter().enumerate().filter(|(i, _)| keep.contains(i)).map(|(_, (step, _))| step).collect()
-}
-
-/// Leaves out those that only stand between two others of the same queue: rolling them back would not help.
-fn shorten(mut cycle: Vec<Step>, closing: Option<Mode>) -> Vec<Step> {
-    let wants = |t: &Target| if let Target::Record { mode, .. } = t { Some(*mode) } else { None };
-    let mut i = 0;
-    while i + 1 < cycle.len() {
-        let (a, b) = (&cycle[i], &cycle[i + 1]);
-        let next_mode = if i + 2 < cycle.len() { cycle[i + 2].mode } else { closing };
-        // Two that raise their locks wait for each other, not each for itself.
-        let pair = i == 0 && cycle.len() == 2;
-        let direct = !pair
-            && same_queue(&a.target, &b.target)
-            && matches!((wants(&a.target), next_mode), (Some(a), Some(c)) if a.conflicts(c));
-        if direct {
-            cycle.remove(i + 1);
-        } else {
-            i += 1;
-        }
-    }
-    cycle
 }
 
 impl LockTable {

@@ -72,9 +72,7 @@ pub enum LockKind {
 impl LockKind {
     pub(crate) fn wanted(target: &Target) -> LockKind {
         match target {
-            Target::Record { tree, key, mode, .. } => {
-                LockKind::Record { tree: tree.id(), key: key.to_vec(), mode: *mode }
-            }
+            Target::Record(w) => LockKind::Record { tree: w.tree.id(), key: w.key.to_vec(), mode: w.mode },
             Target::Insert { tree, key } => LockKind::Insert { tree: tree.id(), key: key.to_vec() },
             Target::Trx(trx) => LockKind::Transaction(*trx),
             Target::Mdl { object, mode } => {
@@ -140,7 +138,7 @@ impl LockTable {
                     let info =
                         |o: &Arc<Owner>, mode, granted| LockInfo { party: Party::of(o), kind: kind(mode), granted };
                     out.extend(queue.holders().map(|h| info(&h.owner, h.mode, true)));
-                    out.extend(queue.waiters().map(|w| info(&w.owner, w.mode, false)));
+                    out.extend(queue.waiters().map(|(w, mode)| info(&w.owner, mode, false)));
                     match queue.chained() {
                         Some(next) => queue = next,
                         None => break,

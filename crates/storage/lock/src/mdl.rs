@@ -271,7 +271,7 @@ impl MdlObject {
         // Not only those that conflict: the line is served in order. Raises stand in front.
         let ahead = state.waiting.iter().take_while(|r| !Arc::ptr_eq(&r.owner, owner));
         edges.extend(ahead.map(|r| &r.owner));
-        out.extend(edges.into_iter().filter(|o| !Arc::ptr_eq(o, owner)).map(|o| Edge { to: o.clone(), mode: None }));
+        out.extend(edges.into_iter().filter(|o| !Arc::ptr_eq(o, owner)).map(|o| Edge { to: o.clone(), via: None }));
     }
 
     /// Its id and name.

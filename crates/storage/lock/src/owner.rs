@@ -13,13 +13,14 @@ use gannet_runtime::{Unpark, Wait as WaitEvent, Waker, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count, sub};
 
 use crate::mdl::{FastSlots, Use};
+use crate::record::RecordWait;
 use crate::table::{LockTable, TreeLocks};
-use crate::{LockError, MdlMode, MdlObject, Mode, Wait};
+use crate::{LockError, MdlMode, MdlObject, Wait};
 
 /// What an owner waits for.
 #[derive(Clone)]
 pub(crate) enum Target {
-    Record { hash: u64, tree: Arc<TreeLocks>, key: Arc<[u8]>, mode: Mode },
+    Record(RecordWait),
     Insert { tree: Arc<TreeLocks>, key: Arc<[u8]> },
     Trx(TrxId),
     Mdl { object: MdlObject, mode: MdlMode },
@@ -46,10 +47,12 @@ pub(crate) struct Owner {
     pub(crate) thread: AtomicU64,
     pub(crate) trx: AtomicU64,
     pub(crate) weight: AtomicU64,
-    /// Somebody has begun to wait for this owner since it last held nothing. While false, this owner's waits cannot close
-    /// a cycle. INV-LOCK-4: of those in front of a waiter, its nearest conflicting neighbours are marked.
+    /// Somebody has begun to wait for what this owner holds since it last held nothing. While false, this owner's waits
+    /// cannot close a cycle (INV-LOCK-4).
     pub(crate) blocks: AtomicBool,
     verdict: AtomicU8,
+    /// Waits begun.
+    waits: AtomicU64,
     pub(crate) waiting: Mutex<Option<Waiting>>,
     /// Written by the owner's own task only.
     pub(crate) held: Mutex<Held>,
@@ -77,6 +80,7 @@ impl Owner {
             weight: AtomicU64::new(0),
             blocks: AtomicBool::new(false),
             verdict: AtomicU8::new(IDLE),
+            waits: AtomicU64::new(0),
             waiting: Mutex::new(None),
             held: Mutex::new(Held::default()),
             holds: AtomicBool::new(false),
@@ -103,6 +107,20 @@ impl Owner {
 
     pub(crate) fn is_waiting(&self) -> bool {
         self.verdict.load(Acquire) == WAITING
+    }
+
+    /// What it waits for, and the number of that wait.
+    pub(crate) fn target(&self) -> Option<(Target, u64)> {
+        let number = self.waits.load(SeqCst);
+        if !self.is_waiting() {
+            return None;
+        }
+        self.waiting.lock().as_ref().map(|w| (w.target.clone(), number))
+    }
+
+    /// Still in the wait with that number.
+    pub(crate) fn still_waits(&self, number: u64) -> bool {
+        self.waits.load(SeqCst) == number && self.is_waiting()
     }
 
     fn decide(&self, verdict: u8) -> bool {
@@ -144,6 +162,7 @@ impl Owner {
     /// To be called before the owner enters a queue: from now on it can be granted.
     pub(crate) fn begin_wait(&self, target: Target) {
         *self.waiting.lock() = Some(Waiting { target, since_ns: now_ns(), waker: waker() });
+        self.waits.fetch_add(1, SeqCst);
         self.verdict.store(WAITING, SeqCst);
     }
 

@@ -4,7 +4,7 @@
 //! one in front of it. An owner that raises its shared lock goes in front: all others wait for it anyway.
 //! INV-LOCK-2: a queue is in its shard if and only if somebody holds or waits.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -21,19 +21,77 @@ pub(crate) struct Holder {
     pub(crate) mode: Mode,
 }
 
+/// A place in a queue: less is nearer to the front. Never given twice by a table; those of raises are all less than others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Ticket(u64);
+
+impl Ticket {
+    pub(crate) fn new(number: u64, raise: bool) -> Ticket {
+        Ticket(if raise { number } else { number | 1 << 63 })
+    }
+
+    fn raises(self) -> bool {
+        self.0 >> 63 == 0
+    }
+}
+
 /// One who waits.
 pub(crate) struct Waiter {
     pub(crate) owner: Arc<Owner>,
-    pub(crate) mode: Mode,
-    raise: bool,
+    ticket: Ticket,
 }
 
 /// What most queues do not have: more than one holder, or waiters.
 #[derive(Default)]
 pub(crate) struct Crowd {
+    /// The ticket of the first that waited here, by which a search knows the queue again; none yet: zero.
+    number: u64,
     /// Sorted by owner id.
-    pub(crate) more: Vec<Holder>,
-    pub(crate) waiting: VecDeque<Waiter>,
+    more: Vec<Holder>,
+    /// Those who want the record exclusively, and those who want to share it, each in order of their tickets: so the
+    /// nearest in front of somebody that excludes him is found without passing the rest.
+    exclusive: VecDeque<Waiter>,
+    shared: VecDeque<Waiter>,
+}
+
+impl Crowd {
+    fn nobody_waits(&self) -> bool {
+        self.exclusive.is_empty() && self.shared.is_empty()
+    }
+
+    fn line(&self, mode: Mode) -> &VecDeque<Waiter> {
+        match mode {
+            Mode::Exclusive => &self.exclusive,
+            Mode::Shared => &self.shared,
+        }
+    }
+
+    fn line_mut(&mut self, mode: Mode) -> &mut VecDeque<Waiter> {
+        match mode {
+            Mode::Exclusive => &mut self.exclusive,
+            Mode::Shared => &mut self.shared,
+        }
+    }
+
+    /// Who is served next, and the mode wanted.
+    fn front(&self) -> Option<(&Waiter, Mode)> {
+        match (self.exclusive.front(), self.shared.front()) {
+            (Some(x), Some(s)) if s.ticket < x.ticket => Some((s, Mode::Shared)),
+            (Some(x), _) => Some((x, Mode::Exclusive)),
+            (None, s) => s.map(|s| (s, Mode::Shared)),
+        }
+    }
+
+    fn remove(&mut self, mode: Mode, ticket: Ticket) {
+        let line = self.line_mut(mode);
+        if let Ok(i) = line.binary_search_by_key(&ticket, |w| w.ticket) {
+            line.remove(i);
+        }
+    }
+
+    fn has(&self, mode: Mode, ticket: Ticket) -> bool {
+        self.line(mode).binary_search_by_key(&ticket, |w| w.ticket).is_ok()
+    }
 }
 
 /// The lock of one record. Small, because a scan may make millions.
@@ -45,6 +103,26 @@ pub(crate) struct RecordQueue {
     /// Another key with the same hash.
     next: Option<Box<RecordQueue>>,
 }
+
+/// What an owner waits for.
+#[derive(Clone)]
+pub(crate) struct RecordWait {
+    hash: u64,
+    pub(crate) tree: Arc<TreeLocks>,
+    pub(crate) key: Arc<[u8]>,
+    pub(crate) mode: Mode,
+    pub(crate) ticket: Ticket,
+}
+
+impl RecordWait {
+    /// Both wait for the same record.
+    pub(crate) fn same_record(&self, other: &RecordWait) -> bool {
+        self.hash == other.hash && Arc::ptr_eq(&self.tree, &other.tree) && self.key == other.key
+    }
+}
+
+/// Queues whose holders a search has looked at.
+pub(crate) type SeenQueues = HashSet<u64>;
 
 /// What became of a request.
 enum Outcome {
@@ -92,7 +170,7 @@ fn prune(shard: &mut Shard, hash: u64) {
 
 impl RecordQueue {
     fn is_empty(&self) -> bool {
-        self.first.is_none() && self.crowd.as_ref().is_none_or(|c| c.more.is_empty() && c.waiting.is_empty())
+        self.first.is_none() && self.crowd.as_ref().is_none_or(|c| c.more.is_empty() && c.nobody_waits())
     }
 
     pub(crate) fn holders(&self) -> impl Iterator<Item = &Holder> {
@@ -104,8 +182,10 @@ impl RecordQueue {
         self.next.as_deref()
     }
 
-    pub(crate) fn waiters(&self) -> impl DoubleEndedIterator<Item = &Waiter> {
-        self.crowd.iter().flat_map(|c| &c.waiting)
+    /// All who wait, not in order.
+    pub(crate) fn waiters(&self) -> impl Iterator<Item = (&Waiter, Mode)> {
+        let exclusive = self.crowd.iter().flat_map(|c| &c.exclusive).map(|w| (w, Mode::Exclusive));
+        exclusive.chain(self.crowd.iter().flat_map(|c| &c.shared).map(|w| (w, Mode::Shared)))
     }
 
     fn holder_mut(&mut self, owner: &Arc<Owner>) -> Option<&mut Holder> {
@@ -125,7 +205,7 @@ impl RecordQueue {
     }
 
     fn has_waiters(&self) -> bool {
-        self.crowd.as_ref().is_some_and(|c| !c.waiting.is_empty())
+        self.crowd.as_ref().is_some_and(|c| !c.nobody_waits())
     }
 
     fn add_holder(&mut self, owner: Arc<Owner>, mode: Mode) {
@@ -175,39 +255,34 @@ impl RecordQueue {
         }
     }
 
-    /// Puts the owner in line and marks those nearest in front that it waits for (INV-LOCK-4).
-    fn enqueue(&mut self, owner: &Arc<Owner>, mode: Mode, raise: bool) {
-        let mut beyond = true;
-        if !raise {
-            for w in self.waiters().rev().filter(|w| w.owner.is_waiting()) {
-                if w.mode.conflicts(mode) {
-                    w.owner.blocks.store(true, Relaxed);
-                }
-                if w.mode == Mode::Exclusive {
-                    beyond = false;
-                    break;
-                }
-            }
-        }
-        if beyond {
+    /// Puts the owner in line and marks the holders that it waits for (INV-LOCK-4).
+    fn enqueue(&mut self, owner: &Arc<Owner>, mode: Mode, ticket: Ticket) {
+        // Holders are marked once: while an exclusive request waits, all are.
+        if self.crowd.as_ref().is_none_or(|c| c.exclusive.is_empty()) {
             for h in self.holders().filter(|h| h.mode.conflicts(mode)) {
                 h.owner.blocks.store(true, Relaxed);
             }
         }
-        let waiting = &mut self.crowd.get_or_insert_default().waiting;
-        let at = if raise { waiting.iter().take_while(|w| w.raise).count() } else { waiting.len() };
-        waiting.insert(at, Waiter { owner: owner.clone(), mode, raise });
+        let crowd = self.crowd.get_or_insert_default();
+        if crowd.number == 0 {
+            crowd.number = ticket.0;
+        }
+        let line = crowd.line_mut(mode);
+        let at = line.partition_point(|w| w.ticket < ticket);
+        line.insert(at, Waiter { owner: owner.clone(), ticket });
     }
 
     /// Grants from the front as far as possible; whom, goes into `granted`.
     fn grant_waiting(&mut self, granted: &mut Vec<Arc<Owner>>) {
-        while let Some(front) = self.crowd.as_ref().and_then(|c| c.waiting.front()) {
-            if front.owner.is_waiting() && self.conflicts_with_holders(&front.owner, front.mode) {
+        while let Some((front, mode)) = self.crowd.as_ref().and_then(|c| c.front()) {
+            if front.owner.is_waiting() && self.conflicts_with_holders(&front.owner, mode) {
                 break;
             }
-            let Some(Waiter { owner, mode, .. }) = self.crowd.as_mut().and_then(|c| c.waiting.pop_front()) else {
-                break;
-            };
+            let Some(crowd) = &mut self.crowd else { break };
+            let Some(Waiter { owner, .. }) = crowd.line_mut(mode).pop_front() else { break };
+            if !crowd.nobody_waits() {
+                owner.blocks.store(true, Relaxed);
+            }
             // Else it gave up or was condemned, and takes care of itself.
             if owner.grant() {
                 self.add_holder(owner.clone(), mode);
@@ -216,25 +291,41 @@ impl RecordQueue {
         }
     }
 
-    /// Whom the waiting `owner` waits for: its nearest conflicting neighbours, which wait for the rest.
-    fn blockers(&self, owner: &Arc<Owner>, mode: Mode, out: &mut Vec<Edge>) {
-        let mut ahead = self.waiters().rev().skip_while(|w| !Arc::ptr_eq(&w.owner, owner));
-        let Some(own) = ahead.next() else { return };
-        if !own.raise {
+    /// Whom `owner`, which waits here, waits for. One that waits in front does nothing but wait for the holders: so edges
+    /// lead to the holders at once, and the length of the line does not matter. Who wants to share a record that is shared
+    /// waits because of one in front that wants it exclusively: that one stands `via` between.
+    ///
+    /// `me`, the one that searches, with its place if it wants this record exclusively: it is taken for the one between.
+    fn blockers(
+        &self,
+        (owner, mode, ticket): (&Arc<Owner>, Mode, Ticket),
+        me: Option<(&Arc<Owner>, Ticket)>,
+        seen: &mut SeenQueues,
+        out: &mut Vec<Edge>,
+    ) {
+        let Some(crowd) = self.crowd.as_ref().filter(|c| c.has(mode, ticket)) else { return };
+        let held_exclusively = self.first.as_ref().is_some_and(|h| h.mode == Mode::Exclusive);
+        let via = if mode == Mode::Exclusive || held_exclusively {
+            None
+        } else {
+            if let Some((me, _)) = me.filter(|(_, t)| *t < ticket) {
+                return out.push(Edge { to: me.clone(), via: None });
+            }
             // One that has given up but is still in the queue leads nowhere.
-            for w in ahead.filter(|w| w.owner.is_waiting()) {
-                if w.mode.conflicts(mode) {
-                    out.push(Edge { to: w.owner.clone(), mode: Some(w.mode) });
-                }
-                if w.mode == Mode::Exclusive {
-                    return;
-                }
+            let mut ahead = crowd.exclusive.iter().take_while(|w| w.ticket < ticket);
+            match ahead.find(|w| w.owner.is_waiting()) {
+                Some(w) => Some(&w.owner),
+                None => return,
             }
+        };
+        // The holders of a queue are looked at once; but whoever raises its lock is a holder which it did not see itself.
+        if !seen.insert(crowd.number) {
+            let raises = me.filter(|(m, t)| t.raises() && !Arc::ptr_eq(m, owner));
+            return out.extend(raises.map(|(m, _)| Edge { to: m.clone(), via: None }));
         }
-        for h in self.holders() {
-            if h.mode.conflicts(mode) && !Arc::ptr_eq(&h.owner, owner) {
-                out.push(Edge { to: h.owner.clone(), mode: Some(h.mode) });
-            }
+        for h in self.holders().filter(|h| !Arc::ptr_eq(&h.owner, owner)) {
+            let between = via.filter(|v| !Arc::ptr_eq(v, &h.owner));
+            out.push(Edge { to: h.owner.clone(), via: between.cloned() });
         }
     }
 }
@@ -257,17 +348,18 @@ impl LockTable {
         }
     }
 
+    /// As [`RecordQueue::blockers`], for an owner that waits for `wanted`.
     pub(crate) fn record_blockers(
         &self,
         owner: &Arc<Owner>,
-        hash: u64,
-        tree: &Arc<TreeLocks>,
-        key: &[u8],
-        mode: Mode,
+        wanted: &RecordWait,
+        me: Option<(&Arc<Owner>, Ticket)>,
+        seen: &mut SeenQueues,
         out: &mut Vec<Edge>,
     ) {
-        if let Some(queue) = find(&mut self.shard(hash), hash, tree, key) {
-            queue.blockers(owner, mode, out);
+        let RecordWait { hash, tree, key, mode, ticket } = wanted;
+        if let Some(queue) = find(&mut self.shard(*hash), *hash, tree, key) {
+            queue.blockers((owner, *mode, *ticket), me, seen, out);
         }
     }
 }
@@ -307,10 +399,11 @@ impl LockOwner {
                 return Err(e);
             }
         };
-        me.begin_wait(Target::Record { hash, tree: tree.clone(), key: key.into(), mode });
-        queue.enqueue(me, mode, before.is_some());
+        let ticket = Ticket::new(self.table.ticket(), before.is_some());
+        me.begin_wait(Target::Record(RecordWait { hash, tree: tree.clone(), key: key.into(), mode, ticket }));
+        queue.enqueue(me, mode, ticket);
         drop(shard);
-        let outcome = self.wait(WaitEvent::RowLock, limit, || self.abandon_record(hash, tree, key));
+        let outcome = self.wait(WaitEvent::RowLock, limit, || self.abandon_record(hash, tree, key, mode, ticket));
         match (&outcome, before) {
             (Ok(()), None) => me.hold().records.push(hash),
             // Nothing new is held.
@@ -320,13 +413,13 @@ impl LockOwner {
     }
 
     /// Takes the waiting owner out of the queue; those behind may now be served.
-    fn abandon_record(&self, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) {
+    fn abandon_record(&self, hash: u64, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode, ticket: Ticket) {
         let mut granted = Vec::new();
         {
             let mut shard = self.table.shard(hash);
             let Some(queue) = find(&mut shard, hash, tree, key) else { return };
             if let Some(crowd) = &mut queue.crowd {
-                crowd.waiting.retain(|w| !Arc::ptr_eq(&w.owner, &self.inner));
+                crowd.remove(mode, ticket);
             }
             queue.grant_waiting(&mut granted);
             if queue.is_empty() {

@@ -53,6 +53,7 @@ pub struct LockTable {
     trees: Mutex<HashMap<TreeId, Weak<TreeLocks>>>,
     owners: Mutex<HashMap<u64, Weak<Owner>>>,
     next_owner: AtomicU64,
+    next_ticket: AtomicU64,
 }
 
 /// The explicit locks of one tree: kept in the tree's handle, so that writers look with one load.
@@ -119,6 +120,7 @@ impl LockTable {
             trees: Mutex::new(HashMap::new()),
             owners: Mutex::new(HashMap::new()),
             next_owner: AtomicU64::new(1),
+            next_ticket: AtomicU64::new(1),
         })
     }
 
@@ -128,6 +130,11 @@ impl LockTable {
         let inner = Arc::new(Owner::new(id, thread_id));
         self.owners.lock().insert(id, Arc::downgrade(&inner));
         LockOwner { table: self.clone(), inner }
+    }
+
+    /// A number for a place in a queue, greater than all before.
+    pub(crate) fn ticket(&self) -> u64 {
+        self.next_ticket.fetch_add(1, Relaxed)
     }
 
     pub(crate) fn forget_owner(&self, id: u64) {

@@ -432,6 +432,118 @@ fn a_hot_row_is_handed_over_one_by_one() {
     assert!(tree.no_records());
 }
 
+/// A line of many, each of which holds something that another waits for, so that each has to look for a cycle.
+#[test]
+fn the_length_of_a_line_costs_a_search_nothing() {
+    const WAITERS: usize = 250;
+    let (table, tree, o) = setup(2 * WAITERS + 1);
+    let (holder, rest) = o.split_first().unwrap();
+    let (line, behind) = rest.split_at(WAITERS);
+    let key = |i: usize| (i as u32).to_be_bytes();
+    let _ = holder.lock_record(&tree, b"hot", Exclusive, Wait::No).unwrap();
+    let turns = AtomicUsize::new(0);
+    std::thread::scope(|s| {
+        let (tree, turns) = (&tree, &turns);
+        for (i, (o, b)) in line.iter().zip(behind).enumerate() {
+            let _ = o.lock_record(tree, &key(i), Exclusive, Wait::No).unwrap();
+            s.spawn(move || {
+                let _ = b.lock_record(tree, &key(i), Exclusive, LONG).unwrap();
+                b.release_all();
+            });
+        }
+        until(|| behind.iter().all(|o| o.is_waiting()));
+        for o in line {
+            s.spawn(move || {
+                match o.lock_record(tree, b"hot", Exclusive, LONG) {
+                    Ok(_) => _ = turns.fetch_add(1, SeqCst),
+                    Err(e) => assert_eq!(e, LockError::Deadlock),
+                }
+                o.release_all();
+            });
+        }
+        until(|| table.graph.waiting().len() == 2 * WAITERS);
+        // One edge each: to the holder.
+        assert!(table.graph.steps() <= 2 * WAITERS as u64, "{} steps", table.graph.steps());
+        // A cycle through the end of the line is found as cheaply, and nobody else is rolled back.
+        holder.set_weight(5);
+        let before = table.graph.steps();
+        assert_eq!(holder.lock_record(tree, &key(WAITERS - 1), Exclusive, LONG), waited(None));
+        assert!(table.graph.steps() - before <= 4, "{} steps", table.graph.steps() - before);
+        assert_eq!(table.last_deadlock().unwrap().members.len(), 2);
+        holder.release_all();
+    });
+    assert_eq!(turns.load(SeqCst), WAITERS - 1);
+}
+
+#[test]
+fn who_shares_behind_an_exclusive_request_waits_because_of_it() {
+    for victim in 0..3 {
+        let (table, tree, o) = setup(3);
+        (0..3).for_each(|i| o[i].set_weight(if i == victim { 1 } else { 9 }));
+        std::thread::scope(|s| {
+            let _ = o[0].lock_record(&tree, b"a", Shared, Wait::No).unwrap();
+            let _ = o[2].lock_record(&tree, b"b", Exclusive, Wait::No).unwrap();
+            let between = waiting(s, &o[1], || o[1].lock_record(&tree, b"a", Exclusive, LONG));
+            let last = waiting(s, &o[2], || o[2].lock_record(&tree, b"a", Shared, LONG));
+            let first = s.spawn(|| o[0].lock_record(&tree, b"b", Exclusive, LONG));
+            let mut waits = [Some(first), Some(between), Some(last)];
+            assert_eq!(waits[victim].take().unwrap().join().unwrap(), Err(LockError::Deadlock));
+            o[victim].release_all();
+            // The others go on, each when the one before it ends.
+            for i in [2, 0, 1] {
+                if let Some(t) = waits[i].take() {
+                    if i == 2 && victim == 0 {
+                        // In line behind the second.
+                        assert_eq!(waits[1].take().unwrap().join().unwrap(), waited(None));
+                        o[1].release_all();
+                    }
+                    assert_eq!(t.join().unwrap(), waited(None));
+                    o[i].release_all();
+                }
+            }
+        });
+        assert_eq!(table.last_deadlock().unwrap().members.len(), 3);
+        assert!(tree.no_records() && table.waits().is_empty());
+    }
+}
+
+/// Many want one record, in both modes, and some give up: nobody is forgotten.
+#[test]
+fn a_line_whose_members_give_up_goes_on() {
+    const THREADS: usize = 24;
+    let (table, tree, o) = setup(THREADS);
+    let inside = AtomicU64::new(0);
+    let (got, gave_up) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    const X: u64 = 1 << 32;
+    std::thread::scope(|s| {
+        for (t, o) in o.iter().enumerate() {
+            let (tree, inside, got, gave_up) = (&tree, &inside, &got, &gave_up);
+            s.spawn(move || {
+                for round in 0..200 {
+                    let (mode, add) = if (t + round) % 3 == 0 { (Shared, 1) } else { (Exclusive, X) };
+                    let patience = if (t * 7 + round) % 5 == 0 { Wait::For(Duration::from_micros(200)) } else { LONG };
+                    match o.lock_record(tree, b"hot", mode, patience) {
+                        Ok(_) => {
+                            let before = inside.fetch_add(add, SeqCst);
+                            assert!(if add == X { before == 0 } else { before < X }, "{before:x}");
+                            if round % 16 == 0 {
+                                std::thread::sleep(Duration::from_micros(50));
+                            }
+                            inside.fetch_sub(add, SeqCst);
+                            got.fetch_add(1, SeqCst);
+                        }
+                        Err(LockError::Timeout) if patience != LONG => _ = gave_up.fetch_add(1, SeqCst),
+                        Err(e) => panic!("{e}"),
+                    }
+                    o.release_all();
+                }
+            });
+        }
+    });
+    assert_eq!(got.load(SeqCst) + gave_up.load(SeqCst), THREADS * 200);
+    assert!(tree.no_records() && table.locks(10).is_empty() && table.waits().is_empty());
+}
+
 #[test]
 fn random_transactions_of_many_threads() {
     const THREADS: usize = 8;

@@ -49,19 +49,36 @@ pub(crate) fn run<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
     let Access::Point { key: wanted } = &scan.access else { return Ok(false) };
-    let target = &run.update.targets[0];
     let mut key = Vec::with_capacity(32);
     let index = table.clustered.unwrap_or_default();
     let (empty, zone) = (Batch::default(), &cx.settings.time_zone);
     if !encode_point(table.key_parts(index), wanted, zone, |expr| eval::eval(expr, &empty, 0, cx), &mut key)? {
         return Ok(true);
     }
+    let mut waited = false;
+    let done = attempts(run, (scan, table), &key, &mut waited, cx)?;
+    if waited && !done {
+        let tree = codec::row_tree(table, cx)?;
+        cx.txn.unlock_row(tree, &key);
+    }
+    Ok(done)
+}
+
+/// As [`run`]; `waited` says whether the row may be locked because of an attempt that came too late.
+fn attempts<'p>(
+    run: &mut Run<'p>,
+    (scan, table): (&'p TableScan, &'p Table),
+    key: &[u8],
+    waited: &mut bool,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<bool> {
+    let target = &run.update.targets[0];
     let tree = codec::row_tree(table, cx)?;
     let mut buffer = RowBuf::new();
     let mut payload = Vec::new();
     loop {
         cx.check_interrupt()?;
-        if cx.txn.get(tree, &key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
+        if cx.txn.get(tree, key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
             return Ok(false);
         }
         let old = codec::decode_row(table, buffer.row())?;
@@ -81,10 +98,10 @@ pub(crate) fn run<'p>(
         }
         payload.clear();
         codec::encode_row(table, &new, &mut payload)?;
-        match cx.txn.update_if(tree, &key, buffer.stamp(), &payload).map_err(from_engine)? {
+        match cx.txn.update_if(tree, key, buffer.stamp(), &payload).map_err(from_engine)? {
             Outcome::Updated => {
                 cx.counts.examined += 1;
-                return match rows::change_row(table, &key, (&old, &new), &target.indexes, Write::Done, cx)? {
+                return match rows::change_row(table, key, (&old, &new), &target.indexes, Write::Done, cx)? {
                     Conflict::None => {
                         foreign::updated(target.table as usize, &old, &new, cx)?;
                         run.changed = 1;
@@ -93,7 +110,7 @@ pub(crate) fn run<'p>(
                     Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(table, index, &new, cx)),
                 };
             }
-            Outcome::Changed => {}
+            Outcome::Changed => *waited = true,
             Outcome::Missing => {
                 run.matched = 0;
                 return Ok(false);
