@@ -24,14 +24,16 @@ gannet bench pressure hotrow|queue|storm|readers [options]
 
 hotrow    one row updated from 1, 2, 4, ... SESSIONS connections: rates, and that no update is lost
 queue     SESSIONS connections take rows by SELECT ... FOR UPDATE SKIP LOCKED LIMIT 1: every row once, no deadlock
-storm     statements beside OPEN transactions; a ring of SESSIONS transactions, each waiting for the next; SESSIONS connections
-          that lock pairs of rows in any order
+storm     statements beside OPEN transactions, and beside those that took their places, nine times; a ring of SESSIONS
+          transactions, each waiting for the next; SESSIONS connections that lock pairs of rows in any order
 readers   updates beside SESSIONS open snapshots: rates, length of the history, and how soon it is short again
 
 Works in database gannet_pressure, made anew. The exit status is 1 when something is lost, hangs or fails as it should not.
 ";
 
 const DATABASE: &str = "gannet_pressure";
+/// How many transactions wait to be purged.
+const HISTORY: &str = "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len'";
 
 /// What to do, and where.
 #[derive(Clone)]

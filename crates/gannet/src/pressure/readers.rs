@@ -1,6 +1,6 @@
 //! Open snapshots beside updates: what they keep is kept, and goes when they go.
 
-use super::{Options, Outcome, Random, Tally, load, number, run as statement};
+use super::{HISTORY, Options, Outcome, Random, Tally, load, number, run as statement};
 use gannet_wire::client::Connection;
 use std::{
     sync::atomic::Ordering,
@@ -11,7 +11,6 @@ const ROWS: usize = 10_000;
 const WRITERS: usize = 16;
 /// A history that is short.
 const SHORT: i64 = 2_000;
-const HISTORY: &str = "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len'";
 
 pub(super) fn run(options: &Options) -> Outcome<()> {
     let snapshots = options.sessions.unwrap_or(1000);

@@ -1,6 +1,6 @@
 //! Many open transactions, and many deadlocks.
 
-use super::{Options, Outcome, Random, Tally, is_deadlock, load, run as statement};
+use super::{HISTORY, Options, Outcome, Random, Tally, is_deadlock, load, number, run as statement};
 use gannet_wire::client::Connection;
 use std::{
     sync::{
@@ -36,6 +36,14 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
     );
     println!("beside them: {}", busy(options)?);
     let begin = Instant::now();
+    let more = turn_over(&mut open)?;
+    println!(
+        "{more} more opened over time, one ended for each, in {:.1} s; history {} then",
+        begin.elapsed().as_secs_f64(),
+        number(&mut control, HISTORY)?
+    );
+    println!("beside them: {}", busy(options)?);
+    let begin = Instant::now();
     for connection in &mut open {
         statement(connection, "ROLLBACK")?;
     }
@@ -43,6 +51,31 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
     drop(open);
     ring(options, sessions)?;
     pairs(options, sessions)
+}
+
+/// Ends each transaction and opens another in its place, nine times, the oldest first; every third is rolled back. As many
+/// threads as [`BUSY`]. How many were opened.
+fn turn_over(open: &mut [Connection]) -> Outcome<usize> {
+    let each = open.len().div_ceil(BUSY).max(1);
+    let turn = |connections: &mut [Connection], first: usize| -> Outcome<usize> {
+        let mut opened = 0;
+        for turn in 0..9 {
+            for (i, connection) in connections.iter_mut().enumerate() {
+                let end = if (turn + i) % 3 == 0 { "ROLLBACK" } else { "COMMIT" };
+                let update = format!("UPDATE storm SET n = n + 1 WHERE id = {}", first + i);
+                for sql in [end, "BEGIN", "SELECT COUNT(*) FROM other WHERE id < 10", &update] {
+                    statement(connection, sql)?;
+                }
+                opened += 1;
+            }
+        }
+        Ok(opened)
+    };
+    std::thread::scope(|scope| {
+        let parts = open.chunks_mut(each).enumerate();
+        let threads: Vec<_> = parts.map(|(n, part)| scope.spawn(move || turn(part, n * each))).collect();
+        threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("a client panicked".into()))).sum()
+    })
 }
 
 fn prepare(control: &mut Connection, rows: usize) -> Outcome<()> {

@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# The server when things are long and large. PRESSURE_PARTS, of "reader large cold":
+#   reader  a snapshot held for PRESSURE_SECONDS (600) beside oltp_read_write: rates, history, disk and memory every ten seconds
+#   large   a transaction over PRESSURE_ROWS (10,000,000) rows: done, rolled back, and killed in the middle with the server
+#   cold    data of four times the pool (PRESSURE_POOL_MIB, 512), uniform point selects, and the device's own random reads
+# PRESSURE_PEER=1 runs cold on MariaDB too. Prints measurements; fails when something is lost. Servers, directories and ports
+# (PRESSURE_PORT and the next) are its own; GANNET_BIN is the binary. Needs 20 GB of disk for all parts.
+. "$(dirname "$0")/../lib.sh.inc"
+need mysql mariadb-client
+need sysbench sysbench
+parts=${PRESSURE_PARTS:-reader large cold}
+seconds=${PRESSURE_SECONDS:-600}
+rows=${PRESSURE_ROWS:-10000000}
+pool=${PRESSURE_POOL_MIB:-512}
+threads=${PRESSURE_THREADS:-16}
+port=${PRESSURE_PORT:-13420}
+bin=${GANNET_BIN:-target/release/gannet}
+dir=$(mktemp -d "${PRESSURE_DIR:-${TMPDIR:-/tmp}}/gannet-pressure-XXXXXX")
+server=
+trap '[ -z "$server" ] || kill -9 "$server" 2>/dev/null; rm -rf "$dir"' EXIT
+
+start() { # start KIND POOL_MIB [option...]: leaves the process id in $server
+  local kind=$1 size=$2
+  shift 2
+  export GANNET_SOCKET=$dir/$kind.sock
+  rm -f "$GANNET_SOCKET"
+  if [ "$kind" = gannet ]; then
+    "$bin" serve "--datadir=$dir/$kind" "--socket=$GANNET_SOCKET" "--port=$port" --max-connections=2000 \
+      "--innodb-buffer-pool-size=${size}M" --innodb-redo-log-capacity=512M "$@" >>"$dir/$kind.log" 2>&1 &
+  else
+    [ -d "$dir/$kind/mysql" ] || { mkdir -p "$dir/$kind" && mariadb-install-db --no-defaults "--user=$(id -un)" \
+      "--datadir=$dir/$kind" --auth-root-authentication-method=normal >"$dir/install.log" 2>&1; }
+    mariadbd --no-defaults "--datadir=$dir/$kind" "--socket=$GANNET_SOCKET" "--port=$((port + 1))" --max-connections=2000 \
+      "--innodb-buffer-pool-size=${size}M" --innodb-log-file-size=512M --innodb-flush-method=O_DIRECT --skip-name-resolve \
+      --bind-address=127.0.0.1 "--user=$(id -un)" "--tmpdir=$dir" "$@" >>"$dir/$kind.log" 2>&1 &
+  fi
+  server=$!
+}
+answers() { # waits until QUERY is answered, two minutes at most
+  local deadline=$((SECONDS + 120))
+  until sql "$1" >/dev/null 2>&1; do
+    kill -0 "$server" 2>/dev/null || { echo "the server ended"; tail -5 "$dir"/*.log; exit 1; }
+    [ $SECONDS -lt $deadline ] || { echo "no answer"; exit 1; }
+    sleep 0.02
+  done
+}
+stop() {
+  mysqladmin --no-defaults -uroot -S "$GANNET_SOCKET" shutdown
+  wait "$server" || true
+  server=
+}
+rss() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$server/status"; }
+peak() { awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$server/status"; }
+disk() { du -sm "$dir/gannet" | cut -f1; }
+metric() { sql "SELECT count FROM information_schema.INNODB_METRICS WHERE name = '$1'"; }
+now() { date +%s.%N; }
+since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f", b - a }'; }
+load() { # load TABLES ROWS: sysbench's tables
+  bench=(--db-driver=mysql "--mysql-socket=$GANNET_SOCKET" --mysql-user=root --mysql-db=sbtest "--tables=$1" "--table-size=$2"
+    --rand-type=uniform --mysql-ignore-errors=1213,1020,1062)
+  sql 'DROP DATABASE IF EXISTS sbtest; CREATE DATABASE sbtest'
+  sysbench oltp_read_write "${bench[@]}" "--threads=$1" prepare >"$dir/prepare.log" 2>&1 || { tail -5 "$dir/prepare.log"; exit 1; }
+}
+
+reader() {
+  local before from to i history
+  start gannet 1024
+  answers 'SELECT 1'
+  load 8 200000
+  before=$(disk)
+  echo "reader: 8 x 200,000 rows, pool 1024 MiB, $threads threads of oltp_read_write, $seconds s with a snapshot, then 60 s without"
+  # The reader: its own connection, open as long as the pipe. Reads the same sum at the beginning and at the end.
+  mkfifo "$dir/pipe"
+  mysql --no-defaults -uroot -S "$GANNET_SOCKET" -N -B sbtest <"$dir/pipe" >"$dir/reader.out" 2>&1 &
+  exec 7>"$dir/pipe"
+  echo 'START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT SUM(k), COUNT(*), MIN(c) FROM sbtest1;' >&7
+  until [ -s "$dir/reader.out" ]; do sleep 0.1; done
+  sysbench oltp_read_write "${bench[@]}" "--threads=$threads" "--time=$((seconds + 60))" --report-interval=10 run >"$dir/load.log" 2>&1 &
+  i=0
+  while [ $i -lt "$seconds" ]; do
+    sleep 10
+    i=$((i + 10))
+    [ $((i % 60)) -ne 0 ] || echo "  $i s: $(tps "$i") transactions/s, history $(metric trx_rseg_history_len), disk $(disk) MiB, rss $(rss) MiB"
+  done
+  echo 'SELECT SUM(k), COUNT(*), MIN(c) FROM sbtest1; COMMIT;' >&7
+  exec 7>&-
+  from=$(now)
+  until history=$(metric trx_rseg_history_len) && [ "$history" -lt 50000 ] || [ "${to:-0}" -ge 60 ]; do
+    sleep 1
+    to=$(since "$from" | cut -d. -f1)
+  done
+  echo "  the snapshot is closed: history $history after $(since "$from") s"
+  wait $(jobs -p | grep -v "^$server\$") || true
+  echo "  after: $(tps $((seconds + 60))) transactions/s in the last ten seconds, disk $before MiB before, $(disk) after, rss at most $(peak) MiB"
+  same "what the snapshot reads" "$(sed -n 1p "$dir/reader.out")" "$(sed -n 2p "$dir/reader.out")"
+  awk -v last="$(mean "$((seconds - 60))" "$seconds")" -v first="$(mean 0 60)" \
+    'BEGIN { printf "  last minute with the snapshot: %.0f, first: %.0f transactions/s: %.0f %%\n", last, first, last / first * 100 }'
+  stop
+  rm -rf "$dir/gannet"
+}
+tps() { awk -v at="$1" '$1 == "[" && $2 + 0 <= at { for (i = 1; i < NF; i++) if ($i == "tps:") t = $(i + 1) } END { print int(t) }' "$dir/load.log"; }
+mean() { # mean FROM TO: of the reports in between
+  awk -v from="$1" -v to="$2" '$1 == "[" && $2 + 0 > from && $2 + 0 <= to { for (i = 1; i < NF; i++) if ($i == "tps:") { n++; t += $(i + 1) } }
+    END { printf "%.1f", n ? t / n : 0 }' "$dir/load.log"
+}
+
+large() {
+  local from sum
+  start gannet 1024
+  answers 'SELECT 1'
+  echo "large: one transaction over $rows rows, pool 1024 MiB"
+  sql "CREATE DATABASE big; CREATE TABLE big.seq (n INT PRIMARY KEY); SET SESSION cte_max_recursion_depth = 100000;
+    INSERT INTO big.seq WITH RECURSIVE s (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < 9999) SELECT n FROM s;
+    CREATE TABLE big.t (id INT PRIMARY KEY, n INT NOT NULL, c CHAR(60) NOT NULL)"
+  from=$(now)
+  sql "INSERT INTO big.t SELECT a.n * 10000 + b.n, 0, REPEAT('x', 60) FROM big.seq a JOIN big.seq b WHERE a.n < $((rows / 10000))"
+  echo "  INSERT ... SELECT: $(since "$from") s, disk $(disk) MiB, rss at most $(peak) MiB"
+  from=$(now)
+  sql "BEGIN; UPDATE big.t SET n = n + 1; COMMIT"
+  echo "  UPDATE, committed: $(since "$from") s, disk $(disk) MiB, rss at most $(peak) MiB"
+  from=$(now)
+  sql "BEGIN; UPDATE big.t SET n = n + 1; ROLLBACK"
+  echo "  UPDATE and ROLLBACK: $(since "$from") s"
+  same "rows after the rollback" "$rows $rows 1" "$(sql 'SELECT COUNT(*), SUM(n), MAX(n) FROM big.t' | tr '\t' ' ')"
+  mysql --no-defaults --unbuffered -uroot -S "$GANNET_SOCKET" -N -B \
+    -e "BEGIN; UPDATE big.t SET n = n + 1; SELECT 'done'; SELECT SLEEP(600)" >"$dir/open" 2>&1 &
+  until grep -q done "$dir/open"; do sleep 0.1; done
+  kill -9 "$server"
+  wait "$server" 2>/dev/null || true
+  from=$(now)
+  start gannet 1024
+  answers 'SELECT n FROM big.t WHERE id = 77'
+  echo "  killed in it: first query $(since "$from") s after the start"
+  sql "SET SESSION innodb_lock_wait_timeout = 1; INSERT INTO big.t VALUES (-1, 1, 'new'); UPDATE big.seq SET n = n + 1 ORDER BY n DESC LIMIT 10; DELETE FROM big.t WHERE id = -1"
+  echo "  other rows written $(since "$from") s after the start"
+  until sql 'SET SESSION innodb_lock_wait_timeout = 1; SELECT COUNT(*) FROM big.t WHERE id IN (0, 77, 9999) FOR UPDATE' >/dev/null 2>&1 &&
+    [ "$(sql 'SELECT COUNT(*) FROM information_schema.INNODB_TRX')" = 0 ]; do
+    sleep 0.2
+    [ "$(since "$from" | cut -d. -f1)" -lt 600 ] || { echo "not rolled back after ten minutes"; exit 1; }
+  done
+  echo "  all rolled back $(since "$from") s after the start, rss at most $(peak) MiB"
+  same "rows after the crash" "$rows $rows 1" "$(sql 'SELECT COUNT(*), SUM(n), MAX(n) FROM big.t' | tr '\t' ' ')"
+  stop
+  rm -rf "$dir/gannet"
+}
+
+cold() {
+  local kind depth data reads
+  need fio fio
+  # 8 tables; a row takes about 240 bytes with its index.
+  local each=$((pool * 4 * 1024 * 1024 / 8 / 240))
+  for kind in gannet ${PRESSURE_PEER:+mariadb}; do
+    start "$kind" 2048
+    answers 'SELECT 1'
+    load 8 $each
+    stop
+    [ "$kind" != gannet ] || data=$(disk)
+    start "$kind" "$pool"
+    answers 'SELECT 1'
+    echo "cold: $kind, 8 x $each rows, pool $pool MiB${data:+, data $data MiB}"
+    for depth in 16 64; do
+      sysbench oltp_point_select "${bench[@]}" --skip-trx "--threads=$depth" --time=20 --percentile=99 run >"$dir/load.log" 2>&1 || { tail -5 "$dir/load.log"; exit 1; }
+      reads=$(awk '/transactions:/ { gsub(/\(/, ""); print $3 }' "$dir/load.log")
+      echo "  $depth connections: $reads selects/s, p99 $(awk '/99th/ { print $3 }' "$dir/load.log") ms, rss $(rss) MiB"
+    done
+    stop
+  done
+  for depth in 16 64; do
+    reads=$(fio --name=reads "--filename=$(find "$dir/gannet" -type f -size +100M | head -1)" --readonly --rw=randread --bs=16k --direct=1 \
+      --ioengine=io_uring "--iodepth=$depth" --runtime=15 --time_based --output-format=terse --terse-version=3 | cut -d';' -f8)
+    echo "  the device: $reads random reads/s of 16 KiB at depth $depth"
+  done
+  rm -rf "$dir/gannet" "$dir/mariadb"
+}
+
+for part in $parts; do "$part"; done
