@@ -372,3 +372,119 @@ fn a_running_statement_is_explained() {
     busy.join().unwrap();
     assert!(seen);
 }
+
+#[test]
+fn two_passwords_at_a_time() {
+    let mut r = Running::start();
+    let mut root = r.connect();
+    run(&mut root, "CREATE USER s@localhost IDENTIFIED BY 'one'");
+    run(&mut root, "CREATE USER n@localhost IDENTIFIED WITH mysql_native_password BY 'one'");
+    let enters = |r: &Running, user: &str, password: &str| login(&r.socket(), user, password, None).is_ok();
+    for user in ["s", "n"] {
+        let alter = |what: &str| format!("ALTER USER {user}@localhost {what}");
+        run(&mut root, &alter("IDENTIFIED BY 'two' RETAIN CURRENT PASSWORD"));
+        // Twice: the second login may take the fast path.
+        for password in ["one", "two", "one", "two"] {
+            assert!(enters(&r, user, password), "{user} {password}");
+        }
+        assert!(!enters(&r, user, "three"));
+        // A new password leaves the second one alone, unless it takes its place.
+        run(&mut root, &alter("IDENTIFIED BY 'three'"));
+        assert!(enters(&r, user, "one") && enters(&r, user, "three") && !enters(&r, user, "two"));
+        run(&mut root, &format!("SET PASSWORD FOR {user}@localhost = 'four' RETAIN CURRENT PASSWORD"));
+        assert!(enters(&r, user, "three") && enters(&r, user, "four") && !enters(&r, user, "one"));
+    }
+    assert_eq!(
+        error(&mut root, "ALTER USER n@localhost IDENTIFIED WITH caching_sha2_password BY 'x' RETAIN CURRENT PASSWORD"),
+        3894
+    );
+    assert_eq!(error(&mut root, "ALTER USER n@localhost IDENTIFIED BY '' RETAIN CURRENT PASSWORD"), 3895);
+    run(&mut root, "CREATE USER e@localhost");
+    assert_eq!(error(&mut root, "ALTER USER e@localhost IDENTIFIED BY 'x' RETAIN CURRENT PASSWORD"), 3878);
+    let mut s = login(&r.socket(), "s", "four", None).unwrap();
+    assert_eq!(error(&mut s, "ALTER USER s@localhost DISCARD OLD PASSWORD"), 1227);
+    run(&mut root, "GRANT APPLICATION_PASSWORD_ADMIN ON *.* TO s@localhost");
+    let has = "SELECT User_attributes LIKE '%additional_password%' FROM mysql.user WHERE User = 's'";
+    assert_eq!(one(&mut root, has), "1");
+    drop((root, s));
+    r.restart();
+    assert!(enters(&r, "s", "three") && enters(&r, "n", "three"));
+    let mut s = login(&r.socket(), "s", "four", None).unwrap();
+    run(&mut s, "ALTER USER s@localhost DISCARD OLD PASSWORD");
+    assert!(enters(&r, "s", "four") && !enters(&r, "s", "three"));
+}
+
+#[test]
+fn attributes_are_merged() {
+    let mut r = Running::start();
+    let mut root = r.connect();
+    let shown = "SELECT ATTRIBUTE FROM information_schema.USER_ATTRIBUTES WHERE USER = 'u'";
+    run(&mut root, "CREATE USER u@localhost ATTRIBUTE '{\"a\": 1, \"b\": {\"c\": 2}}'");
+    run(&mut root, "ALTER USER u@localhost ATTRIBUTE '{\"b\": {\"d\": 3}, \"a\": null}'");
+    assert_eq!(one(&mut root, shown), r#"{"b": {"c": 2, "d": 3}}"#);
+    run(&mut root, "ALTER USER u@localhost COMMENT 'it is \"his\"'");
+    assert_eq!(one(&mut root, shown), r#"{"b": {"c": 2, "d": 3}, "comment": "it is \"his\""}"#);
+    for bad in ["[1]", "x", "1", ""] {
+        assert_eq!(error(&mut root, &format!("ALTER USER u@localhost ATTRIBUTE '{bad}'")), 3982, "{bad}");
+    }
+    drop(root);
+    r.restart();
+    let mut root = r.connect();
+    run(&mut root, "ALTER USER u@localhost ATTRIBUTE '{\"b\": null}'");
+    assert_eq!(one(&mut root, shown), r#"{"comment": "it is \"his\""}"#);
+}
+
+#[test]
+fn names_that_nobody_has_are_answered_as_late() {
+    let r = Running::start();
+    let mut root = r.connect();
+    run(&mut root, "CREATE USER there@localhost IDENTIFIED BY 'x'");
+    for user in ["there", "nobody"] {
+        let mut last = std::time::Duration::ZERO;
+        for _ in 0..5 {
+            let start = std::time::Instant::now();
+            assert_eq!(login(&r.socket(), user, "wrong", None).err(), Some(Some(1045)));
+            last = start.elapsed();
+        }
+        assert!(last.as_millis() >= 500, "{user}: {last:?}");
+    }
+}
+
+#[test]
+fn passwords_are_validated_once_the_component_is_installed() {
+    let mut r = Running::start();
+    let mut root = r.connect();
+    let urn = "'file://component_validate_password'";
+    assert_eq!(error(&mut root, "SELECT @@validate_password.policy"), 1193);
+    assert_eq!(error(&mut root, "SET GLOBAL validate_password.policy = LOW"), 1193);
+    assert_eq!(error(&mut root, "INSTALL COMPONENT 'file://component_nonesuch'"), 3529);
+    assert_eq!(error(&mut root, &format!("UNINSTALL COMPONENT {urn}")), 3537);
+    run(&mut root, "CREATE USER weak@localhost IDENTIFIED BY 'x'");
+    run(&mut root, &format!("INSTALL COMPONENT {urn}"));
+    assert_eq!(rows(&mut root, "SELECT component_urn FROM mysql.component").len(), 1);
+    assert_eq!(rows(&mut root, "SHOW VARIABLES LIKE 'validate_password.%'").len(), 8);
+    assert_eq!(one(&mut root, "SELECT VALIDATE_PASSWORD_STRENGTH('N0Tweak$_@123!')"), "100");
+    for weak in ["", "short1!A", "nouppercase1!", "NOLOWERCASE1!", "NoDigitAtAll!", "NoSpecial11"] {
+        let want = if weak == "short1!A" { 0 } else { 1819 };
+        assert_eq!(error(&mut root, &format!("ALTER USER weak@localhost IDENTIFIED BY '{weak}'")), want, "{weak}");
+    }
+    assert_eq!(error(&mut root, "CREATE USER bare@localhost"), 1819);
+    assert_eq!(error(&mut root, "SET PASSWORD FOR weak@localhost = 'weak'"), 1819);
+    run(&mut root, "ALTER USER weak@localhost ACCOUNT LOCK");
+    run(&mut root, "SET PERSIST validate_password.policy = LOW, GLOBAL validate_password.length = 5");
+    run(&mut root, "ALTER USER weak@localhost IDENTIFIED BY 'abcde'");
+    assert_eq!(error(&mut root, "ALTER USER weak@localhost IDENTIFIED BY 'toor'"), 1819);
+    assert_eq!(error(&mut root, "SET GLOBAL validate_password.dictionary_file = '/etc/passwd'"), 1235);
+    run(&mut root, "CREATE USER u@localhost IDENTIFIED BY 'abcdefgh'");
+    let mut u = login(&r.socket(), "u", "abcdefgh", None).unwrap();
+    assert_eq!(error(&mut u, &format!("UNINSTALL COMPONENT {urn}")), 1142);
+    run(&mut root, "RESET PERSIST");
+    drop((root, u));
+    r.restart();
+    let mut root = r.connect();
+    assert_eq!(one(&mut root, "SELECT @@validate_password.policy"), "MEDIUM");
+    assert_eq!(error(&mut root, "CREATE USER v@localhost IDENTIFIED BY 'abcde'"), 1819);
+    run(&mut root, &format!("UNINSTALL COMPONENT {urn}"));
+    run(&mut root, "CREATE USER v@localhost");
+    assert_eq!(error(&mut root, "SELECT @@validate_password.policy"), 1193);
+}

@@ -133,6 +133,7 @@ fn place(table: &Arc<Table>, intent: Intent, tables: &mut Vec<PlanTable>) -> Res
         alias: (&*table.name).into(),
         intent,
         columns_used: Box::new([]),
+        starred: false,
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,

@@ -99,6 +99,8 @@ pub struct PlanTable {
     pub intent: Intent,
     /// Columns read, as a sorted list of ordinals; for privileges. What is written stands in the plan's kind.
     pub columns_used: Box<[u32]>,
+    /// Columns were named all at once: by `*`, or by an INSERT without a list.
+    pub starred: bool,
     /// Epoch of the table's statistics when the plan was made.
     pub statistics_epoch: u64,
     /// Expressions of the definition, for tables that are written and have some.

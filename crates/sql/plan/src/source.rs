@@ -54,6 +54,7 @@ pub fn insert_rows_of(
         alias: (&*table.name).into(),
         intent: if replace { Intent::Replace } else { Intent::Insert },
         columns_used: Box::new([]),
+        starred: false,
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,

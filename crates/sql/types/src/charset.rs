@@ -2,19 +2,64 @@
 //!
 //! Text lives in the engine in its column's character set. `utf8mb4` is the common case and is checked by the standard library.
 
+mod tables;
+
 use crate::error::Result;
 use crate::sql_err;
 use std::borrow::Cow;
 
-/// A character set.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Charset {
-    Binary,
-    Ascii,
+/// All character sets, one declaration each, in the order of `SHOW CHARACTER SET`: name, description, default collation, bytes of the
+/// longest character, and for one-byte sets beyond ASCII the characters of the upper half.
+macro_rules! charsets {
+    ($($(#[$doc:meta])* $id:ident $name:literal $description:literal $default:literal $max:literal $table:expr;)*) => {
+        /// A character set.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Charset {
+            $($(#[$doc])* $id),*
+        }
+
+        /// All character sets, in the order of `SHOW CHARACTER SET`.
+        pub const CHARSETS: &[CharsetInfo] = &[$(CharsetInfo {
+            charset: Charset::$id,
+            name: $name,
+            description: $description,
+            default_collation: $default,
+            max_len: $max,
+        }),*];
+
+        /// Characters of the bytes 0x80..=0xFF, 0 where there is none; in the order of [`CHARSETS`].
+        const UPPER: &[Option<&[u16; 128]>] = &[$($table),*];
+    };
+}
+
+charsets! {
+    Armscii8 "armscii8" "ARMSCII-8 Armenian" "armscii8_general_ci" 1 Some(&tables::ARMSCII8);
+    Ascii "ascii" "US ASCII" "ascii_general_ci" 1 None;
+    Binary "binary" "Binary pseudo charset" "binary" 1 None;
+    Cp1250 "cp1250" "Windows Central European" "cp1250_general_ci" 1 Some(&tables::CP1250);
+    Cp1251 "cp1251" "Windows Cyrillic" "cp1251_general_ci" 1 Some(&tables::CP1251);
+    Cp1256 "cp1256" "Windows Arabic" "cp1256_general_ci" 1 Some(&tables::CP1256);
+    Cp1257 "cp1257" "Windows Baltic" "cp1257_general_ci" 1 Some(&tables::CP1257);
+    Cp850 "cp850" "DOS West European" "cp850_general_ci" 1 Some(&tables::CP850);
+    Cp852 "cp852" "DOS Central European" "cp852_general_ci" 1 Some(&tables::CP852);
+    Cp866 "cp866" "DOS Russian" "cp866_general_ci" 1 Some(&tables::CP866);
+    Dec8 "dec8" "DEC West European" "dec8_swedish_ci" 1 Some(&tables::DEC8);
+    Geostd8 "geostd8" "GEOSTD8 Georgian" "geostd8_general_ci" 1 Some(&tables::GEOSTD8);
+    Greek "greek" "ISO 8859-7 Greek" "greek_general_ci" 1 Some(&tables::GREEK);
+    Hebrew "hebrew" "ISO 8859-8 Hebrew" "hebrew_general_ci" 1 Some(&tables::HEBREW);
+    Hp8 "hp8" "HP West European" "hp8_english_ci" 1 Some(&tables::HP8);
+    Keybcs2 "keybcs2" "DOS Kamenicky Czech-Slovak" "keybcs2_general_ci" 1 Some(&tables::KEYBCS2);
+    Koi8r "koi8r" "KOI8-R Relcom Russian" "koi8r_general_ci" 1 Some(&tables::KOI8R);
+    Koi8u "koi8u" "KOI8-U Ukrainian" "koi8u_general_ci" 1 Some(&tables::KOI8U);
     /// cp1252, as MySQL's latin1 is; the five bytes that cp1252 leaves open map to the C1 controls.
-    Latin1,
-    Utf8mb3,
-    Utf8mb4,
+    Latin1 "latin1" "cp1252 West European" "latin1_swedish_ci" 1 Some(&tables::LATIN1);
+    Latin2 "latin2" "ISO 8859-2 Central European" "latin2_general_ci" 1 Some(&tables::LATIN2);
+    Latin5 "latin5" "ISO 8859-9 Turkish" "latin5_turkish_ci" 1 Some(&tables::LATIN5);
+    Latin7 "latin7" "ISO 8859-13 Baltic" "latin7_general_ci" 1 Some(&tables::LATIN7);
+    Macce "macce" "Mac Central European" "macce_general_ci" 1 Some(&tables::MACCE);
+    Macroman "macroman" "Mac West European" "macroman_general_ci" 1 Some(&tables::MACROMAN);
+    Utf8mb3 "utf8mb3" "UTF-8 Unicode" "utf8mb3_general_ci" 3 None;
+    Utf8mb4 "utf8mb4" "UTF-8 Unicode" "utf8mb4_0900_ai_ci" 4 None;
 }
 
 /// What `SHOW CHARACTER SET` shows.
@@ -27,53 +72,6 @@ pub struct CharsetInfo {
     /// Bytes of the longest character.
     pub max_len: u8,
 }
-
-/// All character sets, in the order of `SHOW CHARACTER SET`.
-pub const CHARSETS: &[CharsetInfo] = &[
-    CharsetInfo {
-        charset: Charset::Ascii,
-        name: "ascii",
-        description: "US ASCII",
-        default_collation: "ascii_general_ci",
-        max_len: 1,
-    },
-    CharsetInfo {
-        charset: Charset::Binary,
-        name: "binary",
-        description: "Binary pseudo charset",
-        default_collation: "binary",
-        max_len: 1,
-    },
-    CharsetInfo {
-        charset: Charset::Latin1,
-        name: "latin1",
-        description: "cp1252 West European",
-        default_collation: "latin1_swedish_ci",
-        max_len: 1,
-    },
-    CharsetInfo {
-        charset: Charset::Utf8mb3,
-        name: "utf8mb3",
-        description: "UTF-8 Unicode",
-        default_collation: "utf8mb3_general_ci",
-        max_len: 3,
-    },
-    CharsetInfo {
-        charset: Charset::Utf8mb4,
-        name: "utf8mb4",
-        description: "UTF-8 Unicode",
-        default_collation: "utf8mb4_0900_ai_ci",
-        max_len: 4,
-    },
-];
-
-/// cp1252's characters for the bytes 0x80..=0x9F.
-const CP1252: [char; 32] = [
-    '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2C6}', '\u{2030}',
-    '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}', '\u{8F}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}',
-    '\u{201D}', '\u{2022}', '\u{2013}', '\u{2014}', '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}',
-    '\u{17E}', '\u{178}',
-];
 
 /// Text after a conversion, and whether characters had no counterpart (they became `?`).
 #[derive(Debug, PartialEq, Eq)]
@@ -93,13 +91,7 @@ impl Charset {
     }
 
     pub fn info(self) -> &'static CharsetInfo {
-        &CHARSETS[match self {
-            Charset::Ascii => 0,
-            Charset::Binary => 1,
-            Charset::Latin1 => 2,
-            Charset::Utf8mb3 => 3,
-            Charset::Utf8mb4 => 4,
-        }]
+        &CHARSETS[self as usize]
     }
 
     pub fn name(self) -> &'static str {
@@ -109,9 +101,9 @@ impl Charset {
     /// Bytes of the longest character.
     pub fn max_len(self) -> u32 {
         match self {
-            Charset::Binary | Charset::Ascii | Charset::Latin1 => 1,
             Charset::Utf8mb3 => 3,
             Charset::Utf8mb4 => 4,
+            _ => 1,
         }
     }
 
@@ -123,7 +115,6 @@ impl Charset {
     /// Length of the longest prefix of `bytes` that is well formed.
     pub fn valid_prefix(self, bytes: &[u8]) -> usize {
         match self {
-            Charset::Binary | Charset::Latin1 => bytes.len(),
             Charset::Ascii => bytes.iter().position(|b| *b >= 0x80).unwrap_or(bytes.len()),
             Charset::Utf8mb4 => match std::str::from_utf8(bytes) {
                 Ok(_) => bytes.len(),
@@ -133,6 +124,7 @@ impl Charset {
                 let end = Charset::Utf8mb4.valid_prefix(bytes);
                 bytes[..end].iter().position(|b| *b >= 0xF0).unwrap_or(end)
             }
+            _ => bytes.len(),
         }
     }
 
@@ -184,9 +176,20 @@ impl Charset {
         Some(match self {
             Charset::Binary => (first as char, 1),
             Charset::Ascii => (if first < 0x80 { first as char } else { '\u{FFFD}' }, 1),
-            Charset::Latin1 => (latin1_char(first), 1),
             Charset::Utf8mb3 | Charset::Utf8mb4 => decode_utf8(bytes).unwrap_or(('\u{FFFD}', 1)),
+            _ => (self.upper(first), 1),
         })
+    }
+
+    /// The character of a byte of a one-byte set; U+FFFD where it has none.
+    fn upper(self, byte: u8) -> char {
+        match (byte, UPPER[self as usize]) {
+            (0..0x80, _) | (_, None) => byte as char,
+            (_, Some(table)) => match table[usize::from(byte - 0x80)] {
+                0 => '\u{FFFD}',
+                code => char::from_u32(code.into()).unwrap_or('\u{FFFD}'),
+            },
+        }
     }
 
     /// Characters of `bytes`.
@@ -202,12 +205,20 @@ impl Charset {
             Charset::Utf8mb3 if code < 0x10000 => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
             Charset::Ascii if code < 0x80 => out.push(code as u8),
             Charset::Binary if code < 0x100 => out.push(code as u8),
-            Charset::Latin1 if code < 0x80 || (0xA0..0x100).contains(&code) => out.push(code as u8),
-            Charset::Latin1 => match CP1252.iter().position(|m| *m == c) {
-                Some(i) => out.push(0x80 + i as u8),
-                None => return false,
-            },
-            _ => return false,
+            Charset::Utf8mb3 | Charset::Ascii | Charset::Binary => return false,
+            _ if code < 0x80 => out.push(code as u8),
+            _ => {
+                let table = UPPER[self as usize];
+                let at = |i: usize| table.is_some_and(|t| u32::from(t[i]) == code);
+                // Most of latin1, and parts of others, are where Unicode has them.
+                match (0x80..0x100).contains(&code).then(|| code as usize - 0x80).filter(|i| at(*i)) {
+                    Some(i) => out.push(0x80 + i as u8),
+                    None => match (0..128).find(|i| at(*i)) {
+                        Some(i) => out.push(0x80 + i as u8),
+                        None => return false,
+                    },
+                }
+            }
         }
         true
     }
@@ -215,7 +226,7 @@ impl Charset {
     /// Does every string of `self` mean the same in `to`, byte for byte?
     pub fn is_subset_of(self, to: Charset) -> bool {
         use Charset::*;
-        self == to || to == Binary || matches!((self, to), (Utf8mb3, Utf8mb4) | (Ascii, Latin1 | Utf8mb3 | Utf8mb4))
+        self == to || to == Binary || self == Ascii || (self, to) == (Utf8mb3, Utf8mb4)
     }
 
     /// Converts text; borrows where bytes stay as they are. Characters without a counterpart, and malformed bytes, become `?`.
@@ -239,10 +250,6 @@ impl Charset {
         }
         Converted { bytes: Cow::Owned(out), lossy }
     }
-}
-
-fn latin1_char(byte: u8) -> char {
-    if (0x80..0xA0).contains(&byte) { CP1252[usize::from(byte - 0x80)] } else { byte as char }
 }
 
 /// The first character of UTF-8 text, if well formed.

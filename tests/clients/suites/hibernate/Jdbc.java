@@ -174,6 +174,28 @@ class Jdbc {
       same(rows(s.executeQuery("SELECT COUNT(*) n FROM multi WHERE a >= 100"), "n"), "50");
       s.execute("DROP TABLE multi");
     }));
+    for (String mode : List.of("text", "prepared", "compressed")) Main.check("jdbc_rewritten_batches_" + mode, () -> {
+      String more = mode.equals("prepared") ? "&useServerPrepStmts=true&cachePrepStmts=true" : mode.equals("compressed") ? "&useCompression=true" : "";
+      String options = more + (Main.driver.equals("mysql") ? "&rewriteBatchedStatements=true&trackSessionState=true&allowMultiQueries=true" : "&useBulkStmts=true");
+      with(options, (c, s) -> {
+        s.execute("DROP TABLE IF EXISTS batches"); s.execute("CREATE TABLE batches (id INT PRIMARY KEY AUTO_INCREMENT, k INT UNIQUE, v VARCHAR(2000))");
+        for (int n : new int[] {1, 2, 3, 4, 5, 50, 300, 1001}) {
+          String[] statements = {"INSERT INTO batches (k, v) VALUES (?, ?)", "INSERT INTO batches (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = CONCAT(VALUES(v), 'x')", "UPDATE batches SET k = k + 0 * ?, v = ? WHERE k <= 10", "DELETE FROM batches WHERE k = ? OR v = ?"};
+          for (String sql : statements) try (PreparedStatement p = c.prepareStatement(sql, Statement.RETURN_GENERATED_KEYS)) {
+            for (int i = 0; i < n; i++) { p.setInt(1, i); p.setString(2, "v".repeat(i % 7 * 250)); p.addBatch(); }
+            same(p.executeBatch().length, n);
+            if (sql.endsWith("VALUES (?, ?)") && Main.driver.equals("mysql")) try (ResultSet k = p.getGeneratedKeys()) { same(count(k), n); }
+            c.setAutoCommit(!c.getAutoCommit());
+          }
+          same(rows(s.executeQuery("SELECT COUNT(*) n FROM batches"), "n"), "0");
+          for (int i = 0; i < n; i++) s.addBatch(i % 2 == 0 ? "INSERT INTO batches (k) VALUES (" + i + ")" : "DELETE FROM batches");
+          same(s.executeBatch().length, n);
+          s.execute("DELETE FROM batches");
+        }
+        c.setAutoCommit(true);
+        s.execute("DROP TABLE batches");
+      });
+    });
     Main.check("jdbc_long_data", () -> with("&useServerPrepStmts=true", (c, s) -> {
       s.execute("DROP TABLE IF EXISTS big"); s.execute("CREATE TABLE big (id INT PRIMARY KEY, b LONGBLOB, t LONGTEXT)");
       byte[] bytes = new byte[3_000_000];

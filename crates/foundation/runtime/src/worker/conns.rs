@@ -48,8 +48,8 @@ pub(crate) struct WorkerConn {
     /// Requests with the kernel that name this connection.
     inflight: Cell<u32>,
     closing: Cell<bool>,
-    /// Second (of the worker's clock) in which it last became idle, or was closed.
-    since_s: Cell<u32>,
+    /// When (in sweeps, by the worker's clock) it last became idle, or was closed.
+    since: Cell<u32>,
     index: Cell<u32>,
 }
 
@@ -60,11 +60,13 @@ const CHUNK: usize = 16 << 10;
 /// Buffers kept by a worker, and the largest one worth keeping.
 const KEEP_BUFFERS: usize = 256;
 const KEEP_CAPACITY: usize = 64 << 10;
-/// A closed connection whose peer does not take the last reply is cut off after this many seconds.
-const LINGER_S: u32 = 10;
+/// Idle times are counted in sweeps.
+const TICKS_PER_S: u32 = (1_000_000_000 / SWEEP_NS) as u32;
+/// A closed connection whose peer does not take the last reply is cut off after this long.
+const LINGER: u32 = 10 * TICKS_PER_S;
 
-fn seconds(now: u64) -> u32 {
-    (now / 1_000_000_000) as u32
+fn ticks(now: u64) -> u32 {
+    (now / SWEEP_NS) as u32
 }
 
 impl Worker {
@@ -105,7 +107,7 @@ impl Worker {
             send_inflight: Cell::new(false),
             inflight: Cell::new(0),
             closing: Cell::new(false),
-            since_s: Cell::new(seconds(self.now.get())),
+            since: Cell::new(ticks(self.now.get())),
             index: Cell::new(self.conns.borrow().len() as u32),
         });
         let c = NonNull::from(Box::leak(conn));
@@ -151,7 +153,7 @@ impl Worker {
         // SAFETY: as in `dispatch`; no fiber serves it any more.
         let (wc, conn) = unsafe { (c.as_ref(), &mut *c.as_ref().conn.get()) };
         wc.fiber.set(std::ptr::null());
-        wc.since_s.set(seconds(self.now.get()));
+        wc.since.set(ticks(self.now.get()));
         if conn.buffered().is_empty() {
             self.keep_buffer(std::mem::take(&mut conn.input));
             conn.pos = 0;
@@ -392,7 +394,7 @@ impl Worker {
         let wc = unsafe { c.as_ref() };
         wc.fiber.set(std::ptr::null());
         wc.closing.set(true);
-        wc.since_s.set(seconds(self.now.get()));
+        wc.since.set(ticks(self.now.get()));
         self.by_id.borrow_mut().remove(&wc.id);
         let mut conns = self.conns.borrow_mut();
         let index = wc.index.get() as usize;
@@ -423,18 +425,18 @@ impl Worker {
         drop(unsafe { Box::from_raw(c.as_ptr()) });
     }
 
-    /// Once a turn: frees closed connections that the kernel has nothing of any more. Once a second: closes those idle
-    /// too long.
+    /// Once a turn: frees closed connections that the kernel has nothing of any more. Four times a second: closes those
+    /// idle too long.
     pub(super) fn sweep(&self) {
         let due = self.now.get() >= self.next_sweep.get();
         if (due || self.reap.replace(false)) && !self.lingering.borrow().is_empty() {
             let all = self.lingering.take();
-            let now_s = seconds(self.now.get());
+            let now = ticks(self.now.get());
             for c in all {
                 // SAFETY: connections in the list are alive.
                 let wc = unsafe { c.as_ref() };
                 let epoll = matches!(self.driver, Driver::Epoll(_));
-                let expired = now_s.saturating_sub(wc.since_s.get()) >= LINGER_S;
+                let expired = now.saturating_sub(wc.since.get()) >= LINGER;
                 if wc.inflight.get() == 0 && (!wc.send_inflight.get() || (epoll && expired)) {
                     self.release(c);
                     continue;
@@ -449,15 +451,14 @@ impl Worker {
             return;
         }
         self.next_sweep.set(self.now.get() + SWEEP_NS);
-        let now_s = seconds(self.now.get());
+        let now = ticks(self.now.get());
         let mut expired = Vec::new();
         for &c in self.conns.borrow().iter() {
             // SAFETY: connections in the list are alive; without a fiber the worker owns the service.
             unsafe {
                 let wc = c.as_ref();
-                if wc.fiber.get().is_null()
-                    && now_s.saturating_sub(wc.since_s.get()) > (*wc.service.get()).idle_timeout_s()
-                {
+                let most = u64::from((*wc.service.get()).idle_timeout_s()) * u64::from(TICKS_PER_S);
+                if wc.fiber.get().is_null() && u64::from(now.saturating_sub(wc.since.get())) > most {
                     expired.push(c);
                 }
             }

@@ -286,7 +286,7 @@ const KEEP_IDLE: usize = 128;
 /// Fibers run before the kernel is asked for events again.
 const TURN: usize = 64;
 /// Between two looks at idle connections.
-const SWEEP_NS: u64 = 1_000_000_000;
+const SWEEP_NS: u64 = 250_000_000;
 
 impl Worker {
     fn new(shared: Arc<WorkerShared>, driver: Driver, options: WorkerOptions) -> Self {

@@ -3,19 +3,22 @@
 //! Record in the dictionary, little-endian; `text` is `u16 length, bytes`, a list is `u16 count` and its members:
 //!
 //! ```text
-//! u8 version (3) · u8 plugin (1 native, 2 sha2) · u8 flags (1 locked, 2 password expired) · u64 time of the password's change ·
+//! u8 version (4) · u8 plugin (1 native, 2 sha2) · u8 flags (1 locked, 2 password expired) · u64 time of the password's change ·
 //! text authentication string · u128 global privileges · u128 dynamic ones with GRANT OPTION ·
 //! optional u16 (0xFFFF: default): lifetime, history, reuse days · u8 require current (0 no, 1 yes, 2 default) ·
 //! u8 REQUIRE (0 none, 1 SSL, 2 X509, 3 attributes) · text cipher, issuer, subject · 4 x u32 limits · u16 attempts · i32 lock days ·
-//! text comment ·
+//! text attributes (a JSON object, or empty) ·
 //! list of roles (text user, text host, u8 admin) · list of default roles (text, text) · list of schemas (text, u128) ·
 //! list of tables (text schema, text table, u128, text grantor, u64 time, list of columns (text, u128)) ·
-//! list of routines (text schema, text name, u8 function, u128) · list of earlier passwords (u64 time, u8 plugin, text)
+//! list of routines (text schema, text name, u8 function, u128) · list of earlier passwords (u64 time, u8 plugin, text) ·
+//! text authentication string of the second password, or empty
 //! ```
 //!
-//! Versions 1 and 2 had no more than plugin, `locked`, privileges (u64, u128), time and authentication string.
+//! Version 3 had the comment alone in place of the attributes, and no second password. Versions 1 and 2 had no more than plugin, `locked`, privileges (u64, u128), time and authentication string.
 
 use super::privileges::{Privilege, Privileges};
+use gannet_types::json::{self, Json};
+use gannet_types::{Result, sql_err};
 use gannet_wire::auth::{FastDigest, Plugin, Secret};
 use gannet_wire::codec::Reader;
 use std::sync::OnceLock;
@@ -181,10 +184,40 @@ pub struct Policy {
     pub attempts: u16,
     /// PASSWORD_LOCK_TIME in days; -1: UNBOUNDED.
     pub lock_days: i32,
-    /// COMMENT.
-    pub comment: String,
+    /// ATTRIBUTE and COMMENT: text of a JSON object, or empty.
+    pub attributes: String,
     /// Passwords used before, newest first.
     pub previous: Vec<Previous>,
+}
+
+impl Policy {
+    /// ATTRIBUTE: members are merged, `null` takes one away. Errors 3982, 1470.
+    pub fn merge_attributes(&mut self, patch: &str) -> Result<()> {
+        let object = |text: &str| match json::parse(text.as_bytes()) {
+            Ok(it @ Json::Object(_)) => Ok(it),
+            _ => Err(sql_err!(InvalidUserAttributeJson)),
+        };
+        let old = if self.attributes.is_empty() { "{}" } else { self.attributes.as_str() };
+        let merged = json::merge_patch(object(old)?, object(patch)?);
+        let empty = matches!(&merged, Json::Object(o) if o.is_empty());
+        let mut text = Vec::new();
+        merged.write(&mut text);
+        if text.len() > u16::MAX.into() {
+            return Err(sql_err!(WrongStringLength, "ATTRIBUTE", "attribute", u16::MAX));
+        }
+        self.attributes = if empty { String::new() } else { String::from_utf8_lossy(&text).into_owned() };
+        Ok(())
+    }
+
+    /// COMMENT: the attribute `comment`.
+    pub fn set_comment(&mut self, comment: &str) -> Result<()> {
+        if comment.is_empty() {
+            return Ok(());
+        }
+        let mut quoted = Vec::new();
+        json::write_quoted(comment, &mut quoted);
+        self.merge_attributes(&format!("{{\"comment\": {}}}", String::from_utf8_lossy(&quoted)))
+    }
 }
 
 /// One account.
@@ -196,6 +229,8 @@ pub struct Account {
     pub host: String,
     /// Password, hashed.
     pub secret: Secret,
+    /// The password before, kept by RETAIN CURRENT PASSWORD: of the same plugin.
+    pub second: Option<Secret>,
     /// ACCOUNT LOCK.
     pub locked: bool,
     /// When the password was set, seconds since 1970.
@@ -219,6 +254,7 @@ impl Account {
             user: user.into(),
             host: host.to_ascii_lowercase(),
             secret,
+            second: None,
             locked: false,
             password_changed: now_s(),
             grants: Grants { global, ..Grants::default() },
@@ -282,7 +318,7 @@ impl Account {
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let flags = u8::from(self.locked) | u8::from(self.policy.expired) << 1;
-        let mut w = Writer(vec![3, plugin_number(self.secret.plugin()), flags]);
+        let mut w = Writer(vec![4, plugin_number(self.secret.plugin()), flags]);
         w.u64(self.password_changed);
         w.bytes(&self.secret.to_authentication_string());
         w.set(self.grants.global);
@@ -303,7 +339,7 @@ impl Account {
         p.limits.iter().for_each(|n| w.0.extend_from_slice(&n.to_le_bytes()));
         w.u16(p.attempts);
         w.0.extend_from_slice(&p.lock_days.to_le_bytes());
-        w.text(&p.comment);
+        w.text(&p.attributes);
         let g = &self.grants;
         w.list(&g.roles, |w, r| {
             w.name(&r.role);
@@ -336,13 +372,14 @@ impl Account {
             w.0.push(plugin_number(p.plugin));
             w.bytes(&p.auth);
         });
+        w.bytes(&self.second.as_ref().map(Secret::to_authentication_string).unwrap_or_default());
         w.0
     }
 
     pub(super) fn decode(name: &str, record: &[u8]) -> Option<Self> {
         let (user, host) = name.rsplit_once('@')?;
         let mut r = Record(Reader::new(record));
-        let version = r.u8().filter(|v| matches!(v, 1..=3))?;
+        let version = r.u8().filter(|v| matches!(v, 1..=4))?;
         let plugin = plugin(r.u8()?)?;
         let flags = r.u8()?;
         if version < 3 {
@@ -381,6 +418,16 @@ impl Account {
         })?;
         it.policy.previous =
             r.list(|r| Some(Previous { at: r.u64()?, plugin: plugin_of(r.u8()?)?, auth: r.bytes()? }))?;
+        if version == 3 {
+            let comment = std::mem::take(&mut it.policy.attributes);
+            it.policy.set_comment(&comment).ok()?;
+            return Some(it);
+        }
+        let second = r.bytes()?;
+        it.second = match second.is_empty() {
+            true => None,
+            false => Some(Secret::from_authentication_string(plugin, &second)?),
+        };
         Some(it)
     }
 }
@@ -497,7 +544,7 @@ impl Record<'_> {
             limits,
             attempts: self.u16()?,
             lock_days: self.u32()? as i32,
-            comment: self.text()?,
+            attributes: self.text()?,
             previous: Vec::new(),
         })
     }

@@ -1,6 +1,6 @@
 //! What is remembered about logins: failures, and the use of limited resources. In memory: a restart forgets it, as in MySQL.
 
-use super::account::{Account, Name};
+use super::account::{Account, Name, Policy};
 use gannet_base::sync::Mutex;
 use gannet_runtime::unix_micros;
 use gannet_types::{Result, SqlError, sql_err};
@@ -117,16 +117,17 @@ impl Limits {
         Err(sql_err!(AccountBlockedByPasswordLock, account.user, host, days, remaining, p.attempts))
     }
 
-    /// A wrong password. Returns how long the answer is to be held back, in nanoseconds.
-    pub fn failed(&self, account: &Account) -> u64 {
+    /// A wrong password, for an account or (`None`) a name that nobody has: it takes as long. Returns how long the answer
+    /// is to be held back, in nanoseconds.
+    pub fn failed(&self, name: Name, account: Option<&Account>) -> u64 {
         let mut failures = self.failures.lock();
         if failures.len() > MAX_TRACKED {
             failures.retain(|_, f| f.blocked_us.is_some());
         }
-        let f = failures.entry(account.id()).or_default();
+        let f = failures.entry(name).or_default();
         f.count = f.count.saturating_add(1);
-        let p = &account.policy;
-        if p.attempts != 0 && p.lock_days != 0 && f.count >= p.attempts.into() && f.blocked_us.is_none() {
+        let blocks = |p: &Policy| p.attempts != 0 && p.lock_days != 0 && f.count >= p.attempts.into();
+        if account.is_some_and(|a| blocks(&a.policy)) && f.blocked_us.is_none() {
             f.blocked_us = Some(unix_micros());
         }
         (u64::from(f.count.saturating_sub(PATIENCE)) * DELAY_NS).min(MAX_DELAY_NS)

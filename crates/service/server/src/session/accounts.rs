@@ -82,6 +82,12 @@ impl Session {
                 None => fresh(),
             };
             let given = self.new_secret(&spec.auth, base.secret.plugin())?;
+            match given.as_ref().map(|g| (&g.clear, g.random, &g.secret)) {
+                Some((Some(clear), false, _)) => self.check_password(clear)?,
+                Some((None, _, Secret::Empty(_))) => self.check_password(b"")?,
+                None if !s.alter => self.check_password(b"")?,
+                _ => {}
+            }
             let mut base = base;
             apply_options(&mut base.policy, s)?;
             if given.is_some() && s.alter {
@@ -93,10 +99,18 @@ impl Session {
                         let clear = String::from_utf8_lossy(new.clear.as_deref().unwrap_or_default()).into_owned();
                         shown.push(vec![text(&name.user), text(&name.host), text(&clear), Value::UInt(1)]);
                     }
-                    self.with_password(&base, new)?
+                    let mut next = self.with_password(&base, new)?;
+                    if spec.retain_current {
+                        self.retain(&base, &mut next)?;
+                    }
+                    next
                 }
                 None => base,
             };
+            if spec.discard_old_password {
+                self.require_second_password(&next)?;
+                next.second = None;
+            }
             for option in &s.options {
                 match option {
                     UserOption::PasswordExpire => next.policy.expired = true,
@@ -150,6 +164,30 @@ impl Session {
         self.send_table(&RowsSink { columns, rows: shown }, io)
     }
 
+    /// Who may keep or discard a second password of an account.
+    fn require_second_password(&self, target: &Account) -> Result<()> {
+        match self.state.account.is(&target.id()) {
+            true => self.require_one_of(&[Privilege::CreateUser, Privilege::ApplicationPasswordAdmin]),
+            false => self.state.privileges().require(Privilege::CreateUser),
+        }
+    }
+
+    /// RETAIN CURRENT PASSWORD. Errors 3878, 3894, 3895.
+    fn retain(&self, old: &Account, next: &mut Account) -> Result<()> {
+        self.require_second_password(old)?;
+        if matches!(old.secret, Secret::Empty(_)) {
+            return Err(sql_err!(SecondPasswordCannotBeEmpty, old.user, old.host));
+        }
+        if old.secret.plugin() != next.secret.plugin() {
+            return Err(sql_err!(PasswordCannotBeRetainedOnPluginChange, old.user, old.host));
+        }
+        if matches!(next.secret, Secret::Empty(_)) {
+            return Err(sql_err!(CurrentPasswordCannotBeRetained, old.user, old.host));
+        }
+        next.second = Some(old.secret.clone());
+        Ok(())
+    }
+
     /// REPLACE: the current password, where it has to be given.
     fn check_current(&self, target: &Account, given: Option<&[u8]>) -> Result<()> {
         let own = self.state.account.is(&target.id());
@@ -192,6 +230,9 @@ impl Session {
             }
         }
         let mut next = old.changed(|a| a.secret = new.secret.clone());
+        if next.secret.plugin() != old.secret.plugin() || matches!(next.secret, Secret::Empty(_)) {
+            next.second = None;
+        }
         next.password_changed = now;
         next.policy.expired = false;
         if clear.is_some() {
@@ -347,9 +388,6 @@ impl Session {
         if !own {
             self.state.privileges().require(Privilege::CreateUser)?;
         }
-        if s.retain_current {
-            return Err(SqlError::unsupported("dual passwords"));
-        }
         let old = self.server.accounts.get(&name.user, &name.host).ok_or_else(|| sql_err!(PasswordNoMatch))?;
         self.guard_system_user(&old)?;
         let plugin = old.secret.plugin();
@@ -359,8 +397,14 @@ impl Session {
             (None, _) => (random_password(self.state.vars[Live::GeneratedRandomPasswordLength].as_u64()), true),
         };
         self.check_current(&old, s.replace.as_deref())?;
+        if !random {
+            self.check_password(&clear)?;
+        }
         let secret = make_secret(plugin, &clear);
-        let next = self.with_password(&old, NewSecret { secret, clear: Some(clear.clone()), random })?;
+        let mut next = self.with_password(&old, NewSecret { secret, clear: Some(clear.clone()), random })?;
+        if s.retain_current {
+            self.retain(&old, &mut next)?;
+        }
         let done = self.store_accounts(vec![Arc::new(next)], &[])?;
         if own {
             self.state.must_change_password = false;
@@ -490,15 +534,9 @@ fn refuse_beyond(s: &ast::UserStatement) -> Result<()> {
     if s.existence.or_replace {
         return refuse("CREATE OR REPLACE USER");
     }
-    if matches!(s.comment, Some((false, _))) {
-        return refuse("ATTRIBUTE of accounts");
-    }
     for u in &s.users {
         if !u.factors.is_empty() || u.auth.len() > 1 {
             return refuse("multi-factor authentication");
-        }
-        if u.retain_current || u.discard_old_password {
-            return refuse("dual passwords");
         }
     }
     Ok(())
@@ -544,8 +582,10 @@ fn apply_options(p: &mut Policy, s: &ast::UserStatement) -> Result<()> {
         };
         p.limits[at] = u32::try_from(*n).unwrap_or(u32::MAX);
     }
-    if let Some((true, comment)) = &s.comment {
-        p.comment = comment.to_string();
+    match &s.comment {
+        Some((true, comment)) => p.set_comment(comment)?,
+        Some((false, patch)) => p.merge_attributes(patch)?,
+        None => {}
     }
     Ok(())
 }

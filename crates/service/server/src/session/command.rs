@@ -4,7 +4,7 @@ use super::Session;
 use super::login::{Attempt, nonce};
 use super::service::{LOGIN_PACKET, frame_error};
 use super::sink::Target;
-use crate::accounts::{Origin, Privilege};
+use crate::accounts::{Origin, Privilege, Privileges};
 use crate::registry::{Activity, Who};
 use crate::vars::Live;
 use gannet_runtime::{Conn, Interrupt, Next, now_ns, unix_micros};
@@ -285,12 +285,15 @@ impl Session {
         let db = self.state.require_database()?.clone();
         let name = String::from_utf8_lossy(table).into_owned();
         let pattern = String::from_utf8_lossy(pattern).into_owned();
-        let table = self.state.snapshot.require_table(&db, &name)?.clone();
-        self.require_any_privilege(&db, &name)?;
+        let table = self.table_for(None, &db, &name)?;
         let charsets = self.charsets;
         let mut w = Writer::new(io.conn.out(), io.sequence);
         for (i, column) in table.columns.iter().enumerate() {
             if column.hidden || !pattern.is_empty() && !crate::names::like(&pattern, &column.name) {
+                continue;
+            }
+            let rights = |t: &gannet_catalog::Table| self.state.access.column(&t.schema, &t.name, &column.name);
+            if !table.temporary && !self.state.access.all && rights(&table) == Privileges::NONE {
                 continue;
             }
             let described = crate::virt::result_column(&table, i as u32);

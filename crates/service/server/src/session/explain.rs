@@ -47,11 +47,8 @@ impl Session {
     fn in_schema<R>(&mut self, e: &ast::Explain, run: impl FnOnce(&mut Session) -> Result<R>) -> Result<R> {
         let Some(name) = &e.schema else { return run(self) };
         self.state.renew_snapshot();
+        self.require_entry(name)?;
         let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name.text))?.name.clone();
-        if !self.state.access.enters_schema(&schema) {
-            let a = &self.state.account;
-            return Err(sql_err!(DbaccessDenied, a.user, a.host, schema));
-        }
         let saved = self.state.database.replace(Arc::from(&*schema));
         let outcome = run(self);
         self.state.database = saved;

@@ -648,25 +648,8 @@ fn create_user(a: &Account, hash: &str) -> String {
             n => out.push_str(&format!(" PASSWORD_LOCK_TIME {n}")),
         }
     }
-    if !p.comment.is_empty() {
-        out.push_str(&format!(" ATTRIBUTE '{}'", quote(&comment_json(&p.comment))));
+    if !p.attributes.is_empty() {
+        out.push_str(&format!(" ATTRIBUTE '{}'", quote(&p.attributes)));
     }
     out
-}
-
-/// The account's attributes as JSON text.
-pub(crate) fn comment_json(comment: &str) -> String {
-    let mut out = String::from("{\"comment\": \"");
-    for c in comment.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out + "\"}"
 }

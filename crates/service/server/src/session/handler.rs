@@ -115,8 +115,7 @@ impl Session {
             Some(s) => s.text.to_string(),
             None => self.state.require_database()?.to_string(),
         };
-        let t = self.state.snapshot.require_table(&schema, &h.table.name)?.clone();
-        self.require_on_table(Privilege::Select.into(), &t.schema, &t.name)?;
+        let t = self.table_for(Some(Privilege::Select.into()), &schema, &h.table.name)?;
         if t.view().is_some() {
             return Err(sql_err!(WrongObject, t.schema, t.name, "BASE TABLE"));
         }

@@ -1,7 +1,7 @@
 //! SET_VAR: system variables that have another value for one statement.
 
 use super::Session;
-use crate::vars::{self, Live, VarId, VarValue};
+use crate::vars::{Live, VarId, VarValue};
 use gannet_parser::ast::{QueryBody, Statement};
 use gannet_parser::hint::{self, Hint, HintValue};
 use gannet_types::{ErrorCode, Level, Value};
@@ -125,7 +125,7 @@ impl Session {
 
     fn set_hinted(&mut self, hint: &Hint, done: &mut Vec<Box<str>>, saved: &mut Saved) {
         let Some((name, value)) = &hint.value else { return };
-        let Some(id) = vars::find(name) else {
+        let Ok(id) = super::components::variable(&self.server.globals, name) else {
             return self.warnings.warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
         };
         let def = id.def();

@@ -85,12 +85,11 @@ impl Session {
                 Some(s) => s.text.to_string(),
                 None => self.state.require_database()?.to_string(),
             };
-            let table = self.state.snapshot.require_table(&schema, &w.table.name)?.clone();
-            if table.temporary {
+            if self.state.snapshot.temporary_table(&schema, &w.table.name).is_some() {
                 continue;
             }
             self.require_on_schema(Privilege::LockTables.into(), &schema)?;
-            self.require_on_table(Privilege::Select.into(), &schema, &w.table.name)?;
+            let table = self.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
             let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
             self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
             resolved.push((table, alias, w.kind == TableLockKind::Write, true));

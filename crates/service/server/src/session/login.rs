@@ -1,7 +1,7 @@
 //! Logging in: from the greeting to a session, and COM_CHANGE_USER.
 
 use super::Session;
-use crate::accounts::{Account, Origin, Require, Usage};
+use crate::accounts::{Account, Name, Origin, Require, Usage};
 use crate::registry::{Entry, Who};
 use crate::server::Shared;
 use crate::vars::Live;
@@ -213,6 +213,9 @@ impl AuthContext for Context<'_> {
             a.remember(digest);
         }
     }
+    fn second(&self) -> Option<&Secret> {
+        self.account.and_then(|a| a.second.as_ref())
+    }
     fn rsa_key(&self) -> Option<&RsaKey> {
         self.server.rsa_key()
     }
@@ -264,13 +267,16 @@ impl Attempt {
                 self.admit(server, a, tls)?;
                 Ok(a.clone())
             }
-            (Verdict::Denied { password }, Some(a)) => {
-                // Guessing is slow: the answer is held back, longer each time.
-                let _ = gannet_runtime::sleep(std::time::Duration::from_nanos(limits.failed(a)));
-                limits.check_blocked(a, &host)?;
+            (Verdict::Denied { password }, account) => {
+                // Guessing is slow: the answer is held back, longer each time. So is guessing names.
+                let name = account.as_ref().map_or_else(|| Name::new(&user, &host), |a| a.id());
+                let held = limits.failed(name, account.as_deref());
+                let _ = gannet_runtime::sleep(std::time::Duration::from_nanos(held));
+                if let Some(a) = account {
+                    limits.check_blocked(a, &host)?;
+                }
                 Err(denied(password))
             }
-            (Verdict::Denied { password }, None) => Err(denied(password)),
             (Verdict::Unsupported, _) => Err(sql_err!(NotSupportedAuthMode)),
             _ => Err(denied(true)),
         }

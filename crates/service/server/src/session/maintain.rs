@@ -48,7 +48,7 @@ impl Session {
             };
             match &found {
                 Ok(t) if t.temporary => {}
-                Ok(t) if m.kind == Kind::Check => self.require_any_privilege(&t.schema, &t.name)?,
+                _ if m.kind == Kind::Check => self.require_any_privilege(&schema, &name.name)?,
                 _ => self.require_on_table(need, &schema, &name.name)?,
             }
             let is_view = found.as_ref().is_ok_and(|t| t.view().is_some());
@@ -128,13 +128,13 @@ impl Session {
                 None => self.state.require_database()?.to_string(),
             };
             let label = format!("{schema}.{}", name.name);
+            if self.state.snapshot.temporary_table(&schema, &name.name).is_none() {
+                self.require_on_table(Privilege::Select.into(), &schema, &name.name)?;
+            }
             let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
             let sum = match found {
                 Ok(_) if quick => Value::Null,
                 Ok(t) => {
-                    if !t.temporary {
-                        self.require_on_table(Privilege::Select.into(), &schema, &name.name)?;
-                    }
                     let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
                     // NULL and every value stay apart: each column is a mark and its bytes with their length.
                     let part = |c: &gannet_catalog::Column| {

@@ -29,6 +29,7 @@ mod accounts;
 pub(crate) mod admin;
 pub(crate) mod branch;
 pub(crate) mod command;
+mod components;
 mod cursor;
 mod deprecated;
 mod estimate;
@@ -289,12 +290,9 @@ impl Session {
     /// Makes `name` the default database; `""` leaves none.
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
         self.state.renew_snapshot();
+        self.require_entry(name)?;
         let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name))?;
         let (name, collation) = (schema.name.clone(), schema.collation);
-        if !self.state.access.enters_schema(&name) {
-            let a = &self.state.account;
-            return Err(sql_err!(DbaccessDenied, a.user, a.host, name));
-        }
         self.state.set_database(Some(name.clone()));
         self.state.vars.set(Live::CharacterSetDatabase, VarValue::text(collation.charset().name()));
         self.state.vars.set(Live::CollationDatabase, VarValue::text(collation.get().name));

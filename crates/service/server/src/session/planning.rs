@@ -8,7 +8,7 @@ use gannet_parser::digest::LiteralToken;
 use gannet_plan::Plan;
 use gannet_plan::options::PlanOptions;
 use gannet_plan::plan::LoadField;
-use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value, sql_err};
 use std::cell::RefCell;
 
 impl Session {
@@ -114,7 +114,19 @@ impl Session {
         match (planned, hidden.take()) {
             (Ok(plan), _) => self.check_plan_privileges(&plan).map(|()| plan),
             (Err(_), Some(table)) => Err(self.denied(need.into(), &table)),
-            (Err(e), None) => Err(e),
+            (Err(e), None) => Err(self.routine_denied(&e).unwrap_or(e)),
         }
+    }
+
+    /// Error 1370 in place of 1305: a function that the session could not execute is not said to be missing.
+    fn routine_denied(&self, e: &SqlError) -> Option<SqlError> {
+        if e.code() != ErrorCode::SpDoesNotExist {
+            return None;
+        }
+        let name = e.message().strip_prefix("FUNCTION ")?.strip_suffix(" does not exist")?;
+        let (schema, function) = name.split_once('.')?;
+        let a = &self.state.account;
+        let may = self.state.access.routine(schema, function, true).has(Privilege::Execute);
+        (!may).then(|| sql_err!(ProcaccessDenied, "execute", a.user, a.host, name))
     }
 }

@@ -9,6 +9,7 @@ use gannet_plan::expr::{Expr, ExprKind};
 use gannet_plan::plan::{Intent, PlanTable};
 use gannet_plan::{Plan, PlanKind};
 use gannet_types::{Result, sql_err};
+use std::sync::Arc;
 
 /// Privileges on a table, and the columns they are needed for.
 struct Need<'a> {
@@ -114,6 +115,9 @@ impl Session {
             for c in &n.columns {
                 let Some(column) = t.table.columns.get(*c as usize) else { continue };
                 if !access.column(schema, name, &column.name).has(n.privilege) {
+                    if t.starred {
+                        return Err(self.denied(n.privilege.into(), name));
+                    }
                     let word = crate::accounts::privilege_name(n.privilege).to_ascii_uppercase();
                     let a = &self.state.account;
                     return Err(sql_err!(ColumnaccessDenied, word, a.user, self.state.host(), column.name, name));
@@ -127,6 +131,30 @@ impl Session {
     pub(crate) fn require_on_table(&self, need: Privileges, schema: &str, table: &str) -> Result<()> {
         let missing = need.without(self.state.access.table(schema, table));
         if missing == Privileges::NONE { Ok(()) } else { Err(self.denied(missing, table)) }
+    }
+
+    /// A table of a statement that needs `need` on it, or (`None`) anything at all. What the session may not do is said
+    /// before whether the table is there: errors do not tell what exists.
+    pub(crate) fn table_for(&self, need: Option<Privileges>, schema: &str, name: &str) -> Result<Arc<Table>> {
+        if let Some(t) = self.state.snapshot.temporary_table(schema, name) {
+            return Ok(t.clone());
+        }
+        match need {
+            None => self.require_any_privilege(schema, name)?,
+            Some(need) => {
+                self.require_on_table(need, &gannet_catalog::names::canonical_schema(schema), name)?;
+            }
+        }
+        self.state.snapshot.require_table(schema, name).cloned()
+    }
+
+    /// Error 1044 for a schema that the session may not enter, whether it is there or not.
+    pub(crate) fn require_entry(&self, schema: &str) -> Result<()> {
+        let a = &self.state.account;
+        match self.state.access.enters_schema(&gannet_catalog::names::canonical_schema(schema)) {
+            true => Ok(()),
+            false => Err(sql_err!(DbaccessDenied, a.user, a.host, schema)),
+        }
     }
 
     /// Error 1044 without the privileges on a schema.

@@ -344,7 +344,7 @@ impl Session {
         let c = self.charsets.connection;
         match c.charset() {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => c,
-            Charset::Latin1 => CollationId::DEFAULT,
+            _ => CollationId::DEFAULT,
         }
     }
 

@@ -1,6 +1,7 @@
 //! SET: system variables, user variables, NAMES, CHARACTER SET, TRANSACTION.
 
 use super::Session;
+use super::components::variable;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
@@ -53,13 +54,18 @@ impl Session {
         Ok(())
     }
 
+    /// The variable that SET names, maybe by its component.
+    fn variable(&self, prefix: Option<&gannet_parser::ast::Ident>, name: &str) -> Result<VarId> {
+        match prefix {
+            Some(component) => variable(&self.server.globals, &format!("{component}.{name}")),
+            None => variable(&self.server.globals, name),
+        }
+    }
+
     /// Names, scopes and privileges.
     fn check_item(&self, item: &SetItem) -> Result<()> {
         let SetItem::Variable { scope, prefix, name, .. } = item else { return Ok(()) };
-        if prefix.is_some() {
-            return Err(sql_err!(UnknownSystemVariable, name));
-        }
-        let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+        let id = self.variable(prefix.as_ref(), name)?;
         let def = id.def();
         let read_only = |what: &str| sql_err!(IncorrectGlobalLocalVar, def.name, what);
         let p = self.state.privileges();
@@ -92,8 +98,8 @@ impl Session {
 
     fn set_item(&mut self, item: &SetItem) -> Result<()> {
         match item {
-            SetItem::Variable { scope, name, value, .. } => {
-                let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+            SetItem::Variable { scope, prefix, name, value, .. } => {
+                let id = self.variable(prefix.as_ref(), name)?;
                 let value = match value {
                     SetValue::Default => None,
                     SetValue::Expr(expr) => Some(self.value_for_variable(expr)?),
@@ -303,7 +309,7 @@ impl Session {
         Ok(())
     }
 
-    fn setter(&self) -> vars::SetBy {
+    pub(super) fn setter(&self) -> vars::SetBy {
         let (user, host) = self.state.user.rsplit_once('@').unwrap_or((&self.state.user, ""));
         vars::SetBy { at_us: gannet_runtime::unix_micros() as u64, user: user.into(), host: host.into() }
     }
@@ -322,14 +328,15 @@ impl Session {
         })
     }
 
-    fn change_persisted(&self, change: impl FnOnce(&mut vars::persist::PersistedMap) + Send) -> Result<()> {
+    pub(super) fn change_persisted(&self, change: impl FnOnce(&mut vars::persist::PersistedMap) + Send) -> Result<()> {
         let written = gannet_runtime::run_blocking(|| self.server.persisted.change(change));
         written.map_err(|e| SqlError::internal(format_args!("the persisted variables cannot be written: {e}")))
     }
 
     /// RESET PERSIST.
     pub(crate) fn reset_persist(&mut self, name: Option<&str>, if_exists: bool) -> Result<()> {
-        let Some(name) = name else { return self.change_persisted(|map| map.clear()) };
+        let components = VarId::from(Live::Components).def().name;
+        let Some(name) = name else { return self.change_persisted(|map| map.retain(|n, _| *n == components)) };
         let known = vars::find(name).filter(|id| self.server.persisted.get(*id).is_some());
         match known {
             Some(id) => self.change_persisted(|map| {

@@ -15,7 +15,7 @@ use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, Statement, VarScope};
 use gannet_plan::plan::ResultColumn;
 use gannet_telemetry::{Counter, count};
-use gannet_types::{CollationId, Level, Result, SqlMode, SqlType, TypeId, Value, sql_err};
+use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, TypeId, Value, sql_err};
 use std::fmt::Write;
 
 pub(super) fn column(name: &str, length: u32) -> ResultColumn {
@@ -129,11 +129,8 @@ impl Session {
             Some(s) => s.text.to_string(),
             None => self.state.require_database()?.to_string(),
         };
+        self.require_entry(&name)?;
         match self.state.snapshot.schema(&name) {
-            Some(s) if !self.state.access.enters_schema(&s.name) => {
-                let a = &self.state.account;
-                Err(sql_err!(DbaccessDenied, a.user, a.host, name))
-            }
             Some(s) => Ok(s.name.to_string()),
             None => Err(sql_err!(BadDb, name)),
         }
@@ -145,10 +142,7 @@ impl Session {
             Some(s) => s.text.to_string(),
             None => self.state.require_database()?.to_string(),
         };
-        let found = self.state.snapshot.require_table(&schema, &name.name)?;
-        if !found.temporary {
-            self.require_any_privilege(&schema, &name.name)?;
-        }
+        let found = self.table_for(None, &schema, &name.name)?;
         Ok((found.schema.to_string(), found.name.to_string()))
     }
 
@@ -289,6 +283,7 @@ impl Session {
             ShowKind::CreateTable(name) => self.show_create_table(name),
             ShowKind::CreateDatabase { if_not_exists, name } => {
                 count(Counter::ComShowCreateDb);
+                self.require_entry(name)?;
                 let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name))?;
                 let sql = show_create_schema(schema, *if_not_exists, &self.show_options());
                 let columns = vec![column("Database", 64), column("Create Database", 1024)];
@@ -341,16 +336,22 @@ impl Session {
                 vec![number("Query_ID"), plain_column("Duration", SqlType::DOUBLE), column("Query", 300)],
                 vec![],
             )),
-            ShowKind::BinaryLogs => Err(sql_err!(NoBinaryLogging)),
+            ShowKind::BinaryLogs => {
+                self.require_replication(Privilege::ReplicationClient)?;
+                Err(sql_err!(NoBinaryLogging))
+            }
             ShowKind::BinaryLogStatus => {
+                self.require_replication(Privilege::ReplicationClient)?;
                 let names = ["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"];
                 Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
             }
             ShowKind::Replicas => {
+                self.require_replication(Privilege::ReplicationSlave)?;
                 let names = ["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"];
                 Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
             }
             ShowKind::ReplicaStatus { .. } => {
+                self.require_replication(Privilege::ReplicationClient)?;
                 let names = [
                     "Replica_IO_State",
                     "Source_Host",
@@ -379,6 +380,17 @@ impl Session {
                 unsupported(format_args!("SHOW {}", words.join(" ")))
             }
             _ => unsupported("this SHOW"),
+        }
+    }
+
+    /// Error 1227 for what tells about replication.
+    fn require_replication(&self, need: Privilege) -> Result<()> {
+        let have = self.state.privileges();
+        match (have.has(need), need) {
+            (true, _) => Ok(()),
+            (false, Privilege::ReplicationSlave) => have.require(need),
+            _ if have.has(Privilege::Super) => Ok(()),
+            _ => Err(sql_err!(SpecificAccessDenied, "SUPER, REPLICATION CLIENT")),
         }
     }
 
@@ -416,8 +428,18 @@ impl Session {
 
     fn show_create_table(&mut self, name: &ObjectName) -> Result<RowsSink> {
         count(Counter::ComShowCreateTable);
-        let (schema, name) = self.table_of(name)?;
+        let shown = self.table_of(name).map_err(|e| match e.code() {
+            ErrorCode::TableaccessDenied => self.show_denied(&name.name),
+            _ => e,
+        });
+        let (schema, name) = shown?;
         let t = self.state.snapshot.require_table(&schema, &name)?.clone();
+        let whole = self.state.access.table(&schema, &name).intersects(crate::accounts::TABLE_LEVEL);
+        let open = t.temporary || matches!(&*schema, "information_schema" | "performance_schema");
+        if !whole && !open && t.view().is_none() {
+            // Rights on columns do not show the definition of the others.
+            return Err(self.show_denied(&name));
+        }
         let next = match &t.source {
             gannet_catalog::RowSource::Engine => {
                 let trees = t.trees(&self.server.engine).map_err(gannet_exec::error::from_engine)?;
@@ -429,6 +451,10 @@ impl Session {
         let sql = show_create_table(&t, &ShowOptions { next_auto_increment: next, ..self.show_options() });
         let columns = vec![column("Table", 64), column("Create Table", 1024)];
         Ok(table(columns, vec![vec![text(&t.name), text(&sql)]]))
+    }
+
+    fn show_denied(&self, table: &str) -> SqlError {
+        sql_err!(TableaccessDenied, "SHOW", self.state.account.user, self.state.host(), table)
     }
 
     /// SHOW CREATE VIEW. Errors 1347, 1142.

@@ -108,6 +108,8 @@ impl Session {
             Statement::Load(l) => self.load(l, io),
             Statement::Handler(h) => self.handler(h, io),
             Statement::Xa(xa) => self.xa(xa, io),
+            Statement::Install(i) => self.install(i),
+            Statement::Uninstall(u) => self.uninstall(u),
             Statement::Help(_) => self.help(io),
             Statement::TableMaintenance(m) => self.maintain(m, io),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
@@ -150,7 +152,7 @@ impl Session {
     fn set_statement(&mut self, items: &[ast::SetItem], statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
         for item in items {
             let ast::SetItem::Variable { name, .. } = item else { return unsupported("SET STATEMENT of this form") };
-            let known = crate::vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+            let known = super::components::variable(&self.server.globals, name)?;
             if known.is(Live::Autocommit) {
                 return unsupported("SET STATEMENT autocommit");
             }
@@ -330,7 +332,6 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::Binlog(_) => "BINLOG",
         Statement::Clone(_) => "CLONE",
         Statement::ImportTable(_) => "IMPORT TABLE",
-        Statement::Install(_) | Statement::Uninstall(_) => "INSTALL and UNINSTALL",
         Statement::Replication(_) => "replication",
         Statement::Signal(_) => "SIGNAL",
         Statement::GetDiagnostics(_) => "GET DIAGNOSTICS",

@@ -1,6 +1,7 @@
 //! System variables in a session: reading them, and what follows from them.
 
 use super::Charsets;
+use super::components::{is_present, variable};
 use super::state::{State, to_sql};
 use crate::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
 use gannet_exec::Settings;
@@ -105,7 +106,7 @@ pub(crate) fn charsets(v: &SessionVars) -> Charsets {
 
 /// `@@name`, `@@global.name`.
 pub(crate) fn value(state: &State, global: bool, name: &str) -> Result<Value> {
-    let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+    let id = variable(&state.server.globals, name)?;
     let def = id.def();
     match (global, def.scope) {
         (true, Scope::Session) => Err(sql_err!(IncorrectGlobalLocalVar, def.name, "SESSION")),
@@ -149,7 +150,7 @@ pub(crate) fn rows(state: &State, global: bool) -> Vec<(&'static str, Option<Str
     let mut rows = Vec::with_capacity(vars::all().len());
     for (name, id) in vars::sorted() {
         let def = id.def();
-        if global && def.scope == Scope::Session {
+        if global && def.scope == Scope::Session || !is_present(&state.server.globals, *id) {
             continue;
         }
         let value = if global { global_value(state, *id) } else { session_value(state, *id) };
@@ -165,7 +166,7 @@ impl gannet_plan::options::VariableTypes for State {
     }
 
     fn system(&self, name: &str, scope: VarScope) -> Result<SqlType> {
-        let id = vars::find(name).ok_or_else(|| sql_err!(UnknownSystemVariable, name))?;
+        let id = variable(&self.server.globals, name)?;
         let def = id.def();
         match (scope, def.scope) {
             (VarScope::Global, Scope::Session) => return Err(sql_err!(IncorrectGlobalLocalVar, def.name, "SESSION")),

@@ -432,6 +432,8 @@ pub const TUNING: &[VarDef] = &[
 /// Only the default is there.
 #[rustfmt::skip]
 pub const DEFAULT_ONLY: &[VarDef] = &[
+    int("validate_password.changed_characters_percentage", Global, 0, 0, 100).default_only(),
+    text("validate_password.dictionary_file", Global, "").default_only(),
     // The admin interface, X Protocol, group replication: not there.
     text("admin_tls_ciphersuites", Global, "").default_only(),
     text("admin_tls_version", Global, "TLSv1.2,TLSv1.3").default_only(),

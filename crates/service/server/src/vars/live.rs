@@ -245,6 +245,13 @@ live! {
         .help("memory for the sorts, hash tables and kept rows of a statement; more of them goes to tmpdir");
     TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX)
         .help("bytes that the temporary files of all statements may have together");
+    Components = text("gannet_components", Global, "").read_only().no_option();
+    ValidatePasswordUserName = boolean("validate_password.check_user_name", Global, true);
+    ValidatePasswordLength = int("validate_password.length", Global, 8, 0, 2_147_483_647);
+    ValidatePasswordMixedCase = int("validate_password.mixed_case_count", Global, 1, 0, 2_147_483_647);
+    ValidatePasswordNumbers = int("validate_password.number_count", Global, 1, 0, 2_147_483_647);
+    ValidatePasswordPolicy = choice("validate_password.policy", Global, "MEDIUM", &["LOW", "MEDIUM", "STRONG"]);
+    ValidatePasswordSpecial = int("validate_password.special_char_count", Global, 1, 0, 2_147_483_647);
     TemptableMaxRam = int("temptable_max_ram", Global, 1 << 30, 2 << 20, MAX)
         .help("memory for the sorts, hash tables and kept rows of all statements together");
 }

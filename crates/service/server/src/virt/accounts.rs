@@ -216,14 +216,48 @@ pub(super) fn role_routine_grants(state: &mut State, _: &Equals<'_>, emit: Emit<
     Ok(())
 }
 
+/// `mysql.user.User_attributes`: what has no column of its own.
+fn user_attributes_of(a: &Account) -> Result<Value> {
+    let p = &a.policy;
+    let mut parts = Vec::new();
+    if !p.attributes.is_empty() {
+        parts.push(format!("\"metadata\": {}", p.attributes));
+    }
+    if p.attempts != 0 || p.lock_days != 0 {
+        let (n, days) = (p.attempts, p.lock_days);
+        let locking = format!("{{\"failed_login_attempts\": {n}, \"password_lock_time_days\": {days}}}");
+        parts.push(format!("\"Password_locking\": {locking}"));
+    }
+    if let Some(second) = &a.second {
+        let mut quoted = Vec::new();
+        gannet_types::json::write_quoted(&String::from_utf8_lossy(&second.to_authentication_string()), &mut quoted);
+        parts.push(format!("\"additional_password\": {}", String::from_utf8_lossy(&quoted)));
+    }
+    if parts.is_empty() {
+        return Ok(Value::Null);
+    }
+    match gannet_types::json::parse(format!("{{{}}}", parts.join(", ")).as_bytes()) {
+        Ok(json) => Ok(Value::Json(json.to_text()?)),
+        Err(_) => Ok(Value::Null),
+    }
+}
+
+/// `mysql.component`: what is installed.
+pub(super) fn components(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let urn = state.server.globals.get(crate::vars::Live::Components);
+    if urn.as_str().is_empty() {
+        return Ok(());
+    }
+    emit(&[Value::UInt(1), Value::UInt(1), text(urn.as_str())])
+}
+
 pub(super) fn user_attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let all = state.privileges().has(Privilege::CreateUser) || state.access.schema("mysql").has(Privilege::Select);
     let list = if all { state.server.accounts.list().to_vec() } else { vec![state.account.clone()] };
     for a in list {
-        let comment = &a.policy.comment;
-        let attribute =
-            if comment.is_empty() { Value::Null } else { text(&crate::session::grants::comment_json(comment)) };
-        emit(&[text(&a.user), text(&a.host), attribute])?;
+        let attributes = &a.policy.attributes;
+        let shown = if attributes.is_empty() { Value::Null } else { text(attributes) };
+        emit(&[text(&a.user), text(&a.host), shown])?;
     }
     Ok(())
 }
@@ -270,7 +304,7 @@ pub(super) fn mysql_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         row.push(optional(p.history));
         row.push(optional(p.reuse_days));
         row.push(p.require_current.map_or(Value::Null, flag));
-        row.push(Value::Null);
+        row.push(user_attributes_of(&a)?);
         emit(&row)?;
     }
     Ok(())

@@ -135,6 +135,7 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("performance_schema", "session_variables") => runtime::session_variables,
         ("performance_schema", "persisted_variables") => runtime::persisted_variables,
         ("performance_schema", "variables_info") => runtime::variables_info,
+        ("mysql", "component") => accounts::components,
         ("mysql", "user") => accounts::mysql_user,
         ("mysql", "db") => accounts::mysql_db,
         ("mysql", "tables_priv") => accounts::tables_priv,

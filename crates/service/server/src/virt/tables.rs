@@ -735,4 +735,8 @@ user
  Password_reuse_time smallint
  Password_require_current enum('N','Y')
  User_attributes json
+component
+ component_id =w !
+ component_group_id =w !
+ component_urn =m !
 ";

@@ -110,6 +110,10 @@ pub trait AuthContext {
     fn cached(&self) -> Option<FastDigest>;
     /// A full exchange succeeded: keep this for the fast path.
     fn remember(&self, digest: FastDigest);
+    /// A second password which is as good, of the same plugin; its logins take the full exchange.
+    fn second(&self) -> Option<&Secret> {
+        None
+    }
     /// The key that clients encrypt passwords with when the transport is not secure.
     fn rsa_key(&self) -> Option<&RsaKey>;
 }
@@ -239,7 +243,10 @@ impl Exchange {
             };
         }
         let ok = match &self.secret {
-            Secret::Native(hash) => hash.check(response, &self.nonce),
+            Secret::Native(hash) => {
+                let second = matches!(ctx.second(), Some(Secret::Native(h)) if h.check(response, &self.nonce));
+                hash.check(response, &self.nonce) || second
+            }
             Secret::Empty(_) | Secret::Nobody(Plugin::Native) => false,
             Secret::Sha2(_) | Secret::Nobody(Plugin::Sha2) => {
                 let known = matches!(self.secret, Secret::Sha2(_));
@@ -263,7 +270,10 @@ impl Exchange {
             _ => Sha2Hash::burn(clear),
         };
         if !ok {
-            return Verdict::Denied { password: !clear.is_empty() };
+            return match ctx.second() {
+                Some(Secret::Sha2(second)) if second.check(clear) => Verdict::Accepted,
+                _ => Verdict::Denied { password: !clear.is_empty() },
+            };
         }
         ctx.remember(fast_digest(clear));
         Verdict::Accepted

@@ -549,6 +549,7 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         alias: (&*table.name).into(),
         intent: Intent::Insert,
         columns_used: Box::new([]),
+        starred: false,
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,

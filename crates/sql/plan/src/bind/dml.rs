@@ -108,6 +108,7 @@ impl Binder<'_> {
         };
         let old = builder.rels[0].first;
         let columns = self.insert_columns(&table, insert)?;
+        self.arena.tables[slot as usize].starred = insert.columns.is_none();
         let mut bound = BoundInsert {
             table: slot,
             source: BoundSource::Values(Vec::new()),

@@ -156,6 +156,7 @@ impl<'a> Binder<'a> {
             alias,
             intent,
             columns_used,
+            starred: false,
             statistics_epoch,
             exprs: None,
             links: None,

@@ -114,6 +114,7 @@ impl Binder<'_> {
                     }
                     let columns = self.all_columns();
                     self.note_wildcard(span.start, &columns);
+                    self.mark_starred(&columns);
                     for (name, id) in columns {
                         let bound = self.column(id);
                         self.add_item(name, bound, false, block, &mut names);
@@ -133,6 +134,7 @@ impl Binder<'_> {
                         return Err(error(ErrorCode::BadTable, &[&name]));
                     }
                     self.note_wildcard(table.name.span.start, &columns);
+                    self.mark_starred(&columns);
                     for (name, id) in columns {
                         let bound = self.column(id);
                         self.add_item(name, bound, false, block, &mut names);
@@ -150,6 +152,15 @@ impl Binder<'_> {
             }
         }
         Ok(names)
+    }
+
+    /// Remembers of which tables `*` names the columns.
+    fn mark_starred(&mut self, columns: &[(Box<str>, u32)]) {
+        for (_, id) in columns {
+            if let Some(crate::logical::Label::Base { table, .. }) = self.arena.labels.get(*id as usize) {
+                self.arena.tables[*table as usize].starred = true;
+            }
+        }
     }
 
     /// The name of a column of information_schema as it is declared: most of its tables are views in MySQL, which name their columns

@@ -6,6 +6,7 @@
 mod aggregate;
 mod keys;
 mod like;
+mod one_byte_data;
 mod simple_data;
 mod table;
 mod tailoring;

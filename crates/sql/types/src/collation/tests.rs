@@ -303,3 +303,40 @@ fn languages_have_letters_of_their_own() {
     assert_eq!(weights("utf8mb4_vietnamese_ci", "Ặ"), "0E34");
     assert_eq!(weights("utf8mb4_turkish_ci", "I"), "0EE2");
 }
+
+#[test]
+fn one_byte_sets_convert_to_and_fro() {
+    for charset in crate::charset::CHARSETS.iter().filter(|c| c.max_len == 1) {
+        let charset = charset.charset;
+        if matches!(charset, Charset::Ascii | Charset::Binary) {
+            continue;
+        }
+        let mut known = 0;
+        for byte in 0..=255u8 {
+            let Some((c, 1)) = charset.decode(&[byte]) else { panic!("{charset:?} {byte}") };
+            if c == '\u{FFFD}' {
+                assert_eq!(&*charset.convert(&[byte], Charset::Utf8mb4).bytes, b"?");
+                continue;
+            }
+            known += 1;
+            let mut back = Vec::new();
+            assert!(charset.encode(c, &mut back), "{charset:?} {byte}");
+            // Some sets have a character twice, or one of ASCII again.
+            assert_eq!(charset.decode(&back), Some((c, 1)), "{charset:?} {byte}");
+        }
+        assert!(known > 200, "{charset:?}: {known}");
+    }
+    let text = |charset: Charset, bytes: &[u8]| {
+        String::from_utf8(charset.convert(bytes, Charset::Utf8mb4).bytes.into_owned()).unwrap()
+    };
+    assert_eq!(text(Charset::Cp1257, b"\xE0\xFE\xD0"), "ąžŠ");
+    assert_eq!(text(Charset::Cp1251, b"\xCF\xF0\xE8"), "При");
+    assert_eq!(text(Charset::Koi8r, b"\xF0\xD2\xC9"), "При");
+    assert_eq!(text(Charset::Cp1257, b"\x81"), "?");
+    let same = |collation: &str, a: &[u8], b: &[u8]| named(collation).compare(a, b);
+    assert_eq!(same("cp1257_general_ci", b"\xC0", b"a"), Ordering::Equal);
+    assert_eq!(same("cp1257_bin", b"\xC0", b"a"), Ordering::Greater);
+    assert_eq!(same("cp1251_general_ci", b"\xCF", b"\xEF"), Ordering::Equal);
+    assert_eq!(same("cp1251_general_cs", b"\xCF", b"\xEF"), Ordering::Less);
+    assert_eq!(same("koi8r_general_ci", b"\xC1", b"\xE1"), Ordering::Equal);
+}

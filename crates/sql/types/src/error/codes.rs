@@ -640,7 +640,9 @@ errors! {
     3515 "HY000" WarnUnsupportedHint "Hints aren't supported in {}";
     3522 "HY000" PkIndexCantBeInvisible "A primary key index cannot be invisible";
     3523 "HY000" UnknownAuthid "Unknown authorization ID `{}`@`{}`";
+    3529 "HY000" ComponentsCantLoad "Cannot load component from specified URN: '{}'.";
     3530 "HY000" RoleNotGranted "`{}`@`{}` is not granted to `{}`@`{}`";
+    3537 "HY000" ComponentsUnloadNotLoaded "Component specified by URN '{}' to unload has not been loaded before.";
     3554 "HY000" NoSystemTableAccess "Access to {} '{}.{}' is rejected.";
     3568 "HY000" UnresolvedTableLock "Unresolved table name {} in locking clause.";
     3569 "HY000" DuplicateTableLock "Table {} appears in multiple locking clauses.";
@@ -753,11 +755,14 @@ errors! {
     3859 "HY000" WarnDeprecatedFloatUnsigned "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
     3860 "HY000" WarnDeprecatedIntegerDisplayWidth "Integer display width is deprecated and will be removed in a future release.";
     3861 "HY000" WarnDeprecatedZerofill "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.";
+    3878 "HY000" SecondPasswordCannotBeEmpty "Empty password can not be retained as second password for user '{}'@'{}'.";
     3888 "HY000" RegexpInvalidCaptureGroupName "A capture group has an invalid name.";
     3889 "HY000" DaSslLibraryError "Failed to set up SSL because of the following SSL library error: {}";
     3891 "HY000" IncorrectCurrentPassword "Incorrect current password. Specify the correct password which has to be replaced.";
     3892 "HY000" MissingCurrentPassword "Current password needs to be specified in the REPLACE clause in order to change it.";
-    3895 "HY000" CurrentPasswordNotRequired "Do not specify the current password while changing it for other users.";
+    3893 "HY000" CurrentPasswordNotRequired "Do not specify the current password while changing it for other users.";
+    3894 "HY000" PasswordCannotBeRetainedOnPluginChange "Current password can not be retained for user '{}'@'{}' because authentication plugin is being changed.";
+    3895 "HY000" CurrentPasswordCannotBeRetained "Current password can not be retained for user '{}'@'{}' because new password is empty.";
     3899 "HY000" UnsupportedSqlMode "sql_mode={} is not supported.";
     3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for expression index '{}'";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
@@ -774,6 +779,7 @@ errors! {
     3962 "HY000" WarnDeprecatedInnerInto "The INTO clause is deprecated inside query blocks of query expressions with set operations. Consider placing the INTO clause at the end instead.";
     3966 "22035" MissingJsonValue "No value was found by '{}' on the specified path.";
     3967 "22034" MultipleJsonValues "More than one value was found by '{}' on the specified path.";
+    3982 "HY000" InvalidUserAttributeJson "The user attribute must be a valid JSON object";
     3995 "HY000" CharacterSetMismatch "Character set '{}' cannot be used in conjunction with '{}' in call to {}.";
     4027 "HY000" RoleGrantedToItself "User account {} is directly or indirectly granted to the role {}. The GRANT would create a loop";
     4028 "HY000" TableMustHaveAVisibleColumn "A table must have at least one visible column.";

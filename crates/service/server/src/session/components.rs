@@ -1,0 +1,99 @@
+//! INSTALL and UNINSTALL COMPONENT, and the one component there is: `validate_password`.
+//!
+//! It is part of the server: installing it makes its variables known and its rules hold. What is installed is kept among the persisted
+//! variables, as `gannet_components`.
+
+use super::Session;
+use super::command::Done;
+use crate::accounts::Privilege;
+use crate::vars::persist::Persisted;
+use crate::vars::{self, GlobalVars, Live, VarId, VarValue};
+use gannet_parser::ast::{Install, Uninstall};
+use gannet_types::{Result, SqlError, sql_err};
+
+/// The component, as statements name it.
+pub(crate) const VALIDATE_PASSWORD: &str = "file://component_validate_password";
+
+/// Variables whose names begin so are there when the component is.
+const PREFIX: &str = "validate_password.";
+
+/// Is the variable there?
+pub(crate) fn is_present(globals: &GlobalVars, id: VarId) -> bool {
+    !id.def().name.starts_with(PREFIX) || validates(globals)
+}
+
+fn validates(globals: &GlobalVars) -> bool {
+    globals.get(Live::Components).as_str() == VALIDATE_PASSWORD
+}
+
+/// The variable of this name. Error 1193.
+pub(crate) fn variable(globals: &GlobalVars, name: &str) -> Result<VarId> {
+    let found = vars::find(name).filter(|id| is_present(globals, *id));
+    found.ok_or_else(|| sql_err!(UnknownSystemVariable, name))
+}
+
+impl Session {
+    /// INSTALL COMPONENT. Errors 3529, 1235.
+    pub(crate) fn install(&mut self, install: &Install) -> Result<Done> {
+        let Install::Component { urns, set } = install else { return Err(SqlError::unsupported("INSTALL PLUGIN")) };
+        self.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
+        let known = |urn: &Box<str>| **urn == *VALIDATE_PASSWORD && !validates(&self.server.globals);
+        if let Some(urn) = urns.iter().find(|urn| !known(urn)) {
+            return Err(sql_err!(ComponentsCantLoad, urn));
+        }
+        self.commit_implicitly()?;
+        self.keep_components(VALIDATE_PASSWORD)?;
+        self.set(set).map(|()| Done::default())
+    }
+
+    /// UNINSTALL COMPONENT. Errors 3537, 1235.
+    pub(crate) fn uninstall(&mut self, uninstall: &Uninstall) -> Result<Done> {
+        let Uninstall::Component(urns) = uninstall else { return Err(SqlError::unsupported("UNINSTALL PLUGIN")) };
+        self.require_on_table(Privilege::Delete.into(), "mysql", "component")?;
+        let loaded = |urn: &Box<str>| **urn == *VALIDATE_PASSWORD && validates(&self.server.globals);
+        if let Some(urn) = urns.iter().find(|urn| !loaded(urn)) {
+            return Err(sql_err!(ComponentsUnloadNotLoaded, urn));
+        }
+        self.commit_implicitly()?;
+        self.keep_components("").map(|()| Done::default())
+    }
+
+    fn keep_components(&mut self, list: &str) -> Result<()> {
+        let id = VarId::from(Live::Components);
+        let vars::SetBy { at_us, user, host } = self.setter();
+        let record = Persisted { value: VarValue::text(list), at_us, user, host };
+        self.change_persisted(|map| match list.is_empty() {
+            true => drop(map.remove(id.def().name)),
+            false => drop(map.insert(id.def().name, record)),
+        })?;
+        self.server.globals.set(id, VarValue::text(list));
+        Ok(())
+    }
+
+    /// Error 1819 for a password that the rules refuse.
+    pub(crate) fn check_password(&self, clear: &[u8]) -> Result<()> {
+        let globals = &self.server.globals;
+        if !validates(globals) {
+            return Ok(());
+        }
+        let number = |live: Live| globals.get(live).as_u64() as usize;
+        let (mixed, digits) = (number(Live::ValidatePasswordMixedCase), number(Live::ValidatePasswordNumbers));
+        let special = number(Live::ValidatePasswordSpecial);
+        let text = String::from_utf8_lossy(clear);
+        let count = |is: fn(char) -> bool| text.chars().filter(|c| is(*c)).count();
+        let least = number(Live::ValidatePasswordLength).max(digits + special + 2 * mixed);
+        let reversed: String = text.chars().rev().collect();
+        let names = [self.state.account.user.as_str(), self.state.user.rsplit_once('@').map_or("", |(user, _)| user)];
+        let is_name = |n: &&str| !n.is_empty() && (**n == text || **n == reversed);
+        let named = globals.get(Live::ValidatePasswordUserName).as_bool() && names.iter().any(is_name);
+        let simple = count(|c| c.is_lowercase()) < mixed
+            || count(|c| c.is_uppercase()) < mixed
+            || count(|c| c.is_ascii_digit()) < digits
+            || count(|c| !c.is_alphanumeric()) < special;
+        let low = globals.get(Live::ValidatePasswordPolicy).as_str() == "LOW";
+        if text.chars().count() < least || named || simple && !low {
+            return Err(sql_err!(NotValidPassword));
+        }
+        Ok(())
+    }
+}
