@@ -240,8 +240,15 @@ fn errors_do_not_tell_what_exists() {
             for sql in statements {
                 let answers = names.iter().map(|name| {
                     let answer = outcome(&mut c, &sql.replace("{}", name));
-                    answer
-                        .map(|(n, text)| (n, text.replace("secret", "X").replace("nonesuch", "X").replace("X_t", "X").replace("X_user", "X")))
+                    answer.map(|(n, text)| {
+                        (
+                            n,
+                            text.replace("secret", "X")
+                                .replace("nonesuch", "X")
+                                .replace("X_t", "X")
+                                .replace("X_user", "X"),
+                        )
+                    })
                 });
                 let answers: Vec<_> = answers.collect();
                 assert!(answers.windows(2).all(|w| w[0] == w[1]), "{user} {sql}: {answers:#?}");
