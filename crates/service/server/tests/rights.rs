@@ -325,7 +325,9 @@ fn views_ask_for_the_rights_of_their_definer_or_invoker() {
     run(&mut root, "REVOKE SELECT ON secret_db.* FROM definer@localhost");
     assert_eq!(error(&mut one, "SELECT * FROM open_db.v3"), 1356);
     run(&mut root, "DROP USER definer@localhost");
-    assert_eq!(error(&mut one, "SELECT * FROM open_db.v3"), 1449);
+    // Who is missing is told to administrators.
+    assert_eq!(error(&mut one, "SELECT * FROM open_db.v3"), 1045);
+    assert_eq!(error(&mut root, "SELECT * FROM open_db.v3"), 1449);
 }
 
 #[test]
@@ -424,4 +426,36 @@ fn what_administrators_do_is_refused() {
     }
     assert_eq!(rows(&mut c, "SELECT LOAD_FILE('/etc/passwd')"), [["NULL"]]);
     assert_eq!(rows(&mut c, "SELECT RELEASE_LOCK('secret_lock')"), [["0"]]);
+}
+
+#[test]
+fn definitions_ask_for_what_they_touch_elsewhere() {
+    let (r, mut root, _other) = world();
+    run(&mut root, "CREATE USER maker@localhost");
+    run(&mut root, "GRANT ALL ON open_db.* TO maker@localhost");
+    let mut c = login(&r, "maker");
+    run(&mut c, "USE open_db");
+    run(&mut c, "CREATE TABLE own (a INT, b INT)");
+    for (sql, number) in [
+        ("CREATE TABLE x (a INT, FOREIGN KEY (a) REFERENCES secret_db.secret_t (secret_id))", 1142),
+        ("CREATE TABLE x (a INT, FOREIGN KEY (a) REFERENCES secret_db.nonesuch (secret_id))", 1142),
+        ("ALTER TABLE own ADD FOREIGN KEY (a) REFERENCES secret_db.secret_t (secret_id)", 1142),
+        ("ALTER TABLE own ADD (c INT, FOREIGN KEY (a) REFERENCES secret_db.secret_t (secret_id))", 1142),
+        ("ALTER TABLE own RENAME secret_db.own", 1142),
+        ("ALTER TABLE own ADD c INT, RENAME TO secret_db.secret_t", 1142),
+        ("RENAME TABLE own TO secret_db.own", 1142),
+        ("CREATE TABLE secret_db.x LIKE own", 1142),
+        ("CREATE TABLE x LIKE secret_db.secret_t", 1142),
+        ("DROP TABLE own, secret_db.secret_t", 1142),
+        ("LOCK TABLES own READ, secret_db.secret_t READ", 1044),
+        ("CREATE TABLE x (a INT, FOREIGN KEY (a) REFERENCES t2 (a))", 0),
+        ("ALTER TABLE x RENAME y", 0),
+    ] {
+        assert_eq!(error(&mut c, sql), number, "{sql}");
+    }
+    run(&mut root, "GRANT REFERENCES (secret_id) ON secret_db.secret_t TO maker@localhost");
+    let key = |column: &str| format!("ALTER TABLE own ADD FOREIGN KEY (a) REFERENCES secret_db.secret_t ({column})");
+    assert_eq!(error(&mut c, &key("n")), 1142);
+    run(&mut root, "REVOKE DROP ON open_db.* FROM maker@localhost");
+    assert_eq!(error(&mut c, "ALTER TABLE own RENAME other"), 1142);
 }

@@ -341,6 +341,8 @@ pub struct Uses {
     pub calc_found_rows: bool,
     /// Virtual tables of the server.
     pub virtual_tables: bool,
+    /// Views: their definers' rights count, whoever reads them.
+    pub views: bool,
     /// Must not be put into the plan cache (SQL_NO_CACHE does not matter): e.g. temporary tables.
     pub uncacheable: bool,
 }

@@ -304,6 +304,11 @@ impl Account {
         matches!(self.secret, Secret::Empty(_)) && !self.locked
     }
 
+    /// What error 1045 says of a session of the account: it came with a password.
+    pub fn used_password(&self) -> &'static str {
+        if matches!(self.secret, Secret::Empty(_)) { "NO" } else { "YES" }
+    }
+
     /// The password has to be changed before anything else. `default_days`: `default_password_lifetime`.
     pub fn must_change_password(&self, default_days: u64) -> bool {
         let days = self.policy.lifetime.map_or(default_days, u64::from);

@@ -37,7 +37,7 @@ impl Session {
     pub(crate) fn install(&mut self, install: &Install) -> Result<Done> {
         let Install::Component { urns, set } = install else { return Err(SqlError::unsupported("INSTALL PLUGIN")) };
         self.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
-        let known = |urn: &Box<str>| **urn == *VALIDATE_PASSWORD && !validates(&self.server.globals);
+        let known = |urn: &str| urn == VALIDATE_PASSWORD && !validates(&self.server.globals);
         if let Some(urn) = urns.iter().find(|urn| !known(urn)) {
             return Err(sql_err!(ComponentsCantLoad, urn));
         }
@@ -50,7 +50,7 @@ impl Session {
     pub(crate) fn uninstall(&mut self, uninstall: &Uninstall) -> Result<Done> {
         let Uninstall::Component(urns) = uninstall else { return Err(SqlError::unsupported("UNINSTALL PLUGIN")) };
         self.require_on_table(Privilege::Delete.into(), "mysql", "component")?;
-        let loaded = |urn: &Box<str>| **urn == *VALIDATE_PASSWORD && validates(&self.server.globals);
+        let loaded = |urn: &str| urn == VALIDATE_PASSWORD && validates(&self.server.globals);
         if let Some(urn) = urns.iter().find(|urn| !loaded(urn)) {
             return Err(sql_err!(ComponentsUnloadNotLoaded, urn));
         }

@@ -5,7 +5,6 @@ use super::state::State;
 use crate::accounts::Privilege;
 use gannet_runtime::{File, OpenOptions};
 use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
-use gannet_wire::auth::Secret;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,11 +13,7 @@ pub(crate) fn require_file_privilege(state: &State) -> Result<()> {
     if state.access.all || state.privileges().has(Privilege::File) {
         return Ok(());
     }
-    let password = match state.account.secret {
-        Secret::Empty(_) => "NO",
-        _ => "YES",
-    };
-    Err(sql_err!(AccessDenied, state.account.user, state.host(), password))
+    Err(sql_err!(AccessDenied, state.account.user, state.host(), state.account.used_password()))
 }
 
 fn prevented() -> SqlError {

@@ -114,7 +114,7 @@ impl Session {
                 if access.global.contains(rest.without(if w.all { fixed } else { Privileges::NONE })) && dynamic_ok {
                     return Ok(());
                 }
-                Err(sql_err!(AccessDenied, a.user, a.host, "YES"))
+                Err(sql_err!(AccessDenied, a.user, a.host, a.used_password()))
             }
             Target::Schema(s) => match access.schema_pattern(s).contains(need) {
                 true => Ok(()),

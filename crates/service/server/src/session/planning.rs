@@ -24,7 +24,7 @@ impl Session {
         if self.state.access.all {
             let plan = gannet_plan::plan(statement, &self.state.snapshot, &options)?;
             // Below views the definers' rights count.
-            if plan.tables.iter().any(|t| t.through.is_some()) {
+            if plan.uses.views {
                 self.check_plan_privileges(&plan)?;
             }
             return self.opened_once(plan);

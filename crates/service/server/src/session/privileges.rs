@@ -86,14 +86,21 @@ impl Session {
         Ok(())
     }
 
-    /// Whose rights count for a table: those of the definer of the view around it, `None`: the session's. Error 1449.
+    /// Whose rights count for a table: those of the definer of the view around it, `None`: the session's. Errors 1449, 1045.
     fn definer(&self, plan: &Plan, t: &PlanTable) -> Result<Option<Access>> {
         let Some(view) = through(plan, t).and_then(|table| table.view()).filter(|v| !v.invoker) else {
             return Ok(None);
         };
         let (user, host) = (&*view.definer.0, &*view.definer.1);
         let accounts = &self.server.accounts;
-        let account = accounts.get(user, host).ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
+        let Some(account) = accounts.get(user, host) else {
+            // Who it was is not told to everybody.
+            let own = &self.state.account;
+            return Err(match self.state.privileges().has(Privilege::Super) {
+                true => sql_err!(NoSuchUser, user, host),
+                false => sql_err!(AccessDenied, own.user, own.host, own.used_password()),
+            });
+        };
         let access = Access::new(accounts, &account, &account.grants.default_roles);
         Ok(Some(access))
     }
@@ -205,7 +212,16 @@ impl Session {
                 on(&[P::Create, P::Insert], to)
             }),
             other => {
+                self.check_foreign_keys(other, database)?;
                 let list: &[P] = match other {
+                    Statement::AlterTable(a) if a.actions.iter().any(|x| matches!(x, ast::AlterAction::Rename(_))) => {
+                        for action in &a.actions {
+                            if let ast::AlterAction::Rename(to) = action {
+                                on(&[P::Create, P::Insert], to)?;
+                            }
+                        }
+                        &[P::Alter, P::Drop]
+                    }
                     Statement::CreateTable(c)
                         if matches!(c.body, ast::CreateTableBody::Define { query: Some(_), .. }) =>
                     {
@@ -233,6 +249,26 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Error 1142 without REFERENCES on what new foreign keys refer to: they would tell which keys are there.
+    fn check_foreign_keys(&self, statement: &Statement, database: &str) -> Result<()> {
+        let names = ddl::locked_tables(statement);
+        let own = names.first().and_then(|n| n.schema.as_ref()).map_or(database, |s| s);
+        for key in ddl::new_foreign_keys(statement) {
+            let parent = &key.references.table;
+            let schema = parent.schema.as_ref().map_or(own, |s| s);
+            let access = &self.state.access;
+            let may = |p: Privileges| p.has(Privilege::References);
+            let mut columns = key.references.columns.iter();
+            let each = !key.references.columns.is_empty();
+            if !may(access.table(schema, &parent.name))
+                && !(each && columns.all(|c| may(access.column(schema, &parent.name, c))))
+            {
+                return Err(self.denied(Privilege::References.into(), &parent.name));
+            }
+        }
+        Ok(())
     }
 
     /// Error 1142 for who may do nothing with a table.

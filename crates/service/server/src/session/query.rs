@@ -599,7 +599,7 @@ impl Session {
         params: &[Value],
         run: impl FnOnce(&mut Cx<'_, 'p>, &mut DirectBuffers) -> Result<Outcome>,
     ) -> Result<Outcome> {
-        if !self.state.access.all {
+        if !self.state.access.all || plan.uses.views {
             self.check_plan_privileges(plan)?;
         }
         if self.state.must_change_password {

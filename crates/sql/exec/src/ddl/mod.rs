@@ -21,8 +21,8 @@ use definition::Definer;
 use gannet_catalog::{Catalog, CatalogError, CatalogResult, CatalogSnapshot, Edit, Temporaries};
 use gannet_engine::Txn;
 use gannet_parser::ast::{
-    AlterAction, AlterTable, CreateIndex, CreateTable, CreateTableBody, DatabaseOption, DropIndex, Ident, ObjectName,
-    Statement, TableElement,
+    AlterAction, AlterTable, CreateIndex, CreateTable, CreateTableBody, DatabaseOption, DropIndex, ForeignKeyDef,
+    Ident, ObjectName, Statement, TableElement,
 };
 use gannet_plan::Plan;
 use gannet_types::{
@@ -119,9 +119,8 @@ pub fn locked_tables(statement: &Statement) -> Vec<&ObjectName> {
     }
 }
 
-/// Tables that a definition statement reads or changes because of foreign keys: (schema, name).
-pub fn related_tables(statement: &Statement, snapshot: &CatalogSnapshot, database: &str) -> Vec<(String, String)> {
-    let mut related = Vec::new();
+/// Foreign keys that a definition statement makes.
+pub fn new_foreign_keys(statement: &Statement) -> Vec<&ForeignKeyDef> {
     let mut elements: Vec<&TableElement> = Vec::new();
     match statement {
         Statement::CreateTable(create) => {
@@ -140,12 +139,21 @@ pub fn related_tables(statement: &Statement, snapshot: &CatalogSnapshot, databas
         }
         _ => {}
     }
-    for element in elements {
-        if let TableElement::ForeignKey(key) = element {
-            let parent = &key.references.table;
-            let schema = parent.schema.as_ref().map_or(database, |s| &s.text);
-            related.push((schema.to_owned(), parent.name.text.to_string()));
-        }
+    let keys = elements.into_iter().filter_map(|e| match e {
+        TableElement::ForeignKey(key) => Some(key),
+        _ => None,
+    });
+    keys.collect()
+}
+
+/// Tables that a definition statement reads or changes because of foreign keys: (schema, name).
+pub fn related_tables(statement: &Statement, snapshot: &CatalogSnapshot, database: &str) -> Vec<(String, String)> {
+    let mut related = Vec::new();
+    let own = locked_tables(statement).first().and_then(|n| n.schema.as_ref()).map_or(database, |s| s);
+    for key in new_foreign_keys(statement) {
+        let parent = &key.references.table;
+        let schema = parent.schema.as_ref().map_or(own, |s| s);
+        related.push((schema.to_owned(), parent.name.text.to_string()));
     }
     for name in locked_tables(statement) {
         let schema = name.schema.as_ref().map_or(database, |s| &s.text);

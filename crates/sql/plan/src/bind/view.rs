@@ -88,6 +88,7 @@ impl Binder<'_> {
         let names = self.names.take();
         let collation = std::mem::replace(&mut self.collation, view.collation);
         let through = self.through.replace(slot);
+        self.arena.uses.views = true;
         let bound = self.deeper(|b| b.pinned(|b| b.query(&parsed)));
         (self.scopes, self.ctes, self.new_row, self.hint, self.names) = (scopes, ctes, new_row, hint, names);
         (self.collation, self.through) = (collation, through);
