@@ -260,11 +260,9 @@ impl Session {
             let schema = parent.schema.as_ref().map_or(own, |s| s);
             let access = &self.state.access;
             let may = |p: Privileges| p.has(Privilege::References);
-            let mut columns = key.references.columns.iter();
-            let each = !key.references.columns.is_empty();
-            if !may(access.table(schema, &parent.name))
-                && !(each && columns.all(|c| may(access.column(schema, &parent.name, c))))
-            {
+            let columns = &key.references.columns;
+            let each = || columns.iter().all(|c| may(access.column(schema, &parent.name, c)));
+            if !may(access.table(schema, &parent.name)) && (columns.is_empty() || !each()) {
                 return Err(self.denied(Privilege::References.into(), &parent.name));
             }
         }
