@@ -59,26 +59,24 @@ pub(crate) fn run(shared: &Arc<Shared>) {
 
 fn look_at_all(shared: &Arc<Shared>, saved: &mut HashMap<TableId, u64>) {
     let snapshot = shared.catalog.snapshot();
-    for schema in snapshot.schemas() {
-        for table in snapshot.tables(&schema.name) {
-            if shared.shutting_down() || interrupted() {
-                return;
+    for table in snapshot.all_tables() {
+        if shared.shutting_down() || interrupted() {
+            return;
+        }
+        if is_stale(table) {
+            let wanted = Wanted::of(shared, table);
+            if wanted.automatic || is_unknown(table) {
+                // A table that is dropped meanwhile, or damaged, keeps the figures it has; statements say what is wrong.
+                let now = (unix_micros() / 1_000_000) as u64;
+                let _ = stats::refresh(&shared.engine, table, now, wanted.places);
             }
-            if is_stale(table) {
-                let wanted = Wanted::of(shared, table);
-                if wanted.automatic || is_unknown(table) {
-                    // A table that is dropped meanwhile, or damaged, keeps the figures it has; statements say what is wrong.
-                    let now = (unix_micros() / 1_000_000) as u64;
-                    let _ = stats::refresh(&shared.engine, table, now, wanted.places);
-                }
-            }
-            let due = || saved.get(&table.id).is_none_or(|at| now_ns() >= *at + SAVE_NS);
-            if table.statistics.is_unsaved() && due() && is_newest(shared, table) {
-                saved.insert(table.id, now_ns());
-                if Wanted::of(shared, table).persistent {
-                    // Not written now, they are taken anew after the next start.
-                    let _ = shared.catalog.save_figures(table);
-                }
+        }
+        let due = || saved.get(&table.id).is_none_or(|at| now_ns() >= *at + SAVE_NS);
+        if table.statistics.is_unsaved() && due() && is_newest(shared, table) {
+            saved.insert(table.id, now_ns());
+            if Wanted::of(shared, table).persistent {
+                // Not written now, they are taken anew after the next start.
+                let _ = shared.catalog.save_figures(table);
             }
         }
     }

@@ -6,7 +6,7 @@ use gannet_types::{ErrorCode, Result, SqlError};
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Tables of a schema are spread over this many maps, so that a change copies a small one.
 const SHARDS: usize = 64;
@@ -35,6 +35,8 @@ struct SchemaEntry {
     schema: Schema,
     shards: Box<[Arc<Shard>]>,
     count: usize,
+    /// The tables by name, from when somebody asked for the list; goes when the tables change.
+    sorted: OnceLock<Box<[Arc<Table>]>>,
 }
 
 fn shard_of(name: &str) -> usize {
@@ -135,11 +137,18 @@ impl CatalogSnapshot {
     }
 
     /// Tables of a schema, by name.
-    pub fn tables(&self, schema: &str) -> Vec<&Arc<Table>> {
-        let Some(entry) = self.entry(schema) else { return Vec::new() };
-        let mut tables: Vec<_> = entry.shards.iter().flat_map(|s| s.values()).collect();
-        tables.sort_by(|a, b| a.name.cmp(&b.name));
-        tables
+    pub fn tables(&self, schema: &str) -> &[Arc<Table>] {
+        let Some(entry) = self.entry(schema) else { return &[] };
+        entry.sorted.get_or_init(|| {
+            let mut tables: Vec<_> = entry.shards.iter().flat_map(|s| s.values().cloned()).collect();
+            tables.sort_by(|a, b| a.name.cmp(&b.name));
+            tables.into()
+        })
+    }
+
+    /// All tables that are not temporary, in no order.
+    pub fn all_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.schemas.values().flat_map(|e| e.shards.iter()).flat_map(|s| s.values())
     }
 
     /// Number of tables of a schema.
@@ -172,8 +181,7 @@ impl CatalogSnapshot {
 
     /// A table by its number; walks all tables.
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
-        let shards = self.schemas.values().flat_map(|e| e.shards.iter());
-        shards.flat_map(|s| s.values()).find(|t| t.id == id)
+        self.all_tables().find(|t| t.id == id)
     }
 
     /// The state after the changes, one version on.
@@ -194,11 +202,12 @@ impl CatalogSnapshot {
                     let empty = Arc::new(Shard::new());
                     let shards = (0..SHARDS).map(|_| empty.clone()).collect();
                     let name = schema.name.clone();
-                    self.schemas.insert(name, Arc::new(SchemaEntry { schema, shards, count: 0 }));
+                    self.schemas
+                        .insert(name, Arc::new(SchemaEntry { schema, shards, count: 0, sorted: OnceLock::new() }));
                 }
             },
             Change::DropSchema(name) => {
-                for table in self.tables(&name).into_iter().cloned().collect::<Vec<_>>() {
+                for table in self.tables(&name).to_vec() {
                     self.link(&table, false);
                 }
                 self.schemas.remove(&name);
@@ -221,6 +230,7 @@ impl CatalogSnapshot {
                 }
                 if let Some(entry) = self.schemas.get_mut(&table.schema) {
                     let entry = Arc::make_mut(entry);
+                    entry.sorted = OnceLock::new();
                     let shard = Arc::make_mut(&mut entry.shards[shard_of(&table.name)]);
                     let old = shard.insert(table.name.clone(), table);
                     entry.count += usize::from(old.is_none());
@@ -232,6 +242,7 @@ impl CatalogSnapshot {
                 }
                 if let Some(entry) = self.schemas.get_mut(&schema) {
                     let entry = Arc::make_mut(entry);
+                    entry.sorted = OnceLock::new();
                     let old = Arc::make_mut(&mut entry.shards[shard_of(&name)]).remove(&name);
                     entry.count -= usize::from(old.is_some());
                 }
