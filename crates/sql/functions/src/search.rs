@@ -9,8 +9,9 @@ use gannet_types::{
     convert::{self, arith::Domain},
 };
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
-/// Window positions between two looks at the kill flag.
+/// Work, in windows and eighths of their bytes, between two looks at the kill flag.
 const INTERRUPT_EVERY: usize = 1 << 14;
 
 /// Byte offset of the first occurrence of `what` in `text` that starts at or behind `from`; a match is a run of the same
@@ -20,8 +21,17 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
     if info.is_bytes() {
         return Ok(memchr::memmem::find(&text[from..], what).map(|at| at + from));
     }
+    if is_plain(text)
+        && is_plain(what)
+        && let Some(classes) = ascii_classes(collation)
+    {
+        let class = |b: &u8| classes[usize::from(*b)];
+        let text: Vec<u8> = text[from..].iter().map(class).collect();
+        let what: Vec<u8> = what.iter().map(class).collect();
+        return Ok(memchr::memmem::find(&text, &what).map(|at| at + from));
+    }
     let mut at = from;
-    let mut steps = 0;
+    let mut work = 0;
     while at + what.len() <= text.len() {
         let end = at + what.len();
         // A window may not end within a character.
@@ -30,12 +40,39 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
             return Ok(Some(at));
         }
         at += info.charset.char_len(&text[at..]);
-        steps += 1;
-        if steps % INTERRUPT_EVERY == 0 {
+        work += 1 + what.len() / 8;
+        if work >= INTERRUPT_EVERY {
+            work = 0;
             rules::check_interrupt(cx)?;
         }
     }
     Ok(None)
+}
+
+/// ASCII without control characters, which count for nothing in some collations.
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().all(|b| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~'))
+}
+
+/// For each ASCII character the first one that is equal to it. `None` where one of those in plain texts counts for nothing:
+/// then a window has to be compared as a whole.
+fn ascii_classes(collation: CollationId) -> Option<&'static [u8; 128]> {
+    type Slot = OnceLock<Option<Box<[u8; 128]>>>;
+    static CLASSES: [Slot; 512] = [const { OnceLock::new() }; 512];
+    let make = || {
+        let info = collation.get();
+        let mut classes = Box::new([0; 128]);
+        for c in 0..128u8 {
+            if is_plain(&[c]) && info.equal(&[b'x', c, b'x'], b"xx") {
+                return None;
+            }
+            let first = (0..c).find(|d| info.equal(&[*d, b'x'], &[c, b'x']));
+            classes[usize::from(c)] = first.unwrap_or(c);
+        }
+        Some(classes)
+    };
+    let slot = CLASSES.get(usize::from(collation.0))?;
+    slot.get_or_init(make).as_deref()
 }
 
 /// All texts in the character set in which they compare.
@@ -107,6 +144,18 @@ fn replace_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(text_type(chars, collation, rules::nullable(args)))
 }
 
+/// How many there are, asking for an interrupt now and then.
+fn count_of(cx: &EvalContext<'_>, found: impl Iterator<Item = usize>) -> Result<usize> {
+    let mut count = 0;
+    for _ in found {
+        count += 1;
+        if count % INTERRUPT_EVERY == 0 {
+            rules::check_interrupt(cx)?;
+        }
+    }
+    Ok(count)
+}
+
 /// Occurrences compare byte by byte, whatever the collation.
 fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let (text, from, to) = (arg_text(call, args, 0), arg_text(call, args, 1), arg_text(call, args, 2));
@@ -114,7 +163,7 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<V
         return Ok(string(call, &text[..]));
     }
     let finder = memchr::memmem::Finder::new(&from[..]);
-    let count = finder.find_iter(&text).count() as u64;
+    let count = count_of(cx, finder.find_iter(&text))? as u64;
     if count == 0 {
         return Ok(string(call, &text[..]));
     }
@@ -124,10 +173,13 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<V
     }
     let mut out = Vec::with_capacity(length as usize);
     let mut done = 0;
-    for at in finder.find_iter(&text) {
+    for (i, at) in finder.find_iter(&text).enumerate() {
         out.extend_from_slice(&text[done..at]);
         out.extend_from_slice(&to);
         done = at + from.len();
+        if i % INTERRUPT_EVERY == INTERRUPT_EVERY - 1 {
+            rules::check_interrupt(cx)?;
+        }
     }
     out.extend_from_slice(&text[done..]);
     Ok(string(call, out))
@@ -153,8 +205,9 @@ fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> 
         let at = if call.ty.collation.charset().is_single_byte() {
             memchr::memmem::rfind_iter(&text, &delimiter).nth(nth)
         } else {
-            let all: Vec<usize> = memchr::memmem::find_iter(&text, &delimiter).collect();
-            all.len().checked_sub(nth.saturating_add(1)).map(|i| all[i])
+            let count = count_of(cx, memchr::memmem::find_iter(&text, &delimiter))?;
+            let skipped = count.checked_sub(nth.saturating_add(1));
+            skipped.and_then(|n| memchr::memmem::find_iter(&text, &delimiter).nth(n))
         };
         &text[at.map_or(0, |at| at + delimiter.len())..]
     };

@@ -69,13 +69,18 @@ pub enum Json {
     Opaque(u8, Box<[u8]>),
 }
 
+/// Order of the members of an object.
+fn key_order(a: &str, b: &str) -> std::cmp::Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.as_bytes().cmp(b.as_bytes()))
+}
+
 /// Members, ordered by key length and key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object(Vec<(Box<str>, Json)>);
 
 impl Object {
     fn position(&self, key: &str) -> std::result::Result<usize, usize> {
-        self.0.binary_search_by(|(k, _)| k.len().cmp(&key.len()).then_with(|| k.as_bytes().cmp(key.as_bytes())))
+        self.0.binary_search_by(|(k, _)| key_order(k, key))
     }
 
     /// The value of a key.
@@ -103,7 +108,7 @@ impl Object {
 
     /// Members in any order; of equal keys the last one stays.
     pub fn of(mut members: Vec<(Box<str>, Json)>) -> Object {
-        members.sort_by(|(a, _), (b, _)| a.len().cmp(&b.len()).then_with(|| a.as_bytes().cmp(b.as_bytes())));
+        members.sort_by(|(a, _), (b, _)| key_order(a, b));
         let mut kept: Vec<(Box<str>, Json)> = Vec::with_capacity(members.len());
         for member in members {
             match kept.last_mut() {

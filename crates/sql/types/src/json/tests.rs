@@ -177,6 +177,30 @@ fn documents_merge_and_contain() {
 }
 
 #[test]
+fn long_arrays_and_objects_are_compared_in_time() {
+    let array = |range: std::ops::Range<i32>| {
+        let items: Vec<String> = range.map(|i| i.to_string()).collect();
+        read(&format!("[{}, [7, \"x\"], {{\"k\": 1}}]", items.join(", ")))
+    };
+    let (all, some) = (array(0..200_000), array(100_000..200_000));
+    assert!(contains(&all, &some) && !contains(&some, &all));
+    assert!(overlaps(&all, &some));
+    assert!(!overlaps(
+        &all,
+        &read(&format!("[{}]", (1..100_000).map(|i| format!("-{i}.5")).collect::<Vec<_>>().join(",")))
+    ));
+    assert!(contains(&all, &read("1e0")) && contains(&all, &read("[\"x\", 1.0]")));
+    let object = |from: i32| {
+        let members: Vec<String> = (from..from + 300_000).map(|i| format!("\"{i}\": {i}")).collect();
+        read(&format!("{{{}, \"gone\": null}}", members.join(", ")))
+    };
+    let Json::Object(patched) = merge_patch(object(0), object(150_000)) else { panic!() };
+    assert_eq!((patched.len(), patched.get("gone")), (450_000, None));
+    let Json::Object(kept) = merge_preserve(object(0), object(150_000)) else { panic!() };
+    assert_eq!((kept.len(), kept.get("150000")), (450_001, Some(&read("[150000, 150000]"))));
+}
+
+#[test]
 fn sizes_are_those_of_mysqls_form() {
     for (text, size) in
         [("100", 3), ("10000000", 5), ("1.5", 9), ("\"abc\"", 5), ("null", 2), ("[]", 5), ("{\"a\": 1}", 13)]
