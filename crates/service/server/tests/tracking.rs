@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Running, options, rows, run};
-use gannet_wire::client::{Connection, Options};
+use gannet_wire::client::{Arg, Connection, Options};
 use gannet_wire::flags::{cap, com};
 
 fn tracking(r: &Running, without: u32) -> Connection {
@@ -125,4 +125,41 @@ fn attributes_of_connections_are_shown() {
         ),
         [["2"]]
     );
+}
+
+#[test]
+fn attributes_of_queries_can_be_read() {
+    let r = Running::start();
+    let options = Options { capabilities: cap::QUERY_ATTRIBUTES, ..options() };
+    let mut c = Connection::connect(&r.socket(), &options).unwrap();
+    let read = "SELECT mysql_query_attribute_string('a'), mysql_query_attribute_string('n'), \
+                MYSQL_QUERY_ATTRIBUTE_STRING(CONCAT('', 'z')), mysql_query_attribute_string('none')";
+    let mut ask = |attributes: &[(&str, Arg<'_>)]| {
+        let result = c.query_with(attributes, read.as_bytes()).unwrap().swap_remove(0);
+        result.texts().remove(0).join("|")
+    };
+    // The same text each time: the plan is kept, the attributes are not.
+    assert_eq!(ask(&[("a", Arg::Text("é")), ("n", Arg::Int(-7)), ("z", Arg::Null)]), "é|-7|NULL|NULL");
+    assert_eq!(ask(&[]), "NULL|NULL|NULL|NULL");
+    assert_eq!(ask(&[("a", Arg::Double(1.5)), ("a", Arg::Text("second")), ("z", Arg::Bytes(b"b"))]), "1.5|NULL|b|NULL");
+    assert_eq!(ask(&[]), "NULL|NULL|NULL|NULL");
+    // Without the capability there are none.
+    assert_eq!(rows(&mut r.connect(), "SELECT mysql_query_attribute_string('a')"), [["NULL"]]);
+    // EXECUTE: no parameters, one attribute.
+    let s = c.prepare("SELECT mysql_query_attribute_string('a')").unwrap();
+    let mut body = s.id.to_le_bytes().to_vec();
+    body.extend([8, 1, 0, 0, 0, 1, 0, 1, 0xFE, 0, 1, b'a', 2, b'o', b'k']);
+    c.command(com::STMT_EXECUTE, &body).unwrap();
+    let packets: Vec<Vec<u8>> = (0..4).map(|_| c.receive().unwrap()).collect();
+    assert!(packets.iter().any(|p| p.ends_with(b"\x02ok")), "{packets:?}");
+    // What does not fit together is refused, and the connection goes on.
+    for bad in [&[0xFC, 0xFF, 0xFF, 1][..], &[1, 0, b'S'], &[1, 1, 0], &[1, 1, 0, 1, 0xFE, 0, 9, b'a'], &[2, 1, 0, 2]] {
+        c.command(com::QUERY, bad).unwrap();
+        assert!(c.receive().is_err(), "{bad:?}");
+        assert_eq!(c.query("SELECT 1").unwrap().rows.len(), 1);
+    }
+    let dates = [&[1, 1, 0, 1, 12, 0, 1, b'a', 4, 0xFF, 0xFF, 13, 40][..], b"SELECT 1"].concat();
+    c.command(com::QUERY, &dates).unwrap();
+    assert!(c.receive().is_err());
+    assert_eq!(c.query("SELECT 1").unwrap().rows.len(), 1);
 }

@@ -164,14 +164,21 @@ fn read_attributes<'a>(r: &mut Reader<'a>) -> Result<Vec<Attribute<'a>>, Malform
         let ty = ParamType::read(r)?;
         heads.push((ty, r.lenenc_bytes()?));
     }
-    heads
-        .into_iter()
-        .enumerate()
-        .map(|(i, (ty, name))| {
-            let value = if is_null(nulls, i) { Param::Null } else { Param::read(ty, r)? };
-            Ok(Attribute { name, value })
-        })
-        .collect()
+    attributes_of(heads, nulls, 0, r)
+}
+
+/// Values of attributes whose types and names were read; the first one's NULL flag is number `first`.
+fn attributes_of<'a>(
+    heads: Vec<(ParamType, &'a [u8])>,
+    nulls: &[u8],
+    first: usize,
+    r: &mut Reader<'a>,
+) -> Result<Vec<Attribute<'a>>, Malformed> {
+    let read = |(i, (ty, name))| {
+        let value = if is_null(nulls, first + i) { Param::Null } else { Param::read(ty, r)? };
+        Ok(Attribute { name, value })
+    };
+    heads.into_iter().enumerate().map(read).collect()
 }
 
 fn is_null(bitmap: &[u8], i: usize) -> bool {
@@ -328,7 +335,7 @@ impl<'a> Execute<'a> {
     /// replaced when the packet brings new ones. `long`: which parameters came by COM_STMT_SEND_LONG_DATA; those have
     /// no value in the packet and `each` is not called for them. `each(i, value)` gets the others in order.
     ///
-    /// Query attributes that follow the parameters are read past.
+    /// Returns the query attributes that follow the parameters. They have names only in a packet that brings types.
     #[inline]
     pub fn params<E: From<Malformed>>(
         &self,
@@ -337,7 +344,7 @@ impl<'a> Execute<'a> {
         types: &mut Vec<ParamType>,
         long: impl Fn(usize) -> bool,
         mut each: impl FnMut(usize, Param<'a>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ) -> Result<Vec<Attribute<'a>>, E> {
         let mut r = Reader::new(self.body);
         let named = capabilities & cap::QUERY_ATTRIBUTES != 0;
         let sent = if named && (count > 0 || self.flags & PARAMETER_COUNT_AVAILABLE != 0) {
@@ -349,8 +356,9 @@ impl<'a> Execute<'a> {
             return Err(Malformed.into());
         }
         if sent == 0 {
-            return Ok(());
+            return Ok(Vec::new());
         }
+        let mut heads = Vec::new();
         let sent = sent as usize;
         let nulls = r.bytes(sent.div_ceil(8))?;
         match r.u8()? {
@@ -359,11 +367,11 @@ impl<'a> Execute<'a> {
                 types.clear();
                 for i in 0..sent {
                     let t = ParamType::read(&mut r)?;
+                    let name = if named { r.lenenc_bytes()? } else { &[] };
                     if i < count {
                         types.push(t);
-                    }
-                    if named {
-                        r.lenenc_bytes()?;
+                    } else {
+                        heads.push((t, name));
                     }
                 }
             }
@@ -379,7 +387,7 @@ impl<'a> Execute<'a> {
             let value = if is_null(nulls, i) { Param::Null } else { Param::read(*t, &mut r)? };
             each(i, value)?;
         }
-        Ok(())
+        Ok(attributes_of(heads, nulls, count, &mut r)?)
     }
 }
 
@@ -395,7 +403,7 @@ mod tests {
         }
         let Command::Execute(e) = Command::decode(&p, caps)? else { panic!() };
         let mut got = Vec::new();
-        e.params(
+        let attributes = e.params(
             caps,
             count,
             types,
@@ -405,6 +413,7 @@ mod tests {
                 Ok::<(), Malformed>(())
             },
         )?;
+        got.extend(attributes.iter().map(|a| format!("{a:?}")));
         Ok(got)
     }
 
@@ -435,13 +444,17 @@ mod tests {
     }
 
     #[test]
-    fn attributes_of_queries_and_executions_are_read_past() {
+    fn attributes_of_queries_and_executions_are_read() {
         let q = [&[com::QUERY, 1, 1, 0, 1, ty::STRING, 0, 1, b'k', 1, b'v'][..], b"SELECT 1"].concat();
         let Ok(Command::Query { sql, attributes }) = Command::decode(&q, cap::QUERY_ATTRIBUTES) else { panic!() };
         assert_eq!(sql, b"SELECT 1");
         assert_eq!(attributes, [Attribute { name: b"k", value: Param::Text(b"v") }]);
         let body = [2u8, 0, 1, ty::TINY, 0, 0, ty::STRING, 0, 1, b'k', 9, 1, b'v'];
-        assert_eq!(execute(&body, cap::QUERY_ATTRIBUTES, 1, &mut Vec::new()).unwrap(), ["Int(9)"]);
+        let got = execute(&body, cap::QUERY_ATTRIBUTES, 1, &mut Vec::new()).unwrap();
+        assert_eq!(got, ["Int(9)", "Attribute { name: [107], value: Text([118]) }"]);
+        for cut in 0..body.len() {
+            assert_eq!(execute(&body[..cut], cap::QUERY_ATTRIBUTES, 1, &mut Vec::new()), Err(Malformed));
+        }
     }
 
     #[test]

@@ -44,6 +44,7 @@ asks_server! {
     ps_current_thread_id "PS_CURRENT_THREAD_ID";
     ps_thread_id "PS_THREAD_ID";
     current_role "CURRENT_ROLE";
+    query_attribute "MYSQL_QUERY_ATTRIBUTE_STRING";
 }
 
 /// SHA-256 of the digest text, in hexadecimal.
@@ -66,6 +67,10 @@ fn digest_text_rule(cx: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn role_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(SqlType::new(TypeId::LongText).with_collation(CollationId(33)))
+}
+
+fn attribute_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType::new(TypeId::LongText).with_collation(CollationId::UTF8MB4_0900_AI_CI))
 }
 
 fn benchmark_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -198,6 +203,15 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("PS_THREAD_ID", 1, 1, used_lock_rule, ps_thread_id, "Thread number of a connection.")
         .is(Stability::Statement),
     FunctionDef::new("CURRENT_ROLE", 0, 0, role_rule, current_role, "The active roles.").is(Stability::Statement),
+    FunctionDef::new(
+        "MYSQL_QUERY_ATTRIBUTE_STRING",
+        1,
+        1,
+        attribute_rule,
+        query_attribute,
+        "A query attribute that the client sent with the statement.",
+    )
+    .is(Stability::Statement),
     FunctionDef::new("CHARSET", 1, 1, name_rule, charset_name, "Character set of the argument.").sees_null(),
     FunctionDef::new("COLLATION", 1, 1, name_rule, collation_name, "Collation of the argument.").sees_null(),
     FunctionDef::new("WEIGHT_STRING", 1, 2, weight_string_rule, weight_string, "Weights that a text compares by.")

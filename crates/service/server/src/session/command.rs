@@ -76,7 +76,14 @@ impl Session {
 
     fn dispatch(&mut self, command: Command<'_>, io: &mut Io<'_>) {
         match command {
-            Command::Query { sql, attributes: _ } => self.query(sql, io),
+            Command::Query { sql, attributes } if attributes.is_empty() => self.query(sql, io),
+            Command::Query { sql, attributes } => {
+                match self.keep_attributes(&attributes) {
+                    Ok(()) => self.query(sql, io),
+                    Err(e) => self.fail(io, e),
+                }
+                self.state.query_attributes.clear();
+            }
             Command::Execute(execute) => self.execute_prepared(execute, io),
             Command::Prepare(sql) => self.prepare(sql, io),
             Command::CloseStatement(id) => self.close_prepared(id),

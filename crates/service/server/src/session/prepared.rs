@@ -323,6 +323,7 @@ impl Session {
             true => Err(SqlError::with_message(ErrorCode::UnknownError, LONG_DATA_OVERFLOW)),
         };
         s.long.clear();
+        self.state.query_attributes.clear();
         let outcome = self.finish_statement(started, Some(&s.digest), outcome);
         if let Some(place) = self.statements.by_id.get_mut(&execute.statement) {
             *place = Some(s);
@@ -339,7 +340,7 @@ impl Session {
         bound.clear();
         bound.resize(n, Value::Null);
         let (types, long) = (&mut s.types, &s.long);
-        let decoded: std::result::Result<(), Refused> = execute.params(
+        let decoded: std::result::Result<_, Refused> = execute.params(
             self.capabilities,
             n,
             types,
@@ -350,7 +351,7 @@ impl Session {
             },
         );
         match decoded {
-            Ok(()) => {}
+            Ok(attributes) => self.keep_attributes(&attributes)?,
             Err(Refused::Malformed) => return Err(sql_err!(WrongArguments, "mysqld_stmt_execute")),
             Err(Refused::Sql(e)) => return Err(e),
         }
@@ -603,6 +604,26 @@ impl From<Malformed> for Refused {
 
 fn is_blob(t: u8) -> bool {
     matches!(t, ty::TINY_BLOB | ty::MEDIUM_BLOB | ty::LONG_BLOB | ty::BLOB)
+}
+
+impl super::Session {
+    /// Keeps the query attributes of a command, as text, for `mysql_query_attribute_string()`.
+    pub(crate) fn keep_attributes(&mut self, attributes: &[command::Attribute<'_>]) -> Result<()> {
+        let client = self.charsets.client;
+        for a in attributes {
+            let value = match param_value(a.value, CollationId::UTF8MB4_0900_AI_CI, client)? {
+                Value::Null => Value::Null,
+                value => {
+                    let mut text = Vec::new();
+                    value.write_text(&mut text);
+                    let readable = String::from_utf8_lossy(&text);
+                    Value::Str(readable.as_bytes().into(), CollationId::UTF8MB4_0900_AI_CI)
+                }
+            };
+            self.state.query_attributes.push((a.name.into(), value));
+        }
+        Ok(())
+    }
 }
 
 /// A parameter of the protocol as a value.

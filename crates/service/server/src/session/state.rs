@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub(crate) counters: SessionCounters,
     /// Estimated cost of the last statement that was planned for tables (`Last_query_cost`).
     pub(crate) last_query_cost: f64,
+    /// Query attributes of the running statement: name, and text or NULL.
+    pub(crate) query_attributes: Vec<(Box<[u8]>, Value)>,
 }
 
 impl State {
@@ -109,6 +111,7 @@ impl State {
             user_locks: Vec::new(),
             counters: SessionCounters::new(),
             last_query_cost: 0.0,
+            query_attributes: Vec::new(),
             account,
             entry,
             server,
@@ -253,6 +256,13 @@ impl SessionInfo for State {
                 _ => Ok(Value::Null),
             },
             "LOAD_FILE" => super::functions::load_file(self, args),
+            "MYSQL_QUERY_ATTRIBUTE_STRING" => Ok(match args {
+                [Value::Str(name, _)] => {
+                    let found = self.query_attributes.iter().find(|(n, _)| **n == *name.as_bytes());
+                    found.map_or(Value::Null, |(_, value)| value.clone())
+                }
+                _ => Value::Null,
+            }),
             "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
             "PS_THREAD_ID" => super::functions::thread_id(self, args),
             _ => crate::user_locks::call(self, name, args),

@@ -10,7 +10,7 @@ pub use result::{Cell, ColumnInfo, OkInfo, ResultSet};
 pub use tls::tls_client;
 
 use crate::auth::{self, Plugin};
-use crate::codec::{Malformed, Reader, put_lenenc_bytes};
+use crate::codec::{Malformed, Reader, put_lenenc, put_lenenc_bytes};
 use crate::command::ParamType;
 use crate::compress::Algorithm;
 use crate::flags::{cap, com, ty};
@@ -179,6 +179,18 @@ impl Arg<'_> {
         };
         ParamType { ty, unsigned }
     }
+
+    /// The value as the binary protocol has it.
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Arg::Null => {}
+            Arg::Int(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Arg::UInt(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Arg::Double(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Arg::Text(s) => put_lenenc_bytes(out, s.as_bytes()),
+            Arg::Bytes(s) => put_lenenc_bytes(out, s),
+        }
+    }
 }
 
 /// A connection.
@@ -343,7 +355,34 @@ impl Connection {
 
     /// Runs SQL of any bytes; returns all results.
     pub fn query_bytes(&mut self, sql: &[u8]) -> Result<Vec<ResultSet>> {
+        if self.capabilities & cap::QUERY_ATTRIBUTES != 0 {
+            return self.query_with(&[], sql);
+        }
         self.command(com::QUERY, sql)?;
+        self.results(false)
+    }
+
+    /// Runs SQL with query attributes; the capability has to be agreed.
+    pub fn query_with(&mut self, attributes: &[(&str, Arg<'_>)], sql: &[u8]) -> Result<Vec<ResultSet>> {
+        let mut body = Vec::new();
+        put_lenenc(&mut body, attributes.len() as u64);
+        body.push(1);
+        if !attributes.is_empty() {
+            let nulls = body.len();
+            body.resize(nulls + attributes.len().div_ceil(8), 0);
+            body.push(1);
+            for (i, (name, a)) in attributes.iter().enumerate() {
+                if *a == Arg::Null {
+                    body[nulls + i / 8] |= 1 << (i % 8);
+                }
+                let t = a.ty();
+                body.extend_from_slice(&[t.ty, u8::from(t.unsigned) << 7]);
+                put_lenenc_bytes(&mut body, name.as_bytes());
+            }
+            attributes.iter().for_each(|(_, a)| a.put(&mut body));
+        }
+        body.extend_from_slice(sql);
+        self.command(com::QUERY, &body)?;
         self.results(false)
     }
 
@@ -402,16 +441,7 @@ impl Connection {
                 let t = a.ty();
                 b.extend_from_slice(&[t.ty, u8::from(t.unsigned) << 7]);
             }
-            for a in args {
-                match a {
-                    Arg::Null => {}
-                    Arg::Int(v) => b.extend_from_slice(&v.to_le_bytes()),
-                    Arg::UInt(v) => b.extend_from_slice(&v.to_le_bytes()),
-                    Arg::Double(v) => b.extend_from_slice(&v.to_le_bytes()),
-                    Arg::Text(s) => put_lenenc_bytes(b, s.as_bytes()),
-                    Arg::Bytes(s) => put_lenenc_bytes(b, s),
-                }
-            }
+            args.iter().for_each(|a| a.put(b));
         }
         w.end(mark);
         self.flush()
