@@ -158,6 +158,7 @@ fn declared() -> &'static [Declared] {
         read("performance_schema", tables::PERFORMANCE_SCHEMA, &mut all);
         read("performance_schema", more_tables::PERFORMANCE_SCHEMA, &mut all);
         read("mysql", tables::MYSQL, &mut all);
+        read("mysql", more_tables::MYSQL, &mut all);
         all
     })
 }
@@ -216,16 +217,20 @@ fn parse_type(spec: &str) -> SqlType {
         "int" => SqlType::new(TypeId::Int),
         "int unsigned" => SqlType::new(TypeId::Int).unsigned(),
         "smallint" => SqlType::new(TypeId::SmallInt),
+        "smallint unsigned" => SqlType::new(TypeId::SmallInt).unsigned(),
         "tinyint" => SqlType::new(TypeId::TinyInt),
+        "tinyint unsigned" => SqlType::new(TypeId::TinyInt).unsigned(),
         "longtext" => SqlType::new(TypeId::LongText).with_collation(TEXT),
         "mediumtext" => SqlType::new(TypeId::MediumText).with_collation(TEXT),
         "text" => SqlType::new(TypeId::Text).with_collation(TEXT),
         "blob" => SqlType::new(TypeId::Blob),
+        "mediumblob" => SqlType::new(TypeId::MediumBlob),
         "longblob" => SqlType::new(TypeId::LongBlob),
         "float" => SqlType::new(TypeId::Float),
         "double" => SqlType::new(TypeId::Double),
         "decimal" => SqlType { length: 9, scale: 6, ..SqlType::new(TypeId::Decimal) },
         "json" => SqlType::new(TypeId::Json),
+        "time" => SqlType::temporal(TypeId::Time, n as u8),
         "datetime" => SqlType::temporal(TypeId::DateTime, n as u8),
         "timestamp" => SqlType::temporal(TypeId::Timestamp, n as u8),
         _ => {

@@ -158,3 +158,41 @@ clone_status
  ID =i; PID =i; STATE char(16); BEGIN_TIME timestamp(3); END_TIME timestamp(3); SOURCE varchar(512); DESTINATION varchar(512); ERROR_NO =i
  ERROR_MESSAGE varchar(512); BINLOG_FILE varchar(512); BINLOG_POSITION =b; GTID_EXECUTED varchar(4096)
 ";
+
+/// Empty ones: what they would hold is not here, or not kept in tables.
+pub(super) const MYSQL: &str = "
+func
+ name char(64) !; ret tinyint !; dl char(128) !; type enum('function','aggregate') !
+plugin
+ name =n !; dl varchar(128) !
+servers
+ Server_name char(64) !; Host char(255) !; Db char(64) !; Username char(64) !; Password char(64) !; Port =i !; Socket char(64) !
+ Wrapper char(64) !; Owner char(64) !
+component
+ component_id =w !; component_group_id =w !; component_urn =m !
+time_zone
+ Time_zone_id =w !; Use_leap_seconds enum('Y','N') !
+time_zone_leap_second
+ Transition_time =b !; Correction =i !
+time_zone_name
+ Name char(64) !; Time_zone_id =w !
+time_zone_transition
+ Time_zone_id =w !; Transition_time =b !; Transition_type_id =w !
+time_zone_transition_type
+ Time_zone_id =w !; Transition_type_id =w !; Offset =i !; Is_DST tinyint unsigned !; Abbreviation char(8) !
+help_topic
+ help_topic_id =w !; name char(64) !; help_category_id smallint unsigned !; description =m !; example =m !; url =m !
+help_category
+ help_category_id smallint unsigned !; name char(64) !; parent_category_id smallint unsigned; url =m !
+help_relation
+ help_topic_id =w !; help_keyword_id =w !
+help_keyword
+ help_keyword_id =w !; name char(64) !
+general_log
+ event_time timestamp(6) !; user_host mediumtext !; thread_id =u !; server_id =w !; command_type =n !; argument mediumblob !
+slow_log
+ start_time timestamp(6) !; user_host mediumtext !; query_time time(6) !; lock_time time(6) !; rows_sent =i !; rows_examined =i !
+ db varchar(512) !; last_insert_id =i !; insert_id =i !; server_id =w !; sql_text mediumblob !; thread_id =u !
+gtid_executed
+ source_uuid char(36) !; interval_start =b !; interval_end =b !; gtid_tag char(32) !
+";

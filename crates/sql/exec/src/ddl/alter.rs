@@ -96,13 +96,15 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     maker.columns(&alter.actions, cx)?;
     maker.indexes(&alter.actions, cx)?;
     let alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
-    run(&old, alteration, edit, cx)
+    let copies = |a: &AlterAction| matches!(a, AlterAction::Algorithm(word) if word.eq_ignore_ascii_case("COPY"));
+    run(&old, alteration, alter.actions.iter().any(copies), edit, cx)
 }
 
-/// Carries an alteration out.
+/// Carries an alteration out; `counted`: copied rows count as affected in any case.
 pub(super) fn run(
     old: &Arc<Table>,
     alteration: Alteration,
+    counted: bool,
     edit: &mut Edit<'_>,
     cx: &mut DdlContext<'_>,
 ) -> Result<Done> {
@@ -114,14 +116,14 @@ pub(super) fn run(
         (rows, used) = copy::copy_rows(&pending, edit, cx)?;
     }
     foreign::check_rows(&pending, edit, cx)?;
-    let counted = pending.copy && converts(&pending);
+    let counted = pending.copy && (counted || converts(&pending));
     let table = sql(edit.finish_alter(pending, used))?;
     sql(edit.repoint_children(old, &table))?;
     let affected = if counted { rows } else { 0 };
     Ok(Done { rows: affected, info: format!("Records: {affected}  Duplicates: 0  Warnings: {}", cx.warnings.total()) })
 }
 
-/// MySQL copies the rows only when a column's type changes; then they count as affected.
+/// MySQL copies the rows only when a column's type changes or it is told to; then they count as affected.
 fn converts(pending: &Pending) -> bool {
     let (old, new) = (&pending.old, &pending.table);
     pending.columns.iter().zip(&new.columns).any(|(origin, column)| match origin {
@@ -183,6 +185,7 @@ impl Maker<'_> {
                     self.convert = Some(super::choose_collation(Some(charset), collation, inherited)?);
                 }
                 AlterAction::Force => self.rebuild = true,
+                AlterAction::Algorithm(word) if word.eq_ignore_ascii_case("COPY") => self.rebuild = true,
                 _ => {}
             }
         }

@@ -138,6 +138,12 @@ impl<'a, 'b> Definer<'a, 'b> {
                 | TableOption::StatsPersistent(None)
                 | TableOption::StatsAutoRecalc(None)
                 | TableOption::StatsSamplePages(None) => {}
+                // MySQL takes a password and has no use for it.
+                TableOption::Password(_) => {}
+                TableOption::Connection(text) => {
+                    let text = String::from_utf8_lossy(text).replace('\\', "\\\\").replace('\'', "\\'");
+                    keep("CONNECTION", format!("'{text}'"));
+                }
                 TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
                 other => return Err(SqlError::unsupported(format_args!("table option {}", option_name(other)))),
             }
