@@ -115,8 +115,9 @@ impl<'a> Edit<'a> {
             return Err(sql(ErrorCode::DbDropExists, &[&name]));
         }
         // Tables which a transaction published between this edit's snapshot and the delete above.
-        self.view = CatalogSnapshot::clone(&self.catalog.snapshot()).with(self.changes.iter().cloned());
-        let tables: Vec<Arc<Table>> = self.view.tables(name).into_iter().cloned().collect();
+        let temporaries = self.view.temporaries().cloned();
+        self.view = self.catalog.snapshot().with_temporaries(temporaries).with(self.changes.iter().cloned());
+        let tables: Vec<Arc<Table>> = self.view.tables(name).to_vec();
         for table in &tables {
             if table.source.is_engine() {
                 self.drop_trees(table)?;

@@ -362,6 +362,8 @@ impl Session {
                     .lock_owner()
                     .mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, wait)
                     .map_err(lock_error)?;
+            } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
+                return Err(sql_err!(TableNotLocked, name));
             }
         }
         Ok(())
