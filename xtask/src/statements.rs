@@ -1,7 +1,10 @@
-//! Recorded statements of real clients, replayed against two servers side by side: what one refuses or answers
-//! differently, most frequent first. The files are an argument: one statement after the other, each ended by `;`, as a
-//! general log gives them.
+//! Recorded statements of real clients, replayed against two servers side by side: what one refuses or answers differently,
+//! most frequent first, but for what has a reason (`explained`), which is only counted. The files are an argument: one
+//! statement after the other, each ended by `;`, as a general log gives them.
 
+mod explained;
+
+use explained::History;
 use gannet_wire::client::{Address, Cell, Connection, Error, Options, ResultSet};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,12 +14,17 @@ use std::time::Duration;
 const USAGE: &str = "\
 cargo xtask statements --server ADDRESS --reference ADDRESS [--show N] [--skip TEXT]... FILE...
 
-  ADDRESS   host:port or the path of a socket; root without password. Databases that the files name are dropped.
+  ADDRESS   host:port or the path of a socket; root without password. All their databases are dropped.
   --show    kinds of difference to print (default 40)
   --skip    leave statements out that contain the text";
 
 /// A statement that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What both sides start a file with.
+const MODES: &[u8] =
+    b"SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
+    timestamp = 1700000000, time_zone = '+00:00', character_set_server = 'utf8mb4', foreign_key_checks = 1";
 
 struct Arguments {
     server: Address,
@@ -130,6 +138,23 @@ impl Side {
         Ok(self.connection.insert(connection))
     }
 
+    /// A new connection with the modes that both servers know, one clock and one character set, and no database but `test`.
+    fn prepare(&mut self) -> Result<(), String> {
+        self.connection = None;
+        self.ask(MODES)?;
+        self.ask(b"SET foreign_key_checks = 0")?;
+        if let Answer::Rows(_, names) = self.ask(b"SHOW DATABASES")? {
+            let own = ["mysql", "sys", "information_schema", "performance_schema"];
+            for name in names.iter().filter(|n| !own.contains(&n.as_str())) {
+                self.ask(format!("DROP DATABASE `{name}`").as_bytes())?;
+            }
+        }
+        self.ask(b"SET foreign_key_checks = 1")?;
+        self.ask(b"CREATE DATABASE test CHARACTER SET utf8mb4")?;
+        self.ask(b"USE test")?;
+        Ok(())
+    }
+
     fn ask(&mut self, sql: &[u8]) -> Result<Answer, String> {
         Ok(match self.connect()?.query_bytes(sql) {
             Ok(results) => results.first().map_or(Answer::Ok(0), answer),
@@ -169,14 +194,16 @@ struct Report {
     statements: usize,
     same: usize,
     kinds: BTreeMap<String, Kind>,
+    /// Differences with a reason, by reason.
+    explained: BTreeMap<explained::Reason, usize>,
 }
 
 fn replay(file: &str, statements: &[Vec<u8>], args: &Arguments, report: &mut Report) -> Result<(), String> {
     let mut sides = [&args.server, &args.reference].map(|a| Side { address: a.clone(), connection: None });
     for side in &mut sides {
-        side.ask(b"CREATE DATABASE IF NOT EXISTS test")?;
-        side.ask(b"USE test")?;
+        side.prepare()?;
     }
+    let mut history = History::default();
     for sql in statements {
         let text = String::from_utf8_lossy(sql);
         let lower = text.to_lowercase();
@@ -184,11 +211,30 @@ fn replay(file: &str, statements: &[Vec<u8>], args: &Arguments, report: &mut Rep
             continue;
         }
         let [ours, theirs] = &mut sides;
-        let (ours, theirs) = (ours.ask(sql)?, theirs.ask(sql)?);
+        let (mine, theirs) = (ours.ask(sql)?, theirs.ask(sql)?);
+        if let Answer::Refused(1231, _) = mine
+            && lower.contains("no_auto_create_user")
+        {
+            // What follows is to run in the same modes, but for the word that only one side knows.
+            ours.ask(lower.replace("no_auto_create_user", "").as_bytes())?;
+        }
+        let ours = mine;
         report.statements += 1;
         match difference(&ours, &theirs, &lower) {
-            None => report.same += 1,
+            None => {
+                if matches!(ours, Answer::Ok(_)) {
+                    history.settle(&plain(&lower));
+                }
+                report.same += 1;
+            }
             Some(kind) => {
+                let sql = plain(&lower);
+                if let Some(reason) = explained::reason(&ours, &theirs, &sql, &history) {
+                    history.note(&sql);
+                    *report.explained.entry(reason).or_default() += 1;
+                    continue;
+                }
+                history.note(&sql);
                 let entry = report.kinds.entry(kind).or_default();
                 entry.count += 1;
                 *entry.files.entry(file.to_owned()).or_default() += 1;
@@ -200,6 +246,27 @@ fn replay(file: &str, statements: &[Vec<u8>], args: &Arguments, report: &mut Rep
         }
     }
     Ok(())
+}
+
+/// A statement without comments, with single spaces.
+fn plain(sql: &str) -> String {
+    let mut text = String::new();
+    for (i, part) in sql.split("/*").enumerate() {
+        // A comment for versions holds part of the statement.
+        let kept = match part.split_once("*/") {
+            Some((inside, rest)) if i > 0 && !inside.starts_with('!') && !inside.starts_with("m!") => rest.to_owned(),
+            Some((inside, rest)) if i > 0 => {
+                format!(
+                    " {} {rest}",
+                    inside.trim_start_matches(['m', '!']).trim_start_matches(|c: char| c.is_ascii_digit())
+                )
+            }
+            _ => part.to_owned(),
+        };
+        text.push_str(&kept);
+    }
+    let lines = text.lines().filter(|l| !l.starts_with("-- "));
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
 /// The kind of difference; `None` when the answers are as good as the same.
@@ -280,7 +347,12 @@ impl Report {
         let mut kinds: Vec<_> = self.kinds.iter().collect();
         kinds.sort_by_key(|(name, k)| (name[..1].to_owned(), std::cmp::Reverse(k.count)));
         let mut out = String::new();
-        let _ = writeln!(out, "{} statements, {} the same", self.statements, self.same);
+        let known: usize = self.explained.values().sum();
+        let open = self.statements - self.same - known;
+        let _ = writeln!(out, "{} statements, {} the same, {known} explained, {open} open", self.statements, self.same);
+        for (reason, count) in &self.explained {
+            let _ = writeln!(out, "{count:5}  {reason}");
+        }
         for (name, kind) in kinds.iter().take(show) {
             let files: Vec<String> = kind.files.iter().map(|(f, n)| format!("{f} {n}")).collect();
             let _ = writeln!(out, "{:5}  {}  ({})\n      {}", kind.count, &name[2..], files.join(", "), kind.example);
