@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# The server when things are long and large. PRESSURE_PARTS, of "reader large cold":
+# The server when things are long and large. PRESSURE_PARTS, of "reader large spill cold":
 #   reader  a snapshot held for PRESSURE_SECONDS (600) beside oltp_read_write: rates, history, disk and memory every ten seconds
 #   large   a transaction over PRESSURE_ROWS (10,000,000) rows: done, rolled back, and killed in the middle with the server
+#   spill   four sorts, hash joins, groupings and DISTINCTs at once, beyond 64 MiB each, in a pool of 256 MiB: resident memory
 #   cold    data of four times the pool (PRESSURE_POOL_MIB, 512), uniform point selects, and the device's own random reads
 # PRESSURE_PEER=1 runs cold on MariaDB too. Prints measurements; fails when something is lost. Servers, directories and ports
 # (PRESSURE_PORT and the next) are its own; GANNET_BIN is the binary. Needs 20 GB of disk for all parts.
 . "$(dirname "$0")/../lib.sh.inc"
 need mysql mariadb-client
 need sysbench sysbench
-parts=${PRESSURE_PARTS:-reader large cold}
+parts=${PRESSURE_PARTS:-reader large spill cold}
 seconds=${PRESSURE_SECONDS:-600}
 rows=${PRESSURE_ROWS:-10000000}
 pool=${PRESSURE_POOL_MIB:-512}
@@ -66,12 +67,12 @@ reader() {
   local before from to i history
   start gannet 1024
   answers 'SELECT 1'
-  load 8 200000
+  load 8 ${PRESSURE_READER_ROWS:-200000}
   before=$(disk)
-  echo "reader: 8 x 200,000 rows, pool 1024 MiB, $threads threads of oltp_read_write, $seconds s with a snapshot, then 60 s without"
+  echo "reader: 8 x ${PRESSURE_READER_ROWS:-200000} rows, pool 1024 MiB, $threads threads of oltp_read_write, $seconds s with a snapshot, then 60 s without"
   # The reader: its own connection, open as long as the pipe. Reads the same sum at the beginning and at the end.
   mkfifo "$dir/pipe"
-  mysql --no-defaults -uroot -S "$GANNET_SOCKET" -N -B sbtest <"$dir/pipe" >"$dir/reader.out" 2>&1 &
+  mysql --no-defaults --unbuffered -uroot -S "$GANNET_SOCKET" -N -B sbtest <"$dir/pipe" >"$dir/reader.out" 2>&1 &
   exec 7>"$dir/pipe"
   echo 'START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT SUM(k), COUNT(*), MIN(c) FROM sbtest1;' >&7
   until [ -s "$dir/reader.out" ]; do sleep 0.1; done
@@ -140,6 +141,28 @@ large() {
   done
   echo "  all rolled back $(since "$from") s after the start, rss at most $(peak) MiB"
   same "rows after the crash" "$rows $rows 1" "$(sql 'SELECT COUNT(*), SUM(n), MAX(n) FROM big.t' | tr '\t' ' ')"
+  stop
+  rm -rf "$dir/gannet"
+}
+
+spill() {
+  local before query
+  start gannet 256 --gannet-statement-memory=64M
+  answers 'SELECT 1'
+  load 4 "${PRESSURE_SPILL_ROWS:-500000}"
+  before=$(peak)
+  echo "spill: 4 x ${PRESSURE_SPILL_ROWS:-500000} rows, pool 256 MiB, 64 MiB a statement, four at once; resident $before MiB after loading"
+  for query in 'SELECT pad FROM sbtest%d ORDER BY c, pad LIMIT 400000, 1' \
+    'SELECT COUNT(*), MAX(a.c) FROM sbtest%d a JOIN sbtest1 b ON a.pad = b.pad' \
+    'SELECT COUNT(*) FROM (SELECT c, COUNT(*) FROM sbtest%d GROUP BY c) g' \
+    'SELECT COUNT(*) FROM (SELECT DISTINCT c, pad FROM sbtest%d) d'; do
+    for i in 1 2 3 4; do
+      # shellcheck disable=SC2059
+      mysql --no-defaults -uroot -S "$GANNET_SOCKET" -N -B sbtest -e "$(printf "$query" $i)" >"$dir/spill.$i" 2>&1 &
+    done
+    for i in $(jobs -p | grep -v "^$server\$"); do wait "$i" || { cat "$dir"/spill.*; exit 1; }; done
+    echo "  ${query%% FROM*} ...: resident $(rss) MiB, at most $(peak) MiB"
+  done
   stop
   rm -rf "$dir/gannet"
 }

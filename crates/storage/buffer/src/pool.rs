@@ -592,9 +592,7 @@ impl Pool {
             true
         });
         pages.sort_unstable();
-        for run in pages.chunk_by(|a, b| a.next() == *b) {
-            self.arena.release(run[0], run.len() as u64);
-        }
+        self.arena.release_each(pages);
         for &no in &*pages {
             // Out of the table before the state says so: who makes it resident again enters it again.
             self.resident.remove(no);

@@ -319,7 +319,10 @@ impl Txn {
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let result = self.write_row(tree, key, change, &mut wait);
         match result {
-            Ok(Step::Done) => Ok(Step::Done),
+            Ok(Step::Done) => {
+                self.owner.stamped(&tree.shared.locks, key);
+                Ok(Step::Done)
+            }
             Ok(step @ (Step::Changed | Step::Duplicate { own: false })) => {
                 self.fresh_lock = wait.queued.take();
                 Ok(step)

@@ -105,6 +105,11 @@ impl Owner {
         self.held.lock()
     }
 
+    /// False: nothing is held. Asked by the owner's own task.
+    pub(crate) fn may_hold(&self) -> bool {
+        self.holds.load(Relaxed)
+    }
+
     pub(crate) fn is_waiting(&self) -> bool {
         self.verdict.load(Acquire) == WAITING
     }
@@ -277,7 +282,7 @@ impl LockOwner {
     pub fn release_all(&self) {
         let me = &self.inner;
         // The common transaction holds nothing: no lock is taken to find that out.
-        let held = if me.holds.load(Relaxed) { std::mem::take(&mut *me.held.lock()) } else { Held::default() };
+        let held = if me.may_hold() { std::mem::take(&mut *me.held.lock()) } else { Held::default() };
         me.holds.store(false, Relaxed);
         let mut granted = Vec::new();
         for hash in &held.records {

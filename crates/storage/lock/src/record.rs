@@ -15,6 +15,10 @@ use crate::owner::{Owner, Target};
 use crate::table::{LockTable, Shard, TreeLocks, after_counter};
 use crate::{Granted, LockError, LockOwner, Mode, Wait};
 
+/// Among how many of its last locks [`LockOwner::stamped`] looks for one: those of the rows that a statement reads before it
+/// changes them.
+const LATELY: usize = 4096;
+
 /// One who holds.
 pub(crate) struct Holder {
     pub(crate) owner: Arc<Owner>,
@@ -456,6 +460,29 @@ impl LockOwner {
             }
         }
         Owner::wake_all(&granted);
+    }
+
+    /// The row now carries this transaction's stamp, which is lock enough: gives an explicit lock on it back if nobody waits
+    /// for it, so that a transaction that changes all rows of a table does not end up with a lock for each. Only if it was
+    /// taken lately: the search for it costs the number of locks taken since, [`LATELY`] at most.
+    pub fn stamped(&self, tree: &Arc<TreeLocks>, key: &[u8]) {
+        let me = &self.inner;
+        if !me.may_hold() {
+            return;
+        }
+        let hash = self.table.hash(tree.id(), key);
+        let mut shard = self.table.shard(hash);
+        let mut held = me.held.lock();
+        let Some(i) = held.records.iter().rev().take(LATELY).position(|&h| h == hash) else { return };
+        let i = held.records.len() - 1 - i;
+        let Some(queue) = find(&mut shard, hash, tree, key) else { return };
+        if !queue.has_waiters() && queue.remove_holder(me) {
+            held.records.swap_remove(i);
+            tree.records.fetch_sub(1, SeqCst);
+            if queue.is_empty() {
+                prune(&mut shard, hash);
+            }
+        }
     }
 
     /// Makes a lock that so far was only the row's stamp an explicit one: before the stamp goes away although the

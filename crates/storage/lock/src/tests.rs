@@ -408,6 +408,33 @@ fn a_kept_record_stays_locked_without_its_stamp() {
 }
 
 #[test]
+fn a_stamp_takes_the_place_of_a_lock_nobody_waits_for() {
+    let (table, tree, o) = setup(2);
+    o[0].stamped(&tree, b"a");
+    for key in [b"a", b"b", b"c"] {
+        let _ = o[0].lock_record(&tree, key, Exclusive, Wait::No).unwrap();
+    }
+    o[0].stamped(&tree, b"b");
+    o[0].stamped(&tree, b"b");
+    assert_eq!((o[0].record_count(), o[0].record_mode(&tree, b"b")), (2, None));
+    // Shared with another: only the own part goes.
+    let _ = o[0].lock_record(&tree, b"s", Shared, Wait::No).unwrap();
+    let _ = o[1].lock_record(&tree, b"s", Shared, Wait::No).unwrap();
+    o[0].stamped(&tree, b"s");
+    assert_eq!((o[0].record_mode(&tree, b"s"), o[1].record_mode(&tree, b"s")), (None, Some(Shared)));
+    // Somebody waits: it stays.
+    std::thread::scope(|s| {
+        let waiter = waiting(s, &o[1], || o[1].lock_record(&tree, b"c", Exclusive, LONG));
+        o[0].stamped(&tree, b"c");
+        assert!(o[1].is_waiting());
+        o[0].release_all();
+        assert_eq!(waiter.join().unwrap(), waited(None));
+    });
+    o[1].release_all();
+    assert!(tree.no_records() && table.locks(10).is_empty());
+}
+
+#[test]
 fn a_hot_row_is_handed_over_one_by_one() {
     const WAITERS: usize = 200;
     let (_table, tree, o) = setup(WAITERS + 1);
