@@ -74,7 +74,10 @@ fn drive(connections: &mut [Connection], end: Instant) -> Outcome<Tally> {
             }
             let answer = connection.receive().map_err(|e| e.to_string())?;
             if answer.first() != Some(&0) {
-                return Err(format!("the update failed: {}", String::from_utf8_lossy(answer.get(9..).unwrap_or_default())));
+                return Err(format!(
+                    "the update failed: {}",
+                    String::from_utf8_lossy(answer.get(9..).unwrap_or_default())
+                ));
             }
             tally.took(*sent);
             tally.done += 1;
