@@ -5,6 +5,9 @@ use std::ptr::NonNull;
 /// Alignment of [`AlignedBuf`] in memory: what O_DIRECT asks for on every device in use.
 pub const ALIGN: usize = 4096;
 
+/// From this length on a buffer is a mapping of its own, in huge pages where the system has them.
+const MAPPED: usize = 1 << 20;
+
 /// Bytes at an address that is a multiple of [`ALIGN`], for O_DIRECT.
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
@@ -19,6 +22,9 @@ unsafe impl Sync for AlignedBuf {}
 impl AlignedBuf {
     /// `len` zero bytes.
     pub fn zeroed(len: usize) -> Self {
+        if len >= MAPPED {
+            return AlignedBuf { ptr: map(len), len };
+        }
         let layout = Self::layout(len);
         // SAFETY: the layout's size is not zero.
         let ptr = unsafe { alloc_zeroed(layout) };
@@ -38,8 +44,28 @@ impl AlignedBuf {
     }
 }
 
+/// A mapping of `len` zero bytes: memory from the kernel is zero, and need not be touched for that.
+fn map(len: usize) -> NonNull<u8> {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a fresh anonymous mapping at an address the kernel chooses touches no existing memory.
+    let ptr = unsafe { libc::mmap(std::ptr::null_mut(), len, access, kind, -1, 0) };
+    match NonNull::new(ptr.cast::<u8>()).filter(|_| ptr != libc::MAP_FAILED) {
+        Some(ptr) => {
+            // SAFETY: the range is the mapping just made. Only advice: the result does not matter.
+            unsafe { libc::madvise(ptr.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
+            ptr
+        }
+        None => handle_alloc_error(AlignedBuf::layout(len)),
+    }
+}
+
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
+        if self.len >= MAPPED {
+            // SAFETY: mapped in `zeroed` with this length, and nobody borrows from it any more.
+            unsafe { libc::munmap(self.ptr.as_ptr().cast(), self.len) };
+            return;
+        }
         // SAFETY: allocated in `zeroed` with the same layout.
         unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) }
     }
@@ -88,5 +114,9 @@ mod tests {
         b[4999] = 1;
         assert_eq!(b.clone()[4999], 1);
         assert!(AlignedBuf::zeroed(0).is_empty());
+        let mut large = AlignedBuf::zeroed(MAPPED + 5);
+        assert_eq!(large.as_ptr() as usize % ALIGN, 0);
+        large[MAPPED + 4] = 1;
+        assert_eq!(large.iter().map(|&b| u32::from(b)).sum::<u32>(), 1);
     }
 }

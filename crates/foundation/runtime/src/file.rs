@@ -249,24 +249,28 @@ impl File {
     /// Fills each buffer from its own offset, many in flight at once. All are attempted; the first error is returned
     /// (`UnexpectedEof` where the file ends before).
     pub fn read_many(&self, parts: &mut [(u64, &mut [u8])]) -> io::Result<()> {
-        let Ok(fd) = self.real() else {
-            let mut outcome = Ok(());
-            for (offset, b) in parts {
-                outcome = outcome.and(self.read_exact_at(b, *offset));
-            }
-            return outcome;
-        };
-        let ops: Vec<Op> = parts
-            .iter_mut()
-            .map(|(offset, b)| Op::Read { fd, ptr: b.as_mut_ptr(), len: b.len().min(Op::MAX_LEN), offset: *offset })
-            .collect();
+        let mut parts: Vec<(&File, u64, &mut [u8])> = parts.iter_mut().map(|(at, b)| (self, *at, &mut **b)).collect();
+        File::read_parts(&mut parts)
+    }
+
+    /// [`File::read_many`] from several files: file, offset and buffer of each part.
+    pub fn read_parts(parts: &mut [(&File, u64, &mut [u8])]) -> io::Result<()> {
+        let mut ops = Vec::with_capacity(parts.len());
+        for (file, offset, b) in parts.iter_mut() {
+            let Ok(fd) = file.real() else { break };
+            ops.push(Op::Read { fd, ptr: b.as_mut_ptr(), len: b.len().min(Op::MAX_LEN), offset: *offset });
+        }
+        if ops.len() < parts.len() {
+            // Simulated files.
+            return parts.iter_mut().map(|(file, at, b)| file.read_exact_at(b, *at)).fold(Ok(()), Result::and);
+        }
         let mut results = Vec::with_capacity(ops.len());
         perform_many(&ops, &mut results);
         let mut outcome = Ok(());
-        for ((offset, b), n) in parts.iter_mut().zip(results) {
+        for ((file, offset, b), n) in parts.iter_mut().zip(results) {
             let one = match n {
                 n if n < 0 => Err(error(n)),
-                n if (n as usize) < b.len() => self.read_exact_at(&mut b[n as usize..], *offset + n as u64),
+                n if (n as usize) < b.len() => file.read_exact_at(&mut b[n as usize..], *offset + n as u64),
                 _ => Ok(()),
             };
             outcome = outcome.and(one);

@@ -55,8 +55,9 @@ pub enum Priority {
 pub trait RedoSource: Send + Sync + 'static {
     /// Whether there are changes for the page.
     fn pending(&self, page: PageNo) -> bool;
-    /// Applies the page's changes (blank bytes when it was never written) and forgets them. Gives the LSN of the first
-    /// change applied, `None` when the page had them all. See `gannet_page::redo`.
+    /// Applies the page's changes that it does not have (blank bytes when it was never written); may park. Gives the LSN of the
+    /// first change applied, `None` when the page had them all. See `gannet_page::redo`. It may be asked again: a page that was
+    /// created anew has a greater LSN than all of them.
     fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> Result<Option<Lsn>, Corrupt>;
 }
 
@@ -467,7 +468,7 @@ impl Pool {
                 self.resident.insert(no);
                 count(Counter::InnodbPagesCreated);
                 let mut guard = ExclusiveGuard::acquired(self, no, version(s));
-                self.forget_redo(no, guard.page_mut());
+                guard.page_mut();
                 if self.in_use.load(Relaxed) > self.low_water() {
                     self.call_cleaner();
                 }
@@ -480,18 +481,6 @@ impl Pool {
                 guard.page_mut();
                 Ok(guard)
             }
-        }
-    }
-
-    /// A page created anew needs none of its old changes: consumes them.
-    fn forget_redo(&self, no: PageNo, page: &mut PageBuf) {
-        if self.redo_active.load(Acquire)
-            && let Some(redo) = self.redo.get()
-            && redo.pending(no)
-        {
-            // What comes out does not matter: the page will be formatted.
-            let _ = redo.apply(no, page);
-            page.0.fill(0);
         }
     }
 

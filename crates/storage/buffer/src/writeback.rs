@@ -70,6 +70,11 @@ impl Pool {
         outcome
     }
 
+    /// Writes those of `pages` back that are dirty, as far as no other task is at it.
+    pub fn write_back(&self, pages: &[PageNo]) -> Result<(), Error> {
+        pages.chunks(self.double.batch).try_for_each(|batch| self.write_batch(batch))
+    }
+
     fn end_writing(&self, no: PageNo) {
         self.writing.0.lock().remove(&no);
         self.gates.wake(no.0 | WRITE_KEY);

@@ -50,8 +50,10 @@ pub(crate) struct CheckpointFigures {
 /// Everything from which the pace follows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// Bytes of log since the checkpoint.
+    /// Bytes of log since the checkpoint, as far as they count.
     pub(crate) age: u64,
+    /// The checkpoint has yet to pass what was there at the start, and is counted from its end: the first round must not take as long.
+    pub(crate) catching_up: bool,
     /// Bytes at which writers are stopped.
     pub(crate) usable: u64,
     /// Log growth in bytes a second.
@@ -73,7 +75,8 @@ impl Load {
 
     /// How long a round over the whole pool may take, in seconds; 0 means without pauses.
     pub(crate) fn round_seconds(&self) -> f64 {
-        let by_growth = PART * self.usable as f64 / (self.growth.max(1) as f64);
+        let part = if self.catching_up { PART / 3.0 } else { PART };
+        let by_growth = part * self.usable as f64 / (self.growth.max(1) as f64);
         by_growth.min(SLOW_ROUND_NS as f64 / 1e9) * self.ease()
     }
 }
@@ -209,7 +212,8 @@ impl Checkpointer {
         }
         let pool = self.pool.status();
         Load {
-            age: tail.since(self.log.checkpoint_lsn()),
+            age: self.log.braked_age(),
+            catching_up: self.log.is_catching_up(),
             usable: self.log.usable_bytes(),
             growth: self.growth as u64,
             dirty: pool.pages_dirty,
@@ -285,7 +289,7 @@ mod tests {
     use super::*;
 
     fn load(age: u64, growth: u64, dirty: u64) -> Load {
-        Load { age, usable: 1000 << 20, growth, dirty, pages: 10_000 }
+        Load { age, catching_up: false, usable: 1000 << 20, growth, dirty, pages: 10_000 }
     }
 
     #[test]
@@ -304,6 +308,6 @@ mod tests {
         assert_eq!(round(load(800 << 20, 1, 3000)), 0.0);
         assert_eq!(round(load(0, 1, 9000)), 0.0);
         assert!(round(load(0, 1, 7000)) < 0.6 * round(load(0, 1, 5000)));
-        assert_eq!(round(Load { age: 0, usable: 0, growth: 0, dirty: 1, pages: 0 }), 0.0);
+        assert_eq!(round(Load { usable: 0, pages: 0, ..load(0, 0, 1) }), 0.0);
     }
 }

@@ -20,6 +20,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod index;
+mod indexer;
 mod meta;
 mod open;
 mod options;

@@ -9,6 +9,7 @@ use gannet_runtime::{JoinHandle, mask_interrupts, spawn};
 
 use crate::checkpoint::{self, CheckpointFigures, Checkpointer};
 use crate::control::Control;
+use crate::indexer::{IndexState, Indexer};
 use crate::purge::{self, PurgeState};
 use crate::recovery::{self, Opened, Recovery};
 use crate::snapshot::Snapshots;
@@ -52,10 +53,10 @@ pub(crate) fn open(options: &EngineOptions) -> Result<(Arc<Store>, Files, Runnin
             return Err(e);
         }
     };
-    let Opened { control, recovery, dir_lock, .. } = opened;
+    let Opened { control, recovery, index, dir_lock, .. } = opened;
     let figures = Arc::new(CheckpointFigures::default());
     let files = Files { recovery, figures, control, _dir_lock: dir_lock };
-    let running = start(options, &store, &files, losers);
+    let running = start(options, &store, &files, index, losers);
     Ok((store, files, running))
 }
 
@@ -102,7 +103,13 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
     Ok((store, losers))
 }
 
-fn start(options: &EngineOptions, store: &Arc<Store>, files: &Files, losers: Vec<(Tail, Unfinished)>) -> Running {
+fn start(
+    options: &EngineOptions,
+    store: &Arc<Store>,
+    files: &Files,
+    index: IndexState,
+    losers: Vec<(Tail, Unfinished)>,
+) -> Running {
     let mut keepers = files.recovery.spawn(&store.pool);
     let checkpointer = Checkpointer::new(
         store.pool.clone(),
@@ -113,6 +120,11 @@ fn start(options: &EngineOptions, store: &Arc<Store>, files: &Files, losers: Vec
     );
     let (recovery, s) = (files.recovery.clone(), store.clone());
     keepers.push(spawn("checkpoint", move || checkpointer.run(&recovery, || s.trx.next())));
+    if options.redo_index_bytes > 0 {
+        let indexer = Indexer::new(index, store.pool.clone(), store.log.clone(), options.redo_index_bytes);
+        let recovery = files.recovery.clone();
+        keepers.push(spawn("log-index", move || indexer.run(&recovery)));
+    }
     let mut writers = Vec::new();
     if !losers.is_empty() {
         let s = store.clone();

@@ -46,6 +46,9 @@ pub struct EngineOptions {
     pub mode: OpenMode,
     /// Background tasks that purge old versions; 0 = purge only when [`Engine::purge_now`](crate::Engine::purge_now) is called.
     pub purge_tasks: usize,
+    /// Bytes of log after which the log's index gets another chunk, and a third of what a start after a crash reads before the store is
+    /// open (as far as memory allows); 0 = the whole log is read then.
+    pub redo_index_bytes: u64,
     /// Where recovery, checkpoint, purge and log tell what a person should know.
     pub events: Events,
 }
@@ -61,6 +64,7 @@ impl EngineOptions {
             max_data_bytes: 16 << 40,
             mode: OpenMode::OpenOrCreate,
             purge_tasks: 2,
+            redo_index_bytes: 32 << 20,
             events: Events::default(),
         }
     }

@@ -3,22 +3,24 @@
 //! 1. Lock the directory.
 //! 2. [`decide`] from what is found: create, recover, or refuse.
 //! 3. Repair torn pages from the double-write file.
-//! 4. Read the log once from the checkpoint and sort its changes by page: one task finds and verifies the records, others
-//!    read ahead and sort ([`crate::redo`]).
+//! 4. Take the index of the log, as far as there is one ([`crate::redo::chunk`]): it tells which pages have changes, and where. Read
+//!    the log from its end on and sort the changes by page: one task finds and verifies the records, others read ahead and sort
+//!    ([`crate::redo`]).
 //! 5. Make the new epoch durable (INV-CTL-1), open log and pool: transactions may begin.
-//! 6. Pages get their changes when first loaded; background tasks load the rest in order. Until then the checkpoint stays.
+//! 6. Pages get their changes when first loaded; background tasks read the indexed log into memory and load the rest in order. Until
+//!    then the checkpoint stays.
 //!
 //! Memory: the changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and the pool does without
 //! the frames they take. A longer log is applied in parts during step 4, through a pool of its own for each part; only the
-//! last part is left for step 6. The buffers for reading come on top: 40 MiB at most, gone when the log is read.
+//! last part is left for step 6; the index is of no use then. The buffers for reading come on top: 40 MiB at most, gone when the log is read.
 //!
 //! INV-REC-1: changes stay until their page is resident with all of them (and dirty): applying one again changes nothing,
 //! because a page's LSN tells what it has.
 
 use std::path::Path;
 
-use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
+use gannet_base::sync::{Arc, RwLock};
 use gannet_base::{Lsn, PageNo, TrxId};
 use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource, Wal};
 use gannet_log::{FIRST_LSN, Log, LogError, LogReader, Start};
@@ -27,6 +29,9 @@ use gannet_runtime::{JoinHandle, fs, now_ns, random_u64, spawn, unix_micros};
 use gannet_telemetry::Events;
 
 use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io};
+use crate::indexer::IndexState;
+use crate::redo::chunk::{self, Chunk};
+use crate::redo::indexed::Indexed;
 use crate::redo::{self, RedoMap};
 use crate::{EngineError, EngineOptions, FlushPolicy, OpenMode, Result};
 
@@ -37,6 +42,10 @@ const REDO_TASKS: usize = 4;
 /// Pages that a task reads at once.
 const CHUNK: usize = 32;
 const LEAST_REDO_BYTES: u64 = 32 << 20;
+/// Memory that must be left for the changes behind the log's index.
+const LEAST_BEHIND_INDEX: u64 = 4 << 20;
+/// The disk is left to those who open the store and ask first before the log is read into memory.
+const HEAD_START: std::time::Duration = std::time::Duration::from_millis(200);
 /// Pause after a page could not be read.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
 /// Between two lines about the progress, in nanoseconds.
@@ -273,6 +282,8 @@ impl Wal for ReadLog {
 /// Redo behind the opened store, and the figures about it.
 pub(crate) struct Recovery {
     progress: Progress,
+    /// The part of the log that the index covers; gone when all pages are up to date.
+    indexed: RwLock<Option<Arc<Indexed>>>,
     redo: RedoMap,
     pages: Vec<PageNo>,
     next: AtomicUsize,
@@ -288,6 +299,8 @@ pub(crate) struct Opened {
     pub(crate) pool: Arc<Pool>,
     pub(crate) control: Arc<Control>,
     pub(crate) recovery: Arc<Recovery>,
+    /// What there is of the log's index.
+    pub(crate) index: IndexState,
     /// At least the next transaction id as of the checkpoint.
     pub(crate) next_trx: TrxId,
     /// The store is new: it has its space, and no trees. Call [`Opened::created`] when what it needs is in it.
@@ -361,10 +374,11 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
     let (store, end) = (data.log_store(), FIRST_LSN);
     let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })?;
     let pool = Pool::open(&pool_options(options, &data), log.clone(), None)?;
-    let recovery = Recovery::new(RedoMap::default(), Progress::default(), options.events.clone());
+    let recovery = Recovery::new(None, RedoMap::default(), Progress::default(), options.events.clone());
     recovery.progress.enter(RecoveryPhase::Done);
     let (control, recovery) = (Arc::new(control), Arc::new(recovery));
-    Ok(Opened { log, pool, control, recovery, next_trx: TrxId(1), is_new: true, dir_lock })
+    let index = index_state(options, &data, &[], end, 1);
+    Ok(Opened { log, pool, control, recovery, index, next_trx: TrxId(1), is_new: true, dir_lock })
 }
 
 impl Opened {
@@ -383,19 +397,12 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     }
     let progress = Progress::default();
     progress.noted.store(now_ns(), Relaxed);
-    let mut reader = LogReader::open(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, data.checkpoint_epoch)?;
-    progress.log_total.store(reader.span_bytes(), Relaxed);
     progress.enter(RecoveryPhase::Scan);
-    let most = (options.buffer_pool_bytes / 2).max(LEAST_REDO_BYTES);
-    let redo = loop {
-        let (part, more) = scan(&mut reader, data.checkpoint, most, &progress, &options.events)?;
-        if !more {
-            break part;
-        }
-        reader.sync()?;
-        apply_part(options, &data, part, reader.end(), &progress)?;
+    let (chunks, redo, reader) = match read_indexed(options, &data, &progress)? {
+        Some(read) => read,
+        None => read_all(options, &data, &progress)?,
     };
-    let (end, epochs) = (reader.end(), reader.epochs().to_vec());
+    let (end, epochs) = (reader.end(), all_epochs(&data, &chunks, &reader));
     drop(reader);
     let control = Arc::new(Control::open(dir, sequence, data)?);
     let epoch = data.epoch.max(epochs.last().map_or(0, |e| e.1)) + 1;
@@ -405,19 +412,80 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     })?;
     let start = Start { store: data.log_store(), checkpoint: data.checkpoint, end, epochs, epoch };
     let log = Log::open(log_options(options), start)?;
-    let recovery = Arc::new(Recovery::new(redo, progress, options.events.clone()));
+    let indexed_to = chunks.last().map_or(data.checkpoint, |c| c.end);
+    let index = index_state(options, &data, &chunks, data.checkpoint, data.checkpoint_epoch);
+    let indexed = match chunks.is_empty() {
+        true => None,
+        false => Some(Indexed::new(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, chunks)?),
+    };
+    let recovery = Arc::new(Recovery::new(indexed, redo, progress, options.events.clone()));
     if end > data.checkpoint {
         options.events.note(format_args!(
-            "recovery: log read from {} to {end} ({} bytes), {} pages to bring up to date",
+            "recovery: log from {} to {end} ({} bytes, of these {} by its index), {} pages to bring up to date",
             data.checkpoint,
             end.since(data.checkpoint),
+            indexed_to.since(data.checkpoint),
             recovery.pages.len()
         ));
     }
     let pool = Pool::open(&pool_options(options, &data), log.clone(), Some(recovery.clone()))?;
-    pool.set_aside(recovery.redo.bytes());
+    pool.set_aside(recovery.bytes());
     recovery.progress.enter(RecoveryPhase::Redo);
-    Ok(Opened { log, pool, control, recovery, next_trx: data.next_trx, is_new: false, dir_lock })
+    Ok(Opened { log, pool, control, recovery, index, next_trx: data.next_trx, is_new: false, dir_lock })
+}
+
+/// Where the indexer goes on: behind `chunks`, or else at `from`.
+fn index_state(options: &EngineOptions, data: &ControlData, chunks: &[Chunk], from: Lsn, epoch: u64) -> IndexState {
+    let dir = options.datadir.join(LOG_DIR);
+    let (at, epoch) = chunks.last().map_or((from, epoch), |c| (c.end, c.epoch_at(c.end)));
+    let files = chunks.iter().map(|c| (c.end, chunk::path(&dir, c.start))).collect();
+    IndexState { dir, store: data.log_store(), at, epoch, files }
+}
+
+/// The epochs in force from the checkpoint on.
+fn all_epochs(data: &ControlData, chunks: &[Chunk], reader: &LogReader) -> Vec<(Lsn, u64)> {
+    let mut epochs = vec![(data.checkpoint, data.checkpoint_epoch)];
+    let indexed = chunks.iter().flat_map(|c| &c.epochs[1..]).filter(|e| e.0 > data.checkpoint);
+    epochs.extend(indexed);
+    epochs.extend(&reader.epochs()[1..]);
+    epochs
+}
+
+type ReadBack = (Vec<Chunk>, RedoMap, LogReader);
+
+/// Takes the index of the log, and reads the log behind it. `None` when there is no index, or not the memory for both.
+fn read_indexed(options: &EngineOptions, data: &ControlData, progress: &Progress) -> Result<Option<ReadBack>> {
+    let (dir, store, from) = (options.datadir.join(LOG_DIR), data.log_store(), data.checkpoint);
+    let chunks = match options.redo_index_bytes {
+        0 => Vec::new(),
+        _ => chunk::chain(&dir, store, from, data.checkpoint_epoch)?,
+    };
+    let most = most_redo_bytes(options).saturating_sub(Indexed::memory(from, &chunks));
+    let Some(last) = chunks.last().filter(|_| most >= LEAST_BEHIND_INDEX) else { return Ok(None) };
+    let mut reader = LogReader::open(&dir, store, last.end, last.epoch_at(last.end))?;
+    progress.log_total.store(last.end.since(from) + reader.span_bytes(), Relaxed);
+    let (redo, more) = scan(&mut reader, from, most, progress, &options.events)?;
+    Ok((!more).then_some((chunks, redo, reader)))
+}
+
+/// Reads the whole log from the checkpoint on; where it is too long for the memory, all but the last part of it is applied at once.
+fn read_all(options: &EngineOptions, data: &ControlData, progress: &Progress) -> Result<ReadBack> {
+    let (dir, from) = (options.datadir.join(LOG_DIR), data.checkpoint);
+    let mut reader = LogReader::open(&dir, data.log_store(), from, data.checkpoint_epoch)?;
+    progress.log_total.store(reader.span_bytes(), Relaxed);
+    loop {
+        let (part, more) = scan(&mut reader, from, most_redo_bytes(options), progress, &options.events)?;
+        if !more {
+            return Ok((Vec::new(), part, reader));
+        }
+        reader.sync()?;
+        apply_part(options, data, part, reader.end(), progress)?;
+    }
+}
+
+/// Memory that changes may take.
+fn most_redo_bytes(options: &EngineOptions) -> u64 {
+    (options.buffer_pool_bytes / 2).max(LEAST_REDO_BYTES)
 }
 
 /// Sorts records until the end of the log, or until their changes take `most` bytes: then there is more.
@@ -491,20 +559,29 @@ fn is_damage(e: &EngineError) -> bool {
 
 impl RedoSource for Recovery {
     fn pending(&self, page: PageNo) -> bool {
-        self.redo.pending(page)
+        self.redo.pending(page) || self.indexed().is_some_and(|i| i.pending(page))
     }
 
     fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
-        self.redo.apply(page, bytes)
+        match self.indexed() {
+            Some(i) => i.changes(page, bytes.lsn(), |before| self.redo.apply_after(before, page, bytes))?,
+            None => self.redo.apply(page, bytes),
+        }
     }
 }
 
 impl Recovery {
-    fn new(redo: RedoMap, progress: Progress, events: Events) -> Recovery {
-        let pages = redo.pages();
+    fn new(indexed: Option<Indexed>, redo: RedoMap, progress: Progress, events: Events) -> Recovery {
+        let mut pages = redo.pages();
+        if let Some(indexed) = &indexed {
+            pages.extend(indexed.pages());
+            pages.sort_unstable();
+            pages.dedup();
+        }
         progress.pages_total.fetch_add(pages.len() as u64, Relaxed);
         Recovery {
             progress,
+            indexed: RwLock::new(indexed.map(Arc::new)),
             redo,
             pages,
             next: AtomicUsize::new(0),
@@ -512,6 +589,36 @@ impl Recovery {
             damaged: AtomicU64::new(0),
             events,
         }
+    }
+
+    fn indexed(&self) -> Option<Arc<Indexed>> {
+        self.indexed.read().clone()
+    }
+
+    /// Memory that the changes take, or will take.
+    fn bytes(&self) -> u64 {
+        self.redo.bytes() + self.indexed().map_or(0, |i| i.bytes())
+    }
+
+    /// Reads the indexed part of the log into memory, this task its share; false when the task is to end.
+    fn read_log(&self, indexed: &Indexed) -> bool {
+        let _ = gannet_runtime::sleep(HEAD_START);
+        while let Some(piece) = indexed.take_piece() {
+            while let Err(e) = indexed.read_piece(piece) {
+                if self.progress.failed.swap(1, AcqRel) == 0 {
+                    self.events.error(format_args!("recovery: the log cannot be read: {e}; it is tried again"));
+                }
+                let _ = gannet_runtime::sleep(RETRY_AFTER);
+                if gannet_runtime::interrupted() {
+                    break;
+                }
+            }
+            if gannet_runtime::interrupted() {
+                indexed.give_up();
+                return false;
+            }
+        }
+        indexed.wait_read()
     }
 
     /// Starts the tasks which apply what is pending.
@@ -530,6 +637,11 @@ impl Recovery {
     }
 
     fn work(&self, pool: &Pool) {
+        if let Some(indexed) = self.indexed()
+            && !self.read_log(&indexed)
+        {
+            return;
+        }
         while !gannet_runtime::interrupted() {
             let Some(chunk) = next_chunk(&self.pages, &self.next) else {
                 if self.left.fetch_sub(1, AcqRel) == 1 {
@@ -543,7 +655,7 @@ impl Recovery {
                     return;
                 }
             }
-            pool.set_aside(self.redo.bytes());
+            pool.set_aside(self.bytes());
             self.progress.note(&self.events);
         }
     }
@@ -571,19 +683,23 @@ impl Recovery {
             let _ = gannet_runtime::sleep(RETRY_AFTER);
         }
         self.redo.forget(no);
+        if let Some(indexed) = self.indexed() {
+            indexed.forget(no);
+        }
         self.progress.pages.fetch_add(1, Relaxed);
         true
     }
 
     /// The last page is dealt with.
     fn finish(&self, pool: &Pool) {
-        pool.set_aside(self.redo.bytes());
         let damaged = self.damaged.load(Relaxed);
         if damaged == 0 {
             pool.end_redo();
+            *self.indexed.write() = None;
         } else {
             self.events.error(format_args!("recovery: {damaged} damaged pages; what lies in them cannot be read"));
         }
+        pool.set_aside(self.bytes());
         self.progress.failed.store(0, Release);
         self.progress.enter(RecoveryPhase::Done);
         if !self.pages.is_empty() {

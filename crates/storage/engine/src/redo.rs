@@ -7,6 +7,9 @@
 //!
 //! A change: `u32 page's number in the shard, u40 (LSN - from) / 8, u16 length, operation`; length 0xffff: a u32 follows.
 
+pub(crate) mod chunk;
+pub(crate) mod indexed;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -160,7 +163,14 @@ impl Index {
         Ok(Index { blocks, places, pages })
     }
 
-    fn apply(&self, from: Lsn, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+    /// Applies `before`, and then the changes it has for the page.
+    fn apply(
+        &self,
+        from: Lsn,
+        no: PageNo,
+        before: Vec<(Lsn, PageOp<'_>)>,
+        page: &mut PageBuf,
+    ) -> std::result::Result<Option<Lsn>, Corrupt> {
         let range = self.pages.get(&in_shard(no)).cloned().unwrap_or_default();
         let places = &self.places[range.start as usize..range.end as usize];
         let change = |block: u32, at: u32| take(&mut &self.blocks[block as usize][at as usize..]);
@@ -175,7 +185,7 @@ impl Index {
             let decoded = change(block, at).and_then(|(.., op)| PageOp::decode(&mut Reader::new(op)));
             decoded.map(|op| (Lsn(from.0 + lsn * 8), op)).map_err(|e| broken = Some(e)).ok()
         });
-        let first = gannet_page::redo(no, page, changes)?;
+        let first = gannet_page::redo(no, page, before.into_iter().chain(changes))?;
         broken.map_or(Ok(first), Err)
     }
 }
@@ -281,8 +291,22 @@ impl RedoSource for RedoMap {
     }
 
     fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+        self.apply_after(Vec::new(), page, bytes)
+    }
+}
+
+impl RedoMap {
+    /// Applies `before`, changes that come before all of these, and then the page's changes.
+    pub(crate) fn apply_after(
+        &self,
+        before: Vec<(Lsn, PageOp<'_>)>,
+        page: PageNo,
+        bytes: &mut PageBuf,
+    ) -> std::result::Result<Option<Lsn>, Corrupt> {
         let index = {
-            let Some(mut shard) = self.shard(page).map(Mutex::lock) else { return Ok(None) };
+            let Some(mut shard) = self.shard(page).map(Mutex::lock) else {
+                return gannet_page::redo(page, bytes, before);
+            };
             if shard.index.is_none() {
                 let blocks = std::mem::take(&mut shard.blocks);
                 shard.index = Some(Arc::new(Index::new(blocks)?));
@@ -290,7 +314,10 @@ impl RedoSource for RedoMap {
             shard.index.clone()
         };
         // Kept until the page is known to be resident (INV-REC-1).
-        index.map_or(Ok(None), |index| index.apply(self.from, page, bytes))
+        match index {
+            Some(index) => index.apply(self.from, page, before, bytes),
+            None => gannet_page::redo(page, bytes, before),
+        }
     }
 }
 
@@ -351,7 +378,20 @@ fn feed(reader: &mut LogReader, most: u64, belt: &Monitor<Belt>, progress: &dyn 
     }
 }
 
+/// Tells the others when a sorter panics: they would wait for it.
+struct Watch<'a>(&'a Monitor<Belt>);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !gannet_runtime::sim::active() {
+            let ended = || crate::control::damaged("a task that sorts the log's changes ended by itself");
+            self.0.change(|b| b.failed = b.failed.take().or_else(|| Some(ended())));
+        }
+    }
+}
+
 fn sorter(belt: &Monitor<Belt>, from: Lsn) -> Parts {
+    let _watch = Watch(belt);
     let mut parts = Parts::new(from);
     while let Some(batch) =
         belt.wait(Wait::Background, |b| b.batches.pop_front().map(Some).or_else(|| b.closed.then_some(None)))

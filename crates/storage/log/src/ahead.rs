@@ -74,9 +74,9 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// `segments` by start LSN, contiguous; the first holds `low`.
-    pub(crate) fn new(segments: Vec<Segment>, low: u64) -> ReadAhead {
-        let end = segments.last().map_or(low, Segment::end).max(low);
+    /// `segments` by start LSN, contiguous; the first holds `low`. Nothing is read from `limit` on, a block boundary.
+    pub(crate) fn new(segments: Vec<Segment>, low: u64, limit: u64) -> ReadAhead {
+        let end = segments.last().map_or(low, Segment::end).min(limit).max(low);
         let chunk = block_up((end - low) / PIECES).clamp(LEAST_CHUNK, MOST_CHUNK);
         let (buffers, state) = (Arc::default(), Monitor::default());
         let shared = Arc::new(Shared { segments, low, end, chunk, buffers, state });

@@ -45,7 +45,7 @@ impl Core {
                 continue;
             }
             let checkpoint = self.checkpoint.load(Acquire);
-            match delay_ns(reserved.saturating_sub(checkpoint), self.usable()) {
+            match delay_ns(reserved.saturating_sub(self.age_from(checkpoint)), self.usable()) {
                 Some(0) => return Ok(()),
                 Some(delay) => {
                     let until = now_ns() + delay;

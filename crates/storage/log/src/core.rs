@@ -58,6 +58,8 @@ pub(crate) struct Core {
     pub(crate) rules: CachePadded<Rules>,
     pub(crate) progress: CachePadded<Progress>,
     pub(crate) checkpoint: CachePadded<AtomicU64>,
+    /// Where this incarnation began to append.
+    began: u64,
     pub(crate) waiters: Waiters,
     /// The writer is about to park, or parked.
     pub(crate) sleeping: CachePadded<AtomicBool>,
@@ -101,6 +103,7 @@ impl Core {
             ring: parts.ring,
             progress: CachePadded::new(Progress { written: AtomicU64::new(start), durable: AtomicU64::new(start) }),
             checkpoint: CachePadded::new(AtomicU64::new(parts.checkpoint)),
+            began: start,
             waiters: Waiters::new(),
             sleeping: CachePadded::new(AtomicBool::new(false)),
             writer_task: TaskCell::default(),
@@ -124,10 +127,17 @@ impl Core {
         capacity.saturating_sub(2 * self.segments.granule() + self.ring.size() * 3 / 2).max(capacity / 8)
     }
 
+    /// From where the age counts that slows writers down: the checkpoint. But what an earlier incarnation left does not count until
+    /// the checkpoint has passed it, as far as there are segments beyond the capacity ([`Segments::open`]): a start after a crash with a
+    /// full log is no stop then.
+    pub(crate) fn age_from(&self, checkpoint: u64) -> u64 {
+        checkpoint.max(self.began.min(checkpoint + self.segments.surplus()))
+    }
+
     /// Where braking begins: three quarters of the ring or of the usable capacity.
     pub(crate) fn update_admit(&self) {
         let ring = self.ring.freed() + self.ring.size() / 4 * 3;
-        let age = self.checkpoint.load(Acquire) + self.usable() / 4 * 3;
+        let age = self.age_from(self.checkpoint.load(Acquire)) + self.usable() / 4 * 3;
         self.rules.admit.store(ring.min(age), Release);
         if self.poisoned.load(SeqCst) {
             self.rules.admit.store(0, Release);

@@ -23,4 +23,4 @@ mod writer;
 pub use error::LogError;
 pub use format::{FIRST_LSN, MAX_PAYLOAD, RecordKind, record_bytes};
 pub use log::{FlushPolicy, Log, Options, Start};
-pub use reader::{Batch, LogReader, Record};
+pub use reader::{Batch, LogFiles, LogReader, Record, RecordAt, record_at};

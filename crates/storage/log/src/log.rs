@@ -257,7 +257,19 @@ impl Log {
         self.tail_lsn().since(self.checkpoint_lsn())
     }
 
-    /// The age at which writers wait for the checkpoint. Slowing down begins at three quarters of it.
+    /// Bytes of log that count for the brake: [`Log::age`], but what an earlier incarnation left does not count as far as there are
+    /// segments beyond the capacity.
+    pub fn braked_age(&self) -> u64 {
+        self.tail_lsn().since(Lsn(self.core.age_from(self.checkpoint_lsn().get())))
+    }
+
+    /// Whether the checkpoint has not yet passed what an earlier incarnation left.
+    pub fn is_catching_up(&self) -> bool {
+        let checkpoint = self.checkpoint_lsn().get();
+        self.core.age_from(checkpoint) > checkpoint
+    }
+
+    /// The [`Log::braked_age`] at which writers wait for the checkpoint. Slowing down begins at three quarters of it.
     pub fn usable_bytes(&self) -> u64 {
         self.core.usable()
     }

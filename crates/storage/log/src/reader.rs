@@ -128,6 +128,8 @@ pub struct LogReader {
     /// All segments in use, whether they belong to the chain or not: start, epoch, file.
     in_use: Vec<(u64, u64, PathBuf)>,
     done: bool,
+    /// To the log's end.
+    whole: bool,
 }
 
 /// A record that validates: its kind, payload length, and end.
@@ -141,6 +143,11 @@ impl LogReader {
     /// Opens the segments in `dir` to read from `from` on, a record boundary; `epoch` is the one in force there. A
     /// directory without segments, or none at all, is a log that ends at `from` if that is the first LSN of a new store.
     pub fn open(dir: &Path, store: u64, from: Lsn, epoch: u64) -> Result<LogReader, LogError> {
+        LogReader::open_until(dir, store, from, epoch, Lsn::MAX)
+    }
+
+    /// [`LogReader::open`] for a part of a log that may be in use: reads whole records up to `limit` only, which must be durable.
+    pub fn open_until(dir: &Path, store: u64, from: Lsn, epoch: u64, limit: Lsn) -> Result<LogReader, LogError> {
         let found = scan(dir, false)?;
         let order = chain(&found, store, from.get())?;
         let in_use = found.iter().filter_map(|f| match f.header {
@@ -158,7 +165,8 @@ impl LogReader {
         let low = block_down(from.get());
         Ok(LogReader {
             store,
-            ahead: ReadAhead::new(segments, low),
+            ahead: ReadAhead::new(segments, low, block_down(limit.get())),
+            whole: limit == Lsn::MAX,
             window: Window { bytes: AlignedBuf::zeroed(0), skip: 0, low, high: low },
             at: from.get(),
             found: Vec::new(),
@@ -185,7 +193,9 @@ impl LogReader {
                 None if self.enter_epoch()? => {}
                 None => {
                     self.done = true;
-                    self.check_end()?;
+                    if self.whole {
+                        self.check_end()?;
+                    }
                 }
             }
             if let Some(batch) = self.full.take().filter(|b| !b.ranges.is_empty()) {
@@ -239,6 +249,16 @@ impl LogReader {
     /// Makes what was read durable, so that pages changed by it may be written.
     pub fn sync(&self) -> Result<(), LogError> {
         self.ahead.segments().iter().try_for_each(Segment::sync)
+    }
+
+    /// The segments that it reads, to read from anywhere.
+    pub fn open_files(dir: &Path, store: u64, from: Lsn) -> Result<LogFiles, LogError> {
+        let found = scan(dir, false)?;
+        let order = chain(&found, store, from.get())?;
+        let chosen = found.into_iter().enumerate().filter(|(i, _)| order.contains(i));
+        let mut segments: Vec<_> = chosen.filter_map(|(_, f)| into_segment(f)).collect();
+        segments.sort_by_key(|s| s.start);
+        Ok(LogFiles { segments })
     }
 
     /// Bytes from the present position to the end of the last segment: an upper bound of what is left, for progress.
@@ -345,5 +365,66 @@ impl LogReader {
             ranges: std::mem::take(&mut self.found),
             buffers: self.ahead.buffers().clone(),
         }
+    }
+}
+
+/// What lies at a place of the log.
+#[derive(Debug)]
+pub enum RecordAt<'a> {
+    /// An intact record.
+    Whole(Record<'a>),
+    /// The bytes end before the record does: it needs so many from its start on.
+    Short(usize),
+    /// No intact record of the epoch.
+    Damaged,
+}
+
+/// The record at `start` in `bytes`, which are the log's from `base` on.
+pub fn record_at(bytes: &[u8], base: Lsn, start: Lsn, epoch: u64) -> RecordAt<'_> {
+    let rest = bytes.get(start.since(base) as usize..).unwrap_or_default();
+    if rest.len() < HEADER {
+        return RecordAt::Short(HEADER);
+    }
+    let (word, crc) = header(rest);
+    let (kind, len) = unword(word);
+    let Some(kind) = RecordKind::from_u8(kind).filter(|_| len <= MAX_PAYLOAD) else { return RecordAt::Damaged };
+    let size = record_bytes(len) as usize;
+    let Some(body) = rest.get(HEADER..size) else { return RecordAt::Short(size) };
+    if crc != checksum(epoch, start.get(), word, body) {
+        return RecordAt::Damaged;
+    }
+    RecordAt::Whole(Record { start, lsn: Lsn(start.get() + size as u64), kind, payload: &body[..len] })
+}
+
+/// Segments of the log to read from in any order. The checkpoint must not pass what is read.
+pub struct LogFiles {
+    segments: Vec<Segment>,
+}
+
+impl LogFiles {
+    /// Reads several stretches at once: LSN of each, whole blocks, into aligned memory. An error where the log has no such bytes.
+    pub fn read_many(&self, parts: &mut [(Lsn, &mut [u8])]) -> Result<(), LogError> {
+        let mut pieces = Vec::with_capacity(parts.len());
+        for (lsn, bytes) in parts.iter_mut() {
+            let (mut at, mut rest) = (lsn.get(), &mut **bytes);
+            while !rest.is_empty() {
+                let i = self.segments.partition_point(|s| s.end() <= at);
+                let Some(segment) = self.segments.get(i).filter(|s| s.start <= at) else {
+                    return Err(LogError::SegmentMissing { lsn: Lsn(at) });
+                };
+                let n = rest.len().min((segment.end() - at) as usize);
+                let (now, later) = rest.split_at_mut(n);
+                let (file, offset) = segment.place(at);
+                pieces.push((file, offset, now));
+                (at, rest) = (at + n as u64, later);
+            }
+        }
+        let path = self.segments.first().map(|s| s.path.clone()).unwrap_or_default();
+        gannet_runtime::File::read_parts(&mut pieces).map_err(LogError::io("read", &path))
+    }
+
+    /// End of the last segment.
+    pub fn end(&self) -> Lsn {
+        Lsn(self.segments.last().map_or(0, Segment::end))
     }
 }

@@ -21,6 +21,8 @@ const MAX_BODY: u64 = 256 << 20;
 // As many files as InnoDB has: a recycled segment is then about 3 % of the capacity.
 const SEGMENTS: u64 = 32;
 const ZERO_CHUNK: usize = 1 << 20;
+/// Longest segment that is prepared while the log is opened.
+const PREPARED_AT_OPEN: u64 = 8 << 20;
 
 /// A segment in use.
 pub(crate) struct Segment {
@@ -43,6 +45,11 @@ impl Segment {
 
     pub(crate) fn sync(&self) -> Result<(), LogError> {
         self.file.sync_data().map_err(LogError::io("sync", &self.path))
+    }
+
+    /// File and offset of `lsn`.
+    pub(crate) fn place(&self, lsn: u64) -> (&File, u64) {
+        (&self.file, SEGMENT_HEADER + (lsn - self.start))
     }
 
     /// Reads body bytes at `lsn`; fewer at the file's end.
@@ -162,7 +169,7 @@ pub(crate) fn chain(found: &[Found], store: u64, from: u64) -> Result<Vec<usize>
 
 impl Segments {
     /// Opens the files for writing from `end` on; what lies in `[checkpoint, end)` is kept and synced. Allocates up to
-    /// the capacity.
+    /// the capacity; where much of it is kept, as much more.
     pub(crate) fn open(
         dir: &Path,
         store: u64,
@@ -218,14 +225,20 @@ impl Segments {
         state.live = live.into();
         let segments = Segments { dir: dir.to_owned(), store, epoch, state: Mutex::new(state) };
         segments.remove_doomed()?;
-        if let Err(e) = segments.grow(capacity) {
+        // Room to write beside what an earlier incarnation left (`Core::age_from`); more than the capacity only where there is space.
+        let old = block_up(end.saturating_sub(checkpoint)).min(capacity);
+        let wanted = if old > capacity / 2 { capacity + old } else { capacity };
+        if (wanted == capacity || segments.grow(wanted).is_err())
+            && let Err(e) = segments.grow(capacity)
+        {
             let total = segments.state.lock().total;
             if !e.is_no_space() || total < MIN_CAPACITY {
                 return Err(e);
             }
             segments.state.lock().capacity = total;
         }
-        if !segments.state.lock().free.iter().any(|f| f.prepared) {
+        // A long one is left to the task beside the writer: a start must not wait for it.
+        if body_for(capacity) <= PREPARED_AT_OPEN && !segments.state.lock().free.iter().any(|f| f.prepared) {
             segments.prepare_one()?;
         }
         Ok(segments)
@@ -233,6 +246,12 @@ impl Segments {
 
     pub(crate) fn capacity(&self) -> u64 {
         self.state.lock().capacity
+    }
+
+    /// Bytes of segments beyond the capacity.
+    pub(crate) fn surplus(&self) -> u64 {
+        let state = self.state.lock();
+        state.total.saturating_sub(state.capacity)
     }
 
     /// Length of the longest segment: the granule of recycling.

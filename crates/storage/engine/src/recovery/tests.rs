@@ -6,6 +6,7 @@ use gannet_page::{PageOp, PageType};
 use super::*;
 use crate::FlushPolicy;
 use crate::checkpoint::{self, CheckpointFigures, Checkpointer};
+use crate::indexer::Indexer;
 
 struct Dir(PathBuf);
 
@@ -285,6 +286,75 @@ fn a_long_log_is_applied_in_parts() {
     let opened = open(&options).unwrap();
     finish_redo(&opened);
     assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
+}
+
+#[test]
+fn a_start_by_the_index_of_the_log() {
+    let dir = Dir::new("indexed");
+    let opened = new_store(&dir);
+    let mut last = Lsn::ZERO;
+    for value in 1..20_000 {
+        last = write(&opened, PAGES.start + value % 38, value);
+    }
+    opened.log.wait_durable(last).unwrap();
+    let state = index_state(&dir.options(), &opened.control.data(), &[], FIRST_LSN, 1);
+    let mut indexer = Indexer::new(state, opened.pool.clone(), opened.log.clone(), 64 << 10);
+    while indexer.step().unwrap() {}
+    let chunks = chunk::files(&dir.0.join(LOG_DIR)).unwrap();
+    assert!(chunks.len() >= 5, "{chunks:?}");
+    let want: Vec<_> = PAGES.map(|p| read(&opened, p)).collect();
+    let copies: Vec<_> = (0..4).map(|i| dir.copy(&format!("indexed-{i}"))).collect();
+    drop(indexer);
+    drop(opened);
+    for (i, copy) in copies.iter().enumerate() {
+        let mut whole = true;
+        let log = copy.0.join(LOG_DIR);
+        let damage = |name: &Path, at: usize| {
+            let path = log.join(name.file_name().unwrap());
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes[at] ^= 1;
+            std::fs::write(path, bytes).unwrap();
+        };
+        match i {
+            // Up to the one before it the index is used, then the log is read.
+            1 => damage(&chunks[3], 100),
+            2 => (whole, _) = (false, damage(&chunks[0], 70)),
+            _ => {}
+        }
+        let opened = open(&copy.options()).unwrap();
+        let indexed = opened.recovery.indexed();
+        assert_eq!(indexed.is_some(), whole);
+        let status = opened.recovery.status();
+        assert!(status.pages_total >= 38 && status.phase == RecoveryPhase::Redo);
+        if i != 3 {
+            // Before the log is in memory, and after.
+            for p in PAGES.step_by(3) {
+                assert_eq!(read(&opened, p), want[(p - PAGES.start) as usize], "page {p}");
+            }
+        }
+        finish_redo(&opened);
+        assert!(opened.recovery.indexed().is_none());
+        assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
+        // The new incarnation goes on with the index.
+        let at = opened.index.at;
+        assert_eq!(at > FIRST_LSN, whole);
+        for value in 1..5_000 {
+            last = write(&opened, PAGES.start + value % 38, value);
+        }
+        opened.log.wait_durable(last).unwrap();
+        let state = index_state(&copy.options(), &opened.control.data(), &[], FIRST_LSN, 1);
+        let state = IndexState { at, epoch: opened.index.epoch, files: opened.index.files.clone(), ..state };
+        let mut indexer = Indexer::new(state, opened.pool.clone(), opened.log.clone(), 64 << 10);
+        while indexer.step().unwrap() {}
+        let want: Vec<_> = PAGES.map(|p| read(&opened, p)).collect();
+        let again = copy.copy(&format!("indexed-again-{i}"));
+        drop(indexer);
+        drop(opened);
+        let opened = open(&again.options()).unwrap();
+        assert!(opened.recovery.indexed().is_some() && opened.index.at > at);
+        finish_redo(&opened);
+        assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use gannet_engine::*;
 use gannet_runtime::sim::SimDisk;
 
 use crate::common::{key, rng};
-use crate::{Life, Tally, Trouble, Work, Workload};
+use crate::{Life, Tally, Trouble, Work, Workload, index_bytes};
 
 const KEYS: u64 = 40;
 
@@ -102,6 +102,7 @@ fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
     o.redo_capacity_bytes = 8 << 20;
     o.max_data_bytes = 256 << 20;
     o.purge_tasks = (seed % 3) as usize;
+    o.redo_index_bytes = index_bytes(seed);
     o.flush_policy = if RowsWorkload::forgets(seed / 10) { FlushPolicy::WriteAtCommit } else { FlushPolicy::AtCommit };
     let engine = Engine::open(o).unwrap();
     let ids = oracle.lock().unwrap().trees;

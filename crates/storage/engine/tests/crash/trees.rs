@@ -10,7 +10,7 @@ use std::time::Duration;
 use gannet_engine::*;
 
 use crate::common::{key, rng};
-use crate::{Life, Trouble, Work, Workload};
+use crate::{Life, Trouble, Work, Workload, index_bytes};
 
 const NAMES: u64 = 10;
 
@@ -133,6 +133,7 @@ fn open(seed: u64) -> (Engine, Base) {
     o.redo_capacity_bytes = 8 << 20;
     o.max_data_bytes = 256 << 20;
     o.purge_tasks = (seed % 3) as usize;
+    o.redo_index_bytes = index_bytes(seed);
     let engine = Engine::open(o).unwrap();
     let ids = [1, 2].map(|slot| TreeId(engine.meta(slot).unwrap()));
     let ids = if ids.iter().all(|id| !id.is_zero()) {

@@ -1,0 +1,329 @@
+//! Where the changes of each page lie in a stretch of the log: a *chunk* of the log's index.
+//!
+//! One file `<start LSN, 16 hex digits>.idx` in the log's directory, little-endian:
+//!
+//! ```text
+//! 0   8 bytes  "GNTIDX\r\n"
+//! 8   u32      format version
+//! 12  u32      crc32c of all that follows
+//! 16  u64      store id
+//! 24  u64      start LSN, a record boundary
+//! 32  u64      end LSN, a record boundary
+//! 40  u32      epochs, u32 extents
+//! 48  ...      epochs: u64 LSN from which on it is in force, u64 epoch (the first: at the start)
+//!     ...      extents, ascending: u32 number (64 pages each), u32 place of its entry
+//!     ...      entries: u64 mask of pages; for each page u32 end of its list; the lists
+//! ```
+//!
+//! A list: the records that change the page, ascending, as varints: distance of a record's start from that of the one before (from the
+//! chunk's start) in units of 8.
+//!
+//! The files are not synced and nothing depends on them: what no intact chain of chunks covers is read from the log itself.
+
+use std::path::{Path, PathBuf};
+
+use gannet_base::{Lsn, PageNo, Reader, Writer, crc32c};
+use gannet_buffer::{Error, decode_payload};
+use gannet_log::Record;
+use gannet_runtime::{File, OpenOptions, fs};
+
+use super::EXTENT;
+use crate::control::io;
+use crate::{EngineError, Result};
+
+const MAGIC: [u8; 8] = *b"GNTIDX\r\n";
+const VERSION: u32 = 1;
+const HEAD: usize = 48;
+/// Positions are multiples of this.
+const UNIT: u64 = 8;
+/// Most pages that [`Built::hot`] names, and the least changes each must have had.
+const MOST_HOT: usize = 64;
+const LEAST_HOT: usize = 64;
+
+/// A chunk as read back.
+pub(crate) struct Chunk {
+    pub(crate) start: Lsn,
+    pub(crate) end: Lsn,
+    /// Epochs in force, each with the LSN from which on; the first is that at the start.
+    pub(crate) epochs: Vec<(Lsn, u64)>,
+    /// Extents with the places of their entries in `bytes`.
+    extents: Vec<(u32, u32)>,
+    bytes: Vec<u8>,
+}
+
+/// What is in front of the file: enough to tell where it belongs.
+struct Head {
+    crc: u32,
+    store: u64,
+    start: Lsn,
+    end: Lsn,
+    epochs: usize,
+    extents: usize,
+}
+
+impl Head {
+    fn decode(bytes: &[u8]) -> Option<Head> {
+        let mut r = Reader::new(bytes.get(..HEAD)?);
+        if r.bytes(8).ok()? != MAGIC || r.u32().ok()? != VERSION {
+            return None;
+        }
+        let (crc, store, start, end) = (r.u32().ok()?, r.u64().ok()?, Lsn(r.u64().ok()?), Lsn(r.u64().ok()?));
+        let (epochs, extents) = (r.u32().ok()? as usize, r.u32().ok()? as usize);
+        (start < end && epochs > 0).then_some(Head { crc, store, start, end, epochs, extents })
+    }
+}
+
+impl Chunk {
+    /// `None` when the bytes are not what was written.
+    pub(crate) fn decode(store: u64, bytes: Vec<u8>) -> Option<Chunk> {
+        let head = Head::decode(&bytes)?;
+        if head.store != store || crc32c(0, bytes.get(16..)?) != head.crc {
+            return None;
+        }
+        let mut r = Reader::new(&bytes[HEAD..]);
+        let mut epochs = Vec::new();
+        for _ in 0..head.epochs {
+            epochs.push((Lsn(r.u64().ok()?), r.u64().ok()?));
+        }
+        let table = r.bytes(head.extents.checked_mul(8)?).ok()?;
+        let base = (bytes.len() - r.remaining()) as u32;
+        let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+        let extents = table.chunks_exact(8).map(|e| (word(e), base.saturating_add(word(&e[4..])))).collect();
+        Some(Chunk { start: head.start, end: head.end, epochs, extents, bytes })
+    }
+
+    /// Its extents: number, place of the entry, mask of pages.
+    pub(crate) fn extents(&self) -> impl Iterator<Item = (u64, u32, u64)> {
+        self.extents.iter().map(|&(extent, place)| (extent.into(), place, self.mask(place)))
+    }
+
+    fn mask(&self, place: u32) -> u64 {
+        let entry = self.bytes.get(place as usize..).unwrap_or_default();
+        entry.first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b))
+    }
+
+    /// Adds the starts of those records, at or above `from`, that change a page of the extent whose entry is at `place`; with the epoch
+    /// of each.
+    pub(crate) fn positions(&self, place: u32, no: PageNo, from: Lsn, out: &mut Vec<(Lsn, u64)>) {
+        let (mask, bit) = (self.mask(place), no.0 % EXTENT);
+        if mask >> bit & 1 == 0 {
+            return;
+        }
+        let i = (mask & ((1 << bit) - 1)).count_ones() as usize;
+        let entry = self.bytes.get(place as usize + 8..).unwrap_or_default();
+        let Some((ends, lists)) = entry.split_at_checked(4 * mask.count_ones() as usize) else { return };
+        let end =
+            |i: usize| u32::from_le_bytes([ends[4 * i], ends[4 * i + 1], ends[4 * i + 2], ends[4 * i + 3]]) as usize;
+        let begin = i.checked_sub(1).map_or(0, end);
+        let mut list = Reader::new(lists.get(begin..end(i)).unwrap_or_default());
+        let (mut at, mut epoch) = (self.start.0, 0);
+        while let Ok(gap) = list.varint() {
+            at = at.saturating_add(gap.saturating_mul(UNIT));
+            if at < from.0 {
+                continue;
+            }
+            while self.epochs.get(epoch + 1).is_some_and(|e| e.0.0 <= at) {
+                epoch += 1;
+            }
+            out.push((Lsn(at), self.epochs[epoch].1));
+        }
+    }
+
+    /// The epoch in force at `lsn`.
+    pub(crate) fn epoch_at(&self, lsn: Lsn) -> u64 {
+        self.epochs.iter().rev().find(|e| e.0 <= lsn).map_or(0, |e| e.1)
+    }
+
+    /// Memory it takes.
+    pub(crate) fn memory(&self) -> u64 {
+        (self.bytes.len() + self.extents.len() * 8) as u64
+    }
+}
+
+/// Gathers the changes of a stretch of the log.
+pub(crate) struct Builder {
+    store: u64,
+    start: Lsn,
+    changes: Vec<(u64, u32)>,
+}
+
+/// A chunk to be written.
+pub(crate) struct Built {
+    pub(crate) bytes: Vec<u8>,
+    /// The pages that were changed most: better written back than redone change by change.
+    pub(crate) hot: Vec<PageNo>,
+}
+
+impl Builder {
+    pub(crate) fn new(store: u64, start: Lsn) -> Builder {
+        Builder { store, start, changes: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, record: &Record<'_>) -> std::result::Result<(), Error> {
+        let at = (record.start.since(self.start) / UNIT) as u32;
+        decode_payload(record.payload, |no, _, _| {
+            if self.changes.last() != Some(&(no.0, at)) {
+                self.changes.push((no.0, at));
+            }
+            Ok(())
+        })
+    }
+
+    /// The chunk up to `end`. `None`: a page's number is too great to be indexed.
+    pub(crate) fn finish(mut self, end: Lsn, epochs: &[(Lsn, u64)]) -> Option<Built> {
+        self.changes.sort_unstable();
+        self.changes.dedup();
+        let (mut table, mut entries, mut count) = (Vec::new(), Vec::new(), 0u32);
+        let mut hot: Vec<(usize, PageNo)> = Vec::new();
+        let (mut ends, mut lists) = (Vec::new(), Vec::new());
+        for extent in self.changes.chunk_by(|a, b| a.0 / EXTENT == b.0 / EXTENT) {
+            let number = u32::try_from(extent[0].0 / EXTENT).ok()?;
+            Writer::new(&mut table).u32(number).u32(u32::try_from(entries.len()).ok()?);
+            count += 1;
+            let mut mask = 0u64;
+            ends.clear();
+            lists.clear();
+            for page in extent.chunk_by(|a, b| a.0 == b.0) {
+                mask |= 1 << (page[0].0 % EXTENT);
+                if page.len() >= LEAST_HOT {
+                    hot.push((page.len(), PageNo(page[0].0)));
+                }
+                let mut before = 0;
+                for &(_, at) in page {
+                    Writer::new(&mut lists).varint((at - before).into());
+                    before = at;
+                }
+                Writer::new(&mut ends).u32(lists.len() as u32);
+            }
+            Writer::new(&mut entries).u64(mask).bytes(&ends).bytes(&lists);
+        }
+        let mut rest = Vec::with_capacity(HEAD + table.len() + entries.len());
+        Writer::new(&mut rest).u64(self.store).u64(self.start.0).u64(end.0).u32(epochs.len() as u32).u32(count);
+        for (from, epoch) in epochs {
+            Writer::new(&mut rest).u64(from.0).u64(*epoch);
+        }
+        rest.extend_from_slice(&table);
+        rest.extend_from_slice(&entries);
+        let mut bytes = Vec::with_capacity(16 + rest.len());
+        Writer::new(&mut bytes).bytes(&MAGIC).u32(VERSION).u32(crc32c(0, &rest)).bytes(&rest);
+        hot.sort_unstable_by(|a, b| b.cmp(a));
+        let hot = hot.into_iter().take(MOST_HOT).map(|h| h.1).collect();
+        Some(Built { bytes, hot })
+    }
+}
+
+/// The file of the chunk that begins at `start`.
+pub(crate) fn path(dir: &Path, start: Lsn) -> PathBuf {
+    dir.join(format!("{:016x}.idx", start.0))
+}
+
+/// Writes a chunk's file. It is not synced.
+pub(crate) fn write(dir: &Path, start: Lsn, built: &Built) -> Result<PathBuf> {
+    let path = path(dir, start);
+    let file = File::open(&path, &OpenOptions::read_write().create().truncate()).map_err(io("create a log index"))?;
+    file.write_at(&built.bytes, 0).map_err(io("write a log index"))?;
+    Ok(path)
+}
+
+/// The files of chunks in the log's directory, in order.
+pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let all = fs::read_dir(dir).map_err(io("list the log directory"))?;
+    let mut found: Vec<_> = all.into_iter().filter(|p| p.extension().is_some_and(|e| e == "idx")).collect();
+    found.sort();
+    Ok(found)
+}
+
+/// The intact chunks from the one that holds `from` on, without a gap; none when `epoch` was not in force there.
+pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64) -> Result<Vec<Chunk>> {
+    let mut chain: Vec<Chunk> = Vec::new();
+    let cannot = |e: std::io::Error| EngineError::Io(format!("read a log index: {e}"));
+    for path in files(dir)? {
+        let file = File::open(&path, &OpenOptions::read()).map_err(cannot)?;
+        let mut head = vec![0; HEAD];
+        let n = file.read_at(&mut head, 0).map_err(cannot)?;
+        let Some(head) = Head::decode(&head[..n]) else { continue };
+        let follows = match chain.last() {
+            None => head.start <= from && from < head.end,
+            Some(last) => head.start == last.end,
+        };
+        if !follows || head.store != store {
+            continue;
+        }
+        let mut bytes = vec![0; file.len().map_err(cannot)? as usize];
+        let n = file.read_at(&mut bytes, 0).map_err(cannot)?;
+        bytes.truncate(n);
+        let Some(chunk) = Chunk::decode(store, bytes) else { break };
+        let joins = match chain.last() {
+            None => chunk.epoch_at(from) == epoch,
+            Some(last) => chunk.epoch_at(chunk.start) == last.epoch_at(last.end),
+        };
+        if !joins {
+            break;
+        }
+        chain.push(chunk);
+    }
+    Ok(chain)
+}
+
+#[cfg(test)]
+mod tests {
+    use gannet_log::RecordKind;
+    use gannet_page::PageOp;
+
+    use super::*;
+
+    fn payload(pages: &[u64]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for &no in pages {
+            Writer::new(&mut out).varint(no);
+            PageOp::Remove { pos: 1 }.encode(&mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn finds_what_was_added_and_refuses_what_was_not_written() {
+        let start = Lsn(4096);
+        let mut builder = Builder::new(7, start);
+        let mut want = std::collections::BTreeMap::<u64, Vec<u64>>::new();
+        let mut at = start.0;
+        for i in 0..2000u64 {
+            let pages = [3, i % 97 * 11, (i * i) % 5000, 3];
+            let payload = payload(&pages);
+            let record = Record { start: Lsn(at), lsn: Lsn(at + 80), kind: RecordKind::Mtr, payload: &payload };
+            builder.add(&record).unwrap();
+            for no in pages {
+                let list = want.entry(no).or_default();
+                if list.last() != Some(&at) {
+                    list.push(at);
+                }
+            }
+            at += 80;
+        }
+        let middle = Lsn(start.0 + 80_000);
+        let built = builder.finish(Lsn(at), &[(start, 5), (middle, 6)]).unwrap();
+        assert!(built.hot[0] == PageNo(3) && built.hot.len() <= MOST_HOT);
+        let chunk = Chunk::decode(7, built.bytes.clone()).unwrap();
+        assert_eq!((chunk.start, chunk.end, chunk.epoch_at(middle)), (start, Lsn(at), 6));
+        let mut seen = 0;
+        for (extent, place, mask) in chunk.extents() {
+            for no in (0..EXTENT).filter(|i| mask >> i & 1 == 1).map(|i| extent * EXTENT + i) {
+                let (mut all, mut some) = (Vec::new(), Vec::new());
+                chunk.positions(place, PageNo(no), Lsn::ZERO, &mut all);
+                chunk.positions(place, PageNo(no), middle, &mut some);
+                assert_eq!(all.iter().map(|p| p.0.0).collect::<Vec<_>>(), want[&no]);
+                assert!(all.iter().all(|p| p.1 == if p.0 < middle { 5 } else { 6 }));
+                assert_eq!(some, all.iter().copied().filter(|p| p.0 >= middle).collect::<Vec<_>>());
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, want.len());
+        assert!(Chunk::decode(8, built.bytes.clone()).is_none());
+        for i in (0..built.bytes.len()).step_by(37) {
+            let mut bad = built.bytes.clone();
+            bad[i] ^= 4;
+            assert!(Chunk::decode(7, bad).is_none(), "byte {i}");
+            assert!(Chunk::decode(7, built.bytes[..i].to_vec()).is_none(), "cut at {i}");
+        }
+    }
+}
