@@ -95,6 +95,11 @@ impl Histogram {
         (nulls + values).clamp(0.0, 1.0)
     }
 
+    /// Distinct values.
+    pub fn distinct(&self) -> f64 {
+        self.buckets.iter().map(|b| b.distinct).sum::<f64>().max(1.0)
+    }
+
     /// Share of rows with one value.
     fn equal(&self, key: &[u8]) -> f64 {
         let at = self.buckets.partition_point(|b| *b.high < *key);

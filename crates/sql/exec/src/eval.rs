@@ -284,41 +284,63 @@ fn in_list<'p>(
 
 /// The members of a constant IN list by their bytes in the list's domain.
 pub(crate) struct InSet {
-    keys: HashSet<Box<[u8]>>,
-    null: bool,
+    pub(crate) keys: HashSet<Box<[u8]>>,
+    pub(crate) null: bool,
+    /// The members, sorted, when all are integers that fit.
+    pub(crate) integers: Option<Vec<i64>>,
+}
+
+/// The set of a list: the one made before in this execution, taken out of where it is kept, or a new one.
+pub(crate) fn in_set_of<'p>(by: Comparison, list: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<InSet> {
+    // The list's address names it: plans do not move while they run.
+    if let Some(set) = cx.in_sets.remove(&(list.as_ptr() as usize)) {
+        return Ok(set);
+    }
+    let mut set = InSet { keys: HashSet::with_capacity(list.len()), null: false, integers: None };
+    let mut integers = (by == Comparison::Integer).then(Vec::new);
+    let empty = Batch::one_empty_row();
+    for candidate in list {
+        let value = eval(candidate, &empty, 0, cx)?;
+        let mut key = Vec::new();
+        if !append_domain_key(by, value.as_ref(), cx, &mut key)? {
+            set.null = true;
+            continue;
+        }
+        cx.reserve(key.len() + 32)?;
+        set.keys.insert(key.into());
+        match value {
+            Value::Int(v) => integers.iter_mut().for_each(|all| all.push(v)),
+            // Beyond what a signed column holds.
+            Value::UInt(v) => match i64::try_from(v) {
+                Ok(v) => integers.iter_mut().for_each(|all| all.push(v)),
+                Err(_) => {}
+            },
+            _ => integers = None,
+        }
+    }
+    if let Some(all) = &mut integers {
+        all.sort_unstable();
+    }
+    set.integers = integers;
+    Ok(set)
 }
 
 fn in_set<'p>(by: Comparison, wanted: &Value, list: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<Option<bool>> {
     if wanted.is_null() {
         return Ok(None);
     }
-    // The list's address names it: plans do not move while they run.
-    let name = list.as_ptr() as usize;
-    if !cx.in_sets.contains_key(&name) {
-        let mut set = InSet { keys: HashSet::with_capacity(list.len()), null: false };
-        let empty = Batch::one_empty_row();
-        for candidate in list {
-            let value = eval(candidate, &empty, 0, cx)?;
-            let mut key = Vec::new();
-            if append_domain_key(by, value.as_ref(), cx, &mut key)? {
-                cx.reserve(key.len() + 32)?;
-                set.keys.insert(key.into());
-            } else {
-                set.null = true;
-            }
-        }
-        cx.in_sets.insert(name, set);
-    }
+    let set = in_set_of(by, list, cx)?;
     let mut key = Vec::new();
     append_domain_key(by, wanted.as_ref(), cx, &mut key)?;
-    let set = &cx.in_sets[&name];
-    Ok(if set.keys.contains(&key[..]) {
+    let found = if set.keys.contains(&key[..]) {
         Some(true)
     } else if set.null {
         None
     } else {
         Some(false)
-    })
+    };
+    cx.in_sets.insert(list.as_ptr() as usize, set);
+    Ok(found)
 }
 
 fn case<'p>(

@@ -3,12 +3,13 @@
 
 use crate::{
     batch::{Batch, Column, Nulls},
-    compare::{holds, truth},
+    compare::{append_domain_key, holds, truth},
     context::Cx,
-    eval::eval as eval_row,
+    eval::{InSet, eval as eval_row, in_set_of},
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
-use gannet_types::{Result, TypeId, Value, ValueRef};
+use gannet_types::collation::LikePattern;
+use gannet_types::{CollationId, Result, TypeId, Value, ValueRef};
 
 /// The values of `expr` for every row.
 pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Column> {
@@ -95,8 +96,103 @@ fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut
             }
             select_rows(predicate, batch, rows, cx)
         }
+        ExprKind::Call(def, args) if def.name == "LIKE" => match select_like(args, false, batch, &rows, cx)? {
+            Some(kept) => Ok(kept),
+            None => select_rows(predicate, batch, rows, cx),
+        },
+        ExprKind::Not(arg) => {
+            let kept = match &arg.kind {
+                ExprKind::Call(def, args) if def.name == "LIKE" => select_like(args, true, batch, &rows, cx)?,
+                _ => None,
+            };
+            match kept {
+                Some(kept) => Ok(kept),
+                None => select_rows(predicate, batch, rows, cx),
+            }
+        }
+        ExprKind::In { by, negated, arg, list, constant_list: true } => match (&arg.kind, by) {
+            (ExprKind::Column(n), Comparison::Integer | Comparison::String(_)) if list.len() >= SHORT_LIST => {
+                let set = in_set_of(*by, list, cx)?;
+                let kept = select_in(*by, &set, *negated, &batch.columns[*n as usize], rows, cx);
+                cx.in_sets.insert(list.as_ptr() as usize, set);
+                kept
+            }
+            _ => select_rows(predicate, batch, rows, cx),
+        },
         _ => select_rows(predicate, batch, rows, cx),
     }
+}
+
+/// IN lists shorter than this are compared one by one.
+const SHORT_LIST: usize = 3;
+
+/// The rows of a column that are (not) in a list. What is NULL, or is not found where the list has a NULL, is neither.
+fn select_in(
+    by: Comparison,
+    set: &InSet,
+    negated: bool,
+    column: &Column,
+    mut rows: Vec<u32>,
+    cx: &mut Cx<'_, '_>,
+) -> Result<Vec<u32>> {
+    if negated && set.null {
+        return Ok(Vec::new());
+    }
+    if let (Column::Int(values, nulls), Some(wanted)) = (column, &set.integers) {
+        let found = |v: &i64| if wanted.len() <= 8 { wanted.contains(v) } else { wanted.binary_search(v).is_ok() };
+        rows.retain(|row| !nulls.get(*row as usize) && found(&values[*row as usize]) != negated);
+        return Ok(rows);
+    }
+    let (mut kept, mut key) = (Vec::with_capacity(rows.len()), Vec::new());
+    for row in rows {
+        cx.check_killed()?;
+        key.clear();
+        let value = column.get(row as usize);
+        if append_domain_key(by, value, cx, &mut key)? && set.keys.contains(&key[..]) != negated {
+            kept.push(row);
+        }
+    }
+    Ok(kept)
+}
+
+/// The rows of a text column that are (not) like a pattern which is the same for all; `None`: this needs to go row by row.
+fn select_like<'p>(
+    args: &'p [Expr],
+    negated: bool,
+    batch: &Batch,
+    rows: &[u32],
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<Vec<u32>>> {
+    let [text, pattern] = args else { return Ok(None) };
+    let constant = matches!(pattern.kind, ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Register(_));
+    let (ExprKind::Column(n), true) = (&text.kind, constant && text.ty.id.is_string() && pattern.ty.id.is_string())
+    else {
+        return Ok(None);
+    };
+    let binary = text.ty.id.is_binary_string() || pattern.ty.id.is_binary_string();
+    let collation = if binary { CollationId::BINARY } else { text.ty.collation };
+    // Texts of another character set are converted first.
+    let as_they_are = |c: CollationId| binary || c.charset() == collation.charset();
+    let pattern = eval_row(pattern, batch, 0, cx)?;
+    let pattern = match pattern.as_ref() {
+        ValueRef::Str(pattern, own) if as_they_are(own) => LikePattern::new(pattern, Some('\\'), collation),
+        ValueRef::Null => return Ok(Some(Vec::new())),
+        _ => return Ok(None),
+    };
+    let mut kept = Vec::with_capacity(rows.len());
+    for row in rows {
+        match batch.columns[*n as usize].get(*row as usize) {
+            ValueRef::Null => {}
+            ValueRef::Str(text, own) if as_they_are(own) => {
+                cx.check_killed()?;
+                if pattern.matches(text) != negated {
+                    kept.push(*row);
+                }
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(kept))
 }
 
 fn select_rows<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {

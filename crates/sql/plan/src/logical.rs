@@ -202,6 +202,14 @@ pub(crate) struct IndexHints {
     pub(crate) no_icp: u128,
     /// Indexes without ranges.
     pub(crate) no_range: u128,
+    /// Indexes that an index merge may use.
+    pub(crate) merges: u128,
+    /// An index merge is taken wherever there is one.
+    pub(crate) force_merge: bool,
+    /// Indexes that a skip scan may use.
+    pub(crate) skips: u128,
+    /// A skip scan is taken wherever there is one.
+    pub(crate) force_skip: bool,
     /// It is to be joined by hashing, or never is.
     pub(crate) hash: Option<bool>,
     /// A derived table is to be merged, or never is.
@@ -219,6 +227,10 @@ impl Default for IndexHints {
             force: false,
             no_icp: 0,
             no_range: 0,
+            merges: u128::MAX,
+            force_merge: false,
+            skips: u128::MAX,
+            force_skip: false,
             hash: None,
             merge: None,
             semijoin: u8::MAX,

@@ -104,6 +104,14 @@ passes! {
     16 MATERIALIZATION "materialization";
     17 LOOSE_SCAN "loosescan";
     18 WEEDOUT "duplicateweedout";
+    19 INDEX_MERGE "index_merge";
+    20 MERGE_UNION "index_merge_union";
+    21 MERGE_SORT_UNION "index_merge_sort_union";
+    22 MERGE_INTERSECT "index_merge_intersection";
+    23 SKIP_SCAN "skip_scan";
+    24 LOOSE_GROUP "loose_index_scan";
+    25 PREFER_ORDER "prefer_ordering_index";
+    26 HIDE_INVISIBLE "hide_invisible_indexes";
 }
 
 impl Passes {

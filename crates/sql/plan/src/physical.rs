@@ -287,11 +287,85 @@ pub enum Access {
         /// The ranges.
         ranges: Ranges,
     },
+    /// Index merge: keys of rows from several indexes, brought together; the rows are read by them, in the order of the row tree
+    /// (the scan's index is the clustered one). The whole condition stays in the filter.
+    Merge {
+        /// How the parts come together.
+        kind: MergeKind,
+        /// One for each index, two at least.
+        parts: Box<[MergePart]>,
+    },
+    /// Some entries only of each group of entries that begin alike; the whole condition stays in the filter.
+    Skip(Box<SkipScan>),
     /// Rows made by the server for a virtual table; `equals` are equalities it may use to make fewer rows (they are
     /// also in the filter).
     Virtual {
         /// (column ordinal, value).
         equals: Box<[(u32, Expr)]>,
+    },
+}
+
+/// How the parts of an index merge come together (manual, "Index Merge Optimization").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MergeKind {
+    /// Rows of any part; each part delivers its row keys in order.
+    Union,
+    /// Rows of any part.
+    SortUnion,
+    /// Rows of all parts; each part delivers its row keys in order.
+    Intersect,
+}
+
+impl MergeKind {
+    /// EXPLAIN's word.
+    pub fn name(self) -> &'static str {
+        match self {
+            MergeKind::Union => "union",
+            MergeKind::SortUnion => "sort_union",
+            MergeKind::Intersect => "intersect",
+        }
+    }
+}
+
+/// One index of an index merge.
+#[derive(Clone, Debug)]
+pub struct MergePart {
+    /// Position in `Table::indexes`.
+    pub index: u32,
+    /// Point, Ref or Ranges.
+    pub access: Access,
+    /// All parts of the index are bound to one value each, or it is the clustered one: row keys arrive in order.
+    pub ordered: bool,
+    /// Bytes of the key prefix used, as EXPLAIN counts them.
+    pub key_len: u32,
+}
+
+/// A scan that jumps from group to group of an index, a group being the entries whose first `parts` columns are the same.
+#[derive(Clone, Debug)]
+pub struct SkipScan {
+    /// Where groups are looked for: Full, Point, Ref or Ranges over the first `parts` columns at most.
+    pub outer: Access,
+    /// Columns that make a group.
+    pub parts: u32,
+    /// What is read of each group: ranges over the columns behind the first `parts`; `None`: all of it.
+    pub inner: Option<Ranges>,
+    /// Which of these entries are delivered.
+    pub take: SkipTake,
+}
+
+/// Entries that a [`SkipScan`] delivers of each group, of those that pass the filter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SkipTake {
+    /// All: "Using index for skip scan".
+    All,
+    /// Those that GROUP BY and DISTINCT need ("Using index for group-by"): the first, unless only the last is wanted.
+    Ends {
+        /// The first, for MIN; and when it is NULL in column `nullable`, the first that is not.
+        first: bool,
+        /// The last, for MAX.
+        last: bool,
+        /// Position in the index of the column MIN is of, if it may be NULL.
+        nullable: Option<u32>,
     },
 }
 

@@ -12,7 +12,9 @@ use gannet_types::collation::{LikePattern, Pad};
 use gannet_types::convert::{Context, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
 use gannet_types::key::{self, KeyPart};
 use gannet_types::temporal::DateFlags;
-use gannet_types::{Date, Decimal, Result, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, ValueRef, Warnings};
+use gannet_types::{
+    Date, Decimal, Result, SqlError, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, ValueRef, Warnings,
+};
 
 /// One end of a range of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,6 +188,9 @@ pub fn encode_access<'p>(
         Access::Full | Access::Virtual { .. } => encoder.bounds.ranges.push((End::Open, End::Open)),
         Access::Point { key } | Access::Ref { key } => encoder.equal(key, eval)?,
         Access::Ranges { ranges } => encoder.ranges(ranges, eval)?,
+        Access::Merge { .. } | Access::Skip(_) => {
+            return Err(SqlError::internal("a scan of several ranges encoded as one"));
+        }
     }
     bounds.normalise();
     Ok(())
@@ -202,6 +207,23 @@ pub fn encode_ranges<'p>(
 ) -> Result<()> {
     bounds.clear();
     let mut encoder = Encoder { parts: table.key_parts(index), zone, bounds };
+    encoder.ranges(ranges, eval)?;
+    bounds.normalise();
+    Ok(())
+}
+
+/// As [`encode_ranges`], of the columns of the index behind the first `skipped`.
+pub fn encode_ranges_behind<'p>(
+    table: &Table,
+    index: usize,
+    skipped: usize,
+    ranges: &'p Ranges,
+    zone: &TimeZone,
+    eval: &mut impl FnMut(&'p Expr) -> Result<Value>,
+    bounds: &mut Bounds,
+) -> Result<()> {
+    bounds.clear();
+    let mut encoder = Encoder { parts: &table.key_parts(index)[skipped..], zone, bounds };
     encoder.ranges(ranges, eval)?;
     bounds.normalise();
     Ok(())

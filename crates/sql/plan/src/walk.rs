@@ -195,6 +195,11 @@ fn access_exprs<'p>(access: &'p Access, f: &mut impl FnMut(&'p Expr)) {
         Access::Full => {}
         Access::Point { key } | Access::Ref { key } => key.iter().for_each(|k| f(&k.value)),
         Access::Ranges { ranges } => range_exprs(ranges, f),
+        Access::Merge { parts, .. } => parts.iter().for_each(|p| access_exprs(&p.access, f)),
+        Access::Skip(skip) => {
+            access_exprs(&skip.outer, f);
+            skip.inner.iter().for_each(|r| range_exprs(r, f));
+        }
         Access::Virtual { equals } => equals.iter().for_each(|(_, e)| f(e)),
     }
 }
@@ -285,6 +290,21 @@ impl Access {
             Access::Full => {}
             Access::Point { key } | Access::Ref { key } => key.iter_mut().for_each(|k| each(&mut k.value)),
             Access::Ranges { ranges } => ranges.for_each_value_mut(&mut each),
+            Access::Merge { parts, .. } => {
+                for part in parts {
+                    part.access.for_each_value_mut_result(f)?;
+                }
+            }
+            Access::Skip(skip) => {
+                skip.outer.for_each_value_mut_result(f)?;
+                if let Some(inner) = &mut skip.inner {
+                    inner.for_each_value_mut(&mut |e| {
+                        if outcome.is_ok() {
+                            outcome = f(e);
+                        }
+                    });
+                }
+            }
             Access::Virtual { equals } => equals.iter_mut().for_each(|(_, e)| each(e)),
         }
         outcome

@@ -44,10 +44,6 @@ fn time_zone(state: &State, name: &str) -> TimeZone {
 
 /// Flags of `optimizer_switch` that have no effect: what they are about is not there, or decided by cost alone.
 pub(crate) const IDLE_SWITCHES: &[&str] = &[
-    "index_merge",
-    "index_merge_union",
-    "index_merge_sort_union",
-    "index_merge_intersection",
     "engine_condition_pushdown",
     "mrr",
     "mrr_cost_based",
@@ -55,10 +51,7 @@ pub(crate) const IDLE_SWITCHES: &[&str] = &[
     "subquery_materialization_cost_based",
     "use_index_extensions",
     "condition_fanout_filter",
-    "use_invisible_indexes",
-    "skip_scan",
     "subquery_to_derived",
-    "prefer_ordering_index",
     "hypergraph_optimizer",
     "hash_set_operations",
 ];
@@ -75,9 +68,18 @@ pub(crate) fn passes(v: &SessionVars) -> Passes {
         ("materialization", Passes::MATERIALIZATION),
         ("loosescan", Passes::LOOSE_SCAN),
         ("duplicateweedout", Passes::WEEDOUT),
+        ("index_merge", Passes::INDEX_MERGE),
+        ("index_merge_union", Passes::MERGE_UNION),
+        ("index_merge_sort_union", Passes::MERGE_SORT_UNION),
+        ("index_merge_intersection", Passes::MERGE_INTERSECT),
+        ("skip_scan", Passes::SKIP_SCAN),
+        ("prefer_ordering_index", Passes::PREFER_ORDER),
     ];
-    let off = |name: &str| v[Live::OptimizerSwitch].as_str().split(',').any(|f| f.strip_suffix("=off") == Some(name));
-    flags.iter().filter(|(name, _)| off(name)).fold(Passes::ALL, |all, (_, pass)| all.without(*pass))
+    let switches = v[Live::OptimizerSwitch].as_str();
+    let off = |name: &str| switches.split(',').any(|f| f.strip_suffix("=off") == Some(name));
+    let shown = switches.split(',').any(|f| f == "use_invisible_indexes=on");
+    let all = if shown { Passes::ALL.without(Passes::HIDE_INVISIBLE) } else { Passes::ALL };
+    flags.iter().filter(|(name, _)| off(name)).fold(all, |all, (_, pass)| all.without(*pass))
 }
 
 /// Hash of what plans depend on beside their key's other parts.

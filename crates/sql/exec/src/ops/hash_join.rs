@@ -490,6 +490,11 @@ impl<'p> Operator<'p> for HashJoin<'p> {
         self.left.open(cx)
     }
 
+    fn want(&mut self, _: u64) {
+        // One row of the probe side may be enough.
+        self.left.want(1);
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         if let Some(mut spilled) = self.spilled.take() {
             let batch = self.next_spilled(&mut spilled, cx)?;

@@ -10,6 +10,8 @@ mod join;
 mod json;
 mod rows;
 mod scan;
+mod scan_merge;
+mod scan_skip;
 mod set;
 mod sort;
 mod window;

@@ -19,7 +19,7 @@ use gannet_plan::{
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 
 /// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too much.
-const FIRST_ROWS: usize = 64;
+pub(super) const FIRST_ROWS: usize = 64;
 
 /// How the engine is to read under a plan's lock clause.
 ///
@@ -39,24 +39,24 @@ pub(crate) fn read_mode(lock: RowLock, relaxed: bool) -> ReadMode {
 }
 
 pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOperator<'p> {
-    match scan.access {
+    match &scan.access {
         Access::Virtual { .. } => Box::new(VirtualScan { scan, types, done: false }),
-        _ => Box::new(TreeScan {
-            scan,
-            types,
-            bounds: Bounds::default(),
-            at: 0,
-            open: None,
-            rows: FIRST_ROWS,
-            want: BATCH_ROWS,
-            buffer: RowBuf::new(),
-        }),
+        Access::Merge { kind, parts } => Box::new(super::scan_merge::MergeScan::new(scan, *kind, parts, types)),
+        Access::Skip(skip) => Box::new(super::scan_skip::SkipScan::new(scan, skip, types)),
+        _ => Box::new(TreeScan::new(scan, &scan.access, types)),
     }
 }
 
+/// Makes delivered rows of what trees hold.
+pub(super) struct Reader<'p> {
+    pub(super) scan: &'p TableScan,
+    buffer: RowBuf,
+}
+
 /// A scan of an engine tree.
-struct TreeScan<'p> {
+pub(super) struct TreeScan<'p> {
     scan: &'p TableScan,
+    access: &'p Access,
     types: &'p [SqlType],
     bounds: Bounds,
     /// Next range.
@@ -65,10 +65,25 @@ struct TreeScan<'p> {
     rows: usize,
     /// At most so many rows are of use: no more are locked.
     want: usize,
-    buffer: RowBuf,
+    reader: Reader<'p>,
 }
 
 impl<'p> TreeScan<'p> {
+    /// Reads what `access` says in place of the scan's own.
+    pub(super) fn new(scan: &'p TableScan, access: &'p Access, types: &'p [SqlType]) -> Self {
+        TreeScan {
+            scan,
+            access,
+            types,
+            bounds: Bounds::default(),
+            at: 0,
+            open: None,
+            rows: FIRST_ROWS,
+            want: BATCH_ROWS,
+            reader: Reader::new(scan),
+        }
+    }
+
     fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
         &cx.plan.tables[self.scan.table as usize].table
     }
@@ -97,12 +112,12 @@ impl<'p> TreeScan<'p> {
         let options = ScanOptions {
             direction: if self.scan.reverse { Direction::Backward } else { Direction::Forward },
             mode: read_mode(self.scan.lock, cx.settings.unlock_unmatched),
-            unique_equality: matches!(self.scan.access, Access::Point { .. }),
-            sequential: matches!(self.scan.access, Access::Full) && !self.scan.expects_few,
+            unique_equality: matches!(self.access, Access::Point { .. }),
+            sequential: matches!(self.access, Access::Full) && !self.scan.expects_few,
             semi_consistent: self.scan.lock.wait == LockWait::IfMatched
                 && cx.settings.unlock_unmatched
                 && self.secondary(table).is_none()
-                && !matches!(self.scan.access, Access::Point { .. }),
+                && !matches!(self.access, Access::Point { .. }),
         };
         let tree = self.tree(table, cx)?;
         let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
@@ -110,19 +125,21 @@ impl<'p> TreeScan<'p> {
         Ok(true)
     }
 
-    /// Appends the delivered columns of a stored row.
-    fn push_row(&self, table: &Table, key: &[u8], payload: &[u8], batch: &mut Batch) -> Result<()> {
-        let layout = table.layout();
-        for (column, ordinal) in batch.columns.iter_mut().zip(&self.scan.columns) {
-            if *ordinal == ROW_ID {
-                let id = table.row_id_of_key(key).ok_or_else(|| SqlError::internal("a row without its id"))?;
-                column.push(ValueRef::UInt(id));
-            } else {
-                column.push(layout.get(payload, *ordinal as usize)?);
-            }
+    /// The row with the one key of a point.
+    fn row(&mut self, table: &'p Table, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if self.at > 0 || self.bounds.is_empty() {
+            return Ok(None);
         }
-        batch.rows += 1;
-        Ok(())
+        self.at = 1;
+        let (Limit::Before(key), _) = self.bounds.get(0) else { return Ok(None) };
+        let mut batch = Batch::for_types(self.types);
+        cx.counts.examined += 1;
+        self.reader.fetch(table, key, None, &mut batch, cx)?;
+        let kept = match &self.scan.filter {
+            Some(filter) if batch.rows > 0 => eval::is_true(filter, &batch, 0, cx)?,
+            _ => batch.rows > 0,
+        };
+        Ok(kept.then_some(batch))
     }
 
     /// Takes entries of the open scan until the batch is full. True when the range is exhausted.
@@ -144,7 +161,7 @@ impl<'p> TreeScan<'p> {
             read += 1;
             if entry.blocked {
                 let mut row = Batch::for_types(self.types);
-                self.push_row(table, entry.key, entry.value, &mut row)?;
+                self.reader.push_row(table, entry.key, entry.value, &mut row)?;
                 let filter = self.scan.filter.as_ref();
                 if filter.map_or(Ok(true), |f| eval::is_true(f, &row, 0, cx))? {
                     scan.insist();
@@ -153,7 +170,7 @@ impl<'p> TreeScan<'p> {
             }
             let before = batch.rows;
             match secondary {
-                None => self.push_row(table, entry.key, entry.value, batch)?,
+                None => self.reader.push_row(table, entry.key, entry.value, batch)?,
                 Some(index) if self.scan.covering && !verify => {
                     let mut values = Vec::with_capacity(self.scan.columns.len());
                     table.index_values(index, entry.key, entry.value, &self.scan.columns, &mut values)?;
@@ -163,7 +180,7 @@ impl<'p> TreeScan<'p> {
                     let passes = match &self.scan.index_filter {
                         None => true,
                         Some(filter) => {
-                            let row = self.index_row(table, index, entry.key, entry.value)?;
+                            let row = self.reader.index_row(table, index, entry.key, entry.value)?;
                             eval::is_true(filter, &row, 0, cx)?
                         }
                     };
@@ -171,7 +188,7 @@ impl<'p> TreeScan<'p> {
                         let (_, row_key) = table.split_index_key(index, entry.key)?;
                         let row_key = row_key.to_vec();
                         let made_by = verify.then(|| (index, entry.key.to_vec()));
-                        self.fetch(table, &row_key, made_by.as_ref(), batch, cx)?;
+                        self.reader.fetch(table, &row_key, made_by.as_ref(), batch, cx)?;
                     }
                 }
             }
@@ -194,9 +211,30 @@ impl<'p> TreeScan<'p> {
         self.open = Some(scan);
         outcome
     }
+}
+
+impl<'p> Reader<'p> {
+    pub(super) fn new(scan: &'p TableScan) -> Self {
+        Reader { scan, buffer: RowBuf::new() }
+    }
+
+    /// Appends the delivered columns of a stored row.
+    pub(super) fn push_row(&self, table: &Table, key: &[u8], payload: &[u8], batch: &mut Batch) -> Result<()> {
+        let layout = table.layout();
+        for (column, ordinal) in batch.columns.iter_mut().zip(&self.scan.columns) {
+            if *ordinal == ROW_ID {
+                let id = table.row_id_of_key(key).ok_or_else(|| SqlError::internal("a row without its id"))?;
+                column.push(ValueRef::UInt(id));
+            } else {
+                column.push(layout.get(payload, *ordinal as usize)?);
+            }
+        }
+        batch.rows += 1;
+        Ok(())
+    }
 
     /// The index columns of an entry in their places of the delivered row, NULL elsewhere.
-    fn index_row(&self, table: &Table, index: usize, key: &[u8], carried: &[u8]) -> Result<Batch> {
+    pub(super) fn index_row(&self, table: &Table, index: usize, key: &[u8], carried: &[u8]) -> Result<Batch> {
         let covered: Vec<u32> =
             self.scan.columns.iter().copied().filter(|c| *c != ROW_ID && table.index_has(index, *c)).collect();
         let mut values = Vec::with_capacity(covered.len());
@@ -214,7 +252,7 @@ impl<'p> TreeScan<'p> {
 
     /// Reads the row behind an index entry.
     /// With `made_by` (index, entry's key) the row counts only if its columns still make that key.
-    fn fetch(
+    pub(super) fn fetch(
         &mut self,
         table: &'p Table,
         row_key: &[u8],
@@ -243,7 +281,7 @@ impl<'p> TreeScan<'p> {
     }
 }
 
-fn cut<'a>(limit: Limit<'a>, open: Cut<'static>) -> Cut<'a> {
+pub(super) fn cut<'a>(limit: Limit<'a>, open: Cut<'static>) -> Cut<'a> {
     match limit {
         Limit::Open => open,
         Limit::Before(key) => Cut::Before(key),
@@ -258,7 +296,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         let index = self.scan.index.map(|i| i as usize);
         let (empty, zone) = (Batch::one_empty_row(), &cx.settings.time_zone);
         let mut eval = |expr| eval::eval(expr, &empty, 0, cx);
-        encode_access(table, index, &self.scan.access, zone, &mut eval, &mut self.bounds)
+        encode_access(table, index, self.access, zone, &mut eval, &mut self.bounds)
     }
 
     fn want(&mut self, rows: u64) {
@@ -269,6 +307,11 @@ impl<'p> Operator<'p> for TreeScan<'p> {
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let table = self.table(cx);
+        let point = matches!(self.access, Access::Point { .. });
+        // A row by its key needs no scan: inner sides of joins do this for every outer row.
+        if point && self.scan.lock.strength == LockStrength::None && self.secondary(table).is_none() {
+            return self.row(table, cx);
+        }
         let mut batch = Batch::for_types(self.types);
         loop {
             if self.open.is_none() && !self.open_next(table, cx)? {

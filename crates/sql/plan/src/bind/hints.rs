@@ -10,8 +10,7 @@ use gannet_parser::hint::{self, Hint};
 use gannet_types::{ErrorCode, Level, Warning};
 
 /// Hints that are read and have no effect: what they ask for does not exist here.
-const WITHOUT_EFFECT: &[&str] =
-    &["BKA", "MRR", "SKIP_SCAN", "INDEX_MERGE", "NO_DERIVED_CONDITION_PUSHDOWN", "SUBQUERY", "RESOURCE_GROUP"];
+const WITHOUT_EFFECT: &[&str] = &["BKA", "MRR", "NO_DERIVED_CONDITION_PUSHDOWN", "SUBQUERY", "RESOURCE_GROUP"];
 
 /// The blocks of a statement and the hints in it.
 #[derive(Default)]
@@ -229,6 +228,14 @@ impl Binder<'_> {
                 "GROUP_INDEX" => choose(&mut to.group),
                 "ICP" => to.no_icp |= mask,
                 "RANGE_OPTIMIZATION" => to.no_range |= mask,
+                "INDEX_MERGE" => {
+                    to.force_merge |= on;
+                    choose(&mut to.merges);
+                }
+                "SKIP_SCAN" => {
+                    to.force_skip |= on;
+                    choose(&mut to.skips);
+                }
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 use super::print::{Names, Printer};
 use super::table::{TableFacts, first_select, no_tables};
 use crate::expr::{Expr, ExprKind};
-use crate::physical::{JoinKind, Op, Physical, ROW_ID, SetOperation, TableScan};
+use crate::physical::{Access, JoinKind, Op, Physical, ROW_ID, SetOperation, SkipTake, TableScan};
 use crate::plan::{InsertSource, Plan, PlanKind};
 use std::fmt::Write;
 
@@ -464,13 +464,17 @@ impl<'p> Writer<'p> {
         let list = |words: Vec<&str>| Json::Array(words.into_iter().map(text).collect());
         let mut members = vec![("table_name", text(&scan.explain.name)), ("access_type", text(facts.access))];
         if !facts.possible.is_empty() {
-            members.push(("possible_keys", list(facts.possible)));
+            members.push(("possible_keys", list(facts.possible.clone())));
         }
         if let Some(index) = facts.key {
             members.push(("key", text(&index.name)));
             let parts = index.parts.iter().take(facts.parts);
             members.push(("used_key_parts", list(parts.map(|p| &*table.columns[p.column as usize].name).collect())));
             members.push(("key_length", Json::Text(scan.explain.key_len.to_string())));
+        }
+        if let Some(merged) = &facts.merged {
+            members.push(("key", text(merged)));
+            members.extend(facts.key_len(0).map(|l| ("key_length", Json::Text(l))));
         }
         if !scan.explain.refs.is_empty() {
             members.push(("ref", list(scan.explain.refs.iter().map(|r| &**r).collect())));
@@ -484,8 +488,13 @@ impl<'p> Writer<'p> {
         if let Some(filter) = &scan.index_filter {
             members.push(("index_condition", Json::Text(self.printer.expr(filter, &names))));
         }
-        if scan.covering {
-            members.push(("using_index", Json::Bool(true)));
+        match &scan.access {
+            Access::Skip(skip) if skip.take == SkipTake::All => {
+                members.push(("using_index_for_skip_scan", Json::Bool(true)));
+            }
+            Access::Skip(_) => members.push(("using_index_for_group_by", Json::Bool(true))),
+            _ if scan.covering => members.push(("using_index", Json::Bool(true))),
+            _ => {}
         }
         members.extend(join);
         let used = &entry.columns_used;

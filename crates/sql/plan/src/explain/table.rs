@@ -1,7 +1,7 @@
 //! The traditional table: one row for each table, in the order of execution.
 
 use crate::expr::{Expr, ExprKind};
-use crate::physical::{Access, JoinKind, Op, Physical, TableScan};
+use crate::physical::{Access, JoinKind, MergePart, Op, Physical, SkipTake, TableScan};
 use crate::plan::{InsertSource, Plan, PlanKind};
 use std::collections::BTreeSet;
 
@@ -241,14 +241,21 @@ impl<'p> Tables<'p> {
         let facts = TableFacts::of(self.plan, scan);
         let explain = &scan.explain;
         let mut words: Vec<&str> = Vec::new();
+        let merge = facts.merged.as_deref().map(|m| format!("Using {m}"));
+        words.extend(merge.as_deref());
         if scan.index_filter.is_some() {
             words.push("Using index condition");
         }
         if scan.filter.is_some() {
             words.push("Using where");
         }
-        if scan.covering {
-            words.push("Using index");
+        match &scan.access {
+            Access::Skip(skip) => words.push(match skip.take {
+                SkipTake::All => "Using index for skip scan",
+                SkipTake::Ends { .. } => "Using index for group-by",
+            }),
+            _ if scan.covering => words.push("Using index"),
+            _ => {}
         }
         if scan.reverse {
             words.push("Backward index scan");
@@ -261,8 +268,8 @@ impl<'p> Tables<'p> {
             table: Some(explain.name.to_string()),
             access: Some(facts.access.into()),
             possible_keys: (!facts.possible.is_empty()).then(|| facts.possible.join(",")),
-            key: facts.key.map(|i| i.name.to_string()),
-            key_len: facts.key.map(|_| explain.key_len.to_string()),
+            key: facts.key_name(),
+            key_len: facts.key_len(explain.key_len),
             refs: (!explain.refs.is_empty()).then(|| explain.refs.join(",")),
             rows: Some(facts.rows),
             filtered: Some(facts.filtered),
@@ -279,6 +286,10 @@ pub(super) struct TableFacts<'p> {
     pub(super) possible: Vec<&'p str>,
     /// The index, when it is more than the order in which the rows lie.
     pub(super) key: Option<&'p gannet_catalog::Index>,
+    /// An index merge, as `union(a,b)`.
+    pub(super) merged: Option<String>,
+    /// Its indexes and the bytes used of each, with commas between.
+    merge_keys: Option<(String, String)>,
     /// Parts of it that are used.
     pub(super) parts: usize,
     /// Rows read.
@@ -299,9 +310,18 @@ impl<'p> TableFacts<'p> {
             Access::Point { key } if key.iter().all(|k| k.value.is_execution_constant()) => "const",
             Access::Point { .. } => "eq_ref",
             Access::Ref { .. } => "ref",
-            Access::Ranges { .. } => "range",
+            Access::Ranges { .. } | Access::Skip(_) => "range",
+            Access::Merge { .. } => "index_merge",
             Access::Virtual { .. } => "ALL",
         };
+        let (mut merged, mut merge_keys) = (None, None);
+        if let Access::Merge { kind, parts } = &scan.access {
+            let name = |p: &MergePart| table.indexes.get(p.index as usize).map_or("?", |i| &*i.name);
+            let names = parts.iter().map(name).collect::<Vec<_>>().join(",");
+            let lengths = parts.iter().map(|p| p.key_len.to_string()).collect::<Vec<_>>().join(",");
+            merged = Some(format!("{}({names})", kind.name()));
+            merge_keys = Some((names, lengths));
+        }
         let one_row = access == "const";
         TableFacts {
             access,
@@ -311,16 +331,29 @@ impl<'p> TableFacts<'p> {
                 .filter_map(|i| table.indexes.get(*i as usize))
                 .map(|i| &*i.name)
                 .collect(),
-            key: index.filter(|_| access != "ALL"),
+            key: index.filter(|_| !matches!(access, "ALL" | "index_merge")),
+            merged,
+            merge_keys,
             parts: match &scan.access {
                 Access::Full => usize::MAX,
                 Access::Point { key } | Access::Ref { key } => key.len(),
                 Access::Ranges { ranges } => parts_of(ranges),
-                Access::Virtual { .. } => 0,
+                Access::Skip(skip) => skip.parts as usize + skip.inner.as_ref().map_or(0, parts_of),
+                Access::Merge { .. } | Access::Virtual { .. } => 0,
             },
             rows: if one_row { 1 } else { explain.examined.round().max(1.0) as u64 },
             filtered: if one_row { 100.0 } else { (explain.filtered * 100.0).round() / 100.0 },
         }
+    }
+
+    /// The index, or those of an index merge.
+    fn key_name(&self) -> Option<String> {
+        self.key.map(|i| i.name.to_string()).or_else(|| self.merge_keys.as_ref().map(|k| k.0.clone()))
+    }
+
+    /// Bytes used of it, or of each.
+    pub(super) fn key_len(&self, own: u32) -> Option<String> {
+        self.key.map(|_| own.to_string()).or_else(|| self.merge_keys.as_ref().map(|k| k.1.clone()))
     }
 
     /// Bytes of a column in a row buffer.

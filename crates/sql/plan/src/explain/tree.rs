@@ -3,7 +3,8 @@
 use super::Actual;
 use super::print::{Names, Printer};
 use crate::physical::{
-    Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges, SetOperation, TableScan,
+    Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, MergeKind, MergePart, Op, Physical, ROW_ID, Ranges,
+    SetOperation, SkipTake, TableScan,
 };
 use crate::plan::{InsertSource, Plan, PlanKind};
 use std::fmt::Write;
@@ -21,7 +22,7 @@ pub fn analyzed(plan: &Plan, actual: &dyn Fn(&Physical) -> Option<Actual>) -> St
 fn write(plan: &Plan, estimates: bool, actual: Option<&dyn Fn(&Physical) -> Option<Actual>>) -> String {
     let registers = vec!["outer".to_owned(); plan.registers as usize];
     let printer = Printer { plan, registers };
-    let mut tree = Tree { printer, out: String::new(), estimates, actual, shown: Vec::new() };
+    let mut tree = Tree { printer, out: String::new(), estimates, actual, shown: Vec::new(), grouped: false };
     match &plan.kind {
         PlanKind::Query(root) => drop(tree.node(root, 0)),
         PlanKind::PointSelect(point) => {
@@ -70,6 +71,8 @@ struct Tree<'p> {
     estimates: bool,
     actual: Option<&'p dyn Fn(&Physical) -> Option<Actual>>,
     shown: Vec<u32>,
+    /// The scan at hand is below a grouping.
+    grouped: bool,
 }
 
 impl Tree<'_> {
@@ -252,6 +255,33 @@ impl Tree<'_> {
                 let what = self.ranges(ranges, index, &table.table, &names);
                 format!("{covering} range scan on {alias}{using} over {what}")
             }
+            Access::Merge { kind, .. } => match kind {
+                MergeKind::Union => "Deduplicate rows sorted by row ID".to_owned(),
+                MergeKind::SortUnion => "Sort-deduplicate by row ID".to_owned(),
+                MergeKind::Intersect => "Intersect rows sorted by row ID".to_owned(),
+            },
+            Access::Skip(skip) => {
+                let purpose = match (skip.take, self.grouped) {
+                    (SkipTake::All, _) => "",
+                    (_, true) => " for grouping",
+                    (_, false) => " for deduplication",
+                };
+                let over = match &skip.inner {
+                    Some(ranges) => {
+                        let shifted = index.map(|i| gannet_catalog::Index {
+                            parts: i.parts[skip.parts as usize..].into(),
+                            ..i.clone()
+                        });
+                        format!(" over {}", self.ranges(ranges, shifted.as_ref(), &table.table, &names))
+                    }
+                    None => String::new(),
+                };
+                let outer = match &skip.outer {
+                    Access::Ranges { ranges } => format!(" over {}", self.ranges(ranges, index, &table.table, &names)),
+                    _ => String::new(),
+                };
+                format!("Covering index skip scan{purpose} on {alias}{using}{outer}{over}")
+            }
             Access::Virtual { equals } => {
                 let one = |(c, e): &(u32, crate::expr::Expr)| {
                     format!("{} = {}", table.table.columns[*c as usize].name, self.printer.expr(e, &names))
@@ -289,7 +319,37 @@ impl Tree<'_> {
         } else {
             self.line(depth, &text, Some(node));
         }
+        if let Access::Merge { parts, .. } = &scan.access {
+            for part in parts {
+                self.merge_part(part, alias, &table.table, depth + 1 + usize::from(scan.filter.is_some()), &names);
+            }
+        }
         names
+    }
+
+    /// A line for one index of an index merge.
+    fn merge_part(
+        &mut self,
+        part: &MergePart,
+        alias: &str,
+        table: &gannet_catalog::Table,
+        depth: usize,
+        names: &Names,
+    ) {
+        let Some(index) = table.indexes.get(part.index as usize) else { return };
+        let all: Vec<Box<[KeyValue]>>;
+        let made;
+        let ranges = match &part.access {
+            Access::Ranges { ranges } => ranges,
+            Access::Point { key } | Access::Ref { key } => {
+                all = key.iter().map(|k| Box::from([k.clone()])).collect();
+                made = Ranges::Product { parts: all.into(), last: None };
+                &made
+            }
+            _ => return,
+        };
+        let over = self.ranges(ranges, Some(index), table, names);
+        self.line(depth, &format!("Index range scan on {alias} using {} over {over}", index.name), None);
     }
 
     fn ranges(
@@ -413,7 +473,9 @@ impl Tree<'_> {
             text.push_str(" with rollup");
         }
         self.line(depth, &text, Some(node));
+        let outer = std::mem::replace(&mut self.grouped, true);
         self.node(input, depth + 1);
+        self.grouped = outer;
         out.extend(calls);
         out
     }

@@ -1,12 +1,17 @@
 //! How to read one relation: the candidates and their costs.
 
+mod merge;
+mod skip;
+
+pub(super) use skip::Grouping;
+
 use super::cost;
 use super::relset::RelSet;
 use super::sarg::{Sarg, Says};
 use crate::logical::IndexHints;
 use crate::options::Passes;
 use crate::physical::{Access, Interval, KeyValue, Ranges};
-use gannet_catalog::{Figures, IndexKind, Table};
+use gannet_catalog::{Figures, IndexKind, IndexPart, Table};
 use std::sync::Arc;
 
 /// Combinations of IN lists on several key parts before the later parts are left to the filter.
@@ -26,6 +31,8 @@ pub(super) struct BaseRel {
     /// Conditions with their share of rows and what they need besides this relation.
     pub(super) filters: Vec<(usize, f64, RelSet)>,
     pub(super) virtual_source: bool,
+    /// The block reads nothing else, and all its rows: entries may be read in jumps.
+    pub(super) alone: bool,
     /// Rows read are locked.
     pub(super) locking: bool,
     /// The locks are exclusive.
@@ -58,7 +65,7 @@ pub(super) struct Path {
 
 impl BaseRel {
     fn usable(&self, index: usize) -> bool {
-        self.hints.join >> index & 1 == 1 && !self.table.indexes[index].invisible
+        self.hints.join >> index & 1 == 1
     }
 
     /// All entries' cost through an index (`None`: the row tree).
@@ -148,6 +155,10 @@ impl BaseRel {
                 paths.push(self.full_scan(Some(index), available, passes));
             }
         }
+        self.merge_paths(available, passes, estimate, &mut paths);
+        if self.alone {
+            self.skip_paths(passes, &mut paths);
+        }
         // The rows that pass are the same by every path; who looked closest says how many.
         let seen = paths.iter().any(|p| p.seen);
         let rows = paths.iter().filter(|p| p.seen == seen).fold(f64::INFINITY, |least, p| least.min(p.rows));
@@ -199,15 +210,14 @@ impl BaseRel {
         let usable: Vec<&Sarg> = self.sargs.iter().filter(|s| s.needs.within(available)).collect();
         let no_ranges = self.hints.no_range >> index & 1 == 1;
         let passes = if no_ranges { passes.without(Passes::RANGES) } else { passes };
-        let built = self.product(index, &usable, passes)?;
+        let built = self.product(&self.table.indexes[index].parts, &usable, passes)?;
         Some(self.finish(index, built, available, passes, estimate))
     }
 
-    /// Walks the parts of the index: equalities, then IN lists, then one interval.
-    fn product(&self, index: usize, sargs: &[&Sarg], passes: Passes) -> Option<Product> {
-        let definition = &self.table.indexes[index];
+    /// Walks parts of an index: equalities, then IN lists, then one interval.
+    fn product(&self, parts: &[IndexPart], sargs: &[&Sarg], passes: Passes) -> Option<Product> {
         let mut product = Product::default();
-        for part in &definition.parts {
+        for part in parts {
             let of_part = || sargs.iter().filter(|s| s.column == part.column);
             let whole = part.prefix.is_none();
             let equal = of_part().find_map(|s| match &s.says {
@@ -344,7 +354,8 @@ impl BaseRel {
             let mut descents = 0.0;
             for alternative in alternatives {
                 let all: Vec<&Sarg> = alternative.iter().chain(common.iter().copied()).collect();
-                let Some(product) = self.product(index, &all, passes) else { break };
+                let parts = &self.table.indexes[index].parts;
+                let Some(product) = self.product(parts, &all, passes) else { break };
                 let one = self.finish(index, product.clone(), available, passes, &|_, _| None);
                 left_out *= 1.0 - one.examined / self.rows.max(one.examined);
                 descents += product.count() as f64;
@@ -378,16 +389,23 @@ impl BaseRel {
         }
     }
 
-    /// Positions of indexes that some condition could use: EXPLAIN's possible_keys.
-    pub(super) fn possible(&self, available: RelSet) -> Box<[u32]> {
+    /// Positions of indexes that some condition could use: EXPLAIN's possible_keys. `groups`: columns of a loose index scan.
+    pub(super) fn possible(&self, available: RelSet, groups: &[u32]) -> Box<[u32]> {
         let first = |i: usize| self.table.indexes[i].parts[0].column;
+        let served = |a: &Vec<Sarg>| {
+            let by = |i: usize| self.usable(i) && a.iter().any(|s| s.column == first(i));
+            (0..self.table.indexes.len()).any(by)
+        };
+        let merges: Vec<&Vec<Sarg>> =
+            self.unions.iter().filter(|u| u.1.iter().all(served)).flat_map(|u| u.1.iter()).collect();
         let says = |column: u32| {
             let plain = self.sargs.iter().any(|s| s.column == column && s.needs.within(available));
-            let alternative =
-                |u: &(usize, Vec<Vec<Sarg>>, RelSet)| u.1.iter().all(|a| a.iter().any(|s| s.column == column));
-            plain || self.unions.iter().any(alternative)
+            plain || merges.iter().any(|a| a.iter().any(|s| s.column == column))
         };
-        (0..self.table.indexes.len()).filter(|i| self.usable(*i) && says(first(*i))).map(|i| i as u32).collect()
+        let has = |i: usize, c: u32| self.table.indexes[i].parts.iter().any(|p| p.column == c);
+        let grouped = |i: usize| !groups.is_empty() && groups.iter().all(|c| has(i, *c));
+        let all = (0..self.table.indexes.len()).filter(|i| self.usable(*i) && (says(first(*i)) || grouped(*i)));
+        all.map(|i| i as u32).collect()
     }
 
     /// The path reads its entries in an order that satisfies `wanted` (column, descending); columns in `fixed` do not matter.

@@ -2,6 +2,9 @@
 
 mod above;
 mod joins;
+mod loose;
+mod order;
+mod ors;
 mod scan;
 
 pub(crate) use scan::part_len;
@@ -42,14 +45,8 @@ pub(super) struct Planned<'b> {
     group_order: Vec<(ColId, bool)>,
     /// The order of the first relation's rows is relied on.
     ordered: bool,
-}
-
-/// What the rows of a join are wanted in.
-#[derive(Clone, Debug, Default)]
-struct Wanted {
-    /// Relation and its columns with directions.
-    rel: usize,
-    columns: Vec<(u32, bool)>,
+    /// A loose index scan delivers each row of DISTINCT once.
+    unique: bool,
 }
 
 impl Builder<'_> {
@@ -105,8 +102,14 @@ impl Builder<'_> {
         if let Some(from) = &block.from {
             inner_conditions(from, &mut top);
         }
+        if top.iter().any(|e| matches!(e.kind, ExprKind::Or(_))) {
+            ors::factor(&mut top);
+        }
         if equalities {
             crate::rewrite::propagate(&mut top);
+        }
+        if block.rels.len() > 1 && top.iter().any(|e| matches!(e.kind, ExprKind::Or(_))) {
+            self.demands_of_ors(block, &mut top);
         }
         for e in top {
             level.push(conditions.len());
@@ -144,6 +147,7 @@ impl Builder<'_> {
             applied,
             group_order: Vec::new(),
             ordered: false,
+            unique: false,
         };
         self.find_leaders(&mut planned);
         let mut of_rel: Vec<Vec<usize>> = vec![Vec::new(); block.rels.len()];
@@ -302,8 +306,27 @@ impl Builder<'_> {
         let rows = if virtual_source { 100.0 } else { now().unwrap_or(figures.rows as f64).max(1.0) };
         let locking = rel.lock.strength != LockStrength::None;
         let exclusive = rel.lock.strength == LockStrength::Exclusive;
-        let hints = rel.hints.clone();
-        BaseRel { table, figures, hints, rows, sargs, unions, columns, filters, virtual_source, locking, exclusive }
+        let mut hints = rel.hints.clone();
+        if self.options.passes.has(Passes::HIDE_INVISIBLE) {
+            let hidden = table.indexes.iter().enumerate().filter(|(_, i)| i.invisible);
+            hints.join &= !hidden.fold(0, |mask, (i, _)| mask | 1u128 << i);
+        }
+        let block = planned.block;
+        let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
+        BaseRel {
+            table,
+            figures,
+            hints,
+            rows,
+            sargs,
+            unions,
+            columns,
+            filters,
+            virtual_source,
+            alone,
+            locking,
+            exclusive,
+        }
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.
@@ -342,7 +365,7 @@ impl Builder<'_> {
         Some((share(column, &there)? - share(column, &equal(&key))?).max(0.0))
     }
 
-    /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column if there is one.
+    /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column, or by its histogram.
     fn share_on(&self, table: &gannet_catalog::Table, rel: &Rel, e: &Expr) -> f64 {
         if let ExprKind::Compare { op: CompareOp::Eq, args, .. } = &e.kind {
             let own = args.iter().find_map(|a| match a.kind {
@@ -358,6 +381,10 @@ impl Builder<'_> {
                     if let Some(distinct) = figures.distinct(index.tree, 1) {
                         return 1.0 / distinct.max(1.0);
                     }
+                }
+                let column = table.columns.get(column as usize);
+                if let Some(histogram) = column.and_then(|c| table.statistics.histogram(c)) {
+                    return (1.0 - histogram.nulls) / histogram.distinct();
                 }
             }
         }
@@ -398,215 +425,6 @@ impl Builder<'_> {
             planned.derived.push(node);
         }
         Ok(())
-    }
-
-    /// The join of all relations; whether it delivers rows in the order wanted by ORDER BY (or grouped as GROUP BY needs).
-    fn joined(&mut self, planned: &mut Planned<'_>) -> Result<(Node, bool)> {
-        if planned.units.is_empty() {
-            // No FROM: one row without columns.
-            let op = Op::Values { rows: Box::new([Box::new([])]), reason: None };
-            let mut node = self.node(op, Vec::new(), 1.0, 0.0);
-            let all: Vec<usize> = planned.level.clone();
-            node = self.filtered(planned, node, &all)?;
-            return Ok((node, false));
-        }
-        let limit = self.streaming_limit(planned);
-        let wanted = self.wanted(planned);
-        let order = self.search(planned, None, None);
-        let mut chosen = (order.clone(), false);
-        let mut group_order = Vec::new();
-        if let Some(wanted) = &wanted {
-            let sorted_cost = order.cost + self.sort_or_hash(planned, order.rows, limit);
-            let fixed = self.fixed_columns(planned, wanted.rel);
-            let base = planned.bases[wanted.rel].as_ref();
-            let paths: Vec<Path> = match base {
-                Some(base) => {
-                    let rel = &planned.block.rels[wanted.rel];
-                    let estimate = |index: usize, ranges: &Ranges| self.estimate(rel, &base.table, index, ranges);
-                    let all = base.paths(RelSet::EMPTY, self.options.passes, &estimate).into_iter();
-                    let hints = &rel.hints;
-                    let usable = if planned.block.aggregated { hints.group } else { hints.order };
-                    all.filter_map(|mut p| {
-                        if p.index.is_some_and(|i| usable >> i & 1 == 0) {
-                            return None;
-                        }
-                        let reverse = self.order_of(planned, base, &p, wanted, &fixed)?;
-                        p.reverse = reverse;
-                        Some(p)
-                    })
-                    .collect()
-                }
-                None => Vec::new(),
-            };
-            if !paths.is_empty() {
-                let ordered = self.search(planned, Some((wanted.rel, paths)), limit);
-                let mut cost = ordered.cost;
-                if let Some(limit) = limit {
-                    // The joins stop early too.
-                    cost *= (limit / ordered.rows.max(1.0)).clamp(0.001, 1.0).max(0.01);
-                }
-                let streams = order_is_kept(planned, &ordered, wanted.rel);
-                if streams && cost <= sorted_cost {
-                    if let Some(Step { method: Method::Loop(Inner::Path(path)), .. }) = ordered.steps.first()
-                        && let Some(base) = base
-                    {
-                        let first = planned.block.rels[wanted.rel].first;
-                        let columns = self.group_columns(base, path, wanted, &fixed);
-                        group_order = columns.into_iter().map(|(c, descending)| (first + c, descending)).collect();
-                    }
-                    chosen = (ordered, true);
-                }
-            }
-        }
-        let (order, is_ordered) = chosen;
-        planned.group_order = group_order;
-        planned.ordered = is_ordered;
-        let few = limit.is_some() && (is_ordered || wanted.is_none());
-        let units = planned.units.clone();
-        let level = planned.level.clone();
-        let mut node = self.build_order(planned, &units, &order, &level, RelSet::EMPTY, few)?;
-        let left: Vec<usize> = planned.level.iter().copied().filter(|c| !planned.applied[*c]).collect();
-        node = self.filtered(planned, node, &left)?;
-        Ok((node, is_ordered))
-    }
-
-    fn search(&self, planned: &Planned<'_>, first: Option<(usize, Vec<Path>)>, limit: Option<f64>) -> JoinOrder {
-        let others: Vec<(f64, f64)> = planned
-            .derived
-            .iter()
-            .map(|n| n.as_ref().map_or((10.0, 10.0), |n| (n.physical.rows, n.physical.cost)))
-            .collect();
-        let estimate = |rel: usize, index: usize, ranges: &Ranges| {
-            let base = planned.bases[rel].as_ref()?;
-            self.estimate(&planned.block.rels[rel], &base.table, index, ranges)
-        };
-        let nests = Default::default();
-        let search = Search {
-            bases: &planned.bases,
-            others: &others,
-            conditions: &planned.infos,
-            passes: self.options.passes,
-            straight: planned.block.straight,
-            strategies: self.strategies(),
-            lateral: planned.lateral,
-            estimate: &estimate,
-            first,
-            limit,
-            nests: &nests,
-        };
-        search.order(&planned.units, RelSet::EMPTY)
-    }
-
-    /// Rows in ranges whose bounds are all known from the statement at hand: looked up once for each.
-    fn estimate(&self, rel: &Rel, table: &gannet_catalog::Table, index: usize, ranges: &Ranges) -> Option<f64> {
-        let estimator = self.options.estimator?;
-        let RelKind::Base(slot) = rel.kind else { return None };
-        let known = |(s, i, r, _): &&Looked| *s == slot && *i == index && r == ranges;
-        if let Some((_, _, _, rows)) = self.dives.borrow().iter().find(known) {
-            return *rows;
-        }
-        let mut complete = true;
-        ranges.for_each_value(&mut |e| complete &= self.seen(e).is_some());
-        if !complete {
-            return None;
-        }
-        let value = |e: &Expr| self.seen(e);
-        let rows = dive::rows_in(estimator, table, index, ranges, self.options.time_zone, &value);
-        self.dives.borrow_mut().push((slot, index, ranges.clone(), rows));
-        rows
-    }
-
-    /// LIMIT + OFFSET when the rows of the join flow to it without a stop.
-    fn streaming_limit(&self, planned: &Planned<'_>) -> Option<f64> {
-        let block = planned.block;
-        if block.aggregated || !block.windows.is_empty() || block.calc_found_rows || block.distinct {
-            return None;
-        }
-        let limit = self.seen_count(block.limit.as_ref()?)?;
-        let offset = block.offset.as_ref().map_or(Some(0.0), |o| self.seen_count(o))?;
-        Some((limit + offset).max(1.0))
-    }
-
-    /// The order in which rows would be useful: that of GROUP BY, else of ORDER BY, when it is columns of one base relation.
-    fn wanted(&self, planned: &Planned<'_>) -> Option<Wanted> {
-        if !self.options.passes.has(Passes::INDEX_ORDER) {
-            return None;
-        }
-        let block = planned.block;
-        let keys: Vec<(&Expr, bool)> = if block.aggregated {
-            if block.groups.is_empty() || block.rollup || !self.options.passes.has(Passes::STREAM_GROUP) {
-                return None;
-            }
-            block.groups.iter().map(|(e, _)| (e, false)).collect()
-        } else {
-            if !block.windows.is_empty() {
-                return None;
-            }
-            block.order.iter().map(|k| (&k.expr, k.descending)).collect()
-        };
-        let mut wanted: Option<Wanted> = None;
-        for (e, descending) in keys {
-            let ExprKind::Column(id) = e.kind else { return None };
-            let rel = block.rel_of(id)?;
-            planned.bases[rel].as_ref()?;
-            let wanted = wanted.get_or_insert(Wanted { rel, columns: Vec::new() });
-            if wanted.rel != rel {
-                return None;
-            }
-            wanted.columns.push((id - block.rels[rel].first, descending));
-        }
-        let wanted = wanted?;
-        // Only a relation that may come first keeps its order.
-        let unit = planned.units.iter().find(|u| u.rels == RelSet::one(wanted.rel))?;
-        (unit.kind == JoinKind::Inner && unit.deps.is_empty()).then_some(wanted)
-    }
-
-    /// Columns of a relation that WHERE binds to one value.
-    fn fixed_columns(&self, planned: &Planned<'_>, rel: usize) -> Vec<u32> {
-        let Some(base) = &planned.bases[rel] else { return Vec::new() };
-        let constant = base.sargs.iter().filter(|s| {
-            s.needs.is_empty() && matches!(&s.says, sarg::Says::Equals(_)) && planned.level.contains(&s.condition)
-        });
-        constant.map(|s| s.column).collect()
-    }
-
-    fn order_of(
-        &self,
-        planned: &Planned<'_>,
-        base: &BaseRel,
-        path: &Path,
-        wanted: &Wanted,
-        fixed: &[u32],
-    ) -> Option<bool> {
-        if !planned.block.aggregated {
-            return base.order_of(path, &wanted.columns, fixed);
-        }
-        // Groups may come in any order of their columns: the index decides.
-        let columns = self.group_columns(base, path, wanted, fixed);
-        let all = wanted.columns.iter().all(|(c, _)| columns.iter().any(|(p, _)| p == c) || fixed.contains(c));
-        if !all {
-            return None;
-        }
-        base.order_of(path, &columns, fixed)
-    }
-
-    /// The wanted columns in the order in which the path's index has them.
-    fn group_columns(&self, base: &BaseRel, path: &Path, wanted: &Wanted, fixed: &[u32]) -> Vec<(u32, bool)> {
-        let mut columns: Vec<(u32, bool)> = Vec::new();
-        let Some(index) = path.index else { return columns };
-        let bound: Vec<u32> = base.table.indexes[index].parts.iter().take(path.bound).map(|p| p.column).collect();
-        for part in &base.table.indexes[index].parts {
-            if wanted.columns.iter().any(|(c, _)| *c == part.column) {
-                columns.push((part.column, part.descending));
-            } else if !bound.contains(&part.column) && !fixed.contains(&part.column) {
-                break;
-            }
-        }
-        columns
-    }
-
-    fn sort_or_hash(&self, planned: &Planned<'_>, rows: f64, limit: Option<f64>) -> f64 {
-        if planned.block.aggregated { rows * cost::BUILD } else { cost::sort(rows, limit) }
     }
 
     /// A filter of numbered conditions, cheap ones first.
@@ -738,12 +556,6 @@ fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) ->
     let last = Some(crate::physical::Interval { low: None, high: None, like: None });
     path.access = Access::Ranges { ranges: Ranges::Product { parts, last } };
     true
-}
-
-/// Every step after the first keeps the order of what is joined on its left.
-fn order_is_kept(planned: &Planned<'_>, order: &JoinOrder, wanted: usize) -> bool {
-    let first = order.steps.first().map(|s| &planned.units[s.unit]);
-    first.is_some_and(|u| u.kind == JoinKind::Inner && matches!(u.source, UnitSource::Rel(i) if i == wanted))
 }
 
 /// Values of the type are equal in the comparison exactly when they are as values of a column: each once stands for all.

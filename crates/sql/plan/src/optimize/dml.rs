@@ -143,6 +143,7 @@ fn walks(root: &Physical, slot: u32, table: &Table, indexes: &[u32], moves: bool
     match &root.op {
         Op::TableScan(scan) if scan.table == slot => match &scan.access {
             crate::physical::Access::Point { .. } => false,
+            crate::physical::Access::Merge { parts, .. } => moves || parts.iter().any(|p| indexes.contains(&p.index)),
             _ => {
                 let secondary = scan.index.filter(|i| Some(*i as usize) != table.clustered);
                 match secondary {

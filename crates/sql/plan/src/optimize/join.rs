@@ -88,6 +88,15 @@ pub(super) struct JoinOrder {
     pub(super) steps: Vec<Step>,
     pub(super) rows: f64,
     pub(super) cost: f64,
+    /// What of the cost comes before the first row: hash tables.
+    pub(super) startup: f64,
+}
+
+impl JoinOrder {
+    /// The cost of the first `limit` rows. What conditions let through is often overestimated: a thousandth at least is read.
+    pub(super) fn until(&self, limit: f64) -> f64 {
+        self.startup + (self.cost - self.startup).max(0.0) * (limit / self.rows.max(1.0)).clamp(0.001, 1.0)
+    }
 }
 
 /// A condition as the search sees it.
@@ -116,8 +125,6 @@ pub(super) struct Search<'a> {
     pub(super) estimate: &'a dyn Fn(usize, usize, &crate::physical::Ranges) -> Option<f64>,
     /// The first relation has to be read by one of these paths (for its order).
     pub(super) first: Option<(usize, Vec<Path>)>,
-    /// Rows wanted of the whole join, when no more are needed: an order that streams stops early.
-    pub(super) limit: Option<f64>,
     /// Orders of nests found so far: nests in nests would be searched exponentially often.
     pub(super) nests: &'a Nests,
 }
@@ -132,6 +139,7 @@ struct State {
     steps: Vec<Step>,
     rows: f64,
     cost: f64,
+    startup: f64,
 }
 
 /// Numbers conditions; gives the relations they read too.
@@ -208,7 +216,7 @@ fn add_units(
 impl Search<'_> {
     /// The cheapest order of the units, when `outer` has been read already (for nests, by registers).
     pub(super) fn order(&self, units: &[Unit], outer: RelSet) -> JoinOrder {
-        let start = State { done: outer, units: 0, steps: Vec::new(), rows: 1.0, cost: 0.0 };
+        let start = State { done: outer, units: 0, steps: Vec::new(), rows: 1.0, cost: 0.0, startup: 0.0 };
         let best = if self.straight || !self.passes.has(Passes::JOIN_ORDER) {
             self.in_order(units, start)
         } else if units.len() <= EXHAUSTIVE {
@@ -216,7 +224,7 @@ impl Search<'_> {
         } else {
             self.greedy(units, start)
         };
-        JoinOrder { steps: best.steps, rows: best.rows, cost: best.cost }
+        JoinOrder { steps: best.steps, rows: best.rows, cost: best.cost, startup: best.startup }
     }
 
     fn in_order(&self, units: &[Unit], mut state: State) -> State {
@@ -301,6 +309,12 @@ impl Search<'_> {
         next.units |= 1 << i;
         next.rows = rows.max(0.001);
         next.cost += cost;
+        next.startup += match &method {
+            // All but the probes.
+            Method::Hash(_) => cost - state.rows * cost::PROBE,
+            Method::Loop(Inner::Nest(order)) if first => order.startup,
+            Method::Loop(_) => 0.0,
+        };
         next.steps.push(Step { unit: i, method, rows: next.rows });
         next
     }
@@ -413,10 +427,7 @@ impl Search<'_> {
                     let best = paths.into_iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
                     match best {
                         Some(path) => {
-                            let (rows, mut cost) = (path.rows, path.cost);
-                            if let Some(limit) = self.limit.filter(|_| first && self.first.is_some()) {
-                                cost *= (limit / rows.max(1.0)).min(1.0);
-                            }
+                            let (rows, cost) = (path.rows, path.cost);
                             (Inner::Path(path), rows, cost)
                         }
                         None => (Inner::Other, base.rows, base.rows),
@@ -437,7 +448,6 @@ impl Search<'_> {
             lateral: self.lateral,
             estimate: self.estimate,
             first: None,
-            limit: None,
             nests: self.nests,
         };
         nested.order(units, available)

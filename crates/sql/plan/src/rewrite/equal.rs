@@ -2,7 +2,7 @@
 
 use crate::bind::expr::predicate;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
-use crate::logical::ColId;
+use crate::logical::{Block, ColId, From, FromJoin, RelKind};
 use crate::typing::natural;
 use gannet_types::SqlType;
 
@@ -44,6 +44,64 @@ pub(crate) fn propagate(conditions: &mut Vec<Expr>) {
                     add(conditions, a, b, class.by);
                 }
             }
+        }
+    }
+}
+
+/// `d.x = t.y AND t.y < 5` says `d.x < 5`: what the conditions of a block say so of the columns of its derived tables, by relation.
+pub(crate) fn demands_of_derived(block: &Block) -> Vec<(usize, Expr)> {
+    let mut found = Vec::new();
+    if !block.rels.iter().any(|r| matches!(r.kind, RelKind::Derived(_))) {
+        return found;
+    }
+    let mut all: Vec<&Expr> = block.filter.iter().collect();
+    if let Some(from) = &block.from {
+        inner_conditions(from, &mut all);
+    }
+    for e in &all {
+        let ExprKind::Compare { op: CompareOp::Eq, by, args } = &e.kind else { continue };
+        for (a, b) in [(&args[0], &args[1]), (&args[1], &args[0])] {
+            let (Some(own), Some(other)) = (column(a), column(b)) else { continue };
+            let Some(rel) = block.rel_of(own) else { continue };
+            let derived = matches!(block.rels[rel].kind, RelKind::Derived(_));
+            if !derived || block.rel_of(other) == Some(rel) || !same_type(&a.ty, &b.ty) || *by != natural(&a.ty) {
+                continue;
+            }
+            for e in &all {
+                if let Some(of) = ranged(e, *by)
+                    && of == other
+                {
+                    let mut copy = (*e).clone();
+                    super::substitute(&mut copy, &[(other, a.clone())].into_iter().collect());
+                    found.push((rel, copy));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The column of which a condition says how it compares with constants in the given domain.
+fn ranged(e: &Expr, domain: Comparison) -> Option<ColId> {
+    let (of, by, values): (&Expr, Comparison, &[Expr]) = match &e.kind {
+        ExprKind::Compare { op, by, args } if *op != CompareOp::NullSafeEq => match column(&args[0]) {
+            Some(_) => (&args[0], *by, &args[1..]),
+            None => (&args[1], *by, &args[..1]),
+        },
+        ExprKind::Between { by, negated: false, args } => (&args[0], *by, &args[1..]),
+        ExprKind::In { by, negated: false, arg, list, .. } => (arg, *by, list),
+        _ => return None,
+    };
+    (by == domain && values.iter().all(Expr::is_execution_constant)).then(|| column(of))?
+}
+
+/// Conditions of the inner joins at the top of a FROM tree.
+fn inner_conditions<'f>(from: &'f From, out: &mut Vec<&'f Expr>) {
+    if let From::Join { left, right, kind, on } = from {
+        inner_conditions(left, out);
+        if matches!(kind, FromJoin::Inner | FromJoin::Straight) {
+            inner_conditions(right, out);
+            out.extend(on);
         }
     }
 }

@@ -164,6 +164,15 @@ fn push_into_derived(arena: &mut Arena, block: &mut Block, options: &PlanOptions
     if !options.passes.has(Passes::PUSHDOWN) {
         return;
     }
+    for (rel, e) in equal::demands_of_derived(block) {
+        let first = block.rels[rel].first;
+        if is_nullable_side(block, rel) {
+            continue;
+        }
+        if let RelKind::Derived(query) = &mut block.rels[rel].kind {
+            push(arena, query, &e, first);
+        }
+    }
     let filter = std::mem::take(&mut block.filter);
     for e in filter {
         let mut rels = Vec::new();

@@ -1,6 +1,7 @@
 //! LIKE: `%` any run, `_` one character, an escape character; characters compare one by one by the collation.
 
 use super::{Algorithm, CollationId, Uca};
+use std::sync::OnceLock;
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]
@@ -17,6 +18,9 @@ enum Shape {
     /// Literal pieces with `%` between them, to be compared as bytes: the frequent case of `_bin` and `binary`.
     Pieces(Box<[Box<[u8]>]>),
     Tokens(Box<[Token]>),
+    /// Tokens that are printable ASCII and `%` only, where ASCII texts compare as bytes but for the case of letters: the pieces in upper
+    /// case, for such texts.
+    Folded(Box<[Box<[u8]>]>, Box<[Token]>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +35,11 @@ impl LikePattern {
     /// Compiles `pattern`; `escape` `None` means that nothing escapes.
     pub fn new(pattern: &[u8], escape: Option<char>, collation: CollationId) -> LikePattern {
         let info = collation.get();
-        let folds = matches!(info.algorithm, Algorithm::General | Algorithm::Ascii | Algorithm::Uca(Uca::V900, 1 | 2));
+        let folds = match info.algorithm {
+            Algorithm::General | Algorithm::Ascii | Algorithm::Uca(Uca::V900, 1 | 2) => true,
+            Algorithm::Table(_) => table_folds_ascii(collation),
+            _ => false,
+        };
         let mut tokens: Vec<Token> = Vec::new();
         let mut rest = pattern;
         while let Some((c, n)) = info.charset.decode(rest) {
@@ -61,6 +69,11 @@ impl LikePattern {
         let shape = if info.is_bytes() && !tokens.contains(&Token::One) {
             let pieces = tokens.split(|t| *t == Token::Any);
             Shape::Pieces(pieces.map(|p| p.iter().filter_map(bytes_of).flat_map(Vec::from).collect()).collect())
+        } else if tokens.iter().all(|t| matches!(t, Token::Any | Token::Char(_, Some(_)))) {
+            let pieces = tokens.split(|t| *t == Token::Any);
+            let upper = |t: &Token| if let Token::Char(_, fold) = t { *fold } else { None };
+            let pieces = pieces.map(|p| p.iter().filter_map(upper).collect()).collect();
+            Shape::Folded(pieces, tokens.into())
         } else {
             Shape::Tokens(tokens.into())
         };
@@ -80,7 +93,8 @@ impl LikePattern {
     pub fn matches(&self, text: &[u8]) -> bool {
         match &self.shape {
             Shape::Pieces(pieces) => match_pieces(pieces, text),
-            Shape::Tokens(tokens) => self.match_tokens(tokens, text),
+            Shape::Folded(pieces, _) if text.is_ascii() => match_folded(pieces, text),
+            Shape::Tokens(tokens) | Shape::Folded(_, tokens) => self.match_tokens(tokens, text),
         }
     }
 
@@ -148,11 +162,66 @@ fn find(text: &[u8], piece: &[u8]) -> Option<usize> {
     let last_start = text.len().checked_sub(piece.len())?;
     let mut at = 0;
     while at <= last_start {
-        at += text[at..=last_start].iter().position(|b| b == first)?;
+        at += memchr::memchr(*first, &text[at..=last_start])?;
         if text[at + 1..].starts_with(rest) {
             return Some(at);
         }
         at += 1;
     }
     None
+}
+
+/// As [`match_pieces`], for pieces in upper case and any case of the text's letters.
+fn match_folded(pieces: &[Box<[u8]>], text: &[u8]) -> bool {
+    let (first, rest) = match pieces {
+        [] => return text.is_empty(),
+        [only] => return only.eq_ignore_ascii_case(text),
+        [first, rest @ ..] => (first, rest),
+    };
+    let Some((last, middle)) = rest.split_last() else { return false };
+    if text.len() < first.len() || !text[..first.len()].eq_ignore_ascii_case(first) {
+        return false;
+    }
+    let mut text = &text[first.len()..];
+    for piece in middle {
+        let Some(i) = find_folded(text, piece) else { return false };
+        text = &text[i + piece.len()..];
+    }
+    text.len() >= last.len() && text[text.len() - last.len()..].eq_ignore_ascii_case(last)
+}
+
+fn find_folded(text: &[u8], piece: &[u8]) -> Option<usize> {
+    let (first, rest) = piece.split_first()?;
+    let last_start = text.len().checked_sub(piece.len())?;
+    let lower = first.to_ascii_lowercase();
+    let mut at = 0;
+    while at <= last_start {
+        at += memchr::memchr2(*first, lower, &text[at..=last_start])?;
+        if text[at + 1..][..rest.len()].eq_ignore_ascii_case(rest) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+/// [`folds_ascii`] of a collation with a table of weights, computed once for all of them.
+fn table_folds_ascii(collation: CollationId) -> bool {
+    static ALL: OnceLock<Box<[bool]>> = OnceLock::new();
+    let of = |id: u16| match CollationId(id).get().algorithm {
+        Algorithm::Table(weights) => folds_ascii(weights),
+        _ => false,
+    };
+    let all = ALL.get_or_init(|| (0..=LAST_TABLE).map(of).collect());
+    all.get(usize::from(collation.0)).copied().unwrap_or(false)
+}
+
+/// Numbers of collations with one weight a byte are below this one.
+const LAST_TABLE: u16 = 255;
+
+/// Among ASCII characters just the two cases of a letter weigh the same; none that is printable weighs as a control character does.
+fn folds_ascii(weights: &[u8; 256]) -> bool {
+    (0x20..0x7Fu8).all(|a| {
+        (0..0x80u8).all(|b| (weights[usize::from(a)] == weights[usize::from(b)]) == a.eq_ignore_ascii_case(&b))
+    })
 }

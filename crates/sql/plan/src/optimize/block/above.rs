@@ -29,7 +29,7 @@ impl Builder<'_> {
         let single = block.aggregated && block.groups.is_empty();
         let sorts = !block.order.is_empty() && !ordered && !single && !at_most_one(&node.physical);
         if block.distinct && !single {
-            return self.distinct(block, node, sorts, columns);
+            return self.distinct(planned, node, sorts, columns);
         }
         if sorts {
             let keys = self.lower_keys(&block.order, &node.schema)?;
@@ -41,7 +41,8 @@ impl Builder<'_> {
         self.limited(node, block.limit.as_ref(), block.offset.as_ref(), block.calc_found_rows)
     }
 
-    fn distinct(&mut self, block: &Block, mut node: Node, sorts: bool, columns: &[ColId]) -> Result<Node> {
+    fn distinct(&mut self, planned: &Planned<'_>, mut node: Node, sorts: bool, columns: &[ColId]) -> Result<Node> {
+        let block = planned.block;
         // Order keys that are items can be sorted behind DISTINCT, on fewer rows; others must be before.
         let key_of = |e: &Expr| block.items.iter().position(|i| i.expr == *e);
         let behind: Option<Vec<SortKey>> = block
@@ -54,6 +55,9 @@ impl Builder<'_> {
             node = self.sorted(node, keys, None, None);
         }
         node = self.projected(block, node, columns)?;
+        if planned.unique && !sorts {
+            return self.limited(node, block.limit.as_ref(), block.offset.as_ref(), block.calc_found_rows);
+        }
         // Sorting by all columns makes equal rows neighbours: no hash table. A top-N gains more by sorting distinct rows only.
         let neighbours = block.limit.is_none()
             && behind.as_ref().is_some_and(|keys| {
@@ -177,7 +181,10 @@ impl Builder<'_> {
             {
                 let column = id - planned.block.rels[rel].first;
                 let known = base.table.indexes.iter().filter(|i| i.parts[0].column == column);
-                if let Some(d) = known.filter_map(|i| base.figures.distinct(i.tree, 1)).reduce(f64::max) {
+                let by_index = known.filter_map(|i| base.figures.distinct(i.tree, 1)).reduce(f64::max);
+                let histogram =
+                    base.table.columns.get(column as usize).and_then(|c| base.table.statistics.histogram(c));
+                if let Some(d) = by_index.or(histogram.map(|h| h.distinct())) {
                     distinct = d;
                 }
             }

@@ -9,7 +9,7 @@ use crate::optimize::access::Path;
 use crate::optimize::build::{Builder, Node};
 use crate::optimize::relset::RelSet;
 use crate::options::Passes;
-use crate::physical::{Access, Op, ROW_ID, ScanExplain, TableScan};
+use crate::physical::{Access, Op, ROW_ID, ScanExplain, SkipTake, TableScan};
 use gannet_types::{Result, SqlError};
 
 impl Builder<'_> {
@@ -27,7 +27,13 @@ impl Builder<'_> {
         let RelKind::Base(slot) = rel.kind else { return Err(SqlError::internal("a scan of no table")) };
         let Some(base) = &planned.bases[i] else { return Err(SqlError::internal("a scan of no table")) };
         let (columns, table) = (base.columns.clone(), base.table.clone());
-        let possible = base.possible(RelSet(u64::MAX));
+        let groups: Vec<u32> = match (&path.access, path.index) {
+            (Access::Skip(skip), Some(index)) if skip.take != SkipTake::All => {
+                table.indexes[index].parts.iter().take(skip.parts as usize).map(|p| p.column).collect()
+            }
+            _ => Vec::new(),
+        };
+        let possible = base.possible(RelSet(u64::MAX), &groups);
         let examined = path.examined;
         let schema: Vec<ColId> =
             columns.iter().map(|c| if *c == ROW_ID { rel.first + rel.width - 1 } else { rel.first + c }).collect();
@@ -133,6 +139,7 @@ fn key_len(table: &gannet_catalog::Table, path: &Path) -> u32 {
     let Some(index) = path.index else { return 0 };
     let parts = match path.access {
         Access::Full => table.indexes[index].parts.len(),
+        Access::Merge { .. } => 0,
         _ => path.parts,
     };
     table.indexes[index].parts.iter().take(parts).map(|p| part_len(&table.columns[p.column as usize], p.prefix)).sum()
