@@ -311,10 +311,11 @@ pub(crate) fn in_set_of<'p>(by: Comparison, list: &'p [Expr], cx: &mut Cx<'_, 'p
         match value {
             Value::Int(v) => integers.iter_mut().for_each(|all| all.push(v)),
             // Beyond what a signed column holds.
-            Value::UInt(v) => match i64::try_from(v) {
-                Ok(v) => integers.iter_mut().for_each(|all| all.push(v)),
-                Err(_) => {}
-            },
+            Value::UInt(v) => {
+                if let Ok(v) = i64::try_from(v) {
+                    integers.iter_mut().for_each(|all| all.push(v));
+                }
+            }
             _ => integers = None,
         }
     }

@@ -131,7 +131,8 @@ impl BaseRel {
         for path in candidates {
             let columns = path.index.map(|i| self.table.indexes[i].parts.iter().map(|p| p.column));
             let columns: Vec<u32> = columns.into_iter().flatten().collect();
-            if columns.iter().all(|c| used.contains(c)) {
+            // What is said of a column counts once.
+            if columns.iter().any(|c| used.contains(c)) {
                 continue;
             }
             let (more, less) = (entries + path.examined, share * path.examined / self.rows.max(path.examined));

@@ -143,7 +143,9 @@ impl BaseRel {
         if !passes.has(Passes::SKIP_SCAN) || !passes.has(Passes::RANGES) || self.locking || self.virtual_source {
             return;
         }
-        let constants = self.constant_sargs();
+        // A pattern need not have a constant beginning.
+        let bounded = |s: &&Sarg| !matches!(&s.says, Says::Within(interval) if interval.like.is_some());
+        let constants: Vec<&Sarg> = self.constant_sargs().into_iter().filter(bounded).collect();
         let mut found = Vec::new();
         for index in 0..self.table.indexes.len() {
             if self.usable(index) && self.hints.skips >> index & 1 == 1 && self.covers(Some(index)) {
