@@ -2,7 +2,8 @@
 
 use std::{path::Path, process::Command};
 
-const USAGE: &str = "cargo xtask sim [--workload rows|trees|history] [--seed N] [--steps M] [--seeds N] [--minutes M]";
+const USAGE: &str =
+    "cargo xtask sim [--workload rows|trees|history|server] [--seed N] [--steps M] [--seeds N] [--minutes M]";
 
 /// Runs `cargo xtask sim` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
@@ -16,6 +17,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
                 "rows" => ("crash", "rows_told_are_not_lost"),
                 "trees" => ("crash", "trees_come_and_go_whole"),
                 "history" => ("history", "no_level_shows_what_it_forbids"),
+                "server" => ("simulated", "sessions_lose_nothing"),
                 _ => return Err(format!("unknown workload {word}\n{USAGE}")),
             };
             continue;
@@ -41,8 +43,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
         println!("first seed {now}");
         env.push(("GANNET_FIRST_SEED", now.to_string()));
     }
+    let package = if program == "simulated" { "gannet-server" } else { "gannet-engine" };
     let status = Command::new("cargo")
-        .args(["test", "--quiet", "--profile", "sim", "--package", "gannet-engine", "--test", program, filter, "--"])
+        .args(["test", "--quiet", "--profile", "sim", "--package", package, "--test", program, filter, "--"])
         .args(["--include-ignored", "--nocapture"])
         .envs(env)
         .current_dir(root)

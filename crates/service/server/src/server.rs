@@ -271,6 +271,46 @@ impl Server {
     pub fn start(options: ServerOptions) -> std::result::Result<Server, String> {
         let datadir = prepare_datadir(&options)?;
         let log = Arc::new(open_log(&options, &datadir)?);
+        let mut it = Self::open(options, datadir, log)?;
+        let get = |id: Live| it.shared.globals.get(id);
+        let bind = bind_addresses(get(Live::BindAddress).as_str(), get(Live::Port).as_u64() as u16)?;
+        let networking = !get(Live::SkipNetworking).as_bool();
+        let (socket, backlog) = (PathBuf::from(get(Live::Socket).as_str()), get(Live::BackLog).as_u64());
+        it.workers = match get(Live::ThreadHandling).as_str() {
+            "one-thread-per-connection" => None,
+            _ => {
+                let count = get(Live::Workers).as_u64() as usize;
+                let options = WorkerOptions { count, ..WorkerOptions::default() };
+                Some(Arc::new(Workers::start(options).map_err(|e| format!("cannot start the workers: {e}"))?))
+            }
+        };
+        it.listen(&bind, networking, &socket, backlog)?;
+        it.write_pid()?;
+        Ok(it)
+    }
+
+    /// A server inside a simulation, on the simulated disk: it has no sockets, clients come by [`Server::connect_simulated`]. Files beside the
+    /// store (log, persisted variables, certificates) are not simulated, and not used.
+    #[doc(hidden)]
+    pub fn start_simulated(mut options: ServerOptions) -> std::result::Result<Server, String> {
+        let mut set = |id: Live, value: VarValue| options.vars[id as usize] = value;
+        set(Live::TlsVersion, VarValue::text(""));
+        set(Live::SkipNetworking, VarValue::bool(true));
+        let datadir = options.datadir();
+        Self::open(options, datadir, Arc::new(ErrorLog::to_stderr()))
+    }
+
+    /// A client of a server inside a simulation.
+    #[doc(hidden)]
+    pub fn connect_simulated(&self) -> gannet_runtime::sim::SimClient {
+        let shared = self.shared.clone();
+        gannet_runtime::sim::connect(|peer, context| {
+            Box::new(crate::session::service::Connection::new(shared, peer, context))
+        })
+    }
+
+    /// Opens the store and what belongs to it.
+    fn open(options: ServerOptions, datadir: PathBuf, log: Arc<ErrorLog>) -> std::result::Result<Server, String> {
         for w in &options.warnings {
             log.warning(w);
         }
@@ -320,9 +360,6 @@ impl Server {
         let version = format!("{MYSQL_VERSION}-gannet");
         vars[Live::Version as usize] = VarValue::text(&version);
         vars[Live::InnodbVersion as usize] = VarValue::text(MYSQL_VERSION);
-        let socket_path = PathBuf::from(vars[Live::Socket as usize].as_str());
-        let handling = vars[Live::ThreadHandling as usize].as_str().to_string();
-        let (workers_wanted, backlog) = (vars[Live::Workers as usize].as_u64(), vars[Live::BackLog as usize].as_u64());
         let plan_bytes = vars[Live::PlanCacheSize as usize].as_u64() as usize;
         let digests = vars[Live::PerformanceSchemaDigestsSize as usize].as_u64() as usize;
         let pid_file = Some(vars[Live::PidFile as usize].as_str()).filter(|p| !p.is_empty()).map(PathBuf::from);
@@ -364,30 +401,20 @@ impl Server {
         shared.limit_temp();
         let taken_up = shared.branches.recover(&shared);
         taken_up.map_err(|e| format!("the prepared XA branches cannot be read: {e}"))?;
-        let workers = match handling.as_str() {
-            "one-thread-per-connection" => None,
-            _ => {
-                let options = WorkerOptions { count: workers_wanted as usize, ..WorkerOptions::default() };
-                Some(Arc::new(Workers::start(options).map_err(|e| format!("cannot start the workers: {e}"))?))
-            }
-        };
         let statistics = {
             let shared = shared.clone();
             gannet_runtime::spawn("statistics", move || crate::statistics::run(&shared))
         };
-        let mut it = Server {
+        Ok(Server {
             shared,
             statistics: Mutex::new(Some(statistics)),
             listeners: Mutex::new(Vec::new()),
-            workers,
+            workers: None,
             socket: None,
             tcp: None,
             pid_file,
             stopped: AtomicBool::new(false),
-        };
-        it.listen(&bind, networking, &socket_path, backlog)?;
-        it.write_pid()?;
-        Ok(it)
+        })
     }
 
     fn listen(
@@ -515,7 +542,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() && gannet_runtime::sim::active() {
+            // The power is cut.
+        } else if std::thread::panicking() {
             // Stopping waits, which a thread that unwinds must not.
             std::thread::scope(|scope| {
                 scope.spawn(|| self.stop());
@@ -532,7 +561,7 @@ fn wait_for_sessions(s: &Shared) -> bool {
         if now_ns() > until {
             return false;
         }
-        std::thread::sleep(Duration::from_millis(1));
+        let _ = gannet_runtime::sleep(Duration::from_millis(1));
     }
     true
 }

@@ -87,5 +87,8 @@ pub(crate) fn log_panic(doing: &str, panic: &(dyn std::any::Any + Send)) {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("of an unknown kind");
+    if crate::sim::active() {
+        crate::sim::note_panic(panic);
+    }
     eprintln!("gannet: a panic while {doing}, the connection is closed: {what}");
 }

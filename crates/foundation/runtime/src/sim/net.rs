@@ -124,6 +124,8 @@ pub(crate) fn flush(pipe: SimPipe, bytes: &[u8], deadline: Option<u64>) -> io::R
 pub struct SimClient {
     pipe: SimPipe,
     context: TaskContext,
+    /// The server is not told of the end.
+    silent: bool,
 }
 
 /// Connects to a service: it runs as a task of its own, in the current simulation.
@@ -138,7 +140,7 @@ pub fn connect(service: impl FnOnce(&Peer, &TaskContext) -> Box<dyn Service>) ->
         crate::serve::run_on_task(service, conn);
         p.close();
     });
-    SimClient { pipe, context }
+    SimClient { pipe, context, silent: false }
 }
 
 impl SimClient {
@@ -152,6 +154,12 @@ impl SimClient {
         self.pipe.read(false, to, None)
     }
 
+    /// When it is dropped the client is gone without a word, or the network between: the server's end stays open, nothing comes
+    /// and nothing is taken any more. For the server that is a slow client, until a timeout of its own.
+    pub fn set_silent(&mut self) {
+        self.silent = true;
+    }
+
     /// The connection's context.
     pub fn context(&self) -> &TaskContext {
         &self.context
@@ -160,6 +168,9 @@ impl SimClient {
 
 impl Drop for SimClient {
     fn drop(&mut self) {
+        if self.silent {
+            return;
+        }
         self.pipe.close();
         self.context.interrupt(Interrupt::PeerGone);
     }

@@ -60,7 +60,7 @@ enum Phase {
 }
 
 impl Connection {
-    fn new(server: Arc<Shared>, peer: &Peer, context: &TaskContext) -> Self {
+    pub(crate) fn new(server: Arc<Shared>, peer: &Peer, context: &TaskContext) -> Self {
         let origin = origin(peer);
         let host = match peer {
             Peer::Tcp { peer, .. } if matches!(origin, Origin::Local(_)) => format!("localhost:{}", peer.port()),

@@ -226,20 +226,23 @@ const WANTED: u32 = cap::LONG_PASSWORD
 impl Connection {
     /// Connects and logs in.
     pub fn connect(address: &Address, options: &Options) -> Result<Self> {
-        let secure = matches!(address, Address::Unix(_));
-        let stream: Box<dyn Stream> = match address {
+        match address {
             Address::Tcp(host, port) => {
                 let s = TcpStream::connect((host.as_str(), *port))?;
                 s.set_nodelay(true)?;
                 s.set_read_timeout(options.timeout)?;
-                Box::new(s)
+                Self::over(s, options, false)
             }
             Address::Unix(path) => {
                 let s = UnixStream::connect(path)?;
                 s.set_read_timeout(options.timeout)?;
-                Box::new(s)
+                Self::over(s, options, true)
             }
-        };
+        }
+    }
+
+    /// Logs in over a stream that is there already; `secure`: nobody listens in on it.
+    pub fn over(stream: impl Read + Write + Send + 'static, options: &Options, secure: bool) -> Result<Self> {
         let greeting = Greeting {
             version: String::new(),
             connection_id: 0,
@@ -250,7 +253,7 @@ impl Connection {
             plugin: String::new(),
         };
         let (input, out) = (Vec::with_capacity(16 << 10), Vec::new());
-        let mut it = Self { stream, input, taken: 0, out, sequence: 0, capabilities: 0, greeting };
+        let mut it = Self { stream: Box::new(stream), input, taken: 0, out, sequence: 0, capabilities: 0, greeting };
         it.login(options, secure)?;
         Ok(it)
     }
