@@ -1,4 +1,5 @@
-//! `cargo xtask sim`: the engine in the simulation, with power cuts and failing disks, compared with its oracle.
+//! `cargo xtask sim`: the engine, and the whole server, in the simulation, with power cuts, failing disks and connections that are cut,
+//! compared with their oracles. Without `--workload` all of them in turn: two thirds of the time for the engine.
 
 use std::{path::Path, process::Command};
 
@@ -9,17 +10,20 @@ const USAGE: &str =
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     let mut env: Vec<(&str, String)> = Vec::new();
     let mut words = args.iter();
-    let (mut fresh, mut program, mut filter) = (true, "crash", "all_workloads");
+    let engine = |program, filter| ("gannet-engine", program, filter);
+    let server = ("gannet-server", "simulated", "sessions_lose_nothing");
+    let (mut fresh, mut seconds) = (true, None);
+    let mut programs = vec![engine("crash", "all_workloads"), server];
     while let Some(name) = words.next() {
         let word = words.next().ok_or_else(|| format!("{name} takes a value\n{USAGE}"))?;
         if name == "--workload" {
-            (program, filter) = match word.as_str() {
-                "rows" => ("crash", "rows_told_are_not_lost"),
-                "trees" => ("crash", "trees_come_and_go_whole"),
-                "history" => ("history", "no_level_shows_what_it_forbids"),
-                "server" => ("simulated", "sessions_lose_nothing"),
+            programs = vec![match word.as_str() {
+                "rows" => engine("crash", "rows_told_are_not_lost"),
+                "trees" => engine("crash", "trees_come_and_go_whole"),
+                "history" => engine("history", "no_level_shows_what_it_forbids"),
+                "server" => server,
                 _ => return Err(format!("unknown workload {word}\n{USAGE}")),
-            };
+            }];
             continue;
         }
         let value: u64 = word.parse().map_err(|_| format!("{name} takes a number\n{USAGE}"))?;
@@ -32,7 +36,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
             "--steps" => env.push(("GANNET_STEPS", value.to_string())),
             "--seeds" => env.push(("GANNET_SEEDS", value.to_string())),
             "--minutes" => {
-                env.push(("GANNET_SECONDS", (value * 60).to_string()));
+                seconds = Some(value * 60);
                 env.push(("GANNET_SEEDS", u32::MAX.to_string()));
             }
             other => return Err(format!("unknown option {other}\n{USAGE}")),
@@ -43,17 +47,19 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
         println!("first seed {now}");
         env.push(("GANNET_FIRST_SEED", now.to_string()));
     }
-    let package = if program == "simulated" { "gannet-server" } else { "gannet-engine" };
-    let status = Command::new("cargo")
-        .args(["test", "--quiet", "--profile", "sim", "--package", package, "--test", program, filter, "--"])
-        .args(["--include-ignored", "--nocapture"])
-        .envs(env)
-        .current_dir(root)
-        .status()
-        .map_err(|e| format!("cargo: {e}"))?;
-    if status.success() {
-        Ok("sim: nothing lost".into())
-    } else {
-        Err("sim: see the line that replays it above".into())
+    let shares: &[u64] = if programs.len() == 2 { &[2, 1] } else { &[3] };
+    for ((package, program, filter), share) in programs.into_iter().zip(shares) {
+        let seconds = seconds.map(|s| ("GANNET_SECONDS", (s * share / 3).to_string()));
+        let status = Command::new("cargo")
+            .args(["test", "--quiet", "--profile", "sim", "--package", package, "--test", program, filter, "--"])
+            .args(["--include-ignored", "--nocapture"])
+            .envs(env.iter().cloned().chain(seconds))
+            .current_dir(root)
+            .status()
+            .map_err(|e| format!("cargo: {e}"))?;
+        if !status.success() {
+            return Err("sim: see the line that replays it above".into());
+        }
     }
+    Ok("sim: nothing lost".into())
 }

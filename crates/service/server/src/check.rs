@@ -27,7 +27,7 @@ pub fn check_store(args: &[String]) -> Result<Report, String> {
     .map_err(|e| crate::server::open_error(&datadir, &e))?;
     // What recovery has to do comes first: redo, rollback, purge.
     while engine.recovery().percent < 100.0 || engine.status().recovering > 0 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        let _ = gannet_runtime::sleep(std::time::Duration::from_millis(20));
     }
     let mut findings = Vec::new();
     if let Err(e) = engine.purge_now() {

@@ -171,6 +171,9 @@ impl Shared {
         if is(Live::InnodbCheckpointDisabled) {
             self.engine.hold_checkpoint(value.as_bool());
         }
+        if is(Live::ScrubPages) {
+            self.engine.set_scrub_pace(value.as_u64());
+        }
         if is(Live::TemptableMaxRam) || is(Live::TmpDiskLimit) {
             self.limit_temp();
         }
@@ -295,6 +298,7 @@ impl Server {
     pub fn start_simulated(mut options: ServerOptions) -> std::result::Result<Server, String> {
         let mut set = |id: Live, value: VarValue| options.vars[id as usize] = value;
         set(Live::TlsVersion, VarValue::text(""));
+        crate::session::query::forget_thread();
         set(Live::SkipNetworking, VarValue::bool(true));
         let datadir = options.datadir();
         Self::open(options, datadir, Arc::new(ErrorLog::to_stderr()))
@@ -332,6 +336,7 @@ impl Server {
             buffer_pool_bytes: get(Live::InnodbBufferPoolSize).as_u64(),
             redo_capacity_bytes: get(Live::InnodbRedoLogCapacity).as_u64(),
             flush_policy: flush_policy(get(Live::InnodbFlushLogAtTrxCommit)),
+            scrub_pages_per_second: get(Live::ScrubPages).as_u64(),
             events: ErrorLog::events(&log),
             ..EngineOptions::new(&datadir)
         })

@@ -6,6 +6,7 @@
 use crate::server::Shared;
 use crate::vars::Live;
 use gannet_catalog::{RowSource, Table, TableId, stats};
+use gannet_engine::{Damage, EngineError};
 use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park, unix_micros};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ impl Wanted {
 /// The background task; ends when the server stops.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let mut saved: HashMap<TableId, u64> = HashMap::new();
+    let mut told = Vec::new();
     while !shared.shutting_down() && !interrupted() {
         if park(Wait::StatisticsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
             break;
@@ -53,6 +55,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         // What a crash has left of temporary tables; tried again when it fails.
         let _ = shared.catalog.discard_left_over();
         look_at_all(shared, &mut saved);
+        tell_damage(shared, &mut told);
         saved.retain(|_, at| now_ns() < *at + SAVE_NS);
     }
 }
@@ -80,6 +83,22 @@ fn look_at_all(shared: &Arc<Shared>, saved: &mut HashMap<TableId, u64>) {
             }
         }
     }
+}
+
+/// Says in the log which tables the pages belong to that the scrubber has found damaged since the last look.
+fn tell_damage(shared: &Shared, told: &mut Vec<Damage>) {
+    let found = shared.engine.damaged_pages();
+    for damage in found.iter().filter(|d| !told.contains(d)) {
+        let snapshot = shared.catalog.snapshot();
+        let has = |t: &&Arc<Table>| t.row_tree == damage.tree || t.indexes.iter().any(|i| i.tree == damage.tree);
+        let table = snapshot.schemas().find_map(|s| snapshot.tables(&s.name).into_iter().find(has));
+        let what = EngineError::from(damage);
+        match table {
+            Some(t) => shared.log.error(format_args!("Table {}.{} is damaged: {what}", t.schema, t.name)),
+            None => shared.log.error(format_args!("Damage outside of any table: {what}")),
+        }
+    }
+    *told = found;
 }
 
 /// The table has not been dropped since the snapshot was taken.

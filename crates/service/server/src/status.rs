@@ -278,6 +278,11 @@ pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>, entry: Op
     put("Gannet_log_growth_bytes_per_second", n(s.log_growth));
     put("Gannet_checkpoint_pages_per_second", n(s.checkpoint_pace));
     put("Gannet_checkpoint_round_ms", n(s.checkpoint_round_ns / 1_000_000));
+    let scrub = server.engine.scrub_status();
+    put("Gannet_scrub_pages", n(scrub.pages));
+    put("Gannet_scrub_errors", n(scrub.errors));
+    put("Gannet_scrub_rewritten", n(scrub.rewritten));
+    put("Gannet_scrub_rounds", n(scrub.rounds));
     let c = server.plans.counters();
     put("Gannet_plan_cache_entries", n(c.entries));
     put("Gannet_plan_cache_bytes", n(c.bytes));

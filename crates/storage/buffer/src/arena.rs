@@ -9,6 +9,8 @@ use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use gannet_base::{PAGE_SIZE, PageNo};
 use gannet_page::PageBuf;
 
+use crate::state::StateWord;
+
 /// An anonymous, private, lazily backed mapping. Zero where never touched.
 struct Mapping {
     ptr: *mut u8,
@@ -119,16 +121,17 @@ impl Arena {
     }
 
     #[inline]
-    fn word<'a>(&'a self, map: &'a Mapping, no: PageNo) -> &'a AtomicU64 {
+    fn word<'a, T>(&'a self, map: &'a Mapping, no: PageNo) -> &'a T {
+        const { assert!(size_of::<T>() == size_of::<AtomicU64>()) }
         assert!(no.0 < self.pages);
         // SAFETY: inside the mapping by the assertion, aligned, initialised to zero by the kernel, accessed as atomics
-        // only, and it lives as long as the arena.
-        unsafe { &*map.ptr.cast::<AtomicU64>().add(no.0 as usize) }
+        // only (`T` is one, or a transparent wrapper of one), and it lives as long as the arena.
+        unsafe { &*map.ptr.cast::<T>().add(no.0 as usize) }
     }
 
     /// Page `no`'s state word.
     #[inline]
-    pub(crate) fn state(&self, no: PageNo) -> &AtomicU64 {
+    pub(crate) fn state(&self, no: PageNo) -> &StateWord {
         self.word(&self.states, no)
     }
 

@@ -1,60 +1,31 @@
-//! The state word of a page, and the guards.
-//!
-//! State word: low 8 bits latch state, high 56 bits version.
-//!
-//! | latch state | meaning |
-//! |---|---|
-//! | 0 | evicted: not resident (what fresh memory says) |
-//! | 1 | unlocked |
-//! | 2..=252 | shared by (state - 1) holders |
-//! | 253 | unlocked and marked by the clock: a candidate for eviction |
-//! | 254 | in transit: being read in or evicted |
-//! | 255 | exclusive |
-//!
-//! The version grows whenever the content may have changed: at the release of an exclusive latch under which the page
-//! was changed, at loading, at eviction. It is never reset while the server runs, so a version seen means one content.
+//! The guards: what a task may do with a page, by its state word ([`crate::state`]).
 
 use std::ops::Deref;
 
-use gannet_base::sync::atomic::{AtomicU64, Ordering::*, fence};
+use gannet_base::sync::atomic::Ordering::*;
 use gannet_base::sync::{Backoff, note_acquired, note_released, sched_point};
 use gannet_base::{PAGE_SIZE, PageNo};
 use gannet_page::bytes::WORDS;
 use gannet_page::{PageBuf, PageBytes};
 
+use crate::state::{Miss, PATIENCE, StateWord};
 use crate::{Pool, SHARED_READS, Stop};
 
-pub(crate) const EVICTED: u64 = 0;
-pub(crate) const UNLOCKED: u64 = 1;
-const SHARED_MAX: u64 = 252;
-pub(crate) const MARKED: u64 = 253;
-pub(crate) const TRANSIT: u64 = 254;
-pub(crate) const EXCLUSIVE: u64 = 255;
-
-#[inline]
-pub(crate) const fn latch(state: u64) -> u64 {
-    state & 0xff
+impl Miss {
+    fn of(self, no: PageNo) -> Stop {
+        match self {
+            Miss::Absent => Stop::Fault(no),
+            Miss::Taken => Stop::Restart,
+        }
+    }
 }
-
-#[inline]
-pub(crate) const fn version(state: u64) -> u64 {
-    state >> 8
-}
-
-#[inline]
-pub(crate) const fn state(version: u64, latch: u64) -> u64 {
-    version << 8 | latch
-}
-
-/// Turns of a spin-wait after which an attempt gives up and starts again.
-const PATIENCE: u32 = 64;
 
 /// A reader that has written nothing: it copies words and validates afterwards that nothing changed meanwhile. What was
 /// read before a validation is not to be believed; references into the page cannot be had from it.
 pub struct OptimisticGuard<'p> {
     pool: &'p Pool,
     frame: *const PageBuf,
-    state: &'p AtomicU64,
+    state: &'p StateWord,
     version: u64,
     no: PageNo,
 }
@@ -78,30 +49,11 @@ impl<'p> OptimisticGuard<'p> {
                 }
                 backoff.wait();
             }
-            let version = acquire_shared(word, no)?;
+            let version = lock_shared(word, no)?;
             return Ok(OptimisticGuard { pool, frame, state: word, version, no });
         }
-        let mut s = word.load(Acquire);
-        if latch(s) == UNLOCKED || (latch(s) > UNLOCKED && latch(s) <= SHARED_MAX) {
-            return Ok(OptimisticGuard { pool, frame, state: word, version: version(s), no });
-        }
-        let mut backoff = Backoff::new();
-        for _ in 0..PATIENCE {
-            match latch(s) {
-                EVICTED | TRANSIT => return Err(Stop::Fault(no)),
-                MARKED => {
-                    if touch {
-                        // Losing the race is fine: somebody else touched or took it.
-                        let _ = word.compare_exchange(s, state(version(s), UNLOCKED), Relaxed, Relaxed);
-                    }
-                    return Ok(OptimisticGuard { pool, frame, state: word, version: version(s), no });
-                }
-                EXCLUSIVE => backoff.wait(),
-                _ => return Ok(OptimisticGuard { pool, frame, state: word, version: version(s), no }),
-            }
-            s = word.load(Acquire);
-        }
-        Err(Stop::Restart)
+        let version = word.optimistic(touch).map_err(|miss| miss.of(no))?;
+        Ok(OptimisticGuard { pool, frame, state: word, version, no })
     }
 
     /// The page's number.
@@ -117,41 +69,22 @@ impl<'p> OptimisticGuard<'p> {
             return Ok(());
         }
         sched_point();
-        // The loads of content above must not move below the load of the state.
-        fence(Acquire);
-        let s = self.state.load(Relaxed);
-        if version(s) == self.version && latch(s) < TRANSIT && latch(s) != EVICTED {
-            Ok(())
-        } else {
-            Err(Stop::Restart)
-        }
+        if self.state.validate(self.version) { Ok(()) } else { Err(Stop::Restart) }
     }
 
     /// Takes the exclusive latch if nothing has changed since the guard was taken; then all that was read is right too.
     pub fn upgrade(self) -> Result<ExclusiveGuard<'p>, Stop> {
         let (pool, word, no, seen) = (self.pool, self.state, self.no, self.version);
         let _impatient = SHARED_READS.then(|| Impatient::new(pool));
-        let sharers = if SHARED_READS { UNLOCKED + 1 } else { UNLOCKED };
-        let mut backoff = Backoff::new();
-        for _ in 0..PATIENCE {
-            sched_point();
-            let s = word.load(Relaxed);
-            if version(s) != seen || latch(s) >= TRANSIT || latch(s) == EVICTED {
-                break;
-            }
-            if (latch(s) == sharers || latch(s) == MARKED)
-                && word.compare_exchange(s, state(seen, EXCLUSIVE), Acquire, Relaxed).is_ok()
-            {
-                // The shared latch of this guard, if any, has become the exclusive one.
-                std::mem::forget(self);
-                if SHARED_READS {
-                    note_released();
-                }
-                return Ok(ExclusiveGuard::acquired(pool, no, seen));
-            }
-            backoff.wait();
+        if !word.upgrade(seen, SHARED_READS as u64) {
+            return Err(Stop::Restart);
         }
-        Err(Stop::Restart)
+        // The shared latch of this guard, if any, has become the exclusive one.
+        std::mem::forget(self);
+        if SHARED_READS {
+            note_released();
+        }
+        Ok(ExclusiveGuard::acquired(pool, no, seen))
     }
 }
 
@@ -284,32 +217,16 @@ impl PageBytes for OptimisticGuard<'_> {
 }
 
 /// Waits for the shared latch; gives the version.
-fn acquire_shared(word: &AtomicU64, no: PageNo) -> Result<u64, Stop> {
-    let mut backoff = Backoff::new();
-    loop {
-        sched_point();
-        let s = word.load(Relaxed);
-        let next = match latch(s) {
-            EVICTED | TRANSIT => return Err(Stop::Fault(no)),
-            UNLOCKED | MARKED => Some(UNLOCKED + 1),
-            n if n < SHARED_MAX => Some(n + 1),
-            _ => None,
-        };
-        if let Some(next) = next
-            && word.compare_exchange(s, state(version(s), next), Acquire, Relaxed).is_ok()
-        {
-            note_acquired();
-            return Ok(version(s));
-        }
-        backoff.wait();
-    }
+fn lock_shared(word: &StateWord, no: PageNo) -> Result<u64, Stop> {
+    let version = word.lock_shared().map_err(|miss| miss.of(no))?;
+    note_acquired();
+    Ok(version)
 }
 
 #[inline]
-fn release_shared(word: &AtomicU64) {
+fn release_shared(word: &StateWord) {
     note_released();
-    // From n sharers to n - 1; one sharer less is 'unlocked'.
-    word.fetch_sub(1, Release);
+    word.unlock_shared();
 }
 
 /// Reading with the content held still.
@@ -323,7 +240,7 @@ impl<'p> SharedGuard<'p> {
         if no.0 >= pool.arena.pages() {
             return Err(Stop::Fault(no));
         }
-        acquire_shared(pool.arena.state(no), no)?;
+        lock_shared(pool.arena.state(no), no)?;
         Ok(SharedGuard { pool, no })
     }
 
@@ -361,8 +278,6 @@ impl<'p> ExclusiveGuard<'p> {
     /// The state word says 'exclusive' by the caller's doing.
     pub(crate) fn acquired(pool: &'p Pool, no: PageNo, version: u64) -> Self {
         note_acquired();
-        // As in every sequence lock: stores of content must not become visible before the latch state.
-        fence(Release);
         ExclusiveGuard { pool, no, version, changed: false }
     }
 
@@ -372,34 +287,14 @@ impl<'p> ExclusiveGuard<'p> {
             return Err(Stop::Fault(no));
         }
         let _impatient = SHARED_READS.then(|| Impatient::new(pool));
-        let word = pool.arena.state(no);
-        let mut backoff = Backoff::new();
-        loop {
-            sched_point();
-            let s = word.load(Relaxed);
-            match latch(s) {
-                EVICTED | TRANSIT => return Err(Stop::Fault(no)),
-                UNLOCKED | MARKED
-                    if word.compare_exchange(s, state(version(s), EXCLUSIVE), Acquire, Relaxed).is_ok() =>
-                {
-                    return Ok(Self::acquired(pool, no, version(s)));
-                }
-                _ => {}
-            }
-            backoff.wait();
-        }
+        let version = pool.arena.state(no).lock_exclusive().map_err(|miss| miss.of(no))?;
+        Ok(Self::acquired(pool, no, version))
     }
 
     /// Takes the exclusive latch if it is free right now.
     pub(crate) fn try_new(pool: &'p Pool, no: PageNo) -> Option<Self> {
-        sched_point();
-        let word = pool.arena.state(no);
-        let s = word.load(Relaxed);
-        if !matches!(latch(s), UNLOCKED | MARKED) {
-            return None;
-        }
-        word.compare_exchange(s, state(version(s), EXCLUSIVE), Acquire, Relaxed).ok()?;
-        Some(Self::acquired(pool, no, version(s)))
+        let version = pool.arena.state(no).try_exclusive().ok()?;
+        Some(Self::acquired(pool, no, version))
     }
 
     /// The page's number.
@@ -429,7 +324,7 @@ impl<'p> ExclusiveGuard<'p> {
         std::mem::forget(self);
         note_released();
         pool.arena.release(no, 1);
-        pool.arena.state(no).store(state(v + 1, EVICTED), Release);
+        pool.arena.state(no).end_evicted(v);
     }
 }
 
@@ -446,7 +341,7 @@ impl Drop for ExclusiveGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         note_released();
-        self.pool.arena.state(self.no).store(state(self.version + self.changed as u64, UNLOCKED), Release);
+        self.pool.arena.state(self.no).unlock_exclusive(self.version, self.changed);
         sched_point();
     }
 }

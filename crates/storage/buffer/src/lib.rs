@@ -5,9 +5,11 @@
 //! | module | what |
 //! |---|---|
 //! | `arena` | reserved memory: frames, state words, recovery LSNs |
-//! | [`guard`](OptimisticGuard) | the state word; optimistic, shared and exclusive guards |
+//! | `state` | the state word: latches and versions |
+//! | [`guard`](OptimisticGuard) | optimistic, shared and exclusive guards |
 //! | `resident` | the set of resident pages, which the clock and the sweeper go round |
 //! | [`Pool`] | loading, creating, evicting, discarding |
+//! | `scrub` | verifying pages on disk |
 //! | `writeback` | batches, the double-write file, sweep, the page cleaner |
 //! | [`Mtr`] | the mini-transaction: the only way to change a page |
 //! | [`Space`] | regions, extents, pages: who owns what, growth, giving back |
@@ -20,7 +22,9 @@ mod guard;
 mod mtr;
 mod pool;
 mod resident;
+mod scrub;
 mod space;
+mod state;
 #[doc(hidden)]
 pub mod testing;
 mod wal;
@@ -32,6 +36,7 @@ pub use gannet_page::{PageBuf, PageBytes};
 pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 pub use mtr::{Mtr, PageRef, decode_payload};
 pub use pool::{NEVER_WRITTEN, Pool, PoolOptions, PoolStatus, Priority, RedoSource};
+pub use scrub::{OnDisk, OnDiskBuf};
 pub use space::{META_PAGES, Reservation, Space, TreePages};
 pub use wal::Wal;
 

@@ -14,9 +14,9 @@ use crate::arena::Arena;
 use crate::double::DoubleWrite;
 use crate::error::corrupt;
 use crate::gate::Gates;
-use crate::guard::{self, EVICTED, EXCLUSIVE, MARKED, TRANSIT, UNLOCKED, latch, version};
 use crate::resident::Resident;
 use crate::space::Space;
+use crate::state::{EVICTED, EXCLUSIVE, MARKED, TRANSIT, UNLOCKED, latch, version};
 use crate::writeback::Writing;
 use crate::{Error, ExclusiveGuard, Mtr, OptimisticGuard, SharedGuard, Stop, Wal};
 
@@ -287,7 +287,7 @@ impl Pool {
                 }
                 Stop::Busy(no) => {
                     let word = self.arena.state(no);
-                    self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT);
+                    self.gates.wait(no.0, Wait::PageRead, || word.in_transit());
                 }
                 Stop::Grow => self.grow()?,
                 Stop::NoFrame => self.make_room()?,
@@ -323,15 +323,15 @@ impl Pool {
         let word = self.arena.state(no);
         loop {
             gannet_base::sync::sched_point();
-            let s = word.load(Acquire);
+            let s = word.load();
             match latch(s) {
                 EVICTED => {
                     self.make_room()?;
-                    if word.compare_exchange(s, guard::state(version(s), TRANSIT), AcqRel, Relaxed).is_ok() {
-                        return self.load_into_frame(no, version(s), priority);
+                    if let Some(version) = word.take_evicted(s, TRANSIT) {
+                        return self.load_into_frame(no, version, priority);
                     }
                 }
-                TRANSIT => self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT),
+                TRANSIT => self.gates.wait(no.0, Wait::PageRead, || word.in_transit()),
                 _ => return Ok(()),
             }
         }
@@ -362,13 +362,13 @@ impl Pool {
         let mut taken: Vec<(PageNo, u64)> = Vec::new();
         for &no in pages.iter().filter(|no| no.0 < self.space.file_pages()) {
             let word = self.arena.state(no);
-            let s = word.load(Acquire);
+            let s = word.load();
             if taken.len() < room
                 && latch(s) == EVICTED
-                && word.compare_exchange(s, guard::state(version(s), TRANSIT), AcqRel, Relaxed).is_ok()
+                && let Some(version) = word.take_evicted(s, TRANSIT)
             {
                 self.take_frame(no);
-                taken.push((no, version(s)));
+                taken.push((no, version));
             }
         }
         if self.frames_in_use() > self.low_water() {
@@ -405,15 +405,16 @@ impl Pool {
     /// Ends the transit of a loaded page: it is there, or not.
     fn end_load(&self, no: PageNo, v: u64, priority: Priority, outcome: Result<(), Error>) -> Result<(), Error> {
         let end = match &outcome {
-            Ok(()) => guard::state(v + 1, if priority == Priority::Scan { MARKED } else { UNLOCKED }),
+            Ok(()) if priority == Priority::Scan => MARKED,
+            Ok(()) => UNLOCKED,
             Err(_) => {
                 self.arena.release(no, 1);
                 self.resident.remove(no);
                 self.in_use.fetch_sub(1, Relaxed);
-                guard::state(v + 1, EVICTED)
+                EVICTED
             }
         };
-        self.arena.state(no).store(end, Release);
+        self.arena.state(no).end_transit(v, end);
         self.gates.wake(no.0);
         if outcome.is_err() {
             self.feed_starved();
@@ -455,19 +456,17 @@ impl Pool {
         gannet_base::check!(no.0 < self.space.file_pages(), "a page beyond the end of the data file is created");
         let word = self.arena.state(no);
         gannet_base::sync::sched_point();
-        let s = word.load(Acquire);
+        let s = word.load();
         match latch(s) {
             EVICTED => {
                 if self.in_use.load(Relaxed) > (self.budget + self.budget / 4 + 64) as i64 {
                     return Err(Stop::NoFrame);
                 }
-                if word.compare_exchange(s, guard::state(version(s), EXCLUSIVE), AcqRel, Relaxed).is_err() {
-                    return Err(Stop::Restart);
-                }
+                let version = word.take_evicted(s, EXCLUSIVE).ok_or(Stop::Restart)?;
                 self.in_use.fetch_add(1, Relaxed);
                 self.resident.insert(no);
                 count(Counter::InnodbPagesCreated);
-                let mut guard = ExclusiveGuard::acquired(self, no, version(s));
+                let mut guard = ExclusiveGuard::acquired(self, no, version);
                 guard.page_mut();
                 if self.in_use.load(Relaxed) > self.low_water() {
                     self.call_cleaner();
@@ -564,17 +563,17 @@ impl Pool {
         pages.retain(|&no| {
             let word = self.arena.state(no);
             gannet_base::sync::sched_point();
-            let s = word.load(Acquire);
+            let s = word.load();
             let candidate = latch(s) == MARKED || (written && latch(s) == UNLOCKED);
             if !candidate || self.arena.rec_lsn(no).load(Acquire) != 0 {
                 return false;
             }
-            if word.compare_exchange(s, guard::state(version(s), TRANSIT), AcqRel, Relaxed).is_err() {
+            if !word.take_free(s) {
                 return false;
             }
             // A writer may have come and gone since the clean state was seen, and the clock may have marked it again.
             if self.arena.rec_lsn(no).load(Acquire) != 0 {
-                word.store(s, Release);
+                word.untake(s);
                 self.gates.wake(no.0);
                 return false;
             }
@@ -586,7 +585,7 @@ impl Pool {
             // Out of the table before the state says so: who makes it resident again enters it again.
             self.resident.remove(no);
             let word = self.arena.state(no);
-            word.store(guard::state(version(word.load(Relaxed)) + 1, EVICTED), Release);
+            word.end_transit(version(word.load()), EVICTED);
             self.gates.wake(no.0);
             count(Counter::PagesEvicted);
         }
@@ -605,16 +604,7 @@ impl Pool {
         if is_pinned(no) {
             return None;
         }
-        let word = self.arena.state(no);
-        let s = word.load(Relaxed);
-        match latch(s) {
-            UNLOCKED => {
-                let _ = word.compare_exchange(s, guard::state(version(s), MARKED), Relaxed, Relaxed);
-                None
-            }
-            MARKED => Some(no),
-            _ => None,
-        }
+        self.arena.state(no).pass().then_some(no)
     }
 
     /// Goes round with the clock until it has named `want` candidates and evicts the clean ones among them. Gives how many.
@@ -655,9 +645,9 @@ impl Pool {
                         self.in_use.fetch_sub(1, Relaxed);
                         self.gates.wake(no.0);
                     }
-                    Err(_) if latch(self.arena.state(no).load(Acquire)) == TRANSIT => {
+                    Err(_) if self.arena.state(no).in_transit() => {
                         let word = self.arena.state(no);
-                        self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT);
+                        self.gates.wait(no.0, Wait::PageRead, || word.in_transit());
                         continue;
                     }
                     Err(_) => {}
@@ -694,7 +684,7 @@ impl Pool {
 
     /// Whether a page is resident: for background redo, which has nothing to do for pages that are.
     pub fn is_resident(&self, no: PageNo) -> bool {
-        no.0 < self.arena.pages() && !matches!(latch(self.arena.state(no).load(Acquire)), EVICTED | TRANSIT)
+        no.0 < self.arena.pages() && !matches!(latch(self.arena.state(no).load()), EVICTED | TRANSIT)
     }
 
     /// How many LSNs the oldest change not written back is behind the log's end is the checkpoint's business; this is the

@@ -136,6 +136,31 @@ impl Space {
         inner.trees.contains_key(&owner).then_some(owner)
     }
 
+    /// Whether a page belongs to a tree and is in use.
+    pub(crate) fn is_used(&self, no: PageNo) -> bool {
+        let inner = self.inner.lock();
+        let extent = inner.extents.get((no.0 / EXTENT_PAGES) as usize);
+        extent.is_some_and(|e| inner.trees.contains_key(&e.owner) && e.used >> (no.0 % EXTENT_PAGES) & 1 == 1)
+    }
+
+    /// The first page in use from `from` on, the pool's own pages among them. `Err`: none up to that page, from where to ask again: the
+    /// space map is not held for long. `None`: none up to the end of the file.
+    pub fn next_used(&self, from: PageNo) -> Option<Result<PageNo, PageNo>> {
+        const EXTENTS_AT_ONCE: u64 = 1024;
+        let inner = self.inner.lock();
+        let first = from.0 / EXTENT_PAGES;
+        for n in first..first + EXTENTS_AT_ONCE {
+            let extent = inner.extents.get(n as usize)?;
+            let owned = if inner.trees.contains_key(&extent.owner) { extent.used } else { 0 };
+            let pages = (n * EXTENT_PAGES).max(from.0)..(n + 1) * EXTENT_PAGES;
+            let used = |p: &u64| owned >> (p % EXTENT_PAGES) & 1 == 1 || crate::pool::is_pinned(PageNo(*p));
+            if let Some(page) = pages.into_iter().find(used) {
+                return Some(Ok(PageNo(page)));
+            }
+        }
+        Some(Err(PageNo((first + EXTENTS_AT_ONCE) * EXTENT_PAGES)))
+    }
+
     /// Numbers of the pages a tree uses, ascending. For checks.
     pub fn pages_of(&self, tree: TreeId) -> Vec<PageNo> {
         let inner = self.inner.lock();

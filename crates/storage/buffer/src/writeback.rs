@@ -13,7 +13,6 @@ use gannet_runtime::{Wait, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count};
 
 use crate::double::Slot;
-use crate::guard::{EXCLUSIVE, TRANSIT, latch};
 use crate::{Error, ExclusiveGuard, Pool, SharedGuard};
 
 /// Pages being written in place: two tasks must not write one page at the same time, the older copy could come last.
@@ -193,11 +192,11 @@ impl Pool {
     fn dirty_before(&self, no: PageNo, from: Lsn) -> bool {
         let word = self.arena.state(no);
         let mut backoff = Backoff::new();
-        while latch(word.load(SeqCst)) == EXCLUSIVE {
+        while word.is_exclusive() {
             backoff.wait();
         }
-        if latch(word.load(SeqCst)) == TRANSIT {
-            self.gates.wait(no.0, Wait::PageRead, || latch(word.load(Acquire)) == TRANSIT);
+        if word.in_transit() {
+            self.gates.wait(no.0, Wait::PageRead, || word.in_transit());
         }
         let rec = self.rec_lsn(no).load(Acquire);
         rec != 0 && rec <= from.0

@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::indexer::{IndexState, Indexer};
 use crate::purge::{self, PurgeState};
 use crate::recovery::{self, Opened, Recovery};
+use crate::scrub::{self, Scrub};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::trees::Trees;
@@ -87,6 +88,7 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
         streams,
         trees,
         purge: PurgeState::new(),
+        scrub: Scrub::new(options.scrub_pages_per_second),
         losers: AtomicU64::new(losers.len() as u64),
         prepared: Mutex::new(Vec::new()),
         orphans: Mutex::new(Vec::new()),
@@ -125,6 +127,8 @@ fn start(
         let recovery = files.recovery.clone();
         keepers.push(spawn("log-index", move || indexer.run(&recovery)));
     }
+    let (recovery, figures, s) = (files.recovery.clone(), files.figures.clone(), store.clone());
+    keepers.push(spawn("scrubber", move || scrub::run(&s, &recovery, &figures)));
     let mut writers = Vec::new();
     if !losers.is_empty() {
         let s = store.clone();

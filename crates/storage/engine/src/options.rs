@@ -49,6 +49,8 @@ pub struct EngineOptions {
     /// Bytes of log after which the log's index gets another chunk, and a third of what a start after a crash reads before the store is
     /// open (as far as memory allows); 0 = the whole log is read then.
     pub redo_index_bytes: u64,
+    /// Pages a second that the scrubber may verify ([`Engine::set_scrub_pace`](crate::Engine::set_scrub_pace)); 0 = none.
+    pub scrub_pages_per_second: u64,
     /// Where recovery, checkpoint, purge and log tell what a person should know.
     pub events: Events,
 }
@@ -65,6 +67,7 @@ impl EngineOptions {
             mode: OpenMode::OpenOrCreate,
             purge_tasks: 2,
             redo_index_bytes: 32 << 20,
+            scrub_pages_per_second: 0,
             events: Events::default(),
         }
     }

@@ -14,6 +14,10 @@ pub enum Fault {
     DropRedo,
     /// Purge does not wait for the snapshots that are in use.
     PurgeEarly,
+    /// A commit returns before it is durable.
+    TellEarly,
+    /// What a failed statement has done stays (planted in the server).
+    KeepFailed,
 }
 
 thread_local! {
@@ -25,7 +29,8 @@ pub fn plant(fault: Option<Fault>) {
     PLANTED.set(fault);
 }
 
+/// Whether this fault is planted.
 #[inline(always)]
-pub(crate) fn planted(fault: Fault) -> bool {
+pub fn planted(fault: Fault) -> bool {
     cfg!(debug_assertions) && PLANTED.get() == Some(fault)
 }

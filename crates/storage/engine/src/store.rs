@@ -10,6 +10,7 @@ use gannet_telemetry::Events;
 
 use crate::plant::{Fault, planted};
 use crate::purge::PurgeState;
+use crate::scrub::Scrub;
 use crate::snapshot::Snapshots;
 use crate::trees::Trees;
 use crate::trxtable::{TrxState, TrxTable};
@@ -26,6 +27,7 @@ pub(crate) struct Store {
     pub(crate) streams: Streams,
     pub(crate) trees: Trees,
     pub(crate) purge: PurgeState,
+    pub(crate) scrub: Scrub,
     /// Transactions found unfinished at the start and not yet rolled back.
     pub(crate) losers: AtomicU64,
     /// Prepared transactions found at the start which nobody has taken yet.

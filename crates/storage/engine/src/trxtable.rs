@@ -17,9 +17,10 @@ use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
 use gannet_base::sync::{Mutex, sched_point, spin_hint};
 use gannet_base::{CachePadded, Lsn, TrxId};
 
-/// Slots of the ring; 16 bytes each.
+/// Slots of the ring, as a power of two; 16 bytes each.
 const RING_BITS: u32 = 17;
-const RING: usize = 1 << RING_BITS;
+#[cfg(test)]
+pub(crate) const RING: usize = 1 << RING_BITS;
 const SHARDS: usize = 64;
 
 /// In `Slot::state`: the top bit and the id while active; alone: moved to the map. Otherwise the end's LSN.
@@ -46,25 +47,26 @@ struct Slot {
 
 type Shard = CachePadded<Mutex<HashMap<u64, u64>>>;
 
-pub(crate) struct TrxTable {
+pub(crate) struct TrxTable<const BITS: u32 = RING_BITS> {
     slots: Box<[Slot]>,
     overflow: Box<[Shard]>,
     overflow_len: CachePadded<AtomicU64>,
     next: CachePadded<AtomicU64>,
 }
 
-/// Neighbouring ids lie on different cache lines: rotate the low bits of the id.
-#[inline]
-fn slot_index(id: u64) -> usize {
-    let low = id as usize & (RING - 1);
-    ((low << 3) | (low >> (RING_BITS - 3))) & (RING - 1)
-}
+impl<const BITS: u32> TrxTable<BITS> {
+    /// Neighbouring ids lie on different cache lines: rotate the low bits of the id.
+    #[inline]
+    const fn slot_index(id: u64) -> usize {
+        let by = if BITS > 3 { 3 } else { 0 };
+        let low = id as usize & ((1 << BITS) - 1);
+        ((low << by) | (low >> (BITS - by))) & ((1 << BITS) - 1)
+    }
 
-impl TrxTable {
     /// `next` is the first id that will be given out, at least 1.
     pub(crate) fn new(next: TrxId) -> Self {
         TrxTable {
-            slots: (0..RING).map(|_| Slot::default()).collect(),
+            slots: (0..1 << BITS).map(|_| Slot::default()).collect(),
             overflow: (0..SHARDS).map(|_| CachePadded::new(Mutex::new(HashMap::new()))).collect(),
             overflow_len: CachePadded::new(AtomicU64::new(0)),
             next: CachePadded::new(AtomicU64::new(next.0.max(1))),
@@ -83,7 +85,7 @@ impl TrxTable {
     /// Gives out an id and enters it as active. `oldest` is the oldest snapshot in use.
     pub(crate) fn begin(&self, oldest: Lsn) -> TrxId {
         let id = self.next.fetch_add(1, Relaxed);
-        let slot = &self.slots[slot_index(id)];
+        let slot = &self.slots[Self::slot_index(id)];
         loop {
             let old = slot.id.load(Acquire);
             if old & BUSY != 0 {
@@ -108,8 +110,10 @@ impl TrxTable {
     }
 
     fn put(&self, id: u64, state: u64) {
-        if self.shard(id).lock().insert(id, state).is_none() {
-            self.overflow_len.fetch_add(1, Release);
+        // Counted before it is there: an empty map is not looked into.
+        self.overflow_len.fetch_add(1, Release);
+        if self.shard(id).lock().insert(id, state).is_some() {
+            self.overflow_len.fetch_sub(1, Release);
         }
     }
 
@@ -121,20 +125,23 @@ impl TrxTable {
                 return;
             }
             let mut map = self.shard(id).lock();
+            // Who sees the word moved finds the map counted, and waits for its lock.
+            self.overflow_len.fetch_add(1, Release);
             // The owner ends by exchanging its own word, then looks in the map: under the shard's mutex one of us is first.
             if slot.state.compare_exchange(state, ACTIVE, AcqRel, Relaxed).is_ok() {
-                if map.insert(id, if state & ACTIVE != 0 { ACTIVE } else { state }).is_none() {
-                    self.overflow_len.fetch_add(1, Release);
+                if map.insert(id, if state & ACTIVE != 0 { ACTIVE } else { state }).is_some() {
+                    self.overflow_len.fetch_sub(1, Release);
                 }
                 return;
             }
+            self.overflow_len.fetch_sub(1, Release);
         }
     }
 
     /// Enters the end of an active id. Called inside the log's closure for the end record: does not park.
     pub(crate) fn end(&self, id: TrxId, lsn: Lsn) {
         sched_point();
-        let slot = &self.slots[slot_index(id.0)];
+        let slot = &self.slots[Self::slot_index(id.0)];
         if slot.state.compare_exchange(ACTIVE | id.0, lsn.0, AcqRel, Relaxed).is_ok() {
             return;
         }
@@ -149,7 +156,7 @@ impl TrxTable {
     /// What became of `id`.
     #[inline]
     pub(crate) fn state(&self, id: TrxId) -> TrxState {
-        let slot = &self.slots[slot_index(id.0)];
+        let slot = &self.slots[Self::slot_index(id.0)];
         if slot.id.load(Acquire) & !BUSY == id.0 {
             let state = slot.state.load(Acquire);
             if state == ACTIVE | id.0 {
@@ -198,75 +205,7 @@ impl TrxTable {
     }
 
     #[cfg(test)]
-    fn overflow_len(&self) -> u64 {
+    pub(crate) fn overflow_len(&self) -> u64 {
         self.overflow_len.load(Relaxed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn begins_ends_and_moves() {
-        let t = TrxTable::new(TrxId(1));
-        let a = t.begin(Lsn(0));
-        let b = t.begin(Lsn(0));
-        assert_eq!(t.state(a), TrxState::Active);
-        t.end(b, Lsn(50));
-        assert_eq!(t.state(b), TrxState::Ended(Lsn(50)));
-        for i in 0..RING as u64 {
-            let id = t.begin(Lsn(40));
-            t.end(id, Lsn(60 + i));
-        }
-        // `a` is still active, `b` ended after the oldest snapshot: both are in the map now.
-        assert_eq!((t.state(a), t.state(b)), (TrxState::Active, TrxState::Ended(Lsn(50))));
-        assert!(!t.visible(a, Lsn::MAX) && !t.visible(b, Lsn(49)) && t.visible(b, Lsn(50)));
-        t.trim(Lsn(50));
-        assert_eq!((t.state(b), t.overflow_len()), (TrxState::Old, 1));
-        t.end(a, Lsn(1 << 40));
-        assert_eq!(t.state(a), TrxState::Ended(Lsn(1 << 40)));
-        t.trim(Lsn(1 << 40));
-        assert_eq!((t.state(a), t.overflow_len()), (TrxState::Old, 0));
-    }
-
-    #[test]
-    fn recovered_ids_are_active_until_ended() {
-        let t = TrxTable::new(TrxId(1));
-        t.begin_recovered(TrxId(77));
-        assert_eq!(t.state(TrxId(77)), TrxState::Active);
-        assert_eq!(t.next(), TrxId(78));
-        t.end(TrxId(77), Lsn(9));
-        assert_eq!(t.state(TrxId(77)), TrxState::Ended(Lsn(9)));
-    }
-
-    #[test]
-    fn owners_takers_and_readers_race() {
-        // A small id space cannot be forced into one slot, so run whole rings from several threads with stragglers.
-        let t = &TrxTable::new(TrxId(1));
-        std::thread::scope(|s| {
-            for _ in 0..3 {
-                s.spawn(move || {
-                    let mut open = std::collections::VecDeque::new();
-                    for i in 0..120_000u64 {
-                        let id = t.begin(Lsn(0));
-                        assert_eq!(t.state(id), TrxState::Active);
-                        open.push_back(id);
-                        if open.len() > 7 || i % 1000 < 3 {
-                            let id = open.pop_front().unwrap();
-                            t.end(id, Lsn(id.0 + 5));
-                            assert_eq!(t.state(id), TrxState::Ended(Lsn(id.0 + 5)));
-                        }
-                    }
-                    for id in open {
-                        t.end(id, Lsn(id.0 + 5));
-                    }
-                });
-            }
-        });
-        let end = t.next().0;
-        for id in 1..end {
-            assert_eq!(t.state(TrxId(id)), TrxState::Ended(Lsn(id + 5)), "{id}");
-        }
     }
 }

@@ -87,7 +87,7 @@ fn a_commit_writes_what_is_listed() {
     // (file, at most, what)
     let most: &[(&str, f64)] = &[
         // Two exclusive latches and two let go: the row's leaf, the transaction's own undo page.
-        ("storage/buffer/src/guard.rs", 5.0),
+        ("storage/buffer/src/state.rs", 5.0),
         // Now and then an undo page more.
         ("storage/buffer/src/space.rs", 0.1),
         // Two records reserved (the change, the end), one walk of the horizon.

@@ -12,6 +12,7 @@ use gannet_runtime::Waker;
 use gannet_telemetry::Events;
 
 use crate::LogError;
+use crate::idle::Idle;
 use crate::ring::Ring;
 use crate::segments::Segments;
 use crate::waiters::Waiters;
@@ -61,8 +62,8 @@ pub(crate) struct Core {
     /// Where this incarnation began to append.
     began: u64,
     pub(crate) waiters: Waiters,
-    /// The writer is about to park, or parked.
-    pub(crate) sleeping: CachePadded<AtomicBool>,
+    /// Of the writer.
+    pub(crate) idle: CachePadded<Idle>,
     pub(crate) writer_task: TaskCell,
     pub(crate) files_task: TaskCell,
     pub(crate) stop: AtomicBool,
@@ -105,7 +106,7 @@ impl Core {
             checkpoint: CachePadded::new(AtomicU64::new(parts.checkpoint)),
             began: start,
             waiters: Waiters::new(),
-            sleeping: CachePadded::new(AtomicBool::new(false)),
+            idle: CachePadded::default(),
             writer_task: TaskCell::default(),
             files_task: TaskCell::default(),
             stop: AtomicBool::new(false),
@@ -156,7 +157,7 @@ impl Core {
     }
 
     pub(crate) fn wake_writer(&self) {
-        if self.sleeping.load(SeqCst) && self.sleeping.swap(false, SeqCst) {
+        if self.idle.take_up() {
             self.writer_task.wake();
         }
     }

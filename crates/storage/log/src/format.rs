@@ -61,7 +61,8 @@ pub const FIRST_LSN: Lsn = Lsn(BLOCK);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum RecordKind {
-    /// Fills a flush unit up to its block's end. Readers never hand it out.
+    /// Fills a flush unit up to its block's end. Readers never hand it out. The payload, where there is room, begins with a `u64`: all of the
+    /// log below this LSN was on disk before the unit was written (zero: not said).
     Pad = 1,
     /// First record of an incarnation of the server. Readers never hand it out.
     EpochStart = 2,

@@ -11,9 +11,13 @@ mod error;
 mod format;
 #[doc(hidden)]
 pub mod fuzzing;
+mod idle;
 mod log;
+mod memory;
 mod reader;
 mod ring;
+#[cfg(test)]
+mod ring_tests;
 mod segments;
 #[cfg(test)]
 mod tests;

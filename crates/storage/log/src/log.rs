@@ -337,7 +337,7 @@ impl Log {
 
     fn stop(&self) {
         self.core.stop.store(true, SeqCst);
-        self.core.sleeping.store(false, SeqCst);
+        let _ = self.core.idle.take_up();
         self.core.writer_task.wake();
         self.core.files_task.wake();
     }

@@ -1,7 +1,9 @@
 //! Reading the log back: recovery, and later whoever follows the log.
 //!
 //! The end is where no record of the running epoch validates and no later incarnation begins. That the rest is a torn
-//! tail, not damage in the middle, follows from INV-LOG-3 wherever a later segment exists.
+//! tail, not damage in the middle, follows from INV-LOG-3 wherever a later segment exists; in the last one from the flush units
+//! behind: each says how far the log was durable before it was written. What was flushed last has no witness: damage in it
+//! cannot be told from a torn write.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -131,6 +133,11 @@ pub struct LogReader {
     /// To the log's end.
     whole: bool,
 }
+
+/// How far behind the end a witness is looked for: a flush unit is no longer than the ring buffer.
+const WITNESS_BYTES: u64 = 16 << 20;
+/// So many incarnations at most may have begun behind the end, this one among them.
+const LATER_EPOCHS: u64 = 8;
 
 /// A record that validates: its kind, payload length, and end.
 struct Valid {
@@ -313,6 +320,16 @@ impl LogReader {
     fn check_end(&mut self) -> Result<(), LogError> {
         let end = self.at;
         let seen = self.ensure(end, HEADER)?;
+        let head = seen.then(|| header(self.window.slice(end, HEADER)).0);
+        if let Some((at, durable)) = self.witness(end)? {
+            let holder = self.ahead.segments().iter().find(|s| s.start <= end && end < s.end());
+            return Err(LogError::Corrupt {
+                path: holder.map_or_else(PathBuf::new, |s| s.path.clone()),
+                what: format!(
+                    "the log is damaged at LSN {end}; a record at {at} says that it was on disk up to {durable}"
+                ),
+            });
+        }
         // A segment that begins at the next block may be a later incarnation's first, torn.
         let later = |s: &&(u64, u64, PathBuf)| s.0 > block_up(end) && s.1 >= self.epoch();
         let Some((start, _, path)) = self.in_use.iter().filter(later).min_by_key(|s| s.0) else { return Ok(()) };
@@ -320,8 +337,8 @@ impl LogReader {
             return Err(LogError::SegmentMissing { lsn: Lsn(end) });
         };
         // The record may reach into segments that were not synced.
-        if seen {
-            let (kind, len) = unword(header(self.window.slice(end, HEADER)).0);
+        if let Some(word) = head {
+            let (kind, len) = unword(word);
             let torn = RecordKind::from_u8(kind).is_some() && len <= MAX_PAYLOAD;
             if torn && end + record_bytes(len) > holder.end() {
                 return Ok(());
@@ -331,6 +348,47 @@ impl LogReader {
             path: holder.path.clone(),
             what: format!("the log is damaged at LSN {end}, but goes on at {start} in {}", path.display()),
         })
+    }
+
+    /// A flush unit behind `end` which says that the log was durable beyond: its LSN and what it says. Units begin at blocks. One of a
+    /// later incarnation says it too, if that had more on disk than its beginning: its first record is what is damaged then.
+    fn witness(&mut self, end: u64) -> Result<Option<(u64, u64)>, LogError> {
+        let mut block = block_up(end + 1);
+        let mut found = None;
+        while found.is_none() && block < end + WITNESS_BYTES {
+            // What lies before need not stay in the window.
+            self.at = block;
+            if !self.ensure(block, HEADER)? {
+                break;
+            }
+            for epoch in self.epoch()..=self.epoch().saturating_add(LATER_EPOCHS) {
+                let beyond = if epoch == self.epoch() { end } else { block_up(end) };
+                found = self.witness_in(block, epoch, beyond)?;
+                // The walk may have gone on to other blocks.
+                if found.is_some() || self.at != block {
+                    break;
+                }
+            }
+            block = block_up(self.at.max(block + 1));
+        }
+        self.at = end;
+        Ok(found)
+    }
+
+    /// Goes through the records from `at` on for one which says that the log was durable beyond `beyond`.
+    fn witness_in(&mut self, mut at: u64, epoch: u64, beyond: u64) -> Result<Option<(u64, u64)>, LogError> {
+        while let Some(valid) = self.validate(at, epoch)? {
+            if valid.kind == RecordKind::Pad && valid.len >= 8 {
+                let said = self.window.slice(at + HEADER as u64, 8);
+                let durable = said.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b));
+                if durable > beyond {
+                    return Ok(Some((at, durable)));
+                }
+            }
+            at = valid.end;
+            self.at = at;
+        }
+        Ok(None)
     }
 
     /// Sees to it that the window holds `[at, at + len)`; false when the segments end before. All from [`LogReader::end`]

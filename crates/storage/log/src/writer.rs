@@ -94,19 +94,18 @@ impl Writer {
         Ok(false)
     }
 
-    /// Parks until there is something to do. Appenders and waiters look at `sleeping` after they made their wish known;
-    /// here the order is the other way round, so one of the two sees the other.
+    /// Parks until there is something to do.
     fn sleep(&mut self, deadline: Option<u64>) {
         let core = &self.core;
-        core.sleeping.store(true, SeqCst);
-        let (want_written, want_durable) = core.waiters.demand();
-        let reserved = core.ring.reserved();
-        let work = core.poisoned().is_none()
-            && (want_durable.min(reserved) > self.durable || want_written.min(reserved) > self.written);
-        if !work && !core.stop.load(SeqCst) {
+        let work = || {
+            let (want_written, want_durable) = core.waiters.demand();
+            let reserved = core.ring.reserved();
+            let wanted = want_durable.min(reserved) > self.durable || want_written.min(reserved) > self.written;
+            core.stop.load(SeqCst) || (core.poisoned().is_none() && wanted)
+        };
+        core.idle.sleep(work, || {
             let _ = park(Wait::LogIdle, deadline);
-        }
-        core.sleeping.store(false, SeqCst);
+        });
     }
 
     /// Writes and syncs everything appended so far.
@@ -117,7 +116,11 @@ impl Writer {
         loop {
             if !filled && self.core.ring.has_room(end) {
                 let len = (end - pad) as usize - crate::format::HEADER;
-                self.core.ring.fill(pad, self.core.epoch, RecordKind::Pad, len, &[&ZEROS[..len]], || ());
+                // What is durable by now: proof, for a reader who finds an end before.
+                let proof = self.durable.to_le_bytes();
+                let proof = &proof[..if len < proof.len() { 0 } else { proof.len() }];
+                let parts = [proof, &ZEROS[..len - proof.len()]];
+                self.core.ring.fill(pad, self.core.epoch, RecordKind::Pad, len, &parts, || ());
                 filled = true;
             }
             let complete = self.core.advance();

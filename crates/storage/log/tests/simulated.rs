@@ -228,3 +228,73 @@ fn no_wake_up_is_lost() {
         });
     }
 }
+
+/// Bits that flip in the log after a crash: what is read is a beginning of what was appended, and it ends before something acknowledged
+/// only where nothing written later says so: in what was flushed last.
+#[test]
+fn damage_is_refused_where_something_later_bears_witness() {
+    let (mut refused, mut whole, mut short) = (0, 0, 0);
+    for seed in 0..60u64 {
+        let disk = SimDisk::new();
+        let truth = Arc::new(Mutex::new(Truth { checkpoint: (FIRST_LSN, 0), ..Truth::default() }));
+        for incarnation in 0..2 {
+            let t = truth.clone();
+            Sim::new(seed * 10 + incarnation).disk(&disk).run_outcome(move || {
+                let log = recover(&t, FlushPolicy::Durable);
+                // Each is told before the next one is appended: the last one alone has no witness.
+                let mut last = Lsn::ZERO;
+                for _ in 0..20 {
+                    last = append(&log, &t);
+                    log.wait_durable(last).unwrap();
+                }
+                t.lock().unwrap().acknowledged = last;
+                gannet_runtime::sim::crash()
+            });
+        }
+        let copy = disk.copy();
+        // The first segment's body begins at FIRST_LSN, behind a header block: an LSN is its place in the file.
+        let first = |f: &std::path::PathBuf| {
+            f.starts_with(DIR)
+                && copy.peek(f).is_some_and(|bytes| bytes.get(24..32) == Some(&4096u64.to_le_bytes()[..]))
+        };
+        let file = copy.files().into_iter().find(first).expect("the first segment");
+        let (acknowledged, appended) = {
+            let t = truth.lock().unwrap();
+            (t.acknowledged, t.appended.clone())
+        };
+        let at = 4096 + (seed * 7919) % (acknowledged.get() - 4096);
+        let bytes = copy.peek(&file).expect("its bytes");
+        copy.poke(&file, at, &[bytes[at as usize] ^ 1 << (seed % 8)]);
+        let read = Sim::new(seed).disk(&copy).run(move || {
+            let mut reader = LogReader::open(Path::new(DIR), STORE, FIRST_LSN, 0)?;
+            let mut found = BTreeMap::new();
+            while let Some(r) = reader.next()? {
+                found.insert(r.lsn, r.payload.to_vec());
+            }
+            Ok::<_, LogError>(found)
+        });
+        let before_last = *appended.keys().rev().nth(1).expect("two records");
+        match read {
+            Err(LogError::Corrupt { what, .. }) => {
+                assert!(what.contains("damaged at LSN"), "{what}");
+                refused += 1;
+            }
+            Err(e) => panic!("seed {seed}: {e}"),
+            Ok(found) if found == appended => whole += 1,
+            Ok(found) => {
+                assert!(
+                    found.iter().all(|(lsn, bytes)| appended.get(lsn) == Some(bytes)),
+                    "seed {seed}: not a beginning"
+                );
+                let end = *found.keys().next_back().expect("a record");
+                assert!(
+                    end >= before_last,
+                    "seed {seed}: the log ends at {end}, before {before_last}, and nobody says so"
+                );
+                short += 1;
+            }
+        }
+    }
+    println!("{refused} refused, {short} end before what was flushed last, {whole} read whole");
+    assert!(refused > 40, "{refused} of 60 refused");
+}

@@ -57,6 +57,13 @@ thread_local! {
     static SCAN: RefCell<Option<Scan>> = const { RefCell::new(None) };
 }
 
+/// Forgets what the calling thread keeps for its server: the machine it simulated is another one now, with other trees under the same
+/// numbers.
+pub(crate) fn forget_thread() {
+    FRONT.set(FrontCache::new(512));
+    SCAN.set(None);
+}
+
 /// The bits of `sql_mode` which the lexer needs.
 pub(crate) fn lex_mode(mode: SqlMode) -> LexMode {
     LexMode {

@@ -11,6 +11,7 @@
 
 use super::Session;
 use crate::vars::{Live, SessionVars};
+use gannet_engine::plant::{Fault, planted};
 use gannet_engine::{Isolation, Savepoint, TxnOptions};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast;
@@ -195,7 +196,9 @@ impl Session {
             self.unlock_transaction();
             done
         } else {
-            let undone = self.txn.rollback_to(mark).and_then(|()| self.txn.end_statement());
+            let kept = planted(Fault::KeepFailed);
+            let undone = if kept { Ok(()) } else { self.txn.rollback_to(mark) };
+            let undone = undone.and_then(|()| self.txn.end_statement());
             self.unlock_statement();
             undone
         };

@@ -67,6 +67,8 @@ live! {
         .help("memory for data pages (default: an eighth of the machine's, between 128M and 4G)");
     InnodbFlushLogAtTrxCommit = int("innodb_flush_log_at_trx_commit", Global, 1, 0, 2)
         .help("1: a commit is on disk when it returns; 2: with the system; 0: within a second");
+    ScrubPages = int("gannet_scrub_pages_per_second", Global, 64, 0, 1_000_000)
+        .help("pages of the data file (16 KiB) a second that are verified in the background; 0: none");
     InnodbCheckpointDisabled = boolean("innodb_checkpoint_disabled", Global, false)
         .help("debug: pages are not written back and the checkpoint stays while the log is less than three quarters full");
     InnodbRedoLogCapacity = blocks("innodb_redo_log_capacity", Global, 1 << 30, 8 << 20, 1 << 40, 1 << 20).read_only()

@@ -20,20 +20,22 @@ pub struct Flips {
     refused: u64,
     trees_whole: u64,
     trees_failed: u64,
+    scrubbed: u64,
 }
 
 impl std::fmt::Display for Flips {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Flips { stores, refused, trees_whole, trees_failed } = self;
+        let Flips { stores, refused, trees_whole, trees_failed, scrubbed } = self;
         write!(
             f,
-            "bits flipped in {stores} stores: {refused} refused, {trees_failed} trees failed, {trees_whole} read whole"
+            "bits flipped in {stores} stores: {refused} refused, {trees_failed} trees failed, {trees_whole} read whole, \
+             {scrubbed} pages found by the scrubber"
         )
     }
 }
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
-type Outcome = Result<Vec<(TreeId, Result<Rows>)>>;
+type Outcome = Result<(Vec<(TreeId, Result<Rows>)>, Option<Vec<Damage>>)>;
 
 /// Opens the store and reads the trees; then, where `write` is given, writes into that one.
 fn read(disk: &SimDisk, seed: u64, trees: &[TreeId], write: Option<TreeId>) -> Outcome {
@@ -64,11 +66,25 @@ fn read(disk: &SimDisk, seed: u64, trees: &[TreeId], write: Option<TreeId>) -> O
                 .expect("a write into a sound tree");
             t.commit().expect("a commit beside a damaged page");
         }
-        *o.borrow_mut() = Some(Ok(all));
+        *o.borrow_mut() = Some(Ok((all, scrub(&engine))));
         // It can be closed, or says why not.
         let _ = engine.shutdown();
     });
     out.take().expect("an outcome")
+}
+
+/// What the scrubber finds damaged in a round over the whole file; `None` when it does not come to the end of one.
+fn scrub(engine: &Engine) -> Option<Vec<Damage>> {
+    engine.set_scrub_pace(1_000_000);
+    let before = engine.scrub_status().rounds;
+    for _ in 0..400 {
+        // The round that was under way may have passed what is damaged before it was read in.
+        if engine.scrub_status().rounds >= before + 2 {
+            return Some(engine.damaged_pages());
+        }
+        let _ = gannet_runtime::sleep(std::time::Duration::from_millis(20));
+    }
+    None
 }
 
 fn scan(engine: &Engine, id: TreeId) -> Result<Rows> {
@@ -121,8 +137,15 @@ pub fn run(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
             );
             flips.refused += 1;
         }
-        Ok(all) => {
-            for ((id, found), (_, whole)) in all.into_iter().zip(whole) {
+        Ok((all, scrubbed)) => {
+            for damage in scrubbed.iter().flatten() {
+                assert!(
+                    damaged.contains_key(&damage.page.0),
+                    "seed {seed}: the scrubber finds {damage:?}, but {damaged:?}"
+                );
+                flips.scrubbed += 1;
+            }
+            for ((id, found), (_, whole)) in all.into_iter().zip(whole.0) {
                 match (found, whole) {
                     (Ok(found), Ok(whole)) => {
                         assert!(
@@ -134,6 +157,12 @@ pub fn run(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
                     (Err(e), Ok(_)) => {
                         assert!(names(&e), "seed {seed}: pages {damaged:?} are damaged, tree {id} fails with: {e}");
                         assert!(!elsewhere(id), "seed {seed}: damage in {damaged:?} takes tree {id} out: {e}");
+                        let same = |d: &Damage| EngineError::from(d) == e;
+                        let missed = scrubbed.as_ref().is_some_and(|all| !all.iter().any(same));
+                        assert!(
+                            !missed,
+                            "seed {seed}: the scrubber does not find it, or says otherwise: {e}; {scrubbed:?}"
+                        );
                         flips.trees_failed += 1;
                     }
                     (_, Err(e)) => panic!("seed {seed}: tree {id} cannot be read: {e}"),

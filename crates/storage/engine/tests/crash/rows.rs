@@ -103,6 +103,7 @@ fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
     o.max_data_bytes = 256 << 20;
     o.purge_tasks = (seed % 3) as usize;
     o.redo_index_bytes = index_bytes(seed);
+    o.scrub_pages_per_second = if seed / 10 % 4 == 3 { 4_000 } else { 0 };
     o.flush_policy = if RowsWorkload::forgets(seed / 10) { FlushPolicy::WriteAtCommit } else { FlushPolicy::AtCommit };
     let engine = Engine::open(o).unwrap();
     let ids = oracle.lock().unwrap().trees;
@@ -345,6 +346,8 @@ fn live(life: &Life, oracle: &Arc<Mutex<Oracle>>) {
     assert_eq!(engine.check_tree(&trees.index).unwrap(), rows, "garbage in the index tree");
     let store = engine.check_store().unwrap();
     assert!(store.findings.is_empty(), "{:?}", store.findings);
+    let scrub = engine.scrub_status();
+    assert!(scrub.errors == 0 || trouble == Trouble::Reads, "{scrub:?} {:?}", engine.damaged_pages());
     if seed.is_multiple_of(2) {
         engine.shutdown().unwrap();
     } else {

@@ -134,6 +134,7 @@ fn open(seed: u64) -> (Engine, Base) {
     o.max_data_bytes = 256 << 20;
     o.purge_tasks = (seed % 3) as usize;
     o.redo_index_bytes = index_bytes(seed);
+    o.scrub_pages_per_second = if seed / 10 % 4 == 3 { 4_000 } else { 0 };
     let engine = Engine::open(o).unwrap();
     let ids = [1, 2].map(|slot| TreeId(engine.meta(slot).unwrap()));
     let ids = if ids.iter().all(|id| !id.is_zero()) {
@@ -365,6 +366,8 @@ fn live(life: &Life, oracle: &Arc<Mutex<Oracle>>) {
     engine.purge_now().unwrap();
     let store = engine.check_store().unwrap();
     assert!(store.findings.is_empty(), "{:?}", store.findings);
+    let scrub = engine.scrub_status();
+    assert!(scrub.errors == 0 || trouble == Trouble::Reads, "{scrub:?} {:?}", engine.damaged_pages());
     drop(left);
     if seed.is_multiple_of(2) {
         engine.shutdown().unwrap();

@@ -5,7 +5,8 @@
 //! Each transaction inserts a number of its own into a table: that tells which ones survived. Every change of a row is noted with its
 //! place in the row's history, so the surviving transactions say what must be there.
 
-use gannet_runtime::sim::{Faults, Sim, SimClient, SimDisk};
+use gannet_engine::plant::{Fault, plant};
+use gannet_runtime::sim::{Faults, Lie, Sim, SimClient, SimDisk};
 use gannet_server::vars::{Live, VarValue};
 use gannet_server::{Server, ServerOptions};
 use gannet_wire::client::{Connection, Error, Options};
@@ -13,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+mod tables;
 
 const KEYS: u64 = 16;
 const CLIENTS: u64 = 3;
@@ -83,15 +86,19 @@ enum Fate {
     Told,
 }
 
+type Shared = Mutex<Oracle>;
+
 #[derive(Default)]
 struct Oracle {
     fates: BTreeMap<u64, Fate>,
     /// By key: transaction, and the row's new value (`None`: deleted), in order.
     history: BTreeMap<u64, Vec<(u64, Option<i64>)>>,
-    /// Tables beside: whether they must be there; `None` while that is open.
-    tables: BTreeMap<String, Option<bool>>,
+    /// By client: tables beside ([`tables`]).
+    tables: BTreeMap<u64, tables::Known>,
     next: u64,
     told: u64,
+    /// Statements of [`tables`] acknowledged.
+    defined: u64,
     statements: u64,
     cut: u64,
 }
@@ -99,6 +106,24 @@ struct Oracle {
 impl Oracle {
     fn undo(&mut self, tag: u64) {
         self.history.values_mut().for_each(|h| h.retain(|(t, _)| *t != tag));
+    }
+
+    /// How much each row's history has of a transaction: a savepoint.
+    fn mark(&self, tag: u64) -> BTreeMap<u64, usize> {
+        let count = |h: &Vec<(u64, Option<i64>)>| h.iter().filter(|(t, _)| *t == tag).count();
+        self.history.iter().map(|(&k, h)| (k, count(h))).collect()
+    }
+
+    /// Back to a savepoint.
+    fn undo_to(&mut self, tag: u64, mark: &BTreeMap<u64, usize>) {
+        for (k, h) in &mut self.history {
+            let mut left = mark.get(k).copied().unwrap_or(0);
+            h.retain(|(t, _)| {
+                let kept = *t != tag || left > 0;
+                left = left.saturating_sub(usize::from(*t == tag));
+                kept
+            });
+        }
     }
 
     fn settle(&mut self, survived: &BTreeSet<u64>) -> BTreeMap<u64, i64> {
@@ -146,6 +171,8 @@ fn up() -> Server {
     o.set(Live::InnodbBufferPoolSize, VarValue::Int(8 << 20));
     o.set(Live::InnodbRedoLogCapacity, VarValue::Int(8 << 20));
     o.set(Live::InnodbLockWaitTimeout, VarValue::Int(2));
+    o.set(Live::LockWaitTimeout, VarValue::Int(2));
+    o.set(Live::ScrubPages, VarValue::Int(2000));
     o.set(Live::WaitTimeout, VarValue::Int(5));
     o.set(Live::NetReadTimeout, VarValue::Int(5));
     o.set(Live::NetWriteTimeout, VarValue::Int(5));
@@ -163,31 +190,21 @@ fn prepare(db: &mut Connection) {
     }
 }
 
-fn verify(db: &mut Connection, oracle: &Mutex<Oracle>) {
+fn verify(db: &mut Connection, oracle: &Shared) {
     let number = |cell: &String| cell.parse::<i64>().expect("a number");
     let tags: BTreeSet<u64> = texts(db, "SELECT tag FROM s.tags").iter().map(|r| number(&r[0]) as u64).collect();
     let rows: Vec<(u64, i64)> =
         texts(db, "SELECT id, v FROM s.r ORDER BY id").iter().map(|r| (number(&r[0]) as u64, number(&r[1]))).collect();
     let want: Vec<(u64, i64)> = oracle.lock().unwrap().settle(&tags).into_iter().collect();
     assert_eq!(rows, want, "the table is not what the surviving transactions made of it");
-    let tables: BTreeSet<String> =
-        texts(db, "SHOW TABLES FROM s LIKE 'x%'").into_iter().map(|mut r| r.remove(0)).collect();
-    let mut o = oracle.lock().unwrap();
-    for (name, there) in &o.tables {
-        assert!(there.is_none_or(|there| there == tables.contains(name)), "table {name}: {there:?}, {tables:?}");
-    }
-    for name in &tables {
-        assert!(o.tables.contains_key(name), "nobody made table {name}");
-    }
-    o.tables = tables.into_iter().map(|name| (name, Some(true))).collect();
-    drop(o);
+    tables::verify(db, oracle);
     for row in texts(db, "CHECK TABLE s.r, s.tags") {
         assert_eq!(row[3], "OK", "{row:?}");
     }
 }
 
 /// One transaction over SQL. `Err`: the connection or the disk failed; what the oracle has to know of it is noted.
-fn transaction(db: &mut Connection, oracle: &Mutex<Oracle>, rnd: &mut impl FnMut(u64) -> u64) -> Result<(), Error> {
+fn transaction(db: &mut Connection, oracle: &Shared, rnd: &mut impl FnMut(u64) -> u64) -> Result<(), Error> {
     let tag = {
         let mut o = oracle.lock().unwrap();
         o.next += 1;
@@ -223,6 +240,28 @@ fn transaction(db: &mut Connection, oracle: &Mutex<Oracle>, rnd: &mut impl FnMut
                 }
             };
             oracle.lock().unwrap().history.entry(k).or_default().push((tag, new));
+            if rnd(4) == 0 {
+                // Two rows in one statement: the second is there already, and neither is inserted.
+                match query(&format!("INSERT INTO s.r VALUES ({}, 1, ''), ({k}, 1, '')", KEYS + tag)) {
+                    Err(e) if new.is_some() && e.code() == Some(1062) => {}
+                    Ok(_) if new.is_none() => {
+                        query(&format!("DELETE FROM s.r WHERE id IN ({}, {k})", KEYS + tag))?;
+                    }
+                    Ok(_) => panic!("row {k} was inserted twice"),
+                    Err(e) => return Err(e),
+                }
+            }
+            if rnd(6) == 0 {
+                let mark = oracle.lock().unwrap().mark(tag);
+                query("SAVEPOINT a")?;
+                let there = !query(&format!("SELECT v FROM s.r WHERE id = {k} FOR UPDATE"))?.is_empty();
+                if there {
+                    query(&format!("UPDATE s.r SET v = v + 1, pad = CONCAT(pad, 'x') WHERE id = {k}"))?;
+                    query(&format!("DELETE FROM s.r WHERE id = {k}"))?;
+                }
+                query("ROLLBACK TO SAVEPOINT a")?;
+                oracle.lock().unwrap().undo_to(tag, &mark);
+            }
             if rnd(3) == 0 {
                 let sums = query(
                     "SELECT COUNT(*), SUM(v) FROM s.r UNION ALL SELECT COUNT(*), SUM(v) FROM s.r FORCE INDEX (v) WHERE v >= 0",
@@ -257,46 +296,22 @@ fn transaction(db: &mut Connection, oracle: &Mutex<Oracle>, rnd: &mut impl FnMut
     Ok(())
 }
 
-/// Makes or drops a table.
-fn define(
-    db: &mut Connection,
-    oracle: &Mutex<Oracle>,
-    client: u64,
-    rnd: &mut impl FnMut(u64) -> u64,
-) -> Result<(), Error> {
-    let name = format!("x{client}_{}", rnd(3));
-    let there = {
-        let mut o = oracle.lock().unwrap();
-        o.statements += 1;
-        match o.tables.insert(name.clone(), None) {
-            // A statement on it whose outcome nobody knows, perhaps still at work.
-            Some(None) => return Ok(()),
-            there => there == Some(Some(true)),
-        }
+/// Adds an index to the table that the transactions use, or drops it, beside them.
+fn index(db: &mut Connection, oracle: &Shared, rnd: &mut impl FnMut(u64) -> u64) -> Result<(), Error> {
+    oracle.lock().unwrap().statements += 1;
+    let sql = match rnd(2) {
+        0 => "ALTER TABLE s.r ADD INDEX extra (pad(10), v)",
+        _ => "ALTER TABLE s.r DROP INDEX extra",
     };
-    let sql = match there {
-        true => format!("DROP TABLE s.{name}"),
-        false => format!(
-            "CREATE TABLE s.{name} (a INT PRIMARY KEY, b VARCHAR(20), KEY (b)) AS SELECT id AS a, 'x' AS b FROM s.r"
-        ),
-    };
-    match db.query(&sql) {
-        Ok(_) => drop(oracle.lock().unwrap().tables.insert(name, Some(!there))),
-        // Refused: as it was.
-        Err(e) => {
-            if e.code().is_some() {
-                oracle.lock().unwrap().tables.insert(name, Some(there));
-            }
-            match e.code() {
-                Some(1205 | 1213) => {}
-                _ => return Err(e),
-            }
-        }
+    match db.query(sql) {
+        Ok(_) => Ok(()),
+        // It is there already, or is not; a lock was not had.
+        Err(e) if matches!(e.code(), Some(1061 | 1091 | 1205 | 1213)) => Ok(()),
+        Err(e) => Err(e),
     }
-    Ok(())
 }
 
-fn client(server: &Server, oracle: &Mutex<Oracle>, trouble: Trouble, seed: u64, n: u64) {
+fn client(server: &Server, oracle: &Shared, trouble: Trouble, seed: u64, n: u64) {
     let mut rnd = rng(seed * 31 + n);
     let mut db = None;
     for _ in 0..10 {
@@ -310,8 +325,9 @@ fn client(server: &Server, oracle: &Mutex<Oracle>, trouble: Trouble, seed: u64, 
                 }
             }
         };
-        let done = match rnd(6) {
-            0 => define(&mut it, oracle, n, &mut rnd),
+        let done = match rnd(9) {
+            0 | 1 => tables::define(&mut it, oracle, n, &mut rnd),
+            2 => index(&mut it, oracle, &mut rnd),
             _ => transaction(&mut it, oracle, &mut rnd),
         };
         match done {
@@ -366,17 +382,41 @@ fn live(seed: u64, trouble: Trouble, disk: &SimDisk, oracle: &Arc<Mutex<Oracle>>
     }
 }
 
+/// Walks the whole store: every tree, all undo, the space map, all indexes.
+fn check(seed: u64, disk: &SimDisk) {
+    let report = Sim::new(seed).disk(disk).run(|| {
+        let args = ["--no-defaults", "--datadir=/data", "--innodb-buffer-pool-size=8M"].map(String::from);
+        gannet_server::check::check_store(&args).unwrap_or_else(|e| panic!("the store cannot be checked: {e}"))
+    });
+    assert!(report.findings.is_empty(), "{}: {:?}", report.summary, report.findings);
+}
+
 #[derive(Default)]
 struct Tally {
     lives: u64,
     crashes: u64,
     told: u64,
+    defined: u64,
     statements: u64,
     cut: u64,
 }
 
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Tally { lives, crashes, told, defined, statements, cut } = self;
+        write!(
+            f,
+            "{lives} lives of the server, {crashes} crash points, {statements} statements, {cut} connections cut, {told} transactions \
+             and {defined} definitions of tables acknowledged"
+        )
+    }
+}
+
 fn run(seed: u64, tally: &mut Tally) {
-    let disk = SimDisk::new();
+    run_on(&SimDisk::new(), seed, tally);
+}
+
+fn run_on(disk: &SimDisk, seed: u64, tally: &mut Tally) {
     disk.set_faults(FAULTS);
     let oracle = Arc::new(Mutex::new(Oracle::default()));
     let mut rnd = rng(seed);
@@ -386,7 +426,7 @@ fn run(seed: u64, tally: &mut Tally) {
         let cut = steps.unwrap_or([2_000, 10_000, 40_000][rnd(3) as usize]);
         let trouble = [Trouble::None, Trouble::None, Trouble::Full, Trouble::Broken][rnd(4) as usize];
         let trouble = if round == 2 { Trouble::None } else { trouble };
-        let mut sim = Sim::new(seed).disk(&disk);
+        let mut sim = Sim::new(seed).disk(disk);
         if round < 2 {
             sim = sim.crash_after(rnd(cut));
         }
@@ -397,7 +437,9 @@ fn run(seed: u64, tally: &mut Tally) {
         tally.lives += 1;
         tally.crashes += u64::from(outcome.value.is_none());
     }
+    check(seed, disk);
     let o = oracle.lock().unwrap();
+    tally.defined += o.defined;
     tally.told += o.told;
     tally.statements += o.statements;
     tally.cut += o.cut;
@@ -430,11 +472,44 @@ fn sessions_lose_nothing() {
         }
         let _replay = Replay(seed);
         run(seed, &mut tally);
+        if number("GANNET_LOUD").is_some() {
+            println!("to seed {seed}: {tally}");
+        }
     }
-    let Tally { lives, crashes, told, statements, cut } = tally;
-    println!(
-        "{lives} lives of the server, {crashes} crash points, {statements} statements, {cut} connections cut, {told} transactions \
-         acknowledged; nothing lost, nothing torn"
-    );
+    println!("{tally}; nothing lost, nothing torn");
+    let Tally { lives, told, .. } = tally;
     assert!(told > lives || lives <= 6, "the runs are too short: {told}");
+}
+
+/// A test that would not notice these would be worth nothing.
+#[test]
+fn planted_faults_are_found() {
+    // The number: a seed that once found it, tried first.
+    let cases: [(&str, Option<Fault>, Option<Lie>, u64); 4] = [
+        ("told before the commit is durable", Some(Fault::TellEarly), None, 0),
+        ("a failed statement keeps what it did", Some(Fault::KeepFailed), None, 0),
+        ("undo records dropped", Some(Fault::DropUndo), None, 0),
+        ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
+    ];
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut missed = Vec::new();
+    for (what, fault, lie, hint) in cases {
+        let started = std::time::Instant::now();
+        let found = (hint..1000).chain(0..hint).find(|&seed| {
+            let disk = SimDisk::new();
+            disk.set_lie(lie.clone());
+            plant(fault);
+            let work = || run_on(&disk, seed, &mut Tally::default());
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            plant(None);
+            outcome.is_err()
+        });
+        match found {
+            Some(seed) => println!("{what}: found with seed {seed}, {} ms", started.elapsed().as_millis()),
+            None => missed.push(what),
+        }
+    }
+    std::panic::set_hook(hook);
+    assert!(missed.is_empty(), "not found: {missed:?}");
 }

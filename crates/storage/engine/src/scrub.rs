@@ -1,0 +1,171 @@
+//! The scrubber: a task that reads all pages of the data file at a bounded pace and verifies them, so that damage is found while the
+//! double-write file, a backup or a replica can still help, and not when somebody needs the row. It gives way: while the checkpointer
+//! works without pauses it waits.
+
+use std::collections::BTreeMap;
+
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
+use gannet_base::{Lsn, PageNo, TreeId};
+use gannet_buffer::{Error, OnDisk, OnDiskBuf};
+use gannet_page::raw::SYSTEM;
+use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park};
+
+use crate::checkpoint::CheckpointFigures;
+use crate::recovery::Recovery;
+use crate::store::Store;
+use crate::{Engine, EngineError};
+
+const SECOND: u64 = 1_000_000_000;
+/// Between two looks while there is nothing to do.
+const IDLE_NS: u64 = SECOND / 2;
+/// Pages between two pauses.
+const BATCH: u64 = 8;
+
+/// A page that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Damage {
+    /// Whose it is.
+    pub tree: TreeId,
+    /// Which page.
+    pub page: PageNo,
+    /// The LSN in its header.
+    pub lsn: Lsn,
+    /// What was seen.
+    pub what: String,
+}
+
+impl From<&Damage> for EngineError {
+    fn from(d: &Damage) -> Self {
+        EngineError::Corrupt { page: d.page, lsn: d.lsn, what: d.what.clone() }
+    }
+}
+
+/// What the scrubber did since the start. Written by its task only, except for the pace.
+#[derive(Default)]
+pub(crate) struct Scrub {
+    /// Pages a second, at most; 0: none.
+    pub(crate) pace: AtomicU64,
+    pub(crate) pages: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    pub(crate) rewritten: AtomicU64,
+    pub(crate) rounds: AtomicU64,
+    damaged: Mutex<BTreeMap<PageNo, Damage>>,
+}
+
+impl Scrub {
+    /// Nothing done yet.
+    pub(crate) fn new(pace: u64) -> Self {
+        Scrub { pace: AtomicU64::new(pace), ..Scrub::default() }
+    }
+}
+
+/// Figures of the scrubber.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ScrubStatus {
+    /// Pages verified.
+    pub pages: u64,
+    /// Of these, found damaged.
+    pub errors: u64,
+    /// Of the damaged ones, written again from the pool.
+    pub rewritten: u64,
+    /// Times it has come to the end of the data file.
+    pub rounds: u64,
+}
+
+/// Works until the task is interrupted.
+pub(crate) fn run(store: &Store, recovery: &Recovery, checkpoint: &CheckpointFigures) {
+    let mut buf = OnDiskBuf::default();
+    let mut next = PageNo::ZERO;
+    let mut due = now_ns();
+    while !interrupted() {
+        let pace = store.scrub.pace.load(Relaxed);
+        let pressed = checkpoint.pace.load(Relaxed) == u64::MAX;
+        if pace == 0 || pressed || !recovery.redo_is_done() {
+            due = now_ns() + IDLE_NS;
+        } else {
+            let batch = BATCH.min(pace);
+            due = due.max(now_ns().saturating_sub(SECOND)) + batch * SECOND / pace;
+            for _ in 0..batch {
+                match store.pool.space().next_used(next) {
+                    Some(Ok(page)) => {
+                        look(store, page, &mut buf);
+                        next = page.next();
+                    }
+                    Some(Err(page)) => next = page,
+                    None => {
+                        next = PageNo::ZERO;
+                        store.scrub.rounds.fetch_add(1, Relaxed);
+                        // A small store is not read over and over.
+                        due = due.max(now_ns() + SECOND);
+                        break;
+                    }
+                }
+            }
+        }
+        while now_ns() < due {
+            if park(Wait::Background, Some(due)) == Unpark::Interrupted {
+                return;
+            }
+        }
+    }
+}
+
+/// Verifies a page.
+fn look(store: &Store, no: PageNo, buf: &mut OnDiskBuf) {
+    let scrub = &store.scrub;
+    let outcome = store.pool.verify_on_disk(no, buf);
+    if let Ok(OnDisk::Nothing) = outcome {
+        scrub.damaged.lock().remove(&no);
+        return;
+    }
+    scrub.pages.fetch_add(1, Relaxed);
+    let tree = store.pool.space().owner_of(no).unwrap_or(SYSTEM);
+    match outcome {
+        Ok(OnDisk::Rewritten(e)) => {
+            scrub.errors.fetch_add(1, Relaxed);
+            scrub.rewritten.fetch_add(1, Relaxed);
+            store
+                .events
+                .warning(format_args!("scrubber: {e}, of tree {tree}; the pool has it and it is written again"));
+        }
+        Ok(_) => {
+            if scrub.damaged.lock().remove(&no).is_some() {
+                store.events.note(format_args!("scrubber: page {no} of tree {tree} is whole again"));
+            }
+        }
+        Err(Error::Page(e)) => {
+            scrub.errors.fetch_add(1, Relaxed);
+            let damage = Damage { tree, page: e.page, lsn: e.lsn, what: e.what.into_owned() };
+            let before = scrub.damaged.lock().insert(no, damage.clone());
+            // Once, not in every round.
+            if before.as_ref() != Some(&damage) {
+                store.events.error(format_args!("scrubber: {}, of tree {tree}", EngineError::from(&damage)));
+            }
+        }
+        Err(e) => store.events.warning(format_args!("scrubber: page {no} is left out: {e}")),
+    }
+}
+
+impl Engine {
+    /// How many pages a second the scrubber may verify; 0 stops it.
+    pub fn set_scrub_pace(&self, pages_per_second: u64) {
+        self.store.scrub.pace.store(pages_per_second, Relaxed);
+    }
+
+    /// What the scrubber has done since the start.
+    pub fn scrub_status(&self) -> ScrubStatus {
+        let scrub = &self.store.scrub;
+        ScrubStatus {
+            pages: scrub.pages.load(Relaxed),
+            errors: scrub.errors.load(Relaxed),
+            rewritten: scrub.rewritten.load(Relaxed),
+            rounds: scrub.rounds.load(Relaxed),
+        }
+    }
+
+    /// Pages the scrubber has found damaged in its last round. Whoever needs one gets the same error.
+    pub fn damaged_pages(&self) -> Vec<Damage> {
+        self.store.scrub.damaged.lock().values().cloned().collect()
+    }
+}
