@@ -262,12 +262,12 @@ fn planted_faults_are_found() {
     // a seed that once found it, tried first.
     let cases: [(&str, Option<Fault>, Option<Lie>, u64); 7] = [
         ("undo records dropped", Some(Fault::DropUndo), None, 0),
-        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 133),
+        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 183),
         ("redo dropped", Some(Fault::DropRedo), None, 0),
         ("versions purged that a snapshot sees", Some(Fault::PurgeEarly), None, 1),
         ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
         ("the data file is not synced", None, Some(Lie::Syncs("data")), 0),
-        ("the double-write file is not written", None, Some(Lie::Writes("double")), 24),
+        ("the double-write file is not written", None, Some(Lie::Writes("double")), 48),
     ];
     let from_zero = number("GANNET_FIRST_SEED") == Some(0);
     let hook = std::panic::take_hook();
