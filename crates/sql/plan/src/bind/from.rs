@@ -46,6 +46,9 @@ impl FromBuilder {
 impl Binder<'_> {
     /// Binds a FROM clause into the current scope: a comma is an inner join.
     pub(super) fn from_clause(&mut self, from: &[TableRef], intent: Intent) -> Result<(Option<From>, Vec<Rel>)> {
+        if from.iter().any(|t| !matches!(t, TableRef::Table(_))) {
+            self.require_tables(from)?;
+        }
         let mut builder = FromBuilder { rels: Vec::new(), shapes: merges(from), intent };
         let joined = self.from_list(from, &mut builder)?;
         if builder.rels.len() > MAX_TABLES {
@@ -58,6 +61,39 @@ impl Binder<'_> {
             from
         });
         Ok((from, builder.rels))
+    }
+
+    /// A table that does not exist is noticed before a condition that comes in front of it is looked at.
+    fn require_tables(&mut self, list: &[TableRef]) -> Result<()> {
+        for table in list {
+            match table {
+                TableRef::Join(join) => self.deeper(|b| {
+                    b.require_tables(std::slice::from_ref(&join.left))?;
+                    b.require_tables(std::slice::from_ref(&join.right))
+                })?,
+                TableRef::Nested(list) => self.deeper(|b| b.require_tables(list))?,
+                TableRef::Table(t) if t.name.schema.is_some() || self.find_cte(&t.name.name.text).is_none() => {
+                    self.find_table(&t.name)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn find_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>> {
+        let schema = self.schema_of(name)?;
+        if let Some(told) = self.options.on_table.filter(|_| self.through.is_none()) {
+            told(schema, &name.name.text);
+        }
+        match self.through {
+            None => self.snapshot.require_table(schema, &name.name.text).cloned(),
+            // Temporary tables are the session's; a view is everybody's.
+            Some(_) => match self.snapshot.base_table(schema, &name.name.text) {
+                Some(table) => Ok(table.clone()),
+                None => Err(error(ErrorCode::NoSuchTable, &[&schema, &name.name.text])),
+            },
+        }
     }
 
     fn from_list(&mut self, list: &[TableRef], builder: &mut FromBuilder) -> Result<Option<(From, Shape)>> {
@@ -100,18 +136,7 @@ impl Binder<'_> {
             let alias = factor.alias.as_ref().unwrap_or(&name.name);
             return self.cte_reference(cte, alias, builder);
         }
-        let schema = self.schema_of(name)?;
-        if let Some(told) = self.options.on_table.filter(|_| self.through.is_none()) {
-            told(schema, &name.name.text);
-        }
-        let table = match self.through {
-            None => self.snapshot.require_table(schema, &name.name.text)?.clone(),
-            // Temporary tables are the session's; a view is everybody's.
-            Some(_) => match self.snapshot.base_table(schema, &name.name.text) {
-                Some(table) => table.clone(),
-                None => return Err(error(ErrorCode::NoSuchTable, &[&schema, &name.name.text])),
-            },
-        };
+        let table = self.find_table(name)?;
         let alias: &str = factor.alias.as_ref().map_or(&*name.name.text, |a| &*a.text);
         self.check_alias(alias, Some(&table.schema))?;
         self.note_table(name, &table);
