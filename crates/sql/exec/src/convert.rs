@@ -54,11 +54,30 @@ pub(crate) fn zero(ty: &SqlType) -> Value {
     convert::implicit_default(ty)
 }
 
-/// Converts a constant of a definition; anything lost is an error.
-pub(crate) fn store_constant(value: Value, ty: &SqlType, mode: SqlMode, zone: &TimeZone) -> Result<Value> {
-    let mut warnings = Warnings::default();
-    let mut cx = Context { mode, zone, today: Date::ZERO, strict: true, warnings: &mut warnings };
-    convert::store(value.as_ref(), ty, StoreTarget { column: "", row: 1 }, &mut cx)
+/// Converts the default of a column, and what to say of it. Anything lost is an error; a date with zeros that the SQL mode does not want is
+/// the zero date without strictness.
+pub(crate) fn store_constant(
+    value: Value,
+    column: &Column,
+    mode: SqlMode,
+    zone: &TimeZone,
+) -> Result<(Value, Warnings)> {
+    let at = StoreTarget { column: &column.name, row: 1 };
+    let run = |strict: bool| {
+        let mut warnings = Warnings::default();
+        let mut cx = Context { mode, zone, today: Date::ZERO, strict, warnings: &mut warnings };
+        convert::store(value.as_ref(), &column.ty, at, &mut cx).map(|v| (v, warnings))
+    };
+    let refused = match run(true) {
+        Err(e) if !mode.is_strict() => e,
+        outcome => return outcome,
+    };
+    let (value, warnings) = run(false)?;
+    let dated = matches!(column.ty.id, TypeId::Date | TypeId::DateTime | TypeId::Timestamp);
+    if dated && warnings.iter().all(|w| w.code == ErrorCode::WarnDataOutOfRange) {
+        return Ok((value, warnings));
+    }
+    Err(refused)
 }
 
 /// An integral value.

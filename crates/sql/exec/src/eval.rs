@@ -49,9 +49,9 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         ExprKind::In { by, negated, arg, list, constant_list } => {
             let wanted = eval(arg, batch, row, cx)?;
             let found = if *constant_list && list.len() >= SET_SIZE {
-                in_set(*by, &wanted, list, cx)?
+                in_set(*by, &wanted, arg, list, cx)?
             } else {
-                in_list(*by, &wanted, list, batch, row, cx)?
+                in_list(*by, &wanted, arg, list, batch, row, cx)?
             };
             Ok(found.map_or(Value::Null, |yes| Value::from(yes != *negated)))
         }
@@ -249,9 +249,14 @@ fn between<'p>(
     row: usize,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Value> {
-    let value = eval(&args[0], batch, row, cx)?;
-    let low = eval(&args[1], batch, row, cx)?;
-    let high = eval(&args[2], batch, row, cx)?;
+    let mut value = eval(&args[0], batch, row, cx)?;
+    let mut low = eval(&args[1], batch, row, cx)?;
+    let mut high = eval(&args[2], batch, row, cx)?;
+    if by == Comparison::Datetime {
+        constant_date(&args[1], &mut low, &args[0], cx)?;
+        constant_date(&args[2], &mut high, &args[0], cx)?;
+        constant_date(&args[0], &mut value, &args[1], cx)?;
+    }
     let above = compare(by, value.as_ref(), low.as_ref(), cx)?.map(|o| o != Ordering::Less);
     let below = compare(by, value.as_ref(), high.as_ref(), cx)?.map(|o| o != Ordering::Greater);
     let inside = match (above, below) {
@@ -265,6 +270,7 @@ fn between<'p>(
 fn in_list<'p>(
     by: Comparison,
     wanted: &Value,
+    arg: &Expr,
     list: &'p [Expr],
     batch: &Batch,
     row: usize,
@@ -272,7 +278,10 @@ fn in_list<'p>(
 ) -> Result<Option<bool>> {
     let mut answer = if wanted.is_null() { None } else { Some(false) };
     for candidate in list {
-        let value = eval(candidate, batch, row, cx)?;
+        let mut value = eval(candidate, batch, row, cx)?;
+        if by == Comparison::Datetime {
+            constant_date(candidate, &mut value, arg, cx)?;
+        }
         match compare(by, wanted.as_ref(), value.as_ref(), cx)? {
             Some(Ordering::Equal) => return Ok(Some(true)),
             Some(_) => {}
@@ -291,7 +300,12 @@ pub(crate) struct InSet {
 }
 
 /// The set of a list: the one made before in this execution, taken out of where it is kept, or a new one.
-pub(crate) fn in_set_of<'p>(by: Comparison, list: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<InSet> {
+pub(crate) fn in_set_of<'p>(
+    by: Comparison,
+    arg: &Expr,
+    list: &'p [Expr],
+    cx: &mut Cx<'_, 'p>,
+) -> Result<InSet> {
     // The list's address names it: plans do not move while they run.
     if let Some(set) = cx.in_sets.remove(&(list.as_ptr() as usize)) {
         return Ok(set);
@@ -300,7 +314,10 @@ pub(crate) fn in_set_of<'p>(by: Comparison, list: &'p [Expr], cx: &mut Cx<'_, 'p
     let mut integers = (by == Comparison::Integer).then(Vec::new);
     let empty = Batch::one_empty_row();
     for candidate in list {
-        let value = eval(candidate, &empty, 0, cx)?;
+        let mut value = eval(candidate, &empty, 0, cx)?;
+        if by == Comparison::Datetime {
+            constant_date(candidate, &mut value, arg, cx)?;
+        }
         let mut key = Vec::new();
         if !append_domain_key(by, value.as_ref(), cx, &mut key)? {
             set.null = true;
@@ -326,11 +343,17 @@ pub(crate) fn in_set_of<'p>(by: Comparison, list: &'p [Expr], cx: &mut Cx<'_, 'p
     Ok(set)
 }
 
-fn in_set<'p>(by: Comparison, wanted: &Value, list: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<Option<bool>> {
+fn in_set<'p>(
+    by: Comparison,
+    wanted: &Value,
+    arg: &Expr,
+    list: &'p [Expr],
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<bool>> {
     if wanted.is_null() {
         return Ok(None);
     }
-    let set = in_set_of(by, list, cx)?;
+    let set = in_set_of(by, arg, list, cx)?;
     let mut key = Vec::new();
     append_domain_key(by, wanted.as_ref(), cx, &mut key)?;
     let found = if set.keys.contains(&key[..]) {

@@ -12,6 +12,7 @@ pub(crate) mod convert;
 pub(crate) mod cte;
 pub mod ddl;
 pub mod direct;
+pub(crate) mod deprecated;
 pub mod dml;
 pub mod error;
 pub mod eval;
@@ -27,6 +28,7 @@ pub(crate) mod subquery;
 pub(crate) mod vector;
 
 pub use context::{Counts, Cx, Session, Settings};
+pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
 pub use dml::{Affected, Load, check_load, load};
 pub use profile::{Profile, analyze};

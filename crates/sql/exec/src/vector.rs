@@ -112,7 +112,7 @@ fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut
         }
         ExprKind::In { by, negated, arg, list, constant_list: true } => match (&arg.kind, by) {
             (ExprKind::Column(n), Comparison::Integer | Comparison::String(_)) if list.len() >= SHORT_LIST => {
-                let set = in_set_of(*by, list, cx)?;
+                let set = in_set_of(*by, arg, list, cx)?;
                 let kept = select_in(*by, &set, *negated, &batch.columns[*n as usize], rows, cx);
                 cx.in_sets.insert(list.as_ptr() as usize, set);
                 kept

@@ -116,7 +116,8 @@ fn weight_string_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::bytes_type(args[0].ty.max_bytes().saturating_mul(8).max(1), true))
 }
 
-/// `WEIGHT_STRING(text [, characters])`: weights as the collation compares them. NULL for what is no text.
+/// `WEIGHT_STRING(text [, characters])`: weights as the collation compares them. NULL for what is no text. With three numbers:
+/// [`shaped_weights`].
 fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let ty = &call.args[0];
     if args[0].is_null() || !ty.id.is_string() {
@@ -124,6 +125,9 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
     }
     let text = rules::own_text(call, args, 0);
     let charset = ty.collation.charset();
+    if args.len() == 4 {
+        return shaped_weights(cx, call, args, &text);
+    }
     let mut cut = text.to_vec();
     if let Some(chars) = args.get(1) {
         let chars = usize::try_from(rules::count_arg(cx, chars)?).unwrap_or(0);
@@ -138,6 +142,57 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
     }
     let mut key = Vec::new();
     ty.collation.weights(&cut, &mut key);
+    Ok(rules::string(call, key))
+}
+
+/// Fill with the weights of spaces up to the number of weights, in collations that pad.
+const PAD_WEIGHTS: i64 = 0x40;
+/// Fill up to the number of bytes: with weights of spaces, or zeros in collations that do not pad.
+const PAD_BYTES: i64 = 0x80;
+
+/// `WEIGHT_STRING(text, bytes, weights, flags)`: the first so many weights, cut to so many bytes.
+fn shaped_weights(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], text: &[u8]) -> Result<Value> {
+    let collation = call.args[0].collation;
+    let mut numbers = [0; 3];
+    for (n, arg) in numbers.iter_mut().zip(&args[1..]) {
+        *n = rules::count_arg(cx, arg)?.max(0);
+    }
+    let [bytes, count, flags] = numbers;
+    if !rules::fits(cx, bytes as u64) {
+        return rules::too_long(cx, "weight_string");
+    }
+    let (bytes, count) = (bytes as usize, usize::try_from(count).unwrap_or(usize::MAX));
+    let (mut space, mut key) = (Vec::new(), Vec::new());
+    collation.weights(b" ", &mut space);
+    let units = match collation.get().weight_units() {
+        // A character may have several weights.
+        Some(width) => {
+            collation.weights(text, &mut key);
+            key.truncate(count.saturating_mul(width));
+            key.len() / width
+        }
+        None => {
+            let cut = &text[..collation.charset().prefix_len(text, count)];
+            collation.weights(cut, &mut key);
+            collation.charset().char_count(cut)
+        }
+    };
+    let pads = collation.get().pad == gannet_types::collation::Pad::PadSpace;
+    if flags & PAD_WEIGHTS != 0 && pads {
+        let missing = (count - units).min(bytes);
+        key.extend(space.iter().cycle().take(missing * space.len()));
+    }
+    key.truncate(bytes);
+    if flags & PAD_BYTES != 0 {
+        let missing = bytes - key.len();
+        if pads {
+            // A weight that was cut is not completed: the next one follows whole.
+            let part = key.len() % space.len().max(1);
+            key.extend(space.iter().cycle().skip(part).take(missing));
+        } else {
+            key.resize(bytes, 0);
+        }
+    }
     Ok(rules::string(call, key))
 }
 
@@ -214,7 +269,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     .is(Stability::Statement),
     FunctionDef::new("CHARSET", 1, 1, name_rule, charset_name, "Character set of the argument.").sees_null(),
     FunctionDef::new("COLLATION", 1, 1, name_rule, collation_name, "Collation of the argument.").sees_null(),
-    FunctionDef::new("WEIGHT_STRING", 1, 2, weight_string_rule, weight_string, "Weights that a text compares by.")
+    FunctionDef::new("WEIGHT_STRING", 1, 4, weight_string_rule, weight_string, "Weights that a text compares by.")
         .sees_null(),
     FunctionDef::new(
         "VALIDATE_PASSWORD_STRENGTH",

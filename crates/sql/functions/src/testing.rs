@@ -169,7 +169,7 @@ impl Evaluator {
             LiteralValue::Hex { bytes, charset } | LiteralValue::Bit { bytes, charset } => {
                 Value::Str((&**bytes).into(), introduced(charset, CollationId::BINARY)?)
             }
-            LiteralValue::Temporal { kind, text } => match kind {
+            LiteralValue::Temporal { kind, text, .. } => match kind {
                 TemporalKind::Time => parse_time(text.as_bytes()).map(|t| Value::Time(t.value, t.fsp)).unwrap(),
                 TemporalKind::Date => {
                     Value::Date(parse_datetime(text.as_bytes(), DateFlags::LAX).unwrap().value.date())
@@ -297,7 +297,7 @@ impl Evaluator {
                 let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
                 self.call("CHAR", args)
             }
-            Expr::WeightString { expr, cast: None } => {
+            Expr::WeightString { expr, cast: None, .. } => {
                 let args = vec![self.expr(expr)?];
                 self.call("WEIGHT_STRING", args)
             }

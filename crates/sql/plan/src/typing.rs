@@ -81,7 +81,18 @@ pub(crate) fn comparison(a: &Bound, b: &Bound, operation: &str) -> Result<Compar
     if exact(x) && exact(y) {
         return Ok(Comparison::Decimal);
     }
-    // An exact number against a constant text that spells one: MySQL converts the constant, not the column.
+    // Decimals, and columns of BIGINT, beside a constant text that spells one: digits beyond those of a DOUBLE count.
+    let spelled = |number: &Bound, text: &Bound| {
+        let exact = match number.ty().id {
+            TypeId::Decimal => !is_constant(&number.expr),
+            TypeId::BigInt => matches!(number.expr.kind, crate::expr::ExprKind::Column(_)),
+            _ => false,
+        };
+        exact && text.ty().id.is_string() && is_constant(&text.expr)
+    };
+    if spelled(a, b) || spelled(b, a) {
+        return Ok(Comparison::Decimal);
+    }
     Ok(Comparison::Double)
 }
 

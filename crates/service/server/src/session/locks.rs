@@ -79,6 +79,10 @@ impl Session {
     pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
+        let writes = wanted.iter().any(|w| w.kind == TableLockKind::Write);
+        if writes {
+            self.require_read_write()?;
+        }
         let mut resolved = Vec::new();
         for w in wanted {
             let schema = match &w.table.schema {
@@ -93,6 +97,10 @@ impl Session {
             let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
             self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
             resolved.push((table, alias, w.kind == TableLockKind::Write, true));
+        }
+        if writes {
+            // FLUSH TABLES WITH READ LOCK waits for who may write, and the other way round.
+            self.pass_write_gate(MdlDuration::Explicit)?;
         }
         resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
         for (i, (table, alias, write, named)) in resolved.iter().enumerate() {

@@ -22,6 +22,7 @@
 //! | [`files`], [`load`], [`outfile`] | files of the server; LOAD DATA; SELECT ... INTO OUTFILE |
 //! | [`maintain`] | ANALYZE TABLE and its kin |
 //! | [`admin`] | KILL, FLUSH, SHUTDOWN |
+//! | [`safety`] | `sql_safe_updates`, `max_join_size` |
 //! | [`track`] | session tracking |
 //! | [`sink`] | result sets on their way to the client |
 
@@ -49,6 +50,7 @@ mod planning;
 pub(crate) mod prepared;
 mod privileges;
 pub(crate) mod query;
+mod safety;
 pub(crate) mod service;
 pub(crate) mod set;
 pub(crate) mod show;

@@ -159,6 +159,9 @@ impl Session {
         let mut columns: Vec<ResultColumn> = Vec::new();
         if self.is_planned_here(&made.statement) {
             let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
+            if super::query::writes_base(&entry.plan) {
+                self.require_read_write()?;
+            }
             markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
             for p in &entry.plan.params {
                 if let Param::Marker { index, ty } = p
@@ -516,6 +519,9 @@ impl Session {
         self.state.renew_snapshot();
         if self.is_planned_here(&made.statement) {
             let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
+            if super::query::writes_base(&entry.plan) {
+                self.require_read_write()?;
+            }
             Self::keep_plan(&mut made, entry);
         }
         self.keep_count();

@@ -16,7 +16,7 @@ use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_parser::{ErrorKind, LexMode, Notice, ParseError};
-use gannet_plan::physical::{Access, Op, Physical};
+use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
 use gannet_runtime::{Interrupt, now_ns, unix_micros};
@@ -616,8 +616,7 @@ impl Session {
             self.check_branch(None)?;
         }
         let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
-        let reads = |i: Intent| matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
-        let writes_base = writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent));
+        let writes_base = writes_base(plan);
         if writes {
             if let Some(usage) = &self.state.usage {
                 usage.take(&self.state.account, 1)?;
@@ -626,9 +625,12 @@ impl Session {
                 self.require_writable()?;
             }
             self.refuse_virtual_targets(plan)?;
-            if self.state.vars[Live::SqlSafeUpdates].as_bool() && !is_safe_update(plan) {
+            if self.state.vars[Live::SqlSafeUpdates].as_bool() && !super::safety::is_safe_update(plan) {
                 return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
             }
+        }
+        if !self.state.vars[Live::SqlBigSelects].as_bool() {
+            super::safety::check_rows(plan, self.state.vars[Live::MaxJoinSize].as_u64())?;
         }
         plan.warnings.iter().for_each(|w| self.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
@@ -644,7 +646,10 @@ impl Session {
         };
         let timer = (limit > 0).then(|| self.server.timers.start(self.entry.context.clone(), limit));
         self.start_settings();
-        self.settings.insert_id = std::mem::take(&mut self.state.next_insert_id);
+        self.settings.insert_id = match matches!(plan.kind, PlanKind::Insert(_)) {
+            true => std::mem::take(&mut self.state.next_insert_id),
+            false => 0,
+        };
         self.state.insert_id_given = false;
         self.counted_rows = false;
         self.state.over_tables = !plan.tables.is_empty();
@@ -698,27 +703,11 @@ impl Session {
     }
 }
 
-/// `sql_safe_updates`: UPDATE and DELETE find their targets by a key, or stop at a LIMIT.
-fn is_safe_update(plan: &Plan) -> bool {
-    let (input, targets): (_, Vec<u32>) = match &plan.kind {
-        PlanKind::Update(update) => (&update.input, update.targets.iter().map(|t| t.table).collect()),
-        PlanKind::Delete(delete) => (&delete.input, delete.targets.iter().map(|t| t.0).collect()),
-        _ => return true,
-    };
-    fn scans_all(node: &Physical, targets: &[u32]) -> bool {
-        let mut found = match &node.op {
-            Op::TableScan(scan) => matches!(scan.access, Access::Full) && targets.contains(&scan.table),
-            _ => false,
-        };
-        node.for_each_input(|input| found |= scans_all(input, targets));
-        found
-    }
-    let limited = match &input.op {
-        Op::Limit { .. } => true,
-        Op::Sort { limit, .. } => limit.is_some(),
-        _ => false,
-    };
-    limited || !scans_all(input, &targets)
+/// The plan changes rows of tables that are not the session's own.
+pub(super) fn writes_base(plan: &Plan) -> bool {
+    let reads = |i: Intent| matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
+    let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
+    writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent))
 }
 
 /// The date of an instant in a zone.

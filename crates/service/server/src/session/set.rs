@@ -304,6 +304,9 @@ impl Session {
     }
 
     fn install_global(&mut self, id: VarId, value: VarValue) -> Result<()> {
+        if id.is(Live::MaxJoinSize) {
+            self.server.globals.set(Live::SqlBigSelects, VarValue::Int(i64::from(value.as_u64() == u64::MAX)));
+        }
         self.server.set_global(id, value)?;
         self.server.globals.note_setter(id, self.setter());
         Ok(())
@@ -363,6 +366,9 @@ impl Session {
             return Err(sql_err!(VariableIsReadonly, "SESSION", id.def().name, "SET GLOBAL"));
         }
         self.state.vars.set(id, value.clone());
+        if id.is(Live::MaxJoinSize) {
+            self.state.vars.set(Live::SqlBigSelects, VarValue::Int(i64::from(value.as_u64() == u64::MAX)));
+        }
         self.couple(id, value.as_str());
         self.refresh();
         self.tracked(id);

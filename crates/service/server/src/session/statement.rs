@@ -167,6 +167,7 @@ impl Session {
     /// DDL: commits what is open, runs in a transaction of its own.
     fn ddl(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
+        self.require_read_write()?;
         match statement {
             Statement::CreateTable(c) if c.temporary => return self.create_temporary(statement, c, io),
             Statement::DropTable { temporary: true, .. } => return self.drop_temporary(statement),

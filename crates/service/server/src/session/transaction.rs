@@ -291,14 +291,20 @@ impl Session {
         }
     }
 
-    /// Error 1792 or 1290 when writing is not allowed now.
-    pub(crate) fn require_writable(&self) -> Result<()> {
+    /// Error 1792 in a transaction that only reads, or where the next one does.
+    pub(crate) fn require_read_write(&self) -> Result<()> {
         let next =
             self.transaction.next_read_only.unwrap_or_else(|| self.state.vars[Live::TransactionReadOnly].as_bool());
         let read_only = if self.transaction.is_open() { self.transaction.read_only } else { next };
         if read_only {
             return Err(sql_err!(CantExecuteInReadOnlyTransaction));
         }
+        Ok(())
+    }
+
+    /// Error 1792 or 1290 when writing is not allowed now.
+    pub(crate) fn require_writable(&self) -> Result<()> {
+        self.require_read_write()?;
         let globals = &self.server.globals;
         if self.server.is_read_only() {
             if globals.get(Live::SuperReadOnly).as_bool() {

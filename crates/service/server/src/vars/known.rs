@@ -333,7 +333,6 @@ pub const TUNING: &[VarDef] = &[
     int("max_delayed_threads", Both, 20, 0, 16384).tuning(),
     int("max_heap_table_size", Both, 16777216, 16384, MAX).tuning(),
     int("max_insert_delayed_threads", Both, 20, 0, 16384).tuning(),
-    int("max_join_size", Both, MAX, 1, MAX).tuning(),
     int("max_length_for_sort_data", Both, 4096, 4, 8388608).tuning(),
     int("max_points_in_geometry", Both, 65536, 3, 1048576).tuning(),
     int("max_seeks_for_key", Both, MAX, 1, MAX).tuning(),

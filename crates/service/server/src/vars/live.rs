@@ -164,7 +164,8 @@ live! {
     SqlWarnings = boolean("sql_warnings", Both, false);
     SqlQuoteShowCreate = boolean("sql_quote_show_create", Both, true);
     SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).default_only();
-    SqlBigSelects = boolean("sql_big_selects", Both, true).tuning();
+    SqlBigSelects = boolean("sql_big_selects", Both, true).help("SELECTs may examine more than max_join_size rows");
+    MaxJoinSize = int("max_join_size", Both, MAX, 1, MAX).help("SELECTs expected to examine more rows are refused; setting it sets sql_big_selects");
     SqlLogBin = boolean("sql_log_bin", Session, true);
     SqlRequirePrimaryKey = boolean("sql_require_primary_key", Both, false).default_only();
     SqlGenerateInvisiblePrimaryKey = boolean("sql_generate_invisible_primary_key", Both, false).default_only();

@@ -3,16 +3,18 @@
 use super::expressions::Use;
 use super::extras::{Extras, PendingIndex};
 use super::{DdlContext, choose_collation};
-use crate::convert;
+use crate::{convert, deprecation};
 use gannet_catalog::{
     CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Table,
     TableDefinition, TableOptions, Using,
 };
 use gannet_parser::ast::{
-    self, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement, TableOption,
+    self, BaseType, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement, TableOption,
     UnaryOp,
 };
+use gannet_parser::Notice;
 use gannet_plan::{TypeContext, column_type};
+use std::cell::RefCell;
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, charset::Charset, sql_err,
 };
@@ -158,8 +160,17 @@ impl<'a, 'b> Definer<'a, 'b> {
             ColumnAttribute::Collate(name) => Some(&*name.text),
             _ => None,
         });
-        let context = TypeContext { column: name, collation: self.inherited, sql_mode: self.cx.settings.sql_mode };
+        let notes = RefCell::default();
+        // A default would not fit what the type becomes.
+        let plain = !column.attributes.iter().any(|a| matches!(a, ColumnAttribute::Default { .. }));
+        let context = TypeContext {
+            column: name,
+            collation: self.inherited,
+            sql_mode: self.cx.settings.sql_mode,
+            notes: (plain || matches!(column.data_type.base, BaseType::Set | BaseType::Enum)).then_some(&notes),
+        };
         let mut ty = column_type(&column.data_type, collate, context)?;
+        notes.into_inner().iter().for_each(|note| self.cx.note(note));
         let mut made = Column {
             name: name.text.to_string().into(),
             ty: ty.clone(),
@@ -222,6 +233,7 @@ impl<'a, 'b> Definer<'a, 'b> {
         }
         ty.nullable = made.nullable;
         made.ty = ty;
+        deprecated_counter(&made, self.cx);
         if let Some(generated) = &column.generated {
             let usage = Use::Generated(name.text.clone());
             extras.expressions.push((usage, generated.expr.clone()));
@@ -271,12 +283,63 @@ impl<'a, 'b> Definer<'a, 'b> {
         if value.is_null() {
             return if column.nullable { Ok(Default::Null) } else { Err(invalid()) };
         }
+        let settings = self.cx.settings;
         if column.ty.id.is_lob() || column.ty.id == TypeId::Json {
-            return Err(sql_err!(BlobCantHaveDefault, column.name));
+            let refused = sql_err!(BlobCantHaveDefault, column.name);
+            let empty = matches!(&value, Value::Str(text, _) if text.is_empty());
+            if settings.sql_mode.is_strict() || !empty || column.ty.id == TypeId::Json {
+                return Err(refused);
+            }
+            // It means nothing, and many a dump has it.
+            self.cx.warnings.push(refused.to_warning(Level::Warning));
+            return Ok(if column.nullable { Default::Null } else { Default::None });
         }
-        convert::store_constant(value, &column.ty, self.cx.settings.sql_mode, &self.cx.settings.time_zone)
-            .map(Default::Literal)
-            .map_err(|_| invalid())
+        // A member's name, whatever the literal is: its number will not do.
+        let value = match value {
+            Value::Str(bytes, collation) if collation.is_binary() && column.ty.is_text() => {
+                Value::Str(bytes, column.ty.collation)
+            }
+            value if matches!(column.ty.id, TypeId::Enum | TypeId::Set) && !matches!(value, Value::Str(..)) => {
+                let mut text = Vec::new();
+                value.write_text(&mut text);
+                Value::Str(text[..].into(), CollationId::DEFAULT)
+            }
+            value => value,
+        };
+        if let (Some(members), Value::Str(text, _)) = (&column.ty.members, &value) {
+            let named = |name: &[u8]| members.names.iter().any(|n| members.collation.get().equal(n.as_bytes(), name));
+            let text = text.trim_ascii_end();
+            let known = match column.ty.id {
+                TypeId::Set => text.is_empty() || text.split(|b| *b == b',').all(named),
+                _ => named(text),
+            };
+            if !known {
+                return Err(invalid());
+            }
+        }
+        let (value, notes) =
+            convert::store_constant(value, column, settings.sql_mode, &settings.time_zone).map_err(|_| invalid())?;
+        notes.iter().for_each(|note| self.cx.warnings.push(note.clone()));
+        Ok(Default::Literal(value))
+    }
+}
+
+/// Warns of AUTO_INCREMENT of a FLOAT or DOUBLE.
+pub(super) fn deprecated_counter(column: &Column, cx: &mut DdlContext<'_>) {
+    if column.auto_increment && matches!(column.ty.id, TypeId::Float | TypeId::Double) {
+        cx.warnings.warn(ErrorCode::WarnDeprecatedFloatAutoIncrement, &[&column.name]);
+    }
+}
+
+/// Warns of what is deprecated in the type of a column that another table or a query brings.
+pub(super) fn deprecated_type(column: &Column, cx: &mut DdlContext<'_>) {
+    let ty = &column.ty;
+    let real = matches!(ty.id, TypeId::Float | TypeId::Double);
+    if real && ty.length != 0 {
+        cx.warnings.push(deprecation(Notice::RealDigits));
+    }
+    if ty.unsigned && (real || ty.id == TypeId::Decimal) {
+        cx.warnings.push(deprecation(Notice::UnsignedReal));
     }
 }
 

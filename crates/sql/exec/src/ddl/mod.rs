@@ -334,7 +334,12 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             if other.view().is_some() {
                 return Err(sql_err!(WrongObject, other_schema, other_name, "BASE TABLE"));
             }
-            definition::like(&other, &name)
+            let definition = definition::like(&other, &name);
+            for column in &definition.columns {
+                definition::deprecated_counter(&column.column, cx);
+                definition::deprecated_type(&column.column, cx);
+            }
+            definition
         }
         CreateTableBody::Define { elements, options, partition, .. } => {
             if partition.is_some() {
@@ -345,6 +350,7 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             }
             let inherited = edit.snapshot().schema(&schema).ok_or_else(|| sql_err!(BadDb, schema))?.collation;
             let selected = select::columns(cx)?;
+            selected.iter().for_each(|c| definition::deprecated_type(&c.column, cx));
             Definer::new(inherited, cx).table(&name, elements, selected, options, &schema, edit.snapshot())?
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::{context::Cx, convert};
 use gannet_catalog::{Column, ColumnDefault as Default, Table};
-use gannet_types::{Date, DateTime, Result, SqlMode, TypeId, Value, sql_err};
+use gannet_types::{Date, DateTime, Result, SqlMode, Value, sql_err};
 
 /// DEFAULT of a column, as `DEFAULT(col)` gives it: error 1364 when there is none.
 pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
@@ -34,13 +34,13 @@ pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
     }
     // The first member is the default of an ENUM.
     if column.ty.id == gannet_types::TypeId::Enum {
-        return implicit(column, cx);
+        return Ok(implicit(column));
     }
     if cx.strict {
         return Err(sql_err!(NoDefaultForField, column.name));
     }
     cx.warn_of_column(gannet_types::ErrorCode::NoDefaultForField, &column.name);
-    implicit(column, cx)
+    Ok(implicit(column))
 }
 
 fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
@@ -80,22 +80,9 @@ pub(crate) fn now(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
 }
 
 /// What a type holds when nothing is given: 0, an empty string, a zero date, the first ENUM member.
-pub(crate) fn implicit(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
+pub(crate) fn implicit(column: &Column) -> Value {
     if column.nullable {
-        return Ok(Value::Null);
+        return Value::Null;
     }
-    let value = match column.ty.id {
-        id if id.is_string() => Value::Str(b""[..].into(), column.ty.collation),
-        TypeId::Enum => column.ty.members.clone().map_or(Value::Null, |m| Value::Enum(1, m)),
-        TypeId::Set => column.ty.members.clone().map_or(Value::Null, |m| Value::Set(0, m)),
-        TypeId::Json => Value::Json([0][..].into()),
-        TypeId::Date | TypeId::DateTime | TypeId::Timestamp => {
-            // The zero date is the implicit default whatever the mode says of dates that clients give.
-            let (strict, mode) = (cx.strict, cx.settings.sql_mode);
-            let _ = (strict, mode.contains(SqlMode::NO_ZERO_DATE));
-            convert::zero(&column.ty)
-        }
-        _ => convert::zero(&column.ty),
-    };
-    Ok(value)
+    convert::zero(&column.ty)
 }

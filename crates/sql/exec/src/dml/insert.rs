@@ -16,7 +16,7 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     let table = &*plan.tables[insert.table as usize].table;
     cx.ignore = insert.ignore;
     cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
-    let mut run = Run::new(insert, table, 1);
+    let mut run = Run::new(insert, table, 1, cx);
     match &insert.source {
         InsertSource::Values(lists) => {
             run.expected = lists.len() as u64;
@@ -70,12 +70,14 @@ pub(super) struct Run<'p> {
     last_row_id: u64,
     /// Reserved AUTO_INCREMENT values: next, how many.
     reserved: Option<(u64, u64)>,
+    /// `SET insert_id`: what the next value is, whatever the counter says.
+    forced: Option<u64>,
     /// Rows that will come, for reserving their values at once.
     expected: u64,
 }
 
 impl<'p> Run<'p> {
-    pub(super) fn new(insert: &'p Insert, table: &'p Table, expected: u64) -> Run<'p> {
+    pub(super) fn new(insert: &'p Insert, table: &'p Table, expected: u64, cx: &Cx<'_, 'p>) -> Run<'p> {
         Run {
             insert,
             table,
@@ -86,6 +88,7 @@ impl<'p> Run<'p> {
             first_id: 0,
             last_row_id: 0,
             reserved: None,
+            forced: Some(cx.settings.insert_id).filter(|n| *n != 0),
             expected,
         }
     }
@@ -145,7 +148,7 @@ impl<'p> Run<'p> {
             let value = match expr {
                 Some(expr) => {
                     if self.insert.self_reference {
-                        under_construction = self.visible_row(&row, cx)?;
+                        under_construction = self.visible_row(&row);
                     }
                     let value = eval::eval(expr, &under_construction, 0, cx)?;
                     self.convert(value, column, cx)?
@@ -161,15 +164,15 @@ impl<'p> Run<'p> {
     }
 
     /// The row as expressions of a self-referring VALUES list see it.
-    fn visible_row(&self, row: &[Option<Value>], cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+    fn visible_row(&self, row: &[Option<Value>]) -> Batch {
         let mut values = Vec::with_capacity(row.len());
         for (value, column) in row.iter().zip(&self.table.columns) {
             values.push(match value {
                 Some(value) => value.clone(),
-                None => defaults::implicit(column, cx)?,
+                None => defaults::implicit(column),
             });
         }
-        Ok(Batch { rows: 1, columns: values.into_iter().map(|v| crate::batch::Column::Constant(v, 1)).collect() })
+        Batch { rows: 1, columns: values.into_iter().map(|v| crate::batch::Column::Constant(v, 1)).collect() }
     }
 
     fn row_from_values(&mut self, source: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
@@ -191,7 +194,7 @@ impl<'p> Run<'p> {
                 return Err(sql_err!(BadNull, definition.name));
             }
             cx.warn_of_column(ErrorCode::BadNull, &definition.name);
-            return defaults::implicit(definition, cx);
+            return Ok(defaults::implicit(definition));
         }
         convert::store(value, &self.table.name, definition, self.records + 1, cx)
     }
@@ -241,6 +244,11 @@ impl<'p> Run<'p> {
         }
         let step = cx.settings.auto_increment_increment.max(1);
         let id = match self.reserved {
+            _ if let Some(next) = self.forced => {
+                self.forced = next.checked_add(step);
+                tree.counter_raise(next).map_err(from_engine)?;
+                next
+            }
             Some((next, left)) if left > 0 => {
                 self.reserved = Some((next.saturating_add(step), left - 1));
                 next

@@ -70,7 +70,7 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
     cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
     let limit = usize::try_from(cx.settings.max_allowed_packet).unwrap_or(usize::MAX);
     let mut reader = Reader::new(load.format, input, limit);
-    let mut run = Run::new(insert, table, 1);
+    let mut run = Run::new(insert, table, 1, cx);
     for _ in 0..load.skip_lines {
         if !reader.next_line()? {
             break;
@@ -223,7 +223,7 @@ fn null(column: &Column, number: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
         return Ok(Value::Null);
     }
     complain(sql_err!(WarnNullToNotnull, column.name, number), cx)?;
-    defaults::implicit(column, cx)
+    Ok(defaults::implicit(column))
 }
 
 /// What a column gets when the line has no field for it.
@@ -234,5 +234,5 @@ fn absent(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
     if !column.nullable && column.ty.id == TypeId::Timestamp {
         return defaults::now(column, cx);
     }
-    defaults::implicit(&Column { nullable: false, ..column.clone() }, cx)
+    Ok(defaults::implicit(&Column { nullable: false, ..column.clone() }))
 }

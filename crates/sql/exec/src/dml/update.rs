@@ -183,7 +183,7 @@ impl<'p> Run<'p> {
                             return Err(sql_err!(BadNull, definition.name));
                         }
                         cx.warnings.push(sql_err!(BadNull, definition.name).to_warning(Level::Warning));
-                        defaults::implicit(definition, cx)?
+                        defaults::implicit(definition)
                     } else {
                         convert::store(value, &table.name, definition, self.matched, cx)?
                     }

@@ -191,12 +191,14 @@ pub enum Expr {
         /// Name of the character set.
         charset: Option<Ident>,
     },
-    /// `WEIGHT_STRING(expr [AS CHAR(n) | AS BINARY(n)])`
+    /// `WEIGHT_STRING(expr [AS CHAR(n) | AS BINARY(n)])`, `WEIGHT_STRING(expr, bytes, weights, flags)`
     WeightString {
         /// The operand.
         expr: Box<Expr>,
         /// `(is BINARY, n)`.
         cast: Option<(bool, u64)>,
+        /// Bytes of the result, weights counted, how both are filled up: a form that MySQL keeps for its tests.
+        shape: Option<[u64; 3]>,
     },
     /// `MATCH (columns) AGAINST (expr modifier)`
     Match(Box<Match>),
@@ -280,6 +282,8 @@ pub enum LiteralValue {
         kind: TemporalKind,
         /// The text between the quotes.
         text: Box<str>,
+        /// In braces: what is no such value is a string.
+        odbc: bool,
     },
 }
 

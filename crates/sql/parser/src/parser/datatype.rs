@@ -73,7 +73,7 @@ impl Parser<'_> {
                 if base != B::Decimal && ty.decimals.is_some() {
                     self.notice(Notice::RealDigits);
                 }
-                if ty.unsigned && !ty.zerofill {
+                if ty.unsigned {
                     self.notice(Notice::UnsignedReal);
                 }
             }
@@ -121,7 +121,7 @@ impl Parser<'_> {
     #[inline(never)]
     fn sign(&mut self, ty: &mut DataType) {
         while let Some(kw) = self.one_of(&[Kw::SIGNED, Kw::UNSIGNED, Kw::ZEROFILL]) {
-            ty.unsigned |= kw != Kw::SIGNED;
+            ty.unsigned |= kw == Kw::UNSIGNED;
             ty.zerofill |= kw == Kw::ZEROFILL;
         }
     }

@@ -164,7 +164,13 @@ impl Parser<'_> {
             _ => None,
         };
         let expr = match kind {
-            Some(kind) if self.at(Tok::Str) => self.temporal(kind, start).map(Expr::Literal)?,
+            Some(kind) if self.at(Tok::Str) => {
+                let mut literal = self.temporal(kind, start)?;
+                if let LiteralValue::Temporal { odbc, .. } = &mut literal.value {
+                    *odbc = true;
+                }
+                Expr::Literal(literal)
+            }
             _ => self.expr()?,
         };
         self.expect(Tok::RBrace)?;
@@ -351,8 +357,17 @@ impl Parser<'_> {
             };
             cast = Some((binary, self.paren_number()?));
         }
+        let mut shape = None;
+        if cast.is_none() && self.at(Tok::Comma) {
+            let mut numbers = [0; 3];
+            for n in &mut numbers {
+                self.expect(Tok::Comma)?;
+                *n = self.number()?;
+            }
+            shape = Some(numbers);
+        }
         // LEVEL was dropped in 8.0.
-        Ok(Expr::WeightString { expr, cast })
+        Ok(Expr::WeightString { expr, cast, shape })
     }
 
     /// The columns may stand without parentheses.

@@ -133,7 +133,7 @@ impl Parser<'_> {
     pub(super) fn temporal(&mut self, kind: TemporalKind, start: u32) -> Result<Literal> {
         let t = self.tok();
         let text = self.string()?;
-        let mut literal = self.literal_from(t, LiteralValue::Temporal { kind, text });
+        let mut literal = self.literal_from(t, LiteralValue::Temporal { kind, text, odbc: false });
         literal.span.start = start;
         Ok(literal)
     }

@@ -83,10 +83,13 @@ impl Print for Expr {
                 sql.s("get_format(").s(kind).p(expr).s(")")
             }
             Expr::Char { args, charset } => sql.s("char(").list(args, ",").opt(" using ", charset).s(")"),
-            Expr::WeightString { expr, cast } => {
+            Expr::WeightString { expr, cast, shape } => {
                 sql.s("weight_string(").p(expr);
                 if let Some((binary, n)) = cast {
                     sql.s(if *binary { " as binary(" } else { " as char(" }).n(*n).s(")");
+                }
+                for n in shape.iter().flatten() {
+                    sql.s(",").n(*n);
                 }
                 sql.s(")")
             }
@@ -190,7 +193,15 @@ impl Print for Literal {
                 let bits: String = bytes.iter().map(|b| format!("{b:08b}")).collect();
                 sql.s("b'").s(&bits).s("'")
             }
-            LiteralValue::Temporal { kind, text } => {
+            LiteralValue::Temporal { kind, text, odbc: true } => {
+                let word = match kind {
+                    TemporalKind::Date => "{d ",
+                    TemporalKind::Time => "{t ",
+                    TemporalKind::DateTime => "{ts ",
+                };
+                sql.s(word).string(text.as_bytes()).s("}")
+            }
+            LiteralValue::Temporal { kind, text, odbc: false } => {
                 let word = match kind {
                     TemporalKind::Date => "DATE",
                     TemporalKind::Time => "TIME",

@@ -140,11 +140,13 @@ impl Binder<'_> {
                 text.coercibility = Coercibility::Coercible;
                 Ok(text)
             }
-            E::WeightString { expr, cast: None } => {
-                let arg = self.expr(expr)?;
-                self.call_named("WEIGHT_STRING", vec![arg])
+            E::WeightString { expr, cast: None, shape } => {
+                let mut args = vec![self.expr(expr)?];
+                let numbers = shape.iter().flatten().map(|n| i64::try_from(*n).unwrap_or(i64::MAX));
+                args.extend(numbers.map(|n| Bound::new(super::literal::constant(Value::Int(n)))));
+                self.call_named("WEIGHT_STRING", args)
             }
-            E::WeightString { expr, cast: Some((binary, length)) } => {
+            E::WeightString { expr, cast: Some((binary, length)), .. } => {
                 let mut arg = self.expr(expr)?;
                 if *binary {
                     let ty = gannet_types::SqlType {

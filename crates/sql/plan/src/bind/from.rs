@@ -285,6 +285,7 @@ impl Binder<'_> {
                         column: &name.text,
                         collation: self.collation,
                         sql_mode: self.options.sql_mode,
+                        notes: None,
                     };
                     let collate = collation.as_ref().map(|c| &*c.text);
                     let mut ty = super::types::column_type(data_type, collate, cx)?;

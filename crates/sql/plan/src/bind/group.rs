@@ -78,6 +78,10 @@ impl Binder<'_> {
         for item in &block.items {
             self.arena.types[item.id as usize] = item.expr.ty.clone();
         }
+        if block.groups.is_empty() {
+            // One row is in order.
+            block.order.clear();
+        }
         if self.options.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
             self.check_full_group(block)?;
         }

@@ -11,8 +11,8 @@ use crate::plan::{LiteralClass, Param};
 use crate::typing::Bound;
 use gannet_parser::ast::{Literal, LiteralValue, TemporalKind};
 use gannet_types::charset::Charset;
-use gannet_types::temporal::{DateFlags, parse_datetime, parse_time};
-use gannet_types::{Collation, Decimal, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+use gannet_types::temporal::{DateFlags, parse_datetime, parse_time_as};
+use gannet_types::{Collation, Decimal, ErrorCode, Result, SqlError, SqlMode, SqlType, TypeId, Value};
 
 /// Integer digits a lifted DECIMAL is typed with.
 const DECIMAL_DIGITS: u32 = 18;
@@ -37,7 +37,7 @@ pub(crate) fn decimal_class(text: &str) -> LiteralClass {
 }
 
 /// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the connection.
-pub fn literal_value(value: &LiteralValue, collation: gannet_types::CollationId) -> Result<Value> {
+pub fn literal_value(value: &LiteralValue, collation: gannet_types::CollationId, mode: SqlMode) -> Result<Value> {
     Ok(match value {
         LiteralValue::Null => Value::Null,
         LiteralValue::Bool(v) => Value::from(*v),
@@ -60,12 +60,21 @@ pub fn literal_value(value: &LiteralValue, collation: gannet_types::CollationId)
         }
         LiteralValue::Hex { bytes, charset } | LiteralValue::Bit { bytes, charset } => {
             let collation = match charset {
-                Some(name) => Collation::default_of(Charset::by_name(name)?).id,
+                Some(name) => {
+                    let charset = Charset::by_name(name)?;
+                    if !charset.is_valid(bytes) {
+                        return Err(invalid_string(charset, bytes));
+                    }
+                    Collation::default_of(charset).id
+                }
                 None => gannet_types::CollationId::BINARY,
             };
             Value::Str((&**bytes).into(), collation)
         }
-        LiteralValue::Temporal { kind, text } => temporal(*kind, text)?,
+        LiteralValue::Temporal { kind, text, odbc } => match temporal(*kind, text, mode) {
+            Err(_) if *odbc => Value::Str(text.as_bytes().into(), collation),
+            value => value?,
+        },
     })
 }
 
@@ -95,7 +104,9 @@ fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
     error(ErrorCode::InvalidCharacterString, &[&charset.name(), &hex])
 }
 
-fn temporal(kind: TemporalKind, text: &str) -> Result<Value> {
+/// `DATE '..'` and so on; which dates there are is a matter of the SQL mode.
+fn temporal(kind: TemporalKind, text: &str, mode: SqlMode) -> Result<Value> {
+    let flags = DateFlags::from_mode(mode);
     let ty = match kind {
         TemporalKind::Date => TypeId::Date,
         TemporalKind::Time => TypeId::Time,
@@ -103,9 +114,11 @@ fn temporal(kind: TemporalKind, text: &str) -> Result<Value> {
     };
     let value = match ty {
         TypeId::Time => {
-            parse_time(text.as_bytes()).filter(|t| !t.truncated && !t.out_of_range).map(|t| Value::Time(t.value, t.fsp))
+            let plain = text.strip_suffix('.').filter(|t| t.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(text);
+            let time = parse_time_as(plain.as_bytes(), flags.cut_fractions);
+            time.filter(|t| !t.truncated && !t.out_of_range).map(|t| Value::Time(t.value, t.fsp))
         }
-        _ => parse_datetime(text.as_bytes(), DateFlags::LAX).filter(|t| !t.truncated).and_then(|t| match ty {
+        _ => parse_datetime(text.as_bytes(), flags).filter(|t| !t.truncated).and_then(|t| match ty {
             TypeId::Date => t.date_only.then(|| Value::Date(t.value.date())),
             _ => (!t.date_only).then_some(Value::DateTime(t.value, t.fsp)),
         }),
@@ -153,7 +166,7 @@ pub(crate) fn constant(value: Value) -> Expr {
 impl Binder<'_> {
     /// A literal where its value may matter to the plan.
     pub(super) fn pin_literal(&mut self, literal: &Literal) -> Result<Bound> {
-        let value = literal_value(&literal.value, self.options.collation)?;
+        let value = literal_value(&literal.value, self.options.collation, self.options.sql_mode)?;
         let ascii = matches!(&value, Value::Str(text, _) if text.is_ascii());
         let mut bound = Bound::new(constant(value));
         bound.ascii = ascii;
@@ -178,7 +191,7 @@ impl Binder<'_> {
     pub(super) fn lift_literal(&mut self, literal: &Literal) -> Result<Bound> {
         let class = literal_class(&literal.value);
         let Some(ordinal) = self.liftable(literal) else { return self.pin_literal(literal) };
-        let value = literal_value(&literal.value, self.options.collation)?;
+        let value = literal_value(&literal.value, self.options.collation, self.options.sql_mode)?;
         let ty = match class {
             LiteralClass::Integer => SqlType::BIGINT,
             LiteralClass::Unsigned => SqlType::bigint_unsigned(),

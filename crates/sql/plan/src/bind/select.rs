@@ -204,8 +204,14 @@ impl Binder<'_> {
 
     /// ORDER BY of a SELECT: positions, names of the list, expressions.
     fn order_by(&mut self, order: &[ast::OrderItem], block: &mut Block) -> Result<()> {
-        for item in order {
+        let top = self.scopes.len() - 1;
+        let aggregated = !block.groups.is_empty() || !self.scopes[top].aggregates.is_empty();
+        for (i, item) in order.iter().enumerate() {
             let bound = self.order_item(&item.expr, Clause::Order, block)?;
+            // An aggregate here would make one row of all.
+            if !aggregated && self.contains_aggregate(top, &bound) {
+                return Err(error(ErrorCode::AggregateOrderNonAggQuery, &[&(i + 1)]));
+            }
             // A constant orders nothing.
             if !matches!(bound.kind, ExprKind::Literal(_)) {
                 block.order.push(SortKey { expr: bound, descending: item.desc });

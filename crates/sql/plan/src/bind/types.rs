@@ -7,6 +7,7 @@ use gannet_parser::ast::{BaseType, CastType, DataType};
 use gannet_types::charset::Charset;
 use gannet_types::sqltype::Members;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, SqlType, TypeId};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// What a column's type depends on besides its words.
@@ -18,12 +19,25 @@ pub struct TypeContext<'a> {
     pub collation: CollationId,
     /// sql_mode: REAL_AS_FLOAT, strictness (too long VARCHARs become TEXT without it).
     pub sql_mode: SqlMode,
+    /// What is let pass without strictness, for notes; without it everything is an error.
+    pub notes: Option<&'a RefCell<Vec<SqlError>>>,
+}
+
+impl TypeContext<'_> {
+    /// A note, or an error where none is wanted.
+    fn lenient(self, error: SqlError) -> Result<()> {
+        match self.notes {
+            Some(notes) if !self.sql_mode.is_strict() => notes.borrow_mut().push(error),
+            _ => return Err(error),
+        }
+        Ok(())
+    }
 }
 
 /// The type of a column definition: lengths checked, character set and collation resolved. `collate` is the column's COLLATE
 /// clause. The type is nullable.
 pub fn column_type(ty: &DataType, collate: Option<&str>, cx: TypeContext<'_>) -> Result<SqlType> {
-    if ty.length.is_some_and(|n| n > u64::from(u32::MAX)) {
+    if ty.length.is_some_and(|n| n > u64::from(u32::MAX)) && ty.base != BaseType::Year {
         return Err(error(ErrorCode::TooBigDisplaywidth, &[&cx.column, &u32::MAX]));
     }
     let id = base(ty, cx.sql_mode)?;
@@ -67,7 +81,7 @@ pub fn column_type(ty: &DataType, collate: Option<&str>, cx: TypeContext<'_>) ->
         TypeId::Year if length.is_some_and(|n| n != 4) => {
             return Err(SqlError::new(ErrorCode::InvalidYearColumnLength, &[]));
         }
-        TypeId::Enum | TypeId::Set => members(&mut result, ty, column)?,
+        TypeId::Enum | TypeId::Set => members(&mut result, ty, cx)?,
         id if id.is_string() => string(&mut result, id, length, cx)?,
         _ => {}
     }
@@ -211,7 +225,8 @@ fn float(ty: &mut SqlType, length: Option<u64>, decimals: Option<u64>, column: &
     Ok(())
 }
 
-fn members(ty: &mut SqlType, definition: &DataType, column: &str) -> Result<()> {
+fn members(ty: &mut SqlType, definition: &DataType, cx: TypeContext<'_>) -> Result<()> {
+    let column = cx.column;
     let set = ty.id == TypeId::Set;
     let mut names: Vec<Box<str>> = Vec::with_capacity(definition.members.len());
     for bytes in &definition.members {
@@ -222,7 +237,7 @@ fn members(ty: &mut SqlType, definition: &DataType, column: &str) -> Result<()> 
         }
         if names.iter().any(|n| ty.collation.get().equal(n.as_bytes(), text.as_bytes())) {
             let kind = if set { "SET" } else { "ENUM" };
-            return Err(error(ErrorCode::DuplicatedValueInType, &[&column, &text, &kind]));
+            cx.lenient(error(ErrorCode::DuplicatedValueInType, &[&column, &text, &kind]))?;
         }
         names.push(text.into());
     }
@@ -250,30 +265,40 @@ fn string(ty: &mut SqlType, id: TypeId, length: Option<u64>, cx: TypeContext<'_>
             let n = length.unwrap_or(1);
             let max = 65535 / width;
             if n > max {
-                return Err(error(ErrorCode::TooBigFieldlength, &[&cx.column, &max]));
+                if cx.notes.is_none() || cx.sql_mode.is_strict() {
+                    return Err(error(ErrorCode::TooBigFieldlength, &[&cx.column, &max]));
+                }
+                let (from, to) =
+                    if id == TypeId::VarChar { ("VARCHAR", "TEXT") } else { ("VARBINARY", "BLOB") };
+                cx.lenient(error(ErrorCode::AutoConvert, &[&cx.column, &from, &to]))?;
+                *ty = large(id == TypeId::VarChar, n.saturating_mul(width), ty.collation);
+                return Ok(());
             }
             ty.length = n as u32;
         }
         // TEXT(n) and BLOB(n): the smallest that holds n characters.
         TypeId::Text | TypeId::Blob => {
             if let Some(n) = length {
-                let bytes = n.saturating_mul(width);
-                let sizes = if id == TypeId::Text {
-                    [TypeId::TinyText, TypeId::Text, TypeId::MediumText, TypeId::LongText]
-                } else {
-                    [TypeId::TinyBlob, TypeId::Blob, TypeId::MediumBlob, TypeId::LongBlob]
-                };
                 if n > u64::from(u32::MAX) {
                     return Err(error(ErrorCode::TooBigDisplaywidth, &[&cx.column, &u32::MAX]));
                 }
-                let fits = [255u64, 65535, 16777215].iter().position(|max| bytes <= *max).unwrap_or(3);
-                let collation = ty.collation;
-                *ty = SqlType { collation, ..SqlType::new(sizes[fits]) };
+                *ty = large(id == TypeId::Text, n.saturating_mul(width), ty.collation);
             }
         }
         _ => {}
     }
     Ok(())
+}
+
+/// The smallest TEXT or BLOB that holds so many bytes.
+fn large(text: bool, bytes: u64, collation: CollationId) -> SqlType {
+    let sizes = if text {
+        [TypeId::TinyText, TypeId::Text, TypeId::MediumText, TypeId::LongText]
+    } else {
+        [TypeId::TinyBlob, TypeId::Blob, TypeId::MediumBlob, TypeId::LongBlob]
+    };
+    let fits = [255u64, 65535, 16_777_215].iter().position(|max| bytes <= *max).unwrap_or(3);
+    SqlType { collation, ..SqlType::new(sizes[fits]) }
 }
 
 /// Target type of CAST and CONVERT.
@@ -299,11 +324,9 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, options: &PlanOptions<'_>) -
     if text || matches!(ty.base, BaseType::Binary | BaseType::VarBinary) {
         let n = u32::try_from(ty.length.unwrap_or(1))
             .map_err(|_| error(ErrorCode::TooBigDisplaywidth, &[&"cast as char", &u32::MAX]))?;
-        if !text {
+        // Bytes are filled up with zeros, whatever they are called.
+        if !text || is_binary_charset(ty) || ty.charset.is_none() && !ty.national && options.collation.is_binary() {
             return Ok(SqlType { length: n, ..SqlType::new(TypeId::Binary) });
-        }
-        if is_binary_charset(ty) {
-            return Ok(SqlType::varbinary(n));
         }
         return Ok(SqlType::varchar(n, collation(ty, None, options.collation)?));
     }
@@ -316,6 +339,6 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, options: &PlanOptions<'_>) -
         }
         _ => String::new(),
     };
-    let cx = TypeContext { column: &name, collation: options.collation, sql_mode: options.sql_mode };
+    let cx = TypeContext { column: &name, collation: options.collation, sql_mode: options.sql_mode, notes: None };
     column_type(ty, None, cx)
 }

@@ -255,6 +255,11 @@ impl Collation {
         }
     }
 
+    /// Bytes of a weight where weights are not one to a character, and of one level.
+    pub fn weight_units(&self) -> Option<usize> {
+        matches!(self.algorithm, Algorithm::General | Algorithm::Uca(_, 1)).then_some(2)
+    }
+
     /// Appends the weights of a text as `WEIGHT_STRING` shows them: all of them, those of trailing spaces too.
     pub fn weights(&self, text: &[u8], out: &mut Vec<u8>) {
         match (self.algorithm, self.charset) {

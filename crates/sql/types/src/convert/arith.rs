@@ -28,6 +28,8 @@ pub enum Domain {
     Signed,
     Unsigned,
     Decimal,
+    /// Of what is UNSIGNED: differences below zero are out of range.
+    UnsignedDecimal,
     Double,
 }
 
@@ -38,6 +40,7 @@ impl Domain {
             Domain::Signed => "BIGINT",
             Domain::Unsigned => "BIGINT UNSIGNED",
             Domain::Decimal => "DECIMAL",
+            Domain::UnsignedDecimal => "DECIMAL UNSIGNED",
             Domain::Double => "DOUBLE",
         }
     }
@@ -62,6 +65,10 @@ pub fn decimal_digits(ty: &SqlType) -> (u32, u32) {
         TypeId::Time => return (7 + u32::from(ty.scale), u32::from(ty.scale)),
         TypeId::DateTime | TypeId::Timestamp => return (14 + u32::from(ty.scale), u32::from(ty.scale)),
         TypeId::Null => 1,
+        // The value of an expression: its characters, but for the sign.
+        TypeId::BigInt if (1..20).contains(&ty.length) && !ty.zerofill => {
+            (ty.length - u32::from(!ty.unsigned)).max(1)
+        }
         _ => 19 + u32::from(ty.unsigned),
     };
     (digits, 0)
@@ -99,12 +106,15 @@ fn shown_decimals(ty: &SqlType) -> u8 {
 pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, increment: u8) -> (SqlType, Domain) {
     let (da, db) = (numeric_domain(a), numeric_domain(b));
     let nullable = a.nullable || b.nullable || matches!(op, ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod);
-    let integer = |unsigned: bool| {
+    // `length` is in characters: digits and the sign.
+    let integer = |unsigned: bool, length: u32| {
         let domain = if unsigned { Domain::Unsigned } else { Domain::Signed };
-        (SqlType { unsigned, nullable, ..SqlType::BIGINT }, domain)
+        (SqlType { unsigned, nullable, length: length.clamp(1, 21), ..SqlType::BIGINT }, domain)
     };
+    let of_digits = |unsigned: bool, digits: u32| integer(unsigned, digits + u32::from(!unsigned));
     if op == ArithOp::IntDiv {
-        return integer(a.unsigned || b.unsigned);
+        let fraction = if numeric_domain(a) == Domain::Double { 0 } else { u32::from(a.scale) };
+        return integer(a.unsigned || b.unsigned, a.display_chars().saturating_sub(fraction));
     }
     if da == Domain::Double || db == Domain::Double {
         let more = if op == ArithOp::Div { increment } else { 0 };
@@ -116,9 +126,13 @@ pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, incremen
     let unsigned = da == Domain::Unsigned || db == Domain::Unsigned;
     let (max_p, max_s) = (u32::from(MAX_PRECISION), u32::from(MAX_SCALE));
     let (precision, scale) = match op {
-        ArithOp::Sub if integers => return integer(unsigned && !mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION)),
-        ArithOp::Mod if integers => return integer(da == Domain::Unsigned),
-        ArithOp::Add | ArithOp::Mul if integers => return integer(unsigned),
+        ArithOp::Sub if integers => {
+            let unsigned = unsigned && !mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION);
+            return of_digits(unsigned, p1.max(p2) + 1);
+        }
+        ArithOp::Mod if integers => return of_digits(da == Domain::Unsigned, p1.max(p2)),
+        ArithOp::Add if integers => return of_digits(unsigned, p1.max(p2) + 1),
+        ArithOp::Mul if integers => return of_digits(unsigned, p1 + p2),
         ArithOp::Add | ArithOp::Sub => {
             let scale = s1.max(s2);
             ((p1 - s1.min(p1)).max(p2 - s2.min(p2)) + scale + 1, scale)
@@ -131,6 +145,14 @@ pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, incremen
         ArithOp::Mod | ArithOp::IntDiv => (p1.max(p2), s1.max(s2)),
     };
     let ty = SqlType { nullable, ..SqlType::decimal(precision.clamp(1, max_p) as u8, scale as u8) };
+    let natural = |ty: &SqlType, domain: Domain| ty.unsigned || domain == Domain::Unsigned;
+    if op == ArithOp::Sub
+        && natural(a, da)
+        && natural(b, db)
+        && !mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION)
+    {
+        return (SqlType { unsigned: true, ..ty }, Domain::UnsignedDecimal);
+    }
     (ty, Domain::Decimal)
 }
 
@@ -160,6 +182,10 @@ pub fn arith(
     match domain {
         Domain::Double => doubles(op, to_f64(a, cx)?, to_f64(b, cx)?, cx),
         Domain::Decimal => decimals(op, &to_decimal(a, cx)?, &to_decimal(b, cx)?, increment, cx),
+        Domain::UnsignedDecimal => {
+            let result = decimals(op, &to_decimal(a, cx)?, &to_decimal(b, cx)?, increment, cx)?;
+            Ok(result.filter(|v| !matches!(v, Value::Decimal(d) if d.is_negative())))
+        }
         _ if op == ArithOp::IntDiv && !(is_integer(&a) && is_integer(&b)) => {
             let (x, y) = (to_decimal(a, cx)?, to_decimal(b, cx)?);
             if y.is_zero() {
@@ -258,7 +284,7 @@ fn doubles(op: ArithOp, a: f64, b: f64, cx: &mut Context<'_>) -> Result<Option<V
 pub fn neg_type(a: &SqlType) -> (SqlType, Domain) {
     match numeric_domain(a) {
         Domain::Signed | Domain::Unsigned => (SqlType { nullable: a.nullable, ..SqlType::BIGINT }, Domain::Signed),
-        Domain::Decimal => {
+        Domain::Decimal | Domain::UnsignedDecimal => {
             let (p, s) = decimal_digits(a);
             (SqlType { nullable: a.nullable, ..SqlType::decimal(p as u8, s as u8) }, Domain::Decimal)
         }

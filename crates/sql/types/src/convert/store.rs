@@ -9,7 +9,7 @@ use crate::decimal::Decimal;
 use crate::error::{ErrorCode, Level, Result, SqlError, Warning};
 use crate::sql_err;
 use crate::sqltype::{SqlType, TypeId};
-use crate::temporal::{Date, DateFlags, DateTime, Time, Timestamp};
+use crate::temporal::{Date, DateFlags, DateTime, Time, Timestamp, parse_time_as_datetime};
 use crate::value::{Text, Value, ValueRef};
 
 /// The column, for messages.
@@ -422,14 +422,25 @@ impl Store<'_, '_, '_> {
 
     fn time(&mut self, v: ValueRef<'_>) -> Result<Value> {
         let Some(p) = read_time(v, self.cx) else {
-            self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
+            // Minutes or seconds beyond 59, or no time at all.
+            let of_parts = match v {
+                ValueRef::Str(text, _) => {
+                    let digits = text.trim_ascii_start().strip_prefix(b"-").unwrap_or(text.trim_ascii_start());
+                    digits.iter().position(|b| !b.is_ascii_digit()).is_some_and(|i| i > 0 && digits[i] == b':')
+                }
+                _ => true,
+            };
+            let code = if of_parts { ErrorCode::WarnDataOutOfRange } else { ErrorCode::WarnDataTruncated };
+            self.bad_temporal(v, code)?;
             return Ok(Value::Time(Time::ZERO, self.ty.scale));
         };
         if p.out_of_range {
             self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
         } else if p.truncated {
             self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
-        } else if matches!(v, ValueRef::DateTime(..) | ValueRef::Timestamp(..) | ValueRef::Date(_)) {
+        } else if matches!(v, ValueRef::DateTime(..) | ValueRef::Timestamp(..) | ValueRef::Date(_))
+            || matches!(v, ValueRef::Str(text, _) if parse_time_as_datetime(text).is_some())
+        {
             self.note(ErrorCode::WarnDataTruncated);
         }
         let (t, outside) = p.value.round(self.ty.scale, cuts_fractions(self.cx.mode)).clamp();
@@ -502,6 +513,8 @@ impl Store<'_, '_, '_> {
         let members = self.ty.members.clone().ok_or_else(|| SqlError::internal("ENUM without a list"))?;
         let count = members.names.len();
         let index = match v {
+            // The error value stays what it is, and is not the member whose name is empty.
+            ValueRef::Enum(0, _) => return Ok(Value::Enum(0, members)),
             ValueRef::Int(n) => usize::try_from(n).ok(),
             ValueRef::UInt(n) | ValueRef::Bit(n, _) => usize::try_from(n).ok(),
             ValueRef::Decimal(d) => d.to_i64().ok().and_then(|n| usize::try_from(n).ok()),

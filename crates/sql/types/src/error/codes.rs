@@ -751,6 +751,7 @@ errors! {
     3853 "22032" InvalidJsonType "Invalid JSON type in argument {} to function {}; an {} is required.";
     3854 "HY000" CannotConvertString "Cannot convert string '{}' from {} to {}";
     3855 "HY000" DependentByPartitionFunc "Column '{}' has a partitioning function dependency and cannot be dropped or renamed.";
+    3856 "HY000" WarnDeprecatedFloatAutoIncrement "AUTO_INCREMENT support for FLOAT/DOUBLE columns is deprecated and will be removed in a future release. Consider removing AUTO_INCREMENT from column '{}'.";
     3858 "HY000" WarnDeprecatedFloatDigits "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.";
     3859 "HY000" WarnDeprecatedFloatUnsigned "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.";
     3860 "HY000" WarnDeprecatedIntegerDisplayWidth "Integer display width is deprecated and will be removed in a future release.";

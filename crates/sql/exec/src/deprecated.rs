@@ -1,0 +1,62 @@
+//! The words for syntax that is still taken, but deprecated.
+
+use gannet_parser::Notice;
+use gannet_types::error::Warning;
+use gannet_types::{ErrorCode, Level};
+
+/// A deprecated construct as SHOW WARNINGS shows it.
+#[cold]
+pub fn deprecation(notice: Notice) -> Warning {
+    let instead = |old: &str, new: &str| Warning::new(Level::Warning, ErrorCode::WarnDeprecatedSyntax, &[&old, &new]);
+    let say = |code: ErrorCode, what: &str, hint: &str| Warning {
+        level: Level::Warning,
+        code,
+        message: format!("{what} deprecated and will be removed in a future release.{hint}").into(),
+    };
+    let gone = ErrorCode::WarnDeprecatedSyntaxNoReplacement;
+    match notice {
+        Notice::IntegerWidth => say(gone, "Integer display width is", ""),
+        Notice::Zerofill => say(
+            gone,
+            "The ZEROFILL attribute is",
+            " Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.",
+        ),
+        Notice::UnsignedReal => Warning {
+            level: Level::Warning,
+            code: gone,
+            message: "UNSIGNED for decimal and floating point data types is deprecated and support for it will be \
+                      removed in a future release."
+                .into(),
+        },
+        Notice::RealDigits => say(gone, "Specifying number of digits for floating point data types is", ""),
+        Notice::BinaryAttribute => {
+            instead("BINARY as attribute of a type", "a CHARACTER SET clause with _bin collation")
+        }
+        Notice::National => Warning::new(Level::Warning, ErrorCode::DeprecatedNational, &[]),
+        Notice::Utf8 => Warning::new(Level::Warning, ErrorCode::DeprecatedUtf8Alias, &[]),
+        Notice::Utf8mb3 => instead("utf8mb3", "utf8mb4"),
+        Notice::Utf8mb3Collation(name) => {
+            Warning::new(Level::Warning, ErrorCode::DeprecatedNationalOrCollation, &[&name, &"UTF8MB3", &"UTF8MB4"])
+        }
+        Notice::CalcFoundRows => say(
+            ErrorCode::WarnDeprecatedSyntax,
+            "SQL_CALC_FOUND_ROWS is",
+            " Consider using two separate queries instead.",
+        ),
+        Notice::FoundRows => {
+            say(ErrorCode::WarnDeprecatedSyntax, "FOUND_ROWS() is", " Consider using COUNT(*) instead.")
+        }
+        Notice::AssignInExpression => say(
+            ErrorCode::WarnDeprecatedSyntax,
+            "Setting user variables within expressions is",
+            " Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.",
+        ),
+        Notice::AmpAmp => instead("&&", "AND"),
+        Notice::PipePipe => instead("|| as a synonym for OR", "OR"),
+        Notice::Delayed(verb) => {
+            let old = format!("{verb} DELAYED");
+            Warning::new(Level::Warning, ErrorCode::WarnLegacySyntaxConverted, &[&old, &verb])
+        }
+        Notice::Bang => instead("!", "NOT"),
+    }
+}
