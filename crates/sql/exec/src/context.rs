@@ -7,6 +7,7 @@ use crate::{
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::{expr::Bind, plan::Plan};
+use gannet_types::temporal::Locale;
 use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
 
 /// The session as the executor sees it.
@@ -49,6 +50,8 @@ pub struct Settings {
     pub max_allowed_packet: u64,
     /// `default_week_format`
     pub default_week_format: u8,
+    /// `lc_time_names`
+    pub locale: &'static Locale,
     /// `auto_increment_increment`
     pub auto_increment_increment: u64,
     /// `auto_increment_offset`
@@ -167,6 +170,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             group_concat_max_len: self.settings.group_concat_max_len,
             max_allowed_packet: self.settings.max_allowed_packet,
             default_week_format: self.settings.default_week_format,
+            locale: self.settings.locale,
             strict: self.strict,
             warnings: self.warnings,
             states: &mut self.call_states,

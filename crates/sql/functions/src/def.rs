@@ -4,6 +4,7 @@ use gannet_types::{
     CollationId, Date, Result, SqlMode, SqlType, TimeZone, Value, Warnings, collation::CollationSource,
     convert::Context,
 };
+use gannet_types::temporal::Locale;
 use std::{any::Any, collections::HashMap};
 
 /// What the binder knows of an argument when it asks for the result type.
@@ -26,6 +27,8 @@ pub struct RuleContext {
     pub div_precision_increment: u8,
     /// `collation_connection`: of text made from numbers and dates.
     pub collation: CollationId,
+    /// `lc_time_names`: the language of names of months and days.
+    pub locale: &'static Locale,
 }
 
 /// A call as the evaluation sees it: fixed at binding time, the same for every row.
@@ -133,6 +136,8 @@ pub struct FunctionDef {
     pub takes_numbers: bool,
     /// Arguments whose text the result's is made of, by position: they decide its coercibility.
     pub made_of: fn(usize) -> bool,
+    /// Its text may have names of months and days, which are ASCII in English alone.
+    pub names_dates: bool,
     /// One line for the manual.
     pub doc: &'static str,
 }
@@ -281,6 +286,8 @@ pub struct EvalContext<'a> {
     pub max_allowed_packet: u64,
     /// `default_week_format`.
     pub default_week_format: u8,
+    /// `lc_time_names`.
+    pub locale: &'static Locale,
     /// Conversions that lose something are errors, not warnings (DML in strict mode).
     pub strict: bool,
     /// Diagnostics area.
@@ -326,6 +333,7 @@ impl FunctionDef {
             keeps_digits: false,
             takes_numbers: false,
             made_of: |_| false,
+            names_dates: false,
             doc,
         }
     }
@@ -333,6 +341,12 @@ impl FunctionDef {
     /// See [`FunctionDef::made_of`].
     pub const fn made_of(mut self, which: fn(usize) -> bool) -> FunctionDef {
         self.made_of = which;
+        self
+    }
+
+    /// See [`FunctionDef::names_dates`].
+    pub const fn names_dates(mut self) -> FunctionDef {
+        self.names_dates = true;
         self
     }
 

@@ -101,10 +101,12 @@ pub fn text_source(cx: RuleContext, def: &FunctionDef, ty: &SqlType, args: &[Arg
         },
         ascii_only: !ty.id.is_binary_string(),
     };
-    match rules::result_source(cx, &made_of, "") {
+    let plain = !def.names_dates || cx.locale.is_english();
+    let source = match rules::result_source(cx, &made_of, "") {
         Ok(source) if !made_of.is_empty() => CollationSource { collation: ty.collation, ..source },
         _ => own,
-    }
+    };
+    CollationSource { ascii_only: source.ascii_only && plain, ..source }
 }
 
 #[cfg(test)]

@@ -124,6 +124,7 @@ impl Evaluator {
             group_concat_max_len: 1024,
             max_allowed_packet: self.max_allowed_packet,
             default_week_format: 0,
+            locale: gannet_types::temporal::Locale::ENGLISH,
             strict: self.strict,
             warnings: &mut self.warnings,
             states: &mut self.states,
@@ -349,7 +350,12 @@ impl Evaluator {
             ArgInfo { ty: &a.ty, constant: a.constant.then_some(&a.value), collation }
         };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
-        let cx = RuleContext { sql_mode: self.sql_mode, div_precision_increment: 4, collation: self.collation };
+        let cx = RuleContext {
+            sql_mode: self.sql_mode,
+            div_precision_increment: 4,
+            collation: self.collation,
+            locale: gannet_types::temporal::Locale::ENGLISH,
+        };
         let ty = (def.rule)(cx, &infos)?;
         let texts = args.iter().filter(|a| a.ty.id.is_string());
         let coercibility = match texts.map(|a| a.coercibility).min() {

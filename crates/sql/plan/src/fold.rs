@@ -267,6 +267,7 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         group_concat_max_len: 1024,
         max_allowed_packet: 64 << 20,
         default_week_format: 0,
+        locale: options.locale,
         strict: false,
         warnings: &mut warnings,
         states: &mut CallStates::default(),

@@ -2,6 +2,7 @@
 
 use crate::range::Limit;
 use gannet_catalog::Table;
+use gannet_types::temporal::Locale;
 use gannet_types::{CollationId, SqlMode, SqlType, TimeZone, Value};
 
 /// Options of [`crate::plan()`]. All of it that can differ between sessions is part of the plan cache's key.
@@ -23,6 +24,8 @@ pub struct PlanOptions<'a> {
     pub variables: Option<&'a dyn VariableTypes>,
     /// default_week_format, div_precision_increment: baked into result types.
     pub div_precision_increment: u8,
+    /// `lc_time_names`.
+    pub locale: &'static Locale,
     /// Session time zone, for folding.
     pub time_zone: &'a TimeZone,
     /// The statement's text and its literal tokens, when the plan is to be shared by statements of the same shape: from the
@@ -141,6 +144,7 @@ impl<'a> PlanOptions<'a> {
             passes: Passes::ALL,
             variables: None,
             div_precision_increment: 4,
+            locale: Locale::ENGLISH,
             time_zone: &TimeZone::UTC,
             source: None,
             estimator: None,

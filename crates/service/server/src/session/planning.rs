@@ -85,6 +85,7 @@ impl Session {
             collation: self.literal_collation(),
             markers,
             div_precision_increment: self.settings.div_precision_increment,
+            locale: self.settings.locale,
             time_zone: &self.settings.time_zone,
             variables: Some(&self.state),
             remaining_stack: gannet_runtime::remaining_stack,

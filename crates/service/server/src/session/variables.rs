@@ -8,6 +8,7 @@ use gannet_exec::Settings;
 use gannet_parser::ast::VarScope;
 use gannet_plan::options::Passes;
 use gannet_types::charset::Charset;
+use gannet_types::temporal::Locale;
 use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, Value, sql_err};
 use gannet_wire::flags::cap;
 
@@ -24,6 +25,7 @@ pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
         group_concat_max_len: n(Live::GroupConcatMaxLen),
         max_allowed_packet: n(Live::MaxAllowedPacket),
         default_week_format: n(Live::DefaultWeekFormat) as u8,
+        locale: Locale::by_name(v[Live::LcTimeNames].as_str()).unwrap_or(Locale::ENGLISH),
         auto_increment_increment: n(Live::AutoIncrementIncrement),
         auto_increment_offset: n(Live::AutoIncrementOffset),
         insert_id: 0,
@@ -86,7 +88,7 @@ pub(crate) fn passes(v: &SessionVars) -> Passes {
 pub(crate) fn mode_key(v: &SessionVars) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut h = DefaultHasher::new();
-    for id in [Live::SqlMode, Live::TimeZone, Live::OptimizerSwitch] {
+    for id in [Live::SqlMode, Live::TimeZone, Live::OptimizerSwitch, Live::LcTimeNames] {
         v[id].as_str().hash(&mut h);
     }
     for id in [Live::DivPrecisionIncrement, Live::DefaultWeekFormat] {

@@ -185,7 +185,7 @@ live! {
     MaxSortLength = int("max_sort_length", Both, 1024, 4, 8 << 20).tuning();
     CteMaxRecursionDepth = int("cte_max_recursion_depth", Both, 1000, 0, 4_294_967_295);
     LongQueryTime = double("long_query_time", Both, 10.0, 0.0, 31_536_000.0);
-    LcTimeNames = choice("lc_time_names", Both, "en_US", &["en_US"]);
+    LcTimeNames = choice("lc_time_names", Both, "en_US", gannet_types::temporal::LOCALE_NAMES).help("language of names of months and days");
     LcMessages = choice("lc_messages", Both, "en_US", &["en_US"]);
     ExplicitDefaultsForTimestamp = boolean("explicit_defaults_for_timestamp", Both, true).default_only();
     MaxPreparedStmtCount = int("max_prepared_stmt_count", Global, 16382, 0, 4_194_304).help("prepared statements on all connections");

@@ -32,6 +32,7 @@ pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlConte
         sql_mode: cx.settings.sql_mode,
         collation: cx.collation,
         div_precision_increment: cx.settings.div_precision_increment,
+        locale: cx.settings.locale,
         ..PlanOptions::new(cx.database)
     };
     let definition = gannet_plan::view_definition(&create.query, &create.columns, edit.snapshot(), &options)?;

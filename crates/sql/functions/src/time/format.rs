@@ -19,10 +19,10 @@ pub(super) fn format_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlTy
 }
 
 /// NULL for an empty format, or one that needs parts which are zero.
-pub(super) fn formatted(call: Call<'_>, t: DateTime, format: &Value) -> Value {
+pub(super) fn formatted(cx: &EvalContext<'_>, call: Call<'_>, t: DateTime, format: &Value) -> Value {
     let format = utf8(format);
     let mut text = Vec::new();
-    if format.is_empty() || !date_format(t, &format, &mut text) {
+    if format.is_empty() || !date_format(t, &format, cx.locale, &mut text) {
         return Value::Null;
     }
     text_value(call, &text)
@@ -30,7 +30,7 @@ pub(super) fn formatted(call: Call<'_>, t: DateTime, format: &Value) -> Value {
 
 fn date_format_(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let date = datetime_arg(cx, &args[0], DateFlags::LAX)?;
-    Ok(date.map_or(Value::Null, |t| formatted(call, t, &args[1])))
+    Ok(date.map_or(Value::Null, |t| formatted(cx, call, t, &args[1])))
 }
 
 fn time_format_(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -106,7 +106,9 @@ fn get_format(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
 }
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("DATE_FORMAT", 2, 2, format_rule, date_format_, "Date in a format.").made_of(|i| i == 1),
+    FunctionDef::new("DATE_FORMAT", 2, 2, format_rule, date_format_, "Date in a format.")
+        .made_of(|i| i == 1)
+        .names_dates(),
     FunctionDef::new("TIME_FORMAT", 2, 2, format_rule, time_format_, "Time in a format.").made_of(|i| i == 1),
     FunctionDef::new(
         "STR_TO_DATE",

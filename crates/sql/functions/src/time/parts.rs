@@ -7,7 +7,7 @@ use crate::{
 };
 use gannet_types::{
     Date, DateTime, Result, SqlType, Time, Value,
-    temporal::{self, DateFlags, IntervalUnit, MONTHS, WEEKDAYS, to_days, weekday},
+    temporal::{self, DateFlags, IntervalUnit, to_days, weekday},
 };
 
 fn part_rule<const WIDTH: u32>(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -76,19 +76,20 @@ fn yearweek(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Val
 }
 
 fn name_rule(cx: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(rules::ascii_type(cx, 9, true))
+    // Of the longest name.
+    Ok(rules::ascii_type(cx, if cx.locale.is_english() { 9 } else { 24 }, true))
 }
 
 fn day_name(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let date = datetime_arg(cx, &args[0], DateFlags::STRICT)?;
-    let name = date.and_then(|d| WEEKDAYS.get(weekday(d.date().days()) as usize));
-    Ok(name.map_or(Value::Null, |name| rules::string(call, *name)))
+    let name = date.and_then(|d| cx.locale.weekday(weekday(d.date().days()), false));
+    Ok(name.map_or(Value::Null, |name| super::text_value(call, name.as_bytes())))
 }
 
 fn month_name(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let date = datetime_arg(cx, &args[0], DateFlags::LAX)?;
-    let name = date.and_then(|d| MONTHS.get((d.month() as usize).checked_sub(1)?));
-    Ok(name.map_or(Value::Null, |name| rules::string(call, *name)))
+    let name = date.and_then(|d| cx.locale.month(d.month(), false));
+    Ok(name.map_or(Value::Null, |name| super::text_value(call, name.as_bytes())))
 }
 
 fn date_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -190,8 +191,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("TO_DAYS", 1, 1, part_rule::<7>, days, "Days since year 0."),
     FunctionDef::new("TO_SECONDS", 1, 1, part_rule::<12>, seconds, "Seconds since year 0."),
     FunctionDef::new("TIME_TO_SEC", 1, 1, part_rule::<10>, time_to_sec, "Seconds of a time as a whole."),
-    FunctionDef::new("DAYNAME", 1, 1, name_rule, day_name, "Name of the day of the week."),
-    FunctionDef::new("MONTHNAME", 1, 1, name_rule, month_name, "Name of the month."),
+    FunctionDef::new("DAYNAME", 1, 1, name_rule, day_name, "Name of the day of the week.").names_dates(),
+    FunctionDef::new("MONTHNAME", 1, 1, name_rule, month_name, "Name of the month.").names_dates(),
     FunctionDef::new("LAST_DAY", 1, 1, date_rule, last_day, "Last day of the date's month."),
     FunctionDef::new("EXTRACT", 2, 2, extract_rule, extract, "A part, or several, of a date or time.")
         .is(Stability::Statement),

@@ -60,7 +60,7 @@ fn from_unixtime(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
     let micros = seconds.round(fsp).as_ref().and_then(micros_of).filter(|m| (0..=MAX_US).contains(m));
     let Some(at) = micros.and_then(|m| local(m, cx.time_zone)) else { return Ok(Value::Null) };
     match args.get(1) {
-        Some(format) => Ok(super::format::formatted(call, at, format)),
+        Some(format) => Ok(super::format::formatted(cx, call, at, format)),
         None => Ok(datetime_value(cx, at, fsp)),
     }
 }
@@ -92,7 +92,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         from_unixtime,
         "Datetime of seconds since 1970-01-01 UTC, or its text in a format.",
     )
-    .is(Stability::Statement),
+    .is(Stability::Statement)
+    .names_dates(),
     FunctionDef::new("CONVERT_TZ", 3, 3, convert_tz_rule, convert_tz, "Datetime of one time zone in another."),
 ];
 

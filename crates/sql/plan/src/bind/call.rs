@@ -31,6 +31,7 @@ impl Binder<'_> {
             sql_mode: self.options.sql_mode,
             div_precision_increment: self.options.div_precision_increment,
             collation: self.collation,
+            locale: self.options.locale,
         }
     }
 

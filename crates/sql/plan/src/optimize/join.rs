@@ -122,6 +122,8 @@ pub(super) struct Search<'a> {
     pub(super) strategies: u8,
     /// Derived tables that read their neighbours.
     pub(super) lateral: RelSet,
+    /// Recursive common table expressions: nobody knows how many rows they have.
+    pub(super) guessed: RelSet,
     pub(super) estimate: &'a dyn Fn(usize, usize, &crate::physical::Ranges) -> Option<f64>,
     /// The first relation has to be read by one of these paths (for its order).
     pub(super) first: Option<(usize, Vec<Path>)>,
@@ -341,7 +343,9 @@ impl Search<'_> {
         let keyed = self.has_hash_key(unit, state.done);
         let pairs = if keyed { 0.0 } else { state.rows * rows * cost::ROW };
         let hashed = run + rows * cost::BUILD + state.rows * cost::PROBE + pairs + 0.5;
-        if unit.null_aware || hint == Some(true) && keyed || hint.is_none() && hashed < looped {
+        // Of many rows only hashing is bearable, of few it costs next to nothing.
+        let safer = keyed && self.guessed.intersects(unit.rels);
+        if unit.null_aware || hint == Some(true) && keyed || hint.is_none() && (hashed < looped || safer) {
             let matches = if keyed { loop_rows } else { rows };
             return (Method::Hash(inner), matches.min(rows.max(loop_rows)), hashed);
         }
@@ -446,6 +450,7 @@ impl Search<'_> {
             straight: self.straight,
             strategies: self.strategies,
             lateral: self.lateral,
+            guessed: self.guessed,
             estimate: self.estimate,
             first: None,
             nests: self.nests,

@@ -458,6 +458,11 @@ impl Store<'_, '_, '_> {
             ValueRef::Date(d) => (i64::from(d.year()), false),
             ValueRef::DateTime(d, _) => (i64::from(d.year()), false),
             ValueRef::Timestamp(t, _) => (i64::from(t.to_local(self.cx.zone).year()), false),
+            // A time of this day.
+            ValueRef::Time(t, _) => {
+                let day = self.cx.today.add_days(t.to_micros().div_euclid(86_400_000_000));
+                (day.map_or(-1, |d| i64::from(d.year())), false)
+            }
             ValueRef::Str(text, _) => {
                 let (n, used, _) = parse_integer(text);
                 if used == 0 {

@@ -1,8 +1,8 @@
-//! `DATE_FORMAT`, `TIME_FORMAT` and `STR_TO_DATE`, in the locale en_US.
+//! `DATE_FORMAT` and `TIME_FORMAT`; `STR_TO_DATE`, which knows English alone.
 
-use super::{Date, DateTime, Time, calendar, days_in_month, from_days, to_days, week, write_digits, yearweek};
+use super::{Date, DateTime, Locale, Time, calendar, days_in_month, from_days, to_days, week, write_digits, yearweek};
 
-pub const MONTHS: [&str; 12] = [
+const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -17,10 +17,10 @@ pub const MONTHS: [&str; 12] = [
     "December",
 ];
 /// From Monday.
-pub const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// Appends `t` in a format; `false` if the format needs a part that is zero (the result is NULL then).
-pub fn date_format(t: DateTime, format: &str, out: &mut Vec<u8>) -> bool {
+/// Appends `t` in a format, with the names of a language; `false` if the format needs a part that is zero (the result is NULL then).
+pub fn date_format(t: DateTime, format: &str, locale: &Locale, out: &mut Vec<u8>) -> bool {
     let date = t.date();
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
@@ -36,15 +36,15 @@ pub fn date_format(t: DateTime, format: &str, out: &mut Vec<u8>) -> bool {
         let whole = t.month() > 0 || t.year() > 0;
         match spec {
             'M' | 'b' => {
-                let Some(name) = (t.month() as usize).checked_sub(1).and_then(|m| MONTHS.get(m)) else { return false };
-                out.extend_from_slice(&name.as_bytes()[..if spec == 'b' { 3 } else { name.len() }]);
+                let Some(name) = locale.month(t.month(), spec == 'b') else { return false };
+                out.extend_from_slice(name.as_bytes());
             }
             'W' | 'a' => {
                 if !whole {
                     return false;
                 }
-                let name = WEEKDAYS[calendar::weekday(date.days()) as usize];
-                out.extend_from_slice(&name.as_bytes()[..if spec == 'a' { 3 } else { name.len() }]);
+                let Some(name) = locale.weekday(calendar::weekday(date.days()), spec == 'a') else { return false };
+                out.extend_from_slice(name.as_bytes());
             }
             'D' => {
                 write_digits(t.day(), 1, out);

@@ -11,15 +11,17 @@
 mod calendar;
 mod format;
 mod interval;
+mod locale;
 mod parse;
 mod zone;
 
 pub use calendar::{DAYS_AT_EPOCH, Weekday, days_in_month, from_days, is_leap, to_days, week, weekday, yearweek};
-pub use format::{DateParts, MONTHS, WEEKDAYS, date_format, str_to_date, time_format};
+pub use format::{DateParts, date_format, str_to_date, time_format};
 pub use interval::{
     Interval, IntervalUnit, add_interval, add_interval_time, datetime_diff_micros, period_add, period_diff,
     timestamp_diff,
 };
+pub use locale::{LOCALE_NAMES, Locale};
 pub use parse::{
     DateFlags, ParsedDateTime, ParsedTime, number_to_datetime, number_to_time, parse_datetime, parse_time,
     parse_time_as, parse_time_as_datetime,

@@ -192,7 +192,7 @@ fn intervals() {
 fn formats() {
     let f = |t: &str, format: &str| {
         let mut out = Vec::new();
-        date_format(dt(t), format, &mut out).then(|| String::from_utf8(out).unwrap())
+        date_format(dt(t), format, Locale::ENGLISH, &mut out).then(|| String::from_utf8(out).unwrap())
     };
     assert_eq!(f("2009-10-04 22:23:00", "%W %M %Y").unwrap(), "Sunday October 2009");
     assert_eq!(f("2007-10-04 22:23:00", "%H:%i:%s").unwrap(), "22:23:00");
@@ -300,7 +300,7 @@ fn any_text_is_harmless() {
         let n = rng.next() as i64 >> rng.below(64);
         if let Some(p) = number_to_datetime(n, DateFlags::LAX) {
             let mut out = Vec::new();
-            date_format(p.value, &format, &mut out);
+            date_format(p.value, &format, Locale::ENGLISH, &mut out);
         }
         if let Some(p) = number_to_time(n) {
             let mut out = Vec::new();

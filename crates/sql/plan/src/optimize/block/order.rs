@@ -126,6 +126,12 @@ impl Builder<'_> {
             let base = planned.bases[rel].as_ref()?;
             self.estimate(&planned.block.rels[rel], &base.table, index, ranges)
         };
+        let recursive = |rel: &Rel| match rel.kind {
+            RelKind::Cte(n) => self.arena.ctes[n as usize].recursive.is_some(),
+            _ => false,
+        };
+        let rels = planned.block.rels.iter().enumerate();
+        let guessed = rels.filter(|(_, r)| recursive(r)).fold(RelSet::EMPTY, |s, (i, _)| s.union(RelSet::one(i)));
         let nests = Default::default();
         let search = Search {
             bases: &planned.bases,
@@ -135,6 +141,7 @@ impl Builder<'_> {
             straight: planned.block.straight,
             strategies: self.strategies(),
             lateral: planned.lateral,
+            guessed,
             estimate: &estimate,
             first,
             nests: &nests,
