@@ -198,7 +198,7 @@ pub enum Expr {
         /// `(is BINARY, n)`.
         cast: Option<(bool, u64)>,
         /// Bytes of the result, weights counted, how both are filled up: a form that MySQL keeps for its tests.
-        shape: Option<[u64; 3]>,
+        shape: Option<Box<[u64; 3]>>,
     },
     /// `MATCH (columns) AGAINST (expr modifier)`
     Match(Box<Match>),

@@ -364,7 +364,7 @@ impl Parser<'_> {
                 self.expect(Tok::Comma)?;
                 *n = self.number()?;
             }
-            shape = Some(numbers);
+            shape = Some(Box::new(numbers));
         }
         // LEVEL was dropped in 8.0.
         Ok(Expr::WeightString { expr, cast, shape })

@@ -88,7 +88,7 @@ impl Print for Expr {
                 if let Some((binary, n)) = cast {
                     sql.s(if *binary { " as binary(" } else { " as char(" }).n(*n).s(")");
                 }
-                for n in shape.iter().flatten() {
+                for n in shape.iter().flat_map(|s| s.iter()) {
                     sql.s(",").n(*n);
                 }
                 sql.s(")")

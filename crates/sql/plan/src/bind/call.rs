@@ -143,7 +143,7 @@ impl Binder<'_> {
             }
             E::WeightString { expr, cast: None, shape } => {
                 let mut args = vec![self.expr(expr)?];
-                let numbers = shape.iter().flatten().map(|n| i64::try_from(*n).unwrap_or(i64::MAX));
+                let numbers = shape.iter().flat_map(|s| s.iter()).map(|n| i64::try_from(*n).unwrap_or(i64::MAX));
                 args.extend(numbers.map(|n| Bound::new(super::literal::constant(Value::Int(n)))));
                 self.call_named("WEIGHT_STRING", args)
             }

@@ -66,7 +66,7 @@ impl Binder<'_> {
         predicate(ExprKind::Compare { op, by, args }, nullable)
     }
 
-    /// A constant beside a YEAR column: two digits are a year, of a date its year, as they would be stored.
+    /// A constant beside a YEAR column: two digits are a year, as they would be stored.
     pub(super) fn beside_year(&mut self, column: &Bound, other: Bound) -> Result<Bound> {
         let stored = |e: &Expr| match e.kind {
             ExprKind::Column(id) => !matches!(self.arena.labels[id as usize], crate::logical::Label::Computed),
@@ -75,13 +75,7 @@ impl Binder<'_> {
         let year = column.ty().id == TypeId::Year && stored(&column.expr);
         let constant = other.expr.is_execution_constant();
         let ty = other.ty().id;
-        if !year || !constant || other.hex || ty == TypeId::Year {
-            return Ok(other);
-        }
-        if matches!(ty, TypeId::Date | TypeId::DateTime | TypeId::Timestamp) {
-            return self.call_named("YEAR", vec![other]);
-        }
-        if !(ty.is_numeric() || ty.is_string()) {
+        if !year || !constant || other.hex || !(ty.is_numeric() || ty.is_string()) || ty == TypeId::Year {
             return Ok(other);
         }
         self.call_named("YEAR NUMBER", vec![other])

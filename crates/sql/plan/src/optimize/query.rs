@@ -8,6 +8,9 @@ use crate::physical::{Op, Physical, SetOperation, TopN};
 use crate::plan::Cte;
 use gannet_types::{Result, SqlError};
 
+/// Rounds that recursion is taken to have.
+const ROUNDS: f64 = 10.0;
+
 impl Builder<'_> {
     /// Marks every column that something reads, in all parts of the statement.
     pub(crate) fn mark_used(&mut self, query: Option<&Query>) {
@@ -164,7 +167,8 @@ impl Builder<'_> {
     /// The plan's number of a common table expression; planned at its first mention.
     pub(super) fn cte(&mut self, number: u32) -> Result<(u32, f64)> {
         if let Some(place) = self.cte_map.get(&number) {
-            let rows = self.ctes.get(*place as usize).map_or(10.0, |c| c.base.rows);
+            let rounds = |c: &Cte| if c.recursive.is_some() { ROUNDS } else { 1.0 };
+            let rows = self.ctes.get(*place as usize).map_or(10.0, |c| c.base.rows * rounds(c));
             return Ok((*place, rows));
         }
         let arena = self.arena;
@@ -200,7 +204,7 @@ impl Builder<'_> {
             let cte = &mut self.ctes[place as usize];
             (cte.recursive, cte.limit) = (Some(node.physical), limit);
         }
-        let factor = if source.recursive.is_some() { 10.0 } else { 1.0 };
+        let factor = if source.recursive.is_some() { ROUNDS } else { 1.0 };
         Ok((place, rows * factor))
     }
 }
