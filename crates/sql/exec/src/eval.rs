@@ -300,12 +300,7 @@ pub(crate) struct InSet {
 }
 
 /// The set of a list: the one made before in this execution, taken out of where it is kept, or a new one.
-pub(crate) fn in_set_of<'p>(
-    by: Comparison,
-    arg: &Expr,
-    list: &'p [Expr],
-    cx: &mut Cx<'_, 'p>,
-) -> Result<InSet> {
+pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<InSet> {
     // The list's address names it: plans do not move while they run.
     if let Some(set) = cx.in_sets.remove(&(list.as_ptr() as usize)) {
         return Ok(set);

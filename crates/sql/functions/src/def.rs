@@ -1,10 +1,10 @@
 //! The shape of a declaration: what the binder and the executor know of a function.
 
+use gannet_types::temporal::Locale;
 use gannet_types::{
     CollationId, Date, Result, SqlMode, SqlType, TimeZone, Value, Warnings, collation::CollationSource,
     convert::Context,
 };
-use gannet_types::temporal::Locale;
 use std::{any::Any, collections::HashMap};
 
 /// What the binder knows of an argument when it asks for the result type.

@@ -191,7 +191,8 @@ impl ServerOptions {
             self.warnings.push(format!("option --{name}={asked} was adjusted to {shown}"));
         }
         if id.is(Live::MaxJoinSize) {
-            self.vars[VarId::from(Live::SqlBigSelects).index()] = VarValue::Int(i64::from(checked.value.as_u64() == u64::MAX));
+            self.vars[VarId::from(Live::SqlBigSelects).index()] =
+                VarValue::Int(i64::from(checked.value.as_u64() == u64::MAX));
         }
         self.vars[id.index()] = checked.value;
         Ok(Applied::Live(id))

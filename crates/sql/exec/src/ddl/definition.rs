@@ -8,16 +8,16 @@ use gannet_catalog::{
     CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Table,
     TableDefinition, TableOptions, Using,
 };
-use gannet_parser::ast::{
-    self, BaseType, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement, TableOption,
-    UnaryOp,
-};
 use gannet_parser::Notice;
+use gannet_parser::ast::{
+    self, BaseType, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement,
+    TableOption, UnaryOp,
+};
 use gannet_plan::{TypeContext, column_type};
-use std::cell::RefCell;
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, charset::Charset, sql_err,
 };
+use std::cell::RefCell;
 
 /// Storage engine names that mean this engine. Others are refused, as MySQL does under NO_ENGINE_SUBSTITUTION.
 const ENGINES: &[&str] = &["InnoDB", "Gannet"];

@@ -268,8 +268,7 @@ fn string(ty: &mut SqlType, id: TypeId, length: Option<u64>, cx: TypeContext<'_>
                 if cx.notes.is_none() || cx.sql_mode.is_strict() {
                     return Err(error(ErrorCode::TooBigFieldlength, &[&cx.column, &max]));
                 }
-                let (from, to) =
-                    if id == TypeId::VarChar { ("VARCHAR", "TEXT") } else { ("VARBINARY", "BLOB") };
+                let (from, to) = if id == TypeId::VarChar { ("VARCHAR", "TEXT") } else { ("VARBINARY", "BLOB") };
                 cx.lenient(error(ErrorCode::AutoConvert, &[&cx.column, &from, &to]))?;
                 *ty = large(id == TypeId::VarChar, n.saturating_mul(width), ty.collation);
                 return Ok(());

@@ -41,7 +41,12 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
                     _ => None,
                 });
                 let has = |wanted: fn(&ColumnAttribute) -> bool| def.attributes.iter().any(wanted);
-                let cx = TypeContext { column: &def.name, collation: CollationId::DEFAULT, sql_mode: SqlMode::DEFAULT, notes: None };
+                let cx = TypeContext {
+                    column: &def.name,
+                    collation: CollationId::DEFAULT,
+                    sql_mode: SqlMode::DEFAULT,
+                    notes: None,
+                };
                 let nullable = !has(|a| matches!(a, ColumnAttribute::NotNull | ColumnAttribute::PrimaryKey));
                 let name: Box<str> = (&*def.name.text).into();
                 if has(|a| matches!(a, ColumnAttribute::PrimaryKey)) {

@@ -66,9 +66,7 @@ pub fn decimal_digits(ty: &SqlType) -> (u32, u32) {
         TypeId::DateTime | TypeId::Timestamp => return (14 + u32::from(ty.scale), u32::from(ty.scale)),
         TypeId::Null => 1,
         // The value of an expression: its characters, but for the sign.
-        TypeId::BigInt if (1..20).contains(&ty.length) && !ty.zerofill => {
-            (ty.length - u32::from(!ty.unsigned)).max(1)
-        }
+        TypeId::BigInt if (1..20).contains(&ty.length) && !ty.zerofill => (ty.length - u32::from(!ty.unsigned)).max(1),
         _ => 19 + u32::from(ty.unsigned),
     };
     (digits, 0)
@@ -146,11 +144,7 @@ pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, incremen
     };
     let ty = SqlType { nullable, ..SqlType::decimal(precision.clamp(1, max_p) as u8, scale as u8) };
     let natural = |ty: &SqlType, domain: Domain| ty.unsigned || domain == Domain::Unsigned;
-    if op == ArithOp::Sub
-        && natural(a, da)
-        && natural(b, db)
-        && !mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION)
-    {
+    if op == ArithOp::Sub && natural(a, da) && natural(b, db) && !mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
         return (SqlType { unsigned: true, ..ty }, Domain::UnsignedDecimal);
     }
     (ty, Domain::Decimal)
