@@ -15,7 +15,8 @@ const LATER: Reason = "spatial types, partitions: refused by name";
 const RETURNING: Reason = "MariaDB's: RETURNING";
 const SEQUENCES: Reason = "MariaDB's: sequences";
 const TYPES: Reason = "MariaDB's: types UUID and INET6, system versioning";
-const SYNTAX: Reason = "MariaDB's: SET STATEMENT, EXECUTE IMMEDIATE, ANALYZE of statements, FETCH FIRST, packages";
+const SYNTAX: Reason =
+    "MariaDB's: SET STATEMENT, EXECUTE IMMEDIATE, ANALYZE of statements, FETCH FIRST, VALUES without ROW, packages";
 const WORDS: Reason = "MySQL 8.4: reserved words (ROW)";
 const TABLES: Reason = "MariaDB's: tables and columns of its system schemas, its accounts and functions";
 const VARIABLES: Reason = "MariaDB's or removed: variables and words of sql_mode that MySQL 8.4 does not have";
@@ -250,6 +251,9 @@ fn of_mariadb(sql: &str, code: u16, message: &str) -> Option<Reason> {
         }
         1064 | 1235 if has(sql, &["package", "rows only", "row only", "with ties"]) => Some(SYNTAX),
         1064 if message.contains("near 'row ") => Some(WORDS),
+        // A list of rows without the word ROW.
+        1064 if sql.contains("(values (") => Some(SYNTAX),
+        1054 if sql.contains("`password`") && sql.contains("`mysql`.`user`") => Some(TABLES),
         1193 => Some(VARIABLES),
         1231 if message.contains("sql_mode") => Some(VARIABLES),
         1109 | 1146 | 1054 | 1141 | 1142 | 1288 | 1347 if has(sql, THEIR_TABLES) => Some(TABLES),
