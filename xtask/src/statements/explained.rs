@@ -295,7 +295,18 @@ fn both_refuse(ours: u16, theirs: u16, sql: &str) -> Option<Reason> {
         (1054 | 1062 | 1146 | 3758 | 3821, 1064)
             if has(
                 sql,
-                &["((", "->", "drop check", "using gtid", "json_table", "lateral", "alter check", " over ("],
+                &[
+                    "((",
+                    "->",
+                    "drop check",
+                    "using gtid",
+                    "json_table",
+                    "lateral",
+                    "alter check",
+                    " over (",
+                    " as new on duplicate",
+                    " for share",
+                ],
             ) =>
         {
             Some(ONLY_HERE)
