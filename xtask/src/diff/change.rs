@@ -37,7 +37,7 @@ impl Statement {
 }
 
 /// INSERT, REPLACE, UPDATE, DELETE.
-fn change(schema: &Schema, random: &mut Random) -> String {
+pub(super) fn change(schema: &Schema, random: &mut Random) -> String {
     let table = schema.table(random);
     let other = schema.table(random);
     let mut m = Maker::new(schema, random);

@@ -148,7 +148,8 @@ const FORMS: &[(Kind, &str, &[Kind])] = {
         (Decimal, "(? * ?)", &[Decimal, Int]),
         (Decimal, "(? / ?)", &[Int, Int]),
         (Decimal, "(? / ?)", &[Decimal, Int]),
-        (Decimal, "(? % ?)", &[Decimal, Int]),
+        // MariaDB keeps the sign of a remainder of 0.
+        (Decimal, "((? % ?) + 0)", &[Decimal, Int]),
         (Decimal, "(- ?)", &[Decimal]),
         (Decimal, "ABS(?)", &[Decimal]),
         (Decimal, "FLOOR(?)", &[Decimal]),
@@ -242,7 +243,7 @@ const FORMS: &[(Kind, &str, &[Kind])] = {
         (DateTime, "(? + INTERVAL '1:2:3' HOUR_SECOND)", &[DateTime]),
         (DateTime, "(? + INTERVAL '1-2' YEAR_MONTH)", &[DateTime]),
         (DateTime, "(? + INTERVAL ? SECOND)", &[DateTime, Int]),
-        (DateTime, "TIMESTAMP(?, ?)", &[Date, Time]),
+        (DateTime, "TIMESTAMP(?, CAST(? AS TIME))", &[Date, Time]),
         (DateTime, "TIMESTAMPADD(MINUTE, ?, ?)", &[Int, DateTime]),
         (DateTime, "FROM_UNIXTIME(1600000000 + #)", &[]),
         (DateTime, "ADDTIME(?, TIME'11:10:20')", &[DateTime]),
@@ -345,7 +346,11 @@ impl<'s, 'r> Maker<'s, 'r> {
         }
         // Texts among numbers: MySQL compares them as texts, MariaDB as numbers.
         let mixes = self.mixes;
-        self.mixes &= !form.starts_with(['G', 'L']);
+        // A DECIMAL beyond 64 bits is the greatest signed number to MySQL, the greatest unsigned one to MariaDB.
+        let bits = ["& ?", "| ?", "^ ?", "<< #", ">> #", "(~?", "BIT_COUNT"].iter().any(|op| form.contains(op));
+        self.mixes &= !form.starts_with(['G', 'L']) && !bits;
+        // MariaDB loses the sign of a TIME that a function gave.
+        let d = if *form == "CAST(? AS SIGNED)" && **kinds == [Kind::Time] { 0 } else { d };
         let args = kinds.iter().map(|k| self.expr(*k, d)).collect();
         self.mixes = mixes;
         let mut text = String::new();

@@ -10,9 +10,10 @@ mod explained;
 mod expr;
 mod generate;
 mod query;
+mod wide;
 
 use change::Statement;
-use gannet_wire::client::{Address, Connection, Error, Options, ResultSet};
+use gannet_wire::client::{Address, Arg, Connection, Error, Options, ResultSet};
 use gannet_wire::flags::ty;
 use generate::Schema;
 use query::Query;
@@ -33,6 +34,10 @@ const ENOUGH: usize = 20;
 pub(crate) struct Random(u64);
 
 impl Random {
+    fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x2545_F491_4F6C_DD1D))
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -69,7 +74,9 @@ impl Outcome {
     fn text(&self) -> String {
         match self {
             Outcome::Refused(code, message) => format!("error {code}: {message}"),
-            Outcome::Done(r) if r.columns.is_empty() => format!("{} rows changed", r.ok.affected),
+            Outcome::Done(r) if r.columns.is_empty() => {
+                format!("{} rows changed, id {}, {}", r.ok.affected, r.ok.insert_id, r.ok.info)
+            }
             Outcome::Done(r) => {
                 let mut out = String::new();
                 for row in r.texts().iter().take(12) {
@@ -118,7 +125,9 @@ impl Pair {
         }
         // MariaDB's cache of subqueries takes values for the same that are equal in their collation only.
         let _ = self.one(true, "SET SESSION optimizer_switch = 'subquery_cache=off'")?;
-        self.must(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
+        self.must(&format!(
+            "CREATE DATABASE IF NOT EXISTS {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
+        ))?;
         self.must(&format!("USE {DATABASE}"))?;
         for sql in SETUP.iter().copied().chain([causes::PLAIN, &format!("USE {DATABASE}")]) {
             if let Outcome::Refused(code, message) = self.plain(sql)? {
@@ -155,6 +164,21 @@ impl Pair {
         Ok([self.one(false, sql)?, self.one(true, sql)?])
     }
 
+    /// On both as a prepared statement with parameters.
+    fn executed(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<[Outcome; 2], String> {
+        let on = |connection: &mut Connection, server| {
+            let statement = match connection.prepare(sql) {
+                Ok(statement) => statement,
+                Err(Error::Server { code, message, .. }) => return Ok(Outcome::Refused(code, message)),
+                Err(e) => return Err(format!("lost the {server} server: {e:?}\n  {sql}")),
+            };
+            let done = connection.execute(&statement, args);
+            let _ = connection.close(&statement);
+            outcome(done, server, sql)
+        };
+        Ok([on(&mut self.a, "first")?, on(&mut self.b, "second")?])
+    }
+
     fn must(&mut self, sql: &str) -> Result<(), String> {
         for outcome in self.both(sql)? {
             if let Outcome::Refused(code, message) = outcome {
@@ -164,8 +188,13 @@ impl Pair {
         Ok(())
     }
 
+    /// New connections, after a pause in which a server may come back.
     fn again(&mut self) -> Result<(), String> {
         std::thread::sleep(Duration::from_secs(1));
+        self.again_without_pause()
+    }
+
+    fn again_without_pause(&mut self) -> Result<(), String> {
         (self.a, self.b) = (connect(&self.addresses[0])?, connect(&self.addresses[1])?);
         self.plain = connect(&self.addresses[1])?;
         self.prepare()
@@ -302,7 +331,7 @@ impl Tally {
 }
 
 /// Runs the verb. `--port-a`, `--port-b` (or `--socket-a`, `--socket-b`), `--seed`, `--statements`,
-/// `--differences` (after which it ends).
+/// `--differences` (after which it ends), `--theme` (rounds of it alone).
 pub fn run(args: &[String]) -> Result<String, String> {
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
     let number = |name: &str, otherwise: u64| match option(name) {
@@ -318,11 +347,21 @@ pub fn run(args: &[String]) -> Result<String, String> {
         (None, None) => Err(format!("--port-{which} or --socket-{which} names a server")),
     };
     let (first, wanted) = (number("--seed", 1)?, number("--statements", 200_000)? as usize);
+    let theme = option("--theme").map(String::as_str);
     let enough = number("--differences", ENOUGH as u64)? as usize;
     let mut pair = Pair::new([address("a")?, address("b")?])?;
     let (begin, mut tally, mut seed) = (Instant::now(), Tally::default(), first);
     while tally.statements < wanted && tally.found.len() < enough {
-        if let Err(message) = round(seed, &mut pair, &mut tally) {
+        // Each third round is one of a theme.
+        let done = match (seed % 3, theme) {
+            (1 | 2, None) => round(seed, &mut pair, &mut tally),
+            _ => {
+                let mut random = Random::new(seed);
+                let story = wide::story(seed / 3, theme, &mut random);
+                wide::round(seed, &story, &mut pair, &mut tally)
+            }
+        };
+        if let Err(message) = done {
             println!("seed {seed}: {message}\n");
             tally.found.push(message);
             pair.again()?;
@@ -344,7 +383,7 @@ pub fn run(args: &[String]) -> Result<String, String> {
 }
 
 fn round(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
-    let mut random = Random(seed.wrapping_mul(0x2545_F491_4F6C_DD1D));
+    let mut random = Random::new(seed);
     let schema = Schema::new(&mut random);
     for sql in schema.create() {
         pair.must(&sql)?;

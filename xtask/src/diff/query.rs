@@ -215,6 +215,13 @@ impl Query {
         query
     }
 
+    /// Its derived tables and common table expression, each in parentheses.
+    pub(crate) fn parts(&self) -> Vec<String> {
+        let with = self.with.iter().map(|w| w.text().trim_start_matches("WITH q AS ").trim_end().to_owned());
+        let derived = self.from.iter().map(|join| join.source.text());
+        with.chain(derived).filter(|text| text.starts_with('(')).collect()
+    }
+
     pub(crate) fn is_ordered(&self) -> bool {
         // Texts: the collation leaves the order of equal ones open.
         self.ordered && self.items.iter().all(|i| i.kind != Kind::Text)

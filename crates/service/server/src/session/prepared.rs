@@ -526,7 +526,7 @@ impl Session {
         }
         self.keep_count();
         self.statements.by_name.insert(key, made);
-        Ok(Done::default())
+        Ok(Done { info: "Statement prepared".into(), ..Done::default() })
     }
 
     /// EXECUTE.

@@ -11,7 +11,7 @@ use super::sink::{HeaderCache, OneRowSink, RowsSink, WireSink};
 use super::statement::{count_statement, counter, is_planned};
 use crate::registry::Activity;
 use crate::vars::Live;
-use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Session as _};
+use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
@@ -536,7 +536,7 @@ impl Session {
             Some(row) => {
                 for (target, value) in targets.iter().zip(row) {
                     if let ast::IntoTarget::User(name) = target {
-                        self.state.set_user_variable(name, value)?;
+                        self.assign(name, value)?;
                     }
                 }
             }

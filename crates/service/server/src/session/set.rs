@@ -48,8 +48,17 @@ impl Session {
         for item in items {
             self.check_item(item)?;
         }
+        // User variables get their values when all are known: `SET @a = 1, @b = @a` reads the former @a.
+        let mut assigned = Vec::new();
         for item in items {
-            self.set_item(item)?;
+            match item {
+                SetItem::User { name, value } => assigned.push((name, self.evaluate(value)?)),
+                item => self.set_item(item)?,
+            }
+        }
+        for (name, value) in assigned {
+            self.tracker.change();
+            self.assign(name, value)?;
         }
         Ok(())
     }
@@ -60,6 +69,19 @@ impl Session {
             Some(component) => variable(&self.server.globals, &format!("{component}.{name}")),
             None => variable(&self.server.globals, name),
         }
+    }
+
+    /// Gives a user variable its value, which is a number or a text: dates and documents become text.
+    pub(super) fn assign(&mut self, name: &str, value: Value) -> Result<()> {
+        let value = match value {
+            Value::Date(_) | Value::Time(..) | Value::DateTime(..) | Value::Timestamp(..) | Value::Json(_) => {
+                let mut text = Vec::new();
+                value.as_ref().localize(&self.settings.time_zone).write_text(&mut text);
+                Value::Str((&text[..]).into(), self.charsets.connection)
+            }
+            value => value,
+        };
+        self.state.set_user_variable(name, value)
     }
 
     /// Names, scopes and privileges.
@@ -110,11 +132,7 @@ impl Session {
                     _ => self.set_session(id, value),
                 }
             }
-            SetItem::User { name, value } => {
-                let value = self.evaluate(value)?;
-                self.tracker.change();
-                self.state.set_user_variable(name, value)
-            }
+            SetItem::User { .. } => Err(SqlError::internal("user variables are set by their statement")),
             SetItem::Names { charset, collation } => {
                 let charset = charset.as_ref().map(|c| c.text.as_ref());
                 self.names(charset, collation.as_ref().map(|c| c.text.as_ref()))

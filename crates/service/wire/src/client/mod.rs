@@ -11,11 +11,12 @@ pub use tls::tls_client;
 
 use crate::auth::{self, Plugin};
 use crate::codec::{Malformed, Reader, put_lenenc, put_lenenc_bytes};
-use crate::command::ParamType;
+use crate::command::{DateTime, ParamType, Time};
 use crate::compress::Algorithm;
 use crate::flags::{cap, com, ty};
 use crate::frame::{self, Writer};
 use crate::handshake::{Greeting, Login};
+use crate::row::{binary_datetime, binary_time};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -165,6 +166,16 @@ pub enum Arg<'a> {
     Text(&'a str),
     /// BLOB.
     Bytes(&'a [u8]),
+    /// TINYINT.
+    Tiny(i8),
+    /// FLOAT.
+    Float(f32),
+    /// DECIMAL, as text.
+    Decimal(&'a str),
+    /// DATE or DATETIME.
+    DateTime(DateTime),
+    /// TIME.
+    Time(Time),
 }
 
 impl Arg<'_> {
@@ -176,6 +187,11 @@ impl Arg<'_> {
             Arg::Double(_) => (ty::DOUBLE, false),
             Arg::Text(_) => (ty::VAR_STRING, false),
             Arg::Bytes(_) => (ty::BLOB, false),
+            Arg::Tiny(_) => (ty::TINY, false),
+            Arg::Float(_) => (ty::FLOAT, false),
+            Arg::Decimal(_) => (ty::NEWDECIMAL, false),
+            Arg::DateTime(d) => (if d.date_only { ty::DATE } else { ty::DATETIME }, false),
+            Arg::Time(_) => (ty::TIME, false),
         };
         ParamType { ty, unsigned }
     }
@@ -189,6 +205,11 @@ impl Arg<'_> {
             Arg::Double(v) => out.extend_from_slice(&v.to_le_bytes()),
             Arg::Text(s) => put_lenenc_bytes(out, s.as_bytes()),
             Arg::Bytes(s) => put_lenenc_bytes(out, s),
+            Arg::Tiny(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Arg::Float(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Arg::Decimal(s) => put_lenenc_bytes(out, s.as_bytes()),
+            Arg::DateTime(d) => binary_datetime(out, d),
+            Arg::Time(t) => binary_time(out, t),
         }
     }
 }

@@ -116,14 +116,15 @@ pub(super) fn run(
         (rows, used) = copy::copy_rows(&pending, edit, cx)?;
     }
     foreign::check_rows(&pending, edit, cx)?;
-    let counted = pending.copy && (counted || converts(&pending));
+    let counted = pending.copy && (counted || old.temporary || converts(&pending));
     let table = sql(edit.finish_alter(pending, used))?;
     sql(edit.repoint_children(old, &table))?;
     let affected = if counted { rows } else { 0 };
     Ok(Done { rows: affected, info: format!("Records: {affected}  Duplicates: 0  Warnings: {}", cx.warnings.total()) })
 }
 
-/// MySQL copies the rows only when a column's type changes or it is told to; then they count as affected.
+/// MySQL copies the rows only when a column's type changes, a new one is computed, or it is told to; then they count as
+/// affected.
 fn converts(pending: &Pending) -> bool {
     let (old, new) = (&pending.old, &pending.table);
     pending.columns.iter().zip(&new.columns).any(|(origin, column)| match origin {
@@ -131,7 +132,7 @@ fn converts(pending: &Pending) -> bool {
             SqlType { nullable: false, ..old.columns[*o as usize].ty.clone() }
                 != SqlType { nullable: false, ..column.ty.clone() }
         }
-        None => column.auto_increment,
+        None => column.auto_increment || column.generated.as_ref().is_some_and(|g| g.stored),
     })
 }
 

@@ -26,6 +26,9 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
             }
         }
         InsertSource::Query(query) => {
+            if cx.strict {
+                run.all_given(cx)?;
+            }
             let mut operator = ops::build(query, false)?;
             if reads_target(insert, &plan.tables) {
                 let batches = ops::collect(&mut operator, cx)?;
@@ -61,6 +64,8 @@ pub(super) struct Run<'p> {
     table: &'p Table,
     affected: u64,
     records: u64,
+    /// Rows among them that a CHECK kept out.
+    skipped: u64,
     duplicates: u64,
     /// AUTO_INCREMENT value of the row at hand, and whether it was generated.
     row_id: (u64, bool),
@@ -83,6 +88,7 @@ impl<'p> Run<'p> {
             table,
             affected: 0,
             records: 0,
+            skipped: 0,
             duplicates: 0,
             row_id: (0, false),
             first_id: 0,
@@ -108,11 +114,27 @@ impl<'p> Run<'p> {
     pub(super) fn finish(self, cx: &Cx<'_, 'p>) -> Affected {
         let several = self.expected > 1 || matches!(self.insert.source, InsertSource::Query(_));
         let info = if several {
-            format!("Records: {}  Duplicates: {}  Warnings: {}", self.records, self.duplicates, cx.warnings.total())
+            format!(
+                "Records: {}  Duplicates: {}  Warnings: {}",
+                self.records - self.skipped,
+                self.duplicates,
+                cx.warnings.total()
+            )
         } else {
             String::new()
         };
         Affected { rows: self.affected, last_insert_id: self.first_id, last_row_id: self.last_row_id, info }
+    }
+
+    /// Error 1364 for a column that is left out and has no default, whether or not rows come.
+    fn all_given(&self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        for (i, column) in self.table.columns.iter().enumerate() {
+            let computed = column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_));
+            if !computed && !self.insert.columns.contains(&(i as u32)) {
+                defaults::missing_value(self.table, i, cx)?;
+            }
+        }
+        Ok(())
     }
 
     fn store_batch(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
@@ -230,6 +252,7 @@ impl<'p> Run<'p> {
     /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
     fn auto_increment(&mut self, given: &Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
+        let step = cx.settings.auto_increment_increment.max(1);
         let number = convert::to_i128(given);
         let generates =
             given.is_null() || number == Some(0) && !cx.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
@@ -237,12 +260,11 @@ impl<'p> Run<'p> {
         let tree = tree.ok_or_else(|| SqlError::internal("an AUTO_INCREMENT column without a counter"))?;
         if !generates {
             if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
-                tree.counter_raise(used).map_err(from_engine)?;
                 self.row_id = (used, false);
+                self.pass(used, step);
             }
             return Ok(given.clone());
         }
-        let step = cx.settings.auto_increment_increment.max(1);
         let id = match self.reserved {
             _ if let Some(next) = self.forced => {
                 self.forced = next.checked_add(step);
@@ -282,7 +304,13 @@ impl<'p> Run<'p> {
     pub(super) fn store(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.records += 1;
         if let Some(error) = complete::violated(self.insert.table as usize, &values, cx)? {
-            return self.refuse(error, cx);
+            if self.insert.ignore {
+                // Passed over before it counts.
+                self.skipped += 1;
+                cx.warnings.push(error.to_warning(Level::Warning));
+                return Ok(());
+            }
+            return Err(error);
         }
         let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
         let mut key = Vec::new();
@@ -306,6 +334,7 @@ impl<'p> Run<'p> {
                         };
                     }
                     self.affected += 1;
+                    self.raise_counter(cx)?;
                     let (id, generated) = std::mem::take(&mut self.row_id);
                     if generated && self.first_id == 0 {
                         self.first_id = id;
@@ -318,6 +347,9 @@ impl<'p> Run<'p> {
                         cx.txn.rollback_to(savepoint).map_err(from_engine)?;
                     }
                     let error = rows::duplicate_error(self.table, index, &values, cx);
+                    if on_conflict {
+                        self.raise_counter(cx)?;
+                    }
                     if self.insert.replace {
                         if self.makes_way(&row_key, &values, cx)? {
                             self.duplicates += 1;
@@ -327,17 +359,55 @@ impl<'p> Run<'p> {
                         return Ok(());
                     }
                     if !self.insert.on_duplicate.is_empty() {
-                        self.duplicates += 1;
+                        self.restore_id(cx);
                         return self.change(&row_key, &values, source, cx);
                     }
                     if self.insert.ignore {
                         self.duplicates += 1;
+                        self.restore_id(cx);
                         cx.warnings.push(error.to_warning(Level::Warning));
                         return Ok(());
                     }
                     return Err(error);
                 }
             }
+        }
+    }
+
+    /// The next generated value of the statement is beyond one that a row has.
+    fn pass(&mut self, used: u64, step: u64) {
+        if let Some((next, left)) = self.reserved.filter(|(next, _)| used >= *next) {
+            let passed = (used - next) / step + 1;
+            self.reserved =
+                left.checked_sub(passed).map(|left| (next.saturating_add(passed.saturating_mul(step)), left));
+        }
+    }
+
+    /// As [`Run::pass`], of a row that was updated instead.
+    fn pass_of(&mut self, row: &[Value], cx: &Cx<'_, 'p>) {
+        let id = self.table.auto_column.and_then(|c| convert::to_i128(&row[c as usize]));
+        if let Some(id) = id.and_then(|n| u64::try_from(n).ok()) {
+            self.pass(id, cx.settings.auto_increment_increment.max(1));
+        }
+    }
+
+    /// A given AUTO_INCREMENT value moves the counter when its row is in, or was to be.
+    fn raise_counter(&self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let (used, generated) = self.row_id;
+        if generated || used == 0 {
+            return Ok(());
+        }
+        let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
+        tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
+    }
+
+    /// The generated AUTO_INCREMENT value of a row that is not stored is the next row's.
+    fn restore_id(&mut self, cx: &Cx<'_, 'p>) {
+        let (id, generated) = std::mem::take(&mut self.row_id);
+        if let Some((next, left)) = self.reserved.filter(|_| generated)
+            && next == id.saturating_add(cx.settings.auto_increment_increment.max(1))
+        {
+            self.reserved = Some((id, left + 1));
         }
     }
 
@@ -405,8 +475,13 @@ impl<'p> Run<'p> {
         let slot = self.insert.table as usize;
         if !super::update::touch(slot, &old, &mut new, assignments, self.insert.ignore, cx)? {
             self.affected += u64::from(cx.settings.count_found_rows);
+            self.duplicates += u64::from(self.insert.ignore);
+            self.pass_of(&new, cx);
             return Ok(());
         }
+        // With IGNORE a changed row counts as a new one.
+        self.duplicates += u64::from(!self.insert.ignore);
+        self.pass_of(&new, cx);
         if let Some(column) = self.table.auto_column
             && let Some(used) = convert::to_i128(&new[column as usize]).and_then(|n| u64::try_from(n).ok())
             && new[column as usize] != old[column as usize]

@@ -1,9 +1,11 @@
 //! Expressions.
 
+use super::literal::literal_class;
 use super::scope::Clause;
 use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery, SubqueryKind};
 use crate::fold;
+use crate::plan::LiteralClass;
 use crate::typing::{Bound, common_type, comparison, comparison_of_all, is_stringy};
 use gannet_parser::ast::{self, BinaryOp, IsTest, UnaryOp};
 use gannet_types::{
@@ -128,7 +130,9 @@ impl Binder<'_> {
     pub(super) fn lifted(&mut self, e: &ast::Expr) -> Result<Bound> {
         match e {
             ast::Expr::Literal(literal) => self.lift_literal(literal),
-            ast::Expr::Unary { op: UnaryOp::Neg, expr } if matches!(**expr, ast::Expr::Literal(_)) => {
+            // Beyond BIGINT the negative number is a DECIMAL, which only a literal shows.
+            ast::Expr::Unary { op: UnaryOp::Neg, expr } if matches!(&**expr, ast::Expr::Literal(l) if literal_class(&l.value) != LiteralClass::Unsigned) =>
+            {
                 let arg = self.lifted(expr)?;
                 self.negate(arg)
             }
@@ -145,7 +149,13 @@ impl Binder<'_> {
             E::UserVar(name) => Ok(self.user_variable(name)),
             E::SysVar(var) => self.system_variable(var),
             E::Assign { var, value } => {
-                let value = self.expr(value)?;
+                let mut value = self.expr(value)?;
+                // Variables are numbers or texts.
+                if value.ty().id.is_temporal() || value.ty().id == TypeId::Json {
+                    let length = if value.ty().id == TypeId::Json { u32::MAX / 4 } else { 29 };
+                    let ty = SqlType { nullable: value.ty().nullable, ..SqlType::varchar(length, self.collation) };
+                    value = self.cast_to(value, ty);
+                }
                 self.arena.uses.user_variables = true;
                 let ty = value.expr.ty.clone();
                 let kind = ExprKind::SetUserVar((&*var.text).into(), Box::new(value.expr));

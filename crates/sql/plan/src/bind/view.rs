@@ -187,7 +187,9 @@ impl Binder<'_> {
     pub(super) fn deleted_through(&mut self, view: &ThroughView, block: &Block) -> Result<usize> {
         let table = self.arena.tables[view.slot as usize].table.clone();
         match &view.bases[..] {
-            _ if !view.merged => Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"DELETE"])),
+            _ if !view.merged || view.bases.is_empty() => {
+                Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"DELETE"]))
+            }
             [only] => {
                 self.arena.tables[view.slot as usize].intent = Intent::Delete;
                 block

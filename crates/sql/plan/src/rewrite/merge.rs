@@ -1,7 +1,7 @@
 //! Derived tables and common table expressions become part of the query around them.
 
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Arena, Block, Body, From, FromJoin, Query, Rel, RelKind};
+use crate::logical::{Arena, Block, Body, ColId, From, FromJoin, Query, Rel, RelKind};
 
 /// Common table expressions with one user become derived tables of it.
 pub(super) fn inline_ctes(arena: &mut Arena, query: &mut Query) {
@@ -132,7 +132,10 @@ impl Merger<'_> {
                     RelKind::Derived(inner) if wanted && is_mergeable(&inner, nullable) => {
                         self.merge(*inner, rel.first, filter)
                     }
-                    kind => {
+                    mut kind => {
+                        if let RelKind::Derived(inner) = &mut kind {
+                            settle(self.arena, inner);
+                        }
                         self.merged.push(Rel { kind, ..rel });
                         From::Rel(self.merged.len() - 1)
                     }
@@ -156,6 +159,33 @@ impl Merger<'_> {
         match block.from {
             Some(from) => shift(from, base),
             None => unreachable!("is_mergeable saw a FROM"),
+        }
+    }
+}
+
+/// Columns of tables that are kept have their types' digits; expressions that are merged compute with more.
+fn settle(arena: &Arena, query: &mut Query) {
+    let block = match &mut query.body {
+        Body::Block(block) => block,
+        Body::Set { inputs, .. } => return inputs.iter_mut().for_each(|q| settle(arena, q)),
+        Body::Values(_) | Body::Json(..) => return,
+    };
+    for item in &mut block.items {
+        let computed = |id: &ColId| arena.replaced.contains_key(id) || block.aggregates.iter().any(|(_, a)| a == id);
+        let finer = item.expr.ty.id == gannet_types::TypeId::Decimal
+            && item.expr.any(&mut |e| match &e.kind {
+                ExprKind::Call(def, _) => def.name == "/",
+                ExprKind::Column(id) => computed(id),
+                ExprKind::Literal(gannet_types::Value::Decimal(d)) => d.scale() > e.ty.scale,
+                _ => false,
+            });
+        if finer && !matches!(item.expr.kind, ExprKind::Cast(_)) {
+            let ty = item.expr.ty.clone();
+            let inner = std::mem::replace(
+                &mut item.expr,
+                Expr { kind: ExprKind::Literal(gannet_types::Value::Null), ty: ty.clone() },
+            );
+            item.expr = Expr { kind: ExprKind::Cast(Box::new(inner)), ty };
         }
     }
 }

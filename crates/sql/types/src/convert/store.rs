@@ -190,11 +190,13 @@ impl Store<'_, '_, '_> {
             self.incorrect("integer", text)?;
             return self.in_range(0);
         }
-        let value = self.in_range(whole(&p.value))?;
-        if rest_matters(text, p.consumed) {
+        let n = whole(&p.value);
+        let (low, high) = self.range();
+        // Of a number out of range the rest is not looked at.
+        if (low..=high).contains(&n) && rest_matters(text, p.consumed) {
             self.warn(ErrorCode::WarnDataTruncated)?;
         }
-        Ok(value)
+        self.in_range(n)
     }
 
     fn decimal(&mut self, v: ValueRef<'_>) -> Result<Value> {
@@ -464,13 +466,14 @@ impl Store<'_, '_, '_> {
                 (day.map_or(-1, |d| i64::from(d.year())), false)
             }
             ValueRef::Str(text, _) => {
-                let (n, used, _) = parse_integer(text);
-                if used == 0 {
+                let p = Decimal::parse(text);
+                if p.consumed == 0 {
                     self.incorrect("integer", text)?;
                     return Ok(Value::Year(0));
                 }
-                let n = n.unwrap_or(i64::MAX);
-                if rest_matters(text, used) {
+                let (_, used, _) = parse_integer(text);
+                let n = i64::try_from(whole(&p.value)).unwrap_or(i64::MAX);
+                if rest_matters(text, p.consumed) && year_of(n, true).is_some() {
                     self.warn(ErrorCode::WarnDataTruncated)?;
                 }
                 // '0' to '000' are 2000, '0000' is 0.
@@ -479,6 +482,8 @@ impl Store<'_, '_, '_> {
             ValueRef::Decimal(d) => (d.to_i64().unwrap_or(i64::MAX), false),
             ValueRef::Double(d) => (d.round_ties_even() as i64, false),
             ValueRef::Float(d) => (d.round_ties_even() as i64, false),
+            ValueRef::Enum(n, _) => (i64::from(n), false),
+            ValueRef::Set(n, _) | ValueRef::Bit(n, _) => (i64::try_from(n).unwrap_or(i64::MAX), false),
             _ => (-1, false),
         };
         match year_of(n, text) {
@@ -503,6 +508,7 @@ impl Store<'_, '_, '_> {
             ValueRef::Decimal(d) => d.to_i64().map(|n| n as u64).or_else(|_| d.to_u64()).ok(),
             ValueRef::Double(d) => Some(d.round_ties_even() as i64 as u64),
             ValueRef::Float(d) => Some(d.round_ties_even() as i64 as u64),
+            ValueRef::Year(n) | ValueRef::Enum(n, _) => Some(u64::from(n)),
             other => whole(&temporal_number(other)).try_into().ok(),
         };
         match bits.filter(|b| *b <= max) {
@@ -557,7 +563,9 @@ impl Store<'_, '_, '_> {
             _ => None,
         };
         let (mut bits, mut bad) = (0, false);
-        if let Some(n) = number {
+        if matches!(v, ValueRef::Decimal(d) if d.is_negative()) {
+            bad = true;
+        } else if let Some(n) = number {
             (bits, bad) = (n & max, n > max);
         } else {
             let text = to_text(&v.localize(self.cx.zone));

@@ -1,0 +1,263 @@
+//! Rounds of a theme: tables and statements of one part of the language, which the queries of the other rounds do not
+//! reach. After each statement that is no query the tables are compared, and where the theme is about conversions the
+//! warnings.
+
+mod columns;
+mod documents;
+mod keys;
+mod sessions;
+mod values;
+mod views;
+
+use super::{Manner, Outcome, Pair, Random, Tally, explained, same};
+use gannet_wire::client::Arg;
+use gannet_wire::command::{DateTime, Time};
+use std::fmt::Write;
+
+/// Statements of one round of a theme.
+const STEPS: usize = 60;
+
+/// A parameter of a prepared statement.
+#[derive(Clone, Debug)]
+pub(super) enum Param {
+    Null,
+    Int(i64),
+    UInt(u64),
+    Double(f64),
+    Text(String),
+    Tiny(i8),
+    Float(f32),
+    Decimal(&'static str),
+    DateTime(DateTime),
+    Time(Time),
+}
+
+impl Param {
+    fn arg(&self) -> Arg<'_> {
+        match self {
+            Param::Null => Arg::Null,
+            Param::Int(n) => Arg::Int(*n),
+            Param::UInt(n) => Arg::UInt(*n),
+            Param::Double(n) => Arg::Double(*n),
+            Param::Text(text) => Arg::Text(text),
+            Param::Tiny(n) => Arg::Tiny(*n),
+            Param::Float(n) => Arg::Float(*n),
+            Param::Decimal(text) => Arg::Decimal(text),
+            Param::DateTime(d) => Arg::DateTime(*d),
+            Param::Time(t) => Arg::Time(*t),
+        }
+    }
+}
+
+/// A statement of a round.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Step {
+    sql: String,
+    /// Sent as a prepared statement with these.
+    params: Option<Vec<Param>>,
+    /// Its rows come in this order.
+    ordered: bool,
+    /// Its warnings are compared, too.
+    warns: bool,
+    /// Documents among its rows are compared as such: the servers print them differently.
+    documents: bool,
+}
+
+impl Step {
+    fn new(sql: impl Into<String>) -> Step {
+        Step { sql: sql.into(), ..Step::default() }
+    }
+
+    fn ordered(sql: impl Into<String>) -> Step {
+        Step { ordered: true, ..Step::new(sql) }
+    }
+
+    fn warns(sql: impl Into<String>) -> Step {
+        Step { warns: true, ..Step::new(sql) }
+    }
+
+    fn documents(sql: impl Into<String>) -> Step {
+        Step { documents: true, ..Step::new(sql) }
+    }
+
+    fn is_query(&self) -> bool {
+        self.sql.starts_with("SELECT") || self.sql.starts_with("EXECUTE") || self.sql.starts_with("WITH")
+    }
+}
+
+/// A round of a theme.
+pub(super) struct Story {
+    theme: &'static str,
+    /// Statements that both must take.
+    setup: Vec<String>,
+    steps: Vec<Step>,
+    /// Queries of what the changes change.
+    shown: Vec<String>,
+}
+
+/// Something that makes a round.
+type Theme = fn(&mut Random) -> Story;
+
+const THEMES: &[Theme] = &[
+    keys::references,
+    keys::upserts,
+    columns::generated,
+    columns::altered,
+    columns::enumerated,
+    values::conversions,
+    values::collations,
+    documents::stored,
+    sessions::parameters,
+    sessions::variables,
+    sessions::savepoints,
+    sessions::temporary,
+    views::views,
+];
+
+/// The round of a seed.
+pub(super) fn story(seed: u64, only: Option<&str>, random: &mut Random) -> Story {
+    let mut story = THEMES[seed as usize % THEMES.len()](random);
+    if let Some(only) = only {
+        for theme in THEMES {
+            let other = theme(random);
+            if other.theme == only {
+                story = other;
+            }
+        }
+    }
+    story
+}
+
+/// Error numbers of MariaDB's own, as MySQL's.
+fn common(code: u16) -> u16 {
+    match code {
+        // CHECK constraint is violated.
+        4025 => 3819,
+        // A value for a generated column.
+        1906 => 3105,
+        code => code,
+    }
+}
+
+/// A round on both servers.
+pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
+    pair.must(&format!("DROP DATABASE IF EXISTS {}", super::DATABASE))?;
+    pair.prepare()?;
+    for sql in &story.setup {
+        pair.must(sql)?;
+    }
+    let mut told: Vec<&str> = story.setup.iter().map(String::as_str).collect();
+    for step in &story.steps {
+        tally.statements += 1;
+        let outcomes = run(step, pair)?;
+        tally.refuse(&outcomes);
+        let warnings = if step.warns { Some(pair.both("SHOW WARNINGS")?) } else { None };
+        let mut differ = (!alike(step, &outcomes)).then(|| outcomes.clone());
+        if let (None, Some(warnings)) = (&differ, &warnings) {
+            match values::same_warnings(warnings) {
+                Some(why) => why.into_iter().for_each(|why| tally.explain(why)),
+                None => differ = Some(warnings.clone()),
+            }
+        }
+        let mut apart = false;
+        for sql in story.shown.iter().filter(|_| !step.is_query()) {
+            let rows = pair.both(sql)?;
+            if !alike(&Step { ordered: true, documents: step.documents, ..Step::default() }, &rows) {
+                (apart, differ) = (true, differ.or(Some(rows)));
+            }
+        }
+        told.push(&step.sql);
+        let Some(shown) = differ else { continue };
+        match explained::reason(&step.sql, &shown).or_else(|| explained::reason_of_step(story.theme, &step.sql, &shown))
+        {
+            Some(why) => tally.explain(why),
+            None => report(seed, story, step, &told, &shown, tally),
+        }
+        // Where the tables are no longer the same nothing more can be said.
+        if apart || story.shown.is_empty() && !step.is_query() {
+            break;
+        }
+    }
+    let _ = pair.both("ROLLBACK")?;
+    pair.must(&format!("DROP DATABASE IF EXISTS {}", super::DATABASE))?;
+    pair.again_without_pause()
+}
+
+fn run(step: &Step, pair: &mut Pair) -> Result<[Outcome; 2], String> {
+    match &step.params {
+        None => pair.both(&step.sql),
+        Some(params) => {
+            let args: Vec<Arg<'_>> = params.iter().map(Param::arg).collect();
+            pair.executed(&step.sql, &args)
+        }
+    }
+}
+
+/// True when both did the same.
+fn alike(step: &Step, outcomes: &[Outcome; 2]) -> bool {
+    let manner = Manner { ordered: step.ordered, folded: false, binary: false };
+    match outcomes {
+        [Outcome::Refused(a, _), Outcome::Refused(b, _)] if common(*a) == common(*b) => true,
+        [Outcome::Done(a), Outcome::Done(b)] if a.columns.is_empty() && b.columns.is_empty() => {
+            // Where the condition is never true MariaDB says nothing.
+            let info = counts(&a.ok.info) == counts(&b.ok.info)
+                || b.ok.info.is_empty() && a.ok.info.starts_with("Rows matched: 0  Changed: 0");
+            // Whether ALTER TABLE copies rows is each server's own affair.
+            step.sql.starts_with("ALTER") || a.ok.affected == b.ok.affected && a.ok.insert_id == b.ok.insert_id && info
+        }
+        outcomes if step.documents => same(&outcomes.clone().map(documents::canonical), manner),
+        outcomes => same(outcomes, manner),
+    }
+}
+
+/// `Rows matched: 3  Changed: 1` without the number of warnings.
+fn counts(info: &str) -> &str {
+    info.split("  Warnings:").next().unwrap_or(info)
+}
+
+fn report(seed: u64, story: &Story, step: &Step, told: &[&str], outcomes: &[Outcome; 2], tally: &mut Tally) {
+    let [first, second] = super::unlike(outcomes);
+    let mut text = format!("seed {seed}, {}:\n  {};", story.theme, step.sql);
+    if let Some(params) = &step.params {
+        let _ = write!(text, "  with {params:?}");
+    }
+    let _ = write!(text, "\n  first:\n{}\n  second:\n{}\n  after:", first.text(), second.text());
+    for sql in told {
+        let _ = write!(text, "\n  {sql};");
+    }
+    println!("{text}\n");
+    tally.found.push(text);
+}
+
+/// A number of a small range, NULL now and then.
+fn small(random: &mut Random, below: usize) -> String {
+    if random.percent(8) { "NULL".into() } else { random.below(below).to_string() }
+}
+
+/// A word in quotes, NULL now and then.
+fn word(random: &mut Random) -> String {
+    let words = ["a", "A", "b", "ab", "abc", "é", "e", "", "x1", "10", "2", "B ", "zz"];
+    if random.percent(8) { "NULL".into() } else { format!("'{}'", random.pick(&words)) }
+}
+
+/// One of them.
+fn one<'t>(random: &mut Random, of: &[&'t str]) -> &'t str {
+    random.pick::<&'t str>(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_made_from_the_seed_alone() {
+        for seed in 0..THEMES.len() as u64 {
+            let text = |seed| {
+                let story = story(seed, None, &mut Random(seed));
+                let steps: Vec<String> = story.steps.iter().map(|s| format!("{} {:?}", s.sql, s.params)).collect();
+                format!("{:?} {steps:?}", story.setup)
+            };
+            assert_eq!(text(seed), text(seed));
+        }
+    }
+}
