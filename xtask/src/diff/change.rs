@@ -77,10 +77,12 @@ pub(super) fn change(schema: &Schema, random: &mut Random) -> String {
         5..=7 => {
             m.scope.push((table.name.clone(), table.clone()));
             let column = target(&mut m);
-            let (value, filter) = (m.expr(column.kind, 1), m.condition(1));
+            let (value, filter) = (m.expr(column.kind, 1).text(), m.condition(1));
+            // Of integers of both signs MariaDB makes a DECIMAL, whose negative ones are 0 as bits.
+            let value = if column.is_bits() { column.literal(m.random) } else { value };
             // In the order of `id`: which row is a duplicate of which depends on it.
             let order = [" ORDER BY id", " ORDER BY id LIMIT 3", " ORDER BY id DESC LIMIT 2"][m.random.below(3)];
-            let set = format!("{} = {}", column.name, value.text());
+            let set = format!("{} = {value}", column.name);
             format!("UPDATE {ignore}{} SET {set} WHERE {}{order}", table.name, filter.text())
         }
         8 => {
@@ -98,6 +100,7 @@ pub(super) fn change(schema: &Schema, random: &mut Random) -> String {
                 .iter()
                 .map(|c| match c.kind {
                     Kind::Json | Kind::Text => c.literal(m.random),
+                    _ if c.is_bits() => c.literal(m.random),
                     kind => m.expr(kind, 1).text(),
                 })
                 .collect();

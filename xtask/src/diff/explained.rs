@@ -30,6 +30,20 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         [Outcome::Done(_), Outcome::Refused(1267, message)] if message.contains("NONE) and (binary,IGNORABLE)") => {
             Some("MariaDB looks for the collation of a comparison with NULL")
         }
+        [Outcome::Refused(1292 | 1690, _), Outcome::Refused(1916, _)] => {
+            Some("MariaDB has an error of its own for numbers beyond BIGINT")
+        }
+        [Outcome::Done(_), Outcome::Refused(1271, message)]
+            if message.ends_with("'in'") && ["CONV(", "HEX(", "BIN(", "MD5(", "AS CHAR)"].iter().any(|f| has(f)) =>
+        {
+            Some("MariaDB does not take the text that functions make of numbers and digests for ASCII")
+        }
+        [Outcome::Done(_), Outcome::Done(_)] if has(" * ") && too_long(outcomes) => {
+            Some("MariaDB loses digits of products that have more than 65")
+        }
+        [Outcome::Done(_), Outcome::Done(_)] if has("BINARY") && has("USING utf8mb4") && no_text(outcomes) => {
+            Some("MariaDB makes question marks of bytes that are no text, MySQL NULL")
+        }
         [Outcome::Refused(1235, _), _] => Some("refused by name: not there yet"),
         _ if (has("CUME_DIST()") || has("PERCENT_RANK()")) && close(outcomes) => {
             Some("MariaDB rounds CUME_DIST and PERCENT_RANK to ten digits")
@@ -137,6 +151,27 @@ fn converts(code: u16) -> bool {
 fn distinct_of_constant(sql: &str) -> bool {
     let column = |arg: &str| arg.split(')').next().is_some_and(|arg| arg.contains('.') && arg.contains(['a', 'r']));
     sql.split("(DISTINCT ").skip(1).any(|arg| !column(arg))
+}
+
+/// The same rows, but for numbers of more than 55 digits.
+fn too_long(outcomes: &[Outcome; 2]) -> bool {
+    differ_only(outcomes, |x, y| {
+        let digits = |cell: &str| cell.bytes().filter(u8::is_ascii_digit).count();
+        x.parse::<f64>().is_ok() && y.parse::<f64>().is_ok() && digits(x) > 55 && digits(y) > 55
+    })
+}
+
+/// The same rows, but for NULL here and `?` there.
+fn no_text(outcomes: &[Outcome; 2]) -> bool {
+    differ_only(outcomes, |x, y| x == "NULL" && y.contains('?'))
+}
+
+/// As many rows, whose cells, where they differ, do so in one way.
+fn differ_only(outcomes: &[Outcome; 2], way: impl Fn(&str, &str) -> bool) -> bool {
+    let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return false };
+    let (a, b) = (a.texts(), b.texts());
+    let alike = |(x, y): (&String, &String)| x == y || way(x, y);
+    a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.len() == y.len() && x.iter().zip(y).all(alike))
 }
 
 /// Functions whose value is one of their operands.

@@ -42,6 +42,15 @@ impl Column {
         if bits { format!("({alias}.{} + 0)", self.name) } else { format!("{alias}.{}", self.name) }
     }
 
+    /// ENUM or SET.
+    pub(crate) fn is_member(&self) -> bool {
+        self.ty.starts_with("ENUM") || self.ty.starts_with("SET")
+    }
+
+    pub(crate) fn is_bits(&self) -> bool {
+        self.ty.starts_with("BIT")
+    }
+
     pub(crate) fn is_number(&self) -> bool {
         matches!(self.kind, Kind::Int | Kind::Decimal | Kind::Double) && !self.ty.starts_with("BIT")
     }

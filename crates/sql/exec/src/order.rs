@@ -140,6 +140,14 @@ impl<'p> RowOrder<'p> {
 
 /// Order of two values of a column: NULL first.
 pub(crate) fn compare_values(a: ValueRef<'_>, b: ValueRef<'_>, ty: &SqlType) -> Ordering {
+    // Digits that the type does not have make no order.
+    if let (ValueRef::Decimal(x), ValueRef::Decimal(y)) = (a, b)
+        && ty.id == TypeId::Decimal
+        && x.scale().max(y.scale()) > ty.scale
+        && let (Some(x), Some(y)) = (x.round(ty.scale), y.round(ty.scale))
+    {
+        return order(ValueRef::Decimal(x), ValueRef::Decimal(y), ty.collation);
+    }
     let collation = match a {
         ValueRef::Str(_, own) => text_collation(own, ty),
         _ => ty.collation,

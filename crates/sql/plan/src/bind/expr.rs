@@ -562,15 +562,19 @@ impl Binder<'_> {
         }
         let collation = gannet_types::collation::aggregate_all(&sources, operation)?.collation;
         let fit = |b: Bound| {
-            if !b.ty().id.is_string() || b.ty().collation == collation {
+            let own = b.ty();
+            let member = matches!(own.id, TypeId::Enum | TypeId::Set);
+            if !(own.id.is_string() || member) || own.collation == collation {
                 return b;
             }
-            let mut ty = b.ty().clone();
-            ty.collation = collation;
-            if ty.id.is_binary_string() {
+            let mut ty = match () {
+                () if collation.is_binary() => SqlType::varbinary(own.max_bytes().min(u64::from(u32::MAX)) as u32),
+                () if member => SqlType::varchar(own.display_chars(), collation),
                 // Bytes beside a firmer text are text.
-                ty = SqlType { nullable: ty.nullable, ..SqlType::varchar(ty.length, collation) };
-            }
+                () if own.id.is_binary_string() => SqlType::varchar(own.length, collation),
+                () => SqlType { collation, ..own.clone() },
+            };
+            ty.nullable = own.nullable;
             let (coercibility, ascii) = (b.coercibility, b.ascii);
             let expr = fold::simplify(Expr { kind: ExprKind::Cast(Box::new(b.expr)), ty });
             Bound { expr, coercibility, ascii, hex: false }
