@@ -241,7 +241,14 @@ const COLLATIONS: &[&str] = &[
     "utf8mb4_vietnamese_ci",
 ];
 
-const NARROW: &[&str] = &["latin1_swedish_ci", "latin1_bin", "latin1_general_ci", "latin1_general_cs"];
+const NARROW: &[&str] = &[
+    "latin1_swedish_ci",
+    "latin1_bin",
+    "latin1_general_ci",
+    "latin1_general_cs",
+    "latin1_german1_ci",
+    "latin1_danish_ci",
+];
 
 /// Orders, groups, comparisons and patterns in many collations.
 pub(super) fn collations(random: &mut Random) -> Story {
