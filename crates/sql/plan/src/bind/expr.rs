@@ -564,11 +564,15 @@ impl Binder<'_> {
         let fit = |b: Bound| {
             let own = b.ty();
             let member = matches!(own.id, TypeId::Enum | TypeId::Set);
-            if !(own.id.is_string() || member) || own.collation == collation {
+            let fits = own.id.is_string() || member && !collation.is_binary();
+            if !fits || own.collation == collation {
                 return b;
             }
             let mut ty = match () {
-                () if collation.is_binary() => SqlType::varbinary(own.max_bytes().min(u64::from(u32::MAX)) as u32),
+                // As bytes a text has as many as its characters take.
+                () if collation.is_binary() => {
+                    SqlType { collation, length: own.max_bytes().min(u64::from(u32::MAX)) as u32, ..own.clone() }
+                }
                 () if member => SqlType::varchar(own.display_chars(), collation),
                 // Bytes beside a firmer text are text.
                 () if own.id.is_binary_string() => SqlType::varchar(own.length, collation),
