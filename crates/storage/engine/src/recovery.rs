@@ -445,7 +445,7 @@ fn index_state(options: &EngineOptions, data: &ControlData, chunks: &[Chunk], fr
 /// The epochs in force from the checkpoint on.
 fn all_epochs(data: &ControlData, chunks: &[Chunk], reader: &LogReader) -> Vec<(Lsn, u64)> {
     let mut epochs = vec![(data.checkpoint, data.checkpoint_epoch)];
-    let indexed = chunks.iter().flat_map(|c| &c.epochs[1..]).filter(|e| e.0 > data.checkpoint);
+    let indexed = chunks.iter().flat_map(|c| &c.epochs[1..]).filter(|e| e.0 >= data.checkpoint);
     epochs.extend(indexed);
     epochs.extend(&reader.epochs()[1..]);
     epochs

@@ -254,8 +254,10 @@ pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64) -> Result<Vec
         bytes.truncate(n);
         let Some(chunk) = Chunk::decode(store, bytes) else { break };
         let joins = match chain.last() {
+            // At a start that is also the first LSN of an incarnation the epoch before it counts, as in the control file.
+            None if chunk.start == from => chunk.epochs[0].1 == epoch,
             None => chunk.epoch_at(from) == epoch,
-            Some(last) => chunk.epoch_at(chunk.start) == last.epoch_at(last.end),
+            Some(last) => chunk.epochs[0].1 == last.epoch_at(last.end),
         };
         if !joins {
             break;
