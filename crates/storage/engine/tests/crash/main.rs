@@ -262,7 +262,7 @@ fn planted_faults_are_found() {
     // a seed that once found it, tried first.
     let cases: [(&str, Option<Fault>, Option<Lie>, u64); 7] = [
         ("undo records dropped", Some(Fault::DropUndo), None, 0),
-        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 183),
+        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 228),
         ("redo dropped", Some(Fault::DropRedo), None, 0),
         ("versions purged that a snapshot sees", Some(Fault::PurgeEarly), None, 1),
         ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
