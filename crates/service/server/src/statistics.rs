@@ -91,7 +91,7 @@ fn tell_damage(shared: &Shared, told: &mut Vec<Damage>) {
     for damage in found.iter().filter(|d| !told.contains(d)) {
         let snapshot = shared.catalog.snapshot();
         let has = |t: &&Arc<Table>| t.row_tree == damage.tree || t.indexes.iter().any(|i| i.tree == damage.tree);
-        let table = snapshot.schemas().find_map(|s| snapshot.tables(&s.name).into_iter().find(has));
+        let table = snapshot.schemas().find_map(|s| snapshot.tables(&s.name).iter().find(has));
         let what = EngineError::from(damage);
         match table {
             Some(t) => shared.log.error(format_args!("Table {}.{} is damaged: {what}", t.schema, t.name)),
