@@ -94,7 +94,7 @@ fn a_commit_writes_what_is_listed() {
         ("storage/log/src/ring.rs", 3.5),
         // The end waits for the log writer, which may sleep.
         ("storage/log/src/waiters.rs", 1.1),
-        ("storage/log/src/core.rs", 1.1),
+        ("storage/log/src/idle.rs", 1.1),
         ("foundation/runtime/src/task.rs", 2.5),
         // The id, its slot taken and given its end.
         ("storage/engine/src/trxtable.rs", 3.1),
