@@ -120,7 +120,7 @@ pub struct Column<'a> {
     pub length: u32,
     /// A [`crate::flags::ty`] byte.
     pub ty: u8,
-    /// [`crate::flags::column`] bits.
+    /// [`gannet_types::sqltype::flags`].
     pub flags: u16,
     /// Digits after the point; 31 for floating point of no fixed number and for strings that came from such.
     pub decimals: u8,

@@ -24,7 +24,7 @@ pub struct ColumnInfo {
     pub length: u32,
     /// A [`ty`] byte.
     pub ty: u8,
-    /// [`mod@column`] bits.
+    /// [`gannet_types::sqltype::flags`].
     pub flags: u16,
     /// Digits after the point.
     pub decimals: u8,
