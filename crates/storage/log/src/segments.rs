@@ -424,7 +424,8 @@ impl Segments {
         free.prepared = outcome.is_ok();
         let mut state = self.state.lock();
         state.preparing -= 1;
-        state.free.push_back(free);
+        // The capacity may have become less meanwhile.
+        state.put_back(free);
         outcome.map(|()| true)
     }
 
