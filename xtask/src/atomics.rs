@@ -46,7 +46,7 @@ const WORKLOADS: &[Workload] = &[
             ("foundation/runtime/src/task.rs", 5.1, "the session's park and wake-up by the log writer"),
             ("storage/buffer/src/state.rs", 4.1, "exclusive latches: the row's leaf, the transaction's undo page"),
             ("storage/log/src/ring.rs", 2.1, "log space: the change, the commit"),
-            ("storage/log/src/core.rs", 1.1, "the log writer's flag that it is wanted"),
+            ("storage/log/src/idle.rs", 1.1, "the log writer's flag that it is wanted"),
             ("storage/log/src/waiters.rs", 2.1, "the list of those who wait for the log"),
             ("storage/log/src/log.rs", 1.1, "a waker's count"),
             ("storage/engine/src/trxtable.rs", 3.1, "the transaction's number, its slot"),
