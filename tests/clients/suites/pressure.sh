@@ -37,19 +37,6 @@ start() { # start KIND POOL_MIB [option...]: leaves the process id in $server
   fi
   server=$!
 }
-answers() { # waits until QUERY is answered, two minutes at most
-  local deadline=$((SECONDS + 120))
-  until sql "$1" >/dev/null 2>&1; do
-    kill -0 "$server" 2>/dev/null || { echo "the server ended"; tail -5 "$dir"/*.log; exit 1; }
-    [ $SECONDS -lt $deadline ] || { echo "no answer"; exit 1; }
-    sleep 0.02
-  done
-}
-stop() {
-  mysqladmin --no-defaults -uroot -S "$GANNET_SOCKET" shutdown
-  wait "$server" || true
-  server=
-}
 rss() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$server/status"; }
 peak() { awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$server/status"; }
 disk() { du -sm "$dir/gannet" | cut -f1; }

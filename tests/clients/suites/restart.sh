@@ -32,19 +32,6 @@ start() { # start KIND held|free: leaves the process id in $server
   fi
   server=$!
 }
-answers() { # waits until QUERY is answered, two minutes at most
-  local deadline=$((SECONDS + 120))
-  until sql "$1" >/dev/null 2>&1; do
-    kill -0 "$server" 2>/dev/null || { echo "the server ended"; tail -5 "$dir"/*.log; exit 1; }
-    [ $SECONDS -lt $deadline ] || { echo "no answer"; exit 1; }
-    sleep 0.01
-  done
-}
-stop() {
-  mysqladmin --no-defaults -uroot -S "$GANNET_SOCKET" shutdown
-  wait "$server" || true
-  server=
-}
 age() { # MiB of log since the last checkpoint
   sql 'SHOW ENGINE INNODB STATUS\G' |
     awk '/^Log sequence number/ { l = $NF } /^Last checkpoint at/ { c = $NF } END { print int((l - c) / 1048576) }'

@@ -205,11 +205,7 @@ pub fn encode_ranges<'p>(
     eval: &mut impl FnMut(&'p Expr) -> Result<Value>,
     bounds: &mut Bounds,
 ) -> Result<()> {
-    bounds.clear();
-    let mut encoder = Encoder { parts: table.key_parts(index), zone, bounds };
-    encoder.ranges(ranges, eval)?;
-    bounds.normalise();
-    Ok(())
+    encode_ranges_behind(table, index, 0, ranges, zone, eval, bounds)
 }
 
 /// As [`encode_ranges`], of the columns of the index behind the first `skipped`.

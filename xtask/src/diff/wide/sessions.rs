@@ -228,6 +228,12 @@ pub(super) fn variables(random: &mut Random) -> Story {
     Story { theme: "variables", setup, steps, shown: vec!["SELECT * FROM t ORDER BY id".into()] }
 }
 
+fn tables_in_strict_mode(schema: &Schema) -> Vec<String> {
+    let mode = "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO'";
+    let tables = schema.create().into_iter().filter(|sql| sql.starts_with("CREATE"));
+    tables.chain([mode.to_owned()]).collect()
+}
+
 fn changes(schema: &Schema, random: &mut Random) -> Step {
     Step::new(change(schema, random))
 }
@@ -235,10 +241,7 @@ fn changes(schema: &Schema, random: &mut Random) -> Step {
 /// Changes in transactions that go back to savepoints.
 pub(super) fn savepoints(random: &mut Random) -> Story {
     let schema = Schema::new(random);
-    let mut setup: Vec<String> = schema.create().into_iter().filter(|sql| sql.starts_with("CREATE")).collect();
-    setup.push(
-        "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO'".into(),
-    );
+    let setup = tables_in_strict_mode(&schema);
     let mut steps: Vec<Step> = schema.fill(random).into_iter().map(Step::new).collect();
     for _ in 0..STEPS {
         let name = one(random, &["a", "b", "B", "c"]);
@@ -273,10 +276,7 @@ pub(super) fn savepoints(random: &mut Random) -> Story {
 /// Temporary tables, some under the name of another table.
 pub(super) fn temporary(random: &mut Random) -> Story {
     let schema = Schema::new(random);
-    let mut setup: Vec<String> = schema.create().into_iter().filter(|sql| sql.starts_with("CREATE")).collect();
-    setup.push(
-        "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO'".into(),
-    );
+    let setup = tables_in_strict_mode(&schema);
     let mut steps: Vec<Step> = schema.fill(random).into_iter().map(Step::new).collect();
     for _ in 0..STEPS {
         let table = schema.table(random);
