@@ -14,7 +14,7 @@ use crate::arena::Arena;
 use crate::double::DoubleWrite;
 use crate::error::corrupt;
 use crate::gate::Gates;
-use crate::resident::Resident;
+use crate::resident::{MOST_USES, Resident};
 use crate::space::Space;
 use crate::state::{EVICTED, EXCLUSIVE, MARKED, TRANSIT, UNLOCKED, latch, version};
 use crate::writeback::Writing;
@@ -24,6 +24,8 @@ use crate::{Error, ExclusiveGuard, Mtr, OptimisticGuard, SharedGuard, Stop, Wal}
 pub(crate) const DATA_FILE: &str = "data.gnt";
 /// What is wrong ([`crate::PageError`]) with a page of zeros that somebody wants.
 pub const NEVER_WRITTEN: &str = "page was never written";
+/// Rounds of the clock after which every page that nobody uses was a candidate: the first marks, the others count down.
+pub(crate) const ROUNDS: usize = MOST_USES as usize + 1;
 /// Name of the double-write file.
 pub(crate) const DOUBLE_FILE: &str = "double.gnt";
 
@@ -557,15 +559,13 @@ impl Pool {
         starved.iter().for_each(Waker::wake);
     }
 
-    /// Evicts those of `pages` that are clean, unlatched and (unless they were just `written`, which takes the mark away)
-    /// still marked by the clock. Gives how many.
-    pub(crate) fn evict(&self, pages: &mut Vec<PageNo>, written: bool) -> usize {
+    /// Evicts those of `pages` that are clean, unlatched and still marked by the clock. Gives how many.
+    pub(crate) fn evict(&self, pages: &mut Vec<PageNo>) -> usize {
         pages.retain(|&no| {
             let word = self.arena.state(no);
             gannet_base::sync::sched_point();
             let s = word.load();
-            let candidate = latch(s) == MARKED || (written && latch(s) == UNLOCKED);
-            if !candidate || self.arena.rec_lsn(no).load(Acquire) != 0 {
+            if latch(s) != MARKED || self.arena.rec_lsn(no).load(Acquire) != 0 {
                 return false;
             }
             if !word.take_free(s) {
@@ -604,7 +604,8 @@ impl Pool {
         if is_pinned(no) {
             return None;
         }
-        self.arena.state(no).pass().then_some(no)
+        let used = !self.arena.state(no).pass();
+        self.resident.pass(slot, used).then_some(no)
     }
 
     /// Goes round with the clock until it has named `want` candidates and evicts the clean ones among them. Gives how many.
@@ -612,8 +613,7 @@ impl Pool {
     fn evict_clean(&self, want: usize) -> usize {
         let mut clean = Vec::with_capacity(want);
         let mut named = 0;
-        // Two rounds: the first may only mark.
-        let mut left = 2 * self.resident.len();
+        let mut left = ROUNDS * self.resident.len();
         while left > 0 && named < want {
             let step = left.min(64);
             left -= step;
@@ -625,7 +625,7 @@ impl Pool {
                 }
             }
         }
-        self.evict(&mut clean, false)
+        self.evict(&mut clean)
     }
 
     /// Puts the pages of freed extents out of the pool without writing them. Nobody uses them any more, and their

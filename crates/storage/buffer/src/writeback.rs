@@ -13,6 +13,8 @@ use gannet_runtime::{Wait, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count};
 
 use crate::double::Slot;
+use crate::pool::ROUNDS;
+use crate::state::{MARKED, latch};
 use crate::{Error, ExclusiveGuard, Pool, SharedGuard};
 
 /// Pages being written in place: two tasks must not write one page at the same time, the older copy could come last.
@@ -52,7 +54,8 @@ impl Pool {
         let mut copied = Vec::with_capacity(pages.len());
         for &no in pages.iter().take(self.double.batch) {
             if self.writing.0.lock().insert(no) {
-                match self.copy_dirty(no, &mut slot.buf[copied.len() * PAGE_SIZE..][..PAGE_SIZE]) {
+                let out = &mut slot.buf[copied.len() * PAGE_SIZE..][..PAGE_SIZE];
+                match self.unused(no, || self.copy_dirty(no, out)) {
                     Some(lsn) => copied.push((no, lsn)),
                     None => self.end_writing(no),
                 }
@@ -61,7 +64,7 @@ impl Pool {
         let outcome = if copied.is_empty() { Ok(()) } else { self.write_copies(&mut slot, &copied) };
         for &(no, lsn) in &copied {
             if outcome.is_ok() {
-                self.settle(no, lsn);
+                self.unused(no, || self.settle(no, lsn));
             }
             self.end_writing(no);
         }
@@ -77,6 +80,17 @@ impl Pool {
     fn end_writing(&self, no: PageNo) {
         self.writing.0.lock().remove(&no);
         self.gates.wake(no.0 | WRITE_KEY);
+    }
+
+    /// Does something with a page's latch, and the clock's mark is as before: writing a page back is no use of it.
+    fn unused<T>(&self, no: PageNo, f: impl FnOnce() -> T) -> T {
+        let word = self.arena.state(no);
+        let marked = latch(word.load()) == MARKED;
+        let outcome = f();
+        if marked {
+            word.pass();
+        }
+        outcome
     }
 
     /// Copies a dirty page into `out`; `None` when it is clean or not resident.
@@ -215,7 +229,7 @@ impl Pool {
     /// Gives how many were freed.
     pub(crate) fn reclaim(&self, want: usize) -> Result<usize, Error> {
         let (mut freed, mut clean, mut dirty) = (0, Vec::new(), Vec::new());
-        let mut left = 3 * self.resident.len();
+        let mut left = (ROUNDS + 1) * self.resident.len();
         while left > 0 && freed < want {
             let step = left.min(64);
             left -= step;
@@ -227,10 +241,10 @@ impl Pool {
                     dirty.push(no);
                 }
             }
-            freed += self.evict(&mut clean, false);
+            freed += self.evict(&mut clean);
             if dirty.len() == self.double.batch || (left == 0 && !dirty.is_empty()) {
                 self.write_batch(&dirty)?;
-                freed += self.evict(&mut dirty, true);
+                freed += self.evict(&mut dirty);
             }
         }
         Ok(freed)
