@@ -27,9 +27,6 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         [Outcome::Refused(1292, message), Outcome::Done(_)] if message.starts_with("Truncated incorrect CHAR(") => {
             Some("MariaDB only warns of texts that CAST AS CHAR(n) cuts, in changes too")
         }
-        [Outcome::Done(_), Outcome::Refused(1267, message)] if message.contains("NONE) and (binary,IGNORABLE)") => {
-            Some("MariaDB looks for the collation of a comparison with NULL")
-        }
         [Outcome::Refused(1292 | 1690, _), Outcome::Refused(1916, _)] => {
             Some("MariaDB has an error of its own for numbers beyond BIGINT")
         }
@@ -47,13 +44,6 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         [Outcome::Refused(1235, _), _] => Some("refused by name: not there yet"),
         _ if (has("CUME_DIST()") || has("PERCENT_RANK()")) && close(outcomes) => {
             Some("MariaDB rounds CUME_DIST and PERCENT_RANK to ten digits")
-        }
-        [Outcome::Done(_), Outcome::Done(_)]
-            if has(" / ") && CHOICES.iter().any(|c| has(c)) && cut_at_nine(outcomes) =>
-        {
-            Some(
-                "quotients of what CASE and the like choose: MariaDB cuts them behind the digits of the value, not of its type",
-            )
         }
         [Outcome::Done(a), Outcome::Done(b)]
             if has("SELECT DISTINCT") && has("OFFSET") && a.rows.is_empty() && b.rows.len() == 1 =>
@@ -114,19 +104,6 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
     }
 }
 
-/// As [`reason`], of a query that cannot be made smaller: forms of which making smaller would leave others.
-pub(super) fn reason_of_small(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
-    let has = |what: &str| sql.contains(what);
-    match outcomes {
-        [Outcome::Refused(1267 | 1270 | 1271, _), Outcome::Done(_)]
-            if has("WHERE NULL)") || has("WHERE NULL GROUP") || has("WHERE (NULL ") =>
-        {
-            Some("MariaDB does not look at collations in a subquery whose condition is never true")
-        }
-        _ => None,
-    }
-}
-
 /// Rows of a query that shows any value of a group: only making a query smaller leads to those.
 pub(super) fn shows_any_value(sql: &str) -> bool {
     let Some((items, rest)) = sql.trim_start_matches("SELECT ").split_once(" FROM ") else { return false };
@@ -172,28 +149,6 @@ fn differ_only(outcomes: &[Outcome; 2], way: impl Fn(&str, &str) -> bool) -> boo
     let (a, b) = (a.texts(), b.texts());
     let alike = |(x, y): (&String, &String)| x == y || way(x, y);
     a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.len() == y.len() && x.iter().zip(y).all(alike))
-}
-
-/// Functions whose value is one of their operands.
-const CHOICES: [&str; 7] = ["CASE ", "IF(", "IFNULL(", "COALESCE(", "NULLIF(", "GREATEST(", "LEAST("];
-
-/// The same rows, but for numbers that have nothing but zeros behind the ninth digit on the second server.
-fn cut_at_nine(outcomes: &[Outcome; 2]) -> bool {
-    let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return false };
-    let cut = |cell: &String| match cell.split_once('.') {
-        Some((whole, digits)) if digits.len() > 9 && cell.parse::<f64>().is_ok() => format!("{whole}.{}", &digits[..9]),
-        _ => cell.clone(),
-    };
-    let same = |(x, y): (&String, &String)| {
-        x == y
-            || cut(x) == cut(y)
-                && y.split_once('.').is_some_and(|(_, d)| d.len() > 9 && d[9..].bytes().all(|b| b == b'0'))
-    };
-    let (mut a, mut b) = (a.texts(), b.texts());
-    let order = |row: &Vec<String>| row.iter().map(cut).collect::<Vec<_>>();
-    a.sort_by_cached_key(order);
-    b.sort_by_cached_key(order);
-    a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.len() == y.len() && x.iter().zip(y).all(same))
 }
 
 /// The same rows, but for the tenth digit behind the point.

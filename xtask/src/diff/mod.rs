@@ -336,7 +336,7 @@ impl Tally {
 }
 
 /// Runs the verb. `--port-a`, `--port-b` (or `--socket-a`, `--socket-b`), `--seed`, `--statements`,
-/// `--differences` (after which it ends), `--theme` (rounds of it alone).
+/// `--differences` (after which it ends), `--theme` (rounds of it alone; `queries` and `changes` are those without a theme).
 pub fn run(args: &[String]) -> Result<String, String> {
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
     let number = |name: &str, otherwise: u64| match option(name) {
@@ -359,7 +359,7 @@ pub fn run(args: &[String]) -> Result<String, String> {
     while tally.statements < wanted && tally.found.len() < enough {
         // Each third round is one of a theme.
         let done = match (seed % 3, theme) {
-            (1 | 2, None) => round(seed, &mut pair, &mut tally),
+            (1 | 2, None) | (_, Some("queries" | "changes")) => round(seed, theme, &mut pair, &mut tally),
             _ => {
                 let mut random = Random::new(seed);
                 let story = wide::story(seed / 3, theme, &mut random);
@@ -387,7 +387,8 @@ pub fn run(args: &[String]) -> Result<String, String> {
     if tally.found.is_empty() { Ok(text) } else { Err(text) }
 }
 
-fn round(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
+/// A round of queries and changes over random tables. `only`: of one of the two.
+fn round(seed: u64, only: Option<&str>, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
     let mut random = Random::new(seed);
     let schema = Schema::new(&mut random);
     for sql in schema.create() {
@@ -405,6 +406,9 @@ fn round(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
     }
     for n in 0..ROUND {
         let statement = Statement::new(&schema, &mut random);
+        if only.is_some_and(|only| (only == "queries") != matches!(statement, Statement::Query(_))) {
+            continue;
+        }
         let sql = statement.text();
         tally.statements += 1;
         match &statement {
@@ -445,14 +449,9 @@ fn one_query(
         tally.explain(why);
         return Ok(());
     }
-    let query = smaller(query.clone(), pair, schema)?;
-    let sql = query.text();
-    let outcomes = pair.both(&sql)?;
-    match explained::reason_of_small(&sql, &outcomes) {
-        Some(why) => tally.explain(why),
-        None => report(seed, pair, schema, &sql, &outcomes, tally)?,
-    }
-    Ok(())
+    let small = smaller(query.clone(), pair, schema)?.text();
+    let outcomes = pair.both(&small)?;
+    report(seed, pair, schema, &format!("{small};\n  -- of: {sql}"), &outcomes, tally)
 }
 
 /// A change on both servers, in a transaction that is ended by COMMIT when they agree. False: they do not.

@@ -215,6 +215,20 @@ impl Query {
         query
     }
 
+    /// See [`Expr::widened`].
+    pub(crate) fn widened(&self) -> Query {
+        let all = |of: &[Expr]| of.iter().map(Expr::widened).collect();
+        let one = |of: &Option<Expr>| of.as_ref().map(Expr::widened);
+        let mut copy = self.clone();
+        (copy.items, copy.groups) = (all(&self.items), all(&self.groups));
+        (copy.with, copy.filter, copy.having) = (one(&self.with), one(&self.filter), one(&self.having));
+        for (join, own) in copy.from.iter_mut().zip(&self.from) {
+            (join.source, join.on) = (own.source.widened(), one(&own.on));
+        }
+        copy.union = self.union.as_ref().map(|(how, other)| (*how, Box::new(other.widened())));
+        copy
+    }
+
     /// Its derived tables and common table expression, each in parentheses.
     pub(crate) fn parts(&self) -> Vec<String> {
         let with = self.with.iter().map(|w| w.text().trim_start_matches("WITH q AS ").trim_end().to_owned());

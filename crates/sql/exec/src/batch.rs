@@ -102,6 +102,15 @@ impl Column {
         }
     }
 
+    /// Gives DECIMALs the digits of their type ([`Value::settle`]).
+    pub(crate) fn settle(&mut self, ty: &SqlType) {
+        match self {
+            Column::Values(values) => values.iter_mut().for_each(|v| v.settle(ty)),
+            Column::Constant(value, _) => value.settle(ty),
+            Column::Int(..) | Column::Double(..) | Column::Text(_) => {}
+        }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {

@@ -85,6 +85,10 @@ pub(crate) fn append_value_key(value: ValueRef<'_>, ty: &SqlType, out: &mut Vec<
         ValueRef::Str(text, own) if ty.id.is_string() && ty.collation.charset() == own.charset() => {
             append_equality_key(ValueRef::Str(text, ty.collation), out);
         }
+        // Digits that the type does not have tell no values apart: `SELECT DISTINCT a / b`.
+        ValueRef::Decimal(d) if ty.id == TypeId::Decimal && d.scale() > ty.scale => {
+            append_equality_key(ValueRef::Decimal(d.round(ty.scale).unwrap_or(d)), out);
+        }
         other => append_equality_key(other, out),
     }
     Ok(())

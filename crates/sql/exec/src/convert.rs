@@ -25,6 +25,13 @@ pub(crate) fn cast_common(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Re
     if is_of_kind(&value, ty) || matches!(ty.id, TypeId::Null | TypeId::Enum | TypeId::Set) {
         return Ok(value);
     }
+    // A DECIMAL keeps its own digits ([`Value::settle`]).
+    match value {
+        Value::Decimal(_) if ty.id == TypeId::Decimal => return Ok(value),
+        Value::Int(v) if ty.id == TypeId::Decimal => return Ok(Value::Decimal(Decimal::from_i64(v))),
+        Value::UInt(v) if ty.id == TypeId::Decimal => return Ok(Value::Decimal(Decimal::from_u64(v))),
+        _ => {}
+    }
     if ty.id == TypeId::Json {
         return Ok(Value::Json(convert::to_json(value.as_ref(), &cx.eval_context().conversion())?.to_text()?));
     }

@@ -10,7 +10,7 @@ use gannet_types::{
 };
 use std::cmp::Ordering;
 
-/// Converts a chosen alternative to the common type.
+/// Converts a chosen alternative to the common type; a DECIMAL keeps its own digits ([`Value::settle`]).
 fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, value: &Value) -> Result<Value> {
     use gannet_types::TypeId::{Enum, Json, Null, Set};
     if call.ty.id == Json && !value.is_null() {
@@ -22,11 +22,19 @@ fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, value: &Value) -> Result<Val
     let same = match value {
         Value::Int(_) => call.ty.id.is_integer() && !call.ty.unsigned,
         Value::UInt(_) => call.ty.id.is_integer() && call.ty.unsigned,
+        Value::Decimal(_) => call.ty.id == gannet_types::TypeId::Decimal,
         Value::Str(_, collation) => call.ty.id.is_string() && *collation == call.ty.collation,
         Value::Date(_) => call.ty.id == gannet_types::TypeId::Date,
         Value::DateTime(_, fsp) => call.ty.id == gannet_types::TypeId::DateTime && *fsp == call.ty.scale,
         _ => false,
     };
+    if call.ty.id == gannet_types::TypeId::Decimal {
+        match value {
+            Value::Int(v) => return Ok(Value::Decimal(gannet_types::Decimal::from_i64(*v))),
+            Value::UInt(v) => return Ok(Value::Decimal(gannet_types::Decimal::from_u64(*v))),
+            _ => {}
+        }
+    }
     if same { Ok(value.clone()) } else { convert::cast(value.as_ref(), call.ty, &mut cx.conversion()) }
 }
 
@@ -132,6 +140,7 @@ fn sleep(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value>
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("IF", 3, 3, if_rule, if_, "The second argument if the first is true, else the third.")
+        .keeps_digits()
         .made_of(|i| i > 0)
         .sees_null(),
     FunctionDef::new("COALESCE", 1, 1, coalesce_rule, coalesce, "The first argument that is not NULL.")
@@ -146,6 +155,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .made_of(|_| true)
         .sees_null(),
     FunctionDef::new("NULLIF", 2, 2, nullif_rule, nullif, "NULL if the arguments are equal, else the first.")
+        .keeps_digits()
         .made_of(|i| i == 0)
         .sees_null(),
     FunctionDef::new("GREATEST", 2, 2, extreme_rule, greatest, "The largest argument.")

@@ -288,7 +288,8 @@ fn find_in_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let (collation, texts) = compared(call, args, &[0, 1]);
     let (what, list) = (&texts[0], &texts[1]);
-    if list.is_empty() {
+    // MySQL does not look for what has more bytes than the list.
+    if list.is_empty() || list.len() < what.len() {
         return Ok(Value::Int(0));
     }
     // Spaces at the end count.

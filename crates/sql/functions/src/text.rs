@@ -87,13 +87,13 @@ fn same_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn upper(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let mut out = Vec::new();
-    to_upper(call.ty.collation.charset(), &arg_text(call, args, 0), &mut out);
+    to_upper(call.ty.collation.get(), &arg_text(call, args, 0), &mut out);
     Ok(string(call, out))
 }
 
 fn lower(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let mut out = Vec::new();
-    to_lower(call.ty.collation.charset(), &arg_text(call, args, 0), &mut out);
+    to_lower(call.ty.collation.get(), &arg_text(call, args, 0), &mut out);
     Ok(string(call, out))
 }
 

@@ -63,6 +63,10 @@ fn is_constant(e: &Expr) -> bool {
 pub(crate) fn comparison(a: &Bound, b: &Bound, operation: &str) -> Result<Comparison> {
     let (x, y) = (a.ty(), b.ty());
     if x.id == TypeId::Null || y.id == TypeId::Null {
+        // NULL is a text that settles no collation.
+        if (is_stringy(x) || is_stringy(y)) && [a, b].iter().any(|o| o.coercibility == Coercibility::None) {
+            aggregate(a.source(), b.source(), operation)?;
+        }
         return Ok(natural(if x.id == TypeId::Null { y } else { x }));
     }
     if x.id == TypeId::Json || y.id == TypeId::Json {

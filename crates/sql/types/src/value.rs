@@ -170,12 +170,12 @@ impl Value {
         matches!(self, Value::Null)
     }
 
-    /// Rounds a DECIMAL that carries more digits than its expression's type: arithmetic leaves them (`1/3*3` is `1.0000`), every other use
-    /// of the value must not see them.
+    /// Gives a DECIMAL the digits of its expression's type: a quotient has more (`1/3*3` is `1.0000`), what IF and the like choose may
+    /// have fewer (`IF(1, 1.5, 2.25)`), and every use of the value but arithmetic sees those of the type.
     #[inline]
     pub fn settle(&mut self, ty: &crate::SqlType) {
         if let Value::Decimal(d) = self
-            && d.scale() > ty.scale
+            && d.scale() != ty.scale
             && ty.id == crate::TypeId::Decimal
             && let Some(rounded) = d.round(ty.scale)
         {

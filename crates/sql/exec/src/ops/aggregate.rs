@@ -184,7 +184,14 @@ impl<'p> Aggregation<'p> {
     /// Everything that every row needs, computed.
     fn compute<'b>(&self, batch: &'b Batch, cx: &mut Cx<'_, 'p>) -> Result<Input<'b>> {
         let keys = self.plan.groups.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<_>>()?;
-        let of = |a: &'p Aggregate, cx: &mut Cx<'_, 'p>| a.args.iter().map(|e| vector::eval(e, batch, cx)).collect();
+        let of = |a: &'p Aggregate, cx: &mut Cx<'_, 'p>| {
+            let mut columns: Vec<Column> = a.args.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<_>>()?;
+            // What is kept is seen with the digits of its type.
+            if GROWING.contains(&a.def.name) {
+                columns.iter_mut().zip(&a.args).for_each(|(c, e)| c.settle(&e.ty));
+            }
+            Ok(columns)
+        };
         let args = self.plan.aggregates.iter().map(|a| of(a, cx)).collect::<Result<_>>()?;
         Ok(Input { keys, args, rest: Rest::Over(batch), rows: batch.rows })
     }

@@ -283,7 +283,9 @@ impl<'p> Partition<'_, 'p> {
             WindowKind::Lag | WindowKind::Lead => {
                 for i in self.range.clone() {
                     let value = self.neighbour(n, f, i)?;
-                    out.push_value(convert::cast_common(value, &f.ty, cx)?);
+                    let mut value = convert::cast_common(value, &f.ty, cx)?;
+                    value.settle(&f.ty);
+                    out.push_value(value);
                     self.pause(i, cx)?;
                 }
             }

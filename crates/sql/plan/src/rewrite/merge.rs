@@ -163,7 +163,7 @@ impl Merger<'_> {
     }
 }
 
-/// Columns of tables that are kept have their types' digits; expressions that are merged compute with more.
+/// Columns of tables that are kept have their types' digits; expressions that are merged compute with their own.
 fn settle(arena: &Arena, query: &mut Query) {
     let block = match &mut query.body {
         Body::Block(block) => block,
@@ -174,7 +174,8 @@ fn settle(arena: &Arena, query: &mut Query) {
         let computed = |id: &ColId| arena.replaced.contains_key(id) || block.aggregates.iter().any(|(_, a)| a == id);
         let finer = item.expr.ty.id == gannet_types::TypeId::Decimal
             && item.expr.any(&mut |e| match &e.kind {
-                ExprKind::Call(def, _) => def.name == "/",
+                ExprKind::Call(def, _) => def.name == "/" || CHOICES.contains(&def.name),
+                ExprKind::Case { .. } => true,
                 ExprKind::Column(id) => computed(id),
                 ExprKind::Literal(gannet_types::Value::Decimal(d)) => d.scale() > e.ty.scale,
                 _ => false,
@@ -189,6 +190,9 @@ fn settle(arena: &Arena, query: &mut Query) {
         }
     }
 }
+
+/// What they choose keeps its own digits.
+const CHOICES: [&str; 6] = ["IF", "IFNULL", "COALESCE", "NULLIF", "GREATEST", "LEAST"];
 
 fn shift(from: From, by: usize) -> From {
     match from {

@@ -102,6 +102,8 @@ impl LikePattern {
     fn match_tokens(&self, tokens: &[Token], text: &[u8]) -> bool {
         let collation = self.collation.get();
         let charset = collation.charset;
+        // Beyond the basic plane UCA 4.0.0 has no weights: LIKE takes such characters for themselves, `=` takes them for one.
+        let basic = matches!(collation.algorithm, Algorithm::Uca(Uca::V400 | Uca::V400For(_), _));
         let (mut at, mut token) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
@@ -121,7 +123,9 @@ impl LikePattern {
                         Token::Char(_, Some(fold)) if (0x20..0x7F).contains(&first) => {
                             first.to_ascii_uppercase() == *fold
                         }
-                        Token::Char(c, _) => **c == text[at..at + n] || collation.compare(&text[at..at + n], c).is_eq(),
+                        Token::Char(c, _) if **c == text[at..at + n] => true,
+                        Token::Char(c, _) if basic && (n == 4 || c.len() == 4) => false,
+                        Token::Char(c, _) => collation.compare(&text[at..at + n], c).is_eq(),
                         _ => true,
                     };
                     if same {

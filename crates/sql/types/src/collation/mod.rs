@@ -422,15 +422,24 @@ fn general_weight(c: char) -> u16 {
     }
 }
 
-/// Upper-cases text of a character set, appending to `out`.
-pub fn to_upper(charset: Charset, text: &[u8], out: &mut Vec<u8>) {
+/// Upper-cases text of a collation, appending to `out`.
+pub fn to_upper(collation: &Collation, text: &[u8], out: &mut Vec<u8>) {
+    let charset = collation.charset;
+    if is_turkish(collation) {
+        let map = |c: char| if c == 'i' { '\u{130}' } else { single(c.to_uppercase(), c) };
+        return change_letters(charset, text, out, map);
+    }
     change_case(charset, text, out, |c| single(c.to_uppercase(), c), |b| b.make_ascii_uppercase());
 }
 
-/// Lower-cases text of a character set, appending to `out`.
-pub fn to_lower(charset: Charset, text: &[u8], out: &mut Vec<u8>) {
+/// Lower-cases text of a collation, appending to `out`.
+pub fn to_lower(collation: &Collation, text: &[u8], out: &mut Vec<u8>) {
+    let charset = collation.charset;
     // The capital dotted I has one small letter in MySQL, two characters in Unicode.
     let map = |c: char| if c == '\u{130}' { 'i' } else { single(c.to_lowercase(), c) };
+    if is_turkish(collation) {
+        return change_letters(charset, text, out, |c| if c == 'I' { '\u{131}' } else { map(c) });
+    }
     change_case(charset, text, out, map, |b| b.make_ascii_lowercase());
 }
 
@@ -463,6 +472,15 @@ fn change_case(
         ascii(&mut out[start..]);
         return;
     }
+    change_letters(charset, text, out, map);
+}
+
+/// The old Turkish collations of Unicode pair `i` with a dotted capital and `I` with a dotless small letter.
+fn is_turkish(collation: &Collation) -> bool {
+    matches!(collation.algorithm, Algorithm::Uca(Uca::V400For(tailoring::Language::Turkish), _))
+}
+
+fn change_letters(charset: Charset, text: &[u8], out: &mut Vec<u8>, map: impl Fn(char) -> char) {
     let mut rest = text;
     while let Some((c, n)) = charset.decode(rest) {
         let valid = charset.is_single_byte() || decode_utf8(rest).is_some();
