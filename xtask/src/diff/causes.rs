@@ -54,7 +54,9 @@ pub(super) fn of_query(
     }
     let widened = query.widened().text();
     if widened != query.text() && same(&[ours.clone(), pair.one(true, &widened)?], manner) {
-        return Ok(Some("MariaDB rounds quotients to the digits of their types when it compares them: the same with 30 decimals"));
+        return Ok(Some(
+            "MariaDB rounds quotients to the digits of their types when it compares them: the same with 30 decimals",
+        ));
     }
     if let [Outcome::Refused(1267 | 1270 | 1271, _), Outcome::Done(_)] = outcomes
         && never_true(&query.text(), pair)?
@@ -87,7 +89,9 @@ fn without_indexes(sql: &str) -> String {
 /// Why a query of a theme's round differs: MariaDB gives the same answer without an index.
 pub(super) fn of_step(sql: &str, outcomes: &[Outcome; 2], manner: Manner, pair: &mut Pair) -> Result<bool, String> {
     let plain = sql.replace(" FROM k a JOIN k b ON ", " FROM k a USE INDEX () JOIN k b USE INDEX () ON ");
-    let plain = plain.replace(" FROM k WHERE ", " FROM k USE INDEX () WHERE ").replace(" FROM k GROUP ", " FROM k USE INDEX () GROUP ");
+    let plain = plain
+        .replace(" FROM k WHERE ", " FROM k USE INDEX () WHERE ")
+        .replace(" FROM k GROUP ", " FROM k USE INDEX () GROUP ");
     Ok(plain != sql && same(&[outcomes[0].clone(), pair.one(true, &plain)?], manner))
 }
 

@@ -50,7 +50,8 @@ impl Expr {
 
     /// With 30 decimals for each quotient that is compared: MariaDB rounds one to the digits of its type before.
     pub(crate) fn widened(&self) -> Expr {
-        let operators = [" = ", " < ", " <> ", " >= ", " <=> ", " > ", " <= ", " BETWEEN ", " IN (", " ANY ", " ALL ", " WHEN "];
+        let operators =
+            [" = ", " < ", " <> ", " >= ", " <=> ", " > ", " <= ", " BETWEEN ", " IN (", " ANY ", " ALL ", " WHEN "];
         let functions = ["GREATEST(", "LEAST(", "NULLIF(", "CASE "];
         let compares = self.parts.iter().any(|p| operators.iter().any(|o| p.contains(o)))
             || functions.iter().any(|f| self.parts[0].starts_with(f));
