@@ -111,6 +111,24 @@ fn clients_that_do_not_read() {
 }
 
 #[test]
+fn clients_that_read_later() {
+    for r in servers() {
+        // A limit of an exchange long over (the login's, that of a large packet) is no limit for the replies of this one.
+        run(&mut r.connect(), "SET GLOBAL connect_timeout = 2");
+        let mut c = r.connect();
+        std::thread::sleep(Duration::from_millis(2100));
+        for _ in 0..60 {
+            c.command(com::QUERY, b"SELECT REPEAT('x', 20000)").unwrap();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut replies = 0;
+        while replies < 60 {
+            replies += (c.receive().unwrap().len() > 20_000) as u32;
+        }
+    }
+}
+
+#[test]
 fn one_connection_more_is_for_administrators() {
     let r = Running::configured(|o| {
         o.set(Live::ThreadHandling, VarValue::text("one-thread-per-connection"));

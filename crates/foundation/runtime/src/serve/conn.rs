@@ -276,6 +276,15 @@ impl Conn {
         outcome
     }
 
+    /// Whether output may have to wait for the client: what was sent before is not out yet, or that is not known.
+    #[inline]
+    pub fn may_wait(&self) -> bool {
+        match &self.link {
+            Link::Worker(c) => worker::is_sending(*c),
+            _ => true,
+        }
+    }
+
     /// Until when ([`now_ns`]) reads and writes of this connection may wait; `None` for ever. It stays until changed.
     pub fn set_deadline(&mut self, deadline: Option<u64>) {
         self.deadline = deadline;

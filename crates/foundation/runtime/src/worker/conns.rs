@@ -578,6 +578,12 @@ pub(super) fn close(worker: &Worker, c: NonNull<WorkerConn>) {
     worker.finish_close(c);
 }
 
+/// Whether the kernel still has output of the connection.
+pub(crate) fn is_sending(c: NonNull<WorkerConn>) -> bool {
+    // SAFETY: as in `fill`.
+    unsafe { c.as_ref() }.send_inflight.get()
+}
+
 /// Sends all output without waiting for its end, except for that of an earlier one.
 fn send_all(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<()> {
     wait_for_send(wc, conn.deadline)?;

@@ -21,7 +21,7 @@ use gannet_base::sync::atomic::{
 };
 use gannet_telemetry::{Counter, Wait, count, waited};
 
-pub(crate) use conns::{WorkerConn, fill, flush};
+pub(crate) use conns::{WorkerConn, fill, flush, is_sending};
 use driver::{Driver, Epoll, Event};
 pub use driver::{RecvMode, SendMode};
 pub(crate) use fiber::{Fiber, Job, park};

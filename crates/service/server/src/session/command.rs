@@ -218,7 +218,7 @@ impl Session {
             status: self.status_flags(),
             binary: io.binary,
             metadata: self.metadata(),
-            write_timeout_ns: self.state.vars[Live::NetWriteTimeout].as_u64() * 1_000_000_000,
+            write_timeout_ns: self.write_timeout_ns(),
         }
     }
 
@@ -328,8 +328,9 @@ pub(crate) fn read_packet(io: &mut Io<'_>, timeout_s: u64, lenient: bool, limit:
     io.conn.flush().map_err(lost)?;
     let mut decoder = Decoder::new(limit);
     decoder.set_lenient(lenient);
-    io.conn.set_deadline(Some(now_ns() + timeout_s * 1_000_000_000));
     loop {
+        // It limits the time between two arrivals, not that of a long packet.
+        io.conn.set_deadline(Some(now_ns() + timeout_s * 1_000_000_000));
         match decoder.feed(io.conn.buffered(), io.sequence).map_err(frame_error)? {
             Fed::InPlace { payload, consumed } => {
                 let packet = io.conn.buffered()[payload].to_vec();

@@ -267,6 +267,11 @@ impl Session {
         self.state.vars[Live::NetReadTimeout].as_u64()
     }
 
+    /// `net_write_timeout`.
+    pub(crate) fn write_timeout_ns(&self) -> u64 {
+        self.state.vars[Live::NetWriteTimeout].as_u64() * 1_000_000_000
+    }
+
     pub(crate) fn idle_timeout_s(&self) -> u64 {
         self.state.vars[Live::WaitTimeout].as_u64()
     }

@@ -152,6 +152,10 @@ impl Connection {
                 self.request = request;
                 // Each command starts a new exchange.
                 self.sequence = 0;
+                if conn.may_wait() {
+                    // The deadline of an earlier one must not end this reply's way.
+                    conn.set_deadline(Some(now_ns() + session.write_timeout_ns()));
+                }
                 next
             }
             Phase::Login(login) => {
