@@ -55,10 +55,10 @@ pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option
             gannet_types::json::Json::write_stored(s, &mut text);
             string(out, &text, Charset::Utf8mb4, results);
         }
-        ValueRef::Enum(_, m) | ValueRef::Set(_, m) if results.is_some_and(|to| to != m.collation.charset()) => {
+        ValueRef::Enum(_, m) | ValueRef::Set(_, m) => {
             let mut name = Vec::new();
             v.write_text(&mut name);
-            string(out, &name, Charset::Utf8mb4, results);
+            string(out, &name, Charset::Utf8mb4, results.or(Some(m.collation.charset())));
         }
         _ => text_with(out, |b| padded(b, f.fill, |b| v.write_text(b))),
     }

@@ -12,6 +12,7 @@
 //! Everything here appends to buffers which the caller reuses.
 
 use crate::model::{Column, Index, Table};
+use gannet_types::charset::Charset;
 use gannet_types::key::{self, KeyPart};
 use gannet_types::row::RowLayout;
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
@@ -299,7 +300,8 @@ impl Table {
                 text.push(b'-');
             }
             let from = text.len();
-            match value(*column as usize) {
+            let value = value(*column as usize);
+            match value {
                 ValueRef::Null => text.extend_from_slice(b"NULL"),
                 v => v.write_text(&mut text),
             }
@@ -307,6 +309,13 @@ impl Table {
                 let charset = part.ty.collation.charset();
                 let keep = charset.prefix_len(&text[from..], n as usize);
                 text.truncate(from + keep);
+            }
+            if let ValueRef::Str(_, collation) = value
+                && collation.charset() != Charset::Binary
+            {
+                let shown = collation.charset().convert(&text[from..], Charset::Utf8mb4).bytes.into_owned();
+                text.truncate(from);
+                text.extend_from_slice(&shown);
             }
         }
         String::from_utf8_lossy(&text).into_owned()

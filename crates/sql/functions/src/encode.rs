@@ -51,6 +51,19 @@ fn hex(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value
     Ok(string(call, hex_of(&text)))
 }
 
+fn long_number_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType::bigint_unsigned().not_null())
+}
+
+/// The number of a hexadecimal literal beyond 64 bits: all of them, with warning 1292.
+fn long_number(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    let digits = hex_of(&rules::bytes_of(&args[0]));
+    let literal = format!("x'{}'", String::from_utf8_lossy(&digits));
+    let shown: String = literal.chars().take(128).collect();
+    cx.conversion().warn(ErrorCode::TruncatedWrongValue, &[&"BINARY", &shown])?;
+    Ok(Value::UInt(u64::MAX))
+}
+
 fn unhex_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::bytes_type(bytes_of(args[0].ty).div_ceil(2), true))
 }
@@ -464,6 +477,7 @@ fn separators_of(cx: &mut EvalContext<'_>, name: &[u8]) -> Result<Separators> {
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::new("HEX NUMBER", 1, 1, long_number_rule, long_number, "A long hexadecimal literal as a number (internal)."),
     FunctionDef::new("HEX", 1, 1, hex_rule, hex, "Bytes, or a number, in hexadecimal."),
     FunctionDef::new("UNHEX", 1, 1, unhex_rule, unhex, "Bytes from hexadecimal."),
     FunctionDef::new("CONV", 3, 3, base_rule, conv, "A number in another base (2 to 36; negative: signed)."),

@@ -154,10 +154,15 @@ pub(crate) fn text_in(value: &Value, charset: Charset) -> Cow<'_, [u8]> {
             gannet_types::json::Json::write_stored(stored, &mut text);
             Cow::Owned(Charset::Utf8mb4.convert(&text, charset).bytes.into_owned())
         }
+        Value::Enum(..) | Value::Set(..) => {
+            let name = bytes_of(value);
+            Cow::Owned(Charset::Utf8mb4.convert(&name, charset).bytes.into_owned())
+        }
+        Value::Bit(..) => bytes_of(value),
         other => {
             let mut out = Vec::new();
             other.write_text(&mut out);
-            Cow::Owned(out)
+            if charset.is_wide() { Cow::Owned(charset.ascii(&out).into_owned()) } else { Cow::Owned(out) }
         }
     }
 }
@@ -168,14 +173,14 @@ pub(crate) fn text_of<'v>(value: &'v Value, ty: &SqlType, charset: Charset) -> C
         Value::Double(v) if ty.id == TypeId::Double && ty.scale != SqlType::NOT_FIXED => {
             let mut out = Vec::new();
             convert::float::write_fixed(*v, ty.scale, &mut out);
-            Cow::Owned(out)
+            Cow::Owned(charset.ascii(&out).into_owned())
         }
         Value::Int(_) | Value::UInt(_) if ty.zerofill => {
-            let digits = text_in(value, charset);
+            let digits = text_in(value, Charset::Ascii);
             let width = (ty.display_chars() as usize).max(digits.len());
             let mut out = vec![b'0'; width - digits.len()];
             out.extend_from_slice(&digits);
-            Cow::Owned(out)
+            Cow::Owned(charset.ascii(&out).into_owned())
         }
         _ => text_in(value, charset),
     }

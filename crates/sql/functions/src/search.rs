@@ -21,7 +21,8 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
     if info.is_bytes() {
         return Ok(memchr::memmem::find(&text[from..], what).map(|at| at + from));
     }
-    if is_plain(text)
+    if !info.charset.is_wide()
+        && is_plain(text)
         && is_plain(what)
         && let Some(classes) = ascii_classes(collation)
     {
@@ -35,7 +36,8 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
     while at + what.len() <= text.len() {
         let end = at + what.len();
         // A window may not end within a character.
-        let whole = text.get(end).is_none_or(|b| info.charset.is_single_byte() || b & 0xC0 != 0x80);
+        let units = info.charset.is_single_byte() || info.charset.is_wide();
+        let whole = text.get(end).is_none_or(|b| units || b & 0xC0 != 0x80);
         if whole && info.equal(&text[at..end], what) {
             return Ok(Some(at));
         }
@@ -315,7 +317,7 @@ fn make_set(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<
     if !rules::fits(cx, parts.iter().map(|p| p.len() as u64 + 1).sum()) {
         return rules::too_long(cx, "make_set");
     }
-    Ok(string(call, parts.join(&b","[..])))
+    Ok(string(call, parts.join(&call.ty.collation.charset().ascii(b",")[..])))
 }
 
 fn export_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -333,7 +335,7 @@ fn export_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 fn export_set(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let bits = convert::to_u64(args[0].as_ref(), &mut cx.conversion())?;
     let (on, off) = (arg_text(call, args, 1), arg_text(call, args, 2));
-    let separator = if args.len() > 3 { arg_text(call, args, 3) } else { Cow::Borrowed(&b","[..]) };
+    let separator = if args.len() > 3 { arg_text(call, args, 3) } else { call.ty.collation.charset().ascii(b",") };
     let count = match args.get(4) {
         Some(n) => count_arg(cx, n)?,
         None => 64,

@@ -188,7 +188,7 @@ fn trim_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn trim_ends(call: Call<'_>, args: &[Value], leading: bool, trailing: bool) -> Result<Value> {
     let text = arg_text(call, args, 0);
-    let remove = if args.len() > 1 { arg_text(call, args, 1) } else { Cow::Borrowed(&b" "[..]) };
+    let remove = if args.len() > 1 { arg_text(call, args, 1) } else { call.ty.collation.charset().ascii(b" ") };
     let mut rest = &text[..];
     if !remove.is_empty() {
         while leading && let Some(shorter) = rest.strip_prefix(&remove[..]) {
@@ -357,9 +357,11 @@ fn quote_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn quote(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     if args[0].is_null() {
-        return Ok(string(call, "NULL"));
+        return Ok(string(call, &*call.ty.collation.charset().ascii(b"NULL")));
     }
+    let charset = call.ty.collation.charset();
     let text = arg_text(call, args, 0);
+    let text = charset.narrow(&text);
     let special = text.iter().filter(|b| matches!(b, b'\\' | b'\'' | 0 | 0x1A)).count();
     if !rules::fits(cx, (text.len() + special + 2) as u64) {
         return rules::too_long(cx, "quote");
@@ -375,6 +377,9 @@ fn quote(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
         }
     }
     out.push(b'\'');
+    if charset.is_wide() {
+        return Ok(string(call, &*Charset::Utf8mb4.convert(&out, charset).bytes));
+    }
     Ok(string(call, out))
 }
 
@@ -400,6 +405,7 @@ fn sound(c: char) -> Option<u8> {
 /// algorithm of 1918 stops after three; MySQL does not.)
 fn soundex(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let charset = call.ty.collation.charset();
+    let unit = charset.unit();
     let text = arg_text(call, args, 0);
     let mut letters = charset.chars(&text).filter(|c| c.is_alphabetic());
     let mut out = Vec::new();
@@ -410,13 +416,13 @@ fn soundex(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
     for c in letters {
         let code = sound(c);
         if let Some(digit) = code.filter(|_| code != last) {
-            out.push(digit);
+            out.extend_from_slice(&charset.ascii(&[digit]));
         }
         // Vowels stand between two sounds without parting them.
         last = code.or(last);
     }
-    while out.len() < head + 3 {
-        out.push(b'0');
+    while out.len() < head + 3 * unit {
+        out.extend_from_slice(&charset.ascii(b"0"));
     }
     Ok(string(call, out))
 }

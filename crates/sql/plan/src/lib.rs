@@ -22,7 +22,7 @@ pub mod table_exprs;
 mod typing;
 mod walk;
 
-pub use bind::literal::{literal_class, literal_value};
+pub use bind::literal::{literal_class, literal_value, text_value};
 pub use bind::types::{TypeContext, column_type};
 pub use bind::{Definition as ViewDefinition, definition as view_definition, explained, view_tables, view_text_in};
 pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};

@@ -2,6 +2,7 @@
 
 use crate::range::Limit;
 use gannet_catalog::Table;
+use gannet_types::charset::Charset;
 use gannet_types::temporal::Locale;
 use gannet_types::{CollationId, SqlMode, SqlType, TimeZone, Value};
 
@@ -14,6 +15,8 @@ pub struct PlanOptions<'a> {
     pub database: Option<&'a str>,
     /// collation_connection: of string literals.
     pub collation: CollationId,
+    /// character_set_client: bytes behind an introducer are in it.
+    pub client: Charset,
     /// Types of the values bound to `?` markers; empty when they are not known yet (PREPARE): then they are inferred.
     pub markers: &'a [SqlType],
     /// Their values in the execution that is at hand, for estimates only; empty when there are none yet.
@@ -139,6 +142,7 @@ impl<'a> PlanOptions<'a> {
             sql_mode: SqlMode::DEFAULT,
             database,
             collation: CollationId::DEFAULT,
+            client: Charset::Utf8mb4,
             markers: &[],
             values: &[],
             passes: Passes::ALL,

@@ -87,11 +87,7 @@ fn token_value(class: LiteralClass, raw: &[u8], mode: LexMode, collation: Collat
                 owned = unquote_string(raw, mode);
                 &owned
             };
-            let charset = collation.charset();
-            if !charset.is_valid(bytes) {
-                return crate::bind::literal::invalid_literal(charset, bytes, false);
-            }
-            Value::Str(bytes.into(), collation)
+            crate::bind::literal::text_value(bytes, collation)?
         }
         LiteralClass::Other => Value::Null,
     })

@@ -454,7 +454,7 @@ impl Encoder<'_> {
         let text = to_text(&pattern.as_ref()).into_owned();
         let compiled = LikePattern::new(&text, Some(escape), collation);
         let stem = compiled.prefix();
-        if stem.is_empty() || !(same || stem.is_ascii()) {
+        if stem.is_empty() || !(same || stem.is_ascii() && !collation.charset().is_wide()) {
             let (low, high) = (self.edge(part, true)?, self.edge(part, false)?);
             let (low, high) = if part.descending { (high, low) } else { (low, high) };
             self.bounds.ranges.push((low, high));

@@ -58,6 +58,10 @@ charsets! {
     Latin7 "latin7" "ISO 8859-13 Baltic" "latin7_general_ci" 1 Some(&tables::LATIN7);
     Macce "macce" "Mac Central European" "macce_general_ci" 1 Some(&tables::MACCE);
     Macroman "macroman" "Mac West European" "macroman_general_ci" 1 Some(&tables::MACROMAN);
+    Ucs2 "ucs2" "UCS-2 Unicode" "ucs2_general_ci" 2 None;
+    Utf16 "utf16" "UTF-16 Unicode" "utf16_general_ci" 4 None;
+    Utf16le "utf16le" "UTF-16LE Unicode" "utf16le_general_ci" 4 None;
+    Utf32 "utf32" "UTF-32 Unicode" "utf32_general_ci" 4 None;
     Utf8mb3 "utf8mb3" "UTF-8 Unicode" "utf8mb3_general_ci" 3 None;
     Utf8mb4 "utf8mb4" "UTF-8 Unicode" "utf8mb4_0900_ai_ci" 4 None;
 }
@@ -100,11 +104,74 @@ impl Charset {
 
     /// Bytes of the longest character.
     pub fn max_len(self) -> u32 {
+        u32::from(self.info().max_len)
+    }
+
+    /// Bytes of the unit that every character is made of. Where it is more than one, ASCII text is not what it is elsewhere.
+    pub fn unit(self) -> usize {
         match self {
-            Charset::Utf8mb3 => 3,
-            Charset::Utf8mb4 => 4,
+            Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le => 2,
+            Charset::Utf32 => 4,
             _ => 1,
         }
+    }
+
+    /// Is a unit more than a byte?
+    #[inline]
+    pub fn is_wide(self) -> bool {
+        matches!(self, Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32)
+    }
+
+    /// May statements come in this character set? Their words are ASCII.
+    pub fn may_be_clients(self) -> bool {
+        !self.is_wide()
+    }
+
+    /// The first character of text of a wide character set, if it is well formed.
+    fn decode_wide(self, bytes: &[u8]) -> Option<(char, usize)> {
+        let unit = |at: usize| {
+            let pair: [u8; 2] = bytes.get(at..at + 2)?.try_into().ok()?;
+            Some(if self == Charset::Utf16le { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) })
+        };
+        match self {
+            Charset::Utf32 => {
+                let word: [u8; 4] = bytes.get(..4)?.try_into().ok()?;
+                char::from_u32(u32::from_be_bytes(word)).map(|c| (c, 4))
+            }
+            Charset::Ucs2 => char::from_u32(unit(0)?.into()).map(|c| (c, 2)),
+            _ => {
+                let first = unit(0)?;
+                if !(0xD800..0xE000).contains(&first) {
+                    return char::from_u32(first.into()).map(|c| (c, 2));
+                }
+                let c = char::decode_utf16([first, unit(2)?]).next()?.ok()?;
+                Some((c, 4))
+            }
+        }
+    }
+
+    /// Text of ASCII characters in this character set.
+    pub fn ascii(self, text: &[u8]) -> Cow<'_, [u8]> {
+        if self.is_wide() { Charset::Ascii.convert(text, self).bytes } else { Cow::Borrowed(text) }
+    }
+
+    /// Text of this character set for what reads ASCII: numbers, dates, names.
+    pub fn narrow(self, text: &[u8]) -> Cow<'_, [u8]> {
+        if self.is_wide() { self.convert(text, Charset::Utf8mb4).bytes } else { Cow::Borrowed(text) }
+    }
+
+    /// Without the spaces at its end.
+    pub fn trim_end(self, text: &[u8]) -> &[u8] {
+        if !self.is_wide() {
+            let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
+            return &text[..end];
+        }
+        let space = self.ascii(b" ");
+        let mut rest = text;
+        while let Some(shorter) = rest.strip_suffix(&space[..]).filter(|s| s.len() % space.len() == 0) {
+            rest = shorter;
+        }
+        rest
     }
 
     /// Is every character one byte?
@@ -124,6 +191,15 @@ impl Charset {
                 let end = Charset::Utf8mb4.valid_prefix(bytes);
                 bytes[..end].iter().position(|b| *b >= 0xF0).unwrap_or(end)
             }
+            // Lone surrogates are characters of ucs2.
+            Charset::Ucs2 => bytes.len() & !1,
+            _ if self.is_wide() => {
+                let mut at = 0;
+                while let Some((_, n)) = self.decode_wide(&bytes[at..]) {
+                    at += n;
+                }
+                at
+            }
             _ => bytes.len(),
         }
     }
@@ -136,6 +212,9 @@ impl Charset {
     pub fn char_count(self, bytes: &[u8]) -> usize {
         if self.is_single_byte() {
             return bytes.len();
+        }
+        if self.is_wide() {
+            return Chars { charset: self, rest: bytes }.count();
         }
         if bytes.is_ascii() {
             return bytes.len();
@@ -166,7 +245,13 @@ impl Charset {
 
     /// Byte length of the first character of non-empty `bytes`; 1 where it is not well formed.
     pub fn char_len(self, bytes: &[u8]) -> usize {
-        if self.is_single_byte() { 1 } else { decode_utf8(bytes).map_or(1, |(_, n)| n) }
+        if self.is_single_byte() {
+            1
+        } else if self.is_wide() {
+            self.decode(bytes).map_or(1, |(_, n)| n)
+        } else {
+            decode_utf8(bytes).map_or(1, |(_, n)| n)
+        }
     }
 
     /// The first character and its byte length. Bytes that are not well formed give U+FFFD, one at a time; `binary`
@@ -177,6 +262,7 @@ impl Charset {
             Charset::Binary => (first as char, 1),
             Charset::Ascii => (if first < 0x80 { first as char } else { '\u{FFFD}' }, 1),
             Charset::Utf8mb3 | Charset::Utf8mb4 => decode_utf8(bytes).unwrap_or(('\u{FFFD}', 1)),
+            _ if self.is_wide() => self.decode_wide(bytes).unwrap_or(('\u{FFFD}', self.unit().min(bytes.len()))),
             _ => (self.upper(first), 1),
         })
     }
@@ -205,7 +291,11 @@ impl Charset {
             Charset::Utf8mb3 if code < 0x10000 => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
             Charset::Ascii if code < 0x80 => out.push(code as u8),
             Charset::Binary if code < 0x100 => out.push(code as u8),
-            Charset::Utf8mb3 | Charset::Ascii | Charset::Binary => return false,
+            Charset::Ucs2 if code < 0x10000 => out.extend_from_slice(&(code as u16).to_be_bytes()),
+            Charset::Utf16 => c.encode_utf16(&mut [0; 2]).iter().for_each(|u| out.extend_from_slice(&u.to_be_bytes())),
+            Charset::Utf16le => c.encode_utf16(&mut [0; 2]).iter().for_each(|u| out.extend_from_slice(&u.to_le_bytes())),
+            Charset::Utf32 => out.extend_from_slice(&code.to_be_bytes()),
+            Charset::Utf8mb3 | Charset::Ascii | Charset::Binary | Charset::Ucs2 => return false,
             _ if code < 0x80 => out.push(code as u8),
             _ => {
                 let table = UPPER[self as usize];
@@ -226,13 +316,21 @@ impl Charset {
     /// Does every string of `self` mean the same in `to`, byte for byte?
     pub fn is_subset_of(self, to: Charset) -> bool {
         use Charset::*;
-        self == to || to == Binary || self == Ascii || (self, to) == (Utf8mb3, Utf8mb4)
+        self == to || to == Binary || self == Ascii && !to.is_wide() || (self, to) == (Utf8mb3, Utf8mb4)
     }
 
     /// Converts text; borrows where bytes stay as they are. Characters without a counterpart, and malformed bytes, become `?`.
     pub fn convert(self, bytes: &[u8], to: Charset) -> Converted<'_> {
-        if to == Charset::Binary || self == to || (bytes.is_ascii() && self != Charset::Binary) {
+        let plain = self != Charset::Binary && !self.is_wide() && !to.is_wide();
+        if to == Charset::Binary || self == to || (plain && bytes.is_ascii()) {
             return Converted { bytes: Cow::Borrowed(bytes), lossy: false };
+        }
+        if self == Charset::Binary && bytes.len() % to.unit() != 0 {
+            // The first character lacks its leading zeros.
+            let mut out = vec![0; to.unit() - bytes.len() % to.unit()];
+            out.extend_from_slice(bytes);
+            let lossy = !to.is_valid(&out);
+            return Converted { bytes: Cow::Owned(out), lossy };
         }
         if self == Charset::Binary {
             return Converted { bytes: Cow::Borrowed(bytes), lossy: !to.is_valid(bytes) };
@@ -244,7 +342,7 @@ impl Charset {
         let mut lossy = false;
         for c in self.chars(bytes) {
             if c == '\u{FFFD}' && self != Charset::Utf8mb4 || !to.encode(c, &mut out) {
-                out.push(b'?');
+                to.encode('?', &mut out);
                 lossy = true;
             }
         }

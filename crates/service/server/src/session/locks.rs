@@ -14,9 +14,9 @@ use std::time::Duration;
 
 /// A table of LOCK TABLES.
 pub(crate) struct Locked {
-    table: TableId,
+    pub(super) table: TableId,
     alias: String,
-    write: bool,
+    pub(super) write: bool,
 }
 
 /// The locks that a plan needs; made once for a cached plan.

@@ -10,7 +10,7 @@ use crate::statistics::Wanted;
 use gannet_catalog::RowSource;
 use gannet_parser::ast::{self, Ident, ShowFilter};
 use gannet_telemetry::{Counter, count};
-use gannet_types::{Level, Result, SqlType, Value};
+use gannet_types::{Level, Result, SqlType, Value, sql_err};
 
 impl Session {
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
@@ -64,7 +64,10 @@ impl Session {
                 }
                 continue;
             }
-            let outcome = found.and_then(|t| self.maintain_one(m.kind, &t).map(|()| t));
+            let outcome = found.and_then(|t| {
+                self.check_maintained(m.kind, &t)?;
+                self.maintain_one(m.kind, &t).map(|()| t)
+            });
             let outcome = outcome.and_then(|t| match m.kind {
                 Kind::Analyze => self.renew_histograms(&t),
                 _ => Ok(()),
@@ -96,6 +99,17 @@ impl Session {
         let columns =
             vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
         self.send_table(&table(columns, rows), io)
+    }
+
+    /// Under LOCK TABLES only what it locks is looked after; what may rebuild a table needs its write lock.
+    fn check_maintained(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {
+        let rebuilds = matches!(kind, ast::MaintenanceKind::Optimize | ast::MaintenanceKind::Repair);
+        match self.locked.iter().find(|l| l.table == t.id) {
+            _ if self.locked.is_empty() || t.temporary || t.view().is_some() || t.source != RowSource::Engine => Ok(()),
+            None => Err(sql_err!(TableNotLocked, t.name)),
+            Some(lock) if rebuilds && !lock.write => Err(sql_err!(TableNotLockedForWrite, t.name)),
+            Some(_) => Ok(()),
+        }
     }
 
     fn maintain_one(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {

@@ -218,7 +218,7 @@ impl Session {
 
     /// Variables that a login sets: the client's collation, the timeouts of interactive clients.
     fn start_variables(&mut self, hello: &handshake::Login) {
-        let known = Collation::by_id(hello.collation).filter(|_| hello.collation != 0);
+        let known = Collation::by_id(hello.collation).filter(|c| hello.collation != 0 && c.charset.may_be_clients());
         let collation = known.unwrap_or_else(|| self.server.collation());
         self.set_names(collation.charset, collation);
         if self.capabilities & cap::INTERACTIVE != 0 {

@@ -83,6 +83,7 @@ impl Session {
             sql_mode: self.settings.sql_mode,
             database: self.state.database.as_deref(),
             collation: self.literal_collation(),
+            client: self.charsets.client,
             markers,
             div_precision_increment: self.settings.div_precision_increment,
             locale: self.settings.locale,

@@ -645,8 +645,13 @@ fn param_value(p: command::Param<'_>, collation: CollationId, client: gannet_typ
         command::Param::Decimal(text) => Value::Decimal(Decimal::parse(text).value),
         command::Param::Bytes(b) => Value::Str(b.into(), CollationId::BINARY),
         command::Param::Text(b) => match client {
-            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary => Value::Str(b.into(), collation),
-            _ => Value::Str(client.convert(b, Charset::Utf8mb4).bytes.as_ref().into(), collation),
+            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary
+                if matches!(collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary) =>
+            {
+                Value::Str(b.into(), collation)
+            }
+            Charset::Binary => Value::Str(b.into(), collation),
+            _ => Value::Str(client.convert(b, collation.charset()).bytes.as_ref().into(), collation),
         },
         command::Param::DateTime(d) => {
             let (y, mo, day) = (u32::from(d.year), u32::from(d.month), u32::from(d.day));

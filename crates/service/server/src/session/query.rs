@@ -346,8 +346,13 @@ impl Session {
         }
     }
 
-    /// Collation of literals. Texts are UTF-8 in here, so a connection in another character set uses the default.
+    /// Collation of literals.
     pub(crate) fn literal_collation(&self) -> CollationId {
+        self.charsets.connection
+    }
+
+    /// Collation of literals in definitions, whose text is kept as UTF-8: where literals are in another character set, the default.
+    pub(crate) fn definition_collation(&self) -> CollationId {
         let c = self.charsets.connection;
         match c.charset() {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => c,

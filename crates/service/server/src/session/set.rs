@@ -77,7 +77,8 @@ impl Session {
             Value::Date(_) | Value::Time(..) | Value::DateTime(..) | Value::Timestamp(..) | Value::Json(_) => {
                 let mut text = Vec::new();
                 value.as_ref().localize(&self.settings.time_zone).write_text(&mut text);
-                Value::Str((&text[..]).into(), self.charsets.connection)
+                let c = self.charsets.connection;
+                Value::Str((&*Charset::Utf8mb4.convert(&text, c.charset()).bytes).into(), c)
             }
             value => value,
         };
@@ -186,7 +187,9 @@ impl Session {
                 LiteralValue::Null => Value::Null,
                 LiteralValue::Bool(b) => Value::from(*b),
                 LiteralValue::Int(n) => i64::try_from(*n).map_or(Value::UInt(*n), Value::Int),
-                LiteralValue::String { bytes, charset: None } => Value::Str(bytes[..].into(), self.charsets.connection),
+                LiteralValue::String { bytes, charset: None } => {
+                    gannet_plan::text_value(bytes, self.charsets.connection)?
+                }
                 _ => return Ok(None),
             },
             Expr::Unary { op: UnaryOp::Neg, expr } => match &**expr {
@@ -294,7 +297,11 @@ impl Session {
         ];
         let collations = [Live::CollationConnection, Live::CollationServer, Live::CollationDatabase];
         if charsets.into_iter().any(is) && *value != VarValue::Null {
-            return Ok(VarValue::text(Charset::by_name(text)?.name()));
+            let charset = Charset::by_name(text)?;
+            if is(Live::CharacterSetClient) && !charset.may_be_clients() {
+                return Err(sql_err!(WrongValueForVar, "character_set_client", charset.name()));
+            }
+            return Ok(VarValue::text(charset.name()));
         }
         if collations.into_iter().any(is) {
             return Ok(VarValue::text(Collation::by_name(text)?.name));
@@ -467,6 +474,9 @@ impl Session {
                 (cs, co)
             }
         };
+        if !charset.may_be_clients() {
+            return Err(sql_err!(WrongValueForVar, "character_set_client", charset.name()));
+        }
         self.set_names(charset, collation);
         self.refresh();
         for id in [Live::CharacterSetClient, Live::CharacterSetConnection, Live::CharacterSetResults] {
@@ -481,6 +491,9 @@ impl Session {
             Some(name) => Charset::by_name(name)?,
             None => self.server.collation().charset,
         };
+        if !charset.may_be_clients() {
+            return Err(sql_err!(WrongValueForVar, "character_set_client", charset.name()));
+        }
         let database = self.state.vars[Live::CollationDatabase].as_str();
         let connection = Collation::by_name(database).unwrap_or_else(|_| CollationId::DEFAULT.get());
         self.set_names(charset, connection);

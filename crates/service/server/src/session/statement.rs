@@ -214,7 +214,7 @@ impl Session {
             Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
         let database = self.state.database.clone();
         self.start_settings();
-        let collation = self.literal_collation();
+        let collation = self.definition_collation();
         let restrict_non_standard_keys =
             crate::session::variables::value(&self.state, false, "restrict_fk_on_non_standard_key")?;
         let temporaries = self.state.snapshot.temporaries().cloned();

@@ -88,7 +88,7 @@ pub(crate) fn passes(v: &SessionVars) -> Passes {
 pub(crate) fn mode_key(v: &SessionVars) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut h = DefaultHasher::new();
-    for id in [Live::SqlMode, Live::TimeZone, Live::OptimizerSwitch, Live::LcTimeNames] {
+    for id in [Live::SqlMode, Live::TimeZone, Live::OptimizerSwitch, Live::LcTimeNames, Live::CharacterSetClient] {
         v[id].as_str().hash(&mut h);
     }
     for id in [Live::DivPrecisionIncrement, Live::DefaultWeekFormat] {

@@ -213,7 +213,7 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
                 _ if !textual => (Value::Null, Value::Null),
                 id if id.is_lob() => {
                     let bytes = i64::from(ty.length);
-                    let width = if ty.is_text() { i64::from(ty.collation.charset().max_len()) } else { 1 };
+                    let width = ty.collation.charset().unit() as i64;
                     (Value::Int(bytes / width), Value::Int(bytes))
                 }
                 _ => {

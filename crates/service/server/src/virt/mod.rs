@@ -16,6 +16,7 @@ use gannet_catalog::{
     Catalog, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts, assemble,
 };
 use gannet_plan::plan::ResultColumn;
+use gannet_types::charset::Charset;
 use gannet_types::sqltype::Members;
 use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value};
 use std::sync::Arc;
@@ -56,6 +57,11 @@ impl Equals<'_> {
         let (_, value) = self.list.iter().find(|(c, _)| *c == at)?;
         let mut text = Vec::new();
         value.write_text(&mut text);
+        if let Value::Str(_, c) = value
+            && c.charset() != Charset::Binary
+        {
+            text = c.charset().convert(&text, Charset::Utf8mb4).bytes.into_owned();
+        }
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 }

@@ -181,7 +181,7 @@ impl<'a, 'b> Definer<'a, 'b> {
             generated: column.generated.as_ref().map(|g| Generated { expression: "".into(), stored: g.stored }),
             comment: "".into(),
             invisible: false,
-            explicit_collation: collate.is_some(),
+            explicit_collation: collate.is_some() || column.data_type.charset.is_some() || column.data_type.national,
             hidden: false,
         };
         let (mut explicit_null, mut default) = (false, None);

@@ -112,7 +112,8 @@ fn column_type(ty: &SqlType) -> SqlType {
             made.zerofill = false;
         }
         TypeId::Decimal => {
-            made.length = ty.length.clamp(1, 65);
+            // Digits that a column does not have after the point are none of its precision.
+            made.length = (ty.length - u32::from(ty.scale.saturating_sub(30)).min(ty.length)).clamp(1, 65);
             made.scale = ty.scale.min(30).min(made.length as u8);
         }
         TypeId::Float | TypeId::Double if ty.scale == SqlType::NOT_FIXED => made.length = 0,

@@ -185,7 +185,7 @@ impl Print for Literal {
                 introducer(charset, sql);
                 // A word directly in front of `x'` would swallow it.
                 sql.flag(charset.is_some(), " ");
-                if bytes.is_empty() { sql.s("x''") } else { sql.s("0x").s(&hex(bytes)) }
+                if bytes.is_empty() { sql.s("x''") } else { sql.s("0x").s(&hex(bytes).to_ascii_lowercase()) }
             }
             LiteralValue::Bit { bytes, charset } => {
                 introducer(charset, sql);

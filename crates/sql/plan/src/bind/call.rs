@@ -23,7 +23,7 @@ use crate::logical::Label;
 use crate::typing::{Bound, comparison, is_stringy};
 use gannet_functions::{ArgInfo, FunctionDef, RuleContext, Stability};
 use gannet_parser::ast::{self, AggregateFunc, TrimSide};
-use gannet_types::{Coercibility, ErrorCode, Result, SqlError, Value};
+use gannet_types::{CollationId, SqlType, Coercibility, ErrorCode, Result, SqlError, Value};
 
 impl Binder<'_> {
     pub(super) fn rule_context(&self) -> RuleContext {
@@ -43,14 +43,34 @@ impl Binder<'_> {
         }
     }
 
+    /// Text of a wide character set where ASCII is read.
+    fn narrow(&mut self, arg: Bound) -> Bound {
+        if !arg.ty().id.is_string() || !arg.ty().collation.charset().is_wide() {
+            return arg;
+        }
+        let (ty, coercibility) = (arg.ty().clone().with_collation(CollationId::UTF8MB4_GENERAL_CI), arg.coercibility);
+        let mut narrow = self.cast_to(arg, ty);
+        narrow.coercibility = coercibility;
+        narrow
+    }
+
     pub(super) fn call_def(&mut self, def: &'static FunctionDef, args: Vec<Bound>) -> Result<Bound> {
         if !def.arity.accepts(args.len()) {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }
         let args = if def.takes_numbers { args.into_iter().map(hex_as_number).collect() } else { args };
+        let args = if reads_ascii(def.name) { args.into_iter().map(|a| self.narrow(a)).collect() } else { args };
         let args = if compares_text(def.name) { self.same_collation(args, &def.name.to_lowercase())? } else { args };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
-        let ty = (def.rule)(self.rule_context(), &infos)?;
+        let mut ty = (def.rule)(self.rule_context(), &infos)?;
+        // Functions that make text of something else make ASCII text: converted where ASCII is something else.
+        let wide = (is_stringy(&ty) && ty.collation.charset().is_wide() && !(0..infos.len()).any(def.made_of)).then(|| ty.clone());
+        if wide.is_some() {
+            let narrow = RuleContext { collation: CollationId::UTF8MB4_GENERAL_CI, ..self.rule_context() };
+            ty = (def.rule)(narrow, &infos)?;
+        }
+        // Functions of text are NULL for what is no text of its character set, where that is an error.
+        ty.nullable |= is_stringy(&ty) && self.options.sql_mode.is_strict() && !passes_through(def.name);
         match def.stability {
             Stability::Pure => {}
             Stability::Statement => self.arena.uses.now = true,
@@ -58,7 +78,11 @@ impl Binder<'_> {
         }
         let source = is_stringy(&ty).then(|| gannet_functions::text_source(self.rule_context(), def, &ty, &infos));
         let exprs: Box<[Expr]> = args.into_iter().map(|a| a.expr).collect();
-        let expr = Expr { kind: ExprKind::Call(def, exprs), ty };
+        let mut expr = Expr { kind: ExprKind::Call(def, exprs), ty };
+        if let Some(wide) = wide.filter(|w| w.collation != expr.ty.collation) {
+            let ty = SqlType { nullable: expr.ty.nullable, ..wide };
+            expr = Expr { kind: ExprKind::Cast(Box::new(expr)), ty };
+        }
         let mut bound = Bound::new(expr);
         if let Some(source) = source {
             (bound.coercibility, bound.ascii) = (source.coercibility, source.ascii_only);
@@ -70,7 +94,10 @@ impl Binder<'_> {
     }
 
     pub(super) fn text(&self, text: &str) -> Bound {
-        let value = Value::Str(text.into(), self.collation);
+        // Words that functions read stay ASCII.
+        let wide = self.collation.charset().is_wide();
+        let collation = if wide { CollationId::UTF8MB4_GENERAL_CI } else { self.collation };
+        let value = Value::Str(text.into(), collation);
         let mut bound = Bound::new(super::literal::constant(value));
         bound.ascii = true;
         bound
@@ -205,7 +232,7 @@ impl Binder<'_> {
     fn json_value(&mut self, value: &ast::JsonValue) -> Result<Bound> {
         let mut args = vec![self.expr(&value.doc)?, self.pinned(|b| b.expr(&value.path))?];
         let mut ty = match &value.returning {
-            Some(to) => super::types::cast_type(to, &args[0], self.options)?,
+            Some(to) => super::types::cast_type(to, &args[0], false, self.options)?,
             None => gannet_types::SqlType::varchar(512, gannet_types::CollationId::DEFAULT),
         };
         ty.nullable = true;
@@ -405,7 +432,9 @@ impl Binder<'_> {
         }
         if call.func == AggregateFunc::GroupConcat {
             let separator = call.separator.as_ref().map_or(",".into(), |s| String::from_utf8_lossy(s));
-            let separator = self.text(&separator);
+            let value = super::literal::text_value(separator.as_bytes(), self.collation)?;
+            let mut separator = Bound::new(super::literal::constant(value));
+            separator.ascii = true;
             args.push(separator);
         }
         Ok((args, order))
@@ -497,6 +526,24 @@ pub(super) fn is_truth(e: &ast::Expr) -> bool {
         E::Call(call) => ["ISNULL", "REGEXP_LIKE"].iter().any(|n| call.name.text.eq_ignore_ascii_case(n)),
         _ => false,
     }
+}
+
+/// Functions whose result is one of their arguments, or bits: they are no functions of text.
+fn passes_through(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "IF", "IFNULL", "NULLIF", "COALESCE", "GREATEST", "LEAST", "ANY_VALUE", "NAME_CONST", "LAST_INSERT_ID", "JSON_VALUE",
+        "&", "|", "^", "~", "<<", ">>", "BIT_COUNT",
+    ];
+    NAMES.contains(&name)
+}
+
+/// Functions that read a notation made of ASCII characters.
+fn reads_ascii(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "INET_ATON", "INET6_ATON", "IS_IPV4", "IS_IPV6", "UNHEX", "CONV", "STR_TO_DATE", "DATE_FORMAT", "TIME_FORMAT",
+        "FIND_IN_SET", "FROM_BASE64", "UUID_TO_BIN", "IS_UUID", "CONVERT_TZ", "FORMAT", "UNIX_TIMESTAMP", "JSON_VALID",
+    ];
+    NAMES.contains(&name)
 }
 
 /// The column name that NAME_CONST gives.

@@ -680,11 +680,12 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("AT TIME ZONE"));
         }
         let arg = self.expr(&cast.expr)?;
-        let mut ty = super::types::cast_type(&cast.to, &arg, self.options)?;
+        let mut ty = super::types::cast_type(&cast.to, &arg, matches!(cast.expr, ast::Expr::Literal(_)), self.options)?;
         if ty.id == TypeId::Json && super::call::is_truth(&cast.expr) {
             return self.call_named("JSON BOOLEAN", vec![arg]);
         }
-        ty.nullable = arg.ty().nullable || ty.id.is_temporal() || ty.id == TypeId::Json;
+        let strict = ty.id.is_string() && self.options.sql_mode.is_strict();
+        ty.nullable = arg.ty().nullable || ty.id.is_temporal() || ty.id == TypeId::Json || strict;
         Ok(self.cast_to(arg, ty))
     }
 
@@ -775,7 +776,12 @@ pub(super) fn hex_as_number(b: Bound) -> Bound {
     let significant = bytes.iter().position(|b| *b != 0).unwrap_or(bytes.len());
     let number = match bytes.len() - significant {
         0..=8 => bytes.iter().rev().take(8).rev().fold(0u64, |n, b| n << 8 | u64::from(*b)),
-        _ => u64::MAX,
+        // The executor warns of it, or fails.
+        _ => {
+            let Some(def) = gannet_functions::function("HEX NUMBER") else { return b };
+            let ty = SqlType::bigint_unsigned().not_null();
+            return Bound::new(Expr { kind: ExprKind::Call(def, [b.expr].into()), ty });
+        }
     };
     Bound::new(super::literal::constant(Value::UInt(number)))
 }

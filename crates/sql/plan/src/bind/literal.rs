@@ -11,8 +11,9 @@ use crate::plan::{LiteralClass, Param};
 use crate::typing::Bound;
 use gannet_parser::ast::{Literal, LiteralValue, TemporalKind};
 use gannet_types::charset::Charset;
+use gannet_types::decimal::{MAX_PRECISION, MAX_SCALE};
 use gannet_types::temporal::{DateFlags, parse_datetime, parse_time_as};
-use gannet_types::{Collation, Decimal, ErrorCode, Result, SqlError, SqlMode, SqlType, TypeId, Value};
+use gannet_types::{Collation, CollationId, Decimal, ErrorCode, Result, SqlError, SqlMode, SqlType, TypeId, Value};
 
 /// Integer digits a lifted DECIMAL is typed with.
 const DECIMAL_DIGITS: u32 = 18;
@@ -36,8 +37,24 @@ pub(crate) fn decimal_class(text: &str) -> LiteralClass {
     if digits as u32 > DECIMAL_DIGITS || scale > 30 { LiteralClass::Other } else { LiteralClass::Decimal(scale as u8) }
 }
 
-/// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the connection.
-pub fn literal_value(value: &LiteralValue, collation: gannet_types::CollationId, mode: SqlMode) -> Result<Value> {
+/// The value of a text literal without introducer: statements are UTF-8 in here, literals are in the connection's character set.
+pub fn text_value(bytes: &[u8], collation: CollationId) -> Result<Value> {
+    let charset = collation.charset();
+    if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary) {
+        if !charset.is_valid(bytes) {
+            return invalid_literal(charset, bytes, false);
+        }
+        return Ok(Value::Str(bytes.into(), collation));
+    }
+    if !Charset::Utf8mb4.is_valid(bytes) {
+        return invalid_literal(Charset::Utf8mb4, bytes, false);
+    }
+    Ok(Value::Str((&*Charset::Utf8mb4.convert(bytes, charset).bytes).into(), collation))
+}
+
+/// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the connection, `client` the
+/// character set in which the statement came.
+pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Charset, mode: SqlMode) -> Result<Value> {
     Ok(match value {
         LiteralValue::Null => Value::Null,
         LiteralValue::Bool(v) => Value::from(*v),
@@ -50,24 +67,24 @@ pub fn literal_value(value: &LiteralValue, collation: gannet_types::CollationId,
             }
             Value::Double(v)
         }
-        LiteralValue::String { bytes, charset: introducer } => {
-            let collation = introduced(introducer.as_deref(), collation)?;
+        LiteralValue::String { bytes, charset: None } => text_value(bytes, collation)?,
+        LiteralValue::String { bytes, charset: Some(introducer) } => {
+            let collation = introduced(introducer, collation)?;
             let charset = collation.charset();
-            if !charset.is_valid(bytes) {
-                return invalid_literal(charset, bytes, introducer.is_some());
-            }
-            Value::Str((&**bytes).into(), collation)
+            // The bytes are what the client sent.
+            let sent = match client {
+                Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => (&**bytes).into(),
+                other => Charset::Utf8mb4.convert(bytes, other).bytes,
+            };
+            introduced_text(&sent, charset, collation)?
         }
         LiteralValue::Hex { bytes, charset } | LiteralValue::Bit { bytes, charset } => {
             let collation = match charset {
                 Some(name) => {
                     let charset = Charset::by_name(name)?;
-                    if !charset.is_valid(bytes) {
-                        return Err(invalid_string(charset, bytes));
-                    }
-                    Collation::default_of(charset).id
+                    return introduced_text(bytes, charset, Collation::default_of(charset).id);
                 }
-                None => gannet_types::CollationId::BINARY,
+                None => CollationId::BINARY,
             };
             Value::Str((&**bytes).into(), collation)
         }
@@ -78,15 +95,19 @@ pub fn literal_value(value: &LiteralValue, collation: gannet_types::CollationId,
     })
 }
 
-fn introduced(charset: Option<&str>, connection: gannet_types::CollationId) -> Result<gannet_types::CollationId> {
-    match charset {
-        None => Ok(connection),
-        Some(name) => {
-            let charset = Charset::by_name(name)?;
-            let same = connection.charset() == charset;
-            Ok(if same { connection } else { Collation::default_of(charset).id })
-        }
+fn introduced(name: &str, connection: CollationId) -> Result<CollationId> {
+    let charset = Charset::by_name(name)?;
+    let same = connection.charset() == charset;
+    Ok(if same { connection } else { Collation::default_of(charset).id })
+}
+
+/// Bytes that an introducer says are text. The first character of a wide character set may lack leading zeros.
+fn introduced_text(bytes: &[u8], charset: Charset, collation: CollationId) -> Result<Value> {
+    let converted = Charset::Binary.convert(bytes, charset);
+    if converted.lossy {
+        return Err(invalid_string(charset, &converted.bytes));
     }
+    Ok(Value::Str((&*converted.bytes).into(), collation))
 }
 
 /// A literal that is no text of its character set. With an introducer it is error 1300; else it is what drivers make of binary values: bytes.
@@ -95,7 +116,7 @@ pub(crate) fn invalid_literal(charset: Charset, bytes: &[u8], introduced: bool) 
     if introduced {
         return Err(invalid_string(charset, bytes));
     }
-    Ok(Value::Str(bytes.into(), gannet_types::CollationId::BINARY))
+    Ok(Value::Str(bytes.into(), CollationId::BINARY))
 }
 
 fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
@@ -158,6 +179,17 @@ pub(crate) fn literal_type(value: &Value) -> SqlType {
     ty.not_null()
 }
 
+/// Precision and scale of a DECIMAL literal: its digits as they are written, zeros in front and behind too. MySQL reads into nine words of
+/// nine digits, those before the point first; of more than 65 digits a column's 30 after the point are kept.
+fn digits_written(text: &str) -> (u8, u8) {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let (whole, most) = (whole.len(), usize::from(MAX_PRECISION));
+    let fraction = fraction.len().min(9usize.saturating_sub(whole.div_ceil(9)) * 9);
+    let precision = (whole + fraction).clamp(1, most);
+    let scale = fraction.min(precision.saturating_sub(whole).max(usize::from(MAX_SCALE))).min(precision);
+    (precision as u8, scale as u8)
+}
+
 /// A literal expression.
 pub(crate) fn constant(value: Value) -> Expr {
     Expr { ty: literal_type(&value), kind: ExprKind::Literal(value) }
@@ -166,14 +198,18 @@ pub(crate) fn constant(value: Value) -> Expr {
 impl Binder<'_> {
     /// A literal where its value may matter to the plan.
     pub(super) fn pin_literal(&mut self, literal: &Literal) -> Result<Bound> {
-        let value = literal_value(&literal.value, self.options.collation, self.options.sql_mode)?;
-        let ascii = matches!(&value, Value::Str(text, _) if text.is_ascii());
+        let value = literal_value(&literal.value, self.options.collation, self.options.client, self.options.sql_mode)?;
+        let ascii = matches!(&value, Value::Str(text, c) if c.charset().narrow(text).is_ascii());
         let mut bound = Bound::new(constant(value));
         bound.ascii = ascii;
         bound.hex =
             matches!(literal.value, LiteralValue::Hex { charset: None, .. } | LiteralValue::Bit { charset: None, .. });
         if matches!(literal.value, LiteralValue::Bool(_)) {
             bound.expr.ty.length = 1;
+        }
+        if let LiteralValue::Decimal(text) = &literal.value {
+            let (precision, scale) = digits_written(text);
+            bound.expr.ty = SqlType::decimal(precision, scale).not_null();
         }
         Ok(bound)
     }
@@ -191,7 +227,7 @@ impl Binder<'_> {
     pub(super) fn lift_literal(&mut self, literal: &Literal) -> Result<Bound> {
         let class = literal_class(&literal.value);
         let Some(ordinal) = self.liftable(literal) else { return self.pin_literal(literal) };
-        let value = literal_value(&literal.value, self.options.collation, self.options.sql_mode)?;
+        let value = literal_value(&literal.value, self.options.collation, self.options.client, self.options.sql_mode)?;
         let ty = match class {
             LiteralClass::Integer => SqlType::BIGINT,
             LiteralClass::Unsigned => SqlType::bigint_unsigned(),

@@ -51,7 +51,10 @@ pub(super) fn item_name(e: &ast::Expr, alias: Option<&ast::Ident>, text: &ast::S
         (Some(alias), _) => alias.text.clone(),
         (None, ast::Expr::Column(column)) => column.column.text.clone(),
         (None, e) => {
-            super::call::given_name(e).unwrap_or_else(|| text.0.chars().take(MAX_NAME).collect::<String>().into())
+            // Names are utf8mb3.
+            let plain = |c: char| if c > '\u{FFFF}' { '?' } else { c };
+            let of_text = || text.0.chars().take(MAX_NAME).map(plain).collect::<String>().into();
+            super::call::given_name(e).unwrap_or_else(of_text)
         }
     }
 }

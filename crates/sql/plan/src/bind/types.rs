@@ -206,8 +206,8 @@ fn decimal(ty: &mut SqlType, length: Option<u64>, decimals: Option<u64>, column:
 
 fn float(ty: &mut SqlType, length: Option<u64>, decimals: Option<u64>, column: &str) -> Result<()> {
     let Some(decimals) = decimals else {
-        if let Some(n) = length.filter(|n| *n > 53) {
-            return Err(error(ErrorCode::TooBigPrecision, &[&n, &column, &53]));
+        if length.is_some_and(|n| n > 53) {
+            return Err(error(ErrorCode::WrongFieldSpec, &[&column]));
         }
         return Ok(());
     };
@@ -229,19 +229,25 @@ fn members(ty: &mut SqlType, definition: &DataType, cx: TypeContext<'_>) -> Resu
     let column = cx.column;
     let set = ty.id == TypeId::Set;
     let mut names: Vec<Box<str>> = Vec::with_capacity(definition.members.len());
+    let charset = ty.collation.charset();
+    let own = |name: &str| Charset::Utf8mb4.convert(name.as_bytes(), charset).bytes.into_owned();
+    let mut duplicates = 0;
     for bytes in &definition.members {
-        let text = String::from_utf8_lossy(bytes);
+        // Names are UTF-8; bytes that are not were given in hexadecimal, in the column's character set.
+        let bytes = if Charset::Utf8mb4.is_valid(bytes) { (&**bytes).into() } else { charset.convert(bytes, Charset::Utf8mb4).bytes };
+        let text = String::from_utf8_lossy(&bytes);
         let text = if ty.collation.is_binary() { &*text } else { text.trim_end_matches(' ') };
         if set && text.contains(',') {
             return Err(error(ErrorCode::IllegalValueForType, &[&"set", &text]));
         }
-        if names.iter().any(|n| ty.collation.get().equal(n.as_bytes(), text.as_bytes())) {
+        if names.iter().any(|n| ty.collation.get().equal(&own(n), &own(text))) {
+            duplicates += 1;
             let kind = if set { "SET" } else { "ENUM" };
             cx.lenient(error(ErrorCode::DuplicatedValueInType, &[&column, &text, &kind]))?;
         }
         names.push(text.into());
     }
-    if set && names.len() > 64 {
+    if set && names.len() - duplicates > 64 {
         return Err(error(ErrorCode::TooBigSet, &[&column]));
     }
     if !set && names.len() > 65535 {
@@ -266,6 +272,8 @@ fn string(ty: &mut SqlType, id: TypeId, length: Option<u64>, cx: TypeContext<'_>
             let max = 65535 / width;
             if n > max {
                 if cx.notes.is_none() || cx.sql_mode.is_strict() {
+                    // What no character set could hold is refused before the character set is looked at.
+                    let max = if n > 65535 { 65535 } else { max };
                     return Err(error(ErrorCode::TooBigFieldlength, &[&cx.column, &max]));
                 }
                 let (from, to) = if id == TypeId::VarChar { ("VARCHAR", "TEXT") } else { ("VARBINARY", "BLOB") };
@@ -301,7 +309,7 @@ fn large(text: bool, bytes: u64, collation: CollationId) -> SqlType {
 }
 
 /// Target type of CAST and CONVERT.
-pub(super) fn cast_type(to: &CastType, arg: &Bound, options: &PlanOptions<'_>) -> Result<SqlType> {
+pub(super) fn cast_type(to: &CastType, arg: &Bound, literal: bool, options: &PlanOptions<'_>) -> Result<SqlType> {
     let ty = match to {
         CastType::Signed => return Ok(SqlType::BIGINT),
         CastType::Unsigned => return Ok(SqlType::bigint_unsigned()),
@@ -331,13 +339,16 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, options: &PlanOptions<'_>) -
     }
     // Messages name a literal by its text, and nothing else.
     let name = match &arg.expr.kind {
-        crate::expr::ExprKind::Literal(value) => {
+        crate::expr::ExprKind::Literal(value) if literal => {
             let mut text = Vec::new();
             value.write_text(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         }
         _ => String::new(),
     };
+    if let Some(n) = ty.length.filter(|n| *n > 53 && ty.base == BaseType::Float) {
+        return Err(error(ErrorCode::TooBigPrecision, &[&n, &"CAST", &53]));
+    }
     let cx = TypeContext { column: &name, collation: options.collation, sql_mode: options.sql_mode, notes: None };
     column_type(ty, None, cx)
 }

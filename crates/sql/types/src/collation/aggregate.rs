@@ -135,12 +135,19 @@ fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
         let (firm, loose) = if a.coercibility <= b.coercibility { (a, b) } else { (b, a) };
         let equal = a.coercibility == b.coercibility;
         let (cf, cl) = (firm.collation.charset(), loose.collation.charset());
-        let unicode = |c| matches!(c, Charset::Utf8mb3 | Charset::Utf8mb4);
+        let unicode = |c: Charset| matches!(c, Charset::Utf8mb3 | Charset::Utf8mb4) || c.is_wide();
         if equal {
             // Unicode takes the other in; utf8mb4 takes utf8mb3 in.
             return match (cf, cl) {
                 (Charset::Utf8mb4, Charset::Utf8mb3) => win(firm),
                 (Charset::Utf8mb3, Charset::Utf8mb4) => win(loose),
+                // What holds every character takes in what does not.
+                (Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32, Charset::Utf8mb3 | Charset::Ucs2) => {
+                    win(firm)
+                }
+                (Charset::Utf8mb3 | Charset::Ucs2, Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32) => {
+                    win(loose)
+                }
                 _ if unicode(cf) && !unicode(cl) => win(firm),
                 _ if unicode(cl) && !unicode(cf) => win(loose),
                 _ if loose.ascii_only || cl == Charset::Ascii => win(firm),
@@ -160,10 +167,10 @@ fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
         return None;
     }
     // Of two collations of one character set, equally firm, the `_bin` wins; else none does.
-    if a.collation.get().is_bytes() {
+    if a.collation.get().is_bin() {
         return win(a);
     }
-    if b.collation.get().is_bytes() {
+    if b.collation.get().is_bin() {
         return win(b);
     }
     let bin = Collation::binary_of(ca).id;

@@ -6,7 +6,7 @@
 //! space's own unit, then a byte: 01 if what follows the run is less than a space, 02 for the end, 03 if it is greater. A run carries its
 //! length, at most 254 in a byte; longer runs chain. With 01 a longer run is greater, with 03 it is less (the byte is inverted).
 
-use super::{Algorithm, Collation, Pad, trim_spaces};
+use super::{Algorithm, Collation, Pad};
 
 const LESS: u8 = 1;
 const END: u8 = 2;
@@ -23,11 +23,11 @@ impl Collation {
                 out.extend_from_slice(&[0, 0]);
             }
             (Pad::PadSpace, Algorithm::Bytes) => {
-                let text = trim_spaces(text);
+                let text = self.charset.trim_end(text);
                 padded(text.iter().copied(), b' ', out, |b, out| out.push(b));
             }
             (Pad::PadSpace, _) => {
-                let text = trim_spaces(text);
+                let text = self.charset.trim_end(text);
                 let space = self.space_weight();
                 let mut weights = Vec::new();
                 self.for_weights(text, |w| weights.push(w));

@@ -36,6 +36,7 @@ impl LikePattern {
     pub fn new(pattern: &[u8], escape: Option<char>, collation: CollationId) -> LikePattern {
         let info = collation.get();
         let folds = match info.algorithm {
+            _ if info.charset.is_wide() => false,
             Algorithm::General | Algorithm::Ascii | Algorithm::Uca(Uca::V900, 1 | 2) => true,
             Algorithm::Table(_) => table_folds_ascii(collation),
             _ => false,
@@ -104,6 +105,7 @@ impl LikePattern {
         let charset = collation.charset;
         // Beyond the basic plane UCA 4.0.0 has no weights: LIKE takes such characters for themselves, `=` takes them for one.
         let basic = matches!(collation.algorithm, Algorithm::Uca(Uca::V400 | Uca::V400For(_), _));
+        let ascii = |first: u8| first < 0x80 && !charset.is_wide();
         let (mut at, mut token) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
@@ -118,7 +120,7 @@ impl LikePattern {
                 }
                 Some(want) if at < text.len() => {
                     let first = text[at];
-                    let n = if first < 0x80 { 1 } else { charset.char_len(&text[at..]) };
+                    let n = if ascii(first) { 1 } else { charset.char_len(&text[at..]) };
                     let same = match want {
                         Token::Char(_, Some(fold)) if (0x20..0x7F).contains(&first) => {
                             first.to_ascii_uppercase() == *fold
@@ -138,7 +140,7 @@ impl LikePattern {
                 _ => {}
             }
             let Some((t, from)) = retry.filter(|(_, from)| *from < text.len()) else { return false };
-            let next = from + if text[from] < 0x80 { 1 } else { charset.char_len(&text[from..]) };
+            let next = from + if ascii(text[from]) { 1 } else { charset.char_len(&text[from..]) };
             retry = Some((t, next));
             token = t;
             at = next;

@@ -56,10 +56,14 @@ pub enum Pad {
 pub enum Algorithm {
     /// Bytes are weights. For UTF-8 that is code point order.
     Bytes,
+    /// The order of code points, where that is not the order of bytes.
+    CodePoints,
     /// ASCII letters fold to upper case.
     Ascii,
     /// One weight a byte.
     Table(&'static [u8; 256]),
+    /// Phone book order of German in latin1: umlauts and sharp s weigh as the two letters they stand for.
+    German2,
     /// One weight a character: upper case, accents stripped, all beyond the basic plane alike.
     General,
     /// Collation elements of a table; the levels that count, 1 to 3.
@@ -92,7 +96,7 @@ impl CollationId {
 
     /// `binary` and the `_bin` collations: what the BINARY flag of a column definition says.
     pub fn is_binary_flagged(self) -> bool {
-        self.get().algorithm == Algorithm::Bytes
+        self.get().is_bin()
     }
 
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
@@ -132,13 +136,18 @@ impl Collation {
     /// The `_bin` of a character set.
     pub fn binary_of(charset: Charset) -> &'static Collation {
         let found =
-            COLLATIONS.iter().find(|c| c.charset == charset && c.algorithm == Algorithm::Bytes && c.sortlen == 1);
+            COLLATIONS.iter().find(|c| c.charset == charset && c.is_bin() && c.sortlen == 1);
         found.unwrap_or(&COLLATIONS[0])
     }
 
     /// Bytes compare: case and accents count.
     pub fn is_bytes(&self) -> bool {
         self.algorithm == Algorithm::Bytes
+    }
+
+    /// `binary` or a `_bin` collation: whatever its bytes are, no two characters are equal.
+    pub fn is_bin(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Bytes | Algorithm::CodePoints)
     }
 
     /// Order of two texts.
@@ -159,7 +168,12 @@ impl Collation {
         match self.algorithm {
             Algorithm::Bytes => a.cmp(b),
             Algorithm::Ascii => compare_iters(ascii(a), ascii(b), pad, space),
+            Algorithm::CodePoints => compare_iters(code_points(charset, a), code_points(charset, b), pad, space),
             Algorithm::Table(t) => compare_iters(table(t, a), table(t, b), pad, space),
+            Algorithm::German2 => compare_iters(german2(a), german2(b), pad, space),
+            Algorithm::General if charset.is_wide() => {
+                compare_iters(general(charset, a), general(charset, b), pad, space)
+            }
             Algorithm::General => {
                 let n = common_ascii(a, b, |x, y| x.eq_ignore_ascii_case(&y));
                 compare_iters(general(charset, &a[n..]), general(charset, &b[n..]), pad, space)
@@ -188,6 +202,8 @@ impl Collation {
     fn for_weights(&self, text: &[u8], mut put: impl FnMut(u16)) {
         match self.algorithm {
             Algorithm::Bytes => text.iter().for_each(|b| put(u16::from(*b))),
+            Algorithm::CodePoints => code_points(self.charset, text).for_each(put),
+            Algorithm::German2 => german2(text).for_each(put),
             Algorithm::Ascii => ascii(text).for_each(put),
             Algorithm::Table(t) => table(t, text).for_each(put),
             Algorithm::General => general(self.charset, text).for_each(put),
@@ -206,12 +222,13 @@ impl Collation {
     /// NO PAD collations. PAD SPACE keys have no trailing spaces' weights, and compare right only among texts without characters below a
     /// space; index keys are [`key`](Self::key)'s.
     pub fn sort_key(&self, text: &[u8], out: &mut Vec<u8>) {
-        let text = if self.pad == Pad::PadSpace { trim_spaces(text) } else { text };
+        let text = if self.pad == Pad::PadSpace { self.charset.trim_end(text) } else { text };
         out.reserve(text.len() * 2);
         match self.algorithm {
             Algorithm::Bytes => out.extend_from_slice(text),
             Algorithm::Ascii => out.extend(text.iter().map(u8::to_ascii_uppercase)),
             Algorithm::Table(t) => out.extend(text.iter().map(|b| t[usize::from(*b)])),
+            Algorithm::German2 => out.extend(german2(text).map(|w| w as u8)),
             Algorithm::Uca(Uca::V900, _) if text.is_ascii() => ascii_sort_key(text, out),
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
         }
@@ -232,6 +249,8 @@ impl Collation {
             Algorithm::Bytes => prefix_of_bytes(text.iter().copied(), fill as u8),
             Algorithm::Ascii => prefix_of_bytes(text.iter().map(u8::to_ascii_uppercase), fill as u8),
             Algorithm::Table(t) => prefix_of_bytes(text.iter().map(|b| t[usize::from(*b)]), fill as u8),
+            Algorithm::German2 => prefix_of_bytes(german2(text).map(|w| w as u8), fill as u8),
+            Algorithm::CodePoints => prefix_of_units(code_points(self.charset, text), fill),
             Algorithm::General => prefix_of_units(general(self.charset, text), fill),
             Algorithm::Uca(Uca::V900, _) => {
                 let mut units = [0; 4];
@@ -263,9 +282,11 @@ impl Collation {
     /// Appends the weights of a text as `WEIGHT_STRING` shows them: all of them, those of trailing spaces too.
     pub fn weights(&self, text: &[u8], out: &mut Vec<u8>) {
         match (self.algorithm, self.charset) {
-            (Algorithm::Bytes, Charset::Utf8mb4 | Charset::Utf8mb3) if self.pad == Pad::PadSpace => {
+            (Algorithm::CodePoints, _) | (Algorithm::Bytes, Charset::Utf8mb4 | Charset::Utf8mb3)
+                if self.pad == Pad::PadSpace =>
+            {
                 // Code points, of three bytes; of two where there are no others.
-                let skip = if self.charset == Charset::Utf8mb4 { 1 } else { 2 };
+                let skip = if matches!(self.charset, Charset::Utf8mb3 | Charset::Ucs2) { 2 } else { 1 };
                 for c in self.charset.chars(text) {
                     out.extend_from_slice(&(c as u32).to_be_bytes()[skip..]);
                 }
@@ -273,7 +294,7 @@ impl Collation {
             (Algorithm::Uca(..), _) if self.pad == Pad::PadSpace => {
                 self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes()));
             }
-            (Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_), _) | (Algorithm::Uca(..), _) => {
+            (Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::German2, _) | (Algorithm::Uca(..), _) => {
                 Collation { pad: Pad::NoPad, ..*self }.sort_key(text, out);
             }
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
@@ -283,7 +304,7 @@ impl Collation {
     /// A hash that equal texts share.
     pub fn hash(&self, text: &[u8], state: &mut impl std::hash::Hasher) {
         let pad = self.pad == Pad::PadSpace;
-        let text = if pad { trim_spaces(text) } else { text };
+        let text = if pad { self.charset.trim_end(text) } else { text };
         match self.algorithm {
             Algorithm::Bytes => state.write(text),
             Algorithm::Uca(..) if pad => {
@@ -314,7 +335,7 @@ impl Collation {
 
     /// Does every weight fit one byte?
     fn byte_weights(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_))
+        matches!(self.algorithm, Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::German2)
     }
 }
 
@@ -398,9 +419,42 @@ fn against_spaces(first: u16, rest: impl Iterator<Item = u16>, space: u16) -> Or
     std::iter::once(first).chain(rest).map(|w| w.cmp(&space)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-fn trim_spaces(text: &[u8]) -> &[u8] {
-    let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
-    &text[..end]
+/// Weights of `latin1_german2_ci` (DIN 5007, variant 2).
+fn german2(text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
+    text.iter().flat_map(|b| {
+        let (first, second) = match b {
+            0xC4 | 0xC6 | 0xE4 | 0xE6 => (b'A', b'E'),
+            0xD6 | 0xF6 => (b'O', b'E'),
+            0xDC | 0xFC => (b'U', b'E'),
+            0xDF => (b'S', b'S'),
+            0xC0..=0xC5 | 0xE0..=0xE5 => (b'A', 0),
+            0xC7 | 0xE7 => (b'C', 0),
+            0xC8..=0xCB | 0xE8..=0xEB => (b'E', 0),
+            0xCC..=0xCF | 0xEC..=0xEF => (b'I', 0),
+            0xD0 | 0xF0 => (b'D', 0),
+            0xD1 | 0xF1 => (b'N', 0),
+            0xD2..=0xD5 | 0xF2..=0xF5 => (b'O', 0),
+            0xD9..=0xDB | 0xF9..=0xFB => (b'U', 0),
+            0xDD | 0xFD | 0xFF => (b'Y', 0),
+            0xF8 | 0xFE => (b - 0x20, 0),
+            _ => (b.to_ascii_uppercase(), 0),
+        };
+        [Some(first), Some(second).filter(|w| *w != 0)].into_iter().flatten().map(u16::from)
+    })
+}
+
+/// Units whose order is that of code points: those beyond the basic plane are two, and come last.
+fn code_points(charset: Charset, text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
+    charset.chars(text).flat_map(|c| {
+        let code = c as u32;
+        match code {
+            0..0xD800 => [Some(code as u16), None],
+            0xD800..0x10000 => [Some((code - 0x800) as u16), None],
+            _ => [Some(0xF800 | ((code - 0x10000) >> 10) as u16), Some((code & 0x3FF) as u16)],
+        }
+        .into_iter()
+        .flatten()
+    })
 }
 
 fn compare_padded_bytes(a: &[u8], b: &[u8]) -> Ordering {
@@ -466,7 +520,7 @@ fn change_case(
         out.extend_from_slice(text);
         return;
     }
-    if text.is_ascii() {
+    if !charset.is_wide() && text.is_ascii() {
         let start = out.len();
         out.extend_from_slice(text);
         ascii(&mut out[start..]);
@@ -483,7 +537,7 @@ fn is_turkish(collation: &Collation) -> bool {
 fn change_letters(charset: Charset, text: &[u8], out: &mut Vec<u8>, map: impl Fn(char) -> char) {
     let mut rest = text;
     while let Some((c, n)) = charset.decode(rest) {
-        let valid = charset.is_single_byte() || decode_utf8(rest).is_some();
+        let valid = charset.is_single_byte() || charset.is_wide() || decode_utf8(rest).is_some();
         if !valid || !charset.encode(map(c), out) {
             out.extend_from_slice(&rest[..n]);
         }

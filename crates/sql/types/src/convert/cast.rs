@@ -3,6 +3,7 @@
 use super::{Context, number, time, to_date, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
 use crate::charset::Charset;
 use crate::error::{ErrorCode, Level, Result, SqlError, Warning};
+use crate::sql_err;
 use crate::sqltype::{SqlType, TypeId};
 use crate::temporal::DateFlags;
 use crate::value::{Value, ValueRef};
@@ -42,7 +43,10 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
             }
         }
         TypeId::Double => Value::Double(to_f64(v, cx)?),
-        TypeId::Float => Value::Float(to_f64(v, cx)? as f32),
+        TypeId::Float => match to_f64(v, cx)? as f32 {
+            d if d.is_finite() => Value::Float(d),
+            _ => return Err(too_great(v)),
+        },
         TypeId::Date => to_date(v, DateFlags::from_mode(cx.mode), cx)?.map_or(Value::Null, Value::Date),
         TypeId::DateTime | TypeId::Timestamp => match to_datetime(v, DateFlags::from_mode(cx.mode), cx)? {
             Some((d, _)) => {
@@ -69,6 +73,18 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
         TypeId::Json => super::json::cast_json(v, cx)?,
         _ => return Err(SqlError::unsupported(format_args!("CAST to {}", ty.data_type()))),
     })
+}
+
+/// Error 1690 for what no FLOAT is near.
+#[cold]
+fn too_great(v: ValueRef<'_>) -> SqlError {
+    let text = to_text(&v);
+    let text = String::from_utf8_lossy(&text);
+    let shown = match v {
+        ValueRef::Str(..) => format!("'{text}'"),
+        _ => text.strip_prefix('-').map_or_else(|| text.to_string(), |number| format!("-({number})")),
+    };
+    sql_err!(DataOutOfRange, "DOUBLE", format_args!("cast({shown} as float)"))
 }
 
 /// The integer of a CAST: text is told off for blanks at its end, and for what wraps around.
@@ -113,8 +129,7 @@ fn cast_text(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Valu
     let from = match v {
         ValueRef::Str(_, c) => c.charset(),
         ValueRef::Bit(..) => Charset::Binary,
-        ValueRef::Json(_) => Charset::Utf8mb4,
-        ValueRef::Enum(_, m) | ValueRef::Set(_, m) => m.collation.charset(),
+        ValueRef::Json(_) | ValueRef::Enum(..) | ValueRef::Set(..) => Charset::Utf8mb4,
         _ => Charset::Ascii,
     };
     let converted = super::recode(&text, from, charset);

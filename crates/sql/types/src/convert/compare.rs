@@ -1,6 +1,7 @@
 //! As what two operands are compared, and the comparison itself (manual, "Type Conversion in Expression Evaluation").
 
 use super::{Context, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
+use crate::charset::Charset;
 use crate::collation::CollationId;
 use crate::error::Result;
 use crate::json;
@@ -123,8 +124,8 @@ fn compared_datetime(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Da
 fn in_charset<'t>(v: ValueRef<'_>, text: &'t [u8], collation: CollationId) -> std::borrow::Cow<'t, [u8]> {
     let from = match v {
         ValueRef::Str(_, c) => c.charset(),
-        ValueRef::Enum(_, m) | ValueRef::Set(_, m) => m.collation.charset(),
-        _ => return text.into(),
+        ValueRef::Enum(..) | ValueRef::Set(..) => Charset::Utf8mb4,
+        _ => Charset::Ascii,
     };
     from.convert(text, collation.charset()).bytes
 }

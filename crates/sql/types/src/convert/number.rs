@@ -1,6 +1,7 @@
 //! Any value as a number.
 
 use super::{Context, float};
+use crate::charset::Charset;
 use crate::decimal::Decimal;
 use crate::error::Result;
 use crate::sqltype::Members;
@@ -19,7 +20,8 @@ pub fn to_f64(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<f64> {
         ValueRef::Float(v) => f64::from(v),
         ValueRef::Decimal(v) => v.to_f64(),
         ValueRef::Json(stored) => return to_f64(super::json::number(stored, "DOUBLE", cx)?.as_ref(), cx),
-        ValueRef::Str(text, _) => {
+        ValueRef::Str(text, c) => {
+            let text = &*c.charset().narrow(text);
             let (value, used, overflow) = float::parse_double(text);
             if overflow || rest_matters(text, used) {
                 cx.truncated("DOUBLE", text)?;
@@ -44,7 +46,8 @@ pub fn to_decimal(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Decimal> {
         ValueRef::Float(v) => double_to_decimal(f64::from(v)),
         ValueRef::Double(v) => double_to_decimal(v),
         ValueRef::Json(stored) => return to_decimal(super::json::number(stored, "DECIMAL", cx)?.as_ref(), cx),
-        ValueRef::Str(text, _) => {
+        ValueRef::Str(text, c) => {
+            let text = &*c.charset().narrow(text);
             let p = Decimal::parse(text);
             if p.overflow || rest_matters(text, p.consumed) {
                 cx.truncated("DECIMAL", text)?;
@@ -97,7 +100,8 @@ pub fn to_integer(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Integer> {
         ValueRef::Double(v) => double_to_integer(v, cx)?,
         ValueRef::Decimal(v) => decimal_to_integer(&v, cx)?,
         ValueRef::Json(stored) => return to_integer(super::json::number(stored, "INTEGER", cx)?.as_ref(), cx),
-        ValueRef::Str(text, _) => {
+        ValueRef::Str(text, c) => {
+            let text = &*c.charset().narrow(text);
             let (value, used, overflow) = parse_integer(text);
             if overflow || rest_matters(text, used) {
                 cx.truncated("INTEGER", text)?;
@@ -201,8 +205,10 @@ pub(super) fn parse_integer(text: &[u8]) -> (Integer, usize, bool) {
     (i64::try_from(v).map_err(|_| v), at, false)
 }
 
-/// One-based index of an ENUM member that equals `text` by the list's collation.
+/// One-based index of an ENUM member that equals `text`, which is in the list's character set, by the list's collation.
 pub(super) fn find_member(members: &Members, text: &[u8]) -> Option<usize> {
     let collation = members.collation.get();
-    members.names.iter().position(|m| collation.equal(m.as_bytes(), text)).map(|i| i + 1)
+    let charset = collation.charset;
+    let equal = |m: &str| collation.equal(&Charset::Utf8mb4.convert(m.as_bytes(), charset).bytes, text);
+    members.names.iter().position(|m| equal(m)).map(|i| i + 1)
 }

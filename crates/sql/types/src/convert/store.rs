@@ -4,12 +4,13 @@ use super::cast::year_of;
 use super::number::{double_to_decimal, find_member, parse_integer, rest_matters, temporal_number, whole_seconds};
 use super::time::{cuts_fractions, read_datetime, read_time};
 use super::{Context, float, offending, printable, to_text};
+use crate::CollationId;
 use crate::charset::Charset;
 use crate::decimal::Decimal;
 use crate::error::{ErrorCode, Level, Result, SqlError, Warning};
 use crate::sql_err;
 use crate::sqltype::{SqlType, TypeId};
-use crate::temporal::{Date, DateFlags, DateTime, Time, Timestamp, parse_time_as_datetime};
+use crate::temporal::{Date, DateFlags, DateTime, Time, Timestamp, parse_datetime, parse_time_as_datetime};
 use crate::value::{Text, Value, ValueRef};
 
 /// The column, for messages.
@@ -63,6 +64,15 @@ pub fn store_ref<'v>(v: ValueRef<'v>, ty: &SqlType, at: StoreTarget<'_>, cx: &mu
         }
         _ => {}
     }
+    let narrow;
+    let mut v = v;
+    if let ValueRef::Str(text, c) = v
+        && c.charset().is_wide()
+        && !ty.id.is_string()
+    {
+        narrow = c.charset().narrow(text);
+        v = ValueRef::Str(&narrow, CollationId::UTF8MB4_BIN);
+    }
     let mut s = Store { ty, at, cx };
     let value = match ty.id {
         id if id.is_integer() => s.integer(v)?,
@@ -113,11 +123,16 @@ pub fn implicit_default(ty: &SqlType) -> Value {
 #[inline]
 fn fits(text: &[u8], from: crate::CollationId, ty: &SqlType) -> bool {
     let charset = ty.collation.charset();
-    let same = from.charset() == charset || (text.is_ascii() && from.charset() != Charset::Binary);
+    let plain = from.charset() != Charset::Binary && !from.charset().is_wide() && !charset.is_wide();
+    let same = from.charset() == charset || (plain && text.is_ascii());
     if !same || (from != ty.collation && !charset.is_valid(text)) || ty.id == TypeId::Binary {
         return false;
     }
-    if ty.id == TypeId::Char && text.last() == Some(&b' ') {
+    if ty.id == TypeId::Char && (text.last() == Some(&b' ') || charset.is_wide()) {
+        return false;
+    }
+    // Bytes may lack some of their first character.
+    if charset.is_wide() && (ty.id.is_lob() || !charset.is_valid(text)) {
         return false;
     }
     // Fewer bytes than characters allowed are never too many.
@@ -200,7 +215,11 @@ impl Store<'_, '_, '_> {
     }
 
     fn decimal(&mut self, v: ValueRef<'_>) -> Result<Value> {
-        let mut garbage = false;
+        // Something behind the number; a number too small for any digit.
+        let (mut garbage, mut lost) = (false, false);
+        if let ValueRef::Double(d) = v {
+            lost = d != 0.0 && d.abs() < 1e-30;
+        }
         let d = match v {
             ValueRef::Decimal(d) => d,
             ValueRef::Int(n) => Decimal::from_i64(n),
@@ -214,10 +233,12 @@ impl Store<'_, '_, '_> {
             }
             ValueRef::Str(text, _) => {
                 let p = Decimal::parse(text);
-                if p.consumed == 0 {
+                if p.consumed == 0 || p.no_exponent {
                     self.incorrect("decimal", text)?;
+                    return self.decimal(ValueRef::Int(0));
                 }
-                garbage = p.consumed > 0 && rest_matters(text, p.consumed);
+                garbage = rest_matters(text, p.consumed);
+                lost = p.truncated && p.value.is_zero();
                 p.value
             }
             ValueRef::Timestamp(..) => temporal_number(v.localize(self.cx.zone)),
@@ -235,9 +256,9 @@ impl Store<'_, '_, '_> {
                 return Ok(Value::Decimal(limit));
             }
         };
-        if garbage {
+        if garbage && self.cx.strict {
             self.warn(ErrorCode::WarnDataTruncated)?;
-        } else if d.scale() > scale && stored != d {
+        } else if garbage || lost || d.scale() > scale && stored != d {
             self.note(ErrorCode::WarnDataTruncated);
         }
         Ok(Value::Decimal(stored))
@@ -295,8 +316,7 @@ impl Store<'_, '_, '_> {
         let from = match v {
             ValueRef::Str(_, c) => c.charset(),
             ValueRef::Bit(..) => Charset::Binary,
-            ValueRef::Enum(_, m) | ValueRef::Set(_, m) => m.collation.charset(),
-            ValueRef::Json(_) => Charset::Utf8mb4,
+            ValueRef::Enum(..) | ValueRef::Set(..) | ValueRef::Json(_) => Charset::Utf8mb4,
             _ => Charset::Ascii,
         };
         let converted = super::recode(&text, from, charset);
@@ -318,7 +338,7 @@ impl Store<'_, '_, '_> {
             charset.prefix_len(bytes, self.ty.length as usize)
         };
         if keep < bytes.len() {
-            let blank = charset != Charset::Binary && bytes[keep..].iter().all(|b| *b == b' ');
+            let blank = charset != Charset::Binary && charset.trim_end(&bytes[keep..]).is_empty();
             if !blank {
                 self.warn(ErrorCode::DataTooLong)?;
                 if !self.cx.strict {
@@ -331,10 +351,7 @@ impl Store<'_, '_, '_> {
             bytes = &bytes[..keep];
         }
         let value = match self.ty.id {
-            TypeId::Char => {
-                let end = bytes.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
-                Text::new(&bytes[..end])
-            }
+            TypeId::Char => Text::new(charset.trim_end(bytes)),
             TypeId::Binary => {
                 let mut padded = bytes.to_vec();
                 padded.resize(self.ty.length as usize, 0);
@@ -380,7 +397,14 @@ impl Store<'_, '_, '_> {
             _ => Value::Timestamp(Timestamp::ZERO, self.ty.scale),
         };
         let Some(p) = read_datetime(v, flags, self.cx) else {
-            let readable = read_datetime(v, DateFlags { allow_invalid: true, ..DateFlags::LAX }, self.cx).is_some();
+            let lax = DateFlags { allow_invalid: true, cut_fractions: true, ..DateFlags::LAX };
+            let readable = match v {
+                // A date with zero parts that cannot be rounded up is readable.
+                ValueRef::Str(text, _) => parse_datetime(text, lax).is_some(),
+                ValueRef::Int(n) => n == 0 || n > 99_999_999_999_999,
+                ValueRef::UInt(n) => n == 0 || n > 99_999_999_999_999,
+                _ => read_datetime(v, lax, self.cx).is_some(),
+            };
             let code = if readable { ErrorCode::WarnDataOutOfRange } else { ErrorCode::WarnDataTruncated };
             self.bad_temporal(v, code)?;
             return Ok(zero);
@@ -534,7 +558,7 @@ impl Store<'_, '_, '_> {
             other => {
                 let text = to_text(&other.localize(self.cx.zone));
                 let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
-                let by_name = find_member(&members, &text[..end]);
+                let by_name = find_member(&members, &member_text(v, &text[..end], &members));
                 by_name.or_else(|| {
                     let (n, used, overflow) = parse_integer(&text);
                     let n = n.ok().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
@@ -570,7 +594,7 @@ impl Store<'_, '_, '_> {
         } else {
             let text = to_text(&v.localize(self.cx.zone));
             let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
-            let text = &text[..end];
+            let text = &*member_text(v, &text[..end], &members);
             for part in text.split(|b| *b == b',').filter(|_| !text.is_empty()) {
                 match find_member(&members, part) {
                     Some(i) if i <= 64 => bits |= 1 << (i - 1),
@@ -590,6 +614,16 @@ impl Store<'_, '_, '_> {
     }
 }
 
+/// Text to be found among the members of a list, in the list's character set. Bytes are taken as they are.
+fn member_text<'t>(v: ValueRef<'_>, text: &'t [u8], members: &crate::sqltype::Members) -> std::borrow::Cow<'t, [u8]> {
+    let from = match v {
+        ValueRef::Str(_, c) => c.charset(),
+        ValueRef::Enum(..) | ValueRef::Set(..) | ValueRef::Json(_) => Charset::Utf8mb4,
+        _ => Charset::Ascii,
+    };
+    from.convert(text, members.collation.charset()).bytes
+}
+
 /// A decimal rounded to an integer, saturating.
 fn whole(d: &Decimal) -> i128 {
     d.round(0).and_then(|d| d.to_i128()).unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX })
@@ -601,6 +635,9 @@ fn lob_prefix(charset: Charset, bytes: &[u8], max: usize) -> usize {
         return bytes.len();
     }
     let mut end = max;
+    if charset.is_wide() {
+        return end - end % charset.unit();
+    }
     if !charset.is_single_byte() {
         while end > 0 && bytes[end] & 0xC0 == 0x80 {
             end -= 1;

@@ -25,8 +25,8 @@ pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>)
             plain(DateTime::from_micros(micros)?, false, fsp)
         }
         ValueRef::Json(stored) => return read_datetime(super::json::temporal(stored)?.as_ref(), flags, cx),
-        ValueRef::Str(text, _) => {
-            let mut p = parse_datetime(text, flags)?;
+        ValueRef::Str(text, c) => {
+            let mut p = parse_datetime(&c.charset().narrow(text), flags)?;
             if let Some(offset) = p.offset {
                 let utc = p.value.to_micros() - i64::from(offset) * 1_000_000;
                 let unix = utc - crate::temporal::DAYS_AT_EPOCH * 86_400_000_000;
@@ -117,7 +117,7 @@ pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime>
         ValueRef::Timestamp(t, fsp) => plain(t.to_local(cx.zone).time(), fsp),
         ValueRef::Date(_) => plain(Time::ZERO, 0),
         ValueRef::Json(stored) => return read_time(super::json::temporal(stored)?.as_ref(), cx),
-        ValueRef::Str(text, _) => return parse_time_as(text, cut),
+        ValueRef::Str(text, c) => return parse_time_as(&c.charset().narrow(text), cut),
         ValueRef::Int(n) => number_to_time(n)?,
         ValueRef::UInt(n) => number_to_time(i64::try_from(n).unwrap_or(i64::MAX))?,
         ValueRef::Year(y) => number_to_time(i64::from(y))?,
@@ -146,7 +146,7 @@ pub fn to_time(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Time, u8
         return Ok(None);
     }
     let Some(p) = read_time(v, cx) else {
-        cx.incorrect("time", &to_text(&v))?;
+        cx.truncated("time", &to_text(&v))?;
         return Ok(None);
     };
     if p.truncated || p.out_of_range {

@@ -13,6 +13,8 @@ pub struct Parsed {
     pub overflow: bool,
     /// Fraction digits were rounded off.
     pub truncated: bool,
+    /// The exponent is beyond 64 bits: for a column that is no number at all.
+    pub no_exponent: bool,
 }
 
 /// Digits after the point that a text may give.
@@ -41,22 +43,27 @@ impl Decimal {
             }
         }
         if int.is_empty() && fraction.is_empty() {
-            return Parsed { value: Decimal::ZERO, consumed: 0, overflow: false, truncated: false };
+            let value = Decimal::ZERO;
+            return Parsed { value, consumed: 0, overflow: false, truncated: false, no_exponent: false };
         }
         let mut exponent = 0i64;
+        let mut no_exponent = false;
         if matches!(text.get(at), Some(b'e' | b'E')) {
             let sign = matches!(text.get(at + 1), Some(b'+' | b'-'));
             let digits = digits_at(text, at + 1 + usize::from(sign));
             if !digits.is_empty() {
                 exponent = digits.iter().fold(0i64, |a, d| (a * 10 + i64::from(d - b'0')).min(1 << 40));
+                let written = str::from_utf8(digits).ok().and_then(|d| d.parse::<u64>().ok());
+                no_exponent = written.is_none();
                 if text.get(at + 1) == Some(&b'-') {
                     exponent = -exponent;
+                    no_exponent |= written.is_some_and(|n| n > 1 << 63);
                 }
                 at += 1 + usize::from(sign) + digits.len();
             }
         }
         let (value, overflow, truncated) = build(negative, int, fraction, exponent);
-        Parsed { value, consumed: at, overflow, truncated }
+        Parsed { value, consumed: at, overflow, truncated, no_exponent }
     }
 
     /// Appends the text, with all digits of its scale.
