@@ -477,7 +477,14 @@ fn separators_of(cx: &mut EvalContext<'_>, name: &[u8]) -> Result<Separators> {
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("HEX NUMBER", 1, 1, long_number_rule, long_number, "A long hexadecimal literal as a number (internal)."),
+    FunctionDef::new(
+        "HEX NUMBER",
+        1,
+        1,
+        long_number_rule,
+        long_number,
+        "A long hexadecimal literal as a number (internal).",
+    ),
     FunctionDef::new("HEX", 1, 1, hex_rule, hex, "Bytes, or a number, in hexadecimal."),
     FunctionDef::new("UNHEX", 1, 1, unhex_rule, unhex, "Bytes from hexadecimal."),
     FunctionDef::new("CONV", 3, 3, base_rule, conv, "A number in another base (2 to 36; negative: signed)."),

@@ -293,7 +293,9 @@ impl Charset {
             Charset::Binary if code < 0x100 => out.push(code as u8),
             Charset::Ucs2 if code < 0x10000 => out.extend_from_slice(&(code as u16).to_be_bytes()),
             Charset::Utf16 => c.encode_utf16(&mut [0; 2]).iter().for_each(|u| out.extend_from_slice(&u.to_be_bytes())),
-            Charset::Utf16le => c.encode_utf16(&mut [0; 2]).iter().for_each(|u| out.extend_from_slice(&u.to_le_bytes())),
+            Charset::Utf16le => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|u| out.extend_from_slice(&u.to_le_bytes()))
+            }
             Charset::Utf32 => out.extend_from_slice(&code.to_be_bytes()),
             Charset::Utf8mb3 | Charset::Ascii | Charset::Binary | Charset::Ucs2 => return false,
             _ if code < 0x80 => out.push(code as u8),

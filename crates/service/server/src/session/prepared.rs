@@ -646,7 +646,10 @@ fn param_value(p: command::Param<'_>, collation: CollationId, client: gannet_typ
         command::Param::Bytes(b) => Value::Str(b.into(), CollationId::BINARY),
         command::Param::Text(b) => match client {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary
-                if matches!(collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary) =>
+                if matches!(
+                    collation.charset(),
+                    Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary
+                ) =>
             {
                 Value::Str(b.into(), collation)
             }

@@ -23,7 +23,7 @@ use crate::logical::Label;
 use crate::typing::{Bound, comparison, is_stringy};
 use gannet_functions::{ArgInfo, FunctionDef, RuleContext, Stability};
 use gannet_parser::ast::{self, AggregateFunc, TrimSide};
-use gannet_types::{CollationId, SqlType, Coercibility, ErrorCode, Result, SqlError, Value};
+use gannet_types::{Coercibility, CollationId, ErrorCode, Result, SqlError, SqlType, Value};
 
 impl Binder<'_> {
     pub(super) fn rule_context(&self) -> RuleContext {
@@ -64,7 +64,8 @@ impl Binder<'_> {
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let mut ty = (def.rule)(self.rule_context(), &infos)?;
         // Functions that make text of something else make ASCII text: converted where ASCII is something else.
-        let wide = (is_stringy(&ty) && ty.collation.charset().is_wide() && !(0..infos.len()).any(def.made_of)).then(|| ty.clone());
+        let wide = (is_stringy(&ty) && ty.collation.charset().is_wide() && !(0..infos.len()).any(def.made_of))
+            .then(|| ty.clone());
         if wide.is_some() {
             let narrow = RuleContext { collation: CollationId::UTF8MB4_GENERAL_CI, ..self.rule_context() };
             ty = (def.rule)(narrow, &infos)?;
@@ -531,8 +532,23 @@ pub(super) fn is_truth(e: &ast::Expr) -> bool {
 /// Functions whose result is one of their arguments, or bits: they are no functions of text.
 fn passes_through(name: &str) -> bool {
     const NAMES: &[&str] = &[
-        "IF", "IFNULL", "NULLIF", "COALESCE", "GREATEST", "LEAST", "ANY_VALUE", "NAME_CONST", "LAST_INSERT_ID", "JSON_VALUE",
-        "&", "|", "^", "~", "<<", ">>", "BIT_COUNT",
+        "IF",
+        "IFNULL",
+        "NULLIF",
+        "COALESCE",
+        "GREATEST",
+        "LEAST",
+        "ANY_VALUE",
+        "NAME_CONST",
+        "LAST_INSERT_ID",
+        "JSON_VALUE",
+        "&",
+        "|",
+        "^",
+        "~",
+        "<<",
+        ">>",
+        "BIT_COUNT",
     ];
     NAMES.contains(&name)
 }
@@ -540,8 +556,23 @@ fn passes_through(name: &str) -> bool {
 /// Functions that read a notation made of ASCII characters.
 fn reads_ascii(name: &str) -> bool {
     const NAMES: &[&str] = &[
-        "INET_ATON", "INET6_ATON", "IS_IPV4", "IS_IPV6", "UNHEX", "CONV", "STR_TO_DATE", "DATE_FORMAT", "TIME_FORMAT",
-        "FIND_IN_SET", "FROM_BASE64", "UUID_TO_BIN", "IS_UUID", "CONVERT_TZ", "FORMAT", "UNIX_TIMESTAMP", "JSON_VALID",
+        "INET_ATON",
+        "INET6_ATON",
+        "IS_IPV4",
+        "IS_IPV6",
+        "UNHEX",
+        "CONV",
+        "STR_TO_DATE",
+        "DATE_FORMAT",
+        "TIME_FORMAT",
+        "FIND_IN_SET",
+        "FROM_BASE64",
+        "UUID_TO_BIN",
+        "IS_UUID",
+        "CONVERT_TZ",
+        "FORMAT",
+        "UNIX_TIMESTAMP",
+        "JSON_VALID",
     ];
     NAMES.contains(&name)
 }

@@ -234,7 +234,11 @@ fn members(ty: &mut SqlType, definition: &DataType, cx: TypeContext<'_>) -> Resu
     let mut duplicates = 0;
     for bytes in &definition.members {
         // Names are UTF-8; bytes that are not were given in hexadecimal, in the column's character set.
-        let bytes = if Charset::Utf8mb4.is_valid(bytes) { (&**bytes).into() } else { charset.convert(bytes, Charset::Utf8mb4).bytes };
+        let bytes = if Charset::Utf8mb4.is_valid(bytes) {
+            (&**bytes).into()
+        } else {
+            charset.convert(bytes, Charset::Utf8mb4).bytes
+        };
         let text = String::from_utf8_lossy(&bytes);
         let text = if ty.collation.is_binary() { &*text } else { text.trim_end_matches(' ') };
         if set && text.contains(',') {

@@ -142,12 +142,14 @@ fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
                 (Charset::Utf8mb4, Charset::Utf8mb3) => win(firm),
                 (Charset::Utf8mb3, Charset::Utf8mb4) => win(loose),
                 // What holds every character takes in what does not.
-                (Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32, Charset::Utf8mb3 | Charset::Ucs2) => {
-                    win(firm)
-                }
-                (Charset::Utf8mb3 | Charset::Ucs2, Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32) => {
-                    win(loose)
-                }
+                (
+                    Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32,
+                    Charset::Utf8mb3 | Charset::Ucs2,
+                ) => win(firm),
+                (
+                    Charset::Utf8mb3 | Charset::Ucs2,
+                    Charset::Utf8mb4 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32,
+                ) => win(loose),
                 _ if unicode(cf) && !unicode(cl) => win(firm),
                 _ if unicode(cl) && !unicode(cf) => win(loose),
                 _ if loose.ascii_only || cl == Charset::Ascii => win(firm),

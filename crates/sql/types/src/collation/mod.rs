@@ -135,8 +135,7 @@ impl Collation {
 
     /// The `_bin` of a character set.
     pub fn binary_of(charset: Charset) -> &'static Collation {
-        let found =
-            COLLATIONS.iter().find(|c| c.charset == charset && c.is_bin() && c.sortlen == 1);
+        let found = COLLATIONS.iter().find(|c| c.charset == charset && c.is_bin() && c.sortlen == 1);
         found.unwrap_or(&COLLATIONS[0])
     }
 
@@ -294,7 +293,8 @@ impl Collation {
             (Algorithm::Uca(..), _) if self.pad == Pad::PadSpace => {
                 self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes()));
             }
-            (Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::German2, _) | (Algorithm::Uca(..), _) => {
+            (Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::German2, _)
+            | (Algorithm::Uca(..), _) => {
                 Collation { pad: Pad::NoPad, ..*self }.sort_key(text, out);
             }
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
