@@ -1,10 +1,11 @@
 //! `cargo xtask sim`: the engine, and the whole server, in the simulation, with power cuts, failing disks and connections that are cut,
-//! compared with their oracles. Without `--workload` all of them in turn: two thirds of the time for the engine.
+//! compared with their oracles. Without `--workload` all of them in turn: two thirds of the time for the engine. `--workload planted`
+//! plants faults, each of which one of the seeds from 0 to 999 must find.
 
 use std::{path::Path, process::Command};
 
 const USAGE: &str =
-    "cargo xtask sim [--workload rows|trees|history|server] [--seed N] [--steps M] [--seeds N] [--minutes M]";
+    "cargo xtask sim [--workload rows|trees|history|server|planted] [--seed N] [--steps M] [--seeds N] [--minutes M]";
 
 /// Runs `cargo xtask sim` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
@@ -17,6 +18,12 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     while let Some(name) = words.next() {
         let word = words.next().ok_or_else(|| format!("{name} takes a value\n{USAGE}"))?;
         if name == "--workload" {
+            if word == "planted" {
+                (fresh, programs) =
+                    (false, vec![engine("crash", "planted"), ("gannet-server", "simulated", "planted")]);
+                env.push(("GANNET_FIRST_SEED", "0".into()));
+                continue;
+            }
             programs = vec![match word.as_str() {
                 "rows" => engine("crash", "rows_told_are_not_lost"),
                 "trees" => engine("crash", "trees_come_and_go_whole"),

@@ -1,6 +1,6 @@
 //! A stack and the code that runs on it: what worker fibers and simulated tasks are made of.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::io;
 use std::ptr;
 
@@ -15,6 +15,8 @@ pub(crate) struct Core {
     co: UnsafeCell<Option<Co>>,
     yielder: Cell<*const Yielder<(), ()>>,
     stack_low: usize,
+    /// Its size when the stack is to be used again.
+    spare: Option<usize>,
 }
 
 /// Bytes below which the kernel's guard page lies; none of them may be used.
@@ -25,14 +27,27 @@ impl Core {
     /// resume. `body` gets the address at which it can call [`Core::suspend`]: the core must not move after its first
     /// resume.
     pub(crate) fn new(stack_size: usize, body: impl FnOnce() + 'static) -> io::Result<Core> {
-        let stack = DefaultStack::new(stack_size)?;
+        Ok(Core::on(DefaultStack::new(stack_size)?, None, body))
+    }
+
+    /// The same on a stack that ended code of this thread has left, if there is one of that size: for who makes many.
+    pub(crate) fn reusing(stack_size: usize, body: impl FnOnce() + 'static) -> io::Result<Core> {
+        let spare = SPARE.with_borrow_mut(|all| {
+            let i = all.iter().position(|(size, _)| *size == stack_size)?;
+            Some(all.swap_remove(i).1)
+        });
+        let stack = spare.map_or_else(|| DefaultStack::new(stack_size), Ok)?;
+        Ok(Core::on(stack, Some(stack_size), body))
+    }
+
+    fn on(stack: DefaultStack, spare: Option<usize>, body: impl FnOnce() + 'static) -> Core {
         let stack_low = stack.limit().get() + GUARD;
         let co = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, this: ()| {
             let () = this;
             FIRST.with(|f| f.set(yielder));
             body()
         });
-        Ok(Core { co: UnsafeCell::new(Some(co)), yielder: Cell::new(ptr::null()), stack_low })
+        Core { co: UnsafeCell::new(Some(co)), yielder: Cell::new(ptr::null()), stack_low, spare }
     }
 
     /// Lowest usable address of the stack.
@@ -65,6 +80,25 @@ impl Core {
     }
 }
 
+impl Drop for Core {
+    fn drop(&mut self) {
+        if let (Some(size), Some(co)) = (self.spare, self.co.get_mut().take_if(|co| co.done())) {
+            let stack = co.into_stack();
+            // Not while the thread ends.
+            let _ = SPARE.try_with(|all| {
+                let mut all = all.borrow_mut();
+                if all.len() < SPARES {
+                    all.push((size, stack));
+                }
+            });
+        }
+    }
+}
+
+/// Stacks that are kept for [`Core::reusing`].
+const SPARES: usize = 64;
+
 thread_local! {
+    static SPARE: RefCell<Vec<(usize, DefaultStack)>> = const { RefCell::new(Vec::new()) };
     static FIRST: Cell<*const Yielder<(), ()>> = const { Cell::new(ptr::null()) };
 }

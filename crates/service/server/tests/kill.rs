@@ -258,6 +258,24 @@ fn definitions_and_files() {
     assert_eq!(one(&mut c, "SELECT COUNT(*) FROM big"), "18000");
 }
 
+/// One call over tens of megabytes. (A row beside, so that the plan does not compute it.)
+const LONG_CALLS: &[&str] = &[
+    "SELECT JSON_LENGTH(CONCAT('[', REPEAT('1,', 15000000), id, ']')) FROM one",
+    "SELECT JSON_VALID(CONCAT('{\"a\": [', REPEAT('\"x\", ', 7000000), id, ']}')) FROM one",
+    "SELECT CAST(CONCAT('[', REPEAT('[],', 10000000), id, ']') AS JSON) IS NULL FROM one",
+    "UPDATE one SET j = CONCAT('[', REPEAT('1.5,', 7500000), id, ']')",
+    "SELECT CONCAT(REPEAT('ä', 15000000), id) COLLATE utf8mb4_unicode_ci = CONCAT(REPEAT('Ä', 15000000), id) FROM one",
+    "SELECT CONCAT(REPEAT('ж', 15000000), id) < CONCAT(REPEAT('Ж', 15000000), id) FROM one",
+    "SELECT STRCMP(CONCAT(REPEAT('ä', 15000000), id) COLLATE utf8mb4_0900_as_cs, CONCAT(REPEAT('ä', 15000000), id)) FROM one",
+    "SELECT STR_TO_DATE(CONCAT(REPEAT('1 ', 15000000), id), CONCAT(REPEAT('%d ', 10000000), id)) FROM one",
+];
+
+#[test]
+fn calls_over_long_values() {
+    let r = start();
+    stop_all(&r, LONG_CALLS, How::KillQuery);
+}
+
 /// The statement of a session that is in the way, and the one that waits for it.
 const WAITING: &[(&str, &str)] = &[
     ("SELECT GET_LOCK('l', 0)", "SELECT GET_LOCK('l', 30)"),

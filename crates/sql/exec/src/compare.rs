@@ -24,6 +24,9 @@ fn domain(by: Comparison) -> CompareAs {
     }
 }
 
+/// Texts of so many bytes take long to compare: that can be interrupted.
+const LONG: usize = 256 << 10;
+
 /// Order of two values; `None` when either is NULL.
 #[inline]
 pub(crate) fn compare(
@@ -33,6 +36,15 @@ pub(crate) fn compare(
     cx: &mut Cx<'_, '_>,
 ) -> Result<Option<Ordering>> {
     let by = domain(by);
+    if let (CompareAs::Text(collation), ValueRef::Str(x, p), ValueRef::Str(y, q)) = (by, a, b)
+        && x.len().min(y.len()) >= LONG
+        && [p, q].iter().all(|c| c.charset() == collation.charset())
+    {
+        return match collation.get().compare_until(x, y, crate::context::stopped) {
+            None => Err(gannet_types::sql_err!(QueryInterrupted)),
+            order => Ok(order),
+        };
+    }
     match convert::compare::compare_same(a, b, by) {
         Some(order) => Ok(Some(order)),
         None => convert::compare(a, b, by, &mut cx.eval_context().conversion()),

@@ -173,6 +173,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             locale: self.settings.locale,
             strict: self.strict,
             warnings: self.warnings,
+            stopped,
             states: &mut self.call_states,
             session: self.session,
         }
@@ -256,4 +257,11 @@ impl<'a, 'p> Cx<'a, 'p> {
 #[cold]
 fn memory_exceeded() -> SqlError {
     sql_err!(OutOfSortmemory)
+}
+
+/// Whether the statement was killed, for what takes long over one value. Whoever kills it may be a connection of the same worker, which
+/// gets its turn here.
+pub(crate) fn stopped() -> bool {
+    gannet_runtime::yield_if_due();
+    gannet_runtime::interrupted()
 }

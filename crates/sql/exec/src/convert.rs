@@ -72,7 +72,14 @@ pub(crate) fn store_constant(
     let at = StoreTarget { column: &column.name, row: 1 };
     let run = |strict: bool| {
         let mut warnings = Warnings::default();
-        let mut cx = Context { mode, zone, today: Date::ZERO, strict, warnings: &mut warnings };
+        let mut cx = Context {
+            mode,
+            zone,
+            today: Date::ZERO,
+            strict,
+            warnings: &mut warnings,
+            stopped: crate::context::stopped,
+        };
         convert::store(value.as_ref(), &column.ty, at, &mut cx).map(|v| (v, warnings))
     };
     let refused = match run(true) {

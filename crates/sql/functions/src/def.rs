@@ -292,6 +292,8 @@ pub struct EvalContext<'a> {
     pub strict: bool,
     /// Diagnostics area.
     pub warnings: &'a mut Warnings,
+    /// For what takes long over one value: whether the statement was killed.
+    pub stopped: gannet_types::convert::Stopped,
     /// What calls keep between rows.
     pub states: &'a mut CallStates,
     /// The session.
@@ -307,6 +309,7 @@ impl EvalContext<'_> {
             today: self.today,
             strict: self.strict,
             warnings: self.warnings,
+            stopped: self.stopped,
         }
     }
 }

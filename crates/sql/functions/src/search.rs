@@ -131,9 +131,12 @@ fn strcmp_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::int_of(2, rules::nullable(args)))
 }
 
-fn strcmp(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+fn strcmp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let (collation, texts) = compared(call, args, &[0, 1]);
-    Ok(Value::Int(collation.compare(&texts[0], &texts[1]) as i64))
+    match collation.get().compare_until(&texts[0], &texts[1], cx.stopped) {
+        Some(order) => Ok(Value::Int(order as i64)),
+        None => Err(gannet_types::sql_err!(QueryInterrupted)),
+    }
 }
 
 fn replace_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {

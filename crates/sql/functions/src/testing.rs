@@ -127,6 +127,7 @@ impl Evaluator {
             locale: gannet_types::temporal::Locale::ENGLISH,
             strict: self.strict,
             warnings: &mut self.warnings,
+            stopped: gannet_types::convert::never,
             states: &mut self.states,
             session: &mut self.session,
         }

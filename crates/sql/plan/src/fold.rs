@@ -174,6 +174,7 @@ fn with_context<R>(f: impl FnOnce(&mut Context<'_>) -> gannet_types::Result<R>) 
         today: Date::new(1970, 1, 1),
         strict: false,
         warnings: &mut warnings,
+        stopped: gannet_types::convert::never,
     };
     let result = f(&mut cx).ok();
     if warnings.is_empty() { result } else { None }
@@ -270,6 +271,7 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         locale: options.locale,
         strict: false,
         warnings: &mut warnings,
+        stopped: gannet_types::convert::never,
         states: &mut CallStates::default(),
         session: &mut NoSession,
     };

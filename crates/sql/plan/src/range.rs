@@ -551,8 +551,14 @@ pub fn locate(ty: &SqlType, by: Comparison, value: ValueRef<'_>, zone: &TimeZone
         return Ok(Located::Null);
     }
     let mut warnings = Warnings::default();
-    let mut cx =
-        Context { mode: SqlMode::DEFAULT, zone, today: Date::new(1970, 1, 1), strict: false, warnings: &mut warnings };
+    let mut cx = Context {
+        mode: SqlMode::DEFAULT,
+        zone,
+        today: Date::new(1970, 1, 1),
+        strict: false,
+        warnings: &mut warnings,
+        stopped: gannet_types::convert::never,
+    };
     match ty.id {
         id if id.is_integer() => locate_integer(ty, by, value, &mut cx),
         TypeId::Year | TypeId::Bit => locate_small(ty, value, &mut cx),

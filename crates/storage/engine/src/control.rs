@@ -19,7 +19,8 @@
 //! 128  ...      zero up to 4096
 //! ```
 //!
-//! INV-CTL-1: an epoch is durable here before the log's first record of that epoch is written.
+//! INV-CTL-1: an epoch is durable in both slots before the log's first record of that epoch is written, and so is that the store
+//! exists before anybody is told: with one slot damaged neither is forgotten.
 //! INV-CTL-2: a checkpoint is durable here before a log segment below it is used again.
 
 use std::path::Path;
@@ -216,6 +217,12 @@ impl Control {
     #[cfg(test)]
     pub(crate) fn data(&self) -> ControlData {
         self.state.lock().1
+    }
+
+    /// [`Control::update`] in both slots.
+    pub(crate) fn update_both(&self, change: impl Fn(&mut ControlData)) -> Result<()> {
+        self.update(&change)?;
+        self.update(change)
     }
 
     /// Changes it durably: writes the older slot and syncs. Called by one task at a time: open, checkpointer, close.

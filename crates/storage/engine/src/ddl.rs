@@ -1,6 +1,5 @@
 //! Creating and dropping trees inside transactions.
 
-use gannet_base::sync::atomic::Ordering::*;
 use gannet_btree::Tree;
 use gannet_buffer::Stop;
 
@@ -48,7 +47,7 @@ impl Txn {
 
     pub(crate) fn end_tree(&mut self, tree: &TreeHandle) -> Result<()> {
         self.check_ddl()?;
-        tree.check(tree.kind())?;
+        tree.check_there()?;
         let store = &*self.engine.store;
         let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else {
             return Err(EngineError::NotActive);
@@ -68,7 +67,7 @@ impl Txn {
             })?;
             break;
         }
-        tree.shared.gone.store(true, Release);
+        tree.shared.set_gone(true);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use crate::open::{Files, Running};
 use crate::options::Isolation;
-use crate::recovery::RecoveryStatus;
+use crate::recovery::{RecoveryStatus, RecoveryStep};
 use crate::scan::bounds;
 use crate::store::Store;
 use crate::undo::stream::corrupt;
@@ -280,6 +280,11 @@ impl Engine {
         self.background.files.recovery.status()
     }
 
+    /// The steps of recovery: reading the log, redo, rollback.
+    pub fn recovery_steps(&self) -> [RecoveryStep; 3] {
+        self.background.files.recovery.steps(self.store.losers.load(Relaxed))
+    }
+
     /// Transactions that have written, have a snapshot open, hold locks or wait, at most `limit`: writers first, oldest first.
     pub fn transactions(&self, limit: usize) -> Vec<TransactionInfo> {
         let mut standing: HashMap<u64, _> =
@@ -349,7 +354,7 @@ impl Engine {
 
     /// Size of a tree: from counts kept, no scan.
     pub fn tree_stats(&self, tree: &TreeHandle) -> Result<TreeStats> {
-        tree.check(tree.kind())?;
+        tree.check_there()?;
         let s = tree.shared.tree.stats()?;
         // After a crash the count kept may be far off; the branches say how much the tree can hold.
         let (kept, seen) = (tree.shared.rows(), s.rows as u64);

@@ -18,6 +18,7 @@ use gannet_runtime::{Unpark, Wait, fs, interrupted, now_ns, park};
 
 use crate::Result;
 use crate::control::io;
+use crate::plant::{Fault, planted};
 use crate::recovery::Recovery;
 use crate::redo::chunk::{self, Builder};
 
@@ -93,6 +94,9 @@ impl Indexer {
         if self.state.at < checkpoint {
             (self.state.at, self.state.epoch) = (checkpoint, self.log.epoch_at(checkpoint));
         }
+        if planted(Fault::IndexAhead) {
+            return self.index(self.log.complete_lsn());
+        }
         let durable = self.log.durable_lsn();
         if durable.since(self.state.at) < (1 + BEHIND) * self.bytes {
             return Ok(false);
@@ -120,7 +124,10 @@ impl Indexer {
             // Segments may have been recycled meanwhile.
             return Ok(self.log.checkpoint_lsn() > s.at);
         }
-        let epochs = reader.epochs().to_vec();
+        let mut epochs = reader.epochs().to_vec();
+        if planted(Fault::IndexOldEpoch) {
+            epochs.truncate(1);
+        }
         drop(reader);
         let Some(built) = builder.finish(end, &epochs) else { return Ok(false) };
         let path = chunk::write(&s.dir, s.at, &built)?;

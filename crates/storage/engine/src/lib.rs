@@ -58,7 +58,7 @@ pub use options::{
 };
 pub use range::{Cut, KeyRange};
 pub use read::Read;
-pub use recovery::{RecoveryPhase, RecoveryStatus};
+pub use recovery::{RecoveryPhase, RecoveryStatus, RecoveryStep};
 pub use row::{RowBuf, RowStamp};
 pub use rows::{Delete, Insert, Update};
 pub use scan::{Entry, Scan};

@@ -131,8 +131,12 @@ fn start(
     keepers.push(spawn("scrubber", move || scrub::run(&s, &recovery, &figures)));
     let mut writers = Vec::new();
     if !losers.is_empty() {
-        let s = store.clone();
-        writers.push(spawn("rollback", move || roll_back(&s, losers)));
+        let (s, recovery) = (store.clone(), files.recovery.clone());
+        recovery.begin_rollback(losers.len() as u64);
+        writers.push(spawn("rollback", move || {
+            roll_back(&s, losers);
+            recovery.end_rollback();
+        }));
     }
     for n in 0..options.purge_tasks {
         let s = store.clone();

@@ -18,6 +18,12 @@ pub enum Fault {
     TellEarly,
     /// What a failed statement has done stays (planted in the server).
     KeepFailed,
+    /// The log's index leaves out some entries.
+    IndexLeavesOut,
+    /// The log is indexed before it is durable: the index tells of an incarnation that never was.
+    IndexAhead,
+    /// The log's index takes entries of a later incarnation for the one before.
+    IndexOldEpoch,
 }
 
 thread_local! {

@@ -39,6 +39,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(50);
 /// Pause of a purge task that found nothing to do.
 const IDLE_NS: u64 = 20_000_000;
 /// How often counts of rows are saved.
+const ORPHANS_EVERY_NS: u64 = 1_000_000_000;
 const SAVE_EVERY_NS: u64 = 10_000_000_000;
 
 /// What purge tasks share.
@@ -51,6 +52,9 @@ pub(crate) struct PurgeState {
     /// Transactions that could be purged but are not: as of the last round.
     backlog: AtomicU64,
     last_save_ns: AtomicU64,
+    /// A task rolls orphans back; when it is next due after one could not be.
+    orphans_taken: AtomicBool,
+    orphans_next_ns: AtomicU64,
     /// The last error, for the status.
     pub(crate) error: Mutex<Option<EngineError>>,
 }
@@ -63,6 +67,8 @@ impl PurgeState {
             drops: Mutex::new(Vec::new()),
             backlog: AtomicU64::new(0),
             last_save_ns: AtomicU64::new(0),
+            orphans_taken: AtomicBool::new(false),
+            orphans_next_ns: AtomicU64::new(0),
             error: Mutex::new(None),
         }
     }
@@ -96,7 +102,7 @@ pub(crate) fn task(store: &Store) {
 
 /// Purges all streams once; gives the transactions dealt with. `all`: also what another task is at work on, after it.
 pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
-    roll_back_orphans(store)?;
+    roll_back_orphans(store, all);
     let horizon = store.advance_horizon();
     store.trx.trim(horizon);
     if !store.purge.started.load(Acquire) && !start(store, all)? {
@@ -123,18 +129,35 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     Ok(done)
 }
 
-fn roll_back_orphans(store: &Store) -> Result<()> {
-    loop {
-        let Some((mut w, owner)) = store.orphans.lock().pop() else { return Ok(()) };
-        let _mask = mask_interrupts();
-        let undone = undo_to(store, &mut w, UndoPtr::NONE, For::End).and_then(|()| w.end(store, ROLLED_BACK));
-        if let Err(e) = undone {
-            store.orphans.lock().push((w, owner));
-            return Err(e);
+/// Those that cannot be rolled back yet stay; `all`: try also if that was the outcome a moment ago.
+fn roll_back_orphans(store: &Store, all: bool) {
+    let purge = &store.purge;
+    while purge.orphans_taken.swap(true, Acquire) {
+        if !all {
+            return;
         }
-        store.streams.give(w.tail);
-        owner.release_all();
+        gannet_runtime::yield_now();
     }
+    if all || now_ns() >= purge.orphans_next_ns.load(Relaxed) {
+        let orphans = std::mem::take(&mut *store.orphans.lock());
+        let mut left = Vec::new();
+        for (mut w, owner) in orphans {
+            let _mask = mask_interrupts();
+            let undone = undo_to(store, &mut w, UndoPtr::NONE, For::End).and_then(|()| w.end(store, ROLLED_BACK));
+            match undone {
+                Ok(_) => {
+                    store.streams.give(w.tail);
+                    owner.release_all();
+                }
+                Err(_) => left.push((w, owner)),
+            }
+        }
+        if !left.is_empty() {
+            purge.orphans_next_ns.store(now_ns() + ORPHANS_EVERY_NS, Relaxed);
+            store.orphans.lock().append(&mut left);
+        }
+    }
+    purge.orphans_taken.store(false, Release);
 }
 
 /// Takes the right to purge a stream; `all`: also when there seems to be nothing to do, and after waiting for another task.

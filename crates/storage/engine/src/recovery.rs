@@ -178,9 +178,83 @@ pub struct RecoveryStatus {
     pub failed: bool,
 }
 
+/// One step of recovery, whether it is over, under way, or to come: a row of `information_schema.GANNET_RECOVERY`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RecoveryStep {
+    /// `log`, `redo` or `rollback`.
+    pub name: &'static str,
+    /// What `done` and `total` count.
+    pub unit: &'static str,
+    /// Dealt with.
+    pub done: u64,
+    /// To be dealt with, at most.
+    pub total: u64,
+    /// It has begun.
+    pub begun: bool,
+    /// It has ended.
+    pub ended: bool,
+    /// Time it took, or has taken so far.
+    pub seconds: f64,
+}
+
+impl RecoveryStep {
+    /// Of this step, 0 to 100.
+    pub fn percent(&self) -> f64 {
+        match (self.ended, self.total) {
+            (true, _) => 100.0,
+            (false, 0) => 0.0,
+            (false, total) => 100.0 * self.done.min(total) as f64 / total as f64,
+        }
+    }
+
+    /// Units a second.
+    pub fn rate(&self) -> f64 {
+        if self.seconds > 0.0 { self.done as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// Seconds to its end, guessed from the rate; `None` before there is one.
+    pub fn eta_seconds(&self) -> Option<f64> {
+        match self.ended {
+            true => Some(0.0),
+            false => {
+                (self.begun && self.rate() > 0.0).then(|| self.total.saturating_sub(self.done) as f64 / self.rate())
+            }
+        }
+    }
+}
+
+/// When something began and ended, in nanoseconds of the clock; 0: it has not.
+#[derive(Default, Debug)]
+struct Span {
+    began: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Span {
+    fn begin(&self) {
+        self.began.store(now_ns(), Relaxed);
+    }
+
+    fn end(&self) {
+        self.ended.store(now_ns(), Release);
+    }
+
+    fn step(&self, name: &'static str, unit: &'static str, done: u64, total: u64) -> RecoveryStep {
+        let (began, ended) = (self.began.load(Relaxed), self.ended.load(Acquire));
+        let (begun, is_over) = (began != 0, ended != 0);
+        let until = if is_over { ended } else { now_ns() };
+        let seconds = if begun { until.saturating_sub(began) as f64 / 1e9 } else { 0.0 };
+        RecoveryStep { name, unit, done, total, begun, ended: is_over, seconds }
+    }
+}
+
 #[derive(Default, Debug)]
 struct Progress {
     phase: AtomicU8,
+    scan: Span,
+    redo: Span,
+    rollback: Span,
+    losers: AtomicU64,
     log_bytes: AtomicU64,
     log_total: AtomicU64,
     pages: AtomicU64,
@@ -192,6 +266,14 @@ struct Progress {
 
 impl Progress {
     fn enter(&self, phase: RecoveryPhase) {
+        match phase {
+            RecoveryPhase::Scan => self.scan.begin(),
+            RecoveryPhase::Redo => {
+                self.scan.end();
+                self.redo.begin();
+            }
+            RecoveryPhase::Done => self.redo.end(),
+        }
         self.phase_began.store(now_ns(), Relaxed);
         self.phase.store(phase as u8, Release);
     }
@@ -385,7 +467,7 @@ impl Opened {
     /// The new store has all it needs: from now on it exists, also after a crash.
     pub(crate) fn created(&self) -> Result<()> {
         self.log.wait_durable(self.log.tail_lsn())?;
-        self.control.update(|data| data.state = State::Open)
+        self.control.update_both(|data| data.state = State::Open)
     }
 }
 
@@ -406,7 +488,7 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     drop(reader);
     let control = Arc::new(Control::open(dir, sequence, data)?);
     let epoch = data.epoch.max(epochs.last().map_or(0, |e| e.1)) + 1;
-    control.update(|d| {
+    control.update_both(|d| {
         d.epoch = epoch;
         d.state = State::Open;
     })?;
@@ -715,6 +797,33 @@ impl Recovery {
     /// How far it is.
     pub(crate) fn status(&self) -> RecoveryStatus {
         self.progress.status()
+    }
+
+    /// So many transactions are to be rolled back, from now on.
+    pub(crate) fn begin_rollback(&self, losers: u64) {
+        self.progress.losers.store(losers, Relaxed);
+        self.progress.rollback.begin();
+    }
+
+    /// All that can be are rolled back.
+    pub(crate) fn end_rollback(&self) {
+        self.progress.rollback.end();
+    }
+
+    /// Its steps, in order; `left`: transactions still to be rolled back.
+    pub(crate) fn steps(&self, left: u64) -> [RecoveryStep; 3] {
+        let (p, get) = (&self.progress, |a: &AtomicU64| a.load(Relaxed));
+        let losers = get(&p.losers);
+        let over = self.redo_is_done();
+        let mut steps = [
+            p.scan.step("log", "bytes", get(&p.log_bytes), get(&p.log_total)),
+            p.redo.step("redo", "pages", get(&p.pages), get(&p.pages_total)),
+            p.rollback.step("rollback", "transactions", losers.saturating_sub(left), losers),
+        ];
+        // A new store has read no log; where nothing is unfinished nothing is rolled back.
+        steps[0].ended |= over;
+        steps[2].ended |= losers == 0 && over;
+        steps
     }
 }
 

@@ -131,7 +131,7 @@ fn undo_one(
         Body::IndexRevive { key, carried } => undo.index_revive(key, carried),
         Body::Chain { first, pages } => undo.chain(first, pages),
         Body::DropTree { .. } => {
-            tree.gone.store(false, gannet_base::sync::atomic::Ordering::Release);
+            tree.set_gone(false);
             store.pool.run(|| undo.finish(store.pool.mtr()?))?;
             Ok(())
         }

@@ -461,13 +461,6 @@ impl TreeHandle {
     pub fn approximate_rows(&self) -> u64 {
         self.shared.rows()
     }
-
-    pub(crate) fn check(&self, kind: TreeKind) -> Result<()> {
-        if self.shared.gone.load(std::sync::atomic::Ordering::Acquire) || self.shared.kind != kind {
-            return Err(EngineError::NoSuchTree(self.shared.id));
-        }
-        Ok(())
-    }
 }
 
 /// The pointer by which a version is known in [`RowStamp`].

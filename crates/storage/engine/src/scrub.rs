@@ -35,6 +35,13 @@ pub struct Damage {
     pub what: String,
 }
 
+impl Damage {
+    /// That a read fails may pass.
+    fn may_pass(&self) -> bool {
+        self.what.starts_with("cannot be read")
+    }
+}
+
 impl From<&Damage> for EngineError {
     fn from(d: &Damage) -> Self {
         EngineError::Corrupt { page: d.page, lsn: d.lsn, what: d.what.clone() }
@@ -116,7 +123,7 @@ fn look(store: &Store, no: PageNo, buf: &mut OnDiskBuf) {
     let scrub = &store.scrub;
     let outcome = store.pool.verify_on_disk(no, buf);
     if let Ok(OnDisk::Nothing) = outcome {
-        scrub.damaged.lock().remove(&no);
+        forget(store, no);
         return;
     }
     scrub.pages.fetch_add(1, Relaxed);
@@ -130,7 +137,7 @@ fn look(store: &Store, no: PageNo, buf: &mut OnDiskBuf) {
                 .warning(format_args!("scrubber: {e}, of tree {tree}; the pool has it and it is written again"));
         }
         Ok(_) => {
-            if scrub.damaged.lock().remove(&no).is_some() {
+            if forget(store, no) {
                 store.events.note(format_args!("scrubber: page {no} of tree {tree} is whole again"));
             }
         }
@@ -140,11 +147,28 @@ fn look(store: &Store, no: PageNo, buf: &mut OnDiskBuf) {
             let before = scrub.damaged.lock().insert(no, damage.clone());
             // Once, not in every round.
             if before.as_ref() != Some(&damage) {
-                store.events.error(format_args!("scrubber: {}, of tree {tree}", EngineError::from(&damage)));
+                let end = if damage.may_pass() { "" } else { ", which is not used until that is repaired" };
+                store.events.error(format_args!("scrubber: {}, of tree {tree}{end}", EngineError::from(&damage)));
             }
+            judge(store, tree);
         }
         Err(e) => store.events.warning(format_args!("scrubber: page {no} is left out: {e}")),
     }
+}
+
+/// Nothing is wrong with the page any more, or nobody uses it; whether something was.
+fn forget(store: &Store, no: PageNo) -> bool {
+    let before = store.scrub.damaged.lock().remove(&no);
+    if let Some(damage) = &before {
+        judge(store, damage.tree);
+    }
+    before.is_some()
+}
+
+/// A tree with a damaged page is not used: who reads around the page would act on a part of the table.
+fn judge(store: &Store, tree: TreeId) {
+    let first = store.scrub.damaged.lock().values().find(|d| d.tree == tree && !d.may_pass()).cloned();
+    store.trees.set_damage(tree, first);
 }
 
 impl Engine {
@@ -164,7 +188,8 @@ impl Engine {
         }
     }
 
-    /// Pages the scrubber has found damaged in its last round. Whoever needs one gets the same error.
+    /// Pages the scrubber has found damaged in its last round. Their trees are not used: reading and writing them fails with the error of
+    /// the first one, until the page is whole again or freed.
     pub fn damaged_pages(&self) -> Vec<Damage> {
         self.store.scrub.damaged.lock().values().cloned().collect()
     }

@@ -32,7 +32,7 @@ pub(crate) struct Store {
     pub(crate) losers: AtomicU64,
     /// Prepared transactions found at the start which nobody has taken yet.
     pub(crate) prepared: Mutex<Vec<Writer>>,
-    /// Transactions dropped by a panic, with their locks: to be rolled back by the purge tasks.
+    /// Transactions dropped by a panic, or while they could not be rolled back, with their locks: the purge tasks do it.
     pub(crate) orphans: Mutex<Vec<(Writer, LockOwner)>>,
     pub(crate) events: Events,
     /// Set once by shutdown.

@@ -5,13 +5,14 @@
 
 use std::collections::HashMap;
 
-use gannet_base::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::*};
+use gannet_base::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering::*};
 use gannet_base::sync::{Arc, Mutex, OnceLock, RwLock};
 use gannet_base::{CachePadded, TreeId};
 use gannet_btree::Tree;
 use gannet_buffer::Pool;
 use gannet_lock::{LockTable, TreeLocks};
 
+use crate::scrub::Damage;
 use crate::undo::stream::corrupt;
 use crate::{EngineError, Result, TreeKind, meta};
 
@@ -21,6 +22,9 @@ const MAX_AHEAD: u64 = 1024;
 /// Reservations ahead grow when the last one was used up within this time.
 const AHEAD_WINDOW_NS: u64 = 1_000_000_000;
 const STRIPES: usize = 16;
+/// Bits of [`TreeShared::barred`]: dropped by a transaction (or freed); a page of it was found damaged.
+const GONE: u8 = 1;
+const DAMAGED: u8 = 2;
 
 /// One record of the tree table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,13 +69,14 @@ pub(crate) struct TreeShared {
     pub(crate) kind: TreeKind,
     pub(crate) tree: Tree,
     pub(crate) locks: Arc<TreeLocks>,
-    /// Dropped by a transaction that has committed, or freed.
-    pub(crate) gone: AtomicBool,
+    /// Why it is not to be used: bits, 0 = it is.
+    barred: AtomicU8,
     counter: Counter,
     /// Entries inserted less entries deleted since `rows_at_open`; one cell for some threads each.
     rows: [CachePadded<AtomicI64>; STRIPES],
     rows_at_open: AtomicI64,
     table: Arc<OnceLock<Tree>>,
+    damaged: Arc<Mutex<HashMap<TreeId, Damage>>>,
 }
 
 /// AUTO_INCREMENT: the greatest value handed out, and how far the tree table is ahead of it.
@@ -83,6 +88,18 @@ struct Counter {
 }
 
 impl TreeShared {
+    fn bar(&self, bit: u8, set: bool) {
+        match set {
+            true => self.barred.fetch_or(bit, AcqRel),
+            false => self.barred.fetch_and(!bit, AcqRel),
+        };
+    }
+
+    /// Notes that it is dropped, or that this was rolled back.
+    pub(crate) fn set_gone(&self, gone: bool) {
+        self.bar(GONE, gone);
+    }
+
     /// Counts entries inserted (or, negative, deleted).
     #[inline]
     pub(crate) fn count_rows(&self, n: i64) {
@@ -149,6 +166,30 @@ impl TreeHandle {
     pub const MAX_KEY_BYTES: usize = gannet_btree::MAX_KEY;
     /// Most bytes of key and carried bytes in an entry of an index tree.
     pub const MAX_INDEX_ENTRY_BYTES: usize = gannet_btree::MAX_ENTRY - 16;
+
+    /// Refuses a tree that is dropped, or of another kind, or damaged.
+    #[inline]
+    pub(crate) fn check(&self, kind: TreeKind) -> Result<()> {
+        if self.shared.barred.load(Acquire) == 0 && self.shared.kind == kind { Ok(()) } else { self.refuse(kind) }
+    }
+
+    #[cold]
+    fn refuse(&self, kind: TreeKind) -> Result<()> {
+        self.check_there()?;
+        if self.shared.kind != kind {
+            return Err(EngineError::NoSuchTree(self.id()));
+        }
+        match self.shared.damaged.lock().get(&self.id()) {
+            Some(damage) => Err(damage.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a tree that is dropped.
+    pub(crate) fn check_there(&self) -> Result<()> {
+        let gone = self.shared.barred.load(Acquire) & GONE != 0;
+        if gone { Err(EngineError::NoSuchTree(self.id())) } else { Ok(()) }
+    }
 
     /// Its id, as kept in the catalog.
     pub fn id(&self) -> TreeId {
@@ -227,11 +268,14 @@ pub(crate) struct Trees {
     locks: Arc<LockTable>,
     /// Opening and creating: one at a time.
     opening: Mutex<()>,
+    /// Trees with a page that cannot be used, and which.
+    damaged: Arc<Mutex<HashMap<TreeId, Damage>>>,
 }
 
 impl Trees {
     pub(crate) fn new(locks: Arc<LockTable>) -> Self {
-        Trees { map: RwLock::new(HashMap::new()), table: Arc::new(OnceLock::new()), locks, opening: Mutex::new(()) }
+        let (map, table, damaged) = Default::default();
+        Trees { map: RwLock::new(map), table: Arc::new(table), locks, opening: Mutex::new(()), damaged }
     }
 
     /// Makes the tree table of a new store, or opens that of an old one.
@@ -251,6 +295,20 @@ impl Trees {
 
     fn table(&self) -> Result<&Tree> {
         self.table.get().ok_or(EngineError::ShutDown)
+    }
+
+    /// Bars a tree from use because of a damaged page; `None` lets it be used again.
+    pub(crate) fn set_damage(&self, id: TreeId, damage: Option<Damage>) {
+        let barred = damage.is_some();
+        match damage {
+            Some(damage) => drop(self.damaged.lock().insert(id, damage)),
+            None => drop(self.damaged.lock().remove(&id)),
+        }
+        // A tree that is opened meanwhile has looked before: it is entered, or will be, under this lock.
+        let _one = self.opening.lock();
+        if let Some(tree) = self.map.read().get(&id) {
+            tree.bar(DAMAGED, barred);
+        }
     }
 
     /// The tree table's own number.
@@ -282,7 +340,8 @@ impl Trees {
             kind: record.kind,
             tree,
             locks: self.locks.tree(id),
-            gone: AtomicBool::new(false),
+            barred: AtomicU8::new(if self.damaged.lock().contains_key(&id) { DAMAGED } else { 0 }),
+            damaged: self.damaged.clone(),
             counter,
             rows: std::array::from_fn(|_| CachePadded::new(AtomicI64::new(0))),
             rows_at_open: AtomicI64::new(record.rows as i64),
@@ -302,8 +361,8 @@ impl Trees {
         let record = TableRecord::decode(&value).ok_or_else(|| {
             corrupt(self.table.get().map_or(TreeId::ZERO, Tree::id).root(), "record of the tree table")
         })?;
-        let made = self.shared(id, record)?;
         let _one = self.opening.lock();
+        let made = self.shared(id, record)?;
         Ok(Some(self.map.write().entry(id).or_insert(made).clone()))
     }
 
@@ -319,8 +378,10 @@ impl Trees {
     /// Takes a tree out that is about to be freed. Repeating it is harmless.
     pub(crate) fn remove(&self, id: TreeId) -> Result<()> {
         if let Some(tree) = self.map.write().remove(&id) {
-            tree.gone.store(true, Release);
+            tree.set_gone(true);
         }
+        // The number may be another tree's soon.
+        self.damaged.lock().remove(&id);
         self.table()?.delete(&id.0.to_be_bytes())?;
         Ok(())
     }
@@ -328,7 +389,7 @@ impl Trees {
     /// Writes counts and exact counters of the trees in use into the table. `exact`: nobody reserves values any more.
     pub(crate) fn save(&self, exact: bool) -> Result<()> {
         let trees: Vec<_> = self.map.read().values().cloned().collect();
-        for tree in trees.iter().filter(|t| !t.gone.load(Acquire)) {
+        for tree in trees.iter().filter(|t| t.barred.load(Acquire) & GONE == 0) {
             let (rows, used) = (tree.rows(), tree.counter.used.load(Acquire));
             let saved = tree.change_record(|r| {
                 r.rows = rows;

@@ -598,17 +598,21 @@ impl Drop for Txn {
             self.finish();
         }
         if self.active {
-            if std::thread::panicking() {
-                // Nothing may be waited for while unwinding.
+            // Nothing may be waited for while unwinding.
+            let undone = if std::thread::panicking() { None } else { Some(self.rollback()) };
+            if undone != Some(Ok(())) {
+                // Where there is no room on the disk there may be later. Rows stay locked until then, or until a restart.
                 if let Some(w) = self.writer.take() {
                     let store = &*self.engine.store;
+                    if let Some(Err(e)) = undone {
+                        let id = w.id;
+                        store
+                            .events
+                            .warning(format_args!("transaction {id} cannot be rolled back: {e}; it is tried again"));
+                    }
                     let owner = std::mem::replace(&mut self.owner, store.locks.owner(0));
                     store.orphans.lock().push((w, owner));
                 }
-                self.finish();
-            } else if self.rollback().is_err() {
-                // The store cannot be written: rows stay locked by their stamps until the restart rolls them back.
-                self.writer = None;
                 self.finish();
             }
         }

@@ -638,6 +638,19 @@ fn a_held_checkpoint_stays_and_recovery_begins_there() {
     assert!(recovery.log_bytes > 300 * 50 && recovery.pages_total > 0, "{recovery:?}");
     let tree = engine.tree(id).unwrap();
     assert_eq!(dump(&engine, &tree).len(), 300);
+    let mut tries = 0;
+    let [log, redo, rollback] = loop {
+        let steps = engine.recovery_steps();
+        if steps.iter().all(|s| s.ended) {
+            break steps;
+        }
+        tries += 1;
+        assert!(tries < 1000, "{steps:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(log.done > 300 * 50 && log.done == log.total && log.rate() > 0.0 && log.seconds > 0.0, "{log:?}");
+    assert!(redo.done > 0 && redo.done == redo.total && redo.percent() == 100.0, "{redo:?}");
+    assert_eq!((rollback.total, rollback.begun, rollback.eta_seconds()), (0, false, Some(0.0)));
 }
 
 /// Blocks are given to a tree as it grows; all it has are there before it uses them.

@@ -15,14 +15,24 @@ use crate::{ALIGN, OpenOptions};
 
 const SECTOR: u64 = 512;
 const PAGE: u64 = 4096;
+/// Every other sector of a page.
+const ODD: u8 = 0b1010_1010;
+
+type Page = [u8; PAGE as usize];
 
 /// What a file has where it was given room and not written.
-static ZEROS: LazyLock<Arc<[u8; PAGE as usize]>> = LazyLock::new(|| Arc::new([0; PAGE as usize]));
+static ZEROS: LazyLock<Arc<Page>> = LazyLock::new(|| Arc::new([0; PAGE as usize]));
+
+/// The sectors that a mask names, as ranges in their page.
+fn sectors_of(mask: u8) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let range = |i: usize| i * SECTOR as usize..(i + 1) * SECTOR as usize;
+    (0..(PAGE / SECTOR) as usize).filter(move |i| mask >> i & 1 == 1).map(range)
+}
 
 /// File contents, sparse. Copies share their pages until one of them is written.
 #[derive(Clone, Default)]
 struct Image {
-    pages: BTreeMap<u64, Arc<[u8; PAGE as usize]>>,
+    pages: BTreeMap<u64, Arc<Page>>,
     len: u64,
 }
 
@@ -56,7 +66,7 @@ impl Image {
     fn write(&mut self, offset: u64, bytes: &[u8]) {
         for (page, inside, range) in Self::parts(offset, bytes.len()) {
             let (n, bytes) = (range.len(), &bytes[range]);
-            if let Ok(whole) = <&[u8; PAGE as usize]>::try_from(bytes) {
+            if let Ok(whole) = <&Page>::try_from(bytes) {
                 self.pages.insert(page, if *whole == **ZEROS { ZEROS.clone() } else { Arc::new(*whole) });
                 continue;
             }
@@ -65,16 +75,16 @@ impl Image {
         }
     }
 
-    fn sector(&self, sector: u64) -> &[u8] {
-        match self.pages.get(&(sector * SECTOR / PAGE)) {
-            Some(p) => &p[(sector * SECTOR % PAGE) as usize..][..SECTOR as usize],
-            None => &[0; SECTOR as usize],
+    /// Puts some sectors of a page, as another image has it, in the place of its own.
+    fn take(&mut self, from: Option<&Arc<Page>>, page: u64, mask: u8) {
+        if mask == u8::MAX {
+            self.pages.insert(page, from.unwrap_or(&ZEROS).clone());
+            return;
         }
-    }
-
-    /// Takes a sector from another image.
-    fn take(&mut self, from: &Image, sector: u64) {
-        self.write(sector * SECTOR, from.sector(sector));
+        let own = Arc::make_mut(self.pages.entry(page).or_insert_with(|| ZEROS.clone()));
+        for range in sectors_of(mask) {
+            own[range.clone()].copy_from_slice(&from.unwrap_or(&ZEROS)[range]);
+        }
     }
 
     fn set_len(&mut self, len: u64) {
@@ -94,8 +104,8 @@ struct Inode {
     live: Image,
     /// What a power cut leaves for sure.
     durable: Image,
-    /// Sectors in which they may differ.
-    dirty: BTreeSet<u64>,
+    /// Sectors in which they may differ: by page, a bit for each.
+    dirty: BTreeMap<u64, u8>,
     /// Syncs begun, and the latest begun of those that are completed.
     syncs: u64,
     synced: u64,
@@ -105,8 +115,10 @@ struct Inode {
 
 impl Inode {
     fn mark(&mut self, offset: u64, len: u64) {
-        if len > 0 {
-            self.dirty.extend(offset / SECTOR..(offset + len).div_ceil(SECTOR));
+        for (page, inside, range) in Image::parts(offset, len as usize) {
+            let (first, end) = (inside as u64 / SECTOR, (inside + range.len()) as u64);
+            let mask = (u8::MAX << first) & (u8::MAX >> (PAGE / SECTOR - end.div_ceil(SECTOR)));
+            *self.dirty.entry(page).or_default() |= mask;
         }
     }
 
@@ -135,27 +147,43 @@ impl Inode {
         } else {
             self.durable.len
         };
-        let mut image = self.durable.clone();
         // In some crashes a few of the sectors being written are neither old nor new.
         let garbage_of_64 = if garbage && splitmix(seed).is_multiple_of(4) { splitmix(seed) % 8 } else { 0 };
-        for &sector in &self.dirty {
-            let garbage = splitmix(seed) % 64 < garbage_of_64;
-            if (garbage || splitmix(seed) % 8 < keep_of_8) && sector * SECTOR < self.live.len {
-                image.take(&self.live, sector);
-                if garbage {
-                    let mut bytes = [0; SECTOR as usize];
-                    bytes.chunks_exact_mut(8).for_each(|c| c.copy_from_slice(&splitmix(seed).to_le_bytes()));
-                    image.write(sector * SECTOR, &bytes);
-                }
-                if self.live.len > self.durable.len {
-                    len = len.max(((sector + 1) * SECTOR).min(self.live.len));
+        let before = self.durable.len;
+        for (&page, &mask) in &self.dirty {
+            let (mut kept, mut spoilt) = (0, 0);
+            for (bit, sector) in (page * PAGE / SECTOR..).enumerate().take((PAGE / SECTOR) as usize) {
+                let garbage = mask >> bit & 1 == 1 && splitmix(seed) % 64 < garbage_of_64;
+                let keeps = mask >> bit & 1 == 1 && (garbage || splitmix(seed) % 8 < keep_of_8);
+                if keeps && sector * SECTOR < self.live.len {
+                    kept |= 1 << bit;
+                    spoilt |= u8::from(garbage) << bit;
+                    if self.live.len > before {
+                        len = len.max(((sector + 1) * SECTOR).min(self.live.len));
+                    }
                 }
             }
+            if kept != 0 {
+                self.durable.take(self.live.pages.get(&page), page, kept);
+            }
+            if spoilt != 0
+                && let Some(bytes) = self.durable.pages.get_mut(&page).map(Arc::make_mut)
+            {
+                let words = sectors_of(spoilt).flat_map(|range| range.step_by(8));
+                words.for_each(|at| bytes[at..at + 8].copy_from_slice(&splitmix(seed).to_le_bytes()));
+            }
         }
-        image.len = image.len.max(len);
-        image.set_len(len);
-        self.live = image.clone();
-        self.durable = image;
+        self.durable.len = self.durable.len.max(len);
+        self.durable.set_len(len);
+        // Elsewhere they are the same.
+        for page in self.dirty.keys() {
+            match self.durable.pages.get(page) {
+                Some(bytes) => drop(self.live.pages.insert(*page, bytes.clone())),
+                None => drop(self.live.pages.remove(page)),
+            }
+        }
+        self.live.len = self.live.len.max(len);
+        self.live.set_len(len);
         self.dirty.clear();
         self.locked = false;
         self.opens = 0;
@@ -607,9 +635,8 @@ impl SimFile {
         self.check_aligned(ptr as usize, len, offset)?;
         // Half of the writes reach the (volatile) disk before the device reports them, half after: a crash in between
         // finds either.
-        let mut bytes = vec![0; len];
-        // SAFETY: by the contract.
-        unsafe { std::ptr::copy_nonoverlapping(ptr, bytes.as_mut_ptr(), len) };
+        // SAFETY: by the contract; one thread runs the simulation, so nobody writes there until this copy is made.
+        let bytes = unsafe { std::slice::from_raw_parts(ptr, len) }.to_vec();
         if self.lies(|lie| matches!(lie, Lie::Writes(_))) {
             return Ok(());
         }
@@ -654,9 +681,10 @@ impl SimFile {
             return Ok(());
         }
         // What was written before the call is durable after it; later writes may or may not be.
-        let (sectors, image, number) = self.with(|inode| {
+        let (written, len, number) = self.with(|inode| {
             inode.syncs += 1;
-            Ok((inode.dirty.clone(), inode.live.clone(), inode.syncs))
+            let page = |(&page, &mask): (&u64, &u8)| (page, mask, inode.live.pages.get(&page).cloned());
+            Ok((inode.dirty.iter().map(page).collect::<Vec<_>>(), inode.live.len, inode.syncs))
         })?;
         if !self.disk.pause(100, 2000) {
             return Err(dead());
@@ -664,26 +692,45 @@ impl SimFile {
         if self.disk.strikes(|f| f.sync_errors) {
             // The kernel takes what it could not write for clean.
             return self.with(|inode| {
-                inode.dirty.retain(|s| s % 2 != 0 || !sectors.contains(s));
+                for (page, mask, _) in written {
+                    if let Some(dirty) = inode.dirty.get_mut(&page) {
+                        *dirty &= !mask | ODD;
+                    }
+                }
+                inode.dirty.retain(|_, mask| *mask != 0);
                 Err(dead())
             });
         }
         let mut state = self.disk.lock();
         state.syncs += 1;
-        state.synced_writes += sectors.len() as u64;
+        state.synced_writes += written.iter().map(|w| u64::from(w.1.count_ones())).sum::<u64>();
         let inode = state.inodes.get_mut(&self.inode).ok_or_else(dead)?;
         if inode.synced > number {
             // One that began later has it all, and newer.
             return Ok(());
         }
         inode.synced = number;
-        for &sector in &sectors {
-            inode.durable.take(&image, sector);
-            if inode.live.sector(sector) == image.sector(sector) {
-                inode.dirty.remove(&sector);
+        for (page, mask, bytes) in written {
+            inode.durable.take(bytes.as_ref(), page, mask);
+            let live = inode.live.pages.get(&page);
+            let same = match (live, &bytes) {
+                (Some(live), Some(bytes)) if Arc::ptr_eq(live, bytes) => mask,
+                _ => {
+                    let (live, bytes) = (live.unwrap_or(&ZEROS), bytes.as_ref().unwrap_or(&ZEROS));
+                    let same = |&(bit, ref range): &(u32, std::ops::Range<usize>)| {
+                        mask >> bit & 1 == 1 && live[range.clone()] == bytes[range.clone()]
+                    };
+                    (0..).zip(sectors_of(u8::MAX)).filter(same).map(|(bit, _)| 1 << bit).sum()
+                }
+            };
+            if let Some(dirty) = inode.dirty.get_mut(&page) {
+                *dirty &= !same;
+                if *dirty == 0 {
+                    inode.dirty.remove(&page);
+                }
             }
         }
-        inode.durable.set_len(image.len);
+        inode.durable.set_len(len);
         Ok(())
     }
 

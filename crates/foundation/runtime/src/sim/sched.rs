@@ -150,7 +150,7 @@ impl SimCore {
             let run = move || if ending { drop(f) } else { f() };
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         };
-        let core = Core::new(stack, body).expect("memory for a simulated task's stack");
+        let core = Core::reusing(stack, body).expect("memory for a simulated task's stack");
         let task = Arc::new(Task::new(Home::Sim { sim: self.id, id }));
         context.attach(&task);
         let slot = {

@@ -319,6 +319,30 @@ pub(super) fn buffer_pool_stats(state: &mut State, _: &Equals<'_>, emit: Emit<'_
     emit(&row)
 }
 
+/// How far recovery is: a row for each of its steps.
+pub(super) fn recovery(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    for step in state.server.engine.recovery_steps() {
+        let at = match (step.begun, step.ended) {
+            (_, true) => "done",
+            (true, false) => "running",
+            (false, false) => "waiting",
+        };
+        emit(&[
+            text(step.name),
+            super::member("GANNET_RECOVERY", "STATE", at),
+            text(step.unit),
+            n(step.done),
+            n(step.total),
+            Value::Double(step.percent()),
+            Value::Double(step.rate()),
+            Value::Double(step.seconds),
+            step.eta_seconds().map_or(Value::Null, Value::Double),
+        ])?;
+    }
+    Ok(())
+}
+
 /// The table and the index that a tree belongs to.
 pub(super) fn tree_names(state: &State) -> std::collections::HashMap<u64, (Value, Value, Value)> {
     let mut names = std::collections::HashMap::new();

@@ -113,6 +113,7 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("information_schema", "INNODB_FIELDS") => innodb::fields,
         ("information_schema", "INNODB_METRICS") => innodb::metrics,
         ("information_schema", "INNODB_BUFFER_POOL_STATS") => innodb::buffer_pool_stats,
+        ("information_schema", "GANNET_RECOVERY") => innodb::recovery,
         ("information_schema", "SCHEMATA_EXTENSIONS") => metadata::schemata_extensions,
         ("information_schema", "TABLES_EXTENSIONS") => metadata::tables_extensions,
         ("information_schema", "COLUMNS_EXTENSIONS") => metadata::columns_extensions,

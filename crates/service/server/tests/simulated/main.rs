@@ -491,11 +491,13 @@ fn planted_faults_are_found() {
         ("undo records dropped", Some(Fault::DropUndo), None, 0),
         ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
     ];
+    let from_zero = number("GANNET_FIRST_SEED") == Some(0);
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let mut missed = Vec::new();
     for (what, fault, lie, hint) in cases {
         let started = std::time::Instant::now();
+        let hint = if from_zero { 0 } else { hint };
         let found = (hint..1000).chain(0..hint).find(|&seed| {
             let disk = SimDisk::new();
             disk.set_lie(lie.clone());

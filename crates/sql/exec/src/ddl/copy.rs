@@ -189,6 +189,7 @@ pub(super) fn store(value: Value, column: &Column, row: u64, cx: &mut DdlContext
         today: cx.settings.today,
         strict: cx.settings.sql_mode.is_strict(),
         warnings: cx.warnings,
+        stopped: crate::context::stopped,
     };
     gannet_types::convert::store(value.as_ref(), &column.ty, StoreTarget { column: &column.name, row }, &mut context)
 }

@@ -50,15 +50,15 @@ fn bool_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 /// An argument that is a document: JSON, or text that is parsed. `None` for NULL. Errors 3141, 3144, 3146.
-fn document(call: Call<'_>, args: &[Value], i: usize, name: &str) -> Result<Option<Json>> {
+fn document(stopped: convert::Stopped, call: Call<'_>, args: &[Value], i: usize, name: &str) -> Result<Option<Json>> {
     match &args[i] {
         Value::Null => Ok(None),
         Value::Json(stored) => Json::decode(stored).map(Some),
         Value::Str(text, collation) if call.args[i].id != TypeId::Bit => {
-            convert::parse_json(text, *collation, i + 1, name).map(Some)
+            convert::parse_json(text, *collation, i + 1, name, stopped).map(Some)
         }
         Value::Enum(..) | Value::Set(..) => {
-            convert::parse_json(&rules::bytes_of(&args[i]), CollationId::DEFAULT, i + 1, name).map(Some)
+            convert::parse_json(&rules::bytes_of(&args[i]), CollationId::DEFAULT, i + 1, name, stopped).map(Some)
         }
         _ => Err(sql_err!(InvalidTypeForJson, i + 1, name)),
     }

@@ -32,7 +32,7 @@ fn edit(
     name: &str,
     change: fn(&mut Json, &Path, Json) -> Result<()>,
 ) -> Result<Value> {
-    let mut json = document(call, args, 0, name)?;
+    let mut json = document(cx.stopped, call, args, 0, name)?;
     for i in (1..args.len()).step_by(2) {
         if json.is_none() {
             break;
@@ -129,8 +129,8 @@ fn array_insert(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Res
     })
 }
 
-fn json_remove(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let mut json = document(call, args, 0, "json_remove")?;
+fn json_remove(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let mut json = document(cx.stopped, call, args, 0, "json_remove")?;
     let mut paths = Vec::with_capacity(args.len() - 1);
     for i in 1..args.len() {
         let path = single_path(call, args, i)?;
@@ -157,32 +157,32 @@ fn json_remove(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     json.map_or(Ok(Value::Null), |j| result(&j))
 }
 
-fn merge_with(call: Call<'_>, args: &[Value], name: &str) -> Result<Value> {
+fn merge_with(cx: &EvalContext<'_>, call: Call<'_>, args: &[Value], name: &str) -> Result<Value> {
     let mut documents = Vec::with_capacity(args.len());
     for i in 0..args.len() {
-        documents.push(document(call, args, i, name)?);
+        documents.push(document(cx.stopped, call, args, i, name)?);
     }
     let Some(documents) = documents.into_iter().collect::<Option<Vec<Json>>>() else { return Ok(Value::Null) };
     let merged = documents.into_iter().reduce(json::merge_preserve);
     merged.map_or(Ok(Value::Null), |j| result(&j))
 }
 
-fn merge_preserve(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    merge_with(call, args, "json_merge_preserve")
+fn merge_preserve(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    merge_with(cx, call, args, "json_merge_preserve")
 }
 
 fn merge(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let text = "'JSON_MERGE' is deprecated and will be removed in a future release. Please use \
                 JSON_MERGE_PRESERVE/JSON_MERGE_PATCH instead";
     cx.warnings.push(SqlError::with_message(ErrorCode::WarnDeprecatedSyntax, text).to_warning(Level::Warning));
-    merge_with(call, args, "json_merge")
+    merge_with(cx, call, args, "json_merge")
 }
 
 /// NULL stays until a document that is no object replaces it.
-fn merge_patch(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+fn merge_patch(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let mut merged: Option<Json> = None;
     for i in 0..args.len() {
-        let patch = document(call, args, i, "json_merge_patch")?;
+        let patch = document(cx.stopped, call, args, i, "json_merge_patch")?;
         merged = match (merged, patch) {
             _ if args[i].is_null() => None,
             (_, None) => None,

@@ -53,7 +53,7 @@ fn unquote_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     text_rule(cx, args)
 }
 
-fn json_unquote(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+fn json_unquote(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let mut out = Vec::new();
     if let Value::Json(stored) = &args[0] {
         Json::decode(stored)?.write_scalar(&mut out, false);
@@ -63,17 +63,21 @@ fn json_unquote(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     if given.len() < 2 || !given.starts_with('"') || !given.ends_with('"') {
         return Ok(text(given.into_bytes()));
     }
-    convert::parse_json(given.as_bytes(), CollationId::DEFAULT, 1, "json_unquote")?.write_scalar(&mut out, false);
+    convert::parse_json(given.as_bytes(), CollationId::DEFAULT, 1, "json_unquote", cx.stopped)?
+        .write_scalar(&mut out, false);
     Ok(text(out))
 }
 
-fn json_valid(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+fn json_valid(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     Ok(Value::from(match &args[0] {
         Value::Json(_) => true,
-        Value::Str(_, collation) if !collation.is_binary() => match json::parse(utf8_arg(call, args, 0)?.as_bytes()) {
-            Err(json::ParseError::TooDeep) => return Err(sql_err!(JsonDocumentTooDeep)),
-            parsed => parsed.is_ok(),
-        },
+        Value::Str(_, collation) if !collation.is_binary() => {
+            match json::parse_until(utf8_arg(call, args, 0)?.as_bytes(), cx.stopped) {
+                Err(json::ParseError::TooDeep) => return Err(sql_err!(JsonDocumentTooDeep)),
+                Err(json::ParseError::Stopped) => return Err(sql_err!(QueryInterrupted)),
+                parsed => parsed.is_ok(),
+            }
+        }
         _ => false,
     }))
 }
@@ -82,13 +86,13 @@ fn type_rule(cx: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::ascii_type(cx, 51, true))
 }
 
-fn json_type(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_type")?;
+fn json_type(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_type")?;
     Ok(json.map_or(Value::Null, |j| rules::string(call, j.type_name())))
 }
 
-fn json_depth(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_depth")?;
+fn json_depth(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_depth")?;
     Ok(json.map_or(Value::Null, |j| Value::Int(j.depth() as i64)))
 }
 
@@ -102,13 +106,13 @@ fn part(call: Call<'_>, args: &[Value], i: usize, json: Option<Json>) -> Result<
     Ok(Path::find_mut(&path.0, &mut json).map(|part| std::mem::replace(part, Json::Null)))
 }
 
-fn json_length(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_length")?;
+fn json_length(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_length")?;
     Ok(part(call, args, 1, json)?.map_or(Value::Null, |j| Value::Int(j.length() as i64)))
 }
 
-fn json_keys(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_keys")?;
+fn json_keys(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_keys")?;
     match part(call, args, 1, json)? {
         Some(Json::Object(object)) => {
             result(&Json::Array(object.iter().map(|(key, _)| Json::String(key.into())).collect()))
@@ -117,8 +121,8 @@ fn json_keys(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<
     }
 }
 
-fn json_extract(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_extract")?;
+fn json_extract(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_extract")?;
     let mut paths = Vec::with_capacity(args.len() - 1);
     for i in 1..args.len() {
         paths.push(path_arg(call, args, i)?);
@@ -135,17 +139,17 @@ fn json_extract(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     }
 }
 
-fn json_contains(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let target = document(call, args, 0, "json_contains")?;
-    let candidate = document(call, args, 1, "json_contains")?;
+fn json_contains(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let target = document(cx.stopped, call, args, 0, "json_contains")?;
+    let candidate = document(cx.stopped, call, args, 1, "json_contains")?;
     match (part(call, args, 2, target)?, candidate) {
         (Some(target), Some(candidate)) => Ok(Value::from(json::contains(&target, &candidate))),
         _ => Ok(Value::Null),
     }
 }
 
-fn json_contains_path(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_contains_path")?;
+fn json_contains_path(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_contains_path")?;
     let one = one_or_all(call, args, 1, "json_contains_path")?;
     let (Some(json), Some(one)) = (json, one) else { return Ok(Value::Null) };
     for i in 2..args.len() {
@@ -158,15 +162,16 @@ fn json_contains_path(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -
     Ok(Value::from(!one))
 }
 
-fn json_overlaps(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    match (document(call, args, 0, "json_overlaps")?, document(call, args, 1, "json_overlaps")?) {
+fn json_overlaps(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    match (document(cx.stopped, call, args, 0, "json_overlaps")?, document(cx.stopped, call, args, 1, "json_overlaps")?)
+    {
         (Some(a), Some(b)) => Ok(Value::from(json::overlaps(&a, &b))),
         _ => Ok(Value::Null),
     }
 }
 
 fn member_of(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let array = document(call, args, 1, "member of")?;
+    let array = document(cx.stopped, call, args, 1, "member of")?;
     let value = value_arg(cx, &call.args[0], &args[0])?;
     let equal = |j: &Json| json::compare(j, &value) == Ordering::Equal;
     Ok(match array {
@@ -177,21 +182,21 @@ fn member_of(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
     })
 }
 
-fn json_pretty(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let Some(json) = document(call, args, 0, "json_pretty")? else { return Ok(Value::Null) };
+fn json_pretty(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let Some(json) = document(cx.stopped, call, args, 0, "json_pretty")? else { return Ok(Value::Null) };
     let mut out = Vec::new();
     json.write_pretty(&mut out, 0);
     Ok(text(out))
 }
 
-fn storage_size(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_storage_size")?;
+fn storage_size(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_storage_size")?;
     Ok(json.map_or(Value::Null, |j| Value::Int(j.mysql_size() as i64)))
 }
 
 /// Documents are stored anew with each change: nothing is left free.
-fn storage_free(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_storage_free")?;
+fn storage_free(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_storage_free")?;
     Ok(json.map_or(Value::Null, |_| Value::Int(0)))
 }
 

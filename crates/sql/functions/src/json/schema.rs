@@ -339,14 +339,14 @@ fn has_remote_reference(schema: &Json) -> bool {
 }
 
 /// `None` for NULL arguments; else the failure, if there is one. Errors 3141, 3146, 3853.
-fn validate(call: Call<'_>, args: &[Value], name: &str) -> Result<Option<Option<Failure>>> {
-    let schema = document(call, args, 0, name)?;
+fn validate(cx: &EvalContext<'_>, call: Call<'_>, args: &[Value], name: &str) -> Result<Option<Option<Failure>>> {
+    let schema = document(cx.stopped, call, args, 0, name)?;
     if let Some(schema) = &schema
         && !matches!(schema, Json::Object(_))
     {
         return Err(sql_err!(InvalidJsonType, 1, name, "object"));
     }
-    let json = document(call, args, 1, name)?;
+    let json = document(cx.stopped, call, args, 1, name)?;
     let (Some(schema), Some(json)) = (schema, json) else { return Ok(None) };
     if has_remote_reference(&schema) {
         return Err(SqlError::unsupported("references in JSON Schema"));
@@ -359,13 +359,13 @@ fn validate(call: Call<'_>, args: &[Value], name: &str) -> Result<Option<Option<
     }
 }
 
-fn schema_valid(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let outcome = validate(call, args, "json_schema_valid")?;
+fn schema_valid(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let outcome = validate(cx, call, args, "json_schema_valid")?;
     Ok(outcome.map_or(Value::Null, |failure| Value::from(failure.is_none())))
 }
 
-fn validation_report(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let Some(outcome) = validate(call, args, "json_schema_validation_report")? else { return Ok(Value::Null) };
+fn validation_report(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let Some(outcome) = validate(cx, call, args, "json_schema_validation_report")? else { return Ok(Value::Null) };
     let mut members = vec![("valid".into(), Json::Bool(outcome.is_none()))];
     if let Some(f) = outcome {
         let reason = format!(

@@ -90,8 +90,8 @@ impl Search<'_> {
     }
 }
 
-fn json_search(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(call, args, 0, "json_search")?;
+fn json_search(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let json = document(cx.stopped, call, args, 0, "json_search")?;
     let one = one_or_all(call, args, 1, "json_search")?;
     let mut escape = Some('\\');
     if let Some(given) = args.get(3).filter(|v| !v.is_null()) {

@@ -84,6 +84,7 @@ pub fn json_default(text: &str, ty: &SqlType, name: &str) -> Result<Value> {
         today: gannet_types::Date::ZERO,
         strict: true,
         warnings: &mut warnings,
+        stopped: gannet_types::convert::never,
     };
     if ty.id != TypeId::Json && !json.is_scalar() {
         return Err(invalid());
@@ -127,7 +128,14 @@ fn convert_value(json: &Json, ty: &SqlType, name: &str, cx: &Context<'_>) -> Res
     };
     // Notes of rounding do not concern the statement.
     let mut notes = gannet_types::Warnings::default();
-    let mut strict = Context { mode: cx.mode, zone: cx.zone, today: cx.today, strict: true, warnings: &mut notes };
+    let mut strict = Context {
+        mode: cx.mode,
+        zone: cx.zone,
+        today: cx.today,
+        strict: true,
+        warnings: &mut notes,
+        stopped: cx.stopped,
+    };
     convert::store(value.as_ref(), ty, StoreTarget { column: name, row: 1 }, &mut strict)
 }
 
@@ -149,7 +157,7 @@ impl JsonTable {
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()> {
         let call = Call { ty, args: std::slice::from_ref(ty), site: 0 };
-        let Some(json) = document(call, std::slice::from_ref(document_value), 0, "json_table")? else {
+        let Some(json) = document(cx.stopped, call, std::slice::from_ref(document_value), 0, "json_table")? else {
             return Ok(());
         };
         let mut row = vec![Value::Null; self.width];

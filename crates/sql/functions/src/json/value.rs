@@ -24,7 +24,7 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
         ON_ERROR => Err(error),
         _ => Ok(Value::Null),
     };
-    let json = match document(call, args, 0, "json_value") {
+    let json = match document(cx.stopped, call, args, 0, "json_value") {
         Ok(json) => json,
         Err(e) if e.number() == 3141 => return handled(4, e),
         Err(e) => return Err(e),

@@ -7,7 +7,7 @@ use crate::{
 };
 use gannet_types::{
     DateTime, ErrorCode, Result, SqlType, Time, TypeId, Value,
-    temporal::{DateFlags, DateParts, date_format, str_to_date, time_format},
+    temporal::{DateFlags, DateParts, date_format, str_to_date_until, time_format},
 };
 
 /// Characters that one of a format may become.
@@ -60,8 +60,9 @@ fn str_to_date_(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Res
     let with_date = call.ty.id != TypeId::Time;
     let mode = DateFlags::from_mode(cx.sql_mode);
     let refused = |t: &DateTime| with_date && mode.no_zero_date && (t.year() == 0 || t.month() == 0 || t.day() == 0);
-    let found = str_to_date(&text, &format).filter(|(t, _)| !refused(t));
+    let found = str_to_date_until(&text, &format, cx.stopped).filter(|(t, _)| !refused(t));
     let Some((value, more)) = found else {
+        rules::check_interrupt(cx)?;
         return rules::wrong_value(cx, "datetime", text.as_bytes(), "str_to_date");
     };
     if more {

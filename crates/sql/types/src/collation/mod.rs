@@ -13,6 +13,7 @@ mod tailoring;
 mod uca;
 
 use crate::charset::{Charset, decode_utf8};
+use crate::convert::Stopped;
 use crate::error::Result;
 use crate::sql_err;
 pub use aggregate::{Coercibility, CollationSource, Purpose, aggregate, aggregate_all, aggregate_for};
@@ -154,28 +155,38 @@ impl Collation {
         match (self.algorithm, self.pad) {
             (Algorithm::Bytes, Pad::NoPad) => a.cmp(b),
             (Algorithm::Bytes, Pad::PadSpace) => compare_padded_bytes(a, b),
-            _ => self.compare_weights(a, b),
+            _ => self.compare_weights(a, b, &mut Unasked),
         }
+    }
+
+    /// [`Collation::compare`] of long texts, given up (`None`) when `stopped` says so.
+    pub fn compare_until(&self, a: &[u8], b: &[u8], stopped: Stopped) -> Option<Ordering> {
+        if self.algorithm == Algorithm::Bytes {
+            return Some(self.compare(a, b));
+        }
+        let mut asking = Asking { left: ASK_EVERY, stopped, is_stopped: false };
+        let order = self.compare_weights(a, b, &mut asking);
+        (!asking.is_stopped).then_some(order)
     }
 
     pub fn equal(&self, a: &[u8], b: &[u8]) -> bool {
         a == b || self.compare(a, b).is_eq()
     }
 
-    fn compare_weights(&self, a: &[u8], b: &[u8]) -> Ordering {
+    fn compare_weights(&self, a: &[u8], b: &[u8], ask: &mut impl Ask) -> Ordering {
         let (pad, space, charset) = (self.pad, self.space_weight(), self.charset);
         match self.algorithm {
             Algorithm::Bytes => a.cmp(b),
-            Algorithm::Ascii => compare_iters(ascii(a), ascii(b), pad, space),
-            Algorithm::CodePoints => compare_iters(code_points(charset, a), code_points(charset, b), pad, space),
-            Algorithm::Table(t) => compare_iters(table(t, a), table(t, b), pad, space),
-            Algorithm::German2 => compare_iters(german2(a), german2(b), pad, space),
+            Algorithm::Ascii => compare_iters(ascii(a), ascii(b), pad, space, ask),
+            Algorithm::CodePoints => compare_iters(code_points(charset, a), code_points(charset, b), pad, space, ask),
+            Algorithm::Table(t) => compare_iters(table(t, a), table(t, b), pad, space, ask),
+            Algorithm::German2 => compare_iters(german2(a), german2(b), pad, space, ask),
             Algorithm::General if charset.is_wide() => {
-                compare_iters(general(charset, a), general(charset, b), pad, space)
+                compare_iters(general(charset, a), general(charset, b), pad, space, ask)
             }
             Algorithm::General => {
                 let n = common_ascii(a, b, |x, y| x.eq_ignore_ascii_case(&y));
-                compare_iters(general(charset, &a[n..]), general(charset, &b[n..]), pad, space)
+                compare_iters(general(charset, &a[n..]), general(charset, &b[n..]), pad, space, ask)
             }
             Algorithm::Uca(Uca::V900, 1) => {
                 let n = common_ascii(a, b, |x, y| ASCII_900[usize::from(x)] == ASCII_900[usize::from(y)]);
@@ -187,12 +198,12 @@ impl Collation {
                         return x.cmp(&y);
                     }
                 }
-                compare_iters(primaries(Uca::V900, charset, a), primaries(Uca::V900, charset, b), pad, space)
+                compare_iters(primaries(Uca::V900, charset, a), primaries(Uca::V900, charset, b), pad, space, ask)
             }
             Algorithm::Uca(version, levels) => {
                 let weights = |text, l| uca::level(Elements::new(version, charset, text), l);
-                let order = |l| compare_iters(weights(a, l), weights(b, l), pad, space);
-                (0..levels).map(order).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+                let mut order = |l| compare_iters(weights(a, l), weights(b, l), pad, space, ask);
+                (0..levels).map(&mut order).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
             }
         }
     }
@@ -401,8 +412,49 @@ fn common_ascii(a: &[u8], b: &[u8], same: impl Fn(u8, u8) -> bool) -> usize {
     n + a[n..].iter().zip(&b[n..]).take_while(|(x, y)| (**x | **y) < 0x80 && same(**x, **y)).count()
 }
 
-fn compare_iters<I: Iterator<Item = u16>>(mut x: I, mut y: I, pad: Pad, space: u16) -> Ordering {
+/// Weights between two questions whether to stop.
+const ASK_EVERY: u32 = 64 << 10;
+
+/// Asked at each weight.
+trait Ask {
+    /// Whether to give up.
+    fn is_stopped(&mut self) -> bool;
+}
+
+/// Never to be given up.
+struct Unasked;
+
+impl Ask for Unasked {
+    #[inline(always)]
+    fn is_stopped(&mut self) -> bool {
+        false
+    }
+}
+
+/// Asks now and then.
+struct Asking {
+    left: u32,
+    stopped: Stopped,
+    is_stopped: bool,
+}
+
+impl Ask for Asking {
+    #[inline]
+    fn is_stopped(&mut self) -> bool {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = ASK_EVERY;
+            self.is_stopped |= (self.stopped)();
+        }
+        self.is_stopped
+    }
+}
+
+fn compare_iters<I: Iterator<Item = u16>>(mut x: I, mut y: I, pad: Pad, space: u16, ask: &mut impl Ask) -> Ordering {
     loop {
+        if ask.is_stopped() {
+            return Ordering::Equal;
+        }
         match (x.next(), y.next()) {
             (Some(p), Some(q)) if p == q => {}
             (Some(p), Some(q)) => return p.cmp(&q),

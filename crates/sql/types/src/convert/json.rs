@@ -1,20 +1,27 @@
 //! JSON and SQL values: each as the other.
 
-use super::{Context, recode};
+use super::{Context, Stopped, recode};
 use crate::charset::Charset;
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
 use crate::error::{ErrorCode, Result, SqlError};
-use crate::json::{Json, ParseError, parse};
+use crate::json::{Json, ParseError, parse_until};
 use crate::sql_err;
 use crate::sqltype::WireType;
 use crate::value::{Value, ValueRef};
 
 /// A document from text. Errors 3141 (naming the argument's position and the function) and 3157.
-pub fn parse_json(text: &[u8], collation: CollationId, argument: usize, function: &str) -> Result<Json> {
+pub fn parse_json(
+    text: &[u8],
+    collation: CollationId,
+    argument: usize,
+    function: &str,
+    stopped: Stopped,
+) -> Result<Json> {
     let text = utf8(text, collation)?;
-    parse(&text).map_err(|e| match e {
+    parse_until(&text, stopped).map_err(|e| match e {
         ParseError::TooDeep => sql_err!(JsonDocumentTooDeep),
+        ParseError::Stopped => sql_err!(QueryInterrupted),
         ParseError::Invalid(message, at) => sql_err!(InvalidJsonTextInParam, argument, function, message, at),
     })
 }
@@ -64,14 +71,16 @@ pub fn to_json(v: ValueRef<'_>, cx: &Context<'_>) -> Result<Json> {
 pub(super) fn cast_json(v: ValueRef<'_>, cx: &Context<'_>) -> Result<Value> {
     let json = match v {
         ValueRef::Json(stored) => return Ok(Value::Json(stored.into())),
-        ValueRef::Str(text, collation) if !collation.is_binary() => parse_json(text, collation, 1, "cast_as_json")?,
+        ValueRef::Str(text, collation) if !collation.is_binary() => {
+            parse_json(text, collation, 1, "cast_as_json", cx.stopped)?
+        }
         other => to_json(other, cx)?,
     };
     Ok(Value::Json(json.to_text()?))
 }
 
 /// A value for a JSON column: JSON, or text that is parsed. Errors 3140, 3144, 3151, 3157.
-pub(super) fn store_json(v: ValueRef<'_>, column: &str) -> Result<Value> {
+pub(super) fn store_json(v: ValueRef<'_>, column: &str, stopped: Stopped) -> Result<Value> {
     let invalid = |message: &str, at: usize| {
         let text = format!("Invalid JSON text: \"{message}\" at position {at} in value for column '{column}'.");
         SqlError::with_message(ErrorCode::InvalidJsonText, text)
@@ -81,8 +90,9 @@ pub(super) fn store_json(v: ValueRef<'_>, column: &str) -> Result<Value> {
             let long = stored.len() > 0xFFFF && Json::decode(stored)?.has_long_key();
             return if long { Err(sql_err!(JsonKeyTooBig)) } else { Ok(Value::Json(stored.into())) };
         }
-        ValueRef::Str(text, collation) => parse(&utf8(text, collation)?).map_err(|e| match e {
+        ValueRef::Str(text, collation) => parse_until(&utf8(text, collation)?, stopped).map_err(|e| match e {
             ParseError::TooDeep => sql_err!(JsonDocumentTooDeep),
+            ParseError::Stopped => sql_err!(QueryInterrupted),
             ParseError::Invalid(message, at) => invalid(message, at),
         })?,
         ValueRef::Bit(..) => return Err(sql_err!(InvalidJsonCharset, "binary")),

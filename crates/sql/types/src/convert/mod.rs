@@ -34,6 +34,16 @@ pub struct Context<'a> {
     /// Warnings of conversions are errors: INSERT, UPDATE and the like in strict mode without IGNORE.
     pub strict: bool,
     pub warnings: &'a mut Warnings,
+    /// Asked now and then by what takes long over one value.
+    pub stopped: Stopped,
+}
+
+/// Whether the statement was killed: then the work is given up, with error 1317. Lets others run when they are due.
+pub type Stopped = fn() -> bool;
+
+/// Nobody can stop it.
+pub fn never() -> bool {
+    false
 }
 
 impl Context<'_> {

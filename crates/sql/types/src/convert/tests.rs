@@ -11,7 +11,14 @@ use std::cmp::Ordering;
 /// Runs with a context of a mode; gives the result and the codes of the warnings.
 fn with<R>(mode: SqlMode, strict: bool, f: impl FnOnce(&mut Context<'_>) -> R) -> (R, Vec<u16>) {
     let mut warnings = Warnings::default();
-    let mut cx = Context { mode, zone: &TimeZone::UTC, today: Date::new(2024, 5, 6), strict, warnings: &mut warnings };
+    let mut cx = Context {
+        mode,
+        zone: &TimeZone::UTC,
+        today: Date::new(2024, 5, 6),
+        strict,
+        warnings: &mut warnings,
+        stopped: super::never,
+    };
     let r = f(&mut cx);
     (r, warnings.iter().map(|w| w.code.number()).collect())
 }

@@ -21,7 +21,7 @@ mod path;
 mod walk;
 
 pub use compare::{compare, sort_key};
-pub use parse::{ParseError, parse};
+pub use parse::{ParseError, parse, parse_until};
 pub use path::{Index, Leg, Path, PathError};
 pub use walk::{contains, merge_patch, merge_preserve, overlaps};
 

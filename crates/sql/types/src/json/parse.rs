@@ -1,6 +1,7 @@
 //! JSON text (RFC 8259), with the messages and positions of the parser that MySQL uses.
 
 use super::{Json, MAX_DEPTH, Object};
+use crate::convert::{Stopped, never};
 
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,9 +10,14 @@ pub enum ParseError {
     TooDeep,
     /// Error 3140 or 3141: the message and the byte position.
     Invalid(&'static str, usize),
+    /// Error 1317: it was given up.
+    Stopped,
 }
 
 use ParseError::{Invalid, TooDeep};
+
+/// Bytes of text between two questions whether to stop.
+const ASK_EVERY: usize = 64 << 10;
 
 const VALUE: &str = "Invalid value.";
 const ENCODING: &str = "Invalid encoding in string.";
@@ -22,11 +28,19 @@ const UNCLOSED: &str = "Missing a closing quotation mark in string.";
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
+    /// Asked when `at` has come to `ask_at`.
+    stopped: Stopped,
+    ask_at: usize,
 }
 
 /// Parses a whole document.
 pub fn parse(text: &[u8]) -> Result<Json, ParseError> {
-    let mut p = Parser { text, at: 0 };
+    parse_until(text, never)
+}
+
+/// [`parse`], given up when `stopped` says so.
+pub fn parse_until(text: &[u8], stopped: Stopped) -> Result<Json, ParseError> {
+    let mut p = Parser { text, at: 0, stopped, ask_at: ASK_EVERY };
     p.space();
     if p.at == text.len() {
         return Err(Invalid("The document is empty.", p.at));
@@ -66,6 +80,12 @@ impl Parser<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, ParseError> {
+        if self.at >= self.ask_at {
+            self.ask_at = self.at + ASK_EVERY;
+            if (self.stopped)() {
+                return Err(ParseError::Stopped);
+            }
+        }
         match self.peek() {
             Some(b'n') => self.word("null", Json::Null),
             Some(b't') => self.word("true", Json::Bool(true)),

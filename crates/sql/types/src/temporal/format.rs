@@ -1,6 +1,10 @@
 //! `DATE_FORMAT` and `TIME_FORMAT`; `STR_TO_DATE`, which knows English alone.
 
 use super::{Date, DateTime, Locale, Time, calendar, days_in_month, from_days, to_days, week, write_digits, yearweek};
+use crate::convert::{Stopped, never};
+
+/// Characters of a format between two questions whether to stop.
+const ASK_EVERY: u32 = 64 << 10;
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -187,8 +191,13 @@ struct Scan {
 /// Reads `text` by a format. `None` if it does not match (the result is NULL with a warning). The flag tells that text was left over.
 /// Days are not checked against the month; the caller applies its `DateFlags`.
 pub fn str_to_date(text: &str, format: &str) -> Option<(DateTime, bool)> {
+    str_to_date_until(text, format, never)
+}
+
+/// [`str_to_date`], given up (`None`) when `stopped` says so.
+pub fn str_to_date_until(text: &str, format: &str, stopped: Stopped) -> Option<(DateTime, bool)> {
     let mut s = Scan::default();
-    let rest = scan(text, format, &mut s)?;
+    let rest = scan(text, format, &mut s, stopped)?;
     if s.twelve {
         if s.hour == 0 || s.hour > 12 {
             return None;
@@ -230,10 +239,15 @@ fn week_date(s: &Scan, week: u32, weekday: u32, monday: bool, strict: bool) -> O
     (days > 0).then(|| from_days(days)).flatten()
 }
 
-fn scan<'t>(text: &'t str, format: &str, s: &mut Scan) -> Option<&'t str> {
+fn scan<'t>(text: &'t str, format: &str, s: &mut Scan, stopped: Stopped) -> Option<&'t str> {
     let mut rest = text;
     let mut chars = format.chars();
+    let mut steps = 0u32;
     while let Some(c) = chars.next() {
+        steps += 1;
+        if steps.is_multiple_of(ASK_EVERY) && stopped() {
+            return None;
+        }
         if c.is_whitespace() {
             rest = rest.trim_start();
             continue;
@@ -346,8 +360,8 @@ fn scan_one<'t>(spec: char, rest: &'t str, s: &mut Scan) -> Option<&'t str> {
             s.week = Some((v, matches!(spec, 'v' | 'u'), matches!(spec, 'V' | 'v')));
             rest
         }
-        'r' => scan(rest, "%I:%i:%S %p", s)?,
-        'T' => scan(rest, "%H:%i:%S", s)?,
+        'r' => scan(rest, "%I:%i:%S %p", s, never)?,
+        'T' => scan(rest, "%H:%i:%S", s, never)?,
         '.' => rest.trim_start_matches(|c: char| c.is_ascii_punctuation()),
         '@' => rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()),
         '#' => rest.trim_start_matches(|c: char| c.is_ascii_digit()),

@@ -16,7 +16,7 @@ mod parse;
 mod zone;
 
 pub use calendar::{DAYS_AT_EPOCH, Weekday, days_in_month, from_days, is_leap, to_days, week, weekday, yearweek};
-pub use format::{DateParts, date_format, str_to_date, time_format};
+pub use format::{DateParts, date_format, str_to_date, str_to_date_until, time_format};
 pub use interval::{
     Interval, IntervalUnit, add_interval, add_interval_time, datetime_diff_micros, period_add, period_diff,
     timestamp_diff,

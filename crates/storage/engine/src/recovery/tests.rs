@@ -7,6 +7,7 @@ use super::*;
 use crate::FlushPolicy;
 use crate::checkpoint::{self, CheckpointFigures, Checkpointer};
 use crate::indexer::Indexer;
+use crate::plant::{Fault, plant};
 
 struct Dir(PathBuf);
 
@@ -354,6 +355,63 @@ fn a_start_by_the_index_of_the_log() {
         assert!(opened.recovery.indexed().is_some() && opened.index.at > at);
         finish_redo(&opened);
         assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
+    }
+}
+
+/// Indexes all of the log that is durable: the index ends where the next incarnation begins.
+fn index_all(dir: &Dir, opened: &Opened) {
+    let state = index_state(&dir.options(), &opened.control.data(), &[], FIRST_LSN, 1);
+    let (at, epoch, files) = (opened.index.at, opened.index.epoch, opened.index.files.clone());
+    let state = IndexState { at, epoch, files, ..state };
+    let mut indexer = Indexer::new(state, opened.pool.clone(), opened.log.clone(), 0);
+    assert!(indexer.step().unwrap());
+}
+
+#[test]
+fn an_index_ends_where_an_incarnation_does() {
+    // Crashes one after the other; a store that was closed first, so that the checkpoint is at the boundary; and, to see that the test
+    // would notice, an index that does not know of the boundary.
+    for (name, closed, fault) in [
+        ("boundary", false, None),
+        ("boundary-closed", true, None),
+        ("boundary-fault", false, Some(Fault::IndexOldEpoch)),
+    ] {
+        let mut dir = Dir::new(name);
+        let mut opened = new_store(&dir);
+        for round in 0..4 {
+            let mut last = Lsn::ZERO;
+            for value in 1..2_000 {
+                last = write(&opened, PAGES.start + value % 38, value + round * 10_000);
+            }
+            opened.log.wait_durable(last).unwrap();
+            let want: Vec<_> = PAGES.map(|p| read(&opened, p)).collect();
+            let closes = closed && round == 0;
+            if closes {
+                checkpoint::close(&opened.pool, &opened.log, &opened.control, TrxId(5)).unwrap();
+            } else {
+                plant(fault.filter(|_| round > 0));
+                index_all(&dir, &opened);
+                plant(None);
+            }
+            let copy = dir.copy(&format!("{name}-{round}"));
+            drop(opened);
+            opened = open(&copy.options()).unwrap();
+            dir = copy;
+            let (at, epoch) = (opened.index.at, opened.log.epoch());
+            assert_eq!(opened.recovery.indexed().is_some(), !closes, "{name}, {round}");
+            assert!(closes || at > FIRST_LSN);
+            assert_eq!(opened.log.epoch_at(at), epoch, "{name}, {round}: the index ends before the incarnation does");
+            assert!(opened.log.epoch_at(Lsn(at.0 - 1)) < epoch, "{name}, {round}");
+            if fault.is_some() && round > 0 {
+                let failed = PAGES.filter(|&p| opened.pool.read(PageNo(p), |g| Ok(g.u64_at(64))).is_err()).count();
+                assert!(failed > 30, "{failed} pages cannot be read");
+                break;
+            }
+            assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want, "{name}, {round}");
+            if round % 2 == 1 {
+                finish_redo(&opened);
+            }
+        }
     }
 }
 

@@ -12,6 +12,10 @@ use crate::common::rng;
 
 const PAGE: usize = 16384;
 const DATA: &str = "/store/data.gnt";
+const CONTROL: &str = "/store/control";
+/// Bytes of a slot of the control file, and those of it that say something.
+const SLOT: usize = 4096;
+const CHECKED: usize = 128;
 
 /// What came of it.
 #[derive(Default)]
@@ -21,21 +25,32 @@ pub struct Flips {
     trees_whole: u64,
     trees_failed: u64,
     scrubbed: u64,
+    /// Trees refused once the scrubber had found a page of theirs.
+    barred: u64,
+    controls: u64,
+    controls_refused: u64,
 }
 
 impl std::fmt::Display for Flips {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Flips { stores, refused, trees_whole, trees_failed, scrubbed } = self;
+        let Flips { stores, refused, trees_whole, trees_failed, scrubbed, barred, controls, controls_refused } = self;
         write!(
             f,
             "bits flipped in {stores} stores: {refused} refused, {trees_failed} trees failed, {trees_whole} read whole, \
-             {scrubbed} pages found by the scrubber"
+             {scrubbed} pages found by the scrubber, {barred} trees refused for that; in {controls} control files, \
+             {controls_refused} refused"
         )
     }
 }
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
-type Outcome = Result<(Vec<(TreeId, Result<Rows>)>, Option<Vec<Damage>>)>;
+/// What the trees hold, what the scrubber finds, and what they hold then.
+struct Seen {
+    trees: Vec<(TreeId, Result<Rows>)>,
+    scrubbed: Option<Vec<Damage>>,
+    then: Vec<Result<Rows>>,
+}
+type Outcome = Result<Seen>;
 
 /// Opens the store and reads the trees; then, where `write` is given, writes into that one.
 fn read(disk: &SimDisk, seed: u64, trees: &[TreeId], write: Option<TreeId>) -> Outcome {
@@ -56,7 +71,7 @@ fn read(disk: &SimDisk, seed: u64, trees: &[TreeId], write: Option<TreeId>) -> O
             }
         };
         let mut all = Vec::new();
-        for id in trees {
+        for &id in &trees {
             all.push((id, scan(&engine, id)));
         }
         if let Some(id) = write {
@@ -66,7 +81,9 @@ fn read(disk: &SimDisk, seed: u64, trees: &[TreeId], write: Option<TreeId>) -> O
                 .expect("a write into a sound tree");
             t.commit().expect("a commit beside a damaged page");
         }
-        *o.borrow_mut() = Some(Ok((all, scrub(&engine))));
+        let scrubbed = scrub(&engine);
+        let then = trees.iter().map(|&id| scan(&engine, id)).collect();
+        *o.borrow_mut() = Some(Ok(Seen { trees: all, scrubbed, then }));
         // It can be closed, or says why not.
         let _ = engine.shutdown();
     });
@@ -137,7 +154,7 @@ pub fn run(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
             );
             flips.refused += 1;
         }
-        Ok((all, scrubbed)) => {
+        Ok(Seen { trees: all, scrubbed, then }) => {
             for damage in scrubbed.iter().flatten() {
                 assert!(
                     damaged.contains_key(&damage.page.0),
@@ -145,7 +162,23 @@ pub fn run(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
                 );
                 flips.scrubbed += 1;
             }
-            for ((id, found), (_, whole)) in all.into_iter().zip(whole.0) {
+            for (((id, found), (_, whole)), then) in all.into_iter().zip(whole.trees).zip(then) {
+                // Whoever reads around the damaged page would not notice that rows are missing.
+                let first = scrubbed.iter().flatten().find(|d| d.tree == id);
+                match (first, &then) {
+                    (Some(first), then) => {
+                        // Or that of a page which tells where the tree is.
+                        let refused = then.as_ref().is_err_and(&names);
+                        assert!(refused, "seed {seed}: {first:?} is known, and tree {id} can be read");
+                        flips.barred += 1;
+                    }
+                    (None, Ok(then)) => {
+                        // Where something was written since, that is the last one.
+                        let same = found.as_ref().is_ok_and(|found| then.starts_with(found));
+                        assert!(same, "seed {seed}: tree {id} reads otherwise after the scrubber");
+                    }
+                    (None, Err(e)) => assert!(names(e), "seed {seed}: {damaged:?}: tree {id} fails with: {e}"),
+                }
                 match (found, whole) {
                     (Ok(found), Ok(whole)) => {
                         assert!(
@@ -168,6 +201,51 @@ pub fn run(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
                     (_, Err(e)) => panic!("seed {seed}: tree {id} cannot be read: {e}"),
                 }
             }
+        }
+    }
+}
+
+/// Flips bits in one slot of a copy's control file, or in both, and looks.
+pub fn control(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
+    let mut rnd = rng(seed ^ 0xC7F1);
+    let copy = disk.copy();
+    let Some(file) = copy.peek(CONTROL).filter(|f| f.len() >= 2 * SLOT) else { return };
+    let Ok(whole) = read(&disk.copy(), seed, trees, None) else { return };
+    let sequence = |slot: usize| u64::from_le_bytes(file[slot * SLOT + 16..][..8].try_into().expect("8 bytes"));
+    let (newest, both) = (usize::from(sequence(1) > sequence(0)), rnd(5) == 0);
+    let slots = if both { vec![0, 1] } else { vec![rnd(2) as usize] };
+    for &slot in &slots {
+        for _ in 0..1 + rnd(3) {
+            // Not the format's version: a store of a newer one is refused.
+            let at = slot * SLOT + [rnd(8), 12 + rnd(CHECKED as u64 - 12)][rnd(2) as usize] as usize;
+            copy.poke(CONTROL, at as u64, &[file[at] ^ 1 << rnd(8)]);
+        }
+    }
+    flips.controls += 1;
+    // The same bit twice is no damage.
+    let spoilt = copy.peek(CONTROL).expect("a file");
+    let is_spoilt = |slot: usize| spoilt[slot * SLOT..][..CHECKED] != file[slot * SLOT..][..CHECKED];
+    match read(&copy, seed, trees, None) {
+        Err(e) if is_spoilt(0) && is_spoilt(1) => {
+            assert!(e.to_string().contains("both slots"), "seed {seed}: {e}");
+            flips.controls_refused += 1;
+        }
+        Err(e) => {
+            // The older checkpoint counts; the log need not go back as far.
+            let gone = e.to_string().contains("segment");
+            assert!(
+                slots == [newest] && gone,
+                "seed {seed}: slot {slots:?} of the control file (newest {newest}): {e}"
+            );
+            flips.controls_refused += 1;
+        }
+        Ok(seen) => {
+            assert!(!(is_spoilt(0) && is_spoilt(1)), "seed {seed}: opened without a control file");
+            let same = seen.trees == whole.trees;
+            assert!(
+                same,
+                "seed {seed}: damage of slot {slots:?} of the control file (newest {newest}) changes the trees"
+            );
         }
     }
 }

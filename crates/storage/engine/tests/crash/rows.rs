@@ -378,6 +378,9 @@ impl Workload for RowsWorkload {
 
     fn damaged(&self, disk: &SimDisk, seed: u64, tally: &mut Tally) {
         let Some(trees) = self.0.lock().unwrap().trees else { return };
-        crate::flips::run(disk, seed, &trees, &mut tally.flips);
+        match seed / 4 % 3 {
+            0 => crate::flips::control(disk, seed, &trees, &mut tally.flips),
+            _ => crate::flips::run(disk, seed, &trees, &mut tally.flips),
+        }
     }
 }
