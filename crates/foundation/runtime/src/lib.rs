@@ -37,7 +37,7 @@ pub use spawn::{JoinHandle, spawn, spawn_local};
 pub use stack::remaining_stack;
 pub use task::{
     Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, interrupted, interruption, mask_interrupts, park,
-    slot, slot_count, waker, yield_if_due, yield_now,
+    site, slot, slot_count, waker, yield_if_due, yield_now,
 };
 pub use time::{now_ns, random_u64, sleep, unix_micros};
 pub use worker::{IoMode, RecvMode, SendMode, WorkerOptions, Workers};

@@ -429,6 +429,13 @@ pub fn slot() -> usize {
     if cx::simulated() { sim::slot() } else { thread_slot::current() }
 }
 
+/// Tasks of which this is equal take turns on one thread: one that wakes another costs no call of the kernel. A worker's fibers
+/// have one in common, a plain thread has its own. In the simulation it is one of two.
+#[inline]
+pub fn site() -> usize {
+    if cx::simulated() { sim::slot() % 2 } else { thread_slot::current() }
+}
+
 /// One more than the greatest slot in use so far.
 pub fn slot_count() -> usize {
     if cx::simulated() { sim::slot_count() } else { thread_slot::high_water() }

@@ -356,7 +356,9 @@ fn deadlock(server: &Shared, out: &mut String) {
                     hex(key)
                 )
             }
-            LockKind::Gap { tree, .. } => format!("RECORD LOCKS space id {} lock_mode X locks gap waiting", tree.0),
+            LockKind::Gap { tree, .. } | LockKind::Rows { tree, .. } => {
+                format!("RECORD LOCKS space id {} lock_mode X locks gap waiting", tree.0)
+            }
             LockKind::Insert { tree, key } => {
                 let at = format!("space id {} key {}", tree.0, hex(key));
                 format!("RECORD LOCKS {at} lock_mode X locks gap before rec insert intention waiting")

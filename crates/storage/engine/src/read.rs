@@ -188,8 +188,9 @@ impl Txn {
         let wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let left = |wait: &LockWait| if policy == WaitPolicy::Wait { wait.left() } else { Wait::No };
         let mut locked = false;
-        // Who has written nothing cannot meet an own version, which must not be locked: lock before the first look.
-        if self.writer.is_none() && policy == WaitPolicy::Wait {
+        // Who has written nothing cannot meet an own version, which must not be locked: lock before the first look. Not where an
+        // interval may lock all rows around a key that has none (INV-LOCK-7).
+        if self.writer.is_none() && policy == WaitPolicy::Wait && tree.shared.locks.no_ranges() {
             locked = self.take_lock(tree, key, mode, left(&wait), fresh)?;
         }
         loop {

@@ -173,11 +173,14 @@ impl Attempt<'_> {
         };
         let locks = &self.tree.locks;
         // An own stamp is this transaction's lock: whoever holds the record explicitly is waiting for us.
-        if whose != Some(Whose::Own)
-            && !locks.no_records()
-            && self.owner.record_blocked(locks, self.key, Mode::Exclusive)
-        {
-            return Some(Step::Record);
+        if whose != Some(Whose::Own) && !locks.no_records() {
+            let blocked = match inserting {
+                true => self.owner.record_blocked(locks, self.key, Mode::Exclusive),
+                false => self.owner.row_blocked(locks, self.key, Mode::Exclusive),
+            };
+            if blocked {
+                return Some(Step::Record);
+            }
         }
         if inserting && !locks.no_gaps() && self.owner.insert_blocked(locks, self.key) {
             return Some(Step::Gap);

@@ -66,6 +66,10 @@ impl std::fmt::Debug for Scan {
     }
 }
 
+/// Rows that a scan locks one by one before it makes intervals of them, for people who look at locks. Few where assertions are on,
+/// for the sake of tests.
+const ONE_BY_ONE: usize = if cfg!(debug_assertions) { 2 } else { 256 };
+
 /// A locking scan's place. 'Boundary' is the entry last returned (or skipped because it was locked).
 struct Locking {
     mode: LockMode,
@@ -76,12 +80,17 @@ struct Locking {
     passed: Option<Vec<u8>>,
     /// Lock name of the boundary, or of the neighbour outside of the range; `None` = none, the end of the tree.
     edge: Option<Vec<u8>>,
+    /// The boundary is locked by this scan: what is locked of the gap behind it begins before it, so that the gap locks of a scan
+    /// are one interval. (Nobody else can insert at a key whose record is locked, so it makes no difference to others.)
+    edge_locked: bool,
     /// The candidate whose gap and record are locked.
     prepared: Option<Vec<u8>>,
     /// The gap up to this entry beyond the range (`Some(None)`: up to the end) is locked.
     closed: Option<Option<Vec<u8>>>,
     /// The candidate's record lock was taken by this scan; what was held before.
     fresh: Option<Option<Mode>>,
+    /// Rows locked so far.
+    locked: usize,
     key: Vec<u8>,
     /// See [`ScanOptions::semi_consistent`].
     semi: bool,
@@ -141,9 +150,11 @@ impl Scan {
                 gaps: txn.options.isolation >= Isolation::RepeatableRead,
                 passed: None,
                 edge: None,
+                edge_locked: false,
                 prepared: None,
                 closed: None,
                 fresh: None,
+                locked: 0,
                 key: Vec::new(),
                 semi: options.semi_consistent
                     && wait == WaitPolicy::Wait
@@ -398,7 +409,7 @@ impl Scan {
                         },
                         EntryState::Live(lsn) => {
                             txn.seen = txn.seen.max(lsn);
-                            self.accept(l)?;
+                            self.accept(txn, l)?;
                             return Ok(true);
                         }
                         EntryState::Dead => {}
@@ -512,9 +523,13 @@ impl Scan {
     /// Locks the gap between the boundary and `to` (`None`: the end of the tree), in the scan's direction.
     fn lock_gap(&self, txn: &Txn, l: &Locking, to: Option<&[u8]>) {
         let edge = l.edge.as_deref();
-        let (low, high) = if self.forward { (edge, to) } else { (to, edge) };
-        let low = low.map_or(LockCut::Min, LockCut::After);
-        let high = high.map_or(LockCut::Max, LockCut::Before);
+        let (low, high) = match (self.forward, l.edge_locked) {
+            (true, false) => (edge.map(LockCut::After), to.map(LockCut::Before)),
+            (true, true) => (edge.map(LockCut::Before), to.map(LockCut::Before)),
+            (false, false) => (to.map(LockCut::After), edge.map(LockCut::Before)),
+            (false, true) => (to.map(LockCut::After), edge.map(LockCut::After)),
+        };
+        let (low, high) = (low.unwrap_or(LockCut::Min), high.unwrap_or(LockCut::Max));
         txn.owner.lock_gap(&self.tree.shared.locks, low, high);
     }
 
@@ -550,10 +565,11 @@ impl Scan {
         l.insist = false;
         l.passed = Some(self.cursor.key().to_vec());
         l.edge = Some(lock_name(self.tree.kind(), self.cursor.key()).to_vec());
+        l.edge_locked = false;
     }
 
     /// Takes the entry under the cursor as the scan's result.
-    fn accept(&mut self, l: &mut Locking) -> Result<()> {
+    fn accept(&mut self, txn: &Txn, l: &mut Locking) -> Result<()> {
         l.key.clear();
         l.key.extend_from_slice(self.cursor.key());
         self.buf.entry.clear();
@@ -561,9 +577,25 @@ impl Scan {
         if self.tree.kind() == TreeKind::Row {
             complete(&self.tree.shared, &mut self.buf.entry)?;
         }
+        self.fold(txn, l);
         self.skip(l);
+        l.edge_locked = true;
         l.prepared = None;
         Ok(())
+    }
+
+    /// After the first rows, those between the last one and this are locked as an interval: there are only these two, and
+    /// nothing can come between.
+    fn fold(&self, txn: &Txn, l: &mut Locking) {
+        l.locked += 1;
+        if l.locked <= ONE_BY_ONE || !l.gaps || self.tree.kind() != TreeKind::Row || l.fresh != Some(None) {
+            return;
+        }
+        let last = l.edge.as_deref().filter(|_| l.edge_locked).unwrap_or(&l.key);
+        let (low, high) = if self.forward { (last, &l.key[..]) } else { (&l.key[..], last) };
+        let cuts = (LockCut::Before(low), LockCut::After(high));
+        txn.owner.fold_record(&self.tree.shared.locks, &l.key, l.mode.into(), cuts);
+        l.fresh = None;
     }
 
     /// Locks the last gap, up to the entry beyond the range; true when that is done and nothing came in between.

@@ -2,59 +2,36 @@
 //!
 //! They never conflict with each other; an insert waits until no other owner's interval is over its key.
 
-use std::collections::{BTreeMap, HashMap};
-
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::{Relaxed, SeqCst};
 use gannet_runtime::Wait as WaitEvent;
 
 use crate::graph::Edge;
+use crate::intervals::{Intervals, OwnedCut};
 use crate::owner::{Owner, Target};
 use crate::table::{TreeLocks, after_counter};
-use crate::treap::{OwnedCut, Treap};
 use crate::{Cut, LockError, LockOwner, Wait};
 
 /// The gap locks of one tree.
 #[derive(Default)]
 pub(crate) struct GapSet {
-    treap: Treap,
-    /// Each owner's intervals by lower end: disjoint, not touching.
-    by_owner: HashMap<u64, BTreeMap<OwnedCut, OwnedCut>>,
+    locked: Intervals,
     waiting: Vec<(Arc<Owner>, Arc<[u8]>)>,
 }
 
 impl GapSet {
-    /// Adds an interval, joining it with those of the same owner that overlap or touch it. True if the owner had none.
+    /// Adds an interval. True if the owner had none.
     fn add(&mut self, owner: &Arc<Owner>, low: Cut<'_>, high: Cut<'_>) -> bool {
-        let mut low = OwnedCut::new(low);
-        let mut high = OwnedCut::new(high);
-        let first = !self.by_owner.contains_key(&owner.id);
-        let own = self.by_owner.entry(owner.id).or_default();
-        if let Some((l, h)) = own.range(..=&low).next_back() {
-            if *h >= high {
-                return first;
-            }
-            if *h >= low {
-                low = l.clone();
-            }
-        }
-        while let Some((l, h)) = own.range(&low..=&high).next().map(|(l, h)| (l.clone(), h.clone())) {
-            own.remove(&l);
-            self.treap.remove(&l, owner.id);
-            high = high.max(h);
-        }
-        own.insert(low.clone(), high.clone());
-        self.treap.insert(low, high, owner.clone());
         if self.waiting.iter().any(|(o, _)| !Arc::ptr_eq(o, owner)) {
             // Perhaps one of them now waits for this owner too.
             owner.blocks.store(true, Relaxed);
         }
-        first
+        self.locked.add(owner, low, high)
     }
 
     fn blocked(&self, owner: &Arc<Owner>, key: &[u8]) -> bool {
         let mut blocked = false;
-        self.treap.over(key, |o| {
+        self.locked.over(key, |o| {
             blocked = !Arc::ptr_eq(o, owner);
             !blocked
         });
@@ -63,16 +40,15 @@ impl GapSet {
 
     /// Intervals with their owners, for introspection.
     pub(crate) fn intervals(&self) -> impl Iterator<Item = (&OwnedCut, &OwnedCut, &Arc<Owner>)> {
-        self.treap.iter()
+        self.locked.iter()
     }
 }
 
 impl TreeLocks {
     pub(crate) fn release_gaps(&self, owner: &Arc<Owner>, granted: &mut Vec<Arc<Owner>>) {
         let mut set = self.gap_set.lock();
-        let Some(own) = set.by_owner.remove(&owner.id) else { return };
-        for low in own.keys() {
-            set.treap.remove(low, owner.id);
+        if !set.locked.remove(owner) {
+            return;
         }
         self.gaps.fetch_sub(1, SeqCst);
         let mut waiting = std::mem::take(&mut set.waiting);
@@ -87,7 +63,7 @@ impl TreeLocks {
     }
 
     pub(crate) fn insert_blockers(&self, owner: &Arc<Owner>, key: &[u8], out: &mut Vec<Edge>) {
-        self.gap_set.lock().treap.over(key, |o| {
+        self.gap_set.lock().locked.over(key, |o| {
             if !Arc::ptr_eq(o, owner) {
                 out.push(Edge { to: o.clone(), via: None });
             }
@@ -131,7 +107,7 @@ impl LockOwner {
             Self::limit(wait)?;
             let key: Arc<[u8]> = key.into();
             me.begin_wait(Target::Insert { tree: tree.clone(), key: key.clone() });
-            set.treap.over(&key, |o| {
+            set.locked.over(&key, |o| {
                 o.blocks.store(true, Relaxed);
                 true
             });

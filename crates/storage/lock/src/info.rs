@@ -4,8 +4,9 @@ use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_base::{TreeId, TrxId};
 
+use crate::intervals::{OwnedCut, Side};
 use crate::owner::{Owner, Target};
-use crate::treap::{OwnedCut, Side};
+use crate::record::record_bytes;
 use crate::{LockTable, MdlMode, Mode};
 
 /// An owner as others see it.
@@ -48,6 +49,17 @@ pub enum LockKind {
         low: GapEnd,
         /// Upper end.
         high: GapEnd,
+    },
+    /// All rows in an interval.
+    Rows {
+        /// Their tree.
+        tree: TreeId,
+        /// Lower end.
+        low: GapEnd,
+        /// Upper end.
+        high: GapEnd,
+        /// Shared or exclusive.
+        mode: Mode,
     },
     /// The place for a new record.
     Insert {
@@ -112,8 +124,10 @@ pub struct WaitInfo {
 pub struct Standing {
     /// Who.
     pub party: Party,
-    /// Record locks held.
+    /// Rows locked.
     pub records: usize,
+    /// What the locks take of memory, about.
+    pub bytes: usize,
     /// Trees with locked gaps.
     pub gap_trees: usize,
     /// What it waits for, and since when, as the runtime's clock counts nanoseconds.
@@ -159,6 +173,12 @@ impl LockTable {
                 kind: LockKind::Gap { tree: tree.id(), low: end(low), high: end(high) },
                 granted: true,
             }));
+            drop(set);
+            out.extend(tree.range_set.lock().intervals().map(|(low, high, owner, mode)| LockInfo {
+                party: Party::of(owner),
+                kind: LockKind::Rows { tree: tree.id(), low: end(low), high: end(high), mode },
+                granted: true,
+            }));
         }
         out.truncate(most);
         out
@@ -167,14 +187,15 @@ impl LockTable {
     /// All owners that hold record or gap locks, or wait. Not one moment's picture.
     pub fn standings(&self) -> Vec<Standing> {
         let of = |owner: Arc<Owner>| {
-            let (records, gap_trees) = {
+            let (records, gap_trees, bytes) = {
                 let held = owner.held.lock();
-                (held.records.len(), held.gaps.len())
+                let bytes = held.records.len() * record_bytes(16) + (held.gaps.len() + held.ranges.len()) * 256;
+                (held.records.len() + held.folded, held.gaps.len(), bytes)
             };
             let wanted = |w: &crate::owner::Waiting| (LockKind::wanted(&w.target), w.since_ns);
             let waits = if owner.is_waiting() { owner.waiting.lock().as_ref().map(wanted) } else { None };
             let stands = records + gap_trees > 0 || waits.is_some();
-            stands.then(|| Standing { party: Party::of(&owner), records, gap_trees, waits })
+            stands.then(|| Standing { party: Party::of(&owner), records, bytes, gap_trees, waits })
         };
         self.owners().into_iter().filter_map(of).collect()
     }

@@ -7,8 +7,11 @@
 mod gaps;
 mod graph;
 mod info;
+mod intervals;
+mod line;
 mod mdl;
 mod owner;
+mod ranges;
 mod record;
 mod table;
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(crate) struct Owner {
     /// Waits begun.
     waits: AtomicU64,
     pub(crate) waiting: Mutex<Option<Waiting>>,
-    /// Written by the owner's own task only.
+    /// Written by the owner's own task only, but for records that lie in one of its intervals: those others may add (INV-LOCK-6).
     pub(crate) held: Mutex<Held>,
     /// Something may be in `held`. Written and read by the owner's own task.
     holds: AtomicBool,
@@ -69,6 +69,9 @@ pub(crate) struct Held {
     pub(crate) records: Vec<u64>,
     /// Trees with gaps of this owner, each once.
     pub(crate) gaps: Vec<Arc<TreeLocks>>,
+    /// Trees with intervals of rows of this owner, each once, and how many rows were folded into them.
+    pub(crate) ranges: Vec<Arc<TreeLocks>>,
+    pub(crate) folded: usize,
 }
 
 impl Owner {
@@ -214,7 +217,7 @@ impl LockOwner {
         self.inner.weight.store(rows_changed, Relaxed);
     }
 
-    /// Number of record locks held.
+    /// Number of record locks held, not counting those folded into intervals.
     pub fn record_count(&self) -> usize {
         self.inner.held.lock().records.len()
     }
@@ -222,7 +225,7 @@ impl LockOwner {
     /// True when the owner holds no record and no gap lock.
     pub fn is_free(&self) -> bool {
         let held = self.inner.held.lock();
-        held.records.is_empty() && held.gaps.is_empty()
+        held.records.is_empty() && held.gaps.is_empty() && held.ranges.is_empty()
     }
 
     /// Parks until the wait which was begun is decided. `abandon` takes the owner out of the queue when it was not
@@ -277,12 +280,20 @@ impl LockOwner {
         }
     }
 
+    /// Gives up the intervals of rows, and says what else is held.
+    fn take_held(&self) -> Held {
+        let me = &self.inner;
+        let ranges = std::mem::take(&mut me.held.lock().ranges);
+        ranges.iter().for_each(|tree| tree.release_ranges(me));
+        std::mem::take(&mut *me.held.lock())
+    }
+
     /// The transaction is over (its state is published already): gives back all record and gap locks and wakes those who
     /// wait for its stamps. Costs what it holds. The owner can be used for the next transaction.
     pub fn release_all(&self) {
         let me = &self.inner;
         // The common transaction holds nothing: no lock is taken to find that out.
-        let held = if me.may_hold() { std::mem::take(&mut *me.held.lock()) } else { Held::default() };
+        let held = if me.may_hold() { self.take_held() } else { Held::default() };
         me.holds.store(false, Relaxed);
         let mut granted = Vec::new();
         for hash in &held.records {

@@ -1,19 +1,21 @@
 //! Record locks: a queue for each locked key.
 //!
-//! INV-LOCK-1: the waiting are served in order: one is granted when it conflicts with no holder, and never before
-//! one in front of it. An owner that raises its shared lock goes in front: all others wait for it anyway.
+//! INV-LOCK-1: the waiting are served in order, as [`crate::line`] understands it: one is granted when it conflicts with no
+//! holder. An owner that raises its shared lock goes in front: all others wait for it anyway.
 //! INV-LOCK-2: a queue is in its shard if and only if somebody holds or waits.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::{Relaxed, SeqCst};
-use gannet_runtime::Wait as WaitEvent;
+use gannet_runtime::{Wait as WaitEvent, now_ns, site};
+use gannet_telemetry::{Counter, add, sub};
 
 use crate::graph::Edge;
+use crate::line::{Crowd, Ticket, Waiter};
 use crate::owner::{Owner, Target};
 use crate::table::{LockTable, Shard, TreeLocks, after_counter};
-use crate::{Granted, LockError, LockOwner, Mode, Wait};
+use crate::{Cut, Granted, LockError, LockOwner, Mode, Wait};
 
 /// Among how many of its last locks [`LockOwner::stamped`] looks for one: those of the rows that a statement reads before it
 /// changes them.
@@ -23,79 +25,6 @@ const LATELY: usize = 4096;
 pub(crate) struct Holder {
     pub(crate) owner: Arc<Owner>,
     pub(crate) mode: Mode,
-}
-
-/// A place in a queue: less is nearer to the front. Never given twice by a table; those of raises are all less than others.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Ticket(u64);
-
-impl Ticket {
-    pub(crate) fn new(number: u64, raise: bool) -> Ticket {
-        Ticket(if raise { number } else { number | 1 << 63 })
-    }
-
-    fn raises(self) -> bool {
-        self.0 >> 63 == 0
-    }
-}
-
-/// One who waits.
-pub(crate) struct Waiter {
-    pub(crate) owner: Arc<Owner>,
-    ticket: Ticket,
-}
-
-/// What most queues do not have: more than one holder, or waiters.
-#[derive(Default)]
-pub(crate) struct Crowd {
-    /// The ticket of the first that waited here, by which a search knows the queue again; none yet: zero.
-    number: u64,
-    /// Sorted by owner id.
-    more: Vec<Holder>,
-    /// Those who want the record exclusively, and those who want to share it, each in order of their tickets: so the
-    /// nearest in front of somebody that excludes him is found without passing the rest.
-    exclusive: VecDeque<Waiter>,
-    shared: VecDeque<Waiter>,
-}
-
-impl Crowd {
-    fn nobody_waits(&self) -> bool {
-        self.exclusive.is_empty() && self.shared.is_empty()
-    }
-
-    fn line(&self, mode: Mode) -> &VecDeque<Waiter> {
-        match mode {
-            Mode::Exclusive => &self.exclusive,
-            Mode::Shared => &self.shared,
-        }
-    }
-
-    fn line_mut(&mut self, mode: Mode) -> &mut VecDeque<Waiter> {
-        match mode {
-            Mode::Exclusive => &mut self.exclusive,
-            Mode::Shared => &mut self.shared,
-        }
-    }
-
-    /// Who is served next, and the mode wanted.
-    fn front(&self) -> Option<(&Waiter, Mode)> {
-        match (self.exclusive.front(), self.shared.front()) {
-            (Some(x), Some(s)) if s.ticket < x.ticket => Some((s, Mode::Shared)),
-            (Some(x), _) => Some((x, Mode::Exclusive)),
-            (None, s) => s.map(|s| (s, Mode::Shared)),
-        }
-    }
-
-    fn remove(&mut self, mode: Mode, ticket: Ticket) {
-        let line = self.line_mut(mode);
-        if let Ok(i) = line.binary_search_by_key(&ticket, |w| w.ticket) {
-            line.remove(i);
-        }
-    }
-
-    fn has(&self, mode: Mode, ticket: Ticket) -> bool {
-        self.line(mode).binary_search_by_key(&ticket, |w| w.ticket).is_ok()
-    }
 }
 
 /// The lock of one record. Small, because a scan may make millions.
@@ -148,7 +77,7 @@ fn find<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) 
 }
 
 fn find_or_insert<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) -> &'a mut RecordQueue {
-    let make = || RecordQueue { tree: tree.clone(), key: key.into(), first: None, crowd: None, next: None };
+    let make = || RecordQueue::new(tree, key);
     let mut at = shard.entry(hash).or_insert_with(make);
     while !(Arc::ptr_eq(&at.tree, tree) && *at.key == *key) {
         at = at.next.get_or_insert_with(|| Box::new(make()));
@@ -165,6 +94,8 @@ fn prune(shard: &mut Shard, hash: u64) {
         if !queue.is_empty() {
             queue.next = kept.take();
             kept = Some(queue);
+        } else {
+            sub(Counter::LockMemory, record_bytes(queue.key.len()) as u64);
         }
     }
     if let Some(kept) = kept {
@@ -172,7 +103,17 @@ fn prune(shard: &mut Shard, hash: u64) {
     }
 }
 
+/// What a lock takes of memory, about: a place in a table that is three quarters full, the key, a place in the owner's list.
+pub(crate) const fn record_bytes(key: usize) -> usize {
+    (size_of::<(u64, RecordQueue)>() + 1) * 4 / 3 + key + 16 + size_of::<u64>()
+}
+
 impl RecordQueue {
+    fn new(tree: &Arc<TreeLocks>, key: &[u8]) -> RecordQueue {
+        add(Counter::LockMemory, record_bytes(key.len()) as u64);
+        RecordQueue { tree: tree.clone(), key: key.into(), first: None, crowd: None, next: None }
+    }
+
     fn is_empty(&self) -> bool {
         self.first.is_none() && self.crowd.as_ref().is_none_or(|c| c.more.is_empty() && c.nobody_waits())
     }
@@ -188,7 +129,7 @@ impl RecordQueue {
 
     /// All who wait, not in order.
     pub(crate) fn waiters(&self) -> impl Iterator<Item = (&Waiter, Mode)> {
-        let exclusive = self.crowd.iter().flat_map(|c| &c.exclusive).map(|w| (w, Mode::Exclusive));
+        let exclusive = self.crowd.iter().flat_map(|c| c.exclusive.iter()).map(|w| (w, Mode::Exclusive));
         exclusive.chain(self.crowd.iter().flat_map(|c| &c.shared).map(|w| (w, Mode::Shared)))
     }
 
@@ -267,23 +208,24 @@ impl RecordQueue {
                 h.owner.blocks.store(true, Relaxed);
             }
         }
-        let crowd = self.crowd.get_or_insert_default();
-        if crowd.number == 0 {
-            crowd.number = ticket.0;
-        }
-        let line = crowd.line_mut(mode);
-        let at = line.partition_point(|w| w.ticket < ticket);
-        line.insert(at, Waiter { owner: owner.clone(), ticket });
+        let waiter = Waiter { owner: owner.clone(), ticket, site: site() };
+        self.crowd.get_or_insert_default().add(mode, waiter);
     }
 
-    /// Grants from the front as far as possible; whom, goes into `granted`.
+    /// Grants as far as possible; whom, goes into `granted`.
     fn grant_waiting(&mut self, granted: &mut Vec<Arc<Owner>>) {
         while let Some((front, mode)) = self.crowd.as_ref().and_then(|c| c.front()) {
-            if front.owner.is_waiting() && self.conflicts_with_holders(&front.owner, mode) {
+            let waits = front.owner.is_waiting();
+            if waits && self.conflicts_with_holders(&front.owner, mode) {
                 break;
             }
             let Some(crowd) = &mut self.crowd else { break };
-            let Some(Waiter { owner, .. }) = crowd.line_mut(mode).pop_front() else { break };
+            let next = match mode {
+                // Nobody holds the record: anybody of those may have it.
+                Mode::Exclusive if waits => crowd.take_next(site(), now_ns()),
+                _ => crowd.take_front(),
+            };
+            let Some(Waiter { owner, .. }) = next else { break };
             if !crowd.nobody_waits() {
                 owner.blocks.store(true, Relaxed);
             }
@@ -323,7 +265,7 @@ impl RecordQueue {
             }
         };
         // The holders of a queue are looked at once; but whoever raises its lock is a holder which it did not see itself.
-        if !seen.insert(crowd.number) {
+        if !seen.insert(crowd.number()) {
             let raises = me.filter(|(m, t)| t.raises() && !Arc::ptr_eq(m, owner));
             return out.extend(raises.map(|(m, _)| Edge { to: m.clone(), via: None }));
         }
@@ -378,6 +320,10 @@ impl LockOwner {
         let hash = self.table.hash(tree.id(), key);
         tree.records.fetch_add(1, SeqCst);
         let mut shard = self.table.shard(hash);
+        if let Some(held) = self.make_explicit(&mut shard, hash, tree, key, mode) {
+            tree.records.fetch_sub(1, SeqCst);
+            return Ok(Granted { waited: false, before: Some(held) });
+        }
         let queue = find_or_insert(&mut shard, hash, tree, key);
         let before = match queue.request(me, mode) {
             Outcome::New => {
@@ -414,6 +360,68 @@ impl LockOwner {
             _ => _ = tree.records.fetch_sub(1, SeqCst),
         }
         outcome.map(|()| Granted { waited: true, before })
+    }
+
+    /// Makes explicit what locks the row by intervals and matters to who wants it in this mode. If an interval of this owner is lock
+    /// enough already: its mode.
+    fn make_explicit(
+        &self,
+        shard: &mut Shard,
+        hash: u64,
+        tree: &Arc<TreeLocks>,
+        key: &[u8],
+        mode: Mode,
+    ) -> Option<Mode> {
+        if tree.no_ranges() {
+            return None;
+        }
+        let set = tree.range_set.lock();
+        let own = set.own(&self.inner, key);
+        if own.is_some_and(|held| held >= mode) {
+            return own;
+        }
+        let mut hold = |owner: &Arc<Owner>, held: Mode| {
+            let queue = find_or_insert(shard, hash, tree, key);
+            if queue.holder_mut(owner).is_none() {
+                owner.held.lock().records.push(hash);
+                tree.records.fetch_add(1, SeqCst);
+            }
+            queue.add_holder(owner.clone(), held);
+            true
+        };
+        if let Some(held) = own {
+            hold(&self.inner, held);
+        }
+        set.conflicting(&self.inner, key, mode, hold);
+        None
+    }
+
+    /// All rows between `low` and `high`, `key` among them, are locked by this owner in this mode or exclusively, and the gaps
+    /// between: the explicit lock on `key` becomes part of an interval, unless somebody waits for it or it is of another mode.
+    pub fn fold_record(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode, (low, high): (Cut<'_>, Cut<'_>)) {
+        let me = &self.inner;
+        let hash = self.table.hash(tree.id(), key);
+        let mut shard = self.table.shard(hash);
+        let Some(queue) = find(&mut shard, hash, tree, key) else { return };
+        if queue.has_waiters() || queue.holder_mut(me).is_none_or(|h| h.mode != mode) {
+            return;
+        }
+        let mut set = tree.range_set.lock();
+        let mut held = me.held.lock();
+        let Some(i) = held.records.iter().rev().take(LATELY).position(|&h| h == hash) else { return };
+        let i = held.records.len() - 1 - i;
+        if set.add(me, mode, low, high) {
+            tree.ranges.fetch_add(1, SeqCst);
+            tree.records.fetch_add(1, SeqCst);
+            held.ranges.push(tree.clone());
+        }
+        held.records.swap_remove(i);
+        held.folded += 1;
+        queue.remove_holder(me);
+        tree.records.fetch_sub(1, SeqCst);
+        if queue.is_empty() {
+            prune(&mut shard, hash);
+        }
     }
 
     /// Takes the waiting owner out of the queue; those behind may now be served.
@@ -492,6 +500,10 @@ impl LockOwner {
         let hash = self.table.hash(tree.id(), key);
         tree.records.fetch_add(1, SeqCst);
         let mut shard = self.table.shard(hash);
+        if self.make_explicit(&mut shard, hash, tree, key, Mode::Exclusive).is_some() {
+            tree.records.fetch_sub(1, SeqCst);
+            return;
+        }
         let queue = find_or_insert(&mut shard, hash, tree, key);
         match queue.request(&self.inner, Mode::Exclusive) {
             Outcome::New => self.inner.hold().records.push(hash),
@@ -502,15 +514,42 @@ impl LockOwner {
     /// What this owner holds of the record.
     pub fn record_mode(&self, tree: &Arc<TreeLocks>, key: &[u8]) -> Option<Mode> {
         let hash = self.table.hash(tree.id(), key);
-        find(&mut self.table.shard(hash), hash, tree, key)?.holder_mut(&self.inner).map(|h| h.mode)
+        let mut shard = self.table.shard(hash);
+        let explicit = find(&mut shard, hash, tree, key).and_then(|q| q.holder_mut(&self.inner).map(|h| h.mode));
+        if tree.no_ranges() { explicit } else { explicit.max(tree.range_set.lock().own(&self.inner, key)) }
     }
 
     /// Would this owner have to wait for an explicit lock of the record? Never parks: for writers under a latch, when
-    /// [`TreeLocks::no_records`] is false. A waiting request of another owner counts: it comes first.
+    /// [`TreeLocks::no_records`] is false. A waiting request of another owner counts: it comes first. If there is a row, ask
+    /// [`LockOwner::row_blocked`].
     pub fn record_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {
         let hash = self.table.hash(tree.id(), key);
+        self.blocked(&mut self.table.shard(hash), hash, tree, key, mode)
+    }
+
+    /// Would this owner have to wait for the lock of an existing row?
+    pub fn row_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {
+        let hash = self.table.hash(tree.id(), key);
         let mut shard = self.table.shard(hash);
-        let Some(queue) = find(&mut shard, hash, tree, key) else { return false };
+        if !tree.no_ranges() {
+            let set = tree.range_set.lock();
+            if set.own(&self.inner, key).is_some_and(|held| held >= mode) {
+                return false;
+            }
+            let mut blocked = false;
+            set.conflicting(&self.inner, key, mode, |_, _| {
+                blocked = true;
+                false
+            });
+            if blocked {
+                return true;
+            }
+        }
+        self.blocked(&mut shard, hash, tree, key, mode)
+    }
+
+    fn blocked(&self, shard: &mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {
+        let Some(queue) = find(shard, hash, tree, key) else { return false };
         match queue.holder_mut(&self.inner).map(|h| h.mode) {
             Some(held) if held >= mode => false,
             Some(_) => queue.conflicts_with_holders(&self.inner, mode),

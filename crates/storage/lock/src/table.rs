@@ -15,6 +15,7 @@ use crate::gaps::GapSet;
 use crate::graph::Graph;
 use crate::mdl::MdlRegistry;
 use crate::owner::Owner;
+use crate::ranges::RangeSet;
 use crate::record::RecordQueue;
 use crate::trx::TrxWaits;
 
@@ -59,11 +60,14 @@ pub struct LockTable {
 /// The explicit locks of one tree: kept in the tree's handle, so that writers look with one load.
 pub struct TreeLocks {
     id: TreeId,
-    /// Record locks held or waited for. Raised before the lock is entered, lowered after it is gone.
+    /// Record locks held or waited for, and owners of intervals of rows. Raised before the lock is entered, lowered after it is gone.
     pub(crate) records: AtomicUsize,
     /// Gap intervals. Raised before the interval is entered.
     pub(crate) gaps: AtomicUsize,
     pub(crate) gap_set: Mutex<GapSet>,
+    /// Owners of intervals of rows. Written under the lock of the set.
+    pub(crate) ranges: AtomicUsize,
+    pub(crate) range_set: Mutex<RangeSet>,
 }
 
 /// Orders a writer's latching of the leaf before its look at a counter.
@@ -160,6 +164,8 @@ impl LockTable {
             records: AtomicUsize::new(0),
             gaps: AtomicUsize::new(0),
             gap_set: Mutex::new(GapSet::default()),
+            ranges: AtomicUsize::new(0),
+            range_set: Mutex::new(RangeSet::default()),
         });
         trees.insert(tree, Arc::downgrade(&made));
         made

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 
 use gannet_base::sync::Arc;
+use gannet_telemetry::{Counter, add, sub};
 
 use crate::Cut;
 use crate::owner::Owner;
@@ -52,6 +53,12 @@ impl OwnedCut {
 }
 
 const NIL: u32 = u32::MAX;
+
+/// What an interval takes of memory, about: a node, its place among its owner's, the keys.
+fn interval_bytes(low: &OwnedCut, high: &OwnedCut) -> u64 {
+    let key = |cut: &OwnedCut| if let OwnedCut::At(key, _) = cut { key.len() + 32 } else { 0 };
+    (size_of::<Option<Node>>() + 3 * size_of::<OwnedCut>() + key(low) + key(high)) as u64
+}
 
 struct Node {
     low: OwnedCut,
@@ -148,6 +155,7 @@ impl Treap {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
+        add(Counter::LockMemory, interval_bytes(&low, &high));
         let (a, b) = self.split(self.root, &low, owner.id);
         let node = Node { low, high, owner, priority: self.random, left: NIL, right: NIL, reaches: NIL };
         let i = match self.free.pop() {
@@ -169,6 +177,8 @@ impl Treap {
         let (a, rest) = self.split(self.root, low, owner);
         let (found, b) = self.split(rest, low, owner + 1);
         if found != NIL {
+            let gone = self.node(found);
+            sub(Counter::LockMemory, interval_bytes(&gone.low, &gone.high));
             self.nodes[found as usize] = None;
             self.free.push(found);
         }
@@ -177,6 +187,34 @@ impl Treap {
             // Give the memory back after a storm.
             self.nodes.clear();
             self.free.clear();
+        }
+    }
+
+    /// Moves the upper end of the interval `(low, owner)` up.
+    pub(crate) fn extend(&mut self, low: &OwnedCut, owner: u64, high: &OwnedCut) {
+        let mut path = Vec::new();
+        let mut at = self.root;
+        while at != NIL {
+            path.push(at);
+            let node = self.node_mut(at);
+            match (&node.low, node.owner.id).cmp(&(low, owner)) {
+                Ordering::Less => at = node.right,
+                Ordering::Greater => at = node.left,
+                Ordering::Equal => break,
+            }
+        }
+        if at == NIL {
+            return;
+        }
+        let node = self.node_mut(at);
+        let before = interval_bytes(&node.low, &node.high);
+        node.high = high.clone();
+        add(Counter::LockMemory, interval_bytes(&node.low, high).wrapping_sub(before));
+        for above in path {
+            let reaches = self.node(above).reaches;
+            if reaches != at && self.node(reaches).high < *high {
+                self.node_mut(above).reaches = at;
+            }
         }
     }
 
@@ -244,7 +282,11 @@ mod tests {
         for _ in 0..5000 {
             let (a, b, o) = (random(121), random(122), random(5));
             let (low, high) = (cut(a.min(b)), cut(a.max(b)));
-            if random(5) < 3 && !list.iter().any(|x| x.0 == low && x.2 == o) {
+            let longer = (random(4) == 0).then(|| list.iter_mut().find(|x| x.2 == o && x.1 < high)).flatten();
+            if let Some(longer) = longer {
+                treap.extend(&longer.0, o, &high);
+                longer.1 = high;
+            } else if random(5) < 3 && !list.iter().any(|x| x.0 == low && x.2 == o) {
                 treap.insert(low.clone(), high.clone(), owners[o as usize].clone());
                 list.push((low, high, o));
             } else if !list.is_empty() {

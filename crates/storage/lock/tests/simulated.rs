@@ -70,7 +70,7 @@ impl Actor {
             let stamp = self.model.stamps.lock().unwrap().get(&key).copied();
             let foreign = stamp.filter(|t| *t != self.trx && self.is_active(*t));
             if foreign.is_none()
-                && (self.tree.no_records() || !self.owner.record_blocked(&self.tree, &[key], Mode::Exclusive))
+                && (self.tree.no_records() || !self.owner.row_blocked(&self.tree, &[key], Mode::Exclusive))
             {
                 self.model.stamps.lock().unwrap().insert(key, self.trx);
                 self.model.enter(key, self.id, Mode::Exclusive);
@@ -114,10 +114,23 @@ impl Actor {
         Ok(())
     }
 
+    /// Some rows one after the other, which become an interval.
+    fn scan(&self, mode: Mode, wait: Wait) -> Result<(), LockError> {
+        let mut last = None;
+        for key in dice(3) as u8..5 {
+            self.read_locked(key, mode, wait)?;
+            let low = [last.unwrap_or(key)];
+            self.owner.fold_record(&self.tree, &[key], mode, (Cut::Before(&low), Cut::After(&[key])));
+            last = Some(key);
+        }
+        Ok(())
+    }
+
     fn step(&self) -> Result<(), LockError> {
         let key = dice(5) as u8;
         let wait = if dice(6) == 0 { Wait::No } else { FOREVER };
-        match dice(8) {
+        match dice(10) {
+            8.. => self.scan(if dice(2) == 0 { Mode::Shared } else { Mode::Exclusive }, wait),
             0..3 => self.write(key, wait),
             3..5 => self.read_locked(key, Mode::Shared, wait),
             5 => self.read_locked(key, Mode::Exclusive, wait),

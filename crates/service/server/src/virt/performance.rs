@@ -77,6 +77,11 @@ pub(super) fn data_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
                 let data = high.as_ref().map_or("supremum pseudo-record".to_string(), |(k, _)| hex(k));
                 (*tree, "X,GAP".to_string(), data)
             }
+            // The rows up to this one, and the gaps before them.
+            LockKind::Rows { tree, high, mode, .. } => {
+                let data = high.as_ref().map_or("supremum pseudo-record".to_string(), |(k, _)| hex(k));
+                (*tree, mode_name(*mode).to_string(), data)
+            }
             LockKind::Insert { tree, key } => (*tree, "X,GAP,INSERT_INTENTION".to_string(), hex(key)),
             LockKind::Transaction(_) | LockKind::Metadata { .. } => continue,
         };

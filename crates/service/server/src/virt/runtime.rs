@@ -229,7 +229,8 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
             .as_ref()
             .and_then(|e| e.info())
             .map(|i| String::from_utf8_lossy(&i[..i.len().min(1024)]).into_owned());
-        let (rows, trees) = t.locks.as_ref().map_or((0, 0), |l| (l.records as u64, l.gap_trees as u64));
+        let (rows, trees, bytes) =
+            t.locks.as_ref().map_or((0, 0, 0), |l| (l.records as u64, l.gap_trees as u64, l.bytes as u64));
         let level = match t.isolation {
             Isolation::ReadUncommitted => "READ UNCOMMITTED",
             Isolation::ReadCommitted => "READ COMMITTED",
@@ -250,7 +251,7 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
             maybe(query.as_deref()),
             Value::Null,
         ];
-        row.extend([0, 0, rows + trees, 0, rows, t.undo_records, 0].map(Value::UInt));
+        row.extend([0, 0, rows + trees, bytes, rows, t.undo_records, 0].map(Value::UInt));
         row.extend([text(level), Value::Int(1), Value::Int(1), Value::Null, Value::Int(0), n(0)]);
         let (read_only, snapshot_only) =
             (t.read_only || reads && t.autocommit, reads && t.autocommit && rows + trees == 0);
