@@ -29,7 +29,7 @@ pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;
 pub use monitor::Monitor;
-pub use os::{raise_descriptor_limit, run_blocking};
+pub use os::{raise_descriptor_limit, release_free_memory, run_blocking};
 pub use serve::{
     Addr, Conn, Factory, Listener, ListenerOptions, Next, Peer, Ready, Service, ThreadHandling, Transport,
 };

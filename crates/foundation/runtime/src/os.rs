@@ -24,6 +24,16 @@ pub fn raise_descriptor_limit() -> io::Result<u64> {
     Ok(if raised { limit.rlim_cur } else { before })
 }
 
+/// Gives memory that was freed back to the system: after something large is over. The allocator keeps it otherwise. Takes
+/// milliseconds for each hundred megabytes; run it with [`run_blocking`] where tasks would notice.
+pub fn release_free_memory() {
+    #[cfg(target_env = "gnu")]
+    if !crate::cx::simulated() {
+        // SAFETY: may be called at any time, by any thread (malloc_trim(3)).
+        unsafe { libc::malloc_trim(0) };
+    }
+}
+
 /// One operation on a file. Pointers must stay valid until the operation has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {

@@ -782,6 +782,8 @@ impl Recovery {
             self.events.error(format_args!("recovery: {damaged} damaged pages; what lies in them cannot be read"));
         }
         pool.set_aside(self.bytes());
+        // What the changes took is free now.
+        gannet_runtime::run_blocking(gannet_runtime::release_free_memory);
         self.progress.failed.store(0, Release);
         self.progress.enter(RecoveryPhase::Done);
         if !self.pages.is_empty() {

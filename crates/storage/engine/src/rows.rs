@@ -386,6 +386,20 @@ impl Txn {
         })
     }
 
+    /// See [`Txn::queue_up`].
+    pub(crate) fn queue_for_row(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
+        self.check_write(tree, TreeKind::Row)?;
+        let locks = &tree.shared.locks;
+        if locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive) {
+            return Ok(false);
+        }
+        let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        self.wait_for_record(tree, key, &mut wait).map_err(|e| self.failed(e))?;
+        self.fresh_lock = wait.queued;
+        self.start_writing()?;
+        Ok(true)
+    }
+
     pub(crate) fn delete_row(&mut self, tree: &TreeHandle, key: &[u8], stamp: Option<RowStamp>) -> Result<Delete> {
         self.check_write(tree, TreeKind::Row)?;
         Ok(match self.change_row(tree, key, Change::Delete(stamp))? {

@@ -35,6 +35,9 @@ pub enum IndexInsert {
     },
 }
 
+/// Record locks whose memory is given back to the system at once.
+const MANY_LOCKS: usize = 100_000;
+
 /// A point inside a transaction to which it can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint {
@@ -374,7 +377,9 @@ impl Txn {
 
     /// Gives up locks and snapshot.
     fn finish(&mut self) {
-        self.owner.release_all();
+        if self.owner.release_all() > MANY_LOCKS && !std::thread::panicking() {
+            gannet_runtime::run_blocking(gannet_runtime::release_free_memory);
+        }
         self.close_view();
         self.active = false;
         self.prepared = false;
@@ -520,6 +525,12 @@ impl Txn {
     /// the row locked then, so that the next attempt is the last.
     pub fn update_if(&mut self, tree: &TreeHandle, key: &[u8], stamp: RowStamp, row: &[u8]) -> Result<Update> {
         self.update_row(tree, key, row, Some(stamp))
+    }
+
+    /// Before a row is read in order to be changed by [`update_if`](Txn::update_if): if others are in line for it already, stands in
+    /// line too and has the row locked on return (true), instead of computing what would be out of date when its turn comes.
+    pub fn queue_up(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
+        self.queue_for_row(tree, key)
     }
 
     /// Deletes the newest row with this key (waits for its active writer first).

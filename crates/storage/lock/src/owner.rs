@@ -289,8 +289,8 @@ impl LockOwner {
     }
 
     /// The transaction is over (its state is published already): gives back all record and gap locks and wakes those who
-    /// wait for its stamps. Costs what it holds. The owner can be used for the next transaction.
-    pub fn release_all(&self) {
+    /// wait for its stamps. Costs what it holds: gives the number of records. The owner can be used for the next transaction.
+    pub fn release_all(&self) -> usize {
         let me = &self.inner;
         // The common transaction holds nothing: no lock is taken to find that out.
         let held = if me.may_hold() { self.take_held() } else { Held::default() };
@@ -312,12 +312,14 @@ impl LockOwner {
             me.blocks.store(false, Relaxed);
         }
         Owner::wake_all(&granted);
+        let count = held.records.len();
         if held.records.capacity() > 0 && held.records.capacity() <= 256 {
             // Keep the memory for the next transaction.
             let mut records = held.records;
             records.clear();
             me.held.lock().records = records;
         }
+        count
     }
 }
 

@@ -101,7 +101,14 @@ fn prune(shard: &mut Shard, hash: u64) {
     if let Some(kept) = kept {
         shard.insert(hash, *kept);
     }
+    // After a storm.
+    if shard.capacity() > KEEP_PLACES && shard.len() < shard.capacity() / 8 {
+        shard.shrink_to(KEEP_PLACES.max(shard.len() * 2));
+    }
 }
+
+/// Places that a shard keeps while it has no use for them.
+const KEEP_PLACES: usize = 1024;
 
 /// What a lock takes of memory, about: a place in a table that is three quarters full, the key, a place in the owner's list.
 pub(crate) const fn record_bytes(key: usize) -> usize {

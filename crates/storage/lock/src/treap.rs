@@ -185,8 +185,8 @@ impl Treap {
         self.root = self.merge(a, b);
         if self.root == NIL {
             // Give the memory back after a storm.
-            self.nodes.clear();
-            self.free.clear();
+            self.nodes = Vec::new();
+            self.free = Vec::new();
         }
     }
 

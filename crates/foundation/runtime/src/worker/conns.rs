@@ -451,6 +451,7 @@ impl Worker {
             return;
         }
         self.next_sweep.set(self.now.get() + SWEEP_NS);
+        self.trim_idle();
         let now = ticks(self.now.get());
         let mut expired = Vec::new();
         for &c in self.conns.borrow().iter() {

@@ -138,7 +138,9 @@ impl Worker {
     }
 
     fn take_fiber(&self) -> std::io::Result<NonNull<Fiber>> {
-        if let Some(fiber) = self.idle.borrow_mut().pop() {
+        let idle = self.idle.borrow_mut().pop();
+        self.idle_low.set(self.idle_low.get().min(self.idle.borrow().len()));
+        if let Some(fiber) = idle {
             return Ok(fiber);
         }
         count(Counter::FibersCreated);
@@ -198,18 +200,21 @@ impl Worker {
             State::Done => {
                 self.active.set(self.active.get() - 1);
                 f.context.set(Arc::as_ptr(&f.own));
-                let mut idle = self.idle.borrow_mut();
-                if idle.len() < KEEP_IDLE {
-                    idle.push(fiber);
-                } else {
-                    drop(idle);
-                    self.end_fiber(fiber);
-                }
+                self.idle.borrow_mut().push(fiber);
             }
             State::Yielded => self.make_ready_later(fiber),
             State::Parked | State::Blocked => {}
             State::Running => unreachable!("a fiber says why it suspends"),
         }
+    }
+
+    /// Frees those idle fibers beyond [`KEEP_IDLE`] that were not needed since this was done last.
+    pub(super) fn trim_idle(&self) {
+        let unused = self.idle_low.get().saturating_sub(KEEP_IDLE);
+        // The first ones were used longest ago.
+        let unused: Vec<_> = self.idle.borrow_mut().drain(..unused).collect();
+        unused.into_iter().for_each(|fiber| self.end_fiber(fiber));
+        self.idle_low.set(self.idle.borrow().len());
     }
 
     /// Frees a fiber without a job.

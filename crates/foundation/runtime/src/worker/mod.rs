@@ -263,6 +263,8 @@ pub(crate) struct Worker {
     yielded: RefCell<Vec<NonNull<Fiber>>>,
     /// Fibers without a job, most recently used last.
     idle: RefCell<Vec<NonNull<Fiber>>>,
+    /// The least number of them since the last sweep.
+    idle_low: Cell<usize>,
     /// Fibers with a job.
     active: Cell<usize>,
     timers: RefCell<BTreeMap<(u64, u64), NonNull<Fiber>>>,
@@ -281,7 +283,8 @@ pub(crate) struct Worker {
     stopping: Cell<bool>,
 }
 
-/// Idle fibers kept with their stacks.
+/// Idle fibers kept with their stacks for good. Those beyond go when none of them was needed between two sweeps: a crowd that comes
+/// and goes in bursts does not pay for new stacks each time.
 const KEEP_IDLE: usize = 128;
 /// Fibers run before the kernel is asked for events again.
 const TURN: usize = 64;
@@ -297,6 +300,7 @@ impl Worker {
             ready: RefCell::default(),
             yielded: RefCell::default(),
             idle: RefCell::default(),
+            idle_low: Cell::new(0),
             active: Cell::new(0),
             timers: RefCell::default(),
             timer_sequence: Cell::new(0),
@@ -404,8 +408,10 @@ impl Worker {
         }
         let start = real_now_ns();
         let timer = self.timers.borrow().first_key_value().map(|(&(at, _), _)| at);
-        let sweep =
-            (!self.conns.borrow().is_empty() || !self.lingering.borrow().is_empty()).then(|| self.next_sweep.get());
+        let swept = !self.conns.borrow().is_empty()
+            || !self.lingering.borrow().is_empty()
+            || self.idle.borrow().len() > KEEP_IDLE;
+        let sweep = swept.then(|| self.next_sweep.get());
         let next = timer.into_iter().chain(sweep).min();
         // A timeout of 0 would mean not to wait, and events of a ring come with waiting only.
         let timeout = next.map(|at| at.saturating_sub(start).max(1));

@@ -76,6 +76,10 @@ fn attempts<'p>(
     let tree = codec::row_tree(table, cx)?;
     let mut buffer = RowBuf::new();
     let mut payload = Vec::new();
+    // At READ COMMITTED a row that does not match is not waited for.
+    if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
+        *waited = cx.txn.queue_up(tree, key).map_err(from_engine)?;
+    }
     loop {
         cx.check_interrupt()?;
         if cx.txn.get(tree, key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
