@@ -88,8 +88,9 @@ fn a_commit_writes_what_is_listed() {
     let most: &[(&str, f64)] = &[
         // Two exclusive latches and two let go: the row's leaf, the transaction's own undo page.
         ("storage/buffer/src/state.rs", 5.0),
-        // Now and then an undo page more.
+        // Now and then an undo page more, and a frame for it.
         ("storage/buffer/src/space.rs", 0.1),
+        ("storage/buffer/src/pool.rs", 0.1),
         // Two records reserved (the change, the end), one walk of the horizon.
         ("storage/log/src/ring.rs", 3.5),
         // The end waits for the log writer, which may sleep.

@@ -1,13 +1,16 @@
 //! Who waits for whom. Not kept: computed from the queues when a wait begins that might close a cycle.
 //!
 //! A cycle is closed by its last edge, so only the owner that begins to wait looks, and only if somebody may wait for it.
-//! All begin to wait under one mutex; nobody who does not wait touches it. Edges lead from a queue to its holders, whose
+//! They begin to wait under one mutex, which nobody touches who does not wait, or who holds nothing. Edges lead from a queue to its holders, whose
 //! number is looked at once, so that a search costs the owners it reaches that hold something, not the length of a queue.
 
 use std::collections::{HashMap, HashSet};
 
 use gannet_base::TrxId;
-use gannet_base::sync::atomic::Ordering::Relaxed;
+use gannet_base::sync::atomic::{
+    Ordering::{Relaxed, Release, SeqCst},
+    fence,
+};
 use gannet_base::sync::{Arc, Mutex};
 use gannet_runtime::unix_micros;
 use gannet_telemetry::{Counter, count};
@@ -48,7 +51,7 @@ pub(crate) struct Edge {
 
 #[derive(Default)]
 pub(crate) struct State {
-    waiting: HashMap<u64, Arc<Owner>>,
+    /// Those who wait and have written.
     by_trx: HashMap<u64, Arc<Owner>>,
     last: Option<Deadlock>,
     /// Edges that searches have followed so far.
@@ -56,6 +59,10 @@ pub(crate) struct State {
 }
 
 pub(crate) struct Graph(Mutex<State>);
+
+/// The transaction by which a waiter is found, zero if it has not written.
+#[must_use]
+pub(crate) struct Entered(u64);
 
 /// A member of a path: the owner, its target, and the number of its wait.
 struct Step {
@@ -76,11 +83,22 @@ impl Graph {
         Graph(Mutex::new(State::default()))
     }
 
-    /// The owner has begun to wait: breaks the cycles this closes.
-    pub(crate) fn enter(&self, table: &LockTable, me: &Arc<Owner>) {
-        let mut state = self.0.lock();
+    /// The owner has begun to wait: breaks the cycles this closes. Gives what [`Graph::leave`] wants.
+    pub(crate) fn enter(&self, table: &LockTable, me: &Arc<Owner>) -> Entered {
         let trx = me.trx.load(Relaxed);
-        state.waiting.insert(me.id, me.clone());
+        // Whoever begins to wait for this owner sets `blocks`, then comes here and looks whether this owner waits. This owner said
+        // that it waits, and now looks at `blocks`: one of them sees the other.
+        fence(SeqCst);
+        let entered = Entered(trx);
+        if trx != 0 || me.blocks.load(Relaxed) {
+            self.search(table, me, trx);
+        }
+        me.entered.store(true, Release);
+        entered
+    }
+
+    fn search(&self, table: &LockTable, me: &Arc<Owner>, trx: u64) {
+        let mut state = self.0.lock();
         if trx != 0 {
             state.by_trx.insert(trx, me.clone());
         }
@@ -112,19 +130,14 @@ impl Graph {
         me.give_up();
     }
 
-    pub(crate) fn leave(&self, me: &Arc<Owner>) {
-        let mut state = self.0.lock();
-        state.waiting.remove(&me.id);
-        state.by_trx.remove(&me.trx.load(Relaxed));
+    pub(crate) fn leave(&self, entered: Entered) {
+        if entered.0 != 0 {
+            self.0.lock().by_trx.remove(&entered.0);
+        }
     }
 
     pub(crate) fn last_deadlock(&self) -> Option<Deadlock> {
         self.0.lock().last.clone()
-    }
-
-    /// All that wait now.
-    pub(crate) fn waiting(&self) -> Vec<Arc<Owner>> {
-        self.0.lock().waiting.values().cloned().collect()
     }
 
     /// Whom the owner waits for.

@@ -203,7 +203,7 @@ impl LockTable {
     /// All waits, with those who are waited for.
     pub fn waits(&self) -> Vec<WaitInfo> {
         let mut out = Vec::new();
-        for owner in self.graph.waiting() {
+        for owner in self.waiting() {
             let (target, since_ns) = match &*owner.waiting.lock() {
                 Some(w) => (w.target.clone(), w.since_ns),
                 None => continue,

@@ -17,7 +17,7 @@ use crate::owner::Owner;
 use crate::record::Holder;
 
 /// How long a batch may last.
-const BATCH_NS: u64 = 5_000_000;
+const BATCH_NS: u64 = 100_000_000;
 
 /// A place in a queue: less is nearer to the front. Never given twice by a table; those of raises are all less than others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -51,6 +51,8 @@ pub(crate) struct Owner {
     /// cannot close a cycle (INV-LOCK-4).
     pub(crate) blocks: AtomicBool,
     verdict: AtomicU8,
+    /// The search for cycles at the beginning of the wait is over.
+    pub(crate) entered: AtomicBool,
     /// Waits begun.
     waits: AtomicU64,
     pub(crate) waiting: Mutex<Option<Waiting>>,
@@ -83,6 +85,7 @@ impl Owner {
             weight: AtomicU64::new(0),
             blocks: AtomicBool::new(false),
             verdict: AtomicU8::new(IDLE),
+            entered: AtomicBool::new(false),
             waits: AtomicU64::new(0),
             waiting: Mutex::new(None),
             held: Mutex::new(Held::default()),
@@ -170,6 +173,7 @@ impl Owner {
     /// To be called before the owner enters a queue: from now on it can be granted.
     pub(crate) fn begin_wait(&self, target: Target) {
         *self.waiting.lock() = Some(Waiting { target, since_ns: now_ns(), waker: waker() });
+        self.entered.store(false, Relaxed);
         self.waits.fetch_add(1, SeqCst);
         self.verdict.store(WAITING, SeqCst);
     }
@@ -239,7 +243,7 @@ impl LockOwner {
             count(Counter::InnodbRowLockWaits);
             add(Counter::InnodbRowLockCurrentWaits, 1);
         }
-        self.table.graph.enter(&self.table, me);
+        let entered = self.table.graph.enter(&self.table, me);
         let mut reason = LockError::Timeout;
         while me.is_waiting() {
             let ended = match park(event, Some(deadline)) {
@@ -250,7 +254,7 @@ impl LockOwner {
             reason = ended;
             self.table.graph.give_up(me);
         }
-        self.table.graph.leave(me);
+        self.table.graph.leave(entered);
         if row {
             sub(Counter::InnodbRowLockCurrentWaits, 1);
             add(Counter::InnodbRowLockTimeMicros, (now_ns() - start) / 1000);

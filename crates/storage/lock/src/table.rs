@@ -150,6 +150,13 @@ impl LockTable {
         self.owners.lock().values().filter_map(Weak::upgrade).collect()
     }
 
+    /// All that wait now.
+    pub(crate) fn waiting(&self) -> Vec<Arc<Owner>> {
+        let mut all = self.owners();
+        all.retain(|o| o.is_waiting() && o.entered.load(Acquire));
+        all
+    }
+
     /// The locks of a tree; the same for all callers as long as one of them keeps it.
     pub fn tree(&self, tree: TreeId) -> Arc<TreeLocks> {
         let mut trees = self.trees.lock();

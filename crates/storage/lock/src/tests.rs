@@ -28,7 +28,7 @@ fn waiting<'s, T: Send + 's>(
     f: impl FnOnce() -> T + Send + 's,
 ) -> ScopedJoinHandle<'s, T> {
     let t = s.spawn(f);
-    until(|| owner.is_waiting() && owner.table.graph.waiting().iter().any(|o| Arc::ptr_eq(o, &owner.inner)));
+    until(|| owner.is_waiting() && owner.table.waiting().iter().any(|o| Arc::ptr_eq(o, &owner.inner)));
     t
 }
 
@@ -488,7 +488,7 @@ fn the_length_of_a_line_costs_a_search_nothing() {
                 o.release_all();
             });
         }
-        until(|| table.graph.waiting().len() == 2 * WAITERS);
+        until(|| table.waiting().len() == 2 * WAITERS);
         // One edge each: to the holder.
         assert!(table.graph.steps() <= 2 * WAITERS as u64, "{} steps", table.graph.steps());
         // A cycle through the end of the line is found as cheaply, and nobody else is rolled back.
