@@ -38,8 +38,9 @@ const BRAKE_FROM: u64 = 100_000;
 const MAX_PAUSE: Duration = Duration::from_millis(50);
 /// Pause of a purge task that found nothing to do.
 const IDLE_NS: u64 = 20_000_000;
-/// How often counts of rows are saved.
+/// Pause before what could not be rolled back is tried again.
 const ORPHANS_EVERY_NS: u64 = 1_000_000_000;
+/// How often counts of rows are saved.
 const SAVE_EVERY_NS: u64 = 10_000_000_000;
 
 /// What purge tasks share.
