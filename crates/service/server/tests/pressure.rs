@@ -63,52 +63,6 @@ fn transactions_that_only_read_are_listed() {
 }
 
 #[test]
-fn a_checkpoint_that_is_disabled_stays_while_there_is_room() {
-    let r = Running::start();
-    let mut c = r.connect();
-    let at = |c: &mut Connection| -> u64 {
-        let sql = "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'log_lsn_last_checkpoint'";
-        one(c, sql).parse().expect("a number")
-    };
-    for sql in [
-        "CREATE DATABASE d",
-        "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, b LONGBLOB)",
-        "SET GLOBAL innodb_checkpoint_disabled = ON",
-    ] {
-        run(&mut c, sql);
-    }
-    assert_eq!(one(&mut c, "SELECT @@GLOBAL.innodb_checkpoint_disabled"), "1");
-    // A step that was under way ends.
-    std::thread::sleep(Duration::from_millis(300));
-    let held = at(&mut c);
-    for _ in 0..100 {
-        run(&mut c, "INSERT INTO d.t (b) VALUES (REPEAT('x', 1000))");
-    }
-    std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(at(&mut c), held);
-    let status = rows(&mut c, "SHOW ENGINE INNODB STATUS")[0][2].clone();
-    assert!(
-        status.lines().any(|l| l.starts_with("Last checkpoint at") && l.ends_with(&format!(" {held}"))),
-        "{status}"
-    );
-    // A log of 32 MiB that fills: writers go on.
-    let mut megabytes = 0;
-    while at(&mut c) == held {
-        run(&mut c, "INSERT INTO d.t (b) VALUES (REPEAT('x', 1048576))");
-        megabytes += 1;
-        assert!(megabytes < 40, "the log is full");
-    }
-    assert!(megabytes > 12, "{megabytes} MiB");
-    run(&mut c, "SET GLOBAL innodb_checkpoint_disabled = OFF");
-    let (free, begin) = (at(&mut c), Instant::now());
-    while at(&mut c) == free {
-        run(&mut c, "INSERT INTO d.t (b) VALUES (REPEAT('x', 1000))");
-        assert!(begin.elapsed() < Duration::from_secs(60), "it stays");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-#[test]
 fn a_queue_gives_every_row_once() {
     const ROWS: usize = 200;
     let r = Running::start();

@@ -33,7 +33,8 @@ impl Running {
         it
     }
 
-    fn up(&mut self) {
+    /// Starts it.
+    pub fn up(&mut self) {
         let mut o = ServerOptions::new(&self.dir);
         o.set(Live::Port, VarValue::Int(0));
         o.set(Live::InnodbBufferPoolSize, VarValue::Int(32 << 20));

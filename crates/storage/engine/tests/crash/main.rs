@@ -318,10 +318,10 @@ fn planted_faults_are_found() {
     // a seed that once found it, tried first.
     let cases: [(&str, Option<Fault>, Option<Lie>, u64); 10] = [
         ("undo records dropped", Some(Fault::DropUndo), None, 0),
-        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 228),
+        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 321),
         ("redo dropped", Some(Fault::DropRedo), None, 0),
         ("versions purged that a snapshot sees", Some(Fault::PurgeEarly), None, 1),
-        ("the log's index leaves entries out", Some(Fault::IndexLeavesOut), None, 0),
+        ("the log's index leaves entries out", Some(Fault::IndexLeavesOut), None, 13),
         ("the log is indexed before it is durable", Some(Fault::IndexAhead), None, 230),
         ("the log's index mixes incarnations up", Some(Fault::IndexOldEpoch), None, 30),
         ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
