@@ -231,6 +231,7 @@ fn replay(file: &str, statements: &[Vec<u8>], args: &Arguments, report: &mut Rep
                 let sql = plain(&lower);
                 if let Some(reason) = explained::reason(&ours, &theirs, &sql, &history) {
                     history.note(&sql);
+                    history.because(reason);
                     *report.explained.entry(reason).or_default() += 1;
                     continue;
                 }

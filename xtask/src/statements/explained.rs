@@ -24,6 +24,7 @@ const NOT_KEPT: Reason = "tables of sys, and of performance_schema for what is n
 const ONLY_HERE: Reason = "MySQL 8.4's: syntax, variables, tables that MariaDB does not have";
 const NUMBERS: Reason = "both refuse, MySQL 8.4 with another number";
 const JSON: Reason = "MySQL 8.4: JSON is a type, not text: spaces, order of members, what is valid";
+const READ_ONLY: Reason = "MySQL 8.4: definitions are refused in a READ ONLY transaction, MariaDB ends it";
 const FOREIGN_KEYS: Reason = "MySQL 8.4: foreign keys are checked when a missing parent is made";
 const ROUNDING: Reason = "MySQL 8.4: fractions of seconds are rounded, MariaDB cuts them off";
 const CONVERSION: Reason = "MySQL 8.4: other results or errors of conversions, decimals of DOUBLE, NULL for TIMESTAMP";
@@ -105,11 +106,60 @@ const THEIR_TABLES: &[&str] = &[
     "tablespaces",
 ];
 
+/// Syntax of MySQL 8.4 that MariaDB 10.11 does not have (its manual, "Incompatibilities and Feature Differences"): error 1064 there.
+const NOT_THEIRS: &[&str] = &[
+    // Operators and functions of JSON.
+    "->",
+    " member of",
+    // Constraints by name or kind.
+    "drop check",
+    "alter check",
+    "alter constraint",
+    " enforced",
+    // Derived tables that see their neighbours; rows by name; locks that share.
+    "lateral",
+    " as new on duplicate",
+    " for share",
+    "for update of ",
+    "values row(",
+    // What LEAD and LAG give beyond the edge; AUTO_INCREMENT of what is that already.
+    "lead(",
+    "lag(",
+    "serial auto_increment",
+    // Statistics, invisible indexes, replication by GTID.
+    " histogram on ",
+    " alter index ",
+    "using gtid",
+    "binary log status",
+];
+
+/// Statements of MySQL 8.4 that MariaDB 10.11 does not have.
+const NOT_THEIR_STATEMENTS: &[&str] = &[
+    "explain analyze",
+    "explain format=tree",
+    "explain format = tree",
+    "explain for connection",
+    "show extended",
+    "show parse_tree",
+    "set persist",
+    "reset persist",
+    "alter instance",
+    "lock instance",
+    "unlock instance",
+    "install component",
+    "uninstall component",
+    "clone ",
+    "restart",
+    "table ",
+];
+
 /// What has differed so far.
 #[derive(Default)]
 pub(super) struct History {
     tables: BTreeSet<String>,
     inserted: bool,
+    /// A definition was refused in a READ ONLY transaction, which goes on here and has ended there.
+    read_only: bool,
 }
 
 /// The tables that a statement defines or changes, by their last name.
@@ -144,6 +194,11 @@ impl History {
         self.inserted |= sql.starts_with("insert");
     }
 
+    /// Takes notice of a difference's reason.
+    pub(super) fn because(&mut self, reason: Reason) {
+        self.read_only |= reason == READ_ONLY;
+    }
+
     /// A table was made or dropped on both sides alike: it is the same again.
     pub(super) fn settle(&mut self, sql: &str) {
         if sql.starts_with("drop table") || sql.starts_with("create table") || sql.starts_with("truncate") {
@@ -166,6 +221,13 @@ impl History {
 
 fn has(sql: &str, words: &[&str]) -> bool {
     words.iter().any(|w| sql.contains(w))
+}
+
+/// Does the statement have syntax that MariaDB does not?
+fn is_not_theirs(sql: &str) -> bool {
+    // Keys of expressions.
+    let functional = sql.contains("((") && starts(sql, &["create", "alter"]);
+    functional || has(sql, NOT_THEIRS) || starts(sql, NOT_THEIR_STATEMENTS)
 }
 
 fn starts(sql: &str, words: &[&str]) -> bool {
@@ -277,7 +339,7 @@ pub(super) fn reason(ours: &Answer, theirs: &Answer, sql: &str, history: &Histor
     let known = match (ours, theirs) {
         (Answer::Refused(a, _), Answer::Refused(b, _)) => both_refuse(*a, *b, sql),
         (Answer::Refused(code, message), _) => only_we_refuse(*code, message, sql),
-        (_, Answer::Refused(code, _)) => only_they_refuse(*code, sql),
+        (_, Answer::Refused(code, _)) => only_they_refuse(*code, sql, history),
         (Answer::Rows(a, x), Answer::Rows(b, y)) => other_rows((a, x), (b, y), sql),
         (Answer::Ok(1), Answer::Ok(0)) if starts(sql, &["create database if not", "create schema if not"]) => {
             Some(COUNTS)
@@ -292,22 +354,7 @@ fn both_refuse(ours: u16, theirs: u16, sql: &str) -> Option<Reason> {
         pair if PAIRS.contains(&pair) => Some(NUMBERS),
         (3140..=3160, 4025 | 4038) => Some(JSON),
         // What MariaDB does not know was understood here, and refused for another reason: a table that is not there.
-        (1054 | 1062 | 1146 | 3758 | 3821, 1064)
-            if has(
-                sql,
-                &[
-                    "((",
-                    "->",
-                    "drop check",
-                    "using gtid",
-                    "json_table",
-                    "lateral",
-                    "alter check",
-                    " over (",
-                    " as new on duplicate",
-                    " for share",
-                ],
-            ) =>
+        (1054 | 1062 | 1146 | 3758 | 3821, 1064) if is_not_theirs(sql) =>
         {
             Some(ONLY_HERE)
         }
@@ -329,19 +376,17 @@ fn only_we_refuse(code: u16, message: &str, sql: &str) -> Option<Reason> {
         1048 if sql.contains("timestamp") => Some(CONVERSION),
         3837 => Some(FUNCTIONAL),
         1044 if message.contains("'mysql'") || message.contains("'sys'") => Some(FUNCTIONAL),
+        1792 if starts(sql, &["create", "alter", "drop", "truncate", "rename"]) => Some(READ_ONLY),
         _ => None,
     }
 }
 
-fn only_they_refuse(code: u16, sql: &str) -> Option<Reason> {
+fn only_they_refuse(code: u16, sql: &str, history: &History) -> Option<Reason> {
     match code {
-        1064 if has(
-            sql,
-            &["((", "->", " stored", "drop check", " virtual", "binary log status", "lateral", "not null, "],
-        ) || starts(sql, &["show ", "create role", "explain", "alter", "create table", "with ", "select"]) =>
-        {
-            Some(ONLY_HERE)
-        }
+        1305 if history.read_only && starts(sql, &["release savepoint", "rollback to"]) => Some(FOLLOWS),
+        1064 if is_not_theirs(sql) => Some(ONLY_HERE),
+        // Generated columns with a condition behind them.
+        1064 if has(sql, &[" stored not null", " virtual not null", " stored null", " virtual null"]) => Some(ONLY_HERE),
         1193 => Some(ONLY_HERE),
         1791 if sql.starts_with("explain") => Some(ONLY_HERE),
         1054 | 1146 | 1109 if has(sql, &["information_schema", "performance_schema", "mysql."]) => Some(ONLY_HERE),

@@ -438,14 +438,17 @@ fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> Result<()> {
     Ok(())
 }
 
-/// MySQL's order: the primary key, unique keys over NOT NULL columns, unique keys without prefixes, other unique keys, the rest; stable.
+/// MySQL's order: the primary key, unique keys over NOT NULL columns, other unique keys, the rest; of unique keys those without prefixes
+/// first; stable.
 pub(crate) fn sort_indexes(columns: &[Column], indexes: &mut [Index]) {
-    indexes.sort_by_key(|i| match i.kind {
-        IndexKind::Primary => 0,
-        IndexKind::Unique if i.parts.iter().all(|p| !columns[p.column as usize].nullable) => 1,
-        IndexKind::Unique if i.parts.iter().all(|p| p.prefix.is_none()) => 2,
-        IndexKind::Unique => 3,
-        IndexKind::Plain => 4,
+    indexes.sort_by_key(|i| {
+        let nullable = i.parts.iter().any(|p| columns[p.column as usize].nullable);
+        let partial = i.parts.iter().any(|p| p.prefix.is_some());
+        match i.kind {
+            IndexKind::Primary => 0,
+            IndexKind::Unique => 1 + 2 * u8::from(nullable) + u8::from(partial),
+            IndexKind::Plain => 5,
+        }
     });
 }
 

@@ -274,10 +274,10 @@ fn names_and_order_of_indexes() {
     ];
     let defined = define(&definition(columns, indexes)).unwrap();
     let names: Vec<&str> = defined.indexes.iter().map(|i| &*i.name).collect();
-    assert_eq!(names, ["p", "s", "b_2", "b", "b_3"]);
+    assert_eq!(names, ["s", "p", "b_2", "b", "b_3"]);
     // The prefix key cannot be the row's key; the whole one can.
-    assert_eq!(defined.clustered, Some(1));
-    assert_eq!(defined.indexes[1].parts[0].prefix, None);
+    assert_eq!(defined.clustered, Some(0));
+    assert_eq!(defined.indexes[0].parts[0].prefix, None);
 }
 
 #[test]

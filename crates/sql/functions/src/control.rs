@@ -133,7 +133,8 @@ fn first(_: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> 
 fn sleep(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
     let seconds = rules::double_arg(cx, &args[0])?;
     if args[0].is_null() || seconds < 0.0 {
-        return Err(gannet_types::sql_err!(WrongArguments, "sleep"));
+        // MySQL's message has a full stop in it.
+        return Err(gannet_types::sql_err!(WrongArguments, "sleep."));
     }
     Ok(Value::from(cx.session.sleep(seconds)))
 }

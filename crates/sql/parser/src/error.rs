@@ -11,6 +11,8 @@ pub enum ErrorKind {
     Empty,
     /// An identifier is not valid UTF-8: error 1300 (ER_INVALID_CHARACTER_STRING).
     InvalidUtf8,
+    /// An identifier has characters beyond the basic plane: error 1300 too.
+    Supplementary,
     /// More than 65535 parameters: error 1390 (ER_PS_MANY_PARAM).
     TooManyParams,
     /// The text has more than 4 GiB.
@@ -46,6 +48,7 @@ impl std::fmt::Display for ParseError {
             }
             ErrorKind::Empty => f.write_str("Query was empty"),
             ErrorKind::InvalidUtf8 => write!(f, "Invalid utf8mb4 character string: '{}'", self.near),
+            ErrorKind::Supplementary => write!(f, "Invalid utf8mb3 character string: '{}'", self.near),
             ErrorKind::TooManyParams => f.write_str("Prepared statement contains too many placeholders"),
             ErrorKind::TooLong => f.write_str("the statement is too long"),
         }

@@ -344,6 +344,14 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Names are utf8mb3: characters beyond the basic plane are none of theirs. The error shows 16 bytes.
+    #[cold]
+    fn supplementary<T>(&self, t: Token, name: &str) -> Result<T> {
+        let escaped: String = name.bytes().take(16).map(|b| format!("\\x{b:02X}")).collect();
+        let line = 1 + self.text[..t.start as usize].iter().filter(|&&b| b == b'\n').count() as u32;
+        Err(ParseError { kind: ErrorKind::Supplementary, offset: t.start, near: escaped.into(), line })
+    }
+
     fn ident_of(&self, t: Token) -> Result<Ident> {
         let raw = self.bytes(t);
         let text = match t.kind {
@@ -353,6 +361,9 @@ impl<'a> Parser<'a> {
                 Err(_) => return self.error_at(ErrorKind::InvalidUtf8, t.start),
             },
         };
+        if text.bytes().any(|b| b >= 0xF0) {
+            return self.supplementary(t, &text);
+        }
         Ok(Ident { text, span: Span { start: t.start, end: t.end } })
     }
 

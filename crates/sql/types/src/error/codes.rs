@@ -315,7 +315,7 @@ errors! {
     1366 "HY000" TruncatedWrongValueForField "Incorrect {} value: '{}' for column '{}' at row {}";
     1367 "22007" IllegalValueForType "Illegal {} '{}' value found during parsing";
     1368 "HY000" ViewNonupdCheck "CHECK OPTION on non-updatable view '{}.{}'";
-    1369 "44000" ViewCheckFailed "CHECK OPTION failed '{}.{}'";
+    1369 "HY000" ViewCheckFailed "CHECK OPTION failed '{}.{}'";
     1370 "42000" ProcaccessDenied "{} command denied to user '{}'@'{}' for routine '{}'";
     1372 "HY000" PasswdLength "Password hash should be a {}-digit hexadecimal number";
     1373 "HY000" UnknownTargetBinlog "Target log not found in binlog index";
