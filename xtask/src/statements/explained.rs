@@ -354,10 +354,7 @@ fn both_refuse(ours: u16, theirs: u16, sql: &str) -> Option<Reason> {
         pair if PAIRS.contains(&pair) => Some(NUMBERS),
         (3140..=3160, 4025 | 4038) => Some(JSON),
         // What MariaDB does not know was understood here, and refused for another reason: a table that is not there.
-        (1054 | 1062 | 1146 | 3758 | 3821, 1064) if is_not_theirs(sql) =>
-        {
-            Some(ONLY_HERE)
-        }
+        (1054 | 1062 | 1146 | 3758 | 3821, 1064) if is_not_theirs(sql) => Some(ONLY_HERE),
         (1146, 1128) if sql.contains("with parser") => Some(ONLY_HERE),
         (3837, _) => Some(FUNCTIONAL),
         (1044, _) => Some(FUNCTIONAL),
@@ -386,7 +383,9 @@ fn only_they_refuse(code: u16, sql: &str, history: &History) -> Option<Reason> {
         1305 if history.read_only && starts(sql, &["release savepoint", "rollback to"]) => Some(FOLLOWS),
         1064 if is_not_theirs(sql) => Some(ONLY_HERE),
         // Generated columns with a condition behind them.
-        1064 if has(sql, &[" stored not null", " virtual not null", " stored null", " virtual null"]) => Some(ONLY_HERE),
+        1064 if has(sql, &[" stored not null", " virtual not null", " stored null", " virtual null"]) => {
+            Some(ONLY_HERE)
+        }
         1193 => Some(ONLY_HERE),
         1791 if sql.starts_with("explain") => Some(ONLY_HERE),
         1054 | 1146 | 1109 if has(sql, &["information_schema", "performance_schema", "mysql."]) => Some(ONLY_HERE),
