@@ -15,6 +15,7 @@ use gannet_catalog::{ForeignKey, ReferenceAction, Table};
 use gannet_engine::{KeyRange, Read, ReadMode, RowBuf, ScanOptions, TreeHandle, Txn};
 pub(crate) use gannet_plan::foreign::serving;
 use gannet_plan::foreign::{ChildLink, ForeignLinks};
+use gannet_plan::plan::{Intent, PlanTable};
 use gannet_types::{Result, SqlError, Value, ValueRef, key, sql_err};
 
 /// Levels of a cascade.
@@ -64,6 +65,12 @@ fn links<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p ForeignLinks> {
     plan.tables[slot].links.as_deref()
 }
 
+/// Rows of the table may follow others that the statement changes.
+pub(crate) fn follows(table: &Table, cx: &Cx<'_, '_>) -> bool {
+    let follower = |t: &PlanTable| t.intent == Intent::ForeignWrite && t.table.id == table.id;
+    cx.settings.foreign_key_checks && cx.plan.tables.iter().any(follower)
+}
+
 /// A row was inserted: its parents are there. Error 1452.
 pub(crate) fn inserted(slot: usize, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
     match links(slot, cx) {
@@ -77,6 +84,29 @@ pub(crate) fn updated(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_,
     let Some(links) = links(slot, cx) else { return Ok(()) };
     parents(slot, links, Some(old), new, None, cx)?;
     Cascade::default().update(slot, old, new, cx)
+}
+
+/// The error of a row whose changed key in index `index` another row has: 1451 where rows refer to the old key of that index or one
+/// before it and may not follow, for those are asked first.
+pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), cx: &mut Cx<'_, '_>) -> Result<()> {
+    let Some(links) = links(slot, cx) else { return Ok(()) };
+    let plan = cx.plan;
+    let table = &*plan.tables[slot].table;
+    for link in &links.children {
+        let child = &*plan.tables[link.table as usize].table;
+        let key = &child.constraints.foreign_keys[link.key as usize];
+        let acts = matches!(key.on_update, ReferenceAction::Cascade | ReferenceAction::SetNull);
+        let follows = acts && child.id != table.id;
+        let asked = serving(table, &link.columns).is_some_and(|i| i <= index || table.clustered == Some(i));
+        if follows || !asked || link.columns.iter().all(|c| old[*c as usize] == new[*c as usize]) {
+            continue;
+        }
+        if let Some(prefix) = Cascade::prefix(link, old, cx)? {
+            Cascade::refuse_own(slot, link, old, cx)?;
+            Cascade::refuse(link, &prefix, cx)?;
+        }
+    }
+    Ok(())
 }
 
 /// A row was deleted by the statement. Error 1451.
@@ -160,7 +190,10 @@ impl Cascade {
                     }
                 }
                 ReferenceAction::SetNull => self.change(link, &prefix, |_| Value::Null, cx)?,
-                _ => Self::refuse(link, &prefix, cx)?,
+                _ => {
+                    Self::refuse_own(slot, link, row, cx)?;
+                    Self::refuse(link, &prefix, cx)?;
+                }
             }
         }
         Ok(())
@@ -185,7 +218,10 @@ impl Cascade {
                     self.change(link, &prefix, value, cx)?;
                 }
                 ReferenceAction::SetNull if !again => self.change(link, &prefix, |_| Value::Null, cx)?,
-                _ => Self::refuse(link, &prefix, cx)?,
+                _ => {
+                    Self::refuse_own(slot, link, old, cx)?;
+                    Self::refuse(link, &prefix, cx)?;
+                }
             }
         }
         self.updated.pop();
@@ -213,6 +249,16 @@ impl Cascade {
             return Err(has_child(child, &child.constraints.foreign_keys[link.key as usize]));
         }
         Ok(())
+    }
+
+    /// Error 1451 when the row refers to itself: its own reference counts until it is gone.
+    fn refuse_own(slot: usize, link: &ChildLink, row: &[Value], cx: &Cx<'_, '_>) -> Result<()> {
+        let plan = cx.plan;
+        let child = &*plan.tables[link.table as usize].table;
+        let key = &child.constraints.foreign_keys[link.key as usize];
+        let own = child.id == plan.tables[slot].table.id
+            && key.columns.iter().zip(&link.columns).all(|(c, p)| row[*c as usize] == row[*p as usize]);
+        if own { Err(has_child(child, key)) } else { Ok(()) }
     }
 
     fn deeper<'p>(

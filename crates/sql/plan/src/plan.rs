@@ -324,6 +324,8 @@ pub struct Delete {
     pub ignore: bool,
     /// Several tables: rows are collected first, each deleted once.
     pub collect_first: bool,
+    /// What a row of the one table must meet still when rows deleted before it have changed it by a foreign key; reads the input row.
+    pub recheck: Box<[Expr]>,
 }
 
 /// What a statement uses beyond its tables.

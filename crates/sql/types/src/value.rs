@@ -1,5 +1,6 @@
 //! Values: owned ([`Value`]) and borrowed from a row or a packet ([`ValueRef`]), and their text.
 
+use crate::charset::Charset;
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
 use crate::sqltype::Members;
@@ -220,6 +221,16 @@ impl From<Decimal> for Value {
 }
 
 impl ValueRef<'_> {
+    /// The character set of the value's text.
+    pub fn text_charset(&self) -> Charset {
+        match self {
+            ValueRef::Str(_, c) => c.charset(),
+            ValueRef::Bit(..) => Charset::Binary,
+            ValueRef::Json(_) | ValueRef::Enum(..) | ValueRef::Set(..) => Charset::Utf8mb4,
+            _ => Charset::Ascii,
+        }
+    }
+
     #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, ValueRef::Null)

@@ -149,6 +149,11 @@ fn value(
         Source::Converted(o) => {
             let mut value = values[*o].clone();
             value.settle(&old.columns[*o].ty);
+            // A column's text is what it shows; of an assigned FLOAT it would be the DOUBLE's.
+            if column.ty.id.is_string() && matches!(value, Value::Float(_) | Value::Double(_)) {
+                let text = gannet_types::convert::to_text(&value.as_ref()).into_owned();
+                value = Value::Str(text.into(), column.ty.collation);
+            }
             store(value, column, row, cx)
         }
         Source::Numbered(o) => {
@@ -178,7 +183,11 @@ fn null(column: &Column, old: &SqlType, row: u64, cx: &mut DdlContext<'_>) -> Re
         return Err(if same { sql_err!(InvalidUseOfNull) } else { truncated });
     }
     cx.warnings.push(truncated.to_warning(gannet_types::Level::Warning));
-    Ok(convert::zero(&column.ty))
+    // Not the first member of an ENUM, which is what INSERT invents.
+    Ok(match &column.ty.members {
+        Some(members) if column.ty.id == TypeId::Enum => Value::Enum(0, members.clone()),
+        _ => convert::zero(&column.ty),
+    })
 }
 
 /// Converts a value by the session's sql_mode.

@@ -1,7 +1,13 @@
 //! DELETE.
 
 use super::{Affected, rows};
-use crate::{batch::Batch, codec, context::Cx, error::from_engine, foreign, ops};
+use crate::{
+    batch::{Batch, Column},
+    codec,
+    context::Cx,
+    error::from_engine,
+    eval, foreign, ops,
+};
 use gannet_plan::plan::Delete;
 use gannet_types::{ErrorCode, Level, Result, Value};
 
@@ -26,7 +32,7 @@ pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     Ok(Affected { rows: deleted, ..Affected::default() })
 }
 
-fn delete_batch(delete: &Delete, batch: &Batch, cx: &mut Cx<'_, '_>) -> Result<u64> {
+fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<u64> {
     let plan = cx.plan;
     let mut deleted = 0;
     for row in 0..batch.rows {
@@ -35,13 +41,23 @@ fn delete_batch(delete: &Delete, batch: &Batch, cx: &mut Cx<'_, '_>) -> Result<u
             let slot = *table as usize;
             let table = &*plan.tables[slot].table;
             let offset = *offset as usize;
-            let values: Vec<Value> =
+            let mut values: Vec<Value> =
                 (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
             let hidden =
                 table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
             let mut key = Vec::new();
             if !codec::existing_row_key(table, &values, hidden.as_ref(), &mut key)? {
                 continue;
+            }
+            // Rows before it may have changed it, or taken it along.
+            if foreign::follows(table, cx) {
+                let Some(now) = rows::current(table, &key, cx)? else { continue };
+                if now != values {
+                    values = now;
+                    if !wanted_still(delete, &values, hidden.as_ref(), cx)? {
+                        continue;
+                    }
+                }
             }
             let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then(|| cx.txn.savepoint());
             if !rows::delete_row(table, &key, &values, cx)? {
@@ -58,4 +74,16 @@ fn delete_batch(delete: &Delete, batch: &Batch, cx: &mut Cx<'_, '_>) -> Result<u
         }
     }
     Ok(deleted)
+}
+
+/// A row as it is now meets the statement's condition.
+fn wanted_still<'p>(delete: &'p Delete, row: &[Value], hidden: Option<&Value>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    let columns = row.iter().chain(hidden).map(|v| Column::Constant(v.clone(), 1)).collect();
+    let batch = Batch { rows: 1, columns };
+    for condition in &delete.recheck {
+        if !eval::is_true(condition, &batch, 0, cx)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops};
 use gannet_catalog::{ColumnDefault, Table};
-use gannet_engine::{Read, ReadMode, RowBuf};
+use gannet_engine::Savepoint;
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
 use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 
@@ -71,8 +71,9 @@ pub(super) struct Run<'p> {
     row_id: (u64, bool),
     /// First generated AUTO_INCREMENT value that is in a row.
     first_id: u64,
-    /// AUTO_INCREMENT value of the last row that was inserted or changed.
+    /// AUTO_INCREMENT value of the last row, stored or not, and whether any row was inserted or changed.
     last_row_id: u64,
+    any_stored: bool,
     /// Reserved AUTO_INCREMENT values: next, how many.
     reserved: Option<(u64, u64)>,
     /// `SET insert_id`: what the next value is, whatever the counter says.
@@ -93,6 +94,7 @@ impl<'p> Run<'p> {
             row_id: (0, false),
             first_id: 0,
             last_row_id: 0,
+            any_stored: false,
             reserved: None,
             forced: Some(cx.settings.insert_id).filter(|n| *n != 0),
             expected,
@@ -123,7 +125,8 @@ impl<'p> Run<'p> {
         } else {
             String::new()
         };
-        Affected { rows: self.affected, last_insert_id: self.first_id, last_row_id: self.last_row_id, info }
+        let last_row_id = if self.any_stored { self.last_row_id } else { 0 };
+        Affected { rows: self.affected, last_insert_id: self.first_id, last_row_id, info }
     }
 
     /// Error 1364 for a column that is left out and has no default, whether or not rows come.
@@ -211,8 +214,9 @@ impl<'p> Run<'p> {
     fn convert(&mut self, value: Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
         if value.is_null() && !definition.nullable && !definition.auto_increment {
-            // Several rows, or IGNORE, without strict mode: a warning and the implicit default.
-            if cx.strict || (self.expected == 1 && !self.insert.ignore) {
+            // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default.
+            let single = self.expected == 1 && matches!(self.insert.source, InsertSource::Values(_));
+            if cx.strict || (single && !self.insert.ignore) {
                 return Err(sql_err!(BadNull, definition.name));
             }
             cx.warn_of_column(ErrorCode::BadNull, &definition.name);
@@ -305,13 +309,15 @@ impl<'p> Run<'p> {
         self.records += 1;
         if let Some(error) = complete::violated(self.insert.table as usize, &values, cx)? {
             if self.insert.ignore {
-                // Passed over before it counts.
+                // Passed over before it counts, and before it gets a number.
                 self.skipped += 1;
+                self.last_row_id = if self.row_id.1 { 0 } else { self.number_of(&values) };
                 cx.warnings.push(error.to_warning(Level::Warning));
                 return Ok(());
             }
             return Err(error);
         }
+        self.last_row_id = self.number_of(&values);
         let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
         let mut key = Vec::new();
         loop {
@@ -335,11 +341,7 @@ impl<'p> Run<'p> {
                     }
                     self.affected += 1;
                     self.raise_counter(cx)?;
-                    let (id, generated) = std::mem::take(&mut self.row_id);
-                    if generated && self.first_id == 0 {
-                        self.first_id = id;
-                    }
-                    self.last_row_id = id;
+                    self.stored();
                     return Ok(());
                 }
                 Conflict::Duplicate { index, row_key } => {
@@ -356,6 +358,7 @@ impl<'p> Run<'p> {
                             continue;
                         }
                         self.affected += 1;
+                        self.stored();
                         return Ok(());
                     }
                     if !self.insert.on_duplicate.is_empty() {
@@ -372,6 +375,21 @@ impl<'p> Run<'p> {
                 }
             }
         }
+    }
+
+    /// A row is in: its number, if it was generated, may be the statement's first.
+    fn stored(&mut self) {
+        self.any_stored = true;
+        let (id, generated) = std::mem::take(&mut self.row_id);
+        if generated && self.first_id == 0 {
+            self.first_id = id;
+        }
+    }
+
+    /// The row's AUTO_INCREMENT value, 0 without.
+    fn number_of(&self, row: &[Value]) -> u64 {
+        let id = self.table.auto_column.and_then(|c| convert::to_i128(&row[c as usize]));
+        id.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
     }
 
     /// The next generated value of the statement is beyond one that a row has.
@@ -421,20 +439,10 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// The row in the way, locked for change.
-    fn existing(&self, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<Option<Vec<Value>>> {
-        let mut buffer = RowBuf::new();
-        let read = cx.txn.get(codec::row_tree(self.table, cx)?, row_key, ReadMode::FOR_UPDATE, &mut buffer);
-        match read.map_err(from_engine)? {
-            Read::Found => codec::decode_row(self.table, buffer.row()).map(Some),
-            Read::Missing | Read::Skipped => Ok(None),
-        }
-    }
-
     /// REPLACE: deletes the row in the way. One that is the same row stays, where the table has one unique key and nobody refers to it: `false`.
     fn makes_way(&mut self, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let slot = self.insert.table as usize;
-        let Some(old) = self.existing(row_key, cx)? else { return Ok(true) };
+        let Some(old) = rows::current(self.table, row_key, cx)? else { return Ok(true) };
         let referred = cx.plan.tables[slot].links.as_ref().is_some_and(|l| !l.children.is_empty());
         let one_key = self.table.indexes.iter().filter(|i| i.unique()).count() == 1;
         if one_key && !referred && old == values {
@@ -454,7 +462,7 @@ impl<'p> Run<'p> {
         source: Option<&[Value]>,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
-        let Some(old) = self.existing(row_key, cx)? else {
+        let Some(old) = rows::current(self.table, row_key, cx)? else {
             return Err(SqlError::internal("the duplicate disappeared while it was locked"));
         };
         let mut new = old.clone();
@@ -473,31 +481,48 @@ impl<'p> Run<'p> {
             new[column] = value;
         }
         let slot = self.insert.table as usize;
+        self.last_row_id = self.number_of(&new);
         if !super::update::touch(slot, &old, &mut new, assignments, self.insert.ignore, cx)? {
             self.affected += u64::from(cx.settings.count_found_rows);
             self.duplicates += u64::from(self.insert.ignore);
             self.pass_of(&new, cx);
             return Ok(());
         }
+        self.pass_of(&new, cx);
+        let savepoint = self.insert.ignore.then(|| cx.txn.savepoint());
+        let refused = match super::update::write(self.table, row_key, (&old, &new), None, cx)? {
+            Conflict::None => foreign::updated(slot, &old, &new, cx).err(),
+            Conflict::Duplicate { index, .. } => {
+                let kept = foreign::kept(slot, index, (&old, &new), cx).err();
+                Some(kept.unwrap_or_else(|| rows::duplicate_error(self.table, index, &new, cx)))
+            }
+        };
+        if let Some(error) = refused {
+            return self.leave(error, savepoint, cx);
+        }
         // With IGNORE a changed row counts as a new one.
         self.duplicates += u64::from(!self.insert.ignore);
-        self.pass_of(&new, cx);
-        if let Some(column) = self.table.auto_column
-            && let Some(used) = convert::to_i128(&new[column as usize]).and_then(|n| u64::try_from(n).ok())
-            && new[column as usize] != old[column as usize]
-        {
-            let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
-            tree.map_or(Ok(()), |t| t.counter_raise(used)).map_err(from_engine)?;
-        }
-        match super::update::write(self.table, row_key, (&old, &new), None, cx)? {
-            Conflict::None => {
-                foreign::updated(slot, &old, &new, cx)?;
-                self.affected += 2;
-                let id = self.table.auto_column.and_then(|c| convert::to_i128(&new[c as usize]));
-                self.last_row_id = id.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-                Ok(())
+        self.affected += 2;
+        self.any_stored = true;
+        match self.table.auto_column.map(|c| c as usize) {
+            Some(column) if new[column] != old[column] => {
+                let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
+                tree.map_or(Ok(()), |t| t.counter_raise(self.last_row_id)).map_err(from_engine)
             }
-            Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(self.table, index, &new, cx)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A row that may not change as ON DUPLICATE KEY UPDATE says: an error, or with IGNORE a warning and the row as it was.
+    fn leave(&mut self, error: SqlError, savepoint: Option<Savepoint>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let of_row =
+            matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
+        match savepoint {
+            Some(savepoint) if of_row => {
+                cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                self.refuse(error, cx)
+            }
+            _ => Err(error),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{codec, context::Cx, error::from_engine};
 use gannet_catalog::{Index, Table};
-use gannet_engine::{IndexInsert, Insert, Update};
+use gannet_engine::{IndexInsert, Insert, Read, ReadMode, RowBuf, Update};
 use gannet_types::{Result, SqlError, Value, sql_err};
 
 /// What stands in the way of a row.
@@ -65,6 +65,16 @@ fn insert_entry(
         cx.txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
     }
     Ok(None)
+}
+
+/// The row of a key as it is now, locked for change.
+pub(crate) fn current(table: &Table, key: &[u8], cx: &mut Cx<'_, '_>) -> Result<Option<Vec<Value>>> {
+    let mut buffer = RowBuf::new();
+    let read = cx.txn.get(codec::row_tree(table, cx)?, key, ReadMode::FOR_UPDATE, &mut buffer);
+    match read.map_err(from_engine)? {
+        Read::Found => codec::decode_row(table, buffer.row()).map(Some),
+        Read::Missing | Read::Skipped => Ok(None),
+    }
 }
 
 /// Deletes a row and its index entries. False when the row was not there.

@@ -111,6 +111,11 @@ impl<'p> Run<'p> {
             key.clone_from(current_key);
             old.clone_from(row);
         }
+        // Rows before it may have changed it, or taken it along.
+        if foreign::follows(table, cx) {
+            let Some(now) = rows::current(table, &key, cx)? else { return Ok(()) };
+            old = now;
+        }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
         if !touch(target.table as usize, &old, &mut new, &target.assignments, self.update.ignore, cx)? {
             return Ok(());
@@ -133,7 +138,8 @@ impl<'p> Run<'p> {
                 Err(error) => self.refused(error, savepoint, cx),
             },
             Conflict::Duplicate { index, .. } => {
-                let error = rows::duplicate_error(table, index, &new, cx);
+                let kept = foreign::kept(target.table as usize, index, (&old, &new), cx).err();
+                let error = kept.unwrap_or_else(|| rows::duplicate_error(table, index, &new, cx));
                 self.refused(error, savepoint, cx)
             }
         }

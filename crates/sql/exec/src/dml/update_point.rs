@@ -56,7 +56,11 @@ pub(crate) fn run<'p>(
         return Ok(true);
     }
     let mut waited = false;
+    let warned = cx.warnings.mark();
     let done = attempts(run, (scan, table), &key, &mut waited, cx)?;
+    if !done {
+        cx.warnings.back_to(warned);
+    }
     if waited && !done {
         let tree = codec::row_tree(table, cx)?;
         cx.txn.unlock_row(tree, &key);
@@ -76,6 +80,7 @@ fn attempts<'p>(
     let tree = codec::row_tree(table, cx)?;
     let mut buffer = RowBuf::new();
     let mut payload = Vec::new();
+    let warned = cx.warnings.mark();
     // At READ COMMITTED a row that does not match is not waited for.
     if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
         *waited = cx.txn.queue_up(tree, key).map_err(from_engine)?;
@@ -111,10 +116,16 @@ fn attempts<'p>(
                         run.changed = 1;
                         Ok(true)
                     }
-                    Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(table, index, &new, cx)),
+                    Conflict::Duplicate { index, .. } => {
+                        foreign::kept(target.table as usize, index, (&old, &new), cx)?;
+                        Err(rows::duplicate_error(table, index, &new, cx))
+                    }
                 };
             }
-            Outcome::Changed => *waited = true,
+            Outcome::Changed => {
+                *waited = true;
+                cx.warnings.back_to(warned);
+            }
             Outcome::Missing => {
                 run.matched = 0;
                 return Ok(false);

@@ -128,7 +128,10 @@ impl Builder<'_> {
             targets.push((slot, offset));
         }
         let collect_first = bound.block.rels.len() > 1;
-        Ok(Delete { input: node.physical, targets: targets.into(), ignore: bound.ignore, collect_first })
+        let plain = |e: &&Expr| !collect_first && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)));
+        let recheck = bound.block.filter.iter().filter(plain).map(|e| self.lower(e, &node.schema));
+        let recheck = recheck.collect::<Result<Box<[_]>>>()?;
+        Ok(Delete { input: node.physical, targets: targets.into(), ignore: bound.ignore, collect_first, recheck })
     }
 }
 

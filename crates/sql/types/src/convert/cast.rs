@@ -126,12 +126,7 @@ pub(super) fn year_of(n: i64, text: bool) -> Option<u16> {
 fn cast_text(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value> {
     let text = to_text(&v);
     let charset = ty.collation.charset();
-    let from = match v {
-        ValueRef::Str(_, c) => c.charset(),
-        ValueRef::Bit(..) => Charset::Binary,
-        ValueRef::Json(_) | ValueRef::Enum(..) | ValueRef::Set(..) => Charset::Utf8mb4,
-        _ => Charset::Ascii,
-    };
+    let from = v.text_charset();
     let converted = super::recode(&text, from, charset);
     if converted.lossy {
         let at = charset.valid_prefix(&text);

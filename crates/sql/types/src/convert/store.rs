@@ -181,6 +181,10 @@ impl Store<'_, '_, '_> {
             ValueRef::Int(n) => i128::from(n),
             ValueRef::UInt(n) | ValueRef::Bit(n, _) | ValueRef::Set(n, _) => i128::from(n),
             ValueRef::Year(n) | ValueRef::Enum(n, _) => i128::from(n),
+            ValueRef::Decimal(d) if self.ty.unsigned && d.is_negative() => {
+                self.warn(ErrorCode::WarnDataOutOfRange)?;
+                0
+            }
             ValueRef::Decimal(d) => whole(&d),
             // A float beyond i128 saturates, which is out of any column's range too.
             ValueRef::Double(d) => d.round_ties_even() as i128,
@@ -245,6 +249,9 @@ impl Store<'_, '_, '_> {
             other => temporal_number(other),
         };
         let (precision, scale) = (self.ty.length as u8, self.ty.scale);
+        if garbage && !self.cx.strict {
+            self.note(ErrorCode::WarnDataTruncated);
+        }
         if self.ty.unsigned && d.is_negative() {
             self.warn(ErrorCode::WarnDataOutOfRange)?;
             return Ok(Value::Decimal(Decimal::ZERO.round(scale).unwrap_or(Decimal::ZERO)));
@@ -258,7 +265,7 @@ impl Store<'_, '_, '_> {
         };
         if garbage && self.cx.strict {
             self.warn(ErrorCode::WarnDataTruncated)?;
-        } else if garbage || lost || d.scale() > scale && stored != d {
+        } else if !garbage && (lost || d.scale() > scale && stored != d) {
             self.note(ErrorCode::WarnDataTruncated);
         }
         Ok(Value::Decimal(stored))
@@ -307,18 +314,23 @@ impl Store<'_, '_, '_> {
 
     fn text(&mut self, v: ValueRef<'_>) -> Result<Value> {
         let local = v.localize(self.cx.zone);
-        let text = if let (ValueRef::Double(d), true) = (local, self.ty.length < 23 && !self.ty.id.is_lob()) {
-            std::borrow::Cow::Owned(float_for_width(d, self.ty.length as usize))
-        } else {
-            to_text(&local)
+        // A FLOAT has the digits of its value as a DOUBLE.
+        let double = match local {
+            ValueRef::Double(d) => Some(d),
+            ValueRef::Float(d) => Some(f64::from(d)),
+            _ => None,
+        };
+        let text = match local {
+            _ if let Some(d) = double => {
+                let width = if self.ty.id.is_lob() { 255 } else { self.ty.length as usize };
+                std::borrow::Cow::Owned(float_for_width(d, width))
+            }
+            // A BIT is its number, not its bytes.
+            ValueRef::Bit(n, _) => std::borrow::Cow::Owned(n.to_string().into_bytes()),
+            _ => to_text(&local),
         };
         let charset = self.ty.collation.charset();
-        let from = match v {
-            ValueRef::Str(_, c) => c.charset(),
-            ValueRef::Bit(..) => Charset::Binary,
-            ValueRef::Enum(..) | ValueRef::Set(..) | ValueRef::Json(_) => Charset::Utf8mb4,
-            _ => Charset::Ascii,
-        };
+        let from = v.text_charset();
         let converted = super::recode(&text, from, charset);
         let mut bytes = &converted.bytes[..];
         let valid = charset.valid_prefix(bytes);
@@ -495,17 +507,16 @@ impl Store<'_, '_, '_> {
                     self.incorrect("integer", text)?;
                     return Ok(Value::Year(0));
                 }
-                let (_, used, _) = parse_integer(text);
                 let n = i64::try_from(whole(&p.value)).unwrap_or(i64::MAX);
                 if rest_matters(text, p.consumed) && year_of(n, true).is_some() {
                     self.warn(ErrorCode::WarnDataTruncated)?;
                 }
-                // '0' to '000' are 2000, '0000' is 0.
-                (n, n != 0 || used < 4)
+                // Zero is 2000, only '0000' is 0.
+                (n, n != 0 || text.len() != 4)
             }
             ValueRef::Decimal(d) => (d.to_i64().unwrap_or(i64::MAX), false),
-            ValueRef::Double(d) => (d.round_ties_even() as i64, false),
-            ValueRef::Float(d) => (d.round_ties_even() as i64, false),
+            ValueRef::Double(d) => (cut(d), false),
+            ValueRef::Float(d) => (cut(f64::from(d)), false),
             ValueRef::Enum(n, _) => (i64::from(n), false),
             ValueRef::Set(n, _) | ValueRef::Bit(n, _) => (i64::try_from(n).unwrap_or(i64::MAX), false),
             _ => (-1, false),
@@ -529,9 +540,14 @@ impl Store<'_, '_, '_> {
             }
             ValueRef::Int(n) => Some(n as u64),
             ValueRef::UInt(n) | ValueRef::Bit(n, _) | ValueRef::Set(n, _) => Some(n),
+            // A BIT is unsigned to a DECIMAL, and takes a DOUBLE without its fraction.
+            ValueRef::Decimal(d) if d.is_negative() => {
+                self.warn(ErrorCode::WarnDataOutOfRange)?;
+                Some(0)
+            }
             ValueRef::Decimal(d) => d.to_i64().map(|n| n as u64).or_else(|_| d.to_u64()).ok(),
-            ValueRef::Double(d) => Some(d.round_ties_even() as i64 as u64),
-            ValueRef::Float(d) => Some(d.round_ties_even() as i64 as u64),
+            ValueRef::Double(d) => Some(cut(d) as u64),
+            ValueRef::Float(d) => Some(cut(f64::from(d)) as u64),
             ValueRef::Year(n) | ValueRef::Enum(n, _) => Some(u64::from(n)),
             other => whole(&temporal_number(other)).try_into().ok(),
         };
@@ -552,9 +568,10 @@ impl Store<'_, '_, '_> {
             ValueRef::Enum(0, _) => return Ok(Value::Enum(0, members)),
             ValueRef::Int(n) => usize::try_from(n).ok(),
             ValueRef::UInt(n) | ValueRef::Bit(n, _) => usize::try_from(n).ok(),
-            ValueRef::Decimal(d) => d.to_i64().ok().and_then(|n| usize::try_from(n).ok()),
-            ValueRef::Double(d) => Some(d as usize),
-            ValueRef::Float(d) => Some(d as usize),
+            // Without their fraction.
+            ValueRef::Decimal(d) => usize::try_from(cut(d.to_f64())).ok(),
+            ValueRef::Double(d) => usize::try_from(cut(d)).ok(),
+            ValueRef::Float(d) => usize::try_from(cut(f64::from(d))).ok(),
             other => {
                 let text = to_text(&other.localize(self.cx.zone));
                 let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
@@ -581,30 +598,33 @@ impl Store<'_, '_, '_> {
         let number = match v {
             ValueRef::Int(n) => Some(n as u64),
             ValueRef::UInt(n) | ValueRef::Bit(n, _) => Some(n),
-            ValueRef::Decimal(d) => Some(d.to_u64().unwrap_or(u64::MAX)),
-            ValueRef::Double(d) => Some(d as u64),
-            ValueRef::Float(d) => Some(d as u64),
+            // Without their fraction.
+            ValueRef::Decimal(d) => Some(cut(d.to_f64()) as u64),
+            ValueRef::Double(d) => Some(cut(d) as u64),
+            ValueRef::Float(d) => Some(cut(f64::from(d)) as u64),
             _ => None,
         };
         let (mut bits, mut bad) = (0, false);
-        if matches!(v, ValueRef::Decimal(d) if d.is_negative()) {
-            bad = true;
-        } else if let Some(n) = number {
+        if let Some(n) = number {
             (bits, bad) = (n & max, n > max);
         } else {
-            let text = to_text(&v.localize(self.cx.zone));
-            let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
-            let text = &*member_text(v, &text[..end], &members);
+            let raw = to_text(&v.localize(self.cx.zone));
+            let whole = member_text(v, &raw, &members);
+            let end = whole.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
+            let text = &whole[..end];
             for part in text.split(|b| *b == b',').filter(|_| !text.is_empty()) {
                 match find_member(&members, part) {
                     Some(i) if i <= 64 => bits |= 1 << (i - 1),
                     _ => bad = true,
                 }
             }
-            let (n, used, overflow) = parse_integer(text);
-            if bad && used == text.len() && used > 0 && !overflow {
+            // No member, but some text: a number, or wrong, even if it is only spaces.
+            if bits == 0 && !whole.is_empty() {
+                let (n, used, overflow) = parse_integer(&whole);
                 let n = n.map_or_else(|u| u, |i| i as u64);
-                (bits, bad) = (n & max, n > max);
+                let number = used == whole.len() && !overflow;
+                bad = !number || n > max;
+                bits = if number { n & max } else { 0 };
             }
         }
         if bad {
@@ -622,6 +642,11 @@ fn member_text<'t>(v: ValueRef<'_>, text: &'t [u8], members: &crate::sqltype::Me
         _ => Charset::Ascii,
     };
     from.convert(text, members.collation.charset()).bytes
+}
+
+/// The integer of a double without its fraction; beyond BIGINT its least value, as processors have it.
+fn cut(d: f64) -> i64 {
+    if d.abs() < 9_223_372_036_854_775_808.0 { d as i64 } else { i64::MIN }
 }
 
 /// A decimal rounded to an integer, saturating.
@@ -659,13 +684,14 @@ fn first_lost(text: &[u8], from: Charset, to: Charset) -> &[u8] {
     }
 }
 
-/// The text of a double with as many digits as fit into `width` characters.
+/// The text of a double with as many digits as fit into `width` characters; longer when none do.
 fn float_for_width(d: f64, width: usize) -> Vec<u8> {
     let mut text = Vec::new();
     float::write_double(d, &mut text);
     if text.len() <= width {
         return text;
     }
+    let mut shortest = String::new();
     for digits in (0..17).rev() {
         let rounded = format!("{d:.digits$e}");
         let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
@@ -673,14 +699,24 @@ fn float_for_width(d: f64, width: usize) -> Vec<u8> {
         let mantissa =
             if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
         let decimals = usize::try_from(digits as i32 - exponent).unwrap_or(0);
-        let mut plain = format!("{:.decimals$}", rounded.parse().unwrap_or(d));
-        if plain.contains('.') {
-            plain.truncate(plain.trim_end_matches('0').trim_end_matches('.').len());
+        let plain = without_zeros(format!("{:.decimals$}", rounded.parse().unwrap_or(d)));
+        shortest = format!("{mantissa}e{exponent}");
+        if let Some(fits) = [&plain, &shortest].into_iter().find(|t| t.len() <= width) {
+            return fits.clone().into_bytes();
         }
-        let scientific = format!("{mantissa}e{exponent}");
-        if let Some(fits) = [plain, scientific].into_iter().find(|t| t.len() <= width) {
-            return fits.into_bytes();
-        }
+    }
+    // What is left of a fraction whose digits lie too far behind the point.
+    let sign = usize::from(d.is_sign_negative());
+    if d.abs() < 1.0 && width > sign {
+        let decimals = width.saturating_sub(sign + 2);
+        return without_zeros(format!("{d:.decimals$}")).into_bytes();
+    }
+    shortest.into_bytes()
+}
+
+fn without_zeros(mut text: String) -> String {
+    if text.contains('.') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
     }
     text
 }

@@ -57,6 +57,9 @@ fn split_fraction(d: &Decimal, cut: bool) -> Option<(i64, u32)> {
 }
 
 fn number_with_fraction(d: &Decimal, flags: DateFlags) -> Option<ParsedDateTime> {
+    if d.is_negative() {
+        return None;
+    }
     let (whole, micros) = split_fraction(d, flags.cut_fractions)?;
     let mut p = number_to_datetime(whole, flags)?;
     p.fsp = d.scale().min(6);
@@ -129,7 +132,9 @@ pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime>
 }
 
 fn time_with_fraction(d: &Decimal, cut: bool) -> Option<ParsedTime> {
-    let (whole, micros) = split_fraction(d, cut)?;
+    let Some((whole, micros)) = split_fraction(d, cut) else {
+        return number_to_time(if d.is_negative() { i64::MIN } else { i64::MAX });
+    };
     let mut p = number_to_time(whole)?;
     if !p.out_of_range {
         let sign = if d.is_negative() { -1 } else { 1 };

@@ -184,6 +184,14 @@ pub struct Warnings {
     limit: usize,
 }
 
+/// A place among the warnings of a statement.
+#[derive(Clone, Copy, Debug)]
+pub struct WarningMark {
+    listed: usize,
+    total: u64,
+    errors: u64,
+}
+
 impl Default for Warnings {
     fn default() -> Self {
         Warnings::with_limit(1024)
@@ -225,6 +233,17 @@ impl Warnings {
         if let Some(last) = self.list.last_mut() {
             *last = Warning::new(last.level, code, args);
         }
+    }
+
+    /// Where [`Warnings::back_to`] may return to.
+    pub fn mark(&self) -> WarningMark {
+        WarningMark { listed: self.list.len(), total: self.total, errors: self.errors }
+    }
+
+    /// Forgets what was warned of since, of an attempt that is made again.
+    pub fn back_to(&mut self, mark: WarningMark) {
+        self.list.truncate(mark.listed);
+        (self.total, self.errors) = (mark.total, mark.errors);
     }
 
     pub fn clear(&mut self) {
