@@ -27,7 +27,7 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         [Outcome::Refused(1292, message), Outcome::Done(_)] if message.starts_with("Truncated incorrect CHAR(") => {
             Some("MariaDB only warns of texts that CAST AS CHAR(n) cuts, in changes too")
         }
-        [Outcome::Refused(1292 | 1690, _), Outcome::Refused(1916, _)] => {
+        [Outcome::Refused(1264 | 1292 | 1690, _), Outcome::Refused(1916, _)] => {
             Some("MariaDB has an error of its own for numbers beyond BIGINT")
         }
         [Outcome::Done(_), Outcome::Refused(1271, message)]
@@ -89,8 +89,41 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         ("altered", [Outcome::Refused(1138, _), Outcome::Refused(1265, _)]) => {
             Some("NULL in a column that becomes NOT NULL: MySQL has an error of its own")
         }
-        ("references", [Outcome::Refused(1062, _), Outcome::Refused(1451, _)]) if sql.starts_with("UPDATE") => {
-            Some("a row that is referred to and gets a key of another one: which of two errors")
+        // DELETE Statement, multi-table: the order of the tables is the optimizer's, and the statement may fail for it.
+        ("references", [a, b])
+            if sql.starts_with("DELETE p, c FROM")
+                && [a, b].iter().any(|o| matches!(o, Outcome::Refused(1451, _)))
+                && [a, b].iter().any(|o| matches!(o, Outcome::Done(_))) =>
+        {
+            Some("parents and children deleted together: in which order is open")
+        }
+        ("references", [Outcome::Done(a), Outcome::Done(b)])
+            if sql.starts_with("DELETE p, c FROM") && a.columns.is_empty() && b.columns.is_empty() =>
+        {
+            Some("parents and children deleted together: children that went with their parents are counted or not")
+        }
+        ("references", [Outcome::Done(a), Outcome::Done(b)])
+            if sql.starts_with("DELETE IGNORE") && sql.contains("LIMIT") && a.ok.affected <= b.ok.affected =>
+        {
+            Some("whether rows that could not be deleted count for LIMIT is open")
+        }
+        // REPLACE Statement: rows with the same key are deleted, whether or not the row before got a number.
+        ("references", [Outcome::Done(a), Outcome::Done(b)])
+            if sql.starts_with("DELETE FROM e") && sql.contains("LIMIT") && a.ok.affected <= b.ok.affected =>
+        {
+            Some("whether rows that went along with others count for LIMIT is open")
+        }
+        ("upserts", [Outcome::Done(_), Outcome::Refused(1062, message)])
+            if sql.starts_with("REPLACE") && message.ends_with("for key 'PRIMARY'") =>
+        {
+            Some("MariaDB refuses to replace a row by its number behind a row with a generated one")
+        }
+        ("conversions", outcomes) => conversion(sql, outcomes),
+        // Reference manual, PREPARE: a decimal parameter is DECIMAL(65,30).
+        ("parameters", [Outcome::Done(_), Outcome::Done(_)])
+            if differ_only(outcomes, |x, y| x.split('.').nth(1).is_some_and(|d| d.len() == 30) && equal(x, y)) =>
+        {
+            Some("a parameter of type DECIMAL has 30 decimals in MySQL")
         }
         ("generated" | "views", [Outcome::Done(a), Outcome::Done(b)])
             if ignore && sql.starts_with("UPDATE") && a.ok.affected == b.ok.affected && a.columns.is_empty() =>
@@ -102,6 +135,76 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         }
         _ => None,
     }
+}
+
+/// Values of other types in columns, where MySQL and MariaDB convert by other rules.
+fn conversion(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+    let into = |column: &str| sql.contains(&format!("({column}) VALUES")) || sql.contains(&format!("SET {column} = "));
+    let ends = |tails: &[&str]| {
+        let value = sql.split(" ORDER BY").next().unwrap_or(sql).trim_end_matches(')');
+        tails.iter().any(|t| value.ends_with(t))
+    };
+    let dates = ["DATE'2021-05-06'", "TIMESTAMP'2021-05-06 07:08:09'", "= da", "= dt", "= d3"];
+    match outcomes {
+        // The YEAR Type: values returned by functions such as NOW() are acceptable; a TIME is one of this day.
+        [Outcome::Done(_), Outcome::Refused(1265 | 1292, _)]
+            if into("y") && (ends(&dates) || ends(&["TIME'08:09:10'", "= t"])) =>
+        {
+            Some("MariaDB does not take the year of a date or time in strict mode")
+        }
+        [Outcome::Done(_), Outcome::Refused(1292, _)] if sql.contains("da + INTERVAL") => {
+            Some("MariaDB refuses zero dates in functions under NO_ZERO_DATE")
+        }
+        [Outcome::Done(_), Outcome::Done(_)]
+            if into("y")
+                && ends(&["TIME'08:09:10'", "= t"])
+                && differ_only(outcomes, |x, y| x.len() == 4 && y == "0000") =>
+        {
+            Some("MariaDB has no year for a TIME, MySQL that of this day")
+        }
+        [Outcome::Done(_), Outcome::Done(_)]
+            if into("t") && differ_only(outcomes, |x, y| x.ends_with("838:59:59") && y == "00:00:00") =>
+        {
+            Some("MariaDB takes a number beyond TIME for a date, MySQL for a TIME out of range")
+        }
+        [Outcome::Done(a), Outcome::Done(b)] if a.columns.len() == 3 && a.columns.len() == b.columns.len() => {
+            let [a, b] = [a.texts(), b.texts()];
+            let only = |of: &[Vec<String>], other: &[Vec<String>]| -> Vec<Vec<String>> {
+                let line = |row: &[String]| super::wide::warning(row);
+                of.iter().filter(|row| !other.iter().any(|o| line(o) == line(row))).cloned().collect()
+            };
+            warnings(sql, [&only(&a, &b), &only(&b, &a)], &dates, &into, &ends)
+        }
+        _ => None,
+    }
+}
+
+/// Warnings that only one server gives.
+fn warnings(
+    sql: &str,
+    [a, b]: [&[Vec<String>]; 2],
+    dates: &[&str],
+    into: &dyn Fn(&str) -> bool,
+    ends: &dyn Fn(&[&str]) -> bool,
+) -> Option<&'static str> {
+    let only = |of: &[Vec<String>], what: [&str; 2]| of.len() == 1 && of[0][0] == what[0] && of[0][1] == what[1];
+    if a.is_empty() && only(b, ["Note", "1265"]) && ends(&["'12 '"]) {
+        return Some("MariaDB notes spaces behind a number");
+    }
+    if a.is_empty() && only(b, ["Warning", "1265"]) && into("y") && (ends(dates) || ends(&["TIME'08:09:10'", "= t"])) {
+        return Some("MariaDB warns of the year of a date or time");
+    }
+    if a.is_empty() && b.iter().all(|w| w[1] == "1292") && sql.contains("da + INTERVAL") {
+        return Some("MariaDB warns of zero dates in functions under NO_ZERO_DATE");
+    }
+    if a.is_empty() && only(b, ["Warning", "1264"]) && into("bi") && ends(&["= t"]) {
+        return Some("MariaDB warns twice of a negative TIME in a BIT");
+    }
+    let cut = only(a, ["Note", "1265"]) || only(a, ["Note", "1292"]);
+    if cut && b.is_empty() && (into("da") || into("t")) {
+        return Some("MariaDB does not note the part of a date and time that a DATE or TIME leaves out");
+    }
+    None
 }
 
 /// Rows of a query that shows any value of a group: only making a query smaller leads to those.
@@ -149,6 +252,11 @@ fn differ_only(outcomes: &[Outcome; 2], way: impl Fn(&str, &str) -> bool) -> boo
     let (a, b) = (a.texts(), b.texts());
     let alike = |(x, y): (&String, &String)| x == y || way(x, y);
     a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.len() == y.len() && x.iter().zip(y).all(alike))
+}
+
+/// The same number.
+fn equal(x: &str, y: &str) -> bool {
+    x.parse::<f64>().is_ok_and(|x| y.parse::<f64>() == Ok(x))
 }
 
 /// The same rows, but for the tenth digit behind the point.

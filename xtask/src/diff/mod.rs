@@ -18,6 +18,7 @@ use gannet_wire::flags::ty;
 use generate::Schema;
 use query::Query;
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fmt::Write,
     time::{Duration, Instant},
@@ -139,7 +140,7 @@ impl Pair {
 
     /// On the second server, with fewer optimizations.
     fn plain(&mut self, sql: &str) -> Result<Outcome, String> {
-        outcome(self.plain.query(sql), "second", sql)
+        outcome(self.plain.query(&rounding(sql)), "second", sql)
     }
 
     /// On the first server as a prepared statement: the result comes in the binary protocol.
@@ -156,8 +157,10 @@ impl Pair {
 
     /// A server that went away is given a second to come back.
     fn one(&mut self, second: bool, sql: &str) -> Result<Outcome, String> {
-        let connection = if second { &mut self.b } else { &mut self.a };
-        outcome(connection.query(sql), if second { "second" } else { "first" }, sql)
+        match second {
+            true => outcome(self.b.query(&rounding(sql)), "second", sql),
+            false => outcome(self.a.query(sql), "first", sql),
+        }
     }
 
     fn both(&mut self, sql: &str) -> Result<[Outcome; 2], String> {
@@ -198,6 +201,15 @@ impl Pair {
         (self.a, self.b) = (connect(&self.addresses[0])?, connect(&self.addresses[1])?);
         self.plain = connect(&self.addresses[1])?;
         self.prepare()
+    }
+}
+
+/// MariaDB rounds fractions of seconds, as MySQL does, in a mode of its own.
+fn rounding(sql: &str) -> Cow<'_, str> {
+    let mode = ["SET sql_mode = '", "SET SESSION sql_mode = '"].iter().find_map(|set| sql.strip_prefix(set));
+    match mode.and_then(|rest| rest.strip_suffix('\'')) {
+        Some(mode) => Cow::Owned(format!("SET SESSION sql_mode = '{mode},TIME_ROUND_FRACTIONAL'")),
+        None => Cow::Borrowed(sql),
     }
 }
 

@@ -81,7 +81,7 @@ impl Step {
     }
 
     fn is_query(&self) -> bool {
-        self.sql.starts_with("SELECT") || self.sql.starts_with("EXECUTE") || self.sql.starts_with("WITH")
+        self.sql.starts_with("SELECT") || self.sql.starts_with("WITH")
     }
 }
 
@@ -139,6 +139,11 @@ fn common(code: u16) -> u16 {
     }
 }
 
+/// A warning in the form in which it is compared.
+pub(super) fn warning(row: &[String]) -> String {
+    values::line(row)
+}
+
 /// A round on both servers.
 pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
     pair.must(&format!("DROP DATABASE IF EXISTS {}", super::DATABASE))?;
@@ -151,7 +156,9 @@ pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally
         tally.statements += 1;
         let outcomes = run(step, pair)?;
         tally.refuse(&outcomes);
-        let warnings = if step.warns { Some(pair.both("SHOW WARNINGS")?) } else { None };
+        // Behind an error its own are left: the error has been compared, and what was computed before it is open.
+        let refused = matches!(&outcomes, [Outcome::Refused(..), Outcome::Refused(..)]);
+        let warnings = if step.warns && !refused { Some(pair.both("SHOW WARNINGS")?) } else { None };
         let mut differ = (!alike(step, &outcomes)).then(|| outcomes.clone());
         if let (None, Some(warnings)) = (&differ, &warnings) {
             match values::same_warnings(warnings) {
@@ -159,12 +166,17 @@ pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally
                 None => differ = Some(warnings.clone()),
             }
         }
-        let mut apart = false;
+        let (mut apart, mut rows_apart) = (false, None);
         for sql in story.shown.iter().filter(|_| !step.is_query()) {
             let rows = pair.both(sql)?;
             if !alike(&Step { ordered: true, documents: step.documents, ..Step::default() }, &rows) {
-                (apart, differ) = (true, differ.or(Some(rows)));
+                (apart, differ) = (true, differ.or(Some(rows.clone())));
+                rows_apart = rows_apart.or(Some(rows));
             }
+        }
+        // The manual leaves LAST_INSERT_ID() open behind an error.
+        if refused && !step.is_query() {
+            pair.must("SELECT LAST_INSERT_ID(0)")?;
         }
         told.push(&step.sql);
         let Some(shown) = differ else { continue };
@@ -173,10 +185,17 @@ pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally
             tally.explain("MariaDB gives the same answer without an index");
             continue;
         }
-        match explained::reason(&step.sql, &shown).or_else(|| explained::reason_of_step(story.theme, &step.sql, &shown))
-        {
-            Some(why) => tally.explain(why),
-            None => report(seed, story, step, &told, &shown, tally),
+        let reason = |shown: &[Outcome; 2]| {
+            let why = explained::reason(&step.sql, shown);
+            why.or_else(|| explained::reason_of_step(story.theme, &step.sql, shown))
+        };
+        // Where both are done other rows need a reason of their own.
+        let both_done = matches!(&outcomes, [Outcome::Done(_), Outcome::Done(_)]);
+        let other = rows_apart.filter(|rows| both_done && reason(rows).is_none());
+        match (reason(&shown), other) {
+            (Some(why), None) => tally.explain(why),
+            (None, _) => report(seed, story, step, &told, &shown, tally),
+            (Some(_), Some(rows)) => report(seed, story, step, &told, &rows, tally),
         }
         // Where the tables are no longer the same nothing more can be said.
         if apart || story.shown.is_empty() && !step.is_query() {
