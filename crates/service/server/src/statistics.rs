@@ -44,13 +44,23 @@ impl Wanted {
     }
 }
 
+/// Memory that statements have given back and that is not left to the allocator; and how often that is seen to.
+const MUCH: usize = 32 << 20;
+const RELEASE_NS: u64 = 5_000_000_000;
+
 /// The background task; ends when the server stops.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let mut saved: HashMap<TableId, u64> = HashMap::new();
     let mut told = Vec::new();
+    let (mut freed, mut release_at) = (0, 0);
     while !shared.shutting_down() && !interrupted() {
         if park(Wait::StatisticsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
             break;
+        }
+        freed += shared.temp.take_given_back();
+        if freed >= MUCH && now_ns() >= release_at {
+            gannet_runtime::release_free_memory();
+            (freed, release_at) = (0, now_ns() + RELEASE_NS);
         }
         // What a crash has left of temporary tables; tried again when it fails.
         let _ = shared.catalog.discard_left_over();

@@ -390,7 +390,8 @@ impl Txn {
     pub(crate) fn queue_for_row(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
         self.check_write(tree, TreeKind::Row)?;
         let locks = &tree.shared.locks;
-        if locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive) {
+        // Whose stamp may be on the row has it: who holds its explicit lock then waits for this transaction.
+        if self.writer.is_some() || locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive) {
             return Ok(false);
         }
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);

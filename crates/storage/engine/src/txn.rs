@@ -528,7 +528,8 @@ impl Txn {
     }
 
     /// Before a row is read in order to be changed by [`update_if`](Txn::update_if): if others are in line for it already, stands in
-    /// line too and has the row locked on return (true), instead of computing what would be out of date when its turn comes.
+    /// line too and has the row locked on return (true), instead of computing what would be out of date when its turn comes. Only
+    /// for a transaction's first change.
     pub fn queue_up(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
         self.queue_for_row(tree, key)
     }

@@ -226,3 +226,40 @@ fn an_interval_around_rows_that_came_and_went() {
         ",
     );
 }
+
+#[test]
+fn who_has_changed_a_row_does_not_queue_up_for_it() {
+    let (_dir, engine, tree) = table();
+    let (mut a, mut b) = (engine.begin(TxnOptions::default()), engine.begin(TxnOptions::default()));
+    assert_eq!(a.queue_up(&tree, &key(50)), Ok(false));
+    a.update(&tree, &key(50), b"a").unwrap();
+    std::thread::scope(|s| {
+        let waits = s.spawn(|| {
+            let mut row = RowBuf::new();
+            let read = b.get(&tree, &key(50), UPDATE, &mut row).unwrap();
+            (read, row.row().to_vec())
+        });
+        while engine.lock_table().waits().is_empty() {
+            std::thread::yield_now();
+        }
+        // The reader holds the row's explicit lock and waits for the stamp.
+        assert_eq!(a.queue_up(&tree, &key(50)), Ok(false));
+        a.update(&tree, &key(50), b"b").unwrap();
+        let mut c = hasty(&engine);
+        assert_eq!(c.queue_up(&tree, &key(50)), Err(EngineError::LockWaitTimeout));
+        a.commit().unwrap();
+        assert_eq!(waits.join().unwrap(), (Read::Found, b"b".to_vec()));
+    });
+    let mut c = engine.begin(TxnOptions::default());
+    std::thread::scope(|s| {
+        let waits = s.spawn(|| c.queue_up(&tree, &key(50)));
+        while engine.lock_table().waits().is_empty() {
+            std::thread::yield_now();
+        }
+        b.commit().unwrap();
+        assert_eq!(waits.join().unwrap(), Ok(true));
+    });
+    c.update(&tree, &key(50), b"c").unwrap();
+    c.commit().unwrap();
+    assert_eq!(kinds(&engine), (0, 0, 0));
+}

@@ -44,6 +44,8 @@ pub struct TempSpace {
     directory: PathBuf,
     memory_used: AtomicUsize,
     memory_limit: AtomicUsize,
+    /// What was given back since somebody took this figure: the allocator may still have it.
+    given_back: AtomicUsize,
     disk_used: AtomicU64,
     disk_limit: AtomicU64,
     next_name: AtomicU64,
@@ -62,6 +64,7 @@ impl TempSpace {
             directory,
             memory_used: AtomicUsize::new(0),
             memory_limit: AtomicUsize::new(usize::MAX),
+            given_back: AtomicUsize::new(0),
             disk_used: AtomicU64::new(0),
             disk_limit: AtomicU64::new(u64::MAX),
             next_name: AtomicU64::new(0),
@@ -84,6 +87,11 @@ impl TempSpace {
         self.memory_used.load(Relaxed)
     }
 
+    /// Bytes that statements have given back since this was asked last.
+    pub fn take_given_back(&self) -> usize {
+        self.given_back.swap(0, Relaxed)
+    }
+
     /// Bytes of files.
     pub fn disk_used(&self) -> u64 {
         self.disk_used.load(Relaxed)
@@ -96,6 +104,7 @@ impl TempSpace {
 
     /// Gives memory back. True as in `grant`.
     fn give_back(&self, bytes: usize) -> bool {
+        self.given_back.fetch_add(bytes, Relaxed);
         self.memory_used.fetch_sub(bytes, Relaxed) - bytes > self.memory_limit.load(Relaxed)
     }
 
