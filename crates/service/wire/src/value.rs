@@ -46,8 +46,8 @@ pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option
             text_with(out, |b| padded(b, f.fill, |b| float::write_fixed(f64::from(d), f.scale, b)));
         }
         // Arithmetic carries more digits than its type shows, choices fewer.
-        ValueRef::Decimal(d) if d.scale() != f.scale && f.scale != SqlType::NOT_FIXED => {
-            let d = d.round(f.scale).unwrap_or(d);
+        ValueRef::Decimal(d) if f.scale != SqlType::NOT_FIXED => {
+            let d = d.shown_with(f.scale).unwrap_or(d);
             text_with(out, |b| padded(b, f.fill, |b| d.write(b)));
         }
         ValueRef::Json(s) => {

@@ -153,9 +153,9 @@ impl Accumulator for Sum {
         if !self.average {
             return Ok(Value::Decimal(total));
         }
+        // With all digits of a quotient: only where it is shown or stored it has those of its type.
         let quotient = total.checked_div(&Decimal::from_u64(self.rows), cx.div_precision_increment);
-        let rounded = quotient.and_then(|q| q.round(self.scale));
-        Ok(rounded.map_or(Value::Null, Value::Decimal))
+        Ok(quotient.map_or(Value::Null, Value::Decimal))
     }
 
     fn memory_bytes(&self) -> usize {
@@ -381,6 +381,7 @@ struct GroupConcat {
     rows: u64,
     cut: bool,
     collation: gannet_types::CollationId,
+    types: Box<[SqlType]>,
 }
 
 impl Accumulator for GroupConcat {
@@ -394,8 +395,8 @@ impl Accumulator for GroupConcat {
         if std::mem::replace(&mut self.started, true) {
             self.text.extend_from_slice(&rules::text_in(separator, charset));
         }
-        for part in parts {
-            self.text.extend_from_slice(&rules::text_in(part, charset));
+        for (part, ty) in parts.iter().zip(&self.types) {
+            self.text.extend_from_slice(&rules::text_of(part, ty, charset));
         }
         let limit = usize::try_from(cx.group_concat_max_len).unwrap_or(usize::MAX);
         if self.text.len() > limit {
@@ -479,6 +480,7 @@ pub(crate) static AGGREGATES: &[AggregateDef] = &[
                     rows: 0,
                     cut: false,
                     collation: call.ty.collation,
+                    types: call.args.into(),
                 })
             },
             "The values as one text; the binder appends the separator to the arguments.",

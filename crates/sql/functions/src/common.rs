@@ -84,7 +84,9 @@ fn numeric_type(args: &[ArgInfo<'_>]) -> SqlType {
     let first = args[0].ty;
     let same = args.iter().all(|a| a.ty.id == first.id && a.ty.unsigned == first.unsigned);
     if same && first.id != TypeId::Decimal {
-        let length = args.iter().map(|a| a.ty.length).max().unwrap_or(0);
+        // An integer without a display width has that of its type.
+        let wide = first.id.is_integer() && args.iter().any(|a| a.ty.length == 0);
+        let length = if wide { 0 } else { args.iter().map(|a| a.ty.length).max().unwrap_or(0) };
         let scale = args.iter().map(|a| a.ty.scale).max().unwrap_or(0);
         let zerofill = args.iter().all(|a| a.ty.zerofill);
         return SqlType { length, scale, zerofill, ..first.clone() };

@@ -167,14 +167,17 @@ pub(crate) fn text_in(value: &Value, charset: Charset) -> Cow<'_, [u8]> {
     }
 }
 
-/// The text of a value of a type in a character set: a DOUBLE with a fixed number of decimals shows them.
+/// The text of a value of a type in a character set: a FLOAT or DOUBLE with a fixed number of decimals shows them.
 pub(crate) fn text_of<'v>(value: &'v Value, ty: &SqlType, charset: Charset) -> Cow<'v, [u8]> {
+    let fixed = |v: f64| {
+        let mut out = Vec::new();
+        convert::float::write_fixed(v, ty.scale, &mut out);
+        Cow::Owned(charset.ascii(&out).into_owned())
+    };
+    let shows = matches!(ty.id, TypeId::Float | TypeId::Double) && ty.scale < SqlType::NOT_FIXED;
     match value {
-        Value::Double(v) if ty.id == TypeId::Double && ty.scale != SqlType::NOT_FIXED => {
-            let mut out = Vec::new();
-            convert::float::write_fixed(*v, ty.scale, &mut out);
-            Cow::Owned(charset.ascii(&out).into_owned())
-        }
+        Value::Double(v) if shows => fixed(*v),
+        Value::Float(v) if shows => fixed(f64::from(*v)),
         Value::Int(_) | Value::UInt(_) if ty.zerofill => {
             let digits = text_in(value, Charset::Ascii);
             let width = (ty.display_chars() as usize).max(digits.len());

@@ -150,6 +150,8 @@ impl<'p> Window<'p> {
             cx.release(held);
             cx.check_interrupt()?;
         }
+        // As a column of a table has them.
+        values.iter_mut().zip(&definition.functions).for_each(|(column, f)| column.settle(&f.ty));
         self.values = values;
         Ok(true)
     }
@@ -283,9 +285,7 @@ impl<'p> Partition<'_, 'p> {
             WindowKind::Lag | WindowKind::Lead => {
                 for i in self.range.clone() {
                     let value = self.neighbour(n, f, i)?;
-                    let mut value = convert::cast_common(value, &f.ty, cx)?;
-                    value.settle(&f.ty);
-                    out.push_value(value);
+                    out.push_value(convert::cast_common(value, &f.ty, cx)?);
                     self.pause(i, cx)?;
                 }
             }

@@ -300,6 +300,17 @@ impl Decimal {
         self.rescale(scale, true)
     }
 
+    /// The value with the digits that a type of `scale` shows; `None` where those are its own. The greatest scale stands for any
+    /// (parameters, user variables): nothing is appended.
+    #[inline]
+    pub fn shown_with(&self, scale: u8) -> Option<Decimal> {
+        match scale.cmp(&self.scale) {
+            Ordering::Equal => None,
+            Ordering::Greater if scale >= MAX_SCALE => None,
+            _ => self.round(scale),
+        }
+    }
+
     /// As [`round`](Self::round), cutting instead.
     pub fn truncate(&self, scale: u8) -> Option<Decimal> {
         self.rescale(scale, false)
