@@ -88,7 +88,9 @@ fn without_indexes(sql: &str) -> String {
 
 /// Why a query of a theme's round differs: MariaDB gives the same answer without an index.
 pub(super) fn of_step(sql: &str, outcomes: &[Outcome; 2], manner: Manner, pair: &mut Pair) -> Result<bool, String> {
-    let plain = sql.replace(" FROM k a JOIN k b ON ", " FROM k a USE INDEX () JOIN k b USE INDEX () ON ");
+    let plain = sql
+        .replace(" FROM k a JOIN k b ON ", " FROM k a USE INDEX () JOIN k b USE INDEX () ON ")
+        .replace(" FROM n x JOIN n y ON ", " FROM n x USE INDEX () JOIN n y USE INDEX () ON ");
     let plain = plain
         .replace(" FROM k WHERE ", " FROM k USE INDEX () WHERE ")
         .replace(" FROM k GROUP ", " FROM k USE INDEX () GROUP ");

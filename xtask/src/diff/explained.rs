@@ -188,7 +188,7 @@ fn warnings(
     ends: &dyn Fn(&[&str]) -> bool,
 ) -> Option<&'static str> {
     let only = |of: &[Vec<String>], what: [&str; 2]| of.len() == 1 && of[0][0] == what[0] && of[0][1] == what[1];
-    if a.is_empty() && only(b, ["Note", "1265"]) && ends(&["'12 '"]) {
+    if a.is_empty() && only(b, ["Note", "1265"]) && ends(&["'12 '", "= l", "= v", "= c", "= vb"]) {
         return Some("MariaDB notes spaces behind a number");
     }
     if a.is_empty() && only(b, ["Warning", "1265"]) && into("y") && (ends(dates) || ends(&["TIME'08:09:10'", "= t"])) {
