@@ -41,6 +41,10 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         [Outcome::Done(_), Outcome::Done(_)] if has("BINARY") && has("USING utf8mb4") && no_text(outcomes) => {
             Some("MariaDB makes question marks of bytes that are no text, MySQL NULL")
         }
+        // Aggregate Functions: bytes are taken as such, an error beyond 511 of them.
+        [Outcome::Refused(3514, _), Outcome::Done(_)] if has("BIT_") => {
+            Some("MySQL's bitwise aggregates take bytes, of 511 at most; MariaDB's take numbers")
+        }
         [Outcome::Refused(1235, _), _] => Some("refused by name: not there yet"),
         _ if (has("CUME_DIST()") || has("PERCENT_RANK()")) && close(outcomes) => {
             Some("MariaDB rounds CUME_DIST and PERCENT_RANK to ten digits")
