@@ -327,7 +327,7 @@ impl Charset {
         if to == Charset::Binary || self == to || (plain && bytes.is_ascii()) {
             return Converted { bytes: Cow::Borrowed(bytes), lossy: false };
         }
-        if self == Charset::Binary && bytes.len() % to.unit() != 0 {
+        if self == Charset::Binary && !bytes.len().is_multiple_of(to.unit()) {
             // The first character lacks its leading zeros.
             let mut out = vec![0; to.unit() - bytes.len() % to.unit()];
             out.extend_from_slice(bytes);
