@@ -7,96 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::image::{Image, PAGE, SECTOR, ZEROS, sectors_of};
 use super::io_pause;
 use crate::time::splitmix;
 use crate::{ALIGN, OpenOptions};
 
-const SECTOR: u64 = 512;
-const PAGE: u64 = 4096;
 /// Every other sector of a page.
 const ODD: u8 = 0b1010_1010;
-
-type Page = [u8; PAGE as usize];
-
-/// What a file has where it was given room and not written.
-static ZEROS: LazyLock<Arc<Page>> = LazyLock::new(|| Arc::new([0; PAGE as usize]));
-
-/// The sectors that a mask names, as ranges in their page.
-fn sectors_of(mask: u8) -> impl Iterator<Item = std::ops::Range<usize>> {
-    let range = |i: usize| i * SECTOR as usize..(i + 1) * SECTOR as usize;
-    (0..(PAGE / SECTOR) as usize).filter(move |i| mask >> i & 1 == 1).map(range)
-}
-
-/// File contents, sparse. Copies share their pages until one of them is written.
-#[derive(Clone, Default)]
-struct Image {
-    pages: BTreeMap<u64, Arc<Page>>,
-    len: u64,
-}
-
-impl Image {
-    /// Visits the parts of a range page by page: page number, offset in the page, range in the buffer.
-    fn parts(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
-        let mut done = 0;
-        std::iter::from_fn(move || {
-            if done == len {
-                return None;
-            }
-            let at = offset + done as u64;
-            let inside = (at % PAGE) as usize;
-            let n = (PAGE as usize - inside).min(len - done);
-            let part = (at / PAGE, inside, done..done + n);
-            done += n;
-            Some(part)
-        })
-    }
-
-    fn read(&self, offset: u64, buf: &mut [u8]) {
-        for (page, inside, range) in Self::parts(offset, buf.len()) {
-            let n = range.len();
-            match self.pages.get(&page) {
-                Some(p) => buf[range].copy_from_slice(&p[inside..inside + n]),
-                None => buf[range].fill(0),
-            }
-        }
-    }
-
-    fn write(&mut self, offset: u64, bytes: &[u8]) {
-        for (page, inside, range) in Self::parts(offset, bytes.len()) {
-            let (n, bytes) = (range.len(), &bytes[range]);
-            if let Ok(whole) = <&Page>::try_from(bytes) {
-                self.pages.insert(page, if *whole == **ZEROS { ZEROS.clone() } else { Arc::new(*whole) });
-                continue;
-            }
-            let p = Arc::make_mut(self.pages.entry(page).or_insert_with(|| ZEROS.clone()));
-            p[inside..inside + n].copy_from_slice(bytes);
-        }
-    }
-
-    /// Puts some sectors of a page, as another image has it, in the place of its own.
-    fn take(&mut self, from: Option<&Arc<Page>>, page: u64, mask: u8) {
-        if mask == u8::MAX {
-            self.pages.insert(page, from.unwrap_or(&ZEROS).clone());
-            return;
-        }
-        let own = Arc::make_mut(self.pages.entry(page).or_insert_with(|| ZEROS.clone()));
-        for range in sectors_of(mask) {
-            own[range.clone()].copy_from_slice(&from.unwrap_or(&ZEROS)[range]);
-        }
-    }
-
-    fn set_len(&mut self, len: u64) {
-        if len < self.len {
-            self.pages.split_off(&len.div_ceil(PAGE));
-            if let Some(p) = self.pages.get_mut(&(len / PAGE)) {
-                Arc::make_mut(p)[(len % PAGE) as usize..].fill(0);
-            }
-        }
-        self.len = len;
-    }
-}
 
 #[derive(Clone, Default)]
 struct Inode {

@@ -13,6 +13,7 @@
 //! ```
 
 mod disk;
+mod image;
 mod net;
 mod sched;
 

@@ -226,6 +226,11 @@ pub(crate) fn write(dir: &Path, start: Lsn, built: &Built) -> Result<PathBuf> {
     let path = path(dir, start);
     let file = File::open(&path, &OpenOptions::read_write().create().truncate()).map_err(io("create a log index"))?;
     file.write_at(&built.bytes, 0).map_err(io("write a log index"))?;
+    if planted(Fault::IndexAhead) {
+        // On disk before the log is.
+        file.sync_data().map_err(io("sync a log index"))?;
+        fs::sync_dir(dir).map_err(io("sync the log directory"))?;
+    }
     Ok(path)
 }
 
