@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # The server when things are long and large. PRESSURE_PARTS, of "reader large spill cold":
 #   reader  a snapshot held for PRESSURE_SECONDS (600) beside oltp_read_write: rates, history, disk and memory every ten seconds
-#   large   a transaction over PRESSURE_ROWS (10,000,000) rows: done, rolled back, and killed in the middle with the server
+#   large   a transaction over PRESSURE_ROWS (10,000,000) rows in a pool of PRESSURE_LARGE_POOL_MIB (1024): done, rolled back, all rows locked,
+#           and killed in the middle with the server
 #   spill   four sorts, hash joins, groupings and DISTINCTs at once, beyond 64 MiB each, in a pool of 256 MiB: resident memory
 #   cold    data of four times the pool (PRESSURE_POOL_MIB, 512), uniform point selects, and the device's own random reads
-# PRESSURE_PEER=1 runs cold on MariaDB too. Prints measurements; fails when something is lost. Servers, directories and ports
+# PRESSURE_PEER=1 runs cold on MariaDB too. Prints measurements; fails when something is lost, and when the server takes more memory than
+# the pool, a tenth of it, what statements may take, and 96 MiB (136 after a crash, when the log is read). Servers, directories and ports
 # (PRESSURE_PORT and the next) are its own; GANNET_BIN is the binary. Needs 20 GB of disk for all parts.
 . "$(dirname "$0")/../lib.sh.inc"
 need mysql mariadb-client
@@ -38,6 +40,10 @@ start() { # start KIND POOL_MIB [option...]: leaves the process id in $server
   server=$!
 }
 rss() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$server/status"; }
+within() { # within MIB: what the server may take beside its pool and a tenth of it, which is $size MiB
+  local most=$((size * 11 / 10 + $1))
+  [ "$(peak)" -le $most ] || { echo "resident memory: $(peak) MiB, at most $most were to be"; exit 1; }
+}
 peak() { awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$server/status"; }
 disk() { du -sm "$dir/gannet" | cut -f1; }
 metric() { sql "SELECT count FROM information_schema.INNODB_METRICS WHERE name = '$1'"; }
@@ -93,10 +99,10 @@ mean() { # mean FROM TO: of the reports in between
 }
 
 large() {
-  local from sum
-  start gannet 1024
+  local from size=${PRESSURE_LARGE_POOL_MIB:-1024}
+  start gannet "$size"
   answers 'SELECT 1'
-  echo "large: one transaction over $rows rows, pool 1024 MiB"
+  echo "large: one transaction over $rows rows, pool $size MiB"
   sql "CREATE DATABASE big; CREATE TABLE big.seq (n INT PRIMARY KEY); SET SESSION cte_max_recursion_depth = 100000;
     INSERT INTO big.seq WITH RECURSIVE s (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < 9999) SELECT n FROM s;
     CREATE TABLE big.t (id INT PRIMARY KEY, n INT NOT NULL, c CHAR(60) NOT NULL)"
@@ -108,7 +114,12 @@ large() {
   echo "  UPDATE, committed: $(since "$from") s, disk $(disk) MiB, rss at most $(peak) MiB"
   from=$(now)
   sql "BEGIN; UPDATE big.t SET n = n + 1; ROLLBACK"
-  echo "  UPDATE and ROLLBACK: $(since "$from") s"
+  echo "  UPDATE and ROLLBACK: $(since "$from") s, rss at most $(peak) MiB"
+  within 96
+  from=$(now)
+  echo "  all rows FOR UPDATE: $(sql "BEGIN; SELECT CONCAT(COUNT(*), ' rows, ') FROM (SELECT id FROM big.t FOR UPDATE) l;
+    SELECT CONCAT(variable_value, ' bytes of locks') FROM performance_schema.global_status WHERE variable_name = 'Gannet_lock_memory'; ROLLBACK" | tr -d '\n'), $(since "$from") s, rss at most $(peak) MiB"
+  within 96
   same "rows after the rollback" "$rows $rows 1" "$(sql 'SELECT COUNT(*), SUM(n), MAX(n) FROM big.t' | tr '\t' ' ')"
   mysql --no-defaults --unbuffered -uroot -S "$GANNET_SOCKET" -N -B \
     -e "BEGIN; UPDATE big.t SET n = n + 1; SELECT 'done'; SELECT SLEEP(600)" >"$dir/open" 2>&1 &
@@ -116,7 +127,7 @@ large() {
   kill -9 "$server"
   wait "$server" 2>/dev/null || true
   from=$(now)
-  start gannet 1024
+  start gannet "$size"
   answers 'SELECT n FROM big.t WHERE id = 77'
   echo "  killed in it: first query $(since "$from") s after the start"
   sql "SET SESSION innodb_lock_wait_timeout = 1; INSERT INTO big.t VALUES (-1, 1, 'new'); UPDATE big.seq SET n = n + 1 ORDER BY n DESC LIMIT 10; DELETE FROM big.t WHERE id = -1"
@@ -126,15 +137,16 @@ large() {
     sleep 0.2
     [ "$(since "$from" | cut -d. -f1)" -lt 600 ] || { echo "not rolled back after ten minutes"; exit 1; }
   done
-  echo "  all rolled back $(since "$from") s after the start, rss at most $(peak) MiB"
+  echo "  all rolled back $(since "$from") s after the start, rss $(rss) MiB, at most $(peak) MiB"
+  within 136
   same "rows after the crash" "$rows $rows 1" "$(sql 'SELECT COUNT(*), SUM(n), MAX(n) FROM big.t' | tr '\t' ' ')"
   stop
   rm -rf "$dir/gannet"
 }
 
 spill() {
-  local before query
-  start gannet 256 --gannet-statement-memory=64M
+  local before query size=256
+  start gannet $size --gannet-statement-memory=64M
   answers 'SELECT 1'
   load 4 "${PRESSURE_SPILL_ROWS:-500000}"
   before=$(peak)
@@ -149,7 +161,10 @@ spill() {
     done
     for i in $(jobs -p | grep -v "^$server\$"); do wait "$i" || { cat "$dir"/spill.*; exit 1; }; done
     echo "  ${query%% FROM*} ...: resident $(rss) MiB, at most $(peak) MiB"
+    within $((96 + 4 * 64))
   done
+  sleep 6
+  echo "  six seconds later: resident $(rss) MiB"
   stop
   rm -rf "$dir/gannet"
 }
