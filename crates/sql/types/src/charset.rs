@@ -168,7 +168,7 @@ impl Charset {
         }
         let space = self.ascii(b" ");
         let mut rest = text;
-        while let Some(shorter) = rest.strip_suffix(&space[..]).filter(|s| s.len() % space.len() == 0) {
+        while let Some(shorter) = rest.strip_suffix(&space[..]).filter(|s| s.len().is_multiple_of(space.len())) {
             rest = shorter;
         }
         rest
