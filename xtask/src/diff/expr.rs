@@ -375,6 +375,8 @@ impl<'s, 'r> Maker<'s, 'r> {
         let mixes = self.mixes;
         // A DECIMAL beyond 64 bits is the greatest signed number to MySQL, the greatest unsigned one to MariaDB.
         let bits = ["& ?", "| ?", "^ ?", "<< #", ">> #", "(~?", "BIT_COUNT"].iter().any(|op| form.contains(op));
+        // One below BIGINT is the least number to MySQL, 0 to MariaDB.
+        let bits = bits || form.contains("AS UNSIGNED");
         // Less than a millionth of a second keeps its sign in MariaDB.
         self.mixes &= !form.starts_with(['G', 'L']) && !bits && *form != "SEC_TO_TIME(?)";
         // MariaDB loses the sign of a TIME that a function gave.

@@ -35,6 +35,12 @@ impl Column {
         Column { name: name.into(), kind, ty: String::new(), nullable: true }
     }
 
+    /// A column of a derived table that may be a table's column: of ENUM or SET it stays one.
+    pub(crate) fn derived_from(name: &str, kind: Kind, source: Option<&Column>) -> Column {
+        let ty = source.filter(|c| c.is_member()).map_or(String::new(), |c| c.ty.clone());
+        Column { ty, ..Column::derived(name, kind) }
+    }
+
     /// The column as a value. What a BIT column shows depends on where it stands: on one server a number, on the other its
     /// bytes.
     pub(crate) fn value(&self, alias: &str) -> String {

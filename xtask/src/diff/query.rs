@@ -56,31 +56,35 @@ fn source(m: &mut Maker<'_, '_>, with: &mut Option<Expr>) -> (Expr, Rc<Table>) {
 
 /// A derived table in parentheses. Its texts are columns of a table: of others it would be chance which of equal ones shows.
 fn derived(m: &mut Maker<'_, '_>, table: &Table) -> (Expr, Rc<Table>) {
-    let columns = |kinds: &[Kind]| {
+    let columns = |of: &[&Expr]| {
         let mut columns = vec![Column::derived("id", Kind::Int)];
-        columns.extend(kinds.iter().enumerate().map(|(i, k)| Column::derived(&format!("c{i}"), *k)));
+        columns.extend(of.iter().enumerate().map(|(i, e)| {
+            let source = table.columns.iter().find(|c| c.value("d") == e.text());
+            Column::derived_from(&format!("c{i}"), e.kind, source)
+        }));
         Rc::new(Table::derived(columns))
     };
+    let count = Expr::leaf(Kind::Int, "COUNT(*)");
     let from = format!("FROM {} d", table.name);
     let k = Kind::Int;
     let (kind, plain) = (m.kind(), *m.random.pick(&[Kind::Int, Kind::Decimal, Kind::Date]));
     match m.random.below(6) {
         0 => {
             let (a, b, filter) = (m.any_column(), m.expr(kind, 1), m.condition(1));
-            let kinds = [a.kind, b.kind];
+            let derived = columns(&[&a, &b]);
             let form = format!("(SELECT d.id id, ? c0, ? c1 {from} WHERE ?)");
-            (Expr::form(k, &form, vec![a, b, filter]), columns(&kinds))
+            (Expr::form(k, &form, vec![a, b, filter]), derived)
         }
         1 => {
             let (a, b) = (m.plain_column(), m.plain_column());
-            let kinds = [a.kind, Kind::Int, b.kind];
+            let derived = columns(&[&a, &count, &b]);
             let form = format!("(SELECT MIN(d.id) id, ? c0, COUNT(*) c1, MAX(?) c2 {from} GROUP BY ?)");
-            (Expr::form(k, &form, vec![a.clone(), b, a]), columns(&kinds))
+            (Expr::form(k, &form, vec![a.clone(), b, a]), derived)
         }
         2 => {
             let (a, b) = (m.plain_column(), m.constant(plain));
             let how = *m.random.pick(&["UNION", "UNION ALL", "EXCEPT", "INTERSECT"]);
-            let kinds = [a.kind];
+            let derived = columns(&[&a]);
             // `id` stays unique.
             let other_id = if how.starts_with("UNION") { " + 100" } else { "" };
             let other = match m.column(a.kind) {
@@ -89,26 +93,26 @@ fn derived(m: &mut Maker<'_, '_>, table: &Table) -> (Expr, Rc<Table>) {
             };
             let form =
                 format!("(SELECT d.id id, ? c0 {from} WHERE ? IS NOT NULL {how} SELECT d.id{other_id}, ? {from})");
-            (Expr::form(k, &form, vec![a, b, other]), columns(&kinds))
+            (Expr::form(k, &form, vec![a, b, other]), derived)
         }
         3 => {
             let a = m.any_column();
             // MariaDB rounds these.
             let rounds = |e: &Expr| e.any(&|p: &str| p.contains("PERCENT_RANK") || p.contains("CUME_DIST"));
             let b = Some(m.window()).filter(|w| !rounds(w)).unwrap_or_else(|| a.clone());
-            let kinds = [a.kind, b.kind];
-            (Expr::form(k, &format!("(SELECT d.id id, ? c0, ? c1 {from})"), vec![a, b]), columns(&kinds))
+            let derived = columns(&[&a, &b]);
+            (Expr::form(k, &format!("(SELECT d.id id, ? c0, ? c1 {from})"), vec![a, b]), derived)
         }
         4 => {
             let a = m.any_column();
-            let kinds = [a.kind];
+            let derived = columns(&[&a]);
             let form = format!("(SELECT d.id id, ? c0 {from} ORDER BY d.id LIMIT {})", 1 + m.random.below(6));
-            (Expr::form(k, &form, vec![a]), columns(&kinds))
+            (Expr::form(k, &form, vec![a]), derived)
         }
         _ => {
             let b = m.expr(plain, 1);
-            let kinds = [b.kind];
-            (Expr::form(k, &format!("(SELECT DISTINCT d.id id, ? c0 {from})"), vec![b]), columns(&kinds))
+            let derived = columns(&[&b]);
+            (Expr::form(k, &format!("(SELECT DISTINCT d.id id, ? c0 {from})"), vec![b]), derived)
         }
     }
 }
