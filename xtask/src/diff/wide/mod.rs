@@ -200,8 +200,9 @@ pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally
             (None, _) => report(seed, story, step, &told, &shown, tally),
             (Some(_), Some(rows)) => report(seed, story, step, &told, &rows, tally),
         }
-        // Where the tables are no longer the same nothing more can be said.
-        if apart || story.shown.is_empty() && !step.is_query() {
+        // Where the tables are no longer the same, or one only has another definition, nothing more can be said.
+        let refused_by_one = !refused && outcomes.iter().any(|o| matches!(o, Outcome::Refused(..)));
+        if apart || step.sql.starts_with("ALTER") && refused_by_one || story.shown.is_empty() && !step.is_query() {
             break;
         }
     }
