@@ -47,6 +47,7 @@ impl Wanted {
 /// Memory that statements have given back and that is not left to the allocator; and how often that is seen to.
 const MUCH: usize = 32 << 20;
 const RELEASE_NS: u64 = 5_000_000_000;
+const AFTER_NS: u64 = 1_000_000_000;
 
 /// The background task; ends when the server stops.
 pub(crate) fn run(shared: &Arc<Shared>) {
@@ -57,7 +58,12 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         if park(Wait::StatisticsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
             break;
         }
-        freed += shared.temp.take_given_back();
+        let given_back = shared.temp.take_given_back();
+        if freed < MUCH && freed + given_back >= MUCH {
+            // A statement says that it gives memory back shortly before it does.
+            release_at = release_at.max(now_ns() + AFTER_NS);
+        }
+        freed += given_back;
         if freed >= MUCH && now_ns() >= release_at {
             gannet_runtime::release_free_memory();
             (freed, release_at) = (0, now_ns() + RELEASE_NS);
