@@ -36,9 +36,11 @@ fn convert(arena: &mut Arena, block: &mut Block, subquery: Subquery) -> Result<(
             let Body::Block(inner) = &sub.query.body else { return Err(subquery) };
             let nullable = needle.iter().any(|n| n.ty.nullable) || inner.items.iter().any(|i| i.expr.ty.nullable);
             // NULLs make NOT IN unknown; only a hash join over an uncorrelated single column knows how.
-            // Either side without columns would make the equality a condition of one side, not a key of the join.
-            let constant = |e: &Expr| !arena.reads(e, |_| true);
-            let keyless = needle.iter().chain(inner.items.iter().map(|i| &i.expr)).any(constant);
+            // Either side without columns of its own (those of a query around are none) would make the equality a condition of
+            // one side, not a key of the join.
+            let constant = |e: &Expr, of: &Block| !arena.reads(e, |id| of.rel_of(id).is_some());
+            let keyless =
+                needle.iter().any(|n| constant(n, block)) || inner.items.iter().any(|i| constant(&i.expr, inner));
             if nullable && (needle.len() > 1 || !sub.free.is_empty() || keyless) {
                 return Err(subquery);
             }
