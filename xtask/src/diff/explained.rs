@@ -123,12 +123,6 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
             Some("MariaDB refuses to replace a row by its number behind a row with a generated one")
         }
         ("conversions", outcomes) => conversion(sql, outcomes),
-        // Reference manual, PREPARE: a decimal parameter is DECIMAL(65,30).
-        ("parameters", [Outcome::Done(_), Outcome::Done(_)])
-            if differ_only(outcomes, |x, y| x.split('.').nth(1).is_some_and(|d| d.len() == 30) && equal(x, y)) =>
-        {
-            Some("a parameter of type DECIMAL has 30 decimals in MySQL")
-        }
         ("generated" | "views", [Outcome::Done(a), Outcome::Done(b)])
             if ignore && sql.starts_with("UPDATE") && a.ok.affected == b.ok.affected && a.columns.is_empty() =>
         {
