@@ -82,7 +82,8 @@ impl Sql {
     }
 
     fn name(&mut self, name: &str) -> &mut Sql {
-        self.s(&quote_name(name))
+        // Identifiers stay in the basic plane; only a string where a name may stand (an alias, a character set) leaves it.
+        if name.bytes().any(|b| b >= 0xF0) { self.string(name.as_bytes()) } else { self.s(&quote_name(name)) }
     }
 
     /// The name of a character set or collation: a plain word, or quoted if it is none.
