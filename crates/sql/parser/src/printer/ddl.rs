@@ -64,7 +64,7 @@ impl Print for DataType {
             }
             sql.s(")");
         }
-        sql.flag(self.unsigned && !self.zerofill, " unsigned").flag(self.zerofill, " unsigned zerofill");
+        sql.flag(self.unsigned, " unsigned").flag(self.zerofill, " zerofill");
         sql.opt(" character set ", &self.charset).flag(self.bin_collation, " binary");
     }
 }
