@@ -44,7 +44,10 @@ const LIMITED: &[(&str, u16)] = &[
     ("SELECT COUNT(*) FROM t a WHERE a.s > ALL (SELECT b.s FROM t b WHERE b.id <> a.id)", 3024),
     ("SELECT BENCHMARK(1000000000, MD5('a'))", 3024),
     ("SELECT SLEEP(0.01) FROM t", 3024),
-    ("SELECT COUNT(*) FROM t a, t b WHERE REPEAT(CONCAT(a.s, b.s), 50) LIKE '%a%b%c%d%e%f%0%1%2%3%4%5%6%7%8%9%zz'", 3024),
+    (
+        "SELECT COUNT(*) FROM t a, t b WHERE REPEAT(CONCAT(a.s, b.s), 50) LIKE '%a%b%c%d%e%f%0%1%2%3%4%5%6%7%8%9%zz'",
+        3024,
+    ),
     ("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT MAX(i) FROM n", 3024),
     ("WITH RECURSIVE n (i) AS (SELECT 1 UNION SELECT i + 1 FROM n) SELECT MAX(i) FROM n", 3024),
     (
