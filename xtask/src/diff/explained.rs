@@ -252,11 +252,6 @@ fn differ_only(outcomes: &[Outcome; 2], way: impl Fn(&str, &str) -> bool) -> boo
     a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.len() == y.len() && x.iter().zip(y).all(alike))
 }
 
-/// The same number.
-fn equal(x: &str, y: &str) -> bool {
-    x.parse::<f64>().is_ok_and(|x| y.parse::<f64>() == Ok(x))
-}
-
 /// The same rows, but for the tenth digit behind the point.
 fn close(outcomes: &[Outcome; 2]) -> bool {
     let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return false };
