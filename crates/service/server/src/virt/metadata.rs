@@ -513,9 +513,9 @@ pub(super) fn engines(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<(
     emit(&[
         text("InnoDB"),
         text("DEFAULT"),
-        text("Supports transactions, row-level locking, and crash recovery"),
+        text("Supports transactions, row-level locking, and foreign keys"),
         text("YES"),
-        text("NO"),
+        text("YES"),
         text("YES"),
     ])?;
     emit(&[text("PERFORMANCE_SCHEMA"), text("YES"), text("Performance Schema"), text("NO"), text("NO"), text("NO")])

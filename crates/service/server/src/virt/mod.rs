@@ -178,25 +178,37 @@ fn read(schema: &'static str, text: &'static str, all: &mut Vec<Declared>) {
         };
         for column in columns.split("; ") {
             let (name, rest) = column.split_once(' ').unwrap_or((column, "text"));
-            let (spec, not_null) = match rest.strip_suffix(" !") {
-                Some(spec) => (spec, true),
-                None => (rest, false),
+            let (spec, marks) = match rest.rsplit_once(' ') {
+                Some((spec, marks)) if matches!(marks, "!" | "!0" | "0") => (spec, marks),
+                _ => (rest, ""),
             };
             if let Some(table) = all.last_mut() {
-                table.columns.push(make_column(name, spec, not_null));
+                table.columns.push(make_column(schema, name, spec, marks));
             }
         }
     }
 }
 
-fn make_column(name: &str, spec: &str, not_null: bool) -> Column {
-    let spec = tables::SHORT.iter().find(|(short, _)| *short == spec).map_or(spec, |(_, long)| long);
-    let mut ty = parse_type(spec);
+fn make_column(schema: &str, name: &str, spec: &str, marks: &str) -> Column {
+    let (short, own) = spec.split_once('~').unwrap_or((spec, ""));
+    let spec = tables::SHORT.iter().find(|(name, _)| *name == short).map_or(short, |(_, long)| long);
+    let (spec, collation) = spec.split_once('~').unwrap_or((spec, own));
+    let mut ty = parse_type(spec, collation_of(schema, collation));
+    let not_null = marks.starts_with('!');
     ty.nullable = !not_null;
+    let default = match marks.ends_with('0') {
+        true if ty.id.is_string() => ColumnDefault::Literal(Value::Str("".into(), ty.collation)),
+        true if ty.id.is_integer() => ColumnDefault::Literal(Value::Int(0)),
+        true if ty.id == TypeId::Enum => {
+            ty.members.clone().map_or(ColumnDefault::None, |m| ColumnDefault::Literal(Value::Enum(1, m)))
+        }
+        _ if not_null => ColumnDefault::None,
+        _ => ColumnDefault::Null,
+    };
     Column {
         name: name.into(),
         nullable: !not_null,
-        default: if not_null { ColumnDefault::None } else { ColumnDefault::Null },
+        default,
         on_update_now: false,
         auto_increment: false,
         generated: None,
@@ -208,16 +220,28 @@ fn make_column(name: &str, spec: &str, not_null: bool) -> Column {
     }
 }
 
+/// The collation that a mark names; without one, the schema's own.
+fn collation_of(schema: &str, mark: &str) -> CollationId {
+    match mark {
+        "b" => CollationId(83),
+        "a" => CollationId(11),
+        "4b" => CollationId::UTF8MB4_BIN,
+        "4" => CollationId::UTF8MB4_0900_AI_CI,
+        _ if schema == "performance_schema" => CollationId::UTF8MB4_0900_AI_CI,
+        _ => TEXT,
+    }
+}
+
 /// The types that occur in [`tables`].
-fn parse_type(spec: &str) -> SqlType {
+fn parse_type(spec: &str, collation: CollationId) -> SqlType {
     let (base, args) = match spec.split_once('(') {
         Some((base, rest)) => (base, rest.trim_end_matches(')')),
         None => (spec, ""),
     };
     let n: u32 = args.parse().unwrap_or(0);
     match base {
-        "varchar" => SqlType::varchar(n, TEXT),
-        "char" => SqlType::char(n, TEXT),
+        "varchar" => SqlType::varchar(n, collation),
+        "char" => SqlType::char(n, collation),
         "binary" => SqlType { length: n, ..SqlType::new(TypeId::Binary) },
         "bigint" => SqlType::BIGINT,
         "bigint unsigned" => SqlType::bigint_unsigned(),
@@ -225,11 +249,11 @@ fn parse_type(spec: &str) -> SqlType {
         "int unsigned" => SqlType::new(TypeId::Int).unsigned(),
         "smallint" => SqlType::new(TypeId::SmallInt),
         "smallint unsigned" => SqlType::new(TypeId::SmallInt).unsigned(),
-        "tinyint" => SqlType::new(TypeId::TinyInt),
+        "tinyint" => SqlType { length: n, ..SqlType::new(TypeId::TinyInt) },
         "tinyint unsigned" => SqlType::new(TypeId::TinyInt).unsigned(),
-        "longtext" => SqlType::new(TypeId::LongText).with_collation(TEXT),
-        "mediumtext" => SqlType::new(TypeId::MediumText).with_collation(TEXT),
-        "text" => SqlType::new(TypeId::Text).with_collation(TEXT),
+        "longtext" => SqlType::new(TypeId::LongText).with_collation(collation),
+        "mediumtext" => SqlType::new(TypeId::MediumText).with_collation(collation),
+        "text" => SqlType::new(TypeId::Text).with_collation(collation),
         "blob" => SqlType::new(TypeId::Blob),
         "mediumblob" => SqlType::new(TypeId::MediumBlob),
         "longblob" => SqlType::new(TypeId::LongBlob),
@@ -243,7 +267,7 @@ fn parse_type(spec: &str) -> SqlType {
         _ => {
             let names = args.split(',').map(|m| m.trim_matches('\'').into()).collect();
             let id = if base == "set" { TypeId::Set } else { TypeId::Enum };
-            SqlType::enumeration(id, Arc::new(Members { names, collation: TEXT }))
+            SqlType::enumeration(id, Arc::new(Members { names, collation }))
         }
     }
 }
@@ -261,12 +285,17 @@ pub(crate) fn publish(catalog: &Catalog) {
 }
 
 fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
+    let own = if d.schema == "mysql" { "b" } else { "" };
     let parts = TableParts {
         id: TableId(FIRST_ID + u64::from(number)),
         schema_id,
         row_tree: gannet_engine::TreeId(0),
         created: 0,
-        options: TableOptions { collation: TEXT, comment: "".into(), create_options: Box::new([]) },
+        options: TableOptions {
+            collation: collation_of(d.schema, own),
+            comment: "".into(),
+            create_options: Box::new([]),
+        },
         temporary: false,
         replaced: 0,
         constraints: gannet_catalog::Constraints::default(),

@@ -1,7 +1,8 @@
 //! The virtual tables' columns, as MySQL 8.4 declares them.
 //!
-//! A table's name stands at the beginning of a line; its columns follow, indented: name, type, `!` for NOT NULL. A column
-//! of type `=N` repeats type N of [`SHORT`].
+//! A table's name stands at the beginning of a line; its columns follow, indented: name, type, `!` for NOT NULL, `0` for an empty
+//! default (an empty text, or 0). A column of type `=N` repeats type N of [`SHORT`]. Behind a type `~` names the collation, where it
+//! is not the schema's own: `b` utf8mb3_bin, `a` ascii_general_ci, `4` utf8mb4_0900_ai_ci, `4b` utf8mb4_bin.
 
 /// Types that occur often.
 pub(super) const SHORT: &[(&str, &str)] = &[
@@ -17,24 +18,29 @@ pub(super) const SHORT: &[(&str, &str)] = &[
     ("=t", "timestamp"),
     ("=a", "varchar(288)"),
     ("=m", "text"),
+    ("=s", "varchar(64)~b"),
+    (
+        "=q",
+        "set('REAL_AS_FLOAT','PIPES_AS_CONCAT','ANSI_QUOTES','IGNORE_SPACE','NOT_USED','ONLY_FULL_GROUP_BY','NO_UNSIGNED_SUBTRACTION','NO_DIR_IN_CREATE','NOT_USED_9','NOT_USED_10','NOT_USED_11','NOT_USED_12','NOT_USED_13','NOT_USED_14','NOT_USED_15','NOT_USED_16','NOT_USED_17','NOT_USED_18','ANSI','NO_AUTO_VALUE_ON_ZERO','NO_BACKSLASH_ESCAPES','STRICT_TRANS_TABLES','STRICT_ALL_TABLES','NO_ZERO_IN_DATE','NO_ZERO_DATE','ALLOW_INVALID_DATES','ERROR_FOR_DIVISION_BY_ZERO','TRADITIONAL','NOT_USED_29','HIGH_NOT_PRECEDENCE','NO_ENGINE_SUBSTITUTION','PAD_CHAR_TO_FULL_LENGTH','TIME_TRUNCATE_FRACTIONAL')~b",
+    ),
 ];
 
 pub(super) const INFORMATION_SCHEMA: &str = "
 SCHEMATA
- CATALOG_NAME =n
- SCHEMA_NAME =n
+ CATALOG_NAME =s !
+ SCHEMA_NAME =s !
  DEFAULT_CHARACTER_SET_NAME =n !
  DEFAULT_COLLATION_NAME =n !
  SQL_PATH =0
- DEFAULT_ENCRYPTION enum('NO','YES') !
+ DEFAULT_ENCRYPTION enum('NO','YES')~b !
 TABLES
- TABLE_CATALOG =n
- TABLE_SCHEMA =n
- TABLE_NAME =n
- TABLE_TYPE enum('BASE TABLE','VIEW','SYSTEM VIEW') !
+ TABLE_CATALOG =s !
+ TABLE_SCHEMA =s !
+ TABLE_NAME =s !
+ TABLE_TYPE enum('BASE TABLE','VIEW','SYSTEM VIEW')~b !
  ENGINE =n
  VERSION =i
- ROW_FORMAT enum('Fixed','Dynamic','Compressed','Redundant','Compact','Paged')
+ ROW_FORMAT enum('Fixed','Dynamic','Compressed','Redundant','Compact','Paged')~b
  TABLE_ROWS =u
  AVG_ROW_LENGTH =u
  DATA_LENGTH =u
@@ -50,14 +56,14 @@ TABLES
  CREATE_OPTIONS varchar(256)
  TABLE_COMMENT =m
 COLUMNS
- TABLE_CATALOG =n
- TABLE_SCHEMA =n
- TABLE_NAME =n
+ TABLE_CATALOG =s !
+ TABLE_SCHEMA =s !
+ TABLE_NAME =s !
  COLUMN_NAME =n
  ORDINAL_POSITION =w !
- COLUMN_DEFAULT =m
- IS_NULLABLE =3 !
- DATA_TYPE =l
+ COLUMN_DEFAULT text~b
+ IS_NULLABLE =3 !0
+ DATA_TYPE longtext~b
  CHARACTER_MAXIMUM_LENGTH =b
  CHARACTER_OCTET_LENGTH =b
  NUMERIC_PRECISION =u
@@ -65,19 +71,19 @@ COLUMNS
  DATETIME_PRECISION =w
  CHARACTER_SET_NAME =n
  COLLATION_NAME =n
- COLUMN_TYPE mediumtext !
- COLUMN_KEY enum('','PRI','UNI','MUL') !
+ COLUMN_TYPE mediumtext~b !
+ COLUMN_KEY enum('','PRI','UNI','MUL')~b !
  EXTRA varchar(256)
  PRIVILEGES varchar(154)
- COLUMN_COMMENT =m !
- GENERATION_EXPRESSION =l !
+ COLUMN_COMMENT text~b !
+ GENERATION_EXPRESSION longtext~b !
  SRS_ID =w
 STATISTICS
- TABLE_CATALOG =n
- TABLE_SCHEMA =n
- TABLE_NAME =n
- NON_UNIQUE =i !
- INDEX_SCHEMA =n
+ TABLE_CATALOG =s !
+ TABLE_SCHEMA =s !
+ TABLE_NAME =s !
+ NON_UNIQUE =i !0
+ INDEX_SCHEMA =s !
  INDEX_NAME =n
  SEQ_IN_INDEX =w !
  COLUMN_NAME =n
@@ -85,50 +91,50 @@ STATISTICS
  CARDINALITY =b
  SUB_PART =b
  PACKED =0
- NULLABLE =3 !
- INDEX_TYPE varchar(11) !
- COMMENT varchar(8) !
- INDEX_COMMENT varchar(2048) !
- IS_VISIBLE =3 !
- EXPRESSION =l
+ NULLABLE =3 !0
+ INDEX_TYPE varchar(11)~b !0
+ COMMENT varchar(8) !0
+ INDEX_COMMENT varchar(2048)~b !
+ IS_VISIBLE =3 !0
+ EXPRESSION longtext~b
 KEY_COLUMN_USAGE
- CONSTRAINT_CATALOG =n
- CONSTRAINT_SCHEMA =n
+ CONSTRAINT_CATALOG =s !
+ CONSTRAINT_SCHEMA =s !
  CONSTRAINT_NAME =n
- TABLE_CATALOG =n
- TABLE_SCHEMA =n
- TABLE_NAME =n
+ TABLE_CATALOG =s !
+ TABLE_SCHEMA =s !
+ TABLE_NAME =s !
  COLUMN_NAME =n
- ORDINAL_POSITION =w !
+ ORDINAL_POSITION =w !0
  POSITION_IN_UNIQUE_CONSTRAINT =w
- REFERENCED_TABLE_SCHEMA =n
- REFERENCED_TABLE_NAME =n
+ REFERENCED_TABLE_SCHEMA =s
+ REFERENCED_TABLE_NAME =s
  REFERENCED_COLUMN_NAME =n
 TABLE_CONSTRAINTS
- CONSTRAINT_CATALOG =n
- CONSTRAINT_SCHEMA =n
+ CONSTRAINT_CATALOG =s !
+ CONSTRAINT_SCHEMA =s !
  CONSTRAINT_NAME =n
- TABLE_SCHEMA =n
- TABLE_NAME =n
- CONSTRAINT_TYPE varchar(11) !
- ENFORCED =3 !
+ TABLE_SCHEMA =s !
+ TABLE_NAME =s !
+ CONSTRAINT_TYPE varchar(11)~b !0
+ ENFORCED =3~b !0
 REFERENTIAL_CONSTRAINTS
- CONSTRAINT_CATALOG =n
- CONSTRAINT_SCHEMA =n
+ CONSTRAINT_CATALOG =s !
+ CONSTRAINT_SCHEMA =s !
  CONSTRAINT_NAME =n
- UNIQUE_CONSTRAINT_CATALOG =n
- UNIQUE_CONSTRAINT_SCHEMA =n
+ UNIQUE_CONSTRAINT_CATALOG =s !
+ UNIQUE_CONSTRAINT_SCHEMA =s !
  UNIQUE_CONSTRAINT_NAME =n
- MATCH_OPTION enum('NONE','PARTIAL','FULL') !
- UPDATE_RULE enum('NO ACTION','RESTRICT','CASCADE','SET NULL','SET DEFAULT') !
- DELETE_RULE enum('NO ACTION','RESTRICT','CASCADE','SET NULL','SET DEFAULT') !
- TABLE_NAME =n
- REFERENCED_TABLE_NAME =n
+ MATCH_OPTION enum('NONE','PARTIAL','FULL')~b !
+ UPDATE_RULE enum('NO ACTION','RESTRICT','CASCADE','SET NULL','SET DEFAULT')~b !
+ DELETE_RULE enum('NO ACTION','RESTRICT','CASCADE','SET NULL','SET DEFAULT')~b !
+ TABLE_NAME =s !
+ REFERENCED_TABLE_NAME =s !
 CHECK_CONSTRAINTS
- CONSTRAINT_CATALOG =n
- CONSTRAINT_SCHEMA =n
- CONSTRAINT_NAME =n
- CHECK_CLAUSE =l !
+ CONSTRAINT_CATALOG =s !
+ CONSTRAINT_SCHEMA =s !
+ CONSTRAINT_NAME =n !
+ CHECK_CLAUSE longtext~b !
 CHARACTER_SETS
  CHARACTER_SET_NAME =n !
  DEFAULT_COLLATE_NAME =n !
@@ -137,149 +143,149 @@ CHARACTER_SETS
 COLLATIONS
  COLLATION_NAME =n !
  CHARACTER_SET_NAME =n !
- ID =u !
- IS_DEFAULT =3 !
- IS_COMPILED =3 !
+ ID =u !0
+ IS_DEFAULT =3 !0
+ IS_COMPILED =3 !0
  SORTLEN =w !
- PAD_ATTRIBUTE enum('PAD SPACE','NO PAD') !
+ PAD_ATTRIBUTE enum('PAD SPACE','NO PAD')~b !
 COLLATION_CHARACTER_SET_APPLICABILITY
  COLLATION_NAME =n !
  CHARACTER_SET_NAME =n !
 ENGINES
- ENGINE =n !
- SUPPORT varchar(8) !
- COMMENT varchar(80) !
- TRANSACTIONS =3
- XA =3
- SAVEPOINTS =3
+ ENGINE =n !0
+ SUPPORT varchar(8) !0
+ COMMENT varchar(80) !0
+ TRANSACTIONS =3 0
+ XA =3 0
+ SAVEPOINTS =3 0
 PROCESSLIST
- ID =u !
- USER varchar(32) !
- HOST varchar(261) !
- DB =n
- COMMAND varchar(16) !
- TIME =i !
- STATE =n
- INFO =l
+ ID =u !0
+ USER varchar(32) !0
+ HOST varchar(261) !0
+ DB =n 0
+ COMMAND varchar(16) !0
+ TIME =i !0
+ STATE =n 0
+ INFO varchar(65535) 0
 PLUGINS
- PLUGIN_NAME =n !
- PLUGIN_VERSION varchar(20) !
- PLUGIN_STATUS varchar(10) !
- PLUGIN_TYPE varchar(80) !
- PLUGIN_TYPE_VERSION varchar(20) !
- PLUGIN_LIBRARY =n
- PLUGIN_LIBRARY_VERSION varchar(20)
- PLUGIN_AUTHOR =n
- PLUGIN_DESCRIPTION =l
- PLUGIN_LICENSE varchar(80)
- LOAD_OPTION =n !
+ PLUGIN_NAME =n !0
+ PLUGIN_VERSION varchar(20) !0
+ PLUGIN_STATUS varchar(10) !0
+ PLUGIN_TYPE varchar(80) !0
+ PLUGIN_TYPE_VERSION varchar(20) !0
+ PLUGIN_LIBRARY =n 0
+ PLUGIN_LIBRARY_VERSION varchar(20) 0
+ PLUGIN_AUTHOR =n 0
+ PLUGIN_DESCRIPTION varchar(65535) 0
+ PLUGIN_LICENSE varchar(80) 0
+ LOAD_OPTION =n !0
 APPLICABLE_ROLES
  USER varchar(97)
  HOST varchar(256)
- GRANTEE varchar(97)
- GRANTEE_HOST varchar(256)
- ROLE_NAME varchar(255)
- ROLE_HOST varchar(256)
- IS_GRANTABLE =3 !
+ GRANTEE varchar(97)~4
+ GRANTEE_HOST varchar(256)~4
+ ROLE_NAME varchar(255)~4
+ ROLE_HOST varchar(256)~4
+ IS_GRANTABLE =3 !0
  IS_DEFAULT =3
- IS_MANDATORY =3 !
+ IS_MANDATORY =3 !0
 ADMINISTRABLE_ROLE_AUTHORIZATIONS
  USER varchar(97)
  HOST varchar(256)
- GRANTEE varchar(97)
- GRANTEE_HOST varchar(256)
- ROLE_NAME varchar(255)
- ROLE_HOST varchar(256)
- IS_GRANTABLE =3 !
+ GRANTEE varchar(97)~4
+ GRANTEE_HOST varchar(256)~4
+ ROLE_NAME varchar(255)~4
+ ROLE_HOST varchar(256)~4
+ IS_GRANTABLE =3 !0
  IS_DEFAULT =3
- IS_MANDATORY =3 !
+ IS_MANDATORY =3 !0
 ENABLED_ROLES
- ROLE_NAME varchar(255)
- ROLE_HOST varchar(255)
+ ROLE_NAME varchar(255)~4
+ ROLE_HOST varchar(255)~4
  IS_DEFAULT =3
- IS_MANDATORY =3 !
+ IS_MANDATORY =3 !0
 ROLE_TABLE_GRANTS
  GRANTOR varchar(97)
  GRANTOR_HOST varchar(256)
- GRANTEE char(32) !
- GRANTEE_HOST char(255) !
- TABLE_CATALOG =3 !
- TABLE_SCHEMA char(64) !
- TABLE_NAME char(64) !
- PRIVILEGE_TYPE set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger') !
- IS_GRANTABLE =3 !
+ GRANTEE char(32)~b !0
+ GRANTEE_HOST char(255)~a !0
+ TABLE_CATALOG =3 !0
+ TABLE_SCHEMA char(64)~b !0
+ TABLE_NAME char(64)~b !0
+ PRIVILEGE_TYPE set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger') !0
+ IS_GRANTABLE =3 !0
 ROLE_COLUMN_GRANTS
  GRANTOR varchar(97)
  GRANTOR_HOST varchar(256)
- GRANTEE char(32) !
- GRANTEE_HOST char(255) !
- TABLE_CATALOG =3 !
- TABLE_SCHEMA char(64) !
- TABLE_NAME char(64) !
- COLUMN_NAME char(64) !
- PRIVILEGE_TYPE set('Select','Insert','Update','References') !
- IS_GRANTABLE =3 !
+ GRANTEE char(32)~b !0
+ GRANTEE_HOST char(255)~a !0
+ TABLE_CATALOG =3 !0
+ TABLE_SCHEMA char(64)~b !0
+ TABLE_NAME char(64)~b !0
+ COLUMN_NAME char(64)~b !0
+ PRIVILEGE_TYPE set('Select','Insert','Update','References') !0
+ IS_GRANTABLE =3 !0
 ROLE_ROUTINE_GRANTS
  GRANTOR varchar(97)
  GRANTOR_HOST varchar(256)
- GRANTEE char(32) !
- GRANTEE_HOST char(255) !
- SPECIFIC_CATALOG =3 !
- SPECIFIC_SCHEMA char(64) !
- SPECIFIC_NAME char(64) !
- ROUTINE_CATALOG =3 !
- ROUTINE_SCHEMA char(64) !
- ROUTINE_NAME char(64) !
- PRIVILEGE_TYPE set('Execute','Alter Routine','Grant') !
- IS_GRANTABLE =3 !
+ GRANTEE char(32)~b !0
+ GRANTEE_HOST char(255)~a !0
+ SPECIFIC_CATALOG =3 !0
+ SPECIFIC_SCHEMA char(64)~b !0
+ SPECIFIC_NAME char(64) !0
+ ROUTINE_CATALOG =3 !0
+ ROUTINE_SCHEMA char(64)~b !0
+ ROUTINE_NAME char(64) !0
+ PRIVILEGE_TYPE set('Execute','Alter Routine','Grant') !0
+ IS_GRANTABLE =3 !0
 USER_ATTRIBUTES
- USER char(32) !
- HOST char(255) !
- ATTRIBUTE =l
+ USER char(32)~b !0
+ HOST char(255)~a !0
+ ATTRIBUTE longtext~4b
 USER_PRIVILEGES
- GRANTEE varchar(292) !
- TABLE_CATALOG varchar(512) !
- PRIVILEGE_TYPE =n !
- IS_GRANTABLE =3 !
+ GRANTEE varchar(292) !0
+ TABLE_CATALOG varchar(512) !0
+ PRIVILEGE_TYPE =n !0
+ IS_GRANTABLE =3 !0
 SCHEMA_PRIVILEGES
- GRANTEE varchar(292) !
- TABLE_CATALOG varchar(512) !
- TABLE_SCHEMA =n !
- PRIVILEGE_TYPE =n !
- IS_GRANTABLE =3 !
+ GRANTEE varchar(292) !0
+ TABLE_CATALOG varchar(512) !0
+ TABLE_SCHEMA =n !0
+ PRIVILEGE_TYPE =n !0
+ IS_GRANTABLE =3 !0
 TABLE_PRIVILEGES
- GRANTEE varchar(292) !
- TABLE_CATALOG varchar(512) !
- TABLE_SCHEMA =n !
- TABLE_NAME =n !
- PRIVILEGE_TYPE =n !
- IS_GRANTABLE =3 !
+ GRANTEE varchar(292) !0
+ TABLE_CATALOG varchar(512) !0
+ TABLE_SCHEMA =n !0
+ TABLE_NAME =n !0
+ PRIVILEGE_TYPE =n !0
+ IS_GRANTABLE =3 !0
 COLUMN_PRIVILEGES
- GRANTEE varchar(292) !
- TABLE_CATALOG varchar(512) !
- TABLE_SCHEMA =n !
- TABLE_NAME =n !
- COLUMN_NAME =n !
- PRIVILEGE_TYPE =n !
- IS_GRANTABLE =3 !
+ GRANTEE varchar(292) !0
+ TABLE_CATALOG varchar(512) !0
+ TABLE_SCHEMA =n !0
+ TABLE_NAME =n !0
+ COLUMN_NAME =n !0
+ PRIVILEGE_TYPE =n !0
+ IS_GRANTABLE =3 !0
 VIEWS
- TABLE_CATALOG =n
- TABLE_SCHEMA =n
- TABLE_NAME =n
- VIEW_DEFINITION =l
- CHECK_OPTION enum('NONE','LOCAL','CASCADED')
- IS_UPDATABLE enum('NO','YES')
- DEFINER =a
- SECURITY_TYPE varchar(7)
+ TABLE_CATALOG =s !
+ TABLE_SCHEMA =s !
+ TABLE_NAME =s !
+ VIEW_DEFINITION longtext~b
+ CHECK_OPTION enum('NONE','LOCAL','CASCADED')~b
+ IS_UPDATABLE enum('NO','YES')~b
+ DEFINER varchar(288)~b
+ SECURITY_TYPE varchar(7)~b
  CHARACTER_SET_CLIENT =n !
  COLLATION_CONNECTION =n !
 ROUTINES
  SPECIFIC_NAME =n !
- ROUTINE_CATALOG =n
- ROUTINE_SCHEMA =n
+ ROUTINE_CATALOG =s !
+ ROUTINE_SCHEMA =s !
  ROUTINE_NAME =n !
- ROUTINE_TYPE enum('FUNCTION','PROCEDURE') !
- DATA_TYPE =l
+ ROUTINE_TYPE enum('FUNCTION','PROCEDURE')~b !
+ DATA_TYPE longtext~b
  CHARACTER_MAXIMUM_LENGTH =b
  CHARACTER_OCTET_LENGTH =b
  NUMERIC_PRECISION =w
@@ -287,32 +293,32 @@ ROUTINES
  DATETIME_PRECISION =w
  CHARACTER_SET_NAME =n
  COLLATION_NAME =n
- DTD_IDENTIFIER =l
- ROUTINE_BODY varchar(8) !
- ROUTINE_DEFINITION =l
+ DTD_IDENTIFIER longtext~b
+ ROUTINE_BODY varchar(8) !0
+ ROUTINE_DEFINITION longtext~b
  EXTERNAL_NAME =0
- EXTERNAL_LANGUAGE =n !
- PARAMETER_STYLE =3 !
- IS_DETERMINISTIC =3 !
- SQL_DATA_ACCESS enum('CONTAINS SQL','NO SQL','READS SQL DATA','MODIFIES SQL DATA') !
+ EXTERNAL_LANGUAGE =s !
+ PARAMETER_STYLE =3 !0
+ IS_DETERMINISTIC =3 !0
+ SQL_DATA_ACCESS enum('CONTAINS SQL','NO SQL','READS SQL DATA','MODIFIES SQL DATA')~b !
  SQL_PATH =0
- SECURITY_TYPE enum('DEFAULT','INVOKER','DEFINER') !
+ SECURITY_TYPE enum('DEFAULT','INVOKER','DEFINER')~b !
  CREATED =t !
  LAST_ALTERED =t !
- SQL_MODE varchar(520) !
- ROUTINE_COMMENT =m !
- DEFINER =a !
+ SQL_MODE =q !
+ ROUTINE_COMMENT text~b !
+ DEFINER varchar(288)~b !
  CHARACTER_SET_CLIENT =n !
  COLLATION_CONNECTION =n !
  DATABASE_COLLATION =n !
 PARAMETERS
- SPECIFIC_CATALOG =n
- SPECIFIC_SCHEMA =n
+ SPECIFIC_CATALOG =s !
+ SPECIFIC_SCHEMA =s !
  SPECIFIC_NAME =n !
- ORDINAL_POSITION =u !
- PARAMETER_MODE varchar(5)
+ ORDINAL_POSITION =u !0
+ PARAMETER_MODE varchar(5)~b
  PARAMETER_NAME =n
- DATA_TYPE =l
+ DATA_TYPE longtext~b
  CHARACTER_MAXIMUM_LENGTH =b
  CHARACTER_OCTET_LENGTH =b
  NUMERIC_PRECISION =w
@@ -320,69 +326,69 @@ PARAMETERS
  DATETIME_PRECISION =w
  CHARACTER_SET_NAME =n
  COLLATION_NAME =n
- DTD_IDENTIFIER mediumtext !
- ROUTINE_TYPE enum('FUNCTION','PROCEDURE') !
+ DTD_IDENTIFIER mediumtext~b !
+ ROUTINE_TYPE enum('FUNCTION','PROCEDURE')~b !
 TRIGGERS
- TRIGGER_CATALOG =n
- TRIGGER_SCHEMA =n
+ TRIGGER_CATALOG =s !
+ TRIGGER_SCHEMA =s !
  TRIGGER_NAME =n !
- EVENT_MANIPULATION enum('INSERT','UPDATE','DELETE') !
- EVENT_OBJECT_CATALOG =n
- EVENT_OBJECT_SCHEMA =n
- EVENT_OBJECT_TABLE =n
+ EVENT_MANIPULATION enum('INSERT','UPDATE','DELETE')~b !
+ EVENT_OBJECT_CATALOG =s !
+ EVENT_OBJECT_SCHEMA =s !
+ EVENT_OBJECT_TABLE =s !
  ACTION_ORDER =w !
  ACTION_CONDITION =0
- ACTION_STATEMENT =l !
- ACTION_ORIENTATION =3 !
- ACTION_TIMING enum('BEFORE','AFTER') !
+ ACTION_STATEMENT longtext~b !
+ ACTION_ORIENTATION =3 !0
+ ACTION_TIMING enum('BEFORE','AFTER')~b !
  ACTION_REFERENCE_OLD_TABLE =0
  ACTION_REFERENCE_NEW_TABLE =0
- ACTION_REFERENCE_OLD_ROW =3 !
- ACTION_REFERENCE_NEW_ROW =3 !
+ ACTION_REFERENCE_OLD_ROW =3 !0
+ ACTION_REFERENCE_NEW_ROW =3 !0
  CREATED timestamp(2) !
- SQL_MODE varchar(520) !
- DEFINER =a !
+ SQL_MODE =q !
+ DEFINER varchar(288)~b !
  CHARACTER_SET_CLIENT =n !
  COLLATION_CONNECTION =n !
  DATABASE_COLLATION =n !
 EVENTS
- EVENT_CATALOG =n
- EVENT_SCHEMA =n
+ EVENT_CATALOG =s !
+ EVENT_SCHEMA =s !
  EVENT_NAME =n !
- DEFINER =a !
- TIME_ZONE =n !
- EVENT_BODY =3 !
- EVENT_DEFINITION =l !
- EVENT_TYPE varchar(9) !
+ DEFINER varchar(288)~b !
+ TIME_ZONE =s !
+ EVENT_BODY =3 !0
+ EVENT_DEFINITION longtext~b !
+ EVENT_TYPE varchar(9) !0
  EXECUTE_AT =d
  INTERVAL_VALUE varchar(256)
- INTERVAL_FIELD varchar(18)
- SQL_MODE varchar(520) !
+ INTERVAL_FIELD enum('YEAR','QUARTER','MONTH','DAY','HOUR','MINUTE','WEEK','SECOND','MICROSECOND','YEAR_MONTH','DAY_HOUR','DAY_MINUTE','DAY_SECOND','HOUR_MINUTE','HOUR_SECOND','MINUTE_SECOND','DAY_MICROSECOND','HOUR_MICROSECOND','MINUTE_MICROSECOND','SECOND_MICROSECOND')~b
+ SQL_MODE =q !
  STARTS =d
  ENDS =d
- STATUS varchar(21) !
- ON_COMPLETION varchar(12) !
+ STATUS varchar(21)~b !0
+ ON_COMPLETION varchar(12) !0
  CREATED =t !
  LAST_ALTERED =t !
  LAST_EXECUTED =d
- EVENT_COMMENT varchar(2048) !
+ EVENT_COMMENT varchar(2048)~b !
  ORIGINATOR =w !
  CHARACTER_SET_CLIENT =n !
  COLLATION_CONNECTION =n !
  DATABASE_COLLATION =n !
 PARTITIONS
- TABLE_CATALOG =n
- TABLE_SCHEMA =n
- TABLE_NAME =n
+ TABLE_CATALOG =s !
+ TABLE_SCHEMA =s !
+ TABLE_NAME =s !
  PARTITION_NAME =n
  SUBPARTITION_NAME =n
  PARTITION_ORDINAL_POSITION =w
  SUBPARTITION_ORDINAL_POSITION =w
  PARTITION_METHOD varchar(13)
  SUBPARTITION_METHOD varchar(13)
- PARTITION_EXPRESSION varchar(2048)
- SUBPARTITION_EXPRESSION varchar(2048)
- PARTITION_DESCRIPTION =m
+ PARTITION_EXPRESSION varchar(2048)~b
+ SUBPARTITION_EXPRESSION varchar(2048)~b
+ PARTITION_DESCRIPTION text~b
  TABLE_ROWS =u
  AVG_ROW_LENGTH =u
  DATA_LENGTH =u
@@ -393,15 +399,15 @@ PARTITIONS
  UPDATE_TIME =d
  CHECK_TIME =d
  CHECKSUM =b
- PARTITION_COMMENT =m !
+ PARTITION_COMMENT text~b !
  NODEGROUP varchar(256)
- TABLESPACE_NAME varchar(268)
+ TABLESPACE_NAME varchar(268)~b
 FILES
  FILE_ID =b
- FILE_NAME =m
+ FILE_NAME text~b
  FILE_TYPE varchar(256)
- TABLESPACE_NAME varchar(268) !
- TABLE_CATALOG char(0) !
+ TABLESPACE_NAME varchar(268)~b !
+ TABLE_CATALOG char(0) !0
  TABLE_SCHEMA =0
  TABLE_NAME =0
  LOGFILE_GROUP_NAME varchar(256)
@@ -436,15 +442,15 @@ FILES
  STATUS varchar(256)
  EXTRA varchar(256)
 COLUMN_STATISTICS
- SCHEMA_NAME =n !
- TABLE_NAME =n !
+ SCHEMA_NAME =s !
+ TABLE_NAME =s !
  COLUMN_NAME =n !
  HISTOGRAM json !
 OPTIMIZER_TRACE
- QUERY =l !
- TRACE =l !
- MISSING_BYTES_BEYOND_MAX_MEM_SIZE =i !
- INSUFFICIENT_PRIVILEGES tinyint !
+ QUERY varchar(65535) !0
+ TRACE varchar(65535) !0
+ MISSING_BYTES_BEYOND_MAX_MEM_SIZE =i !0
+ INSUFFICIENT_PRIVILEGES tinyint(1) !0
 INNODB_TRX
  trx_id =u !
  trx_state varchar(13) !
@@ -472,7 +478,7 @@ INNODB_TRX
  trx_autocommit_non_locking =i !
  trx_schedule_weight =u
 KEYWORDS
- WORD varchar(128)
+ WORD varchar(128)~4
  RESERVED =i
 ";
 
@@ -487,8 +493,8 @@ variables_info
  MIN_VALUE =n
  MAX_VALUE =n
  SET_TIME timestamp(6)
- SET_USER char(32)
- SET_HOST char(255)
+ SET_USER char(32)~4b
+ SET_HOST char(255)~a
 events_statements_summary_by_digest
  SCHEMA_NAME =n
  DIGEST =n
@@ -543,8 +549,8 @@ session_variables
  VARIABLE_VALUE varchar(1024)
 processlist
  ID =u !
- USER varchar(32)
- HOST varchar(261)
+ USER varchar(32)~4b
+ HOST varchar(261)~a
  DB =n
  COMMAND varchar(16)
  TIME =b
@@ -572,171 +578,149 @@ session_connect_attrs
 
 pub(super) const MYSQL: &str = "
 db
- Host char(255) !
- Db char(64) !
- User char(32) !
- Select_priv enum('N','Y') !
- Insert_priv enum('N','Y') !
- Update_priv enum('N','Y') !
- Delete_priv enum('N','Y') !
- Create_priv enum('N','Y') !
- Drop_priv enum('N','Y') !
- Grant_priv enum('N','Y') !
- References_priv enum('N','Y') !
- Index_priv enum('N','Y') !
- Alter_priv enum('N','Y') !
- Create_tmp_table_priv enum('N','Y') !
- Lock_tables_priv enum('N','Y') !
- Create_view_priv enum('N','Y') !
- Show_view_priv enum('N','Y') !
- Create_routine_priv enum('N','Y') !
- Alter_routine_priv enum('N','Y') !
- Execute_priv enum('N','Y') !
- Event_priv enum('N','Y') !
- Trigger_priv enum('N','Y') !
+ Host char(255)~a !0
+ Db char(64)~b !0
+ User char(32)~b !0
+ Select_priv enum('N','Y') !0
+ Insert_priv enum('N','Y') !0
+ Update_priv enum('N','Y') !0
+ Delete_priv enum('N','Y') !0
+ Create_priv enum('N','Y') !0
+ Drop_priv enum('N','Y') !0
+ Grant_priv enum('N','Y') !0
+ References_priv enum('N','Y') !0
+ Index_priv enum('N','Y') !0
+ Alter_priv enum('N','Y') !0
+ Create_tmp_table_priv enum('N','Y') !0
+ Lock_tables_priv enum('N','Y') !0
+ Create_view_priv enum('N','Y') !0
+ Show_view_priv enum('N','Y') !0
+ Create_routine_priv enum('N','Y') !0
+ Alter_routine_priv enum('N','Y') !0
+ Execute_priv enum('N','Y') !0
+ Event_priv enum('N','Y') !0
+ Trigger_priv enum('N','Y') !0
 tables_priv
- Host char(255) !
- Db char(64) !
- User char(32) !
- Table_name char(64) !
- Grantor varchar(288) !
+ Host char(255)~a !0
+ Db char(64)~b !0
+ User char(32)~b !0
+ Table_name char(64)~b !0
+ Grantor varchar(288)~b !0
  Timestamp =t !
  Table_priv set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger') !
  Column_priv set('Select','Insert','Update','References') !
 columns_priv
- Host char(255) !
- Db char(64) !
- User char(32) !
- Table_name char(64) !
- Column_name char(64) !
+ Host char(255)~a !0
+ Db char(64)~b !0
+ User char(32)~b !0
+ Table_name char(64)~b !0
+ Column_name char(64)~b !0
  Timestamp =t !
  Column_priv set('Select','Insert','Update','References') !
 procs_priv
- Host char(255) !
- Db char(64) !
- User char(32) !
- Routine_name char(64) !
+ Host char(255)~a !0
+ Db char(64)~b !0
+ User char(32)~b !0
+ Routine_name char(64) !0
  Routine_type enum('FUNCTION','PROCEDURE') !
- Grantor varchar(288) !
+ Grantor varchar(288)~b !0
  Proc_priv set('Execute','Alter Routine','Grant') !
  Timestamp =t !
 proxies_priv
- Host char(255) !
- User char(32) !
- Proxied_host char(255) !
- Proxied_user char(32) !
+ Host char(255)~a !0
+ User char(32)~b !0
+ Proxied_host char(255)~a !0
+ Proxied_user char(32)~b !0
  With_grant tinyint !
- Grantor varchar(288) !
+ Grantor varchar(288)~b !0
  Timestamp =t !
 innodb_table_stats
- database_name =n !
- table_name varchar(199) !
+ database_name =s !
+ table_name varchar(199)~b !
  last_update =t !
  n_rows =u !
  clustered_index_size =u !
  sum_of_other_index_sizes =u !
 innodb_index_stats
- database_name =n !
- table_name varchar(199) !
- index_name =n !
+ database_name =s !
+ table_name varchar(199)~b !
+ index_name =s !
  last_update =t !
- stat_name =n !
+ stat_name =s !
  stat_value =u !
  sample_size =u
- stat_description varchar(1024) !
+ stat_description varchar(1024)~b !
 role_edges
- FROM_HOST char(255) !
- FROM_USER char(32) !
- TO_HOST char(255) !
- TO_USER char(32) !
- WITH_ADMIN_OPTION enum('N','Y') !
+ FROM_HOST char(255)~a !0
+ FROM_USER char(32)~b !0
+ TO_HOST char(255)~a !0
+ TO_USER char(32)~b !0
+ WITH_ADMIN_OPTION enum('N','Y') !0
 default_roles
- HOST char(255) !
- USER char(32) !
- DEFAULT_ROLE_HOST char(255) !
- DEFAULT_ROLE_USER char(32) !
+ HOST char(255)~a !0
+ USER char(32)~b !0
+ DEFAULT_ROLE_HOST char(255)~a !0
+ DEFAULT_ROLE_USER char(32)~b !0
 global_grants
- USER char(32) !
- HOST char(255) !
+ USER char(32)~b !0
+ HOST char(255)~a !0
  PRIV char(32) !
- WITH_GRANT_OPTION enum('N','Y') !
+ WITH_GRANT_OPTION enum('N','Y') !0
 password_history
- Host char(255) !
- User char(32) !
+ Host char(255)~a !0
+ User char(32)~b !0
  Password_timestamp timestamp(6) !
- Password =m
-help_topic
- help_topic_id =w !
- name char(64) !
- help_category_id smallint !
- description =m !
- example =m !
- url =m !
-help_category
- help_category_id smallint !
- name char(64) !
- parent_category_id smallint
- url =m !
-help_keyword
- help_keyword_id =w !
- name char(64) !
-help_relation
- help_topic_id =w !
- help_keyword_id =w !
+ Password text~b
 user
- Host char(255) !
- User char(32) !
- Select_priv enum('N','Y') !
- Insert_priv enum('N','Y') !
- Update_priv enum('N','Y') !
- Delete_priv enum('N','Y') !
- Create_priv enum('N','Y') !
- Drop_priv enum('N','Y') !
- Reload_priv enum('N','Y') !
- Shutdown_priv enum('N','Y') !
- Process_priv enum('N','Y') !
- File_priv enum('N','Y') !
- Grant_priv enum('N','Y') !
- References_priv enum('N','Y') !
- Index_priv enum('N','Y') !
- Alter_priv enum('N','Y') !
- Show_db_priv enum('N','Y') !
- Super_priv enum('N','Y') !
- Create_tmp_table_priv enum('N','Y') !
- Lock_tables_priv enum('N','Y') !
- Execute_priv enum('N','Y') !
- Repl_slave_priv enum('N','Y') !
- Repl_client_priv enum('N','Y') !
- Create_view_priv enum('N','Y') !
- Show_view_priv enum('N','Y') !
- Create_routine_priv enum('N','Y') !
- Alter_routine_priv enum('N','Y') !
- Create_user_priv enum('N','Y') !
- Event_priv enum('N','Y') !
- Trigger_priv enum('N','Y') !
- Create_tablespace_priv enum('N','Y') !
+ Host char(255)~a !0
+ User char(32)~b !0
+ Select_priv enum('N','Y') !0
+ Insert_priv enum('N','Y') !0
+ Update_priv enum('N','Y') !0
+ Delete_priv enum('N','Y') !0
+ Create_priv enum('N','Y') !0
+ Drop_priv enum('N','Y') !0
+ Reload_priv enum('N','Y') !0
+ Shutdown_priv enum('N','Y') !0
+ Process_priv enum('N','Y') !0
+ File_priv enum('N','Y') !0
+ Grant_priv enum('N','Y') !0
+ References_priv enum('N','Y') !0
+ Index_priv enum('N','Y') !0
+ Alter_priv enum('N','Y') !0
+ Show_db_priv enum('N','Y') !0
+ Super_priv enum('N','Y') !0
+ Create_tmp_table_priv enum('N','Y') !0
+ Lock_tables_priv enum('N','Y') !0
+ Execute_priv enum('N','Y') !0
+ Repl_slave_priv enum('N','Y') !0
+ Repl_client_priv enum('N','Y') !0
+ Create_view_priv enum('N','Y') !0
+ Show_view_priv enum('N','Y') !0
+ Create_routine_priv enum('N','Y') !0
+ Alter_routine_priv enum('N','Y') !0
+ Create_user_priv enum('N','Y') !0
+ Event_priv enum('N','Y') !0
+ Trigger_priv enum('N','Y') !0
+ Create_tablespace_priv enum('N','Y') !0
  ssl_type enum('','ANY','X509','SPECIFIED') !
  ssl_cipher blob !
  x509_issuer blob !
  x509_subject blob !
- max_questions =w !
- max_updates =w !
- max_connections =w !
- max_user_connections =w !
- plugin char(64) !
- authentication_string =m
- password_expired enum('N','Y') !
+ max_questions =w !0
+ max_updates =w !0
+ max_connections =w !0
+ max_user_connections =w !0
+ plugin char(64)~b !0
+ authentication_string text~b
+ password_expired enum('N','Y') !0
  password_last_changed =t
- password_lifetime smallint
- account_locked enum('N','Y') !
- Create_role_priv enum('N','Y') !
- Drop_role_priv enum('N','Y') !
- Password_reuse_history smallint
- Password_reuse_time smallint
+ password_lifetime smallint unsigned
+ account_locked enum('N','Y') !0
+ Create_role_priv enum('N','Y') !0
+ Drop_role_priv enum('N','Y') !0
+ Password_reuse_history smallint unsigned
+ Password_reuse_time smallint unsigned
  Password_require_current enum('N','Y')
  User_attributes json
-component
- component_id =w !
- component_group_id =w !
- component_urn =m !
 ";
