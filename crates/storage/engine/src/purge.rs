@@ -106,6 +106,7 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     roll_back_orphans(store, all);
     let horizon = store.advance_horizon();
     store.trx.trim(horizon);
+    store.trx.raise_floor(|| store.log.tail_lsn());
     if !store.purge.started.load(Acquire) && !start(store, all)? {
         return Ok(0);
     }

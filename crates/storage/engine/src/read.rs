@@ -1,6 +1,6 @@
 //! Reading single rows: snapshots, versions, locking reads.
 
-use gannet_base::{Lsn, TrxId};
+use gannet_base::TrxId;
 use gannet_lock::{Cut, Mode, Wait};
 use gannet_runtime::now_ns;
 use gannet_telemetry::{Counter, count};
@@ -8,6 +8,7 @@ use gannet_telemetry::{Counter, count};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowHeader, chain_of};
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
+use crate::trxtable::View;
 use crate::txn::LockWait;
 use crate::undo::diff;
 use crate::undo::record::{self, Body, ROW_INSERT};
@@ -29,18 +30,18 @@ pub(crate) fn no_header(tree: &TreeShared) -> EngineError {
     corrupt(tree.id.root(), "entry of a row tree has no header")
 }
 
-/// Turns an entry into the version that `own` sees at `at`; false when that is none. The entry keeps its form as in the leaf.
+/// Turns an entry into the version that `own` sees with `view`; false when that is none. The entry keeps its form as in the leaf.
 #[inline]
 pub(crate) fn visible_version(
     store: &Store,
     tree: &TreeShared,
     own: TrxId,
-    at: Lsn,
+    view: View,
     entry: &mut Vec<u8>,
 ) -> Result<bool> {
     loop {
         let h = RowHeader::decode(entry).ok_or_else(|| no_header(tree))?;
-        if h.writer == own || store.trx.visible(h.writer, at) {
+        if h.writer == own || store.trx.visible(h.writer, view) {
             return Ok(!h.flags.deleted());
         }
         if h.undo.kind() == ROW_INSERT {
@@ -116,13 +117,13 @@ impl Txn {
 
     #[inline]
     fn get_visible(&mut self, tree: &TreeHandle, key: &[u8], row: &mut RowBuf) -> Result<Read> {
-        let at = self.view();
+        let view = self.view();
         let (store, tree) = (&*self.engine.store, &*tree.shared);
         row.entry.clear();
         if !tree.tree.lookup(key, &mut row.entry)? {
             return Ok(Read::Missing);
         }
-        if !visible_version(store, tree, self.own_id(), at, &mut row.entry)? {
+        if !visible_version(store, tree, self.own_id(), view, &mut row.entry)? {
             return Ok(Read::Missing);
         }
         complete(tree, &mut row.entry)?;

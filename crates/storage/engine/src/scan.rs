@@ -11,6 +11,7 @@ use crate::read::{complete, no_header, visible_version};
 use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::stamp_of;
 use crate::store::{Store, Whose};
+use crate::trxtable::View;
 use crate::txn::LockWait;
 use crate::{
     Cut, Direction, EngineError, Isolation, KeyRange, LockMode, Lsn, ReadMode, Result, RowBuf, RowStamp, ScanOptions,
@@ -42,7 +43,7 @@ pub struct Scan {
     forward: bool,
     unique_equality: bool,
     /// The snapshot, zero for other modes.
-    at: Lsn,
+    view: View,
     /// Bounds as byte strings: from `lower` on, below `upper`; `None` is open.
     lower: Option<Vec<u8>>,
     upper: Option<Vec<u8>>,
@@ -133,7 +134,7 @@ impl Scan {
         txn.check_active()?;
         tree.check(tree.kind())?;
         let mode = txn.effective(options.mode);
-        let at = if mode == ReadMode::Snapshot { txn.view() } else { Lsn::ZERO };
+        let view = if mode == ReadMode::Snapshot { txn.view() } else { View::default() };
         let mut cursor = tree.shared.tree.cursor();
         cursor.set_scan(options.sequential);
         let (done, (lower, upper)) = match bounds(range) {
@@ -176,14 +177,14 @@ impl Scan {
             mode,
             forward,
             unique_equality: options.unique_equality,
-            at,
+            view,
             lower,
             upper,
             exact_end,
             exact_start,
             buf: RowBuf::new(),
             locking,
-            verify: mode == ReadMode::Snapshot && tree.kind() == TreeKind::Index && txn.overwrote > at,
+            verify: mode == ReadMode::Snapshot && tree.kind() == TreeKind::Index && txn.overwrote > view.at,
             last: Vec::new(),
             done,
         })
@@ -262,7 +263,7 @@ impl Scan {
         let value = self.cursor.value();
         let h = RowHeader::decode(value).ok_or_else(|| no_header(tree))?;
         let store = &*txn.engine.store;
-        if self.mode == ReadMode::Newest || h.writer == txn.own_id() || store.trx.visible(h.writer, self.at) {
+        if self.mode == ReadMode::Newest || h.writer == txn.own_id() || store.trx.visible(h.writer, self.view) {
             if h.flags.deleted() {
                 return Ok(None);
             }
@@ -277,7 +278,7 @@ impl Scan {
         }
         self.buf.entry.clear();
         self.buf.entry.extend_from_slice(value);
-        if !visible_version(store, tree, txn.own_id(), self.at, &mut self.buf.entry)? {
+        if !visible_version(store, tree, txn.own_id(), self.view, &mut self.buf.entry)? {
             return Ok(None);
         }
         complete(tree, &mut self.buf.entry)?;
@@ -301,7 +302,7 @@ impl Scan {
             return Ok(deleter.is_zero());
         }
         let (store, own) = (&*txn.engine.store, txn.own_id());
-        let visible = |trx: TrxId| trx == own || store.trx.visible(trx, self.at);
+        let visible = |trx: TrxId| trx == own || store.trx.visible(trx, self.view);
         Ok(visible(inserter) && (deleter.is_zero() || !visible(deleter)))
     }
 
@@ -539,7 +540,7 @@ impl Scan {
             self.skip(l);
             return Ok(false);
         }
-        let at = txn.view();
+        let view = txn.view();
         let name = self.cursor.key().to_vec();
         // Read again: what this copy of the leaf refers to, the snapshot keeps.
         if !matches!(self.find(txn, l)?, Candidate::Inside(_)) || self.cursor.key() != name {
@@ -548,7 +549,7 @@ impl Scan {
         }
         self.buf.entry.clear();
         self.buf.entry.extend_from_slice(self.cursor.value());
-        if !visible_version(&txn.engine.store, &self.tree.shared, txn.own_id(), at, &mut self.buf.entry)? {
+        if !visible_version(&txn.engine.store, &self.tree.shared, txn.own_id(), view, &mut self.buf.entry)? {
             self.skip(l);
             return Ok(false);
         }

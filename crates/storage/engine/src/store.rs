@@ -45,7 +45,7 @@ pub(crate) enum Whose {
     Own,
     /// Another transaction that is still active.
     Active(TrxId),
-    /// Committed by the record with this LSN, zero if long ago.
+    /// Committed at or before this LSN, zero if long ago.
     Committed(Lsn),
 }
 
@@ -55,7 +55,7 @@ impl Store {
         if writer == own {
             return Whose::Own;
         }
-        match self.trx.state(writer) {
+        match self.trx.outcome(writer) {
             TrxState::Active => Whose::Active(writer),
             TrxState::Ended(lsn) => Whose::Committed(lsn),
             TrxState::Old => Whose::Committed(Lsn::ZERO),

@@ -4,16 +4,21 @@
 //! while it still matters (active, or ended after the oldest snapshot) moves to a sharded map first; an id found in neither
 //! ended before every snapshot in use.
 //!
-//! Written by: the owner (begin, end) and whoever takes a slot over. Read by everyone, without writing.
+//! While an old snapshot is held the map keeps every id that ended since (8 bytes each), which purge and that snapshot alone need:
+//! a [`View`] knows the first id that it cannot see, and the *floor* tells everyone else that an id below it ended long ago.
+//! Neither takes a lock.
+//!
+//! Written by: the owner (begin, end), whoever takes a slot over, and purge. Read by everyone, without writing.
 //!
 //! INV-TRX-1: an id is in the ring or in the map from before its first stamp reaches a page until its end is at or before the
 //! oldest snapshot.
 //! INV-TRX-2: the end is entered between reservation and publication of the end record: a horizon at or beyond the end
 //! implies that the table says so.
+//! INV-TRX-3: an id below the floor's bound ended at or before its LSN, unless it is among the floor's exceptions.
 
 use std::collections::HashMap;
 
-use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
+use gannet_base::sync::atomic::{AtomicU64, Ordering::*, fence};
 use gannet_base::sync::{Mutex, sched_point, spin_hint};
 use gannet_base::{CachePadded, Lsn, TrxId};
 
@@ -22,6 +27,10 @@ const RING_BITS: u32 = 17;
 #[cfg(test)]
 pub(crate) const RING: usize = 1 << RING_BITS;
 const SHARDS: usize = 64;
+/// Ids of a shard in one allocation of the map.
+const CHUNK: usize = 256;
+/// Most transactions that may stay active below the floor.
+const EXCEPTIONS: usize = 32;
 
 /// In `Slot::state`: the top bit and the id while active; alone: moved to the map. Otherwise the end's LSN.
 const ACTIVE: u64 = 1 << 63;
@@ -39,22 +48,86 @@ pub(crate) enum TrxState {
     Old,
 }
 
+/// What a reader sees: the transactions that ended at or before `at`. Those from `next` on began later.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct View {
+    pub(crate) at: Lsn,
+    /// The next id to be given out, read after `at` was.
+    pub(crate) next: TrxId,
+}
+
 #[derive(Default)]
 struct Slot {
     id: AtomicU64,
     state: AtomicU64,
 }
 
-type Shard = CachePadded<Mutex<HashMap<u64, u64>>>;
-
-pub(crate) struct TrxTable<const BITS: u32 = RING_BITS> {
-    slots: Box<[Slot]>,
-    overflow: Box<[Shard]>,
-    overflow_len: CachePadded<AtomicU64>,
-    next: CachePadded<AtomicU64>,
+/// States of neighbouring ids of a shard, zero for none.
+struct Chunk {
+    states: [u64; CHUNK],
+    held: u32,
+    active: u32,
 }
 
-impl<const BITS: u32> TrxTable<BITS> {
+/// A part of the map: every [`SHARDS`]th id, by chunks.
+#[derive(Default)]
+struct Shard(HashMap<u64, Box<Chunk>>);
+
+impl Shard {
+    fn place(id: u64) -> (u64, usize) {
+        let of_shard = id / SHARDS as u64;
+        (of_shard / CHUNK as u64, of_shard as usize % CHUNK)
+    }
+
+    fn get(&self, id: u64) -> Option<u64> {
+        let (chunk, at) = Self::place(id);
+        self.0.get(&chunk).map(|c| c.states[at]).filter(|&state| state != 0)
+    }
+
+    /// Enters a state, zero to take the id out, and gives the one before.
+    fn set(&mut self, id: u64, state: u64) -> Option<u64> {
+        let (number, at) = Self::place(id);
+        let chunk = self.0.entry(number).or_insert_with(|| Box::new(Chunk { states: [0; CHUNK], held: 0, active: 0 }));
+        let before = std::mem::replace(&mut chunk.states[at], state);
+        chunk.held += u32::from(state != 0);
+        chunk.held -= u32::from(before != 0);
+        chunk.active += u32::from(state == ACTIVE);
+        chunk.active -= u32::from(before == ACTIVE);
+        if chunk.held == 0 {
+            self.0.remove(&number);
+        }
+        (before != 0).then_some(before)
+    }
+}
+
+/// Below which id all is over, but for some: a sequence lock, written by whoever holds [`TrxTable::raising`].
+struct Floor<const OPEN: usize> {
+    /// Odd while the rest is being written.
+    sequence: AtomicU64,
+    below: AtomicU64,
+    /// All ends are at or before this LSN.
+    end: AtomicU64,
+    /// Ids below that may be active; zeros behind them.
+    active: [AtomicU64; OPEN],
+}
+
+pub(crate) struct TrxTable<const BITS: u32 = RING_BITS, const OPEN: usize = EXCEPTIONS> {
+    slots: Box<[Slot]>,
+    overflow: Box<[CachePadded<Mutex<Shard>>]>,
+    overflow_len: CachePadded<AtomicU64>,
+    /// As far as the map was trimmed.
+    trimmed: AtomicU64,
+    next: CachePadded<AtomicU64>,
+    /// The first id given out.
+    first: AtomicU64,
+    floor: CachePadded<Floor<OPEN>>,
+    /// An id below this may not enter any more: the floor is about to pass it.
+    closed: AtomicU64,
+    /// `next` when the floor was last raised.
+    raising: Mutex<u64>,
+}
+
+impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
     /// Neighbouring ids lie on different cache lines: rotate the low bits of the id.
     #[inline]
     const fn slot_index(id: u64) -> usize {
@@ -67,13 +140,23 @@ impl<const BITS: u32> TrxTable<BITS> {
     pub(crate) fn new(next: TrxId) -> Self {
         TrxTable {
             slots: (0..1 << BITS).map(|_| Slot::default()).collect(),
-            overflow: (0..SHARDS).map(|_| CachePadded::new(Mutex::new(HashMap::new()))).collect(),
+            overflow: (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Shard::default()))).collect(),
             overflow_len: CachePadded::new(AtomicU64::new(0)),
+            trimmed: AtomicU64::new(0),
             next: CachePadded::new(AtomicU64::new(next.0.max(1))),
+            first: AtomicU64::new(next.0.max(1)),
+            floor: CachePadded::new(Floor {
+                sequence: AtomicU64::new(0),
+                below: AtomicU64::new(0),
+                end: AtomicU64::new(0),
+                active: std::array::from_fn(|_| AtomicU64::new(0)),
+            }),
+            closed: AtomicU64::new(0),
+            raising: Mutex::new(0),
         }
     }
 
-    fn shard(&self, id: u64) -> &Mutex<HashMap<u64, u64>> {
+    fn shard(&self, id: u64) -> &Mutex<Shard> {
         &self.overflow[id as usize % SHARDS].0
     }
 
@@ -84,16 +167,20 @@ impl<const BITS: u32> TrxTable<BITS> {
 
     /// Gives out an id and enters it as active. `oldest` is the oldest snapshot in use.
     pub(crate) fn begin(&self, oldest: Lsn) -> TrxId {
-        let id = self.next.fetch_add(1, Relaxed);
-        let slot = &self.slots[Self::slot_index(id)];
+        let mut id = self.next.fetch_add(1, Relaxed);
         loop {
+            let slot = &self.slots[Self::slot_index(id)];
             let old = slot.id.load(Acquire);
             if old & BUSY != 0 {
                 spin_hint(); // another taker, a whole ring apart, is at work
             } else if old > id {
                 // Overtaken by a later round before we entered: live in the map only.
                 self.put(id, ACTIVE);
-                return TrxId(id);
+                if id >= self.closed.load(Acquire) {
+                    return TrxId(id);
+                }
+                self.put(id, 0);
+                id = self.next.fetch_add(1, Relaxed);
             } else if slot.id.compare_exchange(old, old | BUSY, AcqRel, Relaxed).is_ok() {
                 self.move_out(slot, old, oldest);
                 slot.state.store(ACTIVE | id, Release);
@@ -107,13 +194,17 @@ impl<const BITS: u32> TrxTable<BITS> {
     pub(crate) fn begin_recovered(&self, id: TrxId) {
         self.put(id.0, ACTIVE);
         self.next.fetch_max(id.0 + 1, Relaxed);
+        self.first.fetch_max(id.0 + 1, Relaxed);
     }
 
+    /// Enters a state in the map, zero to take the id out.
     fn put(&self, id: u64, state: u64) {
         // Counted before it is there: an empty map is not looked into.
         self.overflow_len.fetch_add(1, Release);
-        if self.shard(id).lock().insert(id, state).is_some() {
-            self.overflow_len.fetch_sub(1, Release);
+        let before = self.shard(id).lock().set(id, state);
+        let gone = u64::from(before.is_some()) + u64::from(state == 0);
+        if gone > 0 {
+            self.overflow_len.fetch_sub(gone, Release);
         }
     }
 
@@ -129,7 +220,7 @@ impl<const BITS: u32> TrxTable<BITS> {
             self.overflow_len.fetch_add(1, Release);
             // The owner ends by exchanging its own word, then looks in the map: under the shard's mutex one of us is first.
             if slot.state.compare_exchange(state, ACTIVE, AcqRel, Relaxed).is_ok() {
-                if map.insert(id, if state & ACTIVE != 0 { ACTIVE } else { state }).is_some() {
+                if map.set(id, if state & ACTIVE != 0 { ACTIVE } else { state }).is_some() {
                     self.overflow_len.fetch_sub(1, Release);
                 }
                 return;
@@ -145,63 +236,179 @@ impl<const BITS: u32> TrxTable<BITS> {
         if slot.state.compare_exchange(ACTIVE | id.0, lsn.0, AcqRel, Relaxed).is_ok() {
             return;
         }
-        let mut map = self.shard(id.0).lock();
-        let entry = map.get_mut(&id.0);
-        gannet_base::check!(entry.is_some(), "transaction {id} ends but is not in the table");
-        if let Some(state) = entry {
-            *state = lsn.0;
-        }
+        let before = self.shard(id.0).lock().set(id.0, lsn.0.max(1));
+        gannet_base::check!(before.is_some(), "transaction {id} ends but is not in the table");
     }
 
     /// What became of `id`.
     #[inline]
     pub(crate) fn state(&self, id: TrxId) -> TrxState {
+        self.in_ring(id).unwrap_or_else(|| self.in_map(id))
+    }
+
+    /// As [`state`](Self::state), but the end may be given later than it was, though not later than now.
+    #[inline]
+    pub(crate) fn outcome(&self, id: TrxId) -> TrxState {
+        self.in_ring(id).unwrap_or_else(|| {
+            if self.overflow_len.load(Acquire) == 0 {
+                return TrxState::Old;
+            }
+            self.end_by_floor(id).map_or_else(|| self.in_map(id), TrxState::Ended)
+        })
+    }
+
+    #[inline]
+    fn in_ring(&self, id: TrxId) -> Option<TrxState> {
         let slot = &self.slots[Self::slot_index(id.0)];
         if slot.id.load(Acquire) & !BUSY == id.0 {
             let state = slot.state.load(Acquire);
             if state == ACTIVE | id.0 {
-                return TrxState::Active;
+                return Some(TrxState::Active);
             }
             // The active bit alone, or with a taker's id: moved out. Else the word is ours if the id still is.
             if state & ACTIVE == 0 && slot.id.load(Acquire) & !BUSY == id.0 {
-                return TrxState::Ended(Lsn(state));
+                return Some(TrxState::Ended(Lsn(state)));
             }
         }
-        self.state_overflow(id)
+        None
     }
 
-    fn state_overflow(&self, id: TrxId) -> TrxState {
+    fn in_map(&self, id: TrxId) -> TrxState {
         if self.overflow_len.load(Acquire) == 0 {
             return TrxState::Old;
         }
-        match self.shard(id.0).lock().get(&id.0) {
+        match self.shard(id.0).lock().get(id.0) {
             None => TrxState::Old,
-            Some(&ACTIVE) => TrxState::Active,
-            Some(&lsn) => TrxState::Ended(Lsn(lsn)),
+            Some(ACTIVE) => TrxState::Active,
+            Some(lsn) => TrxState::Ended(Lsn(lsn)),
         }
     }
 
-    /// True when a snapshot at `at` sees what `id` wrote (and `id` is not the reader itself).
+    /// True when a reader sees what `id` wrote (and `id` is not the reader itself).
     #[inline]
-    pub(crate) fn visible(&self, id: TrxId, at: Lsn) -> bool {
-        match self.state(id) {
+    pub(crate) fn visible(&self, id: TrxId, view: View) -> bool {
+        if id >= view.next {
+            return false;
+        }
+        match self.in_ring(id) {
+            Some(TrxState::Ended(lsn)) => lsn <= view.at,
+            Some(_) => false,
+            None => self.visible_old(id, view),
+        }
+    }
+
+    fn visible_old(&self, id: TrxId, view: View) -> bool {
+        if self.overflow_len.load(Acquire) == 0 || self.end_by_floor(id).is_some_and(|end| end <= view.at) {
+            return true;
+        }
+        match self.in_map(id) {
             TrxState::Active => false,
-            TrxState::Ended(lsn) => lsn <= at,
+            TrxState::Ended(lsn) => lsn <= view.at,
             TrxState::Old => true,
         }
     }
 
     /// Forgets ids in the map that ended at or before `oldest`. For the purge task, now and then.
     pub(crate) fn trim(&self, oldest: Lsn) {
-        if self.overflow_len.load(Acquire) == 0 {
+        if self.overflow_len.load(Acquire) == 0 || self.trimmed.fetch_max(oldest.0, AcqRel) >= oldest.0 {
             return;
         }
         for shard in &self.overflow {
-            let mut map = shard.0.lock();
-            let before = map.len();
-            map.retain(|_, &mut state| state == ACTIVE || Lsn(state) > oldest);
-            self.overflow_len.fetch_sub((before - map.len()) as u64, Release);
+            let mut gone = 0;
+            shard.0.lock().0.retain(|_, chunk| {
+                for state in &mut chunk.states {
+                    if *state != 0 && *state != ACTIVE && Lsn(*state) <= oldest {
+                        *state = 0;
+                        chunk.held -= 1;
+                        gone += 1;
+                    }
+                }
+                chunk.held > 0
+            });
+            self.overflow_len.fetch_sub(gone, Release);
         }
+    }
+
+    /// An LSN at or after the end of an id that the floor has passed.
+    pub(crate) fn end_by_floor(&self, id: TrxId) -> Option<Lsn> {
+        let floor = &self.floor.0;
+        let sequence = floor.sequence.load(Acquire);
+        if id.0 >= floor.below.load(Relaxed) || floor.active.iter().any(|a| a.load(Relaxed) == id.0) {
+            return None;
+        }
+        let end = Lsn(floor.end.load(Relaxed));
+        fence(Acquire);
+        (sequence & 1 == 0 && floor.sequence.load(Relaxed) == sequence).then_some(end)
+    }
+
+    /// Raises the floor when the ring has moved on by an eighth and the map is in use. `tail`: the end of the log now. For the purge task.
+    pub(crate) fn raise_floor(&self, tail: impl FnOnce() -> Lsn) {
+        if self.overflow_len.load(Acquire) == 0 {
+            return;
+        }
+        let mut raised = self.raising.lock();
+        let next = self.next.load(Relaxed);
+        if next < *raised + (1_u64 << BITS).div_ceil(8) {
+            return;
+        }
+        *raised = next;
+        let mut active = self.not_over_in_ring(next);
+        let bound = active.get(OPEN).copied().unwrap_or(next);
+        // Closed before the map is searched: who enters it behind the search finds that out under the shard's mutex.
+        self.closed.fetch_max(bound, AcqRel);
+        for (i, shard) in self.overflow.iter().enumerate() {
+            for (number, chunk) in shard.0.lock().0.iter().filter(|(_, chunk)| chunk.active > 0) {
+                let first = number * CHUNK as u64;
+                let ids = (first..).zip(&chunk.states).filter(|(_, state)| **state == ACTIVE);
+                active.extend(ids.map(|(of_shard, _)| of_shard * SHARDS as u64 + i as u64));
+            }
+        }
+        active.sort_unstable();
+        active.dedup();
+        let below = active.get(OPEN).copied().unwrap_or(bound).min(bound);
+        active.retain(|&id| id < below);
+        // Who was found ended had reserved its record.
+        self.publish_floor(below, tail(), &active);
+    }
+
+    /// Ids before `next` that are active in the ring or have not come to enter it, in their order.
+    fn not_over_in_ring(&self, next: u64) -> Vec<u64> {
+        let (ring, first) = (1_u64 << BITS, self.first.load(Relaxed));
+        let mut active = Vec::new();
+        for low in 0..ring {
+            let slot = &self.slots[Self::slot_index(low)];
+            let (id, state) = loop {
+                let id = slot.id.load(Acquire);
+                let state = slot.state.load(Acquire);
+                if id & BUSY == 0 && slot.id.load(Acquire) == id {
+                    break (id, state);
+                }
+                spin_hint();
+            };
+            if id != 0 && id < next && state == ACTIVE | id {
+                active.push(id);
+            }
+            let mut due = if id == 0 { first + (low.wrapping_sub(first) & (ring - 1)) } else { id + ring };
+            while due < next {
+                active.push(due);
+                due += ring;
+            }
+        }
+        active.sort_unstable();
+        active
+    }
+
+    pub(crate) fn publish_floor(&self, below: u64, end: Lsn, active: &[u64]) {
+        let floor = &self.floor.0;
+        let sequence = floor.sequence.load(Relaxed);
+        floor.sequence.store(sequence + 1, Relaxed);
+        fence(Release);
+        floor.below.store(below, Relaxed);
+        floor.end.store(end.0, Relaxed);
+        for (i, place) in floor.active.iter().enumerate() {
+            place.store(active.get(i).copied().unwrap_or(0), Relaxed);
+        }
+        floor.sequence.store(sequence + 2, Release);
     }
 
     #[cfg(test)]

@@ -2,7 +2,12 @@
 
 use gannet_base::{Lsn, TrxId};
 
-use crate::trxtable::{RING, TrxState, TrxTable};
+use crate::trxtable::{RING, TrxState, TrxTable, View};
+
+/// A reader to whom no id is too new.
+fn at(lsn: Lsn) -> View {
+    View { at: lsn, next: TrxId(u64::MAX) }
+}
 
 #[test]
 fn begins_ends_and_moves() {
@@ -18,7 +23,7 @@ fn begins_ends_and_moves() {
     }
     // `a` is still active, `b` ended after the oldest snapshot: both are in the map now.
     assert_eq!((t.state(a), t.state(b)), (TrxState::Active, TrxState::Ended(Lsn(50))));
-    assert!(!t.visible(a, Lsn::MAX) && !t.visible(b, Lsn(49)) && t.visible(b, Lsn(50)));
+    assert!(!t.visible(a, at(Lsn::MAX)) && !t.visible(b, at(Lsn(49))) && t.visible(b, at(Lsn(50))));
     t.trim(Lsn(50));
     assert_eq!((t.state(b), t.overflow_len()), (TrxState::Old, 1));
     t.end(a, Lsn(1 << 40));
@@ -64,5 +69,136 @@ fn owners_takers_and_readers_race() {
     let end = t.next().0;
     for id in 1..end {
         assert_eq!(t.state(TrxId(id)), TrxState::Ended(Lsn(id + 5)), "{id}");
+    }
+}
+
+#[test]
+fn the_floor_tells_new_readers_what_an_old_snapshot_keeps_in_the_map() {
+    let t = <TrxTable>::new(TrxId(1000));
+    let open = t.begin(Lsn(0));
+    let old = View { at: Lsn(100), next: t.next() };
+    let begun: Vec<TrxId> = (0..2 * RING as u64)
+        .map(|i| {
+            let id = t.begin(old.at);
+            t.end(id, Lsn(200 + i));
+            id
+        })
+        .collect();
+    let end = Lsn(200 + 2 * RING as u64);
+    let new = View { at: end, next: t.next() };
+    let check = || {
+        for (i, &id) in begun.iter().enumerate().step_by(97) {
+            assert_eq!(t.state(id), TrxState::Ended(Lsn(200 + i as u64)));
+            assert!(t.visible(id, new) && !t.visible(id, old) && !t.visible(id, at(old.at)));
+        }
+        assert!(!t.visible(open, new) && !t.visible(open, old));
+        assert_eq!((t.state(open), t.outcome(open)), (TrxState::Active, TrxState::Active));
+    };
+    check();
+    let first = begun[0];
+    assert_eq!(t.outcome(first), TrxState::Ended(Lsn(200)), "no floor yet");
+    t.raise_floor(|| end);
+    assert_eq!(t.outcome(first), TrxState::Ended(end), "the floor has passed it");
+    check();
+    t.raise_floor(|| Lsn::MAX);
+    assert_eq!(t.outcome(first), TrxState::Ended(end), "raised again for nothing");
+    // An exception that ends is one until the floor is raised again.
+    t.end(open, Lsn(end.0 + 1));
+    assert_eq!(t.outcome(open), TrxState::Ended(Lsn(end.0 + 1)));
+    assert!(!t.visible(open, new) && t.visible(open, at(Lsn(end.0 + 1))));
+    t.trim(Lsn(end.0 + 1));
+    assert_eq!((t.state(first), t.overflow_len()), (TrxState::Old, 0));
+}
+
+#[test]
+fn more_open_transactions_than_the_floor_has_exceptions() {
+    let t = TrxTable::<4>::new(TrxId(1));
+    let open: Vec<TrxId> = (0..100).map(|_| t.begin(Lsn(0))).collect();
+    for i in 0..500 {
+        let id = t.begin(Lsn(0));
+        t.end(id, Lsn(10 + i));
+    }
+    t.raise_floor(|| Lsn(1000));
+    for &id in &open {
+        assert_eq!(t.outcome(id), TrxState::Active);
+    }
+    for id in 101..=600 {
+        assert_eq!(t.outcome(TrxId(id)), TrxState::Ended(Lsn(id - 91)), "the floor lies below");
+    }
+}
+
+/// Every answer that a reader got, while slots were taken over all the time and the floor rose, is held against the ends.
+#[test]
+fn readers_and_the_floor_race() {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+    const WRITERS: u64 = 3;
+    let t = &TrxTable::<5>::new(TrxId(1));
+    let (horizon, log) = (&AtomicU64::new(1), &Mutex::new(()));
+    let (ends, answers) = (&Mutex::new(Vec::new()), &Mutex::new(Vec::new()));
+    let running = &AtomicU64::new(WRITERS);
+    let stop = &AtomicBool::new(false);
+    // Ids that have begun, which is when others meet them.
+    let begun = &[const { AtomicU64::new(0) }; 128];
+    let end = move |id: TrxId| {
+        let _one = log.lock().unwrap();
+        let lsn = horizon.load(Relaxed) + 1;
+        t.end(id, Lsn(lsn));
+        horizon.store(lsn, Release);
+        ends.lock().unwrap().push((id, lsn));
+    };
+    std::thread::scope(|s| {
+        for seed in 1..=WRITERS {
+            s.spawn(move || {
+                let mut open = Vec::new();
+                let mut random = seed;
+                for _ in 0..30_000 {
+                    random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    let id = t.begin(Lsn(0));
+                    begun[id.0 as usize % begun.len()].store(id.0, Release);
+                    open.push(id);
+                    if open.len() > 9 || random >> 62 != 0 {
+                        end(open.swap_remove((random >> 33) as usize % open.len()));
+                    }
+                }
+                open.into_iter().for_each(end);
+                if running.fetch_sub(1, AcqRel) == 1 {
+                    stop.store(true, Release);
+                }
+            });
+        }
+        s.spawn(move || {
+            while !stop.load(Acquire) {
+                t.raise_floor(|| Lsn(horizon.load(Acquire) + 1));
+            }
+        });
+        s.spawn(move || {
+            let mut mine = Vec::new();
+            let mut old = View { at: Lsn(1), next: TrxId(1) };
+            for turn in 0_u64.. {
+                if stop.load(Acquire) {
+                    break;
+                }
+                let new = View { at: Lsn(horizon.load(Acquire)), next: t.next() };
+                if turn % 64 == 0 {
+                    old = new;
+                }
+                for back in [1, 3, 20, 40, 60, 90, 120] {
+                    let id = TrxId(begun[(new.next.0.saturating_sub(back)) as usize % begun.len()].load(Acquire));
+                    for view in [new, old] {
+                        mine.push((id, view.at.0, t.visible(id, view)));
+                    }
+                }
+            }
+            answers.lock().unwrap().append(&mut mine);
+        });
+    });
+    let ends: std::collections::HashMap<TrxId, u64> = ends.lock().unwrap().drain(..).collect();
+    let answers = answers.lock().unwrap();
+    assert!(answers.iter().filter(|a| a.2).count() > 100 && answers.iter().filter(|a| !a.2).count() > 100);
+    for &(id, at, seen) in &*answers {
+        if let Some(&end) = ends.get(&id) {
+            assert_eq!(seen, end <= at, "{id} ended at {end}, a snapshot at {at} was told {seen}");
+        }
     }
 }

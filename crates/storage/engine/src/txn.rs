@@ -12,7 +12,7 @@ use crate::rollback::{For, undo_to};
 use crate::rows::Scratch;
 use crate::snapshot::CellId;
 use crate::store::Store;
-use crate::trxtable::TrxState;
+use crate::trxtable::{TrxState, View};
 use crate::undo::record::{COMMITTED, PREPARED, ROLLED_BACK, UndoPtr};
 use crate::undo::stream;
 use crate::writer::Writer;
@@ -83,7 +83,7 @@ pub struct Txn {
     cell: CellId,
     pub(crate) owner: LockOwner,
     /// The snapshot in use; zero when none is.
-    snapshot: Lsn,
+    snapshot: View,
     /// The newest end of a transaction whose work was seen by other than snapshot reads.
     pub(crate) seen: Lsn,
     /// The newest commit among the versions that this transaction has written over.
@@ -112,7 +112,7 @@ impl Txn {
             active: false,
             cell,
             owner,
-            snapshot: Lsn::ZERO,
+            snapshot: View::default(),
             seen: Lsn::ZERO,
             overwrote: Lsn::ZERO,
             writer: None,
@@ -207,23 +207,24 @@ impl Txn {
 
     /// The snapshot of plain reads, if one is open.
     pub fn snapshot_lsn(&self) -> Option<Lsn> {
-        (!self.snapshot.is_zero()).then_some(self.snapshot)
+        (!self.snapshot.at.is_zero()).then_some(self.snapshot.at)
     }
 
     /// The snapshot of plain reads, taken now if there is none.
     #[inline]
-    pub(crate) fn view(&mut self) -> Lsn {
-        if self.snapshot.is_zero() {
+    pub(crate) fn view(&mut self) -> View {
+        if self.snapshot.at.is_zero() {
             let store = &*self.engine.store;
-            self.snapshot = store.snapshots.open(self.cell, || store.log.horizon());
+            let at = store.snapshots.open(self.cell, || store.log.horizon());
+            self.snapshot = View { at, next: store.trx.next() };
         }
         self.snapshot
     }
 
     fn close_view(&mut self) {
-        if !self.snapshot.is_zero() {
+        if !self.snapshot.at.is_zero() {
             self.engine.store.snapshots.close(self.cell);
-            self.snapshot = Lsn::ZERO;
+            self.snapshot = View::default();
         }
     }
 
