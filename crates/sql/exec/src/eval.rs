@@ -7,8 +7,9 @@ use crate::{
     convert, subquery,
 };
 use gannet_functions::Call;
+use gannet_plan::explain;
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery};
-use gannet_types::{Result, SqlError, SqlType, TypeId, Value};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::{cmp::Ordering, collections::HashSet};
 
 /// Below this an expression or subquery is refused instead of overflowing the fiber's stack.
@@ -36,7 +37,7 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Column(_) | ExprKind::Register(_) => {
             eval(expr, batch, row, cx)
         }
-        ExprKind::Call(def, args) => call(def, args, &expr.ty, batch, row, cx),
+        ExprKind::Call(def, args) => call(expr, def, args, batch, row, cx),
         ExprKind::And(args) => junction(args, false, batch, row, cx),
         ExprKind::Or(args) => junction(args, true, batch, row, cx),
         ExprKind::Not(arg) => {
@@ -64,7 +65,7 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             if !expr.ty.id.is_numeric() {
                 value.settle(&arg.ty);
             }
-            convert::cast(value, &expr.ty, cx)
+            convert::cast(value, &expr.ty, cx).map_err(|e| named(e, expr, cx))
         }
         ExprKind::Subquery(query) => subquery::eval(query, batch, row, cx),
         ExprKind::UserVar(name) => Ok(cx.session.user_variable(name)),
@@ -89,16 +90,33 @@ pub fn is_true<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p
     Ok(truth(value.as_ref(), cx)? == Some(true))
 }
 
+/// Error 1690 of an expression's own evaluation names it as it was written.
+#[cold]
+fn named<'p>(error: SqlError, expr: &'p Expr, cx: &Cx<'_, 'p>) -> SqlError {
+    const WHERE: &str = " value is out of range in '";
+    let domain = match error.message().split_once(WHERE) {
+        // Functions with words of their own tell what they tell.
+        Some((domain, _)) if error.code() == ErrorCode::DataOutOfRange && domain == domain.to_uppercase() => {
+            domain.to_owned()
+        }
+        _ => return error,
+    };
+    match explain::blamed(cx.plan, expr, cx.params) {
+        Some(text) => sql_err!(DataOutOfRange, domain, text),
+        None => error,
+    }
+}
+
 fn call<'p>(
+    expr: &'p Expr,
     def: &'static gannet_functions::FunctionDef,
     args: &'p [Expr],
-    ty: &SqlType,
     batch: &Batch,
     row: usize,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Value> {
     if def.kernel == gannet_functions::Kernel::Repeat {
-        return repeat(def, args, ty, batch, row, cx);
+        return repeat(def, args, &expr.ty, batch, row, cx);
     }
     let mut values: smallvec::SmallVec<[Value; 4]> = smallvec::SmallVec::new();
     let mut null = false;
@@ -125,7 +143,8 @@ fn call<'p>(
         return Ok(Value::Null);
     }
     let types: smallvec::SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
-    (def.eval)(&mut cx.eval_context(), Call { ty, args: &types, site: args.as_ptr() as usize }, &values)
+    let call = Call { ty: &expr.ty, args: &types, site: args.as_ptr() as usize };
+    (def.eval)(&mut cx.eval_context(), call, &values).map_err(|e| named(e, expr, cx))
 }
 
 /// BENCHMARK(count, expression)

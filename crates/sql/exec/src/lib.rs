@@ -20,6 +20,7 @@ pub mod file;
 pub(crate) mod foreign;
 pub(crate) mod ops;
 pub(crate) mod order;
+pub(crate) mod padding;
 pub mod profile;
 pub mod run;
 pub mod sink;

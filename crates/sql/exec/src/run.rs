@@ -5,7 +5,7 @@ use crate::{
     context::Cx,
     direct::{self, DirectBuffers},
     dml::{self, Affected},
-    ops,
+    ops, padding,
     sink::{ResultSink, RowSource, Rows},
 };
 use gannet_plan::{physical::Physical, plan::PlanKind};
@@ -27,6 +27,7 @@ pub enum Outcome {
 pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn ResultSink) -> Result<Outcome> {
     let plan = cx.plan;
     match &plan.kind {
+        PlanKind::PointSelect(point) if padding::is_on(cx) => query(&point.query, sink, cx),
         PlanKind::PointSelect(point) => {
             let sent = direct::point_select(point, buffers, sink, cx)?;
             Ok(Outcome::Rows { sent })

@@ -138,7 +138,6 @@ fn place(table: &Arc<Table>, intent: Intent, tables: &mut Vec<PlanTable>) -> Res
         exprs,
         links: None,
         through: None,
-        view_checks: Box::new([]),
     });
     Ok(tables.len() as u32 - 1)
 }

@@ -56,7 +56,7 @@ pub(crate) enum Label {
 }
 
 /// A subquery of an expression.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Subselect {
     pub(crate) query: Query,
     /// Columns of enclosing queries which it reads.
@@ -76,7 +76,7 @@ pub(crate) struct CteQuery {
 }
 
 /// A query expression.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Query {
     pub(crate) body: Body,
     /// Its columns, in order.
@@ -96,7 +96,7 @@ pub(crate) struct OutColumn {
     pub(crate) id: ColId,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Body {
     Block(Box<Block>),
     Set {
@@ -110,7 +110,7 @@ pub(crate) enum Body {
 }
 
 /// One SELECT.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) select: u32,
     pub(crate) rels: Vec<Rel>,
@@ -147,7 +147,7 @@ pub(crate) struct Block {
 }
 
 /// Window functions over one definition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WindowBlock {
     pub(crate) partition: Vec<Expr>,
     pub(crate) order: Vec<SortKey>,
@@ -163,7 +163,7 @@ pub(crate) struct Item {
 }
 
 /// A relation in FROM.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rel {
     pub(crate) alias: Box<str>,
     pub(crate) kind: RelKind,
@@ -179,7 +179,7 @@ pub(crate) struct Rel {
     pub(crate) view: Option<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum RelKind {
     /// Plan table.
     Base(u32),
@@ -415,6 +415,19 @@ impl Query {
             Body::Set { inputs, .. } => inputs.iter().for_each(|q| q.for_each_expr(f)),
             Body::Values(rows) => rows.iter().flatten().for_each(f),
             Body::Json(document, _) => f(document),
+        }
+    }
+
+    /// Calls `f` with each common table expression that the query, without its subqueries, names.
+    pub(crate) fn for_each_cte(&self, f: &mut impl FnMut(u32)) {
+        match &self.body {
+            Body::Block(block) => block.rels.iter().for_each(|rel| match &rel.kind {
+                RelKind::Cte(number) => f(*number),
+                RelKind::Derived(q) => q.for_each_cte(f),
+                RelKind::Base(_) => {}
+            }),
+            Body::Set { inputs, .. } => inputs.iter().for_each(|q| q.for_each_cte(f)),
+            Body::Values(_) | Body::Json(..) => {}
         }
     }
 

@@ -405,6 +405,29 @@ pub struct Interval {
     /// `LIKE 'abc%'`: `low` is the pattern (at run time it may turn out to have no constant prefix); the bounds are
     /// computed from it. The condition itself stays in the filter.
     pub like: Option<Box<LikeRange>>,
+    /// What is left out of it: `<>`, NOT IN, NOT BETWEEN. The conditions themselves stay in the filter.
+    pub holes: Vec<Hole>,
+}
+
+impl Hole {
+    /// Its values.
+    pub fn values(&self) -> impl Iterator<Item = &Expr> {
+        std::iter::once(&self.low).chain(&self.high).map(|b| &b.value)
+    }
+}
+
+impl Interval {
+    /// Everything that is not NULL.
+    pub const KNOWN: Interval = Interval { low: None, high: None, like: None, holes: Vec::new() };
+}
+
+/// Values left out of an interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hole {
+    /// The value, or the least. NULL: with `high` no bound, else nothing lies in the interval.
+    pub low: IntervalBound,
+    /// The greatest.
+    pub high: Option<IntervalBound>,
 }
 
 /// A pattern whose constant prefix bounds a range.

@@ -109,8 +109,6 @@ pub struct PlanTable {
     pub links: Option<Arc<ForeignLinks>>,
     /// Plan table of the view inside whose query this one is named: privileges are that view's business.
     pub through: Option<u32>,
-    /// Conditions of WITH CHECK OPTION that rows written through views must meet.
-    pub view_checks: Box<[ViewCheck]>,
 }
 
 /// A condition of WITH CHECK OPTION.
@@ -118,7 +116,8 @@ pub struct PlanTable {
 pub struct ViewCheck {
     /// The view named in the statement: schema and name.
     pub view: (Box<str>, Box<str>),
-    /// The condition; column slots are the table's ordinals.
+    /// The condition, over the row that is written: of an INSERT the target's columns (those of other tables are NULL), of an
+    /// UPDATE the input row, in which the target's columns have their new values.
     pub condition: Expr,
 }
 
@@ -249,6 +248,8 @@ pub struct Insert {
     /// ON DUPLICATE KEY UPDATE assignments. Their row: all columns of the existing row (ordinals 0..n), then all
     /// columns of the row that could not be inserted (n..2n), then the source row's values (2n..).
     pub on_duplicate: Box<[Assignment]>,
+    /// Conditions of WITH CHECK OPTION that the rows must meet.
+    pub checks: Box<[ViewCheck]>,
     /// INSERT ... SET / VALUES rows may refer to columns already assigned in the same row; such expressions read
     /// column slots of the row under construction (ordinals 0..n).
     pub self_reference: bool,
@@ -302,6 +303,8 @@ pub struct UpdateTarget {
     pub indexes: Box<[u32]>,
     /// The primary key (or the clustered unique key) is assigned: the row moves.
     pub moves: bool,
+    /// Conditions of WITH CHECK OPTION that the rows must meet.
+    pub checks: Box<[ViewCheck]>,
 }
 
 /// `column = value`.

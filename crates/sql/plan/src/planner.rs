@@ -38,6 +38,8 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
                 crate::bind::BoundSource::Query(query) => rewrite::query(&mut arena, query, options),
                 crate::bind::BoundSource::Values(_) => rewrite::parts(&mut arena, options),
             }
+            let conditions = bound.checks.iter_mut().flat_map(|c| &mut c.conditions);
+            conditions.for_each(|e| rewrite::substitute(e, &arena.replaced));
             let mut builder = Builder::new(&arena, options);
             match &bound.source {
                 crate::bind::BoundSource::Query(query) => builder.mark_used(Some(query)),
@@ -54,6 +56,8 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             rewrite::block(&mut arena, &mut bound.block, options);
             let values = bound.targets.iter_mut().flat_map(|t| &mut t.assignments).filter_map(|(_, v)| v.as_mut());
             values.for_each(|v| rewrite::substitute(v, &arena.replaced));
+            let checks = bound.targets.iter_mut().flat_map(|t| &mut t.checks).flat_map(|c| &mut c.conditions);
+            checks.for_each(|e| rewrite::substitute(e, &arena.replaced));
             let mut builder = Builder::new(&arena, options);
             builder.mark_used(None);
             let update = builder.update(bound)?;

@@ -5,16 +5,17 @@
 //! range is made wide instead of wrong; the planner keeps the condition as a filter wherever that can happen
 //! (see [`is_total`]).
 
+mod locate;
+
+pub use locate::{Located, is_sargable, is_total, locate};
+
 use crate::expr::{Comparison, Expr};
 use crate::physical::{Access, Interval, IntervalBound, KeyValue, Ranges};
 use gannet_catalog::Table;
 use gannet_types::collation::{LikePattern, Pad};
-use gannet_types::convert::{Context, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
+use gannet_types::convert::to_text;
 use gannet_types::key::{self, KeyPart};
-use gannet_types::temporal::DateFlags;
-use gannet_types::{
-    Date, Decimal, Result, SqlError, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, ValueRef, Warnings,
-};
+use gannet_types::{Result, SqlError, TimeZone, TypeId, Value, ValueRef};
 
 /// One end of a range of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -397,7 +398,16 @@ impl Encoder<'_> {
             None => None,
             Some(like) => Some((eval(&like.pattern)?, like.escape)),
         };
-        Ok(EvaluatedInterval { low, high, like })
+        let mut holes = Vec::with_capacity(interval.holes.len());
+        for hole in &interval.holes {
+            let low = (eval(&hole.low.value)?, hole.low.by, true);
+            let high = match &hole.high {
+                Some(high) => Some((eval(&high.value)?, high.by, true)),
+                None => None,
+            };
+            holes.push((low, high));
+        }
+        Ok(EvaluatedInterval { low, high, like, holes })
     }
 
     /// Pushes the range of an interval on `part` behind the prefix.
@@ -409,8 +419,57 @@ impl Encoder<'_> {
         let high = self.place(part, interval.high.as_ref(), false)?;
         let (Some(low), Some(high)) = (low, high) else { return Ok(()) };
         let (low, high) = if part.descending { (high, low) } else { (low, high) };
-        self.bounds.ranges.push((low, high));
+        let Some(mut holes) = self.holes(part, &interval.holes)? else { return Ok(()) };
+        let mut from = low;
+        holes.sort_by(|a, b| compare_low(&self.bounds.bytes, a.0, b.0));
+        for (start, end) in holes {
+            self.bounds.ranges.push((from, start));
+            if end == End::Open {
+                return Ok(());
+            }
+            if compare_low(&self.bounds.bytes, from, end).is_lt() {
+                from = end;
+            }
+        }
+        self.bounds.ranges.push((from, high));
         Ok(())
+    }
+
+    /// What is left out of an interval, in key order each; `None`: everything is. Where a value cannot be placed nothing is left out.
+    fn holes(&mut self, part: &KeyPart, holes: &[(Bound, Option<Bound>)]) -> Result<Option<Vec<(End, End)>>> {
+        let mut cuts = Vec::with_capacity(holes.len());
+        for (low, high) in holes {
+            let bounded = |b: &Bound| !b.0.is_null();
+            if !bounded(low) && !high.as_ref().is_some_and(bounded) {
+                return Ok(None);
+            }
+            // Entries of a prefix index stand for other values, too.
+            if part.prefix.is_some() {
+                continue;
+            }
+            let mut placed = true;
+            for bound in std::iter::once(low).chain(high).filter(|b| bounded(b)) {
+                let at = locate(&part.ty, bound.1, bound.0.as_ref(), self.zone)?;
+                placed &= match at {
+                    Located::Exact(_) => true,
+                    Located::Between(Some(_)) | Located::BelowAll | Located::AboveAll => high.is_some(),
+                    Located::Between(None) | Located::Unknown | Located::Null => false,
+                };
+            }
+            if !placed {
+                continue;
+            }
+            let high = high.as_ref().unwrap_or(low);
+            let start = self.place(part, Some(low).filter(|b| bounded(b)), true)?;
+            let end = self.place(part, Some(high).filter(|b| bounded(b)), false)?;
+            if let (Some(start), Some(end)) = (start, end) {
+                let hole = if part.descending { (end, start) } else { (start, end) };
+                if !is_empty(&self.bounds.bytes, hole.0, hole.1) {
+                    cuts.push(hole);
+                }
+            }
+        }
+        Ok(Some(cuts))
     }
 
     /// The cut of one bound in key order; `None`: nothing lies within the bound.
@@ -483,263 +542,11 @@ struct EvaluatedInterval {
     low: Option<(Value, Comparison, bool)>,
     high: Option<(Value, Comparison, bool)>,
     like: Option<(Value, char)>,
+    holes: Vec<(Bound, Option<Bound>)>,
 }
 
-/// Where a value lies among the values of a type.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Located {
-    /// It is NULL.
-    Null,
-    /// Equal to this one, which is of the type.
-    Exact(Value),
-    /// Greater than this one, less than the next; `None`: not equal to any, and no more is known.
-    Between(Option<Value>),
-    /// Less than all.
-    BelowAll,
-    /// Greater than all.
-    AboveAll,
-    /// It cannot be told.
-    Unknown,
-}
-
-/// [`locate`] always tells for values that have the type `value`, so an equality that an index serves needs no filter.
-pub fn is_total(column: &SqlType, by: Comparison, value: &SqlType) -> bool {
-    match by {
-        Comparison::Integer => column.id.is_integer() && (value.id.is_integer() || value.id == TypeId::Null),
-        Comparison::Decimal => {
-            (column.id.is_integer() || column.id == TypeId::Decimal)
-                && (value.id.is_integer() || matches!(value.id, TypeId::Decimal | TypeId::Null))
-        }
-        Comparison::Double => column.id == TypeId::Double && matches!(value.id, TypeId::Double | TypeId::Float),
-        Comparison::String(collation) => {
-            column.id.is_string()
-                && column.collation == collation
-                && value.id.is_string()
-                && (value.collation.charset() == collation.charset()
-                    || value.id.is_binary_string() && collation.is_binary())
-        }
-        Comparison::Datetime => {
-            matches!(column.id, TypeId::Date | TypeId::DateTime) && matches!(value.id, TypeId::Date | TypeId::DateTime)
-        }
-        Comparison::Time => column.id == TypeId::Time && value.id == TypeId::Time,
-        Comparison::Json => false,
-    }
-}
-
-/// The index can serve comparisons of this column in this domain at all. `equality`: only `=` and IN.
-pub fn is_sargable(column: &SqlType, by: Comparison, equality: bool) -> bool {
-    match by {
-        Comparison::Integer | Comparison::Decimal => {
-            let year = matches!(column.id, TypeId::Year | TypeId::Bit) && by == Comparison::Integer;
-            column.id.is_integer() || column.id == TypeId::Decimal || year
-        }
-        Comparison::Double => {
-            column.id.is_integer() || matches!(column.id, TypeId::Decimal | TypeId::Double | TypeId::Float)
-        }
-        Comparison::String(collation) => {
-            column.collation == collation && (column.id.is_string() || equality && column.id == TypeId::Enum)
-        }
-        Comparison::Datetime => matches!(column.id, TypeId::Date | TypeId::DateTime | TypeId::Timestamp),
-        Comparison::Time => column.id == TypeId::Time,
-        Comparison::Json => false,
-    }
-}
-
-/// Places `value`, compared in domain `by`, among the values of a column type.
-pub fn locate(ty: &SqlType, by: Comparison, value: ValueRef<'_>, zone: &TimeZone) -> Result<Located> {
-    if value.is_null() {
-        return Ok(Located::Null);
-    }
-    let mut warnings = Warnings::default();
-    let mut cx = Context {
-        mode: SqlMode::DEFAULT,
-        zone,
-        today: Date::new(1970, 1, 1),
-        strict: false,
-        warnings: &mut warnings,
-        stopped: gannet_types::convert::never,
-    };
-    match ty.id {
-        id if id.is_integer() => locate_integer(ty, by, value, &mut cx),
-        TypeId::Year | TypeId::Bit => locate_small(ty, value, &mut cx),
-        TypeId::Decimal => locate_decimal(ty, value, &mut cx),
-        TypeId::Double | TypeId::Float => locate_double(ty, value, &mut cx),
-        TypeId::Date | TypeId::DateTime | TypeId::Timestamp if by == Comparison::Datetime => {
-            locate_datetime(ty, value, &mut cx)
-        }
-        TypeId::Time if by == Comparison::Time => {
-            let Some((time, _)) = to_time(value, &mut cx)? else { return Ok(Located::Unknown) };
-            let (cut, fsp) = (time.round(ty.scale, true), ty.scale);
-            Ok(match cut.cmp(&time) {
-                std::cmp::Ordering::Equal => Located::Exact(Value::Time(cut, fsp)),
-                std::cmp::Ordering::Less => Located::Between(Some(Value::Time(cut, fsp))),
-                std::cmp::Ordering::Greater => Located::Unknown,
-            })
-        }
-        _ => locate_text(ty, by, value),
-    }
-}
-
-fn whole(v: std::result::Result<i64, u64>) -> i128 {
-    v.map_or_else(i128::from, i128::from)
-}
-
-fn integer_limits(ty: &SqlType) -> (i128, i128) {
-    let bits = 8 * ty.id.int_width() as u32;
-    if ty.unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
-}
-
-fn locate_integer(ty: &SqlType, by: Comparison, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
-    let (floor, exact) = match (by, value) {
-        (_, ValueRef::Int(v)) => (i128::from(v), true),
-        (_, ValueRef::UInt(v)) => (i128::from(v), true),
-        (Comparison::Integer, v) => (whole(to_integer(v, cx)?), true),
-        (Comparison::Decimal, v) => {
-            let d = to_decimal(v, cx)?;
-            let whole = d.truncate(0).unwrap_or(d);
-            let exact = whole == d;
-            match whole.to_i128() {
-                Some(n) => (n - i128::from(!exact && d.is_negative()), exact),
-                None if d.is_negative() => return Ok(Located::BelowAll),
-                None => return Ok(Located::AboveAll),
-            }
-        }
-        (_, v) => {
-            let f = to_f64(v, cx)?;
-            if f.is_nan() {
-                return Ok(Located::Unknown);
-            }
-            (f.floor() as i128, f.floor() == f)
-        }
-    };
-    let (low, high) = integer_limits(ty);
-    let make = |n: i128| if ty.unsigned { Value::UInt(n as u64) } else { Value::Int(n as i64) };
-    Ok(if floor < low {
-        Located::BelowAll
-    } else if floor > high {
-        Located::AboveAll
-    } else if exact {
-        Located::Exact(make(floor))
-    } else {
-        Located::Between(Some(make(floor)))
-    })
-}
-
-fn locate_small(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
-    let n = whole(to_integer(value, cx)?);
-    if ty.id == TypeId::Year {
-        let year = n == 0 || (1901..=2155).contains(&n);
-        return Ok(if year { Located::Exact(Value::Year(n as u16)) } else { Located::Unknown });
-    }
-    let width = ty.length.clamp(1, 64);
-    Ok(if n < 0 {
-        Located::BelowAll
-    } else if n >> width != 0 {
-        Located::AboveAll
-    } else {
-        Located::Exact(Value::Bit(n as u64, width as u8))
-    })
-}
-
-fn locate_decimal(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
-    let d = match value {
-        ValueRef::Double(f) => Decimal::from_f64(f),
-        ValueRef::Float(f) => Decimal::from_f64(f64::from(f)),
-        v => Some(to_decimal(v, cx)?),
-    };
-    let Some(d) = d else { return Ok(Located::Unknown) };
-    let Some(cut) = d.truncate(ty.scale) else { return Ok(Located::Unknown) };
-    let limit = Decimal::max_of(ty.length as u8, ty.scale);
-    if cut.abs() > limit {
-        return Ok(if d.is_negative() { Located::BelowAll } else { Located::AboveAll });
-    }
-    if cut == d {
-        return Ok(Located::Exact(Value::Decimal(cut)));
-    }
-    if !d.is_negative() {
-        return Ok(Located::Between(Some(Value::Decimal(cut))));
-    }
-    let unit = Decimal::from_i128(1, ty.scale);
-    Ok(match cut.checked_sub(&unit) {
-        Some(below) if below.abs() <= limit => Located::Between(Some(Value::Decimal(below))),
-        _ => Located::BelowAll,
-    })
-}
-
-fn locate_double(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
-    let f = to_f64(value, cx)?;
-    if f.is_nan() {
-        return Ok(Located::Unknown);
-    }
-    if ty.id == TypeId::Double {
-        return Ok(Located::Exact(Value::Double(f)));
-    }
-    let near = f as f32;
-    if f64::from(near) == f {
-        return Ok(Located::Exact(Value::Float(near)));
-    }
-    if !near.is_finite() {
-        return Ok(if f < 0.0 { Located::BelowAll } else { Located::AboveAll });
-    }
-    let below = if f64::from(near) < f { near } else { near.next_down() };
-    Ok(Located::Between(Some(Value::Float(below))))
-}
-
-fn locate_datetime(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
-    if matches!(value, ValueRef::Time(..)) {
-        return Ok(Located::Unknown);
-    }
-    let Some((at, _)) = to_datetime(value, DateFlags::LAX, cx)? else { return Ok(Located::Unknown) };
-    if ty.id == TypeId::Date {
-        let date = Value::Date(at.date());
-        let midnight = at.date().to_datetime() == at;
-        return Ok(if midnight { Located::Exact(date) } else { Located::Between(Some(date)) });
-    }
-    let Some(cut) = at.round(ty.scale, true) else { return Ok(Located::Unknown) };
-    if ty.id == TypeId::DateTime {
-        let value = Value::DateTime(cut, ty.scale);
-        return Ok(if cut == at { Located::Exact(value) } else { Located::Between(Some(value)) });
-    }
-    match Timestamp::from_local(cut, cx.zone) {
-        Some((instant, false)) => {
-            let value = Value::Timestamp(instant, ty.scale);
-            Ok(if cut == at { Located::Exact(value) } else { Located::Between(Some(value)) })
-        }
-        _ => Ok(Located::Unknown),
-    }
-}
-
-fn locate_text(ty: &SqlType, by: Comparison, value: ValueRef<'_>) -> Result<Located> {
-    let Comparison::String(collation) = by else { return Ok(Located::Unknown) };
-    if collation != ty.collation {
-        return Ok(Located::Unknown);
-    }
-    let charset = collation.charset();
-    let text = match value {
-        ValueRef::Str(bytes, from) => {
-            let converted = from.charset().convert(bytes, charset);
-            if converted.lossy {
-                // No text of the column is equal to it.
-                return Ok(Located::Between(None));
-            }
-            converted.bytes.into_owned()
-        }
-        v => to_text(&v).into_owned(),
-    };
-    if ty.id == TypeId::Enum {
-        let Some(members) = &ty.members else { return Ok(Located::Unknown) };
-        let found = members.names.iter().position(|n| collation.get().equal(n.as_bytes(), &text));
-        return Ok(match found {
-            Some(i) => Located::Exact(Value::Enum(i as u16 + 1, members.clone())),
-            None if text.is_empty() => Located::Unknown,
-            None => Located::Between(None),
-        });
-    }
-    if !ty.id.is_string() {
-        return Ok(Located::Unknown);
-    }
-    Ok(Located::Exact(Value::Str(text.into(), collation)))
-}
+/// Value, domain, inclusive.
+type Bound = (Value, Comparison, bool);
 
 #[cfg(test)]
 mod tests;

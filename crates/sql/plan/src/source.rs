@@ -59,10 +59,10 @@ pub fn insert_rows_of(
         exprs,
         links: None,
         through: None,
-        view_checks: Box::new([]),
     });
     crate::foreign::link(&mut tables, false, snapshot)?;
     let insert = Insert {
+        checks: Box::new([]),
         table: slot,
         columns: columns.into(),
         source: InsertSource::Query(root),

@@ -1,7 +1,7 @@
 //! Walks over expressions and operator trees.
 
 use crate::expr::{Expr, ExprKind, SubqueryKind};
-use crate::physical::{Access, FrameBound, Op, Physical, Ranges};
+use crate::physical::{Access, FrameBound, Hole, Op, Physical, Ranges};
 use crate::plan::{InsertSource, Plan, PlanKind};
 
 impl Expr {
@@ -211,6 +211,7 @@ fn range_exprs<'p>(ranges: &'p Ranges, f: &mut impl FnMut(&'p Expr)) {
             if let Some(interval) = last {
                 interval.low.iter().chain(&interval.high).for_each(|b| f(&b.value));
                 interval.like.iter().for_each(|l| f(&l.pattern));
+                interval.holes.iter().flat_map(Hole::values).for_each(&mut *f);
             }
         }
         Ranges::Union(all) => all.iter().for_each(|r| range_exprs(r, f)),
@@ -256,6 +257,7 @@ impl Ranges {
                 if let Some(interval) = last {
                     interval.low.iter().chain(&interval.high).for_each(|b| f(&b.value));
                     interval.like.iter().for_each(|l| f(&l.pattern));
+                    interval.holes.iter().flat_map(Hole::values).for_each(&mut *f);
                 }
             }
             Ranges::Union(all) => all.iter().for_each(|r| r.for_each_value(f)),
@@ -270,6 +272,9 @@ impl Ranges {
                 if let Some(interval) = last {
                     interval.low.iter_mut().chain(&mut interval.high).for_each(|b| f(&mut b.value));
                     interval.like.iter_mut().for_each(|l| f(&mut l.pattern));
+                    for hole in &mut interval.holes {
+                        std::iter::once(&mut hole.low).chain(&mut hole.high).for_each(|b| f(&mut b.value));
+                    }
                 }
             }
             Ranges::Union(all) => all.iter_mut().for_each(|r| r.for_each_value_mut(f)),

@@ -6,7 +6,7 @@
 
 use super::DdlContext;
 use crate::context::Cx;
-use crate::dml::complete;
+use crate::dml::complete::{self, Options};
 use gannet_catalog::names::eq_name;
 use gannet_catalog::{
     Column, ColumnDefault, Constraints, SchemaId, Table, TableId, TableOptions, TableParts, assemble,
@@ -535,7 +535,7 @@ impl Compiled {
             row[column] = complete::default(0, column, row, number, &mut run)?;
         }
         complete::generate(0, row, number, &mut run)?;
-        match complete::violated(0, row, &mut run)? {
+        match complete::violated(0, row, Options { checks: &[], inside: None }, &mut run)? {
             Some(error) => Err(error),
             None => Ok(()),
         }
@@ -554,7 +554,6 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         exprs,
         links: None,
         through: None,
-        view_checks: Box::new([]),
     };
     Plan {
         kind: PlanKind::Query(Box::new(gannet_plan::physical::Physical {

@@ -7,6 +7,7 @@
 use crate::batch::{Batch, Column};
 use crate::context::Cx;
 use crate::{convert, eval};
+use gannet_plan::plan::ViewCheck;
 use gannet_plan::table_exprs::TableExprs;
 use gannet_types::{Result, SqlError, Value, sql_err};
 
@@ -65,21 +66,45 @@ pub(crate) fn generate<'p>(slot: usize, row: &mut [Value], number: u64, cx: &mut
     Ok(())
 }
 
+/// WITH CHECK OPTION of the views that a row is written through.
+#[derive(Clone, Copy)]
+pub(crate) struct Options<'a, 'p> {
+    pub(crate) checks: &'p [ViewCheck],
+    /// The row inside which the conditions see the one that is written, behind so many columns.
+    pub(crate) inside: Option<(&'a Batch, usize, usize)>,
+}
+
+impl Options<'_, '_> {
+    fn row(&self, row: &[Value]) -> Batch {
+        let Some((around, number, offset)) = self.inside else { return batch_of(row) };
+        let value = |(i, c): (usize, &Column)| match i.checked_sub(offset).and_then(|i| row.get(i)) {
+            Some(new) => Column::Constant(new.clone(), 1),
+            None => Column::Constant(c.get(number).to_owned(), 1),
+        };
+        Batch { rows: 1, columns: around.columns.iter().enumerate().map(value).collect() }
+    }
+}
+
 /// Error 3819 of the first check that the row violates, or 1369 of the first WITH CHECK OPTION whose condition it does not meet.
-pub(crate) fn violated<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Option<SqlError>> {
+pub(crate) fn violated<'p>(
+    slot: usize,
+    row: &[Value],
+    options: Options<'_, 'p>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<SqlError>> {
     let plan = cx.plan;
     let checks = exprs(slot, cx).map_or(&[][..], |e| &e.checks);
-    let options = &plan.tables[slot].view_checks;
-    if checks.is_empty() && options.is_empty() {
-        return Ok(None);
-    }
-    let batch = batch_of(row);
-    for option in options {
-        let value = eval::eval(&option.condition, &batch, 0, cx)?;
+    let seen = if options.checks.is_empty() { Batch::default() } else { options.row(row) };
+    for option in options.checks {
+        let value = eval::eval(&option.condition, &seen, 0, cx)?;
         if crate::compare::truth(value.as_ref(), cx)? != Some(true) {
             return Ok(Some(sql_err!(ViewCheckFailed, option.view.0, option.view.1)));
         }
     }
+    if checks.is_empty() {
+        return Ok(None);
+    }
+    let batch = batch_of(row);
     for (position, expr) in checks {
         let value = eval::eval(expr, &batch, 0, cx)?;
         if crate::compare::truth(value.as_ref(), cx)? == Some(false) {

@@ -6,7 +6,7 @@ use crate::{
     codec,
     context::Cx,
     error::from_engine,
-    eval, foreign, ops,
+    eval, foreign, ops, padding,
 };
 use gannet_plan::plan::Delete;
 use gannet_types::{ErrorCode, Level, Result, Value};
@@ -43,6 +43,7 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
             let offset = *offset as usize;
             let mut values: Vec<Value> =
                 (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
+            padding::strip_row(&mut values, table, cx);
             let hidden =
                 table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
             let mut key = Vec::new();

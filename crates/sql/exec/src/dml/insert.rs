@@ -1,10 +1,12 @@
 //! INSERT and REPLACE.
 
 use super::{
-    Affected, complete, defaults,
+    Affected,
+    complete::{self, Options},
+    defaults,
     rows::{self, Conflict},
 };
-use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops};
+use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops, padding};
 use gannet_catalog::{ColumnDefault, Table};
 use gannet_engine::Savepoint;
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
@@ -307,7 +309,7 @@ impl<'p> Run<'p> {
     /// Puts one row in, as the statement says what to do about duplicates.
     pub(super) fn store(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.records += 1;
-        if let Some(error) = complete::violated(self.insert.table as usize, &values, cx)? {
+        if let Some(error) = complete::violated(self.insert.table as usize, &values, self.options(), cx)? {
             if self.insert.ignore {
                 // Passed over before it counts, and before it gets a number.
                 self.skipped += 1;
@@ -375,6 +377,10 @@ impl<'p> Run<'p> {
                 }
             }
         }
+    }
+
+    fn options(&self) -> Options<'static, 'p> {
+        Options { checks: &self.insert.checks, inside: None }
     }
 
     /// A row is in: its number, if it was generated, may be the statement's first.
@@ -472,8 +478,10 @@ impl<'p> Run<'p> {
             let value = match &assignment.value {
                 None => defaults::assigned(self.insert.table as usize, column, &new, cx)?,
                 Some(expr) => {
-                    let all = new.iter().chain(wanted).chain(source.unwrap_or_default());
-                    let columns = all.map(|v| crate::batch::Column::Constant(v.clone(), 1)).collect();
+                    let mut all: Vec<Value> =
+                        new.iter().chain(wanted).chain(source.unwrap_or_default()).cloned().collect();
+                    padding::fill_row(&mut all, self.table, cx);
+                    let columns = all.into_iter().map(|v| crate::batch::Column::Constant(v, 1)).collect();
                     let value = eval::eval(expr, &Batch { rows: 1, columns }, 0, cx)?;
                     self.convert(value, column, cx)?
                 }
@@ -482,7 +490,7 @@ impl<'p> Run<'p> {
         }
         let slot = self.insert.table as usize;
         self.last_row_id = self.number_of(&new);
-        if !super::update::touch(slot, &old, &mut new, assignments, self.insert.ignore, cx)? {
+        if !super::update::touch(slot, &old, &mut new, (assignments, self.options()), self.insert.ignore, cx)? {
             self.affected += u64::from(cx.settings.count_found_rows);
             self.duplicates += u64::from(self.insert.ignore);
             self.pass_of(&new, cx);

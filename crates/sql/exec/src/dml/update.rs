@@ -1,7 +1,9 @@
 //! UPDATE.
 
 use super::{
-    Affected, complete, defaults,
+    Affected,
+    complete::{self, Options},
+    defaults,
     rows::{self, Conflict, Write},
 };
 use crate::{
@@ -10,7 +12,7 @@ use crate::{
     context::Cx,
     convert,
     error::from_engine,
-    eval, foreign, ops,
+    eval, foreign, ops, padding,
     spill::Kept,
 };
 use gannet_catalog::Table;
@@ -89,7 +91,9 @@ impl<'p> Run<'p> {
         let plan = cx.plan;
         let table = &*plan.tables[target.table as usize].table;
         let offset = target.offset as usize;
-        let old: Vec<Value> = (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
+        let mut old: Vec<Value> =
+            (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
+        padding::strip_row(&mut old, table, cx);
         let hidden = table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
         let mut key = Vec::new();
         // The right side of a left join without a match has no row to change.
@@ -106,7 +110,6 @@ impl<'p> Run<'p> {
             .iter()
             .any(|t| t.table != target.table && plan.tables[t.table as usize].table.id == table.id);
         let read_key = shared.then(|| (table.id.0, key.clone()));
-        let mut old = old;
         if let Some((current_key, row)) = read_key.as_ref().and_then(|k| self.current.get(k)) {
             key.clone_from(current_key);
             old.clone_from(row);
@@ -117,7 +120,8 @@ impl<'p> Run<'p> {
             old = now;
         }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
-        if !touch(target.table as usize, &old, &mut new, &target.assignments, self.update.ignore, cx)? {
+        let options = Options { checks: &target.checks, inside: Some((batch, row, offset)) };
+        if !touch(target.table as usize, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)? {
             return Ok(());
         }
         let savepoint = self.update.ignore.then(|| cx.txn.savepoint());
@@ -203,14 +207,14 @@ impl<'p> Run<'p> {
 }
 
 /// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time, and generated columns
-/// their values. Error 3819 for a violated check; with `ignore` the row stays as it is.
-pub(crate) fn touch(
+/// their values. Errors 3819 and 1369 for a violated check; with `ignore` the row stays as it is.
+pub(crate) fn touch<'p>(
     slot: usize,
     old: &[Value],
     new: &mut [Value],
-    assignments: &[Assignment],
+    (assignments, options): (&[Assignment], Options<'_, 'p>),
     ignore: bool,
-    cx: &mut Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
     if old == &*new {
         return Ok(false);
@@ -223,7 +227,7 @@ pub(crate) fn touch(
         }
     }
     complete::generate(slot, new, 1, cx)?;
-    if let Some(error) = complete::violated(slot, new, cx)? {
+    if let Some(error) = complete::violated(slot, new, options, cx)? {
         if !ignore {
             return Err(error);
         }

@@ -6,6 +6,7 @@
 //! change: then the general path decides, with a locking read.
 
 use super::{
+    complete::Options,
     rows::{self, Conflict, Write},
     update::{self, Run},
 };
@@ -14,7 +15,7 @@ use crate::{
     codec,
     context::Cx,
     error::from_engine,
-    eval, foreign,
+    eval, foreign, padding,
 };
 use gannet_catalog::Table;
 use gannet_engine::{Read, ReadMode, RowBuf, Update as Outcome};
@@ -37,6 +38,7 @@ pub(crate) fn of<'p>(update: &'p Update, cx: &Cx<'_, 'p>) -> Option<(&'p TableSc
         && scan.columns.len() == table.columns.len()
         && target.offset == 0
         && !update.ignore
+        && !padding::is_on(cx)
         && !update.collect_first
         && !target.moves;
     point.then_some((scan, table))
@@ -100,7 +102,8 @@ fn attempts<'p>(
         }
         run.matched = 1;
         let mut new = run.assign(target, table, &old, &batch, 0, cx)?;
-        if !update::touch(target.table as usize, &old, &mut new, &target.assignments, false, cx)? {
+        let options = Options { checks: &target.checks, inside: Some((&batch, 0, 0)) };
+        if !update::touch(target.table as usize, &old, &mut new, (&target.assignments, options), false, cx)? {
             // Unchanged rows are locked too: the general path does that.
             run.matched = 0;
             return Ok(false);

@@ -6,7 +6,7 @@ use crate::{
     codec,
     context::Cx,
     error::from_engine,
-    eval, vector,
+    eval, padding, vector,
 };
 use gannet_catalog::{RowSource, Table};
 use gannet_engine::{
@@ -135,6 +135,7 @@ impl<'p> TreeScan<'p> {
         let mut batch = Batch::for_types(self.types);
         cx.counts.examined += 1;
         self.reader.fetch(table, key, None, &mut batch, cx)?;
+        self.reader.pad(table, &mut batch, cx);
         let kept = match &self.scan.filter {
             Some(filter) if batch.rows > 0 => eval::is_true(filter, &batch, 0, cx)?,
             _ => batch.rows > 0,
@@ -162,6 +163,7 @@ impl<'p> TreeScan<'p> {
             if entry.blocked {
                 let mut row = Batch::for_types(self.types);
                 self.reader.push_row(table, entry.key, entry.value, &mut row)?;
+                self.reader.pad(table, &mut row, cx);
                 let filter = self.scan.filter.as_ref();
                 if filter.map_or(Ok(true), |f| eval::is_true(f, &row, 0, cx))? {
                     scan.insist();
@@ -180,7 +182,8 @@ impl<'p> TreeScan<'p> {
                     let passes = match &self.scan.index_filter {
                         None => true,
                         Some(filter) => {
-                            let row = self.reader.index_row(table, index, entry.key, entry.value)?;
+                            let mut row = self.reader.index_row(table, index, entry.key, entry.value)?;
+                            self.reader.pad(table, &mut row, cx);
                             eval::is_true(filter, &row, 0, cx)?
                         }
                     };
@@ -198,7 +201,8 @@ impl<'p> TreeScan<'p> {
                 && batch.rows > before
                 && cx.settings.unlock_unmatched
             {
-                let last = batch.slice(batch.rows - 1, batch.rows);
+                let mut last = batch.slice(batch.rows - 1, batch.rows);
+                self.reader.pad(table, &mut last, cx);
                 if !eval::is_true(filter, &last, 0, cx)? {
                     scan.unlock_row(cx.txn);
                 }
@@ -216,6 +220,11 @@ impl<'p> TreeScan<'p> {
 impl<'p> Reader<'p> {
     pub(super) fn new(scan: &'p TableScan) -> Self {
         Reader { scan, buffer: RowBuf::new() }
+    }
+
+    /// Fills CHAR columns up, where the mode says so.
+    pub(super) fn pad(&self, table: &Table, batch: &mut Batch, cx: &Cx<'_, 'p>) {
+        padding::fill_batch(batch, table, &self.scan.columns, cx);
     }
 
     /// Appends the delivered columns of a stored row.
@@ -328,6 +337,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
             return Ok(None);
         }
         self.rows = (self.rows * 2).min(BATCH_ROWS);
+        self.reader.pad(table, &mut batch, cx);
         let Some(filter) = &self.scan.filter else { return Ok(Some(batch)) };
         let kept = vector::select(filter, &batch, cx)?;
         Ok(Some(if kept.len() == batch.rows { batch } else { batch.gather(&kept) }))

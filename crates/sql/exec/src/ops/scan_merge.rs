@@ -229,6 +229,7 @@ impl<'p> Operator<'p> for MergeScan<'p> {
             return Ok(None);
         }
         self.rows = (self.rows * 2).min(BATCH_ROWS);
+        self.reader.pad(table, &mut batch, cx);
         let Some(filter) = &self.reader.scan.filter else { return Ok(Some(batch)) };
         let kept = vector::select(filter, &batch, cx)?;
         Ok(Some(if kept.len() == batch.rows { batch } else { batch.gather(&kept) }))

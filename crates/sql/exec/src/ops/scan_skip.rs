@@ -164,6 +164,7 @@ impl<'p> SkipScan<'p> {
                 table.index_values(index, entry.key, entry.value, &self.reader.scan.columns, &mut values)?;
                 row.push_values(&values);
             }
+            self.reader.pad(table, &mut row, cx);
             if row.rows == 1 && filter.map_or(Ok(true), |f| eval::is_true(f, &row, 0, cx))? {
                 return Ok(Some((row, entry.key.to_vec())));
             }

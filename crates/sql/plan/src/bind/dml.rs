@@ -2,7 +2,7 @@
 
 use super::from::FromBuilder;
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
-use super::{Binder, error};
+use super::{Binder, BoundCheck, error};
 use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
@@ -27,6 +27,8 @@ pub(crate) struct BoundInsert {
     /// Columns of the row under construction, as VALUES reads them.
     pub(crate) value_row: Vec<ColId>,
     pub(crate) self_reference: bool,
+    /// Of the view that is named.
+    pub(crate) checks: Vec<BoundCheck>,
 }
 
 /// Where rows come from.
@@ -47,6 +49,8 @@ pub(crate) struct BoundTarget {
     /// Position among the block's relations.
     pub(crate) rel: usize,
     pub(crate) assignments: Vec<(u32, Option<Expr>)>,
+    /// Of views through which it is updated.
+    pub(crate) checks: Vec<BoundCheck>,
 }
 
 /// A bound DELETE.
@@ -91,8 +95,10 @@ impl Binder<'_> {
         let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
         let mut builder = FromBuilder::new(intent);
         let alias = insert.table.name.text.clone();
+        let mut checks = Vec::new();
         if table.view().is_some() {
-            let (rel, columns) = self.inserted_view(&table, insert, &mut builder)?;
+            let (rel, columns, check) = self.inserted_view(&table, insert, &mut builder)?;
+            checks.push(check);
             let schema = Some((&*table.schema).into());
             if let RelKind::Base(slot) = rel.kind {
                 table = self.arena.tables[slot as usize].table.clone();
@@ -119,6 +125,7 @@ impl Binder<'_> {
             value_row: (old..old + table.columns.len() as u32).collect(),
             self_reference: false,
             columns,
+            checks,
         };
         match &insert.source {
             ast::InsertSource::Values(rows) => {
@@ -212,6 +219,7 @@ impl Binder<'_> {
             update_row: Vec::new(),
             value_row: (old..old + table.columns.len() as u32).collect(),
             self_reference,
+            checks: Vec::new(),
         };
         Ok((bound, fields))
     }
@@ -525,18 +533,14 @@ impl Binder<'_> {
             let value = self.assigned(&assignment.value, &table, column)?;
             match targets.iter_mut().find(|t| t.rel == position) {
                 Some(target) => target.assignments.push((column, value)),
-                None => targets.push(BoundTarget { rel: position, assignments: vec![(column, value)] }),
+                None => {
+                    let assignments = vec![(column, value)];
+                    targets.push(BoundTarget { rel: position, assignments, checks: Vec::new() });
+                }
             }
         }
         let changed: Vec<usize> = targets.iter().map(|t| t.rel).collect();
-        let written: Vec<(u32, ColId)> = changed
-            .iter()
-            .filter_map(|r| match block.rels[*r].kind {
-                RelKind::Base(slot) => Some((slot, block.rels[*r].first)),
-                _ => None,
-            })
-            .collect();
-        self.updated_through(&views, &written)?;
+        self.updated_through(views, &mut targets, &block)?;
         self.set_targets(&mut block, &changed, Intent::Update);
         self.changed_order(&mut block, &update.order_by, update.limit.as_ref())?;
         self.scopes.pop();

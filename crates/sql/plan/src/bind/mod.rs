@@ -29,8 +29,9 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 pub(crate) use call::info;
-pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundUpdate};
+pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
 pub(crate) use hints::{NamedBlock, block_of};
+pub(crate) use view::BoundCheck;
 pub use view::{Definition, definition, explained, view_tables, view_text_in};
 
 /// What is being bound.
@@ -161,7 +162,6 @@ impl<'a> Binder<'a> {
             exprs: None,
             links: None,
             through: self.through,
-            view_checks: Box::new([]),
         };
         self.arena.tables.push(slot);
         self.arena.tables.len() as u32 - 1

@@ -2,18 +2,17 @@
 //! through them reaches the tables below; and how a definition is brought into the form which the dictionary keeps.
 
 use super::from::FromBuilder;
-use super::{Binder, error};
+use super::{Binder, BoundTarget, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
-use crate::optimize::Builder;
 use crate::options::PlanOptions;
 use crate::physical::RowLock;
-use crate::plan::{Intent, ViewCheck};
+use crate::plan::Intent;
 use crate::rewrite::merge;
 use gannet_catalog::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
 use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
 use gannet_parser::{LexMode, printer};
-use gannet_types::{ErrorCode, Result, SqlError};
+use gannet_types::{ErrorCode, Result, SqlError, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -38,10 +37,19 @@ pub(crate) struct Names {
     pairs: HashMap<u32, Vec<(ast::ColumnRef, ast::ColumnRef)>>,
     /// Schemas of tables.
     tables: HashMap<u32, Box<str>>,
+    /// Aliases of tables are named with their schemas, too.
+    full: bool,
 }
 
 /// A view's conditions that a row written through it must meet: over columns of any of the relations below.
 type Conditions = Vec<Expr>;
+
+/// WITH CHECK OPTION of a view through which a table is written.
+pub(crate) struct BoundCheck {
+    /// Plan table of the view.
+    pub(crate) view: u32,
+    pub(crate) conditions: Conditions,
+}
 
 /// A relation of a statement that changes rows through a view.
 pub(crate) struct ThroughView {
@@ -155,20 +163,34 @@ impl Binder<'_> {
     }
 
     /// The conditions which WITH CHECK OPTION of a view, or of one above it, makes rows meet.
-    fn conditions(&self, query: &Query, slot: u32, inherited: bool, out: &mut Conditions) {
-        let Some(view) = self.arena.tables[slot as usize].table.view() else { return };
+    fn conditions(&mut self, query: &Query, slot: u32, inherited: bool, out: &mut Conditions) {
+        let Some(check) = self.arena.tables[slot as usize].table.view().map(|v| v.check) else { return };
         let Body::Block(block) = &query.body else { return };
-        if inherited || view.check.is_some() {
+        if inherited || check.is_some() {
+            let first = out.len();
             out.extend(block.filter.iter().cloned());
             if let Some(from) = &block.from {
                 from.for_each_on(&mut |e| out.push(e.clone()));
             }
+            out[first..].iter_mut().for_each(|e| self.own_subqueries(e));
         }
         for rel in &block.rels {
             if let (Some(below), RelKind::Derived(inner)) = (rel.view, &rel.kind) {
-                self.conditions(inner, below, inherited || view.check == Some(CheckOption::Cascaded), out);
+                self.conditions(inner, below, inherited || check == Some(CheckOption::Cascaded), out);
             }
         }
+    }
+
+    /// Gives a copied expression subqueries of its own: those of the original may become joins of their block.
+    fn own_subqueries(&mut self, e: &mut Expr) {
+        if let ExprKind::Subquery(subquery) = &mut e.kind {
+            let mut copy = self.arena.subqueries[subquery.subplan as usize].clone();
+            copy.query.for_each_expr_mut(&mut |e| self.own_subqueries(e));
+            copy.query.for_each_cte(&mut |cte| self.arena.ctes[cte as usize].uses += 1);
+            subquery.subplan = self.arena.subqueries.len() as u32;
+            self.arena.subqueries.push(copy);
+        }
+        e.for_each_child_mut(|c| self.own_subqueries(c));
     }
 
     /// What a column of a merged view stands for. Error 1348 when that is no column.
@@ -207,60 +229,35 @@ impl Binder<'_> {
         views.iter().find(|v| id >= v.first && id < v.first + v.width)
     }
 
-    /// Marks a view as updated, and attaches its conditions to the table below. Error 1393 for a second table of one view.
-    pub(super) fn updated_through(&mut self, views: &[ThroughView], targets: &[(u32, ColId)]) -> Result<()> {
+    /// Marks views as updated, and gives the targets their conditions. Error 1393 for a second table of one view.
+    pub(super) fn updated_through(
+        &mut self,
+        views: Vec<ThroughView>,
+        targets: &mut [BoundTarget],
+        block: &Block,
+    ) -> Result<()> {
         for view in views {
-            let mut below = targets.iter().filter(|(_, id)| view.bases.contains(id));
-            let Some((slot, first)) = below.next() else { continue };
+            let of_view = |t: &&mut BoundTarget| view.bases.contains(&block.rels[t.rel].first);
+            let mut below = targets.iter_mut().filter(of_view);
+            let Some(target) = below.next() else { continue };
             let table = self.arena.tables[view.slot as usize].table.clone();
             if below.next().is_some() {
                 return Err(error(ErrorCode::ViewMultiupdate, &[&table.schema, &table.name]));
             }
             self.arena.tables[view.slot as usize].intent = Intent::Update;
-            self.attach(view.slot, *slot, *first, &view.conditions)?;
+            target.checks.push(BoundCheck { view: view.slot, conditions: view.conditions });
         }
         Ok(())
     }
 
-    /// Conditions become part of the plan table that is written.
-    fn attach(&mut self, view: u32, slot: u32, first: ColId, conditions: &Conditions) -> Result<()> {
-        let table = self.arena.tables[slot as usize].table.clone();
-        let view = self.arena.tables[view as usize].table.clone();
-        let schema: Vec<ColId> = (first..first + table.columns.len() as u32).collect();
-        let replaced = std::mem::take(&mut self.arena.replaced);
-        let substituted: Vec<Expr> = conditions
-            .iter()
-            .map(|e| {
-                let mut e = e.clone();
-                crate::rewrite::substitute(&mut e, &replaced);
-                e
-            })
-            .collect();
-        self.arena.replaced = replaced;
-        for e in substituted {
-            let own = !self.arena.reads(&e, |id| !schema.contains(&id));
-            let plain = !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)));
-            if !own || !plain {
-                return Err(SqlError::unsupported("CHECK OPTION over several tables"));
-            }
-            let condition = Builder::new(&self.arena, self.options).lower(&e, &schema)?;
-            let check = ViewCheck { view: ((&*view.schema).into(), (&*view.name).into()), condition };
-            let entry = &mut self.arena.tables[slot as usize];
-            let mut checks = std::mem::take(&mut entry.view_checks).into_vec();
-            checks.push(check);
-            entry.view_checks = checks.into();
-        }
-        Ok(())
-    }
-
-    /// The target of an INSERT into a view: its relation with the columns that can be named, and those in order with the table's
-    /// ordinals. Errors 1288, 1471, 1394, 1393.
+    /// The target of an INSERT into a view: its relation with the columns that can be named, those in order with the table's
+    /// ordinals, and the view's conditions. Errors 1288, 1471, 1394, 1393.
     pub(super) fn inserted_view(
         &mut self,
         table: &Arc<Table>,
         insert: &ast::Insert,
         builder: &mut FromBuilder,
-    ) -> Result<(Rel, Vec<(Box<str>, u32)>)> {
+    ) -> Result<(Rel, Vec<(Box<str>, u32)>, BoundCheck)> {
         let Some(view) = table.view() else { return Err(SqlError::internal("not a view")) };
         let refused = |code: ErrorCode| match code {
             ErrorCode::NonUpdatableTable => error(code, &[&table.name, &"INSERT"]),
@@ -331,12 +328,18 @@ impl Binder<'_> {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
         self.arena.tables[base as usize].intent = builder.intent;
-        self.attach(slot, base, rel.first, &conditions)?;
+        // There is no row of the other tables.
+        for other in &block.rels {
+            for id in other.first..other.first + other.width {
+                let ty = self.arena.types[id as usize].clone();
+                self.arena.replaced.insert(id, Expr { kind: ExprKind::Literal(Value::Null), ty });
+            }
+        }
         let columns = shown.into_iter().filter_map(|(name, place)| match place {
             Some((r, ordinal)) if r == target => Some((name, ordinal)),
             _ => None,
         });
-        Ok((rel, columns.collect()))
+        Ok((rel, columns.collect(), BoundCheck { view: slot, conditions }))
     }
 
     // ---- names ----
@@ -353,7 +356,8 @@ impl Binder<'_> {
             }
             _ => false,
         };
-        let schema = rel.schema.as_ref().filter(|_| unaliased).map(|s| Ident::new(s));
+        let full = self.names.as_ref().is_some_and(|n| n.full);
+        let schema = rel.schema.as_ref().filter(|_| unaliased || full).map(|s| Ident::new(s));
         Some((ObjectName { schema, name: Ident::new(&rel.alias) }, column))
     }
 
@@ -738,7 +742,7 @@ const NUMBER: char = '\u{1}';
 pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<String> {
     let mut query = query.clone();
     let mut binder = Binder::new(snapshot, options);
-    binder.names = Some(Names::default());
+    binder.names = Some(Names { full: true, ..Names::default() });
     binder.top_query(&query)?;
     let names = binder.names.take().unwrap_or_default();
     Walk { work: Work::Qualify(names), inside: 0, explained: Some(0) }.query(&mut query)?;

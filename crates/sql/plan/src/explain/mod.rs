@@ -1,10 +1,12 @@
 //! EXPLAIN: plans as text, in MySQL's traditional table, as a tree and as JSON.
 
+mod blame;
 mod json;
 mod print;
 mod table;
 mod tree;
 
+pub use blame::blamed;
 pub use json::json;
 pub use table::{ExplainRow, TRADITIONAL_COLUMNS, traditional};
 pub use tree::{analyzed, tree};

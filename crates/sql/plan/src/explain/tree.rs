@@ -389,6 +389,13 @@ impl Tree<'_> {
             return format!("{column} like {}", self.printer.expr(&like.pattern, names));
         }
         let mut text = String::new();
+        for hole in &interval.holes {
+            let low = self.printer.expr(&hole.low.value, names);
+            text.push_str(&match &hole.high {
+                Some(high) => format!("{column} not between {low} and {}, ", self.printer.expr(&high.value, names)),
+                None => format!("{column} <> {low}, "),
+            });
+        }
         if let Some(low) = &interval.low {
             let op = if low.inclusive { "<=" } else { "<" };
             let _ = write!(text, "{} {op} ", self.printer.expr(&low.value, names));

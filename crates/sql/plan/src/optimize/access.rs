@@ -10,7 +10,7 @@ use super::relset::RelSet;
 use super::sarg::{Sarg, Says};
 use crate::logical::IndexHints;
 use crate::options::Passes;
-use crate::physical::{Access, Interval, KeyValue, Ranges};
+use crate::physical::{Access, Hole, Interval, KeyValue, Ranges};
 use gannet_catalog::{Figures, IndexKind, IndexPart, Table};
 use std::sync::Arc;
 
@@ -489,9 +489,9 @@ impl Product {
 
     /// Combines the bounds on one column: the first lower and the first upper one; a LIKE only when nothing else is there.
     fn interval<'s>(&mut self, sargs: impl Iterator<Item = &'s Sarg>, whole: bool) {
-        let mut interval = Interval { low: None, high: None, like: None };
+        let mut interval = Interval::KNOWN;
         let mut found = false;
-        let mut like = None;
+        let (mut like, mut holes) = (None, Vec::new());
         for sarg in sargs {
             let Says::Within(bounds) = &sarg.says else { continue };
             if bounds.like.is_some() {
@@ -500,6 +500,10 @@ impl Product {
             }
             let (takes_low, takes_high) = (bounds.low.is_some(), bounds.high.is_some());
             if takes_low && interval.low.is_some() || takes_high && interval.high.is_some() {
+                continue;
+            }
+            if !bounds.holes.is_empty() {
+                holes.extend(bounds.holes.iter().cloned());
                 continue;
             }
             found = true;
@@ -516,16 +520,21 @@ impl Product {
         if !found && like.is_some() {
             interval.like = like;
             found = true;
+        } else if self.count().saturating_mul(holes.len()) <= MAX_PRODUCT {
+            found |= !holes.is_empty();
+            interval.holes = holes;
         }
         self.last = found.then_some(interval);
     }
 }
 
 fn interval_share(interval: &Interval) -> f64 {
-    match (&interval.low, &interval.high, &interval.like) {
+    let share = match (&interval.low, &interval.high, &interval.like) {
         (_, _, Some(_)) => cost::BETWEEN,
         (Some(_), Some(_), _) => cost::BETWEEN,
         (None, None, _) => 0.9,
         _ => cost::INEQUALITY,
-    }
+    };
+    let of_hole = |h: &Hole| if h.high.is_some() { cost::BETWEEN } else { cost::EQUAL };
+    share * (1.0 - interval.holes.iter().map(of_hole).sum::<f64>()).max(0.5)
 }

@@ -357,10 +357,7 @@ impl Builder<'_> {
             _ => return None,
         };
         let key = crate::physical::KeyValue { value: other.clone(), by: *by, null_safe: false };
-        let there = Ranges::Product {
-            parts: [].into(),
-            last: Some(crate::physical::Interval { low: None, high: None, like: None }),
-        };
+        let there = Ranges::Product { parts: [].into(), last: Some(crate::physical::Interval::KNOWN) };
         let column = id - rel.first;
         Some((share(column, &there)? - share(column, &equal(&key))?).max(0.0))
     }
@@ -553,7 +550,7 @@ fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) ->
         return false;
     }
     let parts = key.iter().map(|k| Box::from([k.clone()])).collect();
-    let last = Some(crate::physical::Interval { low: None, high: None, like: None });
+    let last = Some(crate::physical::Interval::KNOWN);
     path.access = Access::Ranges { ranges: Ranges::Product { parts, last } };
     true
 }

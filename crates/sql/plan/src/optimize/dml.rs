@@ -1,11 +1,11 @@
 //! INSERT, UPDATE, DELETE.
 
 use super::build::{Builder, Node};
-use crate::bind::{BoundDelete, BoundInsert, BoundSource, BoundUpdate};
+use crate::bind::{BoundCheck, BoundDelete, BoundInsert, BoundSource, BoundUpdate};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, ColId, RelKind};
 use crate::physical::{Op, Physical};
-use crate::plan::{Assignment, Delete, Insert, InsertSource, Update, UpdateTarget};
+use crate::plan::{Assignment, Delete, Insert, InsertSource, Update, UpdateTarget, ViewCheck};
 use gannet_catalog::Table;
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
@@ -31,6 +31,7 @@ impl Builder<'_> {
             replace: bound.replace,
             ignore: bound.ignore,
             on_duplicate,
+            checks: self.checks(&bound.checks, &bound.value_row)?,
             self_reference: bound.self_reference,
         })
     }
@@ -41,6 +42,18 @@ impl Builder<'_> {
             Ok(Assignment { column: *column, value })
         };
         bound.iter().map(lower).collect()
+    }
+
+    fn checks(&mut self, bound: &[BoundCheck], schema: &[ColId]) -> Result<Box<[ViewCheck]>> {
+        let mut checks = Vec::new();
+        for check in bound {
+            let table = self.arena.tables[check.view as usize].table.clone();
+            for condition in &check.conditions {
+                let condition = self.lower(condition, schema)?;
+                checks.push(ViewCheck { view: ((&*table.schema).into(), (&*table.name).into()), condition });
+            }
+        }
+        Ok(checks.into())
     }
 
     /// Whole rows of the targets are wanted.
@@ -95,6 +108,8 @@ impl Builder<'_> {
             }
         }
         self.mark_targets(&bound.block, &rels);
+        let conditions = bound.targets.iter().flat_map(|t| &t.checks).flat_map(|c| &c.conditions);
+        conditions.for_each(|e| self.mark(e));
         let (node, offsets) = self.target_rows(&bound.block, &rels)?;
         let mut targets = Vec::with_capacity(rels.len());
         let joined = bound.block.rels.len() > 1;
@@ -112,7 +127,8 @@ impl Builder<'_> {
                 (0..table.indexes.len()).filter(|i| touched(&table.indexes[*i])).map(|i| i as u32).collect();
             let moves = table.clustered.is_some_and(|c| touched(&table.indexes[c]));
             collect_first |= walks(&node.physical, slot, &table, &indexes, moves);
-            targets.push(UpdateTarget { table: slot, offset, assignments, indexes, moves });
+            let checks = self.checks(&target.checks, &node.schema)?;
+            targets.push(UpdateTarget { table: slot, offset, assignments, indexes, moves, checks });
         }
         Ok(Update { input: node.physical, targets: targets.into(), ignore: bound.ignore, collect_first, joined })
     }

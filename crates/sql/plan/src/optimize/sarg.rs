@@ -4,7 +4,7 @@ use super::relset::RelSet;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
 use crate::fold::literal;
 use crate::logical::{Arena, ColId, Rel};
-use crate::physical::{Interval, IntervalBound, KeyValue, LikeRange};
+use crate::physical::{Hole, Interval, IntervalBound, KeyValue, LikeRange};
 use crate::range::{is_sargable, is_total};
 use gannet_types::{TypeId, Value};
 
@@ -69,7 +69,14 @@ pub(super) fn extract(
             for (column, value, op) in [(a, b, *op), (b, a, op.swapped())] {
                 let Some(id) = own_column(column) else { continue };
                 let equality = matches!(op, CompareOp::Eq | CompareOp::NullSafeEq);
-                if op == CompareOp::Ne || !is_sargable(&column.ty, *by, equality) {
+                if op == CompareOp::Ne {
+                    if is_constant(value) && is_sargable(&column.ty, *by, true) {
+                        let low = IntervalBound { value: value.clone(), by: *by, inclusive: true };
+                        push(id, outside(vec![Hole { low, high: None }]), &[value], false);
+                    }
+                    continue;
+                }
+                if !is_sargable(&column.ty, *by, equality) {
                     continue;
                 }
                 let total = is_total(&column.ty, *by, &value.ty);
@@ -83,9 +90,32 @@ pub(super) fn extract(
                 && is_sargable(&arg.ty, *by, false)
             {
                 let bound = |e: &Expr| Some(IntervalBound { value: e.clone(), by: *by, inclusive: true });
-                let says = Says::Within(Interval { low: bound(low), high: bound(high), like: None });
+                let says = Says::Within(Interval { low: bound(low), high: bound(high), ..Interval::KNOWN });
                 let total = is_total(&arg.ty, *by, &low.ty) && is_total(&arg.ty, *by, &high.ty);
                 push(id, says, &[low, high], total);
+            }
+        }
+        ExprKind::Between { by, negated: true, args } => {
+            let [arg, low, high] = &**args;
+            if let Some(id) = own_column(arg)
+                && is_sargable(&arg.ty, *by, false)
+                && is_constant(low)
+                && is_constant(high)
+            {
+                let bound = |e: &Expr| IntervalBound { value: e.clone(), by: *by, inclusive: true };
+                let hole = Hole { low: bound(low), high: Some(bound(high)) };
+                push(id, outside(vec![hole]), &[low, high], false);
+            }
+        }
+        ExprKind::In { by, negated: true, arg, list, .. } if list.len() <= MAX_HOLES => {
+            if let Some(id) = own_column(arg)
+                && is_sargable(&arg.ty, *by, true)
+                && list.iter().all(is_constant)
+            {
+                let bound = |e: &Expr| IntervalBound { value: e.clone(), by: *by, inclusive: true };
+                let holes = list.iter().map(|e| Hole { low: bound(e), high: None }).collect();
+                let values: Vec<&Expr> = list.iter().collect();
+                push(id, outside(holes), &values, false);
             }
         }
         ExprKind::In { by, negated: false, arg, list, .. } => {
@@ -101,7 +131,7 @@ pub(super) fn extract(
         ExprKind::IsNull { arg, negated } => {
             let Some(id) = own_column(arg).filter(|_| arg.ty.nullable) else { return };
             if *negated {
-                push(id, Says::Within(Interval { low: None, high: None, like: None }), &[], true);
+                push(id, Says::Within(Interval::KNOWN), &[], true);
             } else {
                 let value = Expr { kind: ExprKind::Literal(Value::Null), ty: arg.ty.clone() };
                 let by = crate::typing::natural(&arg.ty);
@@ -119,16 +149,28 @@ pub(super) fn extract(
             let text = arg.ty.id.is_string() && pattern.ty.id.is_string() && pattern.ty.collation == arg.ty.collation;
             if let Some(escape) = escape.filter(|_| text) {
                 let like = Some(Box::new(LikeRange { pattern: pattern.clone(), escape }));
-                push(id, Says::Within(Interval { low: None, high: None, like }), &[pattern], false);
+                push(id, Says::Within(Interval { like, ..Interval::KNOWN }), &[pattern], false);
             }
         }
         _ => {}
     }
 }
 
+/// Values left out of a range at most; MySQL has the same bound for NOT IN.
+const MAX_HOLES: usize = 1000;
+
+fn outside(holes: Vec<Hole>) -> Says {
+    Says::Within(Interval { holes, ..Interval::KNOWN })
+}
+
+/// What is left out must not depend on other relations: such ranges are rarely worth their descents.
+fn is_constant(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_))
+}
+
 fn compare(op: CompareOp, by: Comparison, value: &Expr) -> Says {
     let bound = |inclusive| Some(IntervalBound { value: value.clone(), by, inclusive });
-    let within = |low, high| Says::Within(Interval { low, high, like: None });
+    let within = |low, high| Says::Within(Interval { low, high, ..Interval::KNOWN });
     match op {
         CompareOp::Lt => within(None, bound(false)),
         CompareOp::Le => within(None, bound(true)),

@@ -1,5 +1,5 @@
 use super::*;
-use gannet_types::CollationId;
+use gannet_types::{CollationId, Date, Decimal, SqlType};
 
 fn at(ty: &SqlType, by: Comparison, v: Value) -> Located {
     locate(ty, by, v.as_ref(), &TimeZone::UTC).unwrap()

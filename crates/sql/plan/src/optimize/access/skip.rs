@@ -143,8 +143,9 @@ impl BaseRel {
         if !passes.has(Passes::SKIP_SCAN) || !passes.has(Passes::RANGES) || self.locking || self.virtual_source {
             return;
         }
-        // A pattern need not have a constant beginning.
-        let bounded = |s: &&Sarg| !matches!(&s.says, Says::Within(interval) if interval.like.is_some());
+        // A pattern need not have a constant beginning; what is left out bounds nothing.
+        let open = |i: &crate::physical::Interval| i.like.is_some() || !i.holes.is_empty();
+        let bounded = |s: &&Sarg| !matches!(&s.says, Says::Within(interval) if open(interval));
         let constants: Vec<&Sarg> = self.constant_sargs().into_iter().filter(bounded).collect();
         let mut found = Vec::new();
         for index in 0..self.table.indexes.len() {
