@@ -8,6 +8,7 @@
 //! | [`command`] | commands of the protocol |
 //! | [`query`] | SQL text: shape, plan cache, execution |
 //! | [`deprecated`] | warnings of deprecated syntax |
+//! | [`profile`] | SHOW PROFILES |
 //! | [`planning`] | plans |
 //! | [`prepared`] | prepared statements of both kinds |
 //! | [`cursor`] | cursors of the protocol |
@@ -49,6 +50,7 @@ mod outfile;
 mod planning;
 pub(crate) mod prepared;
 mod privileges;
+mod profile;
 pub(crate) mod query;
 mod safety;
 pub(crate) mod service;

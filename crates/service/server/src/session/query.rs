@@ -139,6 +139,14 @@ impl Session {
 
     /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there is one.
     fn one_statement(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
+        match self.state.vars[Live::Profiling].as_bool() {
+            true => self.profiled(text, consumed, io),
+            false => self.unprofiled(text, consumed, io),
+        }
+    }
+
+    /// [`Session::one_statement`], whether or not it is profiled.
+    pub(super) fn unprofiled(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
         let started = now_ns();
         count(Counter::Questions);
         self.state.statement_id += 1;
@@ -172,6 +180,7 @@ impl Session {
                 self.extra_status = 0;
                 self.warnings.clear();
                 self.warn_of(&entry.digest.notices);
+                self.state.profiles.stage("executing");
                 let outcome = params.and_then(|p| self.run_cached(&entry, &p, io));
                 if outcome.as_ref().is_err_and(is_stale) {
                     return self.parse_and_run(text, consumed, true, started, io);
@@ -224,8 +233,10 @@ impl Session {
             let mut tries = 0;
             return loop {
                 self.state.renew_snapshot();
+                self.state.profiles.stage("optimizing");
                 match self.plan_text(&parsed.statement, &parsed.notices, text) {
                     Ok((entry, params)) => {
+                        self.state.profiles.stage("executing");
                         let outcome = self.run_entry(&entry, &params, io);
                         if outcome.as_ref().is_err_and(is_stale) && tries < MAX_REPLANS {
                             tries += 1;
@@ -243,6 +254,7 @@ impl Session {
             return Ok(Done::default());
         }
         let handle = self.digest_handle(statement_text);
+        self.state.profiles.stage("executing");
         let outcome = self.run_any(&parsed.statement, io);
         self.finish_statement(started, Some(&handle), outcome)
     }
@@ -287,6 +299,7 @@ impl Session {
         handle: Option<&DigestHandle>,
         outcome: Result<Done>,
     ) -> Result<Done> {
+        self.state.profiles.stage("query end");
         let outcome = outcome.map_err(|e| self.final_error(e));
         if let Err(e) = &outcome {
             self.warnings.push(e.to_warning(Level::Error));

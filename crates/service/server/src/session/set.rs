@@ -15,6 +15,10 @@ use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode,
 use gannet_wire::flags::cap;
 use gannet_wire::reply;
 
+/// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
+const DEPRECATED: &[&str] =
+    &["binlog_format", "log_bin_trust_function_creators", "new", "profiling", "profiling_history_size"];
+
 /// Session variables that need a privilege to set.
 const RESTRICTED: &[&str] = &[
     "binlog_direct_non_transactional_updates",
@@ -237,6 +241,9 @@ impl Session {
                 _ => checked.value.as_str().to_owned(),
             };
             return Ok(self.switched(before.as_str(), &asked, def.initial.value().as_str()));
+        }
+        if DEPRECATED.contains(&def.name) {
+            self.warn_of_variable(def.name);
         }
         if id.is(Live::SqlMode) {
             self.warn_of_sql_mode(checked.value.as_str());

@@ -332,10 +332,7 @@ impl Session {
                 Ok(table(vec![number("@@session.error_count")], vec![vec![n]]))
             }
             ShowKind::Engine { name, what } => self.show_engine(name, what),
-            ShowKind::Profiles => Ok(table(
-                vec![number("Query_ID"), plain_column("Duration", SqlType::DOUBLE), column("Query", 300)],
-                vec![],
-            )),
+            ShowKind::Profiles => Ok(self.show_profiles()),
             ShowKind::BinaryLogs => {
                 self.require_replication(Privilege::ReplicationClient)?;
                 Err(sql_err!(NoBinaryLogging))
@@ -372,7 +369,7 @@ impl Session {
             ShowKind::CreateTrigger(_) => Err(sql_err!(TrgDoesNotExist)),
             ShowKind::CreateEvent(name) => Err(sql_err!(EventDoesNotExist, name.name)),
             ShowKind::LogEvents { .. } => unsupported("SHOW BINLOG EVENTS"),
-            ShowKind::Profile { .. } => unsupported("SHOW PROFILE"),
+            ShowKind::Profile { types, query, limit } => self.show_profile(types, *query, limit.as_ref()),
             ShowKind::ProcedureCode(_) | ShowKind::FunctionCode(_) => unsupported("SHOW PROCEDURE CODE"),
             ShowKind::ParseTree(_) => unsupported("SHOW PARSE_TREE"),
             ShowKind::Other(words) => {
@@ -551,7 +548,8 @@ impl Session {
         table(columns, rows)
     }
 
-    fn diagnostics(&mut self, limit: Option<&ast::Limit>, errors_only: bool) -> Result<RowsSink> {
+    /// What a LIMIT of SHOW says: how many rows to skip, and how many to take.
+    pub(super) fn window(&mut self, limit: Option<&ast::Limit>) -> Result<(usize, usize)> {
         let mut number_of = |e: &ast::Expr| -> Result<usize> {
             match self.evaluate(e)? {
                 Value::Int(n) => Ok(usize::try_from(n).unwrap_or(0)),
@@ -559,10 +557,14 @@ impl Session {
                 _ => Ok(0),
             }
         };
-        let (skip, take) = match limit {
+        Ok(match limit {
             Some(l) => (l.offset.as_ref().map_or(Ok(0), &mut number_of)?, number_of(&l.count)?),
             None => (0, usize::MAX),
-        };
+        })
+    }
+
+    fn diagnostics(&mut self, limit: Option<&ast::Limit>, errors_only: bool) -> Result<RowsSink> {
+        let (skip, take) = self.window(limit)?;
         let wanted = self.warnings.iter().filter(|w| !errors_only || w.level == Level::Error).skip(skip).take(take);
         let row = |w: &gannet_types::Warning| {
             vec![text(w.level.as_str()), Value::UInt(w.code.number().into()), Value::text(&w.message)]

@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub(crate) counters: SessionCounters,
     /// Estimated cost of the last statement that was planned for tables (`Last_query_cost`).
     pub(crate) last_query_cost: f64,
+    /// Stages of the last statements, while `profiling` is on.
+    pub(crate) profiles: super::profile::Profiles,
     /// Query attributes of the running statement: name, and text or NULL.
     pub(crate) query_attributes: Vec<(Box<[u8]>, Value)>,
 }
@@ -111,6 +113,7 @@ impl State {
             user_locks: Vec::new(),
             counters: SessionCounters::new(),
             last_query_cost: 0.0,
+            profiles: super::profile::Profiles::default(),
             query_attributes: Vec::new(),
             account,
             entry,

@@ -225,6 +225,7 @@ impl Session {
             server_collation,
             collation,
             foreign_key_checks: self.settings.foreign_key_checks,
+            require_primary_key: self.state.vars[Live::SqlRequirePrimaryKey].as_bool(),
             restrict_non_standard_keys: restrict_non_standard_keys == Value::Int(1),
             session: &mut self.state,
             warnings: &mut self.warnings,

@@ -85,7 +85,7 @@ live! {
     InnodbStatsPersistent = boolean("innodb_stats_persistent", Global, true).help("keep statistics over restarts");
     InnodbStatsPersistentSamplePages = int("innodb_stats_persistent_sample_pages", Global, 20, 1, MAX)
         .help("places of an index that are looked at for statistics");
-    InnodbStrictMode = boolean("innodb_strict_mode", Both, true).default_only();
+    InnodbStrictMode = boolean("innodb_strict_mode", Both, true).tuning();
 
     // Clients and their packets.
     MaxAllowedPacket = blocks("max_allowed_packet", Both, 64 << 20, 1024, 1 << 30, 1024).help("longest packet or statement");
@@ -167,7 +167,7 @@ live! {
     SqlBigSelects = boolean("sql_big_selects", Both, true).help("SELECTs may examine more than max_join_size rows");
     MaxJoinSize = int("max_join_size", Both, MAX, 1, MAX).help("SELECTs expected to examine more rows are refused; setting it sets sql_big_selects");
     SqlLogBin = boolean("sql_log_bin", Session, true);
-    SqlRequirePrimaryKey = boolean("sql_require_primary_key", Both, false).default_only();
+    SqlRequirePrimaryKey = boolean("sql_require_primary_key", Both, false);
     SqlGenerateInvisiblePrimaryKey = boolean("sql_generate_invisible_primary_key", Both, false).default_only();
     MaxExecutionTime = int("max_execution_time", Both, 0, 0, 4_294_967_295).help("milliseconds a SELECT may take; 0: no limit");
     LockWaitTimeout = int("lock_wait_timeout", Both, 31_536_000, 1, 31_536_000).help("seconds to wait for a metadata lock");
@@ -232,7 +232,9 @@ live! {
     HaveCompress = text("have_compress", Global, "YES").fact();
     HaveDynamicLoading = text("have_dynamic_loading", Global, "NO").fact();
     HaveGeometry = text("have_geometry", Global, "NO").fact();
-    HaveProfiling = text("have_profiling", Global, "NO").fact();
+    HaveProfiling = text("have_profiling", Global, "YES").fact();
+    Profiling = boolean("profiling", Both, false);
+    ProfilingHistorySize = int("profiling_history_size", Both, 15, 0, 100);
     HaveQueryCache = text("have_query_cache", Global, "NO").fact();
     HaveRtreeKeys = text("have_rtree_keys", Global, "NO").fact();
     HaveStatementTimeout = text("have_statement_timeout", Global, "YES").fact();

@@ -105,6 +105,7 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("information_schema", "ROLE_ROUTINE_GRANTS") => accounts::role_routine_grants,
         ("information_schema", "USER_ATTRIBUTES") => accounts::user_attributes,
         ("information_schema", "PROCESSLIST") => runtime::processlist,
+        ("information_schema", "PROFILING") => runtime::profiling,
         ("information_schema", "INNODB_TRX") => runtime::innodb_trx,
         ("information_schema", "INNODB_TABLES") => innodb::tables,
         ("information_schema", "INNODB_TABLESTATS") => innodb::table_stats,

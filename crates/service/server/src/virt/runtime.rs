@@ -201,6 +201,16 @@ pub(super) fn variables_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
     Ok(())
 }
 
+/// The stages that SHOW PROFILE shows, of all statements that are kept.
+pub(super) fn profiling(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (query, sequence, stage, duration) in state.profiles.rows() {
+        let mut row = vec![Value::UInt(query), Value::UInt(sequence), text(stage), duration];
+        row.resize(18, Value::Null);
+        emit(&row)?;
+    }
+    Ok(())
+}
+
 pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let zone = state.server.facts.system_zone.clone();

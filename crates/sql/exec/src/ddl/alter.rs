@@ -109,6 +109,10 @@ pub(super) fn run(
     cx: &mut DdlContext<'_>,
 ) -> Result<Done> {
     let pending = sql(edit.begin_alter(old, alteration))?;
+    let keyed = |t: &Table| t.indexes.iter().any(|i| i.kind == IndexKind::Primary);
+    if cx.require_primary_key && keyed(old) && !keyed(&pending.table) {
+        return Err(sql_err!(TableWithoutPk));
+    }
     foreign::check_alter(&pending, edit.snapshot(), cx)?;
     foreign::check_new(&pending.table, Some(old), edit.snapshot(), cx)?;
     let (mut rows, mut used) = (0, 0);

@@ -46,6 +46,8 @@ pub struct DdlContext<'a> {
     pub foreign_key_checks: bool,
     /// `restrict_fk_on_non_standard_key`
     pub restrict_non_standard_keys: bool,
+    /// `sql_require_primary_key`
+    pub require_primary_key: bool,
     /// Diagnostics area.
     pub warnings: &'a mut Warnings,
     /// User and host of who runs the statement: DEFINER of what it makes.
@@ -354,6 +356,9 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             Definer::new(inherited, cx).table(&name, elements, selected, options, &schema, edit.snapshot())?
         }
     };
+    if cx.require_primary_key && !definition.indexes.iter().any(|i| i.kind == gannet_catalog::IndexKind::Primary) {
+        return Err(sql_err!(TableWithoutPk));
+    }
     let now = (cx.settings.now_us / 1_000_000) as u64;
     if create.temporary {
         // Its rows are the session's transaction's: the caller fills it.

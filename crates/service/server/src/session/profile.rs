@@ -1,0 +1,182 @@
+//! SHOW PROFILES and SHOW PROFILE: how long the stages of the session's last statements took (`profiling`).
+//!
+//! Statements of the text protocol are kept, with the first 300 bytes of their text, as many as `profiling_history_size` says.
+//! Stages are wall time; what else MySQL shows beside them (processor time, switches, faults) is NULL, as it is there on
+//! systems which do not tell. SHOW PROFILES and SHOW PROFILE themselves are not kept.
+
+use super::Session;
+use super::command::{Done, Io};
+use super::show::{column, table};
+use super::sink::{RowsSink, plain_column};
+use crate::vars::Live;
+use gannet_parser::ast::Limit;
+use gannet_runtime::now_ns;
+use gannet_types::decimal::Decimal;
+use gannet_types::{Collation, CollationId, ErrorCode, Level, Result, SqlType, TypeId, Value, Warning};
+use std::collections::VecDeque;
+
+/// Longest text that is kept of a statement, as in MySQL.
+const TEXT_BYTES: usize = 300;
+
+/// What a session keeps.
+#[derive(Default)]
+pub(crate) struct Profiles {
+    /// Statements so far.
+    last: u64,
+    kept: VecDeque<Profile>,
+    /// Stages of the statement that runs, and when each began, nanoseconds; empty while none is measured.
+    running: Vec<(&'static str, u64)>,
+}
+
+struct Profile {
+    id: u64,
+    text: Value,
+    /// Stages and how long each took, nanoseconds.
+    stages: Vec<(&'static str, u64)>,
+}
+
+impl Profiles {
+    /// The statement that runs begins a stage.
+    pub(crate) fn stage(&mut self, name: &'static str) {
+        if !self.running.is_empty() {
+            self.running.push((name, now_ns()));
+        }
+    }
+
+    /// The statement that runs is not kept.
+    fn forget(&mut self) {
+        self.running.clear();
+    }
+
+    fn keep(&mut self, text: Value, ended: u64, size: usize) {
+        let begun = std::mem::take(&mut self.running);
+        let ends = begun.iter().skip(1).map(|(_, at)| *at).chain([ended]);
+        let stages = begun.iter().zip(ends).map(|((name, at), end)| (*name, end.saturating_sub(*at))).collect();
+        self.last += 1;
+        self.kept.push_back(Profile { id: self.last, text, stages });
+        while self.kept.len() > size {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Query, sequence, stage and seconds of each stage that is kept.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (u64, u64, &'static str, Value)> {
+        let of = |p: &Profile| {
+            let id = p.id;
+            let row = move |(n, (name, ns)): (usize, &(&'static str, u64))| (id, n as u64 + 2, *name, seconds(*ns, 6));
+            p.stages.iter().enumerate().map(row).collect::<Vec<_>>()
+        };
+        self.kept.iter().flat_map(of)
+    }
+}
+
+/// Nanoseconds as seconds with `scale` digits, at most 9.
+fn seconds(ns: u64, scale: u8) -> Value {
+    let units = i128::from(ns) / 10_i128.pow(9 - u32::from(scale));
+    Value::Decimal(Decimal::from_i128(units, scale))
+}
+
+impl Session {
+    /// [`Session::unprofiled`], measured.
+    #[cold]
+    pub(super) fn profiled(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
+        self.state.profiles.running = vec![("starting", now_ns())];
+        let outcome = self.unprofiled(text, consumed, io);
+        let on = self.state.vars[Live::Profiling].as_bool();
+        if !on || self.state.profiles.running.is_empty() {
+            self.state.profiles.forget();
+            return outcome;
+        }
+        let text = &text[..(*consumed).min(text.len())];
+        let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
+        // A character is not cut in two.
+        let whole = |n: &usize| text.get(*n).is_none_or(|b| b & 0xc0 != 0x80);
+        let length = (0..=text.len().min(TEXT_BYTES)).rev().find(whole).unwrap_or(0);
+        let text = Value::Str((&text[..length]).into(), Collation::default_of(self.charsets.client).id);
+        let size = self.state.vars[Live::ProfilingHistorySize].as_u64() as usize;
+        self.state.profiles.keep(text, now_ns(), size);
+        outcome
+    }
+
+    /// SHOW PROFILES.
+    pub(super) fn show_profiles(&mut self) -> RowsSink {
+        self.state.profiles.forget();
+        self.warn_of_profiling("SHOW PROFILES");
+        let duration = SqlType { length: 10, scale: 8, ..SqlType::new(TypeId::Decimal) }.not_null();
+        let columns = vec![
+            plain_column("Query_ID", SqlType::new(TypeId::Int).unsigned().not_null()),
+            plain_column("Duration", duration),
+            column("Query", TEXT_BYTES as u32),
+        ];
+        let row = |p: &Profile| {
+            let total = p.stages.iter().map(|(_, ns)| ns).sum();
+            vec![Value::UInt(p.id), seconds(total, 8), p.text.clone()]
+        };
+        table(columns, self.state.profiles.kept.iter().map(row).collect())
+    }
+
+    /// SHOW PROFILE: of `query`, or of the last one.
+    pub(super) fn show_profile(
+        &mut self,
+        types: &[Box<str>],
+        query: Option<u64>,
+        limit: Option<&Limit>,
+    ) -> Result<RowsSink> {
+        self.state.profiles.forget();
+        self.warn_of_profiling("SHOW PROFILE");
+        let (skip, take) = self.window(limit)?;
+        let all = types.iter().any(|t| **t == *"ALL");
+        let mut columns = vec![
+            column("Status", 30),
+            plain_column("Duration", SqlType { length: 9, scale: 6, ..SqlType::new(TypeId::Decimal) }),
+        ];
+        for (kind, names) in DETAILS {
+            if all || types.iter().any(|t| **t == **kind) {
+                columns.extend(names.iter().map(|n| plain_column(n, detail(kind))));
+            }
+        }
+        let width = columns.len();
+        let profiles = &self.state.profiles;
+        let id = query.unwrap_or(profiles.last);
+        let rows = profiles.rows().filter(|r| r.0 == id).skip(skip).take(take).map(|(_, _, name, duration)| {
+            let mut row = vec![Value::Str(name.into(), CollationId(33)), duration];
+            row.resize(width, Value::Null);
+            row
+        });
+        Ok(table(columns, rows.collect()))
+    }
+
+    /// Warning 1287, with the text for what nothing replaces.
+    fn warn_of_profiling(&mut self, what: &str) {
+        self.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&what, &"Performance Schema"]);
+    }
+
+    /// Warning 1287 of a variable that nothing replaces.
+    pub(super) fn warn_of_variable(&mut self, name: &str) {
+        let message = format!("'@@{name}' is deprecated and will be removed in a future release.");
+        self.warnings.push(Warning {
+            level: Level::Warning,
+            code: ErrorCode::WarnDeprecatedSyntax,
+            message: message.into(),
+        });
+    }
+}
+
+/// Columns by the type of SHOW PROFILE that shows them.
+const DETAILS: &[(&str, &[&str])] = &[
+    ("CPU", &["CPU_user", "CPU_system"]),
+    ("CONTEXT SWITCHES", &["Context_voluntary", "Context_involuntary"]),
+    ("BLOCK IO", &["Block_ops_in", "Block_ops_out"]),
+    ("IPC", &["Messages_sent", "Messages_received"]),
+    ("PAGE FAULTS", &["Page_faults_major", "Page_faults_minor"]),
+    ("SWAPS", &["Swaps"]),
+    ("SOURCE", &["Source_function", "Source_file", "Source_line"]),
+];
+
+fn detail(kind: &str) -> SqlType {
+    match kind {
+        "CPU" => SqlType { length: 9, scale: 6, ..SqlType::new(TypeId::Decimal) },
+        "SOURCE" => SqlType::varchar(30, CollationId(33)),
+        _ => SqlType::new(TypeId::Int),
+    }
+}
