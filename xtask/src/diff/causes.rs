@@ -1,9 +1,12 @@
 //! Causes of differences that are tried out: a difference has a cause when it goes away with it.
 
 use super::change::Statement;
+use super::expr::Expr;
 use super::generate::{Schema, Table};
 use super::query::Query;
-use super::{Manner, Outcome, Pair, same};
+use super::{Manner, Outcome, Pair, fold, same};
+use gannet_wire::client::ResultSet;
+use std::collections::HashSet;
 
 /// Optimizations of MariaDB that answers must not depend on.
 pub(super) const PLAIN: &str = "SET SESSION optimizer_switch = 'index_merge=off,materialization=off,semijoin=off,\
@@ -22,16 +25,29 @@ pub(super) fn of_query(
 ) -> Result<Option<&'static str>, String> {
     let manner = Manner { ordered: query.is_ordered(), folded: query.folds(), binary: false };
     let [ours, theirs] = outcomes;
-    let straight = |sql: String| match sql.find("SELECT ") {
-        Some(at) if !sql[at..].starts_with("SELECT STRAIGHT_JOIN") => {
-            format!("{}SELECT STRAIGHT_JOIN {}", &sql[..at], &sql[at + 7..])
-        }
-        _ => sql,
-    };
-    let plans = [query.text(), without_indexes(&query.text()), straight(without_indexes(&query.text()))];
+    let straight = query.hinted("STRAIGHT_JOIN ").text();
+    let plans = [query.text(), without_indexes(&query.text()), without_indexes(&straight)];
     for sql in &plans {
         if same(&[ours.clone(), pair.plain(sql)?], manner) {
             return Ok(Some("MariaDB gives the same answer with fewer optimizations"));
+        }
+    }
+    let sorted = query.hinted("SQL_BIG_RESULT ").text();
+    if query.is_grouped() && same(&[ours.clone(), pair.one(true, &sorted)?], manner) {
+        return Ok(Some("MariaDB gives the same answer when it sorts for GROUP BY"));
+    }
+    if let Some(loose) = query.loose()
+        && let Outcome::Done(rows) = pair.one(true, &loose.text())?
+    {
+        let rows = if query.is_distinct() { distinct(rows) } else { rows };
+        if same(&[ours.clone(), Outcome::Done(rows)], Manner { ordered: false, ..manner }) {
+            return Ok(Some("MariaDB cuts digits of what it keeps for DISTINCT and ORDER BY: the same without"));
+        }
+    }
+    if matches!(ours, Outcome::Refused(1690, _)) {
+        let signed = query.mapped(Expr::signed).text();
+        if signed != query.text() && same(&[pair.one(false, &signed)?, theirs.clone()], manner) {
+            return Ok(Some("numbers of rows are unsigned to MySQL: no difference when they are signed"));
         }
     }
     if [ours, theirs].iter().any(|o| matches!(o, Outcome::Refused(1690, _))) {
@@ -52,7 +68,11 @@ pub(super) fn of_query(
             }
         }
     }
-    let widened = query.widened().text();
+    let guarded = query.mapped(Expr::guarded).text();
+    if guarded != query.text() && same(&[ours.clone(), pair.one(true, &guarded)?], manner) {
+        return Ok(Some("MariaDB takes INTERVAL() for NULL when its first argument is: the same in COALESCE"));
+    }
+    let widened = query.mapped(Expr::widened).text();
     if widened != query.text() && same(&[ours.clone(), pair.one(true, &widened)?], manner) {
         return Ok(Some(
             "MariaDB rounds quotients to the digits of their types when it compares them: the same with 30 decimals",
@@ -65,6 +85,15 @@ pub(super) fn of_query(
     }
     let statement = Statement::Query(query.clone());
     unsigned(&statement, outcomes, pair)?.map_or_else(|| zero_dates(&statement, pair, schema), |why| Ok(Some(why)))
+}
+
+/// Each row once, of those that are equal in their collations the first.
+fn distinct(mut rows: ResultSet) -> ResultSet {
+    let mut seen = HashSet::new();
+    let texts = rows.texts();
+    let mut texts = texts.iter();
+    rows.rows.retain(|_| texts.next().is_some_and(|row| seen.insert(row.iter().map(|v| fold(v)).collect::<Vec<_>>())));
+    rows
 }
 
 /// MariaDB has found a condition of constants that is never true.
@@ -104,6 +133,12 @@ pub(super) fn of_change(
     pair: &mut Pair,
     schema: &Schema,
 ) -> Result<Option<&'static str>, String> {
+    if let [Outcome::Refused(1690, _), Outcome::Refused(1062, _)] = outcomes
+        && let Some(at) = statement.text().find(" SELECT ")
+        && let Outcome::Refused(1690, _) = pair.one(true, &statement.text()[at..])?
+    {
+        return Ok(Some("a value out of range in a later row, a duplicate in an earlier: the whole SELECT is read first"));
+    }
     unsigned(statement, outcomes, pair)?.map_or_else(|| zero_dates(statement, pair, schema), |why| Ok(Some(why)))
 }
 

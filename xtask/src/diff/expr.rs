@@ -40,6 +40,10 @@ impl Expr {
         out
     }
 
+    pub(crate) fn operands(&self) -> &[Expr] {
+        &self.args
+    }
+
     pub(crate) fn is_leaf(&self) -> bool {
         self.args.is_empty()
     }
@@ -64,6 +68,27 @@ impl Expr {
             }
         };
         Expr { kind: self.kind, parts: self.parts.clone(), args: self.args.iter().map(widen).collect() }
+    }
+
+    /// With numbers of rows signed, which they are to MariaDB.
+    pub(crate) fn signed(&self) -> Expr {
+        let args = self.args.iter().map(Expr::signed).collect();
+        let copy = Expr { kind: self.kind, parts: self.parts.clone(), args };
+        let ranks = ["ROW_NUMBER() OVER", "RANK() OVER", "DENSE_RANK() OVER", "NTILE("];
+        match ranks.iter().any(|r| copy.parts[0].starts_with(r)) {
+            true => Expr::form(self.kind, "CAST(? AS SIGNED)", vec![copy]),
+            false => copy,
+        }
+    }
+
+    /// With INTERVAL(), which is never NULL, in COALESCE: MariaDB takes it for NULL when its first argument is.
+    pub(crate) fn guarded(&self) -> Expr {
+        let args = self.args.iter().map(Expr::guarded).collect();
+        let copy = Expr { kind: self.kind, parts: self.parts.clone(), args };
+        match copy.parts[0].starts_with("INTERVAL(") {
+            true => Expr::form(self.kind, "COALESCE(?, 0)", vec![copy]),
+            false => copy,
+        }
     }
 
     /// Expressions with something left out.
@@ -498,14 +523,16 @@ impl<'s, 'r> Maker<'s, 'r> {
                 let forms = ["(? IS NULL)", "(? IS NOT NULL)", "((? IS NULL) IS TRUE)", "((? IS NULL) IS NOT FALSE)"];
                 Expr::form(k, self.random.pick::<&str>(&forms), vec![a])
             }
-            7 => Expr::form(
-                k,
-                self.random.pick::<&str>(&["(? BETWEEN ? AND ?)", "(? NOT BETWEEN ? AND ?)"]),
-                vec![a, self.expr(other, d), self.expr(other, d)],
-            ),
+            7 => {
+                let form = self.random.pick::<&str>(&["(? BETWEEN ? AND ?)", "(? NOT BETWEEN ? AND ?)"]);
+                let (low, high) = (self.expr(other, d), self.expr(other, d));
+                let constants = [&low, &high].iter().all(|e| !e.any(&|p: &str| p.contains(".c") || p.contains(".id")));
+                let a = if constants { a } else { self.plain_year(a) };
+                Expr::form(k, form, vec![a, self.plain_year(low), self.plain_year(high)])
+            }
             8 => {
-                let list = (0..3).map(|_| self.expr(kind, 0));
-                let args = std::iter::once(a).chain(list).collect();
+                let list: Vec<Expr> = (0..3).map(|_| self.expr(kind, 0)).collect();
+                let args = std::iter::once(self.plain_year(a)).chain(list).collect();
                 Expr::form(k, self.random.pick::<&str>(&["(? IN (?, ?, ?))", "(? NOT IN (?, ?, ?))"]), args)
             }
             9 => {
@@ -527,6 +554,18 @@ impl<'s, 'r> Maker<'s, 'r> {
                 Expr::form(k, self.random.pick::<&str>(&forms), args)
             }
             _ => Expr::form(k, "(? = ?)", vec![a, self.expr(kind, 0)]),
+        }
+    }
+
+    /// A YEAR column as a number: beside lists and bounds MariaDB makes years of all values, MySQL of constants alone, of integers in a list
+    /// never.
+    pub(crate) fn plain_year(&self, e: Expr) -> Expr {
+        let year = |(alias, table): &(String, Rc<Table>)| {
+            table.columns.iter().any(|c| c.is_year() && c.value(alias) == e.text())
+        };
+        match self.scope.iter().any(year) {
+            true => Expr::form(e.kind, "(? + 0)", vec![e]),
+            false => e,
         }
     }
 

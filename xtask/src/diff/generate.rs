@@ -35,9 +35,9 @@ impl Column {
         Column { name: name.into(), kind, ty: String::new(), nullable: true }
     }
 
-    /// A column of a derived table that may be a table's column: of ENUM or SET it stays one.
+    /// A column of a derived table that may be a table's column: of ENUM, SET or YEAR it stays one.
     pub(crate) fn derived_from(name: &str, kind: Kind, source: Option<&Column>) -> Column {
-        let ty = source.filter(|c| c.is_member()).map_or(String::new(), |c| c.ty.clone());
+        let ty = source.filter(|c| c.is_member() || c.is_year()).map_or(String::new(), |c| c.ty.clone());
         Column { ty, ..Column::derived(name, kind) }
     }
 
@@ -51,6 +51,10 @@ impl Column {
     /// ENUM or SET.
     pub(crate) fn is_member(&self) -> bool {
         self.ty.starts_with("ENUM") || self.ty.starts_with("SET")
+    }
+
+    pub(crate) fn is_year(&self) -> bool {
+        self.ty == "YEAR"
     }
 
     pub(crate) fn is_bits(&self) -> bool {

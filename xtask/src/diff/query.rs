@@ -21,8 +21,12 @@ struct Join {
 pub(crate) struct Query {
     /// `WITH`
     with: Option<Expr>,
+    /// Behind SELECT.
+    hint: &'static str,
     distinct: bool,
     items: Vec<Expr>,
+    /// As they stand in a UNION: a YEAR as a number, which MariaDB cuts to a byte beside TINYINT.
+    numbers: Vec<Expr>,
     from: Vec<Join>,
     filter: Option<Expr>,
     groups: Vec<Expr>,
@@ -83,12 +87,13 @@ fn derived(m: &mut Maker<'_, '_>, table: &Table) -> (Expr, Rc<Table>) {
         }
         2 => {
             let (a, b) = (m.plain_column(), m.constant(plain));
+            let a = m.plain_year(a);
             let how = *m.random.pick(&["UNION", "UNION ALL", "EXCEPT", "INTERSECT"]);
             let derived = columns(&[&a]);
             // `id` stays unique.
             let other_id = if how.starts_with("UNION") { " + 100" } else { "" };
             let other = match m.column(a.kind) {
-                Some(column) if m.random.percent(60) => column,
+                Some(column) if m.random.percent(60) => m.plain_year(column),
                 _ => m.constant(a.kind),
             };
             let form =
@@ -99,7 +104,10 @@ fn derived(m: &mut Maker<'_, '_>, table: &Table) -> (Expr, Rc<Table>) {
             let a = m.any_column();
             // MariaDB rounds these.
             let rounds = |e: &Expr| e.any(&|p: &str| p.contains("PERCENT_RANK") || p.contains("CUME_DIST"));
-            let b = Some(m.window()).filter(|w| !rounds(w)).unwrap_or_else(|| a.clone());
+            // Of texts that are equal any may be the greatest.
+            let text = |e: &Expr| table.columns.iter().any(|c| c.kind == Kind::Text && e.text() == c.value("d"));
+            let chance = |w: &Expr| w.any(&|p: &str| p == "MIN(" || p == "MAX(") && w.operands().first().is_some_and(text);
+            let b = Some(m.window()).filter(|w| !rounds(w) && !chance(w)).unwrap_or_else(|| a.clone());
             let derived = columns(&[&a, &b]);
             (Expr::form(k, &format!("(SELECT d.id id, ? c0, ? c1 {from})"), vec![a, b]), derived)
         }
@@ -195,8 +203,10 @@ impl Query {
         let stable = items.iter().all(|i| i.kind != Kind::Text) && !rollup;
         let limit = (ordered && stable && m.random.percent(50)).then(|| (1 + m.random.below(6), m.random.below(3)));
         let union = None;
+        let hint = "";
+        let numbers = items.iter().map(|i| m.plain_year(i.clone())).collect();
         let mut query =
-            Query { with, distinct, items, from, filter, groups, rollup, having, ordered, descending, limit, union };
+            Query { with, hint, distinct, items, numbers, from, filter, groups, rollup, having, ordered, descending, limit, union };
         if plain && query.limit.is_none() && random.percent(8) {
             let mut other = Query::new(schema, random, 1);
             if other.items.len() >= query.items.len()
@@ -209,8 +219,9 @@ impl Query {
                 other.items.truncate(query.items.len());
                 let same = other.items.iter().zip(&query.items).all(|(a, b)| a.kind == b.kind);
                 if same {
-                    query.ordered = false;
-                    other.ordered = false;
+                    (query.ordered, other.ordered) = (false, false);
+                    query.items = query.numbers.clone();
+                    other.items = other.numbers.drain(..query.items.len()).collect();
                     let how = *random.pick(&["UNION", "UNION ALL", "INTERSECT", "EXCEPT"]);
                     query.union = Some((how, Box::new(other)));
                 }
@@ -219,18 +230,37 @@ impl Query {
         query
     }
 
-    /// See [`Expr::widened`].
-    pub(crate) fn widened(&self) -> Query {
-        let all = |of: &[Expr]| of.iter().map(Expr::widened).collect();
-        let one = |of: &Option<Expr>| of.as_ref().map(Expr::widened);
+    /// With each of its expressions made another one.
+    pub(crate) fn mapped(&self, f: fn(&Expr) -> Expr) -> Query {
+        let all = |of: &[Expr]| of.iter().map(f).collect();
+        let one = |of: &Option<Expr>| of.as_ref().map(f);
         let mut copy = self.clone();
         (copy.items, copy.groups) = (all(&self.items), all(&self.groups));
         (copy.with, copy.filter, copy.having) = (one(&self.with), one(&self.filter), one(&self.having));
         for (join, own) in copy.from.iter_mut().zip(&self.from) {
-            (join.source, join.on) = (own.source.widened(), one(&own.on));
+            (join.source, join.on) = (f(&own.source), one(&own.on));
         }
-        copy.union = self.union.as_ref().map(|(how, other)| (*how, Box::new(other.widened())));
+        copy.union = self.union.as_ref().map(|(how, other)| (*how, Box::new(other.mapped(f))));
         copy
+    }
+
+    /// With a hint behind SELECT.
+    pub(crate) fn hinted(&self, hint: &'static str) -> Query {
+        Query { hint, ..self.clone() }
+    }
+
+    /// Without ORDER BY and DISTINCT, where that leaves the same rows: all of them, those of DISTINCT more than once.
+    pub(crate) fn loose(&self) -> Option<Query> {
+        let bare = self.limit.is_none() && self.union.is_none() && (self.ordered || self.distinct);
+        bare.then(|| Query { ordered: false, distinct: false, ..self.clone() })
+    }
+
+    pub(crate) fn is_grouped(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    pub(crate) fn is_distinct(&self) -> bool {
+        self.distinct
     }
 
     /// Its derived tables and common table expression, each in parentheses.
@@ -254,7 +284,7 @@ impl Query {
     pub(crate) fn text(&self) -> String {
         let list = |of: &[Expr]| of.iter().map(Expr::text).collect::<Vec<_>>().join(", ");
         let mut out = self.with.as_ref().map(Expr::text).unwrap_or_default();
-        out += &format!("SELECT {}{}", if self.distinct { "DISTINCT " } else { "" }, list(&self.items));
+        out += &format!("SELECT {}{}{}", self.hint, if self.distinct { "DISTINCT " } else { "" }, list(&self.items));
         for (n, join) in self.from.iter().enumerate() {
             let lead = if n == 0 { " FROM".to_owned() } else { format!(" {}", join.kind) };
             out += &format!("{lead} {} {}", join.source.text(), join.alias);

@@ -57,7 +57,13 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             Ok(found.map_or(Value::Null, |yes| Value::from(yes != *negated)))
         }
         ExprKind::Case { operand, by, whens, otherwise } => {
-            let value = case(operand.as_deref(), *by, whens, otherwise.as_deref(), batch, row, cx)?;
+            let Some(branch) = case(operand.as_deref(), *by, whens, otherwise.as_deref(), batch, row, cx)? else {
+                return Ok(Value::Null);
+            };
+            let mut value = eval(branch, batch, row, cx)?;
+            if expr.ty.id != TypeId::Decimal {
+                value.settle(&branch.ty);
+            }
             convert::cast_common(value, &expr.ty, cx)
         }
         ExprKind::Cast(arg) => {
@@ -123,8 +129,8 @@ fn call<'p>(
     for arg in args {
         let mut value = eval(arg, batch, row, cx)?;
         if def.null_propagates && value.is_null() {
-            // Arithmetic computes both operands: the other one may be out of range.
-            if !def.keeps_digits {
+            // Arithmetic of integers and doubles computes both operands: the other one may be out of range.
+            if !def.keeps_digits || ty.id == TypeId::Decimal {
                 return Ok(Value::Null);
             }
             null = true;
@@ -389,7 +395,7 @@ fn case<'p>(
     batch: &Batch,
     row: usize,
     cx: &mut Cx<'_, 'p>,
-) -> Result<Value> {
+) -> Result<Option<&'p Expr>> {
     let operand = operand.map(|e| eval(e, batch, row, cx)).transpose()?;
     for (when, then) in whens {
         let hit = match &operand {
@@ -400,8 +406,8 @@ fn case<'p>(
             }
         };
         if hit {
-            return eval(then, batch, row, cx);
+            return Ok(Some(then));
         }
     }
-    otherwise.map_or(Ok(Value::Null), |e| eval(e, batch, row, cx))
+    Ok(otherwise)
 }

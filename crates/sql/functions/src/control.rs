@@ -10,9 +10,15 @@ use gannet_types::{
 };
 use std::cmp::Ordering;
 
-/// Converts a chosen alternative to the common type; a DECIMAL keeps its own digits ([`Value::settle`]).
-fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, value: &Value) -> Result<Value> {
+/// Converts the alternative that is chosen to the common type. Among DECIMALs it keeps its own digits, anything else is made of those of its
+/// type ([`Value::settle`]).
+fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], i: usize) -> Result<Value> {
     use gannet_types::TypeId::{Enum, Json, Null, Set};
+    let mut settled = args[i].clone();
+    if call.ty.id != gannet_types::TypeId::Decimal {
+        settled.settle(&call.args[i]);
+    }
+    let value = &settled;
     if call.ty.id == Json && !value.is_null() {
         return Ok(Value::Json(convert::to_json(value.as_ref(), &cx.conversion())?.to_text()?));
     }
@@ -44,7 +50,7 @@ fn if_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn if_(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let truth = convert::to_bool(args[0].as_ref(), &mut cx.conversion())?;
-    chosen(cx, call, if truth == Some(true) { &args[1] } else { &args[2] })
+    chosen(cx, call, args, if truth == Some(true) { 1 } else { 2 })
 }
 
 fn coalesce_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -53,8 +59,8 @@ fn coalesce_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn coalesce(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    match args.iter().find(|v| !v.is_null()) {
-        Some(value) => chosen(cx, call, value),
+    match args.iter().position(|v| !v.is_null()) {
+        Some(i) => chosen(cx, call, args, i),
         None => Ok(Value::Null),
     }
 }
@@ -100,14 +106,13 @@ fn extreme_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn extreme(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], wanted: Ordering) -> Result<Value> {
     let how = compare_as(call.ty, call.ty, call.ty.collation);
-    let mut best = &args[0];
-    for candidate in &args[1..] {
-        if compare(candidate.as_ref(), best.as_ref(), how, &mut cx.conversion())? == Some(wanted) {
-            best = candidate;
+    let mut best = 0;
+    for (i, candidate) in args.iter().enumerate().skip(1) {
+        if compare(candidate.as_ref(), args[best].as_ref(), how, &mut cx.conversion())? == Some(wanted) {
+            best = i;
         }
     }
-    let best = best.clone();
-    chosen(cx, call, &best)
+    chosen(cx, call, args, best)
 }
 
 fn greatest(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {

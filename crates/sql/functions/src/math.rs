@@ -380,21 +380,45 @@ fn bit_count(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
     Ok(Value::Int(i64::from(bits.count_ones())))
 }
 
-/// The year that a constant beside a YEAR column means: two digits are one of 1970 to 2069, 0 as a number is the year 0000.
-fn year_number(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
-    let text = matches!(&args[0], Value::Str(text, _) if text.len() <= 2);
-    let number = convert::to_f64(args[0].as_ref(), &mut cx.conversion())?.round_ties_even();
-    Ok(match number {
-        0.0 if text => Value::Int(2000),
-        1.0..=69.0 => Value::Int(number as i64 + 2000),
-        70.0..=99.0 => Value::Int(number as i64 + 1900),
-        1901.0..=2155.0 => Value::Int(number as i64),
-        _ => args[0].clone(),
-    })
+/// What a constant beside a YEAR column means: the year that it would be stored as, else the number itself. Two digits are one of 1970
+/// to 2069, 0 as a number is the year 0000.
+fn year_number(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let whole = match &args[0] {
+        Value::Int(n) => Some(*n),
+        Value::UInt(n) => i64::try_from(*n).ok(),
+        Value::Decimal(d) => d.to_i64().ok(),
+        Value::Double(f) => Some(f.trunc() as i64),
+        Value::Float(f) => Some(f.trunc() as i64),
+        // Only what is a number as a whole.
+        Value::Str(text, _) => {
+            let number = Decimal::parse(text);
+            let rest = text.get(number.consumed..).unwrap_or_default();
+            let whole = number.consumed > 0 && rest.iter().all(|b| *b == b' ');
+            number.value.to_i64().ok().filter(|_| whole)
+        }
+        _ => None,
+    };
+    let text = matches!(&args[0], Value::Str(text, _) if text.len() != 4);
+    let year = match whole {
+        Some(0) if !text => Some(0),
+        Some(n @ 0..=69) => Some(n + 2000),
+        Some(n @ 70..=99) => Some(n + 1900),
+        Some(n @ 1901..=2155) => Some(n),
+        _ => None,
+    };
+    match year {
+        Some(year) if call.ty.id == TypeId::Double => Ok(Value::Double(year as f64)),
+        Some(year) if call.ty.id == TypeId::Decimal => Ok(Value::Decimal(Decimal::from_i64(year))),
+        Some(year) => Ok(Value::Int(year)),
+        None if call.ty.id == TypeId::Double => Ok(Value::Double(convert::to_f64(args[0].as_ref(), &mut cx.conversion())?)),
+        None => Ok(args[0].clone()),
+    }
 }
 
 fn year_number_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType { nullable: true, ..args[0].ty.clone() })
+    let ty = args[0].ty;
+    let double = ty.id.is_string() || matches!(ty.id, TypeId::Double | TypeId::Float);
+    Ok(SqlType { nullable: true, ..if double { SqlType::DOUBLE } else { ty.clone() } })
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[

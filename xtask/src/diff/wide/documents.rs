@@ -1,7 +1,7 @@
 //! JSON: functions on stored documents.
 
 use super::{Random, STEPS, Step, Story, one};
-use crate::diff::Outcome;
+use crate::diff::{Outcome, Pair};
 use gannet_wire::client::Cell;
 
 const DOCUMENTS: &[&str] = &[
@@ -110,13 +110,79 @@ pub(super) fn stored(random: &mut Random) -> Story {
     Story { theme: "stored documents", setup, steps, shown: vec!["SELECT id, d, n, s FROM j ORDER BY id".into()] }
 }
 
+/// True when the second server gives the first's rows once its documents have their members in the first's order. MySQL sorts them by
+/// length and bytes (The JSON Data Type, Normalization), MariaDB keeps them as they came.
+pub(super) fn in_order(step: &Step, outcomes: &[Outcome; 2], pair: &mut Pair) -> Result<bool, String> {
+    let Outcome::Done(rows) = pair.one(false, "SELECT id, d FROM j WHERE d IS NOT NULL")? else { return Ok(false) };
+    let rows = rows.texts();
+    if !rows.iter().all(|row| sorted(&row[1])) {
+        return Ok(false);
+    }
+    pair.one(true, "START TRANSACTION")?;
+    for row in &rows {
+        let text = row[1].replace('\\', "\\\\").replace('\'', "''");
+        pair.one(true, &format!("UPDATE j SET d = '{text}' WHERE id = {}", row[0]))?;
+    }
+    let again = pair.one(true, &step.sql)?;
+    pair.one(true, "ROLLBACK")?;
+    let both = [outcomes[0].clone(), again];
+    // MySQL gives what a member has before what is within the members beside it, MariaDB what stands first in the text.
+    let both = if step.sql.contains("JSON_EXTRACT(d, '$**.b')") { both.map(in_any_order) } else { both };
+    Ok(super::alike(step, &both))
+}
+
+/// True when the second server gives the first's rows once objects are compared member by member (JSON_OVERLAPS: true when any is in common).
+pub(super) fn by_member(step: &Step, outcomes: &[Outcome; 2], pair: &mut Pair) -> Result<bool, String> {
+    let Some(sql) = each_member(&step.sql) else { return Ok(false) };
+    let again = pair.one(true, &sql)?;
+    Ok(super::alike(step, &[outcomes[0].clone(), again]))
+}
+
+fn each_member(sql: &str) -> Option<String> {
+    let (head, rest) = sql.split_once("JSON_OVERLAPS(d, '{")?;
+    let (members, tail) = rest.split_once("')")?;
+    let document = format!("{{{members}");
+    let mut reader = Reader { text: document.as_bytes(), at: 0, sorted: true };
+    let each = reader.list(b'}', |r| {
+        let name = r.string()?;
+        r.take(b':')?;
+        Some(format!("JSON_OVERLAPS(d, '{{{name}:{}}}')", r.value(1)?))
+    })?;
+    let any = each.join(" OR ");
+    (!each.is_empty()).then(|| format!("{head}IF(JSON_TYPE(d) = 'OBJECT', {any}, JSON_OVERLAPS(d, '{document}')){tail}"))
+}
+
+/// With the elements of arrays in one order.
+fn in_any_order(mut outcome: Outcome) -> Outcome {
+    let Outcome::Done(rows) = &mut outcome else { return outcome };
+    for cell in rows.rows.iter_mut().flatten() {
+        let Cell::Bytes(bytes) = cell else { continue };
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let mut reader = Reader { text: text.as_bytes(), at: 0, sorted: true };
+        reader.space();
+        if reader.text.get(reader.at) == Some(&b'[')
+            && let Some(mut elements) = reader.list(b']', |r| r.value(1))
+        {
+            elements.sort();
+            *bytes = format!("[{}]", elements.join(",")).into_bytes();
+        }
+    }
+    outcome
+}
+
+/// The members of all objects stand in MySQL's order.
+fn sorted(document: &str) -> bool {
+    let mut reader = Reader { text: document.as_bytes(), at: 0, sorted: true };
+    reader.whole().is_some() && reader.sorted
+}
+
 /// With documents in one form: members in order, no spaces.
 pub(super) fn canonical(outcome: Outcome) -> Outcome {
     let Outcome::Done(mut rows) = outcome else { return outcome };
     for cell in rows.rows.iter_mut().flatten() {
         let Cell::Bytes(bytes) = cell else { continue };
         let text = String::from_utf8_lossy(bytes).into_owned();
-        let mut reader = Reader { text: text.as_bytes(), at: 0 };
+        let mut reader = Reader { text: text.as_bytes(), at: 0, sorted: true };
         if let Some(document) = reader.whole() {
             *bytes = document.into_bytes();
         }
@@ -127,6 +193,8 @@ pub(super) fn canonical(outcome: Outcome) -> Outcome {
 struct Reader<'t> {
     text: &'t [u8],
     at: usize,
+    /// No member stands before a shorter name, or one of the same length that is less.
+    sorted: bool,
 }
 
 impl Reader<'_> {
@@ -157,9 +225,13 @@ impl Reader<'_> {
                 let mut members = self.list(b'}', |r| {
                     let name = r.string()?;
                     r.take(b':')?;
-                    Some(format!("{name}:{}", r.value(depth + 1)?))
+                    let value = r.value(depth + 1)?;
+                    Some((name, value))
                 })?;
+                let key = |(name, _): &(String, String)| (name.len(), name.clone());
+                self.sorted &= members.is_sorted_by_key(key);
                 members.sort();
+                let members: Vec<String> = members.into_iter().map(|(name, value)| format!("{name}:{value}")).collect();
                 Some(format!("{{{}}}", members.join(",")))
             }
             b'[' => Some(format!("[{}]", self.list(b']', |r| r.value(depth + 1))?.join(","))),
@@ -176,7 +248,7 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, end: u8, item: impl Fn(&mut Self) -> Option<String>) -> Option<Vec<String>> {
+    fn list<T>(&mut self, end: u8, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         self.at += 1;
         let mut out = Vec::new();
         if self.take(end).is_some() {
@@ -208,10 +280,15 @@ mod tests {
 
     #[test]
     fn documents_have_one_form() {
-        let whole = |text: &str| Reader { text: text.as_bytes(), at: 0 }.whole();
+        let whole = |text: &str| Reader { text: text.as_bytes(), at: 0, sorted: true }.whole();
         assert_eq!(whole(r#" {"b": [1, 2 ], "a":"x\"}"} "#), whole(r#"{"a":"x\"}","b":[1,2]}"#));
         assert_eq!(whole("abc"), None);
         assert_eq!(whole("[1"), None);
         assert_ne!(whole("[1, 2]"), whole("[2, 1]"));
+        let each = each_member(r#"SELECT JSON_OVERLAPS(d, '{"a": 1, "b": true}') FROM j"#);
+        let any = r#"JSON_OVERLAPS(d, '{"a":1}') OR JSON_OVERLAPS(d, '{"b":true}')"#;
+        let whole = format!(r#"SELECT IF(JSON_TYPE(d) = 'OBJECT', {any}, JSON_OVERLAPS(d, '{{"a": 1, "b": true}}')) FROM j"#);
+        assert_eq!(each, Some(whole));
+        assert!(sorted(r#"{"b": 1, "aa": [{"": 1}]}"#) && !sorted(r#"[{"aa": 1, "b": 2}]"#));
     }
 }

@@ -99,6 +99,8 @@ fn step(random: &mut Random) -> Step {
         18 => Step::ordered(format!(
             "SELECT id, c FROM v8 WHERE id IN (SELECT id FROM {view} WHERE {filter}) ORDER BY id"
         )),
-        _ => Step::new(format!("INSERT {ignore}INTO {view} (id, n, s) SELECT id + 5, n, s FROM t WHERE {filter}")),
+        _ => Step::new(format!(
+            "INSERT {ignore}INTO {view} (id, n, s) SELECT id + 5, n, s FROM t WHERE {filter} ORDER BY id"
+        )),
     }
 }

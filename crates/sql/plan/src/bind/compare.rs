@@ -81,6 +81,22 @@ impl Binder<'_> {
         self.call_named("YEAR NUMBER", vec![other])
     }
 
+    /// Members of a list beside a YEAR column: years where all are constants that compare with it in one domain, and not as integers.
+    pub(super) fn list_beside_year(&mut self, column: &Bound, list: Vec<Bound>) -> Result<Vec<Bound>> {
+        if column.ty().id != TypeId::Year {
+            return Ok(list);
+        }
+        let mut domains = Vec::with_capacity(list.len());
+        for member in list.iter().filter(|m| m.ty().id != TypeId::Null) {
+            domains.push(comparison(column, member, " IN ")?);
+        }
+        let one = domains.iter().all(|d| *d == domains[0] && *d != Comparison::Integer);
+        match one && list.iter().all(|m| m.expr.is_execution_constant()) {
+            true => list.into_iter().map(|member| self.beside_year(column, member)).collect(),
+            false => Ok(list),
+        }
+    }
+
     /// Makes an operand fit for a domain: text in the character set of the collation, hexadecimal literals as numbers among numbers.
     pub(super) fn in_domain(&mut self, operand: Bound, by: Comparison) -> Expr {
         match by {

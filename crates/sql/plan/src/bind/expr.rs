@@ -453,7 +453,7 @@ impl Binder<'_> {
 
     /// `arg [NOT] IN (list)` in one domain.
     fn in_of(&mut self, arg: Bound, bound: Vec<Bound>, negated: bool) -> Result<Expr> {
-        let bound = bound.into_iter().map(|b| self.beside_year(&arg, b)).collect::<Result<Vec<_>>>()?;
+        let bound = self.list_beside_year(&arg, bound)?;
         let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), " IN ")?;
         let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
         let list: Box<[Expr]> = bound.into_iter().map(|b| self.in_domain(b, by)).collect();

@@ -326,7 +326,13 @@ impl Binder<'_> {
         if call.ignore_nulls == Some(true) {
             return Err(SqlError::unsupported("IGNORE NULLS"));
         }
-        let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let mut args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        // The row of another place is read from a table of texts.
+        if let Some(first) = args.first_mut().filter(|a| matches!(a.ty().id, TypeId::Enum | TypeId::Set)) {
+            let mut ty = SqlType::varchar(first.ty().display_chars(), first.ty().collation);
+            ty.nullable = first.ty().nullable;
+            *first = self.cast_to(first.clone(), ty);
+        }
         let mut text = args.first().map_or((Coercibility::Numeric, false), |a| (a.coercibility, a.ascii));
         let ty = match &kind {
             WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => SqlType::bigint_unsigned().not_null(),

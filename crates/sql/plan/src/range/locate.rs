@@ -50,11 +50,12 @@ pub fn is_total(column: &SqlType, by: Comparison, value: &SqlType) -> bool {
 pub fn is_sargable(column: &SqlType, by: Comparison, equality: bool) -> bool {
     match by {
         Comparison::Integer | Comparison::Decimal => {
-            let year = matches!(column.id, TypeId::Year | TypeId::Bit) && by == Comparison::Integer;
-            column.id.is_integer() || column.id == TypeId::Decimal || year
+            let bits = column.id == TypeId::Bit && by == Comparison::Integer;
+            column.id.is_integer() || matches!(column.id, TypeId::Decimal | TypeId::Year) || bits
         }
         Comparison::Double => {
-            column.id.is_integer() || matches!(column.id, TypeId::Decimal | TypeId::Double | TypeId::Float)
+            column.id.is_integer()
+                || matches!(column.id, TypeId::Decimal | TypeId::Double | TypeId::Float | TypeId::Year)
         }
         Comparison::String(collation) => {
             column.collation == collation && (column.id.is_string() || equality && column.id == TypeId::Enum)
@@ -148,7 +149,8 @@ fn locate_integer(ty: &SqlType, by: Comparison, value: ValueRef<'_>, cx: &mut Co
 fn locate_small(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
     let n = whole(to_integer(value, cx)?);
     if ty.id == TypeId::Year {
-        let year = n == 0 || (1901..=2155).contains(&n);
+        // A fraction, or digits that a DOUBLE does not have, lie between years.
+        let year = (n == 0 || (1901..=2155).contains(&n)) && to_f64(value, cx)? == n as f64;
         return Ok(if year { Located::Exact(Value::Year(n as u16)) } else { Located::Unknown });
     }
     let width = ty.length.clamp(1, 64);

@@ -65,7 +65,15 @@ impl LikePattern {
             }
         }
         let bytes_of = |t: &Token| if let Token::Char(b, _) = t { Some(b.clone()) } else { None };
-        let prefix: Vec<u8> = tokens.iter().map_while(bytes_of).flat_map(Vec::from).collect();
+        let mut stem: Vec<_> = tokens.iter().map_while(bytes_of).collect();
+        // A letter of two characters sorts elsewhere than its first, which LIKE compares alone.
+        if let Algorithm::Uca(Uca::V400For(language), _) = info.algorithm
+            && stem.len() < tokens.len()
+        {
+            let pair = |bytes: &[u8]| info.charset.decode(bytes).is_some_and(|(c, _)| language.begins_pair(c));
+            while stem.pop_if(|last| pair(last)).is_some() {}
+        }
+        let prefix: Vec<u8> = stem.into_iter().flat_map(Vec::from).collect();
         let literal = tokens.iter().all(|t| matches!(t, Token::Char(..)));
         let shape = if info.is_bytes() && !tokens.contains(&Token::One) {
             let pieces = tokens.split(|t| *t == Token::Any);

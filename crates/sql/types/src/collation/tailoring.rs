@@ -150,6 +150,17 @@ fn compile(rules: &[Rule]) -> Vec<Letter> {
 }
 
 impl Language {
+    /// Some character that weighs as much as `c` makes one letter with another behind it.
+    pub(super) fn begins_pair(self, c: char) -> bool {
+        let primary = |c: char| {
+            let mut bytes = [0; 4];
+            let text = c.encode_utf8(&mut bytes).as_bytes();
+            Elements::new(Uca::V400, Charset::Utf8mb4, text).map(|e| e >> 14).collect::<Vec<_>>()
+        };
+        let wanted = primary(c);
+        LETTERS[self as usize].iter().any(|l| l.1.is_some() && (l.0 == c || primary(l.0) == wanted))
+    }
+
     /// The letter that begins with `c`, before `next`: its elements, and whether `next` belongs to it.
     pub(super) fn letter(self, c: char, next: impl FnOnce() -> Option<char>) -> Option<(&'static [u8], bool)> {
         let letters: &'static [Letter] = &LETTERS[self as usize];
