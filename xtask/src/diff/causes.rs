@@ -137,7 +137,9 @@ pub(super) fn of_change(
         && let Some(at) = statement.text().find(" SELECT ")
         && let Outcome::Refused(1690, _) = pair.one(true, &statement.text()[at..])?
     {
-        return Ok(Some("a value out of range in a later row, a duplicate in an earlier: the whole SELECT is read first"));
+        return Ok(Some(
+            "a value out of range in a later row, a duplicate in an earlier: the whole SELECT is read first",
+        ));
     }
     unsigned(statement, outcomes, pair)?.map_or_else(|| zero_dates(statement, pair, schema), |why| Ok(Some(why)))
 }

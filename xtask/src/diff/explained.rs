@@ -131,7 +131,9 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         // PREPARE Statement: the parameter's type is settled before its value, and its digits, are known.
         ("parameters", [Outcome::Done(_), Outcome::Done(_)])
             if sql == "SELECT id, COALESCE(i, ?) FROM t ORDER BY id"
-                && differ_only(outcomes, |x, y| y.split_once('.').is_some_and(|(n, rest)| n == x && rest.bytes().all(|b| b == b'0'))) =>
+                && differ_only(outcomes, |x, y| {
+                    y.split_once('.').is_some_and(|(n, rest)| n == x && rest.bytes().all(|b| b == b'0'))
+                }) =>
         {
             Some("an integer instead of a DECIMAL parameter: MariaDB appends the digits that the value has")
         }

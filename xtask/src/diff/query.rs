@@ -106,7 +106,8 @@ fn derived(m: &mut Maker<'_, '_>, table: &Table) -> (Expr, Rc<Table>) {
             let rounds = |e: &Expr| e.any(&|p: &str| p.contains("PERCENT_RANK") || p.contains("CUME_DIST"));
             // Of texts that are equal any may be the greatest.
             let text = |e: &Expr| table.columns.iter().any(|c| c.kind == Kind::Text && e.text() == c.value("d"));
-            let chance = |w: &Expr| w.any(&|p: &str| p == "MIN(" || p == "MAX(") && w.operands().first().is_some_and(text);
+            let chance =
+                |w: &Expr| w.any(&|p: &str| p == "MIN(" || p == "MAX(") && w.operands().first().is_some_and(text);
             let b = Some(m.window()).filter(|w| !rounds(w) && !chance(w)).unwrap_or_else(|| a.clone());
             let derived = columns(&[&a, &b]);
             (Expr::form(k, &format!("(SELECT d.id id, ? c0, ? c1 {from})"), vec![a, b]), derived)
@@ -205,8 +206,22 @@ impl Query {
         let union = None;
         let hint = "";
         let numbers = items.iter().map(|i| m.plain_year(i.clone())).collect();
-        let mut query =
-            Query { with, hint, distinct, items, numbers, from, filter, groups, rollup, having, ordered, descending, limit, union };
+        let mut query = Query {
+            with,
+            hint,
+            distinct,
+            items,
+            numbers,
+            from,
+            filter,
+            groups,
+            rollup,
+            having,
+            ordered,
+            descending,
+            limit,
+            union,
+        };
         if plain && query.limit.is_none() && random.percent(8) {
             let mut other = Query::new(schema, random, 1);
             if other.items.len() >= query.items.len()

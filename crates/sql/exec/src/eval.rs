@@ -130,7 +130,7 @@ fn call<'p>(
         let mut value = eval(arg, batch, row, cx)?;
         if def.null_propagates && value.is_null() {
             // Arithmetic of integers and doubles computes both operands: the other one may be out of range.
-            if !def.keeps_digits || ty.id == TypeId::Decimal {
+            if !def.keeps_digits || expr.ty.id == TypeId::Decimal {
                 return Ok(Value::Null);
             }
             null = true;

@@ -410,7 +410,9 @@ fn year_number(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
         Some(year) if call.ty.id == TypeId::Double => Ok(Value::Double(year as f64)),
         Some(year) if call.ty.id == TypeId::Decimal => Ok(Value::Decimal(Decimal::from_i64(year))),
         Some(year) => Ok(Value::Int(year)),
-        None if call.ty.id == TypeId::Double => Ok(Value::Double(convert::to_f64(args[0].as_ref(), &mut cx.conversion())?)),
+        None if call.ty.id == TypeId::Double => {
+            Ok(Value::Double(convert::to_f64(args[0].as_ref(), &mut cx.conversion())?))
+        }
         None => Ok(args[0].clone()),
     }
 }

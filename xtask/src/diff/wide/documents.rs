@@ -149,7 +149,8 @@ fn each_member(sql: &str) -> Option<String> {
         Some(format!("JSON_OVERLAPS(d, '{{{name}:{}}}')", r.value(1)?))
     })?;
     let any = each.join(" OR ");
-    (!each.is_empty()).then(|| format!("{head}IF(JSON_TYPE(d) = 'OBJECT', {any}, JSON_OVERLAPS(d, '{document}')){tail}"))
+    (!each.is_empty())
+        .then(|| format!("{head}IF(JSON_TYPE(d) = 'OBJECT', {any}, JSON_OVERLAPS(d, '{document}')){tail}"))
 }
 
 /// With the elements of arrays in one order.
@@ -287,7 +288,8 @@ mod tests {
         assert_ne!(whole("[1, 2]"), whole("[2, 1]"));
         let each = each_member(r#"SELECT JSON_OVERLAPS(d, '{"a": 1, "b": true}') FROM j"#);
         let any = r#"JSON_OVERLAPS(d, '{"a":1}') OR JSON_OVERLAPS(d, '{"b":true}')"#;
-        let whole = format!(r#"SELECT IF(JSON_TYPE(d) = 'OBJECT', {any}, JSON_OVERLAPS(d, '{{"a": 1, "b": true}}')) FROM j"#);
+        let whole =
+            format!(r#"SELECT IF(JSON_TYPE(d) = 'OBJECT', {any}, JSON_OVERLAPS(d, '{{"a": 1, "b": true}}')) FROM j"#);
         assert_eq!(each, Some(whole));
         assert!(sorted(r#"{"b": 1, "aa": [{"": 1}]}"#) && !sorted(r#"[{"aa": 1, "b": 2}]"#));
     }
