@@ -21,6 +21,8 @@ gannet bench pressure hotrow|queue|storm|readers [options]
   --sessions N                            default: hotrow 1024, queue 64, storm 1000, readers 1000
   --rows N                                queue: rows to take (default: 20000)
   --open N                                storm: open transactions (default: 10000)
+  --from N                                hotrow: connections to begin with (default: 1)
+  --server-pid N                          hotrow: tell the processor time of this process, too
 
 hotrow    one row updated from 1, 2, 4, ... SESSIONS connections: rates, and that no update is lost
 queue     SESSIONS connections take rows by SELECT ... FOR UPDATE SKIP LOCKED LIMIT 1: every row once, no deadlock
@@ -46,6 +48,8 @@ struct Options {
     sessions: Option<usize>,
     rows: usize,
     open: usize,
+    from: usize,
+    server_pid: Option<u64>,
 }
 
 /// Result of a step; the error is the message for the user.
@@ -62,6 +66,8 @@ impl Options {
             sessions: None,
             rows: 20_000,
             open: 10_000,
+            from: 1,
+            server_pid: None,
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
@@ -80,6 +86,8 @@ impl Options {
                 "seconds" => options.seconds = number()?.max(1),
                 "sessions" => options.sessions = Some(number()?.max(1) as usize),
                 "rows" => options.rows = number()?.max(1) as usize,
+                "from" => options.from = number()?.max(1) as usize,
+                "server-pid" => options.server_pid = Some(number()?),
                 "open" => options.open = number()? as usize,
                 _ => return Err(format!("unknown option --{name}\n\n{HELP}")),
             }

@@ -2,8 +2,11 @@
 
 use std::cell::Cell;
 use std::panic::Location;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+pub use loom::sync::MutexGuard;
+/// Who owns what for how long is not modelled.
+pub use std::sync::{Arc, Weak};
 
 /// A weakening: the source (the end of its path), a text, and which of the lines with that text it is in, from 1; 0: all. Operations
 /// there become `Relaxed`, fences vanish.
@@ -15,6 +18,13 @@ const SOURCES: &[(&str, &str)] = &[
     ("log/src/ring.rs", include_str!("../../../storage/log/src/ring.rs")),
     ("log/src/waiters.rs", include_str!("../../../storage/log/src/waiters.rs")),
     ("log/src/idle.rs", include_str!("../../../storage/log/src/idle.rs")),
+    ("lock/src/gaps.rs", include_str!("../../../storage/lock/src/gaps.rs")),
+    ("lock/src/graph.rs", include_str!("../../../storage/lock/src/graph.rs")),
+    ("lock/src/mdl.rs", include_str!("../../../storage/lock/src/mdl.rs")),
+    ("lock/src/owner.rs", include_str!("../../../storage/lock/src/owner.rs")),
+    ("lock/src/record.rs", include_str!("../../../storage/lock/src/record.rs")),
+    ("lock/src/table.rs", include_str!("../../../storage/lock/src/table.rs")),
+    ("lock/src/trx.rs", include_str!("../../../storage/lock/src/trx.rs")),
     ("engine/src/trxtable.rs", include_str!("../../../storage/engine/src/trxtable.rs")),
 ];
 
@@ -81,7 +91,7 @@ impl<T> Mutex<T> {
     }
 
     /// Waits until the lock is free and takes it.
-    pub fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+    pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap()
     }
 }
@@ -183,7 +193,13 @@ pub mod atomic {
         )* };
     }
 
-    atomics! { AtomicU64: u64, AtomicUsize: usize, AtomicBool: bool, }
+    /// What the server uses where the processor's instructions do the rest: stronger here than there.
+    #[track_caller]
+    pub fn compiler_fence(order: Ordering) {
+        fence(order);
+    }
+
+    atomics! { AtomicU64: u64, AtomicUsize: usize, AtomicBool: bool, AtomicU8: u8, }
     numbers! { AtomicU64: u64, AtomicUsize: usize, }
 }
 

@@ -76,7 +76,7 @@ impl PurgeState {
 
     /// How long a new writer should wait for purge to catch up.
     #[inline]
-    pub(crate) fn brake(&self, _store: &Store) -> Option<Duration> {
+    pub(crate) fn brake(&self) -> Option<Duration> {
         let beyond = self.backlog.load(Relaxed).checked_sub(BRAKE_FROM)?;
         Some(Duration::from_micros(beyond / 10).min(MAX_PAUSE))
     }

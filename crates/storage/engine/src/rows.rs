@@ -394,10 +394,11 @@ impl Txn {
         if self.writer.is_some() || locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive) {
             return Ok(false);
         }
+        self.slow_down();
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         self.wait_for_record(tree, key, &mut wait).map_err(|e| self.failed(e))?;
         self.fresh_lock = wait.queued;
-        self.start_writing()?;
+        self.begin_writing()?;
         Ok(true)
     }
 

@@ -403,11 +403,14 @@ impl Txn {
         if self.writer.is_some() {
             return Ok(());
         }
+        self.slow_down();
+        self.begin_writing()
+    }
+
+    /// The same for one who has been slowed down already.
+    pub(crate) fn begin_writing(&mut self) -> Result<()> {
         let store = &*self.engine.store;
         store.check_running()?;
-        if let Some(pause) = store.purge.brake(store) {
-            let _ = sleep(pause);
-        }
         let tail = match store.streams.take() {
             Some(tail) => tail,
             None => store.streams.create(&store.pool)?,
@@ -424,6 +427,17 @@ impl Txn {
         info.trx.store(id.0, Release);
         self.writer = Some(Writer::new(id, tail));
         Ok(())
+    }
+
+    /// Before a transaction writes first: while purge lags behind, it waits a little. Not when somebody waits for what it has locked:
+    /// a line of a thousand would wait a thousand times as long.
+    pub(crate) fn slow_down(&self) {
+        let store = self.store();
+        if let Some(pause) = store.purge.brake()
+            && !self.owner.is_awaited()
+        {
+            let _ = sleep(pause);
+        }
     }
 
     pub(crate) fn extend_undo(&mut self) -> Result<()> {

@@ -4,7 +4,7 @@
 
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::{Relaxed, SeqCst};
-use gannet_runtime::Wait as WaitEvent;
+use gannet_telemetry::Wait as WaitEvent;
 
 use crate::graph::Edge;
 use crate::intervals::{Intervals, OwnedCut};

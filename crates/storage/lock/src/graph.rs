@@ -16,6 +16,7 @@ use gannet_runtime::unix_micros;
 use gannet_telemetry::{Counter, count};
 
 use crate::info::{LockKind, Party};
+use crate::mdl::SeenObjects;
 use crate::owner::{Owner, Target};
 use crate::record::SeenQueues;
 use crate::table::LockTable;
@@ -59,6 +60,13 @@ pub(crate) struct State {
 }
 
 pub(crate) struct Graph(Mutex<State>);
+
+/// What a search has looked at.
+#[derive(Default)]
+struct Seen {
+    queues: SeenQueues,
+    objects: SeenObjects,
+}
 
 /// The transaction by which a waiter is found, zero if it has not written.
 #[must_use]
@@ -145,7 +153,7 @@ impl Graph {
         let state = self.0.lock();
         let mut out = Vec::new();
         if let Some((target, _)) = owner.target() {
-            state.blockers(table, (owner, &target), None, &mut SeenQueues::new(), &mut out);
+            state.blockers(table, (owner, &target), None, &mut Seen::default(), &mut out);
         }
         out
     }
@@ -164,7 +172,7 @@ impl State {
         table: &LockTable,
         (owner, target): (&Arc<Owner>, &Target),
         me: Option<&Step>,
-        seen: &mut SeenQueues,
+        seen: &mut Seen,
         out: &mut Vec<Edge>,
     ) {
         match target {
@@ -175,7 +183,7 @@ impl State {
                     }
                     _ => None,
                 });
-                table.record_blockers(owner, wanted, me, seen, out);
+                table.record_blockers(owner, wanted, me, &mut seen.queues, out);
             }
             Target::Insert { tree, key } => tree.insert_blockers(owner, key, out),
             Target::Trx(trx) => {
@@ -183,23 +191,26 @@ impl State {
                 let found = self.by_trx.get(&trx.get());
                 out.extend(found.map(|o| Edge { to: o.clone(), via: None }));
             }
-            Target::Mdl { object, mode } => object.blockers(owner, *mode, out),
+            Target::Mdl { object, mode } => {
+                let here = |m: &&Step| matches!(&m.target, Target::Mdl { object: o, .. } if o == object);
+                object.blockers((owner, *mode), me.filter(here).map(|m| &m.owner), &mut seen.objects, out);
+            }
         }
     }
 
     /// A cycle through `me`, each member waiting for the next and the last for `me`.
     fn cycle(&mut self, table: &LockTable, me: &Arc<Owner>) -> Option<Vec<Step>> {
         let mut seen = HashSet::from([me.id]);
-        let mut seen_queues = SeenQueues::new();
+        let mut looked_at = Seen::default();
         // How each reached owner was reached: predecessor's index in `steps`.
         let mut steps = vec![(Step::of(me.clone())?, usize::MAX)];
         let mut stack = vec![0];
         let mut edges = Vec::new();
         while let Some(at) = stack.pop() {
             let step = &steps[at].0;
-            self.blockers(table, (&step.owner, &step.target), Some(&steps[0].0), &mut seen_queues, &mut edges);
+            self.blockers(table, (&step.owner, &step.target), Some(&steps[0].0), &mut looked_at, &mut edges);
             self.steps += edges.len() as u64;
-            let mut between = None;
+            let mut between: Option<usize> = None;
             for edge in edges.drain(..) {
                 let closes = Arc::ptr_eq(&edge.to, me);
                 if !closes && !seen.insert(edge.to.id) {
@@ -207,12 +218,15 @@ impl State {
                 }
                 let mut from = at;
                 if let Some(via) = edge.via {
-                    if between.is_none() {
-                        let Some(step) = Step::of(via) else { continue };
-                        steps.push((step, at));
-                        between = Some(steps.len() - 1);
-                    }
-                    from = between.unwrap_or(at);
+                    from = match between {
+                        Some(i) if Arc::ptr_eq(&steps[i].0.owner, &via) => i,
+                        _ => {
+                            let Some(step) = Step::of(via) else { continue };
+                            steps.push((step, at));
+                            steps.len() - 1
+                        }
+                    };
+                    between = Some(from);
                 }
                 if closes {
                     return Some(path(steps, from));

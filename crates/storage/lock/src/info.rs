@@ -1,5 +1,7 @@
 //! What people see: performance_schema.data_locks and data_lock_waits, SHOW ENGINE INNODB STATUS, 'who blocks whom'.
 
+use std::collections::BTreeSet;
+
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_base::{TreeId, TrxId};
@@ -208,7 +210,10 @@ impl LockTable {
                 Some(w) => (w.target.clone(), w.since_ns),
                 None => continue,
             };
-            let mut blockers: Vec<Party> = self.graph.blockers(self, &owner).iter().map(|e| Party::of(&e.to)).collect();
+            let edges = self.graph.blockers(self, &owner);
+            let in_front: BTreeSet<Party> = edges.iter().filter_map(|e| e.via.as_deref()).map(Party::of).collect();
+            let holders = edges.iter().map(|e| Party::of(&e.to)).filter(|p| !in_front.contains(p));
+            let mut blockers: Vec<Party> = in_front.iter().copied().chain(holders).collect();
             if let (Target::Trx(trx), true) = (&target, blockers.is_empty()) {
                 let by_trx = |o: &Arc<Owner>| o.trx.load(Relaxed) == trx.get();
                 blockers.extend(self.owners().into_iter().find(by_trx).map(|o| Party::of(&o)));

@@ -17,7 +17,7 @@ use crate::owner::Owner;
 use crate::record::Holder;
 
 /// How long a batch may last.
-const BATCH_NS: u64 = 100_000_000;
+pub(crate) const BATCH_NS: u64 = 100_000_000;
 
 /// A place in a queue: less is nearer to the front. Never given twice by a table; those of raises are all less than others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct Waiter {
 #[derive(Default)]
 pub(crate) struct Line {
     waiting: BTreeMap<Ticket, Waiter>,
-    by_site: BTreeSet<(usize, Ticket)>,
+    pub(crate) by_site: BTreeSet<(usize, Ticket)>,
     /// The last ticket of the batch, and when the batch is over.
     batch: Option<(Ticket, u64)>,
 }
@@ -63,7 +63,7 @@ impl Line {
         self.waiting.first_key_value().map(|(_, w)| w)
     }
 
-    fn add(&mut self, waiter: Waiter) {
+    pub(crate) fn add(&mut self, waiter: Waiter) {
         self.by_site.insert((waiter.site, waiter.ticket));
         self.waiting.insert(waiter.ticket, waiter);
     }
@@ -75,7 +75,7 @@ impl Line {
     }
 
     /// Takes out who is served next when the record is let go at `site`.
-    fn take_next(&mut self, site: usize, now: u64) -> Option<Waiter> {
+    pub(crate) fn take_next(&mut self, site: usize, now: u64) -> Option<Waiter> {
         let front = self.front()?.ticket;
         if let Some((last, until)) = self.batch
             && !front.raises()
@@ -164,66 +164,5 @@ impl Crowd {
             Mode::Exclusive => self.exclusive.waiting.contains_key(&ticket),
             Mode::Shared => self.shared.binary_search_by_key(&ticket, |w| w.ticket).is_ok(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(sites: &[usize]) -> Line {
-        let mut line = Line::default();
-        for (i, &site) in sites.iter().enumerate() {
-            line.add(Waiter {
-                owner: Arc::new(Owner::new(i as u64, 0)),
-                ticket: Ticket::new(i as u64 + 1, false),
-                site,
-            });
-        }
-        line
-    }
-
-    /// Serves all: the record is let go where the last one ran. `arrives` adds somebody after each turn.
-    fn serve(line: &mut Line, now: impl Fn(u64) -> u64, mut arrives: impl FnMut(u64) -> Option<usize>) -> Vec<u64> {
-        let (mut site, mut turns, mut order) = (0, 0, Vec::new());
-        while let Some(w) = line.take_next(site, now(turns)) {
-            site = w.site;
-            order.push(w.owner.id);
-            turns += 1;
-            if let Some(site) = arrives(turns) {
-                let id = 100 + turns;
-                line.add(Waiter { owner: Arc::new(Owner::new(id, 0)), ticket: Ticket::new(id, false), site });
-            }
-        }
-        order
-    }
-
-    #[test]
-    fn those_who_run_together_are_served_together() {
-        let mut line = line(&[0, 1, 2, 0, 1, 2, 0]);
-        assert_eq!(serve(&mut line, |_| 0, |_| None), [0, 3, 6, 1, 4, 2, 5]);
-        assert!(line.by_site.is_empty() && line.is_empty());
-    }
-
-    #[test]
-    fn who_comes_after_a_batch_has_begun_is_not_of_it() {
-        let mut line = line(&[0, 1, 0, 1]);
-        // The first's site is never empty: the others are served all the same, before anybody who came later.
-        let order = serve(&mut line, |_| 0, |n| (n <= 4).then_some(0));
-        assert_eq!(order, [0, 2, 1, 3, 101, 102, 103, 104]);
-    }
-
-    #[test]
-    fn a_batch_ends_with_its_time() {
-        let mut line = line(&[0, 1, 0, 1]);
-        assert_eq!(serve(&mut line, |n| n * BATCH_NS, |_| None), [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn a_raise_is_not_passed_over() {
-        let mut line = line(&[0, 0, 0]);
-        assert_eq!(line.take_next(0, 0).map(|w| w.owner.id), Some(0));
-        line.add(Waiter { owner: Arc::new(Owner::new(9, 0)), ticket: Ticket::new(50, true), site: 1 });
-        assert_eq!(line.take_next(0, 0).map(|w| w.owner.id), Some(9));
     }
 }

@@ -8,7 +8,7 @@
 //! mode that the flags stop; an owner that takes a name back looks at the flags afterwards, and at `slot_users` then.
 //! INV-MDL-2: requests that have to wait are served in order; only those who raise a lock go in front.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use gannet_base::sync::atomic::{
@@ -17,7 +17,7 @@ use gannet_base::sync::atomic::{
     fence,
 };
 use gannet_base::sync::{Arc, Mutex};
-use gannet_runtime::Wait as WaitEvent;
+use gannet_telemetry::Wait as WaitEvent;
 
 use crate::graph::Edge;
 use crate::owner::{Owner, Target};
@@ -47,6 +47,10 @@ impl MdlMode {
             (Read | Write | NoWrite, _) | (Upgradable | Exclusive, _) => false,
         }
     }
+
+    const ALL: [MdlMode; MdlMode::COUNT] =
+        [MdlMode::Read, MdlMode::Write, MdlMode::NoWrite, MdlMode::Upgradable, MdlMode::Exclusive];
+    const COUNT: usize = 5;
 
     /// Whoever has this needs no lock of mode `other` besides.
     fn covers(self, other: MdlMode) -> bool {
@@ -140,6 +144,9 @@ struct Object {
 #[derive(Clone, Copy)]
 pub struct MdlObject(&'static Object);
 
+/// Objects, by number, and modes whose holders a search has looked at.
+pub(crate) type SeenObjects = HashSet<(u64, MdlMode)>;
+
 impl PartialEq for MdlObject {
     fn eq(&self, other: &Self) -> bool {
         self.0.number == other.0.number
@@ -162,9 +169,9 @@ pub(crate) struct MdlRegistry(Mutex<Registry>);
 struct Registry {
     by_id: HashMap<u64, MdlObject>,
     unused: Vec<MdlObject>,
+    /// Objects made so far.
+    made: u64,
 }
-
-static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// A metadata lock as introspection shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -264,14 +271,55 @@ impl Object {
 }
 
 impl MdlObject {
-    pub(crate) fn blockers(self, owner: &Arc<Owner>, mode: MdlMode, out: &mut Vec<Edge>) {
+    /// Whom `owner`, which waits here, waits for. The line is served in order, so for all in front too, and each of those for nothing
+    /// but the holders that it cannot stand beside: edges lead to the holders at once, through one in front for each mode. Those of
+    /// a mode are looked at once in a search.
+    ///
+    /// `me`, the one that searches, if it waits here too: whoever stands behind it waits for it. What it sees itself does not
+    /// count as looked at: it may be a holder, too, which it does not see.
+    pub(crate) fn blockers(
+        self,
+        (owner, mode): (&Arc<Owner>, MdlMode),
+        me: Option<&Arc<Owner>>,
+        seen: &mut SeenObjects,
+        out: &mut Vec<Edge>,
+    ) {
         let state = self.0.state.lock();
-        let held = state.holders.iter().chain(&state.slot_users);
-        let mut edges: Vec<&Arc<Owner>> = held.filter(|(_, m)| m.conflicts(mode)).map(|(o, _)| o).collect();
-        // Not only those that conflict: the line is served in order. Raises stand in front.
-        let ahead = state.waiting.iter().take_while(|r| !Arc::ptr_eq(&r.owner, owner));
-        edges.extend(ahead.map(|r| &r.owner));
-        out.extend(edges.into_iter().filter(|o| !Arc::ptr_eq(o, owner)).map(|o| Edge { to: o.clone(), via: None }));
+        // Of each mode one in front, and whether there is one.
+        let mut ahead: [Option<&Arc<Owner>>; MdlMode::COUNT] = [None; MdlMode::COUNT];
+        let mut in_line = false;
+        for r in &state.waiting {
+            if Arc::ptr_eq(&r.owner, owner) {
+                in_line = true;
+                break;
+            }
+            if me.is_some_and(|me| Arc::ptr_eq(&r.owner, me)) {
+                return out.push(Edge { to: r.owner.clone(), via: None });
+            }
+            // One that has given up but is still in the queue leads nowhere.
+            if r.owner.is_waiting() {
+                ahead[r.mode as usize - 1] = Some(&r.owner);
+            }
+        }
+        if !in_line {
+            return;
+        }
+        let searches = me.is_some_and(|me| Arc::ptr_eq(me, owner));
+        for (wanted, ahead) in MdlMode::ALL.into_iter().zip(ahead) {
+            let own = wanted == mode;
+            if !own && ahead.is_none() || !searches && !seen.insert((self.0.number, wanted)) {
+                continue;
+            }
+            for (to, _) in state.holders.iter().chain(&state.slot_users).filter(|(_, m)| m.conflicts(wanted)) {
+                let myself = Arc::ptr_eq(to, owner);
+                // Nobody waits for himself, but perhaps for one in front who does.
+                let through = if own && !myself { None } else { ahead };
+                if !myself || through.is_some() {
+                    let via = through.filter(|v| !Arc::ptr_eq(v, to)).cloned();
+                    out.push(Edge { to: to.clone(), via });
+                }
+            }
+        }
     }
 
     /// Its id and name.
@@ -290,9 +338,9 @@ impl LockTable {
             return found;
         }
         let object = registry.unused.pop().unwrap_or_else(|| {
-            let number = NEXT_NUMBER.fetch_add(1, Relaxed);
-            let object = Object { number, flags: AtomicU8::new(0), state: Mutex::new(State::default()) };
-            MdlObject(Box::leak(Box::new(object)))
+            registry.made += 1;
+            let (number, flags) = (registry.made, AtomicU8::new(0));
+            MdlObject(Box::leak(Box::new(Object { number, flags, state: Mutex::new(State::default()) })))
         });
         {
             let mut state = object.0.state.lock();

@@ -9,8 +9,8 @@ use gannet_base::sync::atomic::{
 };
 use gannet_base::sync::{Arc, Mutex, MutexGuard};
 use gannet_base::{CachePadded, TrxId};
-use gannet_runtime::{Unpark, Wait as WaitEvent, Waker, now_ns, park, waker};
-use gannet_telemetry::{Counter, add, count, sub};
+use gannet_runtime::{Unpark, Waker, now_ns, park, waker};
+use gannet_telemetry::{Counter, Wait as WaitEvent, add, count, sub};
 
 use crate::mdl::{FastSlots, Use};
 use crate::record::RecordWait;
@@ -219,6 +219,11 @@ impl LockOwner {
     #[inline]
     pub fn set_weight(&self, rows_changed: u64) {
         self.inner.weight.store(rows_changed, Relaxed);
+    }
+
+    /// Somebody may wait for what this owner holds, but for the stamps of its transaction.
+    pub fn is_awaited(&self) -> bool {
+        self.inner.blocks.load(Relaxed)
     }
 
     /// Number of record locks held, not counting those folded into intervals.

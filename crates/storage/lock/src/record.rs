@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::{Relaxed, SeqCst};
-use gannet_runtime::{Wait as WaitEvent, now_ns, site};
-use gannet_telemetry::{Counter, add, sub};
+use gannet_runtime::{now_ns, site};
+use gannet_telemetry::{Counter, Wait as WaitEvent, add, sub};
 
 use crate::graph::Edge;
 use crate::line::{Crowd, Ticket, Waiter};

@@ -1,7 +1,7 @@
 //! The lock table: sharded record queues, the trees' counters, the list of owners.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use gannet_base::sync::atomic::{
     AtomicU64, AtomicUsize,
@@ -9,6 +9,7 @@ use gannet_base::sync::atomic::{
 };
 use gannet_base::sync::{Arc, Mutex, MutexGuard, Weak};
 use gannet_base::{CachePadded, TreeId};
+use gannet_runtime::random_u64;
 
 use crate::LockOwner;
 use crate::gaps::GapSet;
@@ -52,7 +53,7 @@ pub struct LockTable {
     pub(crate) graph: Graph,
     pub(crate) mdl: MdlRegistry,
     trees: Mutex<HashMap<TreeId, Weak<TreeLocks>>>,
-    owners: Mutex<HashMap<u64, Weak<Owner>>>,
+    owners: Mutex<BTreeMap<u64, Weak<Owner>>>,
     next_owner: AtomicU64,
     next_ticket: AtomicU64,
 }
@@ -117,12 +118,12 @@ impl LockTable {
         Arc::new(LockTable {
             shards: (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Shard::default()))).collect(),
             // Keys come from clients: nobody should be able to choose colliding ones.
-            seed: std::hash::RandomState::new().hash_one(0u64),
+            seed: random_u64(),
             trx_waits: TrxWaits::new(),
             graph: Graph::new(),
             mdl: MdlRegistry::default(),
             trees: Mutex::new(HashMap::new()),
-            owners: Mutex::new(HashMap::new()),
+            owners: Mutex::new(BTreeMap::new()),
             next_owner: AtomicU64::new(1),
             next_ticket: AtomicU64::new(1),
         })

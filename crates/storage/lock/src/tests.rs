@@ -769,3 +769,71 @@ fn metadata_storm() {
     });
     assert!(table.metadata_locks().is_empty());
 }
+
+/// Many stand in line for a table behind DDL, each of which holds a row that another waits for.
+#[test]
+fn the_length_of_a_table_line_costs_a_search_nothing() {
+    const WAITERS: usize = 250;
+    let (table, tree, o) = setup(2 * WAITERS + 2);
+    let t = table.mdl_object(1, "db.t");
+    let ([reader, ddl], rest) = o.split_at(2) else { unreachable!() };
+    let (line, behind) = rest.split_at(WAITERS);
+    let key = |i: usize| (i as u32).to_be_bytes();
+    reader.mdl_lock(t, MdlMode::Read, TX, Wait::No).unwrap();
+    std::thread::scope(|s| {
+        let tree = &tree;
+        let alters = waiting(s, ddl, || {
+            let got = ddl.mdl_lock(t, MdlMode::Exclusive, TX, LONG);
+            ddl.mdl_end_transaction();
+            got
+        });
+        for (i, (o, b)) in line.iter().zip(behind).enumerate() {
+            let _ = o.lock_record(tree, &key(i), Exclusive, Wait::No).unwrap();
+            s.spawn(move || {
+                let _ = b.lock_record(tree, &key(i), Exclusive, LONG).unwrap();
+                b.release_all();
+            });
+        }
+        until(|| behind.iter().all(|o| o.is_waiting()));
+        for o in line {
+            o.set_weight(3);
+            s.spawn(move || {
+                o.mdl_lock(t, if o.id() % 2 == 0 { MdlMode::Read } else { MdlMode::Write }, TX, LONG).unwrap();
+                o.mdl_end_transaction();
+                o.release_all();
+            });
+        }
+        until(|| table.waiting().len() == 2 * WAITERS + 1);
+        // One edge each: to the reader, through the DDL.
+        assert!(table.graph.steps() <= WAITERS as u64, "{} steps", table.graph.steps());
+        reader.set_weight(5);
+        let before = table.graph.steps();
+        assert_eq!(reader.lock_record(tree, &key(WAITERS - 1), Exclusive, LONG), waited(None));
+        assert!(table.graph.steps() - before <= 4, "{} steps", table.graph.steps() - before);
+        assert_eq!(table.last_deadlock().unwrap().members.len(), 3);
+        assert_eq!(alters.join().unwrap(), Err(LockError::Deadlock), "of the members it has changed least");
+        reader.release_all();
+        reader.mdl_end_transaction();
+    });
+    assert!(tree.no_records() && table.metadata_locks().is_empty() && table.waits().is_empty());
+}
+
+/// Two that raise their locks on a table: the second sees the first, which stands in front and holds what it waits for.
+#[test]
+fn two_raises_of_a_metadata_lock_are_a_deadlock() {
+    let (table, _tree, o) = setup(3);
+    let t = table.mdl_object(1, "db.t");
+    (0..3).for_each(|i| o[i].set_weight(5 - i as u64));
+    o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
+    o[1].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
+    std::thread::scope(|s| {
+        let stranger = waiting(s, &o[2], || o[2].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
+        let first = waiting(s, &o[0], || o[0].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
+        assert_eq!(o[1].mdl_lock(t, MdlMode::NoWrite, TX, LONG), Err(LockError::Deadlock));
+        assert!(o[2].is_waiting(), "it is no member of the cycle");
+        o[1].mdl_end_transaction();
+        assert_eq!(first.join().unwrap(), Ok(()));
+        o[0].mdl_end_transaction();
+        assert_eq!(stranger.join().unwrap(), Ok(()));
+    });
+}

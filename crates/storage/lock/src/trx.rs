@@ -12,7 +12,7 @@ use gannet_base::sync::atomic::{
 };
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{CachePadded, TrxId};
-use gannet_runtime::Wait as WaitEvent;
+use gannet_telemetry::Wait as WaitEvent;
 
 use crate::owner::{Owner, Target};
 use crate::{LockError, LockOwner, Wait};

@@ -217,8 +217,11 @@ impl Arg<'_> {
 /// A connection.
 pub struct Connection {
     stream: Box<dyn Stream>,
+    /// What was received lies in `taken..filled`. Not longer than the largest packet needs, and not cleared between packets: a
+    /// client of thousands of connections has them all in its caches.
     input: Vec<u8>,
     taken: usize,
+    filled: usize,
     out: Vec<u8>,
     sequence: u8,
     /// Capabilities agreed on.
@@ -273,8 +276,9 @@ impl Connection {
             status: 0,
             plugin: String::new(),
         };
-        let (input, out) = (Vec::with_capacity(16 << 10), Vec::new());
-        let mut it = Self { stream: Box::new(stream), input, taken: 0, out, sequence: 0, capabilities: 0, greeting };
+        let (input, out) = (Vec::new(), Vec::new());
+        let stream = Box::new(stream);
+        let mut it = Self { stream, input, taken: 0, filled: 0, out, sequence: 0, capabilities: 0, greeting };
         it.login(options, secure)?;
         Ok(it)
     }
@@ -524,7 +528,7 @@ impl Connection {
         let mut payload = Vec::new();
         loop {
             self.fill(frame::HEADER)?;
-            let (len, sequence) = frame::header(&self.input[self.taken..])?;
+            let (len, sequence) = frame::header(&self.input[self.taken..self.filled])?;
             self.taken += frame::HEADER;
             self.sequence = sequence.wrapping_add(1);
             self.fill(len)?;
@@ -542,25 +546,35 @@ impl Connection {
 
     /// Waits until `n` bytes are unread in the buffer.
     fn fill(&mut self, n: usize) -> Result<()> {
-        if self.input.len() - self.taken >= n {
+        if self.filled - self.taken >= n {
             return Ok(());
         }
-        self.input.drain(..self.taken);
+        self.input.copy_within(self.taken..self.filled, 0);
+        self.filled -= self.taken;
         self.taken = 0;
-        while self.input.len() < n {
-            let have = self.input.len();
-            self.input.resize((have + (16 << 10)).max(n.min(have + (1 << 20))), 0);
-            let got = self.stream.read(&mut self.input[have..]);
-            self.input.truncate(have + got.as_ref().map_or(0, |g| *g));
-            match got {
+        if self.input.len() > MOST_KEPT && n < MOST_KEPT && self.filled < MOST_KEPT {
+            self.input = self.input[..MOST_KEPT].to_vec();
+        }
+        while self.filled < n {
+            if self.input.len() - self.filled < LEAST_READ.min(n - self.filled) {
+                // A long packet's buffer grows as its bytes come: its announced length alone costs no memory.
+                self.input.resize((self.filled + LEAST_READ).max(n.min(self.filled + (1 << 20))), 0);
+            }
+            match self.stream.read(&mut self.input[self.filled..]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Ok(got) => self.filled += got,
                 Err(e) if e.kind() != io::ErrorKind::Interrupted => return Err(e.into()),
-                _ => {}
+                Err(_) => {}
             }
         }
         Ok(())
     }
 }
+
+/// Room for a read of the stream, if more than that is missing.
+const LEAST_READ: usize = 16 << 10;
+/// Input buffer kept after a long packet.
+const MOST_KEPT: usize = 1 << 20;
 
 fn respond(plugin: Plugin, password: &[u8], nonce: &[u8; auth::NONCE]) -> Vec<u8> {
     match plugin {

@@ -1,0 +1,94 @@
+//! Those who wait and those who end: nobody is left behind, and nobody comes in beside another.
+
+use loom::sync::Arc as Shared;
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use loom::thread;
+
+use crate::sync::sound_and_weakened;
+use crate::{FOREVER, LockTable, MdlDuration, MdlMode, Mode, TreeId, TrxId};
+
+/// A transaction ends while another begins to wait for its stamp.
+fn end_of_a_transaction() {
+    let table = LockTable::new();
+    let (writer, waiter) = (table.owner(1), table.owner(2));
+    writer.set_trx(TrxId(1));
+    let active = Shared::new(AtomicBool::new(true));
+    let ends = {
+        let active = active.clone();
+        thread::spawn(move || {
+            active.store(false, Relaxed);
+            writer.release_all();
+        })
+    };
+    waiter.wait_trx(TrxId(1), || active.load(Relaxed), FOREVER).unwrap();
+    ends.join().unwrap();
+}
+
+#[test]
+fn no_end_of_a_transaction_is_missed() {
+    sound_and_weakened(
+        "wakes::no_end_of_a_transaction_is_missed",
+        3,
+        end_of_a_transaction,
+        &[("lock/src/trx.rs", "fence(SeqCst);", 0)],
+    );
+}
+
+/// Three that want one row, of which the first has it.
+fn one_row() {
+    let table = LockTable::new();
+    let tree = table.tree(TreeId(7));
+    let inside = Shared::new(AtomicUsize::new(0));
+    let session = |n: u64| {
+        let (owner, tree, inside) = (table.owner(n), tree.clone(), inside.clone());
+        move || {
+            let _ = owner.lock_record(&tree, b"hot", Mode::Exclusive, FOREVER).unwrap();
+            assert_eq!(inside.fetch_add(1, Relaxed), 0, "two have the row");
+            inside.fetch_sub(1, Relaxed);
+            owner.release_all();
+        }
+    };
+    let others = [thread::spawn(session(1)), thread::spawn(session(2))];
+    session(3)();
+    others.into_iter().for_each(|t| t.join().unwrap());
+    assert!(tree.no_records());
+}
+
+#[test]
+fn a_row_goes_from_one_to_the_next() {
+    sound_and_weakened("wakes::a_row_goes_from_one_to_the_next", 2, one_row, &[]);
+}
+
+/// One that uses a table, and DDL.
+fn ddl() {
+    let table = LockTable::new();
+    let object = table.mdl_object(1, "t");
+    let used = Shared::new(AtomicUsize::new(0));
+    let session = |n: u64, mode: MdlMode| {
+        let (owner, used) = (table.owner(n), used.clone());
+        move || {
+            owner.mdl_lock(object, mode, MdlDuration::Transaction, FOREVER).unwrap();
+            assert_eq!(used.fetch_add(1, Relaxed), 0, "used while it is changed");
+            used.fetch_sub(1, Relaxed);
+            owner.mdl_end_transaction();
+        }
+    };
+    let user = thread::spawn(session(1, MdlMode::Write));
+    session(2, MdlMode::Exclusive)();
+    user.join().unwrap();
+}
+
+#[test]
+fn ddl_waits_for_who_uses_the_table() {
+    // In turn: who publishes its use, who takes it back, who raises the flags.
+    sound_and_weakened(
+        "wakes::ddl_waits_for_who_uses_the_table",
+        3,
+        ddl,
+        &[
+            ("lock/src/mdl.rs", "fence(SeqCst);", 1),
+            ("lock/src/mdl.rs", "fence(SeqCst);", 2),
+            ("lock/src/mdl.rs", "fence(SeqCst);", 3),
+        ],
+    );
+}

@@ -1,0 +1,138 @@
+//! Intervals of locked rows.
+
+use std::time::Duration;
+
+use gannet_base::TreeId;
+use gannet_base::sync::Arc;
+
+use crate::table::TreeLocks;
+use crate::{Cut, LockError, LockKind, LockOwner, LockTable, Mode, Wait};
+
+const LONG: Wait = Wait::For(Duration::from_secs(30));
+
+fn setup() -> (Arc<LockTable>, Arc<TreeLocks>, [LockOwner; 3]) {
+    let table = LockTable::new();
+    let tree = table.tree(TreeId(7));
+    let owners = [1, 2, 3].map(|i| table.owner(i));
+    (table, tree, owners)
+}
+
+/// As a scan does: each row locked, then folded together with the one before.
+fn scan(o: &LockOwner, tree: &Arc<TreeLocks>, keys: std::ops::Range<u8>, mode: Mode) {
+    for k in keys.clone() {
+        let _ = o.lock_record(tree, &[k], mode, Wait::No).unwrap();
+        let last = if k == keys.start { k } else { k - 1 };
+        o.fold_record(tree, &[k], mode, (Cut::Before(&[last]), Cut::After(&[k])));
+    }
+}
+
+#[test]
+fn a_scan_is_one_interval() {
+    let (table, tree, [a, b, _]) = setup();
+    scan(&a, &tree, 10..200, Mode::Exclusive);
+    let kind = LockKind::Rows {
+        tree: TreeId(7),
+        low: Some((vec![10], false)),
+        high: Some((vec![199], true)),
+        mode: Mode::Exclusive,
+    };
+    assert_eq!(table.locks(10).into_iter().map(|l| l.kind).collect::<Vec<_>>(), [kind]);
+    assert_eq!((a.record_count(), table.standings()[0].records), (0, 190));
+    for (key, blocked) in [(9, false), (10, true), (77, true), (199, true), (200, false)] {
+        assert_eq!(b.row_blocked(&tree, &[key], Mode::Shared), blocked, "{key}");
+        assert!(!a.row_blocked(&tree, &[key], Mode::Exclusive));
+        // Where there is no row, nothing is locked.
+        assert!(!b.record_blocked(&tree, &[key], Mode::Exclusive));
+    }
+    assert!(!tree.no_records() && !tree.no_ranges() && !a.is_free());
+    a.release_all();
+    assert!(tree.no_records() && tree.no_ranges() && a.is_free() && table.locks(10).is_empty());
+}
+
+#[test]
+fn who_wants_a_row_waits_for_it() {
+    let (table, tree, [a, b, c]) = setup();
+    scan(&a, &tree, 0..50, Mode::Exclusive);
+    assert_eq!(b.lock_record(&tree, &[7], Mode::Shared, Wait::No), Err(LockError::WouldWait));
+    assert_eq!(a.record_mode(&tree, &[7]), Some(Mode::Exclusive));
+    std::thread::scope(|s| {
+        let waits = s.spawn(|| b.lock_record(&tree, &[7], Mode::Exclusive, LONG).unwrap());
+        while !b.is_waiting() {
+            std::thread::yield_now();
+        }
+        assert_eq!(table.waits()[0].blockers.len(), 1);
+        // The owner itself does not notice.
+        assert_eq!(a.lock_record(&tree, &[7], Mode::Exclusive, Wait::No).unwrap().before, Some(Mode::Exclusive));
+        assert_eq!(a.lock_record(&tree, &[8], Mode::Shared, Wait::No).unwrap().before, Some(Mode::Exclusive));
+        a.release_all();
+        assert!(waits.join().unwrap().waited);
+    });
+    assert!(c.row_blocked(&tree, &[7], Mode::Shared) && !c.row_blocked(&tree, &[8], Mode::Exclusive));
+    b.release_all();
+    assert!(tree.no_records() && table.locks(10).is_empty());
+}
+
+#[test]
+fn shared_intervals_go_together_and_can_be_raised() {
+    let (table, tree, [a, b, c]) = setup();
+    scan(&a, &tree, 0..50, Mode::Shared);
+    scan(&b, &tree, 25..75, Mode::Shared);
+    assert!(a.row_blocked(&tree, &[30], Mode::Exclusive) && !a.row_blocked(&tree, &[20], Mode::Exclusive));
+    assert!(!c.row_blocked(&tree, &[30], Mode::Shared));
+    let _ = c.lock_record(&tree, &[30], Mode::Shared, Wait::No).unwrap();
+    // Nobody's lock had to be made explicit for that.
+    assert_eq!((a.record_count(), b.record_count(), c.record_count()), (0, 0, 1));
+    assert_eq!(a.lock_record(&tree, &[20], Mode::Exclusive, Wait::No).unwrap().before, Some(Mode::Shared));
+    a.unlock_record(&tree, &[20], Some(Mode::Shared));
+    assert_eq!(a.record_mode(&tree, &[20]), Some(Mode::Shared));
+    std::thread::scope(|s| {
+        let raise = s.spawn(|| a.lock_record(&tree, &[30], Mode::Exclusive, LONG).unwrap());
+        while !a.is_waiting() {
+            std::thread::yield_now();
+        }
+        assert!(c.row_blocked(&tree, &[30], Mode::Exclusive));
+        c.release_all();
+        assert!(a.is_waiting(), "the interval of the other still shares the row");
+        b.release_all();
+        assert_eq!(raise.join().unwrap().before, Some(Mode::Shared));
+    });
+    a.release_all();
+    assert!(tree.no_records() && tree.no_ranges() && table.locks(10).is_empty());
+}
+
+#[test]
+fn a_deadlock_through_intervals() {
+    let (table, tree, [a, b, _]) = setup();
+    scan(&a, &tree, 0..20, Mode::Exclusive);
+    scan(&b, &tree, 20..40, Mode::Exclusive);
+    a.set_weight(9);
+    std::thread::scope(|s| {
+        let waits = s.spawn(|| a.lock_record(&tree, &[33], Mode::Exclusive, LONG));
+        while !a.is_waiting() {
+            std::thread::yield_now();
+        }
+        assert_eq!(b.lock_record(&tree, &[3], Mode::Shared, LONG), Err(LockError::Deadlock));
+        b.release_all();
+        assert!(waits.join().unwrap().is_ok());
+    });
+    a.release_all();
+    assert!(tree.no_records() && table.locks(10).is_empty());
+}
+
+#[test]
+fn a_row_somebody_waits_for_is_not_folded() {
+    let (_table, tree, [a, b, _]) = setup();
+    let _ = a.lock_record(&tree, b"k", Mode::Exclusive, Wait::No).unwrap();
+    std::thread::scope(|s| {
+        let waits = s.spawn(|| b.lock_record(&tree, b"k", Mode::Exclusive, LONG).unwrap());
+        while !b.is_waiting() {
+            std::thread::yield_now();
+        }
+        a.fold_record(&tree, b"k", Mode::Exclusive, (Cut::Before(b"k"), Cut::After(b"k")));
+        assert!(tree.no_ranges() && a.record_count() == 1);
+        a.release_all();
+        assert!(waits.join().unwrap().waited);
+    });
+    b.release_all();
+    assert!(tree.no_records());
+}
