@@ -128,6 +128,12 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         {
             Some("MariaDB knows no DECIMAL in documents")
         }
+        ("stored documents", [Outcome::Done(_), Outcome::Done(_)])
+            if sql.contains("JSON_VALUE(")
+                && differ_only(outcomes, |x, y| matches!((x, y), ("true", "1") | ("false", "0"))) =>
+        {
+            Some("MariaDB's JSON_VALUE makes numbers of truth values")
+        }
         // PREPARE Statement: the parameter's type is settled before its value, and its digits, are known.
         ("parameters", [Outcome::Done(_), Outcome::Done(_)])
             if sql == "SELECT id, COALESCE(i, ?) FROM t ORDER BY id"
