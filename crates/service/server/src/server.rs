@@ -487,15 +487,21 @@ impl Server {
         let datadir = s.globals.get(Live::Datadir);
         let pool = s.globals.get(Live::InnodbBufferPoolSize).as_u64() >> 20;
         let mut out = format!("Gannet {} is ready.\n", s.facts.version);
+        // Clients look for the socket of their distribution's server when they are told nothing.
+        let mut ways = Vec::new();
         if let Some(at) = self.tcp {
             let port = if at.port() == 3306 { String::new() } else { format!(" -P{}", at.port()) };
-            out.push_str(&format!("  connect:  mysql -h{}{port} -uroot\n", shown_ip(at.ip())));
+            ways.push(format!("-h{}{port} -uroot", shown_ip(at.ip())));
         }
         if let Some(path) = &self.socket {
-            out.push_str(&format!("            mysql -S {} -uroot\n", path.display()));
+            ways.push(format!("-S {} -uroot", path.display()));
+        }
+        for (n, way) in ways.iter().enumerate() {
+            out.push_str(&format!("  {}  mysql {way}\n", if n == 0 { "connect:" } else { "        " }));
         }
         out.push_str(&format!("  data:     {} (buffer pool {pool} MiB)\n", datadir.as_str()));
-        out.push_str("  stop:     Ctrl-C, or  mysqladmin -uroot shutdown\n");
+        let way = ways.first().map_or("-uroot", |w| w);
+        out.push_str(&format!("  stop:     Ctrl-C, or  mysqladmin {way} shutdown\n"));
         if let Some(open) = s.accounts.open_account() {
             out.push_str(&format!("  note:     {open} has no password; it is reachable from this machine only\n"));
         }

@@ -267,6 +267,32 @@ fn statements_have_a_time_limit() {
     assert_eq!(one(&mut c, "SELECT 1"), "1");
 }
 
+/// What a result says of its columns' origin, as in MySQL.
+#[test]
+fn columns_know_where_they_are_from() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "USE d");
+    run(&mut c, "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(5))");
+    run(&mut c, "CREATE VIEW plain AS SELECT id AS a, v FROM t");
+    run(&mut c, "CREATE VIEW kept AS SELECT DISTINCT id AS a FROM t");
+    let mut told = |sql: &str| {
+        let result = c.query(sql).unwrap();
+        let text = |i: &gannet_wire::client::ColumnInfo| {
+            format!("{}.{}.{} {}.{} {}", i.schema, i.org_table, i.org_name, i.table, i.name, i.decimals)
+        };
+        result.columns.iter().map(text).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(told("SELECT id AS n, v FROM t AS x"), "d.t.id x.n 0, d.t.v x.v 0");
+    assert_eq!(told("SELECT a AS n FROM plain AS x"), "d.plain.a x.n 0");
+    assert_eq!(told("SELECT a FROM kept"), "d.t.a kept.a 0");
+    assert_eq!(told("SELECT * FROM (SELECT id AS a FROM t AS x) AS y"), "d.x.a y.a 0");
+    assert_eq!(told("SELECT v FROM t UNION SELECT 'x'"), "..v .v 0");
+    // Texts that are no column have no fixed number of digits.
+    assert_eq!(told("SELECT 'x' AS a, CONCAT(v, 'x') AS b, 1.5 AS c FROM t"), ".. .a 31, .. .b 31, .. .c 1");
+}
+
 #[test]
 fn the_smaller_commands() {
     let r = Running::start();

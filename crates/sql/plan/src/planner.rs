@@ -266,6 +266,11 @@ pub(crate) fn result_columns(arena: &Arena, query: &Query) -> Box<[ResultColumn]
             flags: 0,
         };
         result.flags = result.ty.expression_flags();
+        if !matches!(query.body, Body::Block(_)) {
+            // What a set operation gives is a column of its own.
+            result.org_name = column.name.clone();
+            result.flags = result.ty.column_flags();
+        }
         let source = match &query.body {
             Body::Block(block) => match block.items.get(i).map(|item| &item.expr.kind) {
                 Some(ExprKind::Column(id)) => Some(*id),
@@ -295,22 +300,25 @@ fn describe_source(arena: &Arena, query: &Query, id: ColId, result: &mut ResultC
                 result.flags |= flags::NOT_NULL;
             }
         }
-        Label::Derived { alias, name, origin, .. } => {
+        Label::Derived { alias, name, origin, view } => {
             result.flags = result.ty.column_flags();
             result.table = alias.clone();
             result.org_name = name.clone();
-            // A merged derived table shows its base table's names.
+            // A view that is merged is a table for who reads it; a derived table shows the name that its query reads from.
+            if let Some((slot, _)) = view.filter(|_| !is_kept(query, id)) {
+                let entry = &arena.tables[slot as usize];
+                result.org_table = (&*entry.table.name).into();
+                result.schema = (&*entry.table.schema).into();
+                return;
+            }
             let mut from = *origin;
             for _ in 0..16 {
                 let Some(id) = from else { break };
                 match &arena.labels[id as usize] {
-                    Label::Base { table, ordinal } => {
+                    Label::Base { table, .. } => {
                         let entry = &arena.tables[*table as usize];
-                        if let Some(column) = entry.table.columns.get(*ordinal as usize) {
-                            result.org_name = (&*column.name).into();
-                            result.org_table = (&*entry.table.name).into();
-                            result.schema = (&*entry.table.schema).into();
-                        }
+                        result.org_table = entry.alias.clone();
+                        result.schema = (&*entry.table.schema).into();
                         break;
                     }
                     Label::Derived { origin, .. } => from = *origin,
@@ -320,6 +328,15 @@ fn describe_source(arena: &Arena, query: &Query, id: ColId, result: &mut ResultC
         }
         Label::Computed => {}
     }
+}
+
+/// The derived table or view whose column this is has rows of its own: it cannot be merged into the query.
+fn is_kept(query: &Query, id: ColId) -> bool {
+    let Body::Block(block) = &query.body else { return false };
+    block.rels.iter().any(|rel| match &rel.kind {
+        crate::logical::RelKind::Derived(inner) => (rel.first..rel.first + rel.width).contains(&id) && !crate::rewrite::merge::can_merge(inner),
+        _ => false,
+    })
 }
 
 /// The column which an item of a derived table inside the query shows.

@@ -14,6 +14,8 @@ pub struct ColumnInfo {
     pub schema: String,
     /// Alias of the table.
     pub table: String,
+    /// Name of the table or view; empty for expressions.
+    pub org_table: String,
     /// Alias of the column.
     pub name: String,
     /// Name in its table.
@@ -258,6 +260,7 @@ impl Connection {
             columns.push(ColumnInfo {
                 schema: s(c.schema),
                 table: s(c.table),
+                org_table: s(c.org_table),
                 name: s(c.name),
                 org_name: s(c.org_name),
                 collation: c.collation,
