@@ -192,6 +192,6 @@ fn metadata() {
         common::plan(&common::snapshot(), "select d.y, t2.a from (select c as y from t1) d left join t2 on t2.v = d.y")
             .unwrap();
     let c = &plan.columns[0];
-    assert_eq!((&*c.table, &*c.org_table, &*c.org_name), ("d", "t1", "c"));
+    assert_eq!((&*c.table, &*c.org_table, &*c.org_name), ("d", "t1", "y"));
     assert_eq!(plan.columns[1].flags & flags::NOT_NULL, 0);
 }
