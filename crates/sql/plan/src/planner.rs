@@ -334,7 +334,9 @@ fn describe_source(arena: &Arena, query: &Query, id: ColId, result: &mut ResultC
 fn is_kept(query: &Query, id: ColId) -> bool {
     let Body::Block(block) = &query.body else { return false };
     block.rels.iter().any(|rel| match &rel.kind {
-        crate::logical::RelKind::Derived(inner) => (rel.first..rel.first + rel.width).contains(&id) && !crate::rewrite::merge::can_merge(inner),
+        crate::logical::RelKind::Derived(inner) => {
+            (rel.first..rel.first + rel.width).contains(&id) && !crate::rewrite::merge::can_merge(inner)
+        }
         _ => false,
     })
 }
