@@ -287,6 +287,14 @@ impl Table {
         Table { name, columns, indexes }
     }
 
+    /// Names of the indexes that may be left out: all but the primary key.
+    pub(crate) fn index_names(&self) -> impl Iterator<Item = &str> {
+        self.indexes.iter().filter_map(|index| match index.strip_prefix("UNIQUE KEY (id)") {
+            Some(_) => Some("id"),
+            None => index.split_once("KEY k").and_then(|_| index.split(' ').find(|w| w.starts_with('k'))),
+        })
+    }
+
     /// The table of a derived table's columns.
     pub(crate) fn derived(columns: Vec<Column>) -> Table {
         Table { name: String::new(), columns, indexes: Vec::new() }

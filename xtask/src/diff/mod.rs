@@ -497,6 +497,10 @@ fn one_change(
     if explain(sql, &outcomes, tally) {
         return Ok(true);
     }
+    if let Some(why) = explained::reason_of_change(sql, &outcomes) {
+        tally.explain(why);
+        return Ok(true);
+    }
     match causes::of_change(statement, &outcomes, pair, schema)? {
         Some(why) => tally.explain(why),
         None => report(seed, pair, schema, sql, &shown, tally)?,

@@ -51,6 +51,44 @@ fn ok_packets_tell_what_happened() {
     }
 }
 
+/// C API, `mysql_insert_id()`: the first generated value that is in a row; else what LAST_INSERT_ID(n) was given in an INSERT or UPDATE; else,
+/// if any row was put in or changed, the last row's value.
+#[test]
+fn ok_packets_tell_the_number_of_a_row() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "USE d");
+    run(&mut c, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, u INT UNIQUE, n INT DEFAULT 0)");
+    let mut told = |sql: &str| {
+        let id = c.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}")).ok.insert_id;
+        (id, one(&mut c, "SELECT LAST_INSERT_ID()").parse::<u64>().unwrap())
+    };
+    assert_eq!(told("INSERT INTO t (u) VALUES (1), (2)"), (1, 1));
+    // Given values are told, and not kept for LAST_INSERT_ID().
+    assert_eq!(told("INSERT INTO t (id, u) VALUES (60, 60), (55, 55)"), (55, 1));
+    // IGNORE: numbers of rows that are not stored are none.
+    assert_eq!(told("ALTER TABLE t AUTO_INCREMENT = 100"), (0, 1));
+    assert_eq!(told("INSERT IGNORE INTO t (u) VALUES (1)"), (0, 1));
+    assert_eq!(told("INSERT IGNORE INTO t (u) VALUES (1), (2)"), (0, 1));
+    assert_eq!(told("INSERT IGNORE INTO t (id, u) VALUES (60, 1)"), (0, 1));
+    let (id, kept) = told("INSERT IGNORE INTO t (u) VALUES (1), (3)");
+    assert!(id >= 100 && kept == id, "{id} {kept}");
+    assert_eq!(told("DO LAST_INSERT_ID(7)"), (0, 7));
+    // ON DUPLICATE KEY UPDATE: of a row that changed its number; a row that stays as it is has none.
+    assert_eq!(told("INSERT INTO t (u) VALUES (1) ON DUPLICATE KEY UPDATE n = n + 1"), (1, 7));
+    assert_eq!(told("INSERT INTO t (u) VALUES (1) ON DUPLICATE KEY UPDATE n = n"), (0, 7));
+    assert_eq!(told("INSERT INTO t (u) VALUES (1), (2) ON DUPLICATE KEY UPDATE n = n + 1"), (2, 7));
+    assert_eq!(told("INSERT INTO t (u) VALUES (1) ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id)"), (1, 1));
+    assert_eq!(told("INSERT INTO t (id, u) VALUES (60, 305) ON DUPLICATE KEY UPDATE id = 310"), (310, 1));
+    let (id, kept) = told("INSERT INTO t (u) VALUES (1), (900) ON DUPLICATE KEY UPDATE n = n + 1");
+    assert!(id > 100 && kept == id, "{id} {kept}");
+    assert_eq!(told("UPDATE t SET n = LAST_INSERT_ID(78) WHERE u = 2"), (78, 78));
+    assert_eq!(told("UPDATE t SET n = 3 WHERE u = 2"), (0, 78));
+    assert_eq!(told("DELETE FROM t WHERE u = LAST_INSERT_ID(12)"), (0, 12));
+    assert_eq!(told("CREATE TABLE s (k INT AUTO_INCREMENT PRIMARY KEY) SELECT u FROM t"), (1, 1));
+}
+
 #[test]
 fn several_statements_in_one_packet() {
     let r = Running::start();

@@ -3,6 +3,7 @@
 //! warnings.
 
 mod columns;
+mod definitions;
 mod documents;
 mod keys;
 mod sessions;
@@ -112,6 +113,8 @@ const THEMES: &[Theme] = &[
     sessions::savepoints,
     sessions::temporary,
     views::views,
+    definitions::definitions,
+    definitions::joined,
 ];
 
 /// The round of a seed.
@@ -169,7 +172,8 @@ pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally
         let (mut apart, mut rows_apart) = (false, None);
         for sql in story.shown.iter().filter(|_| !step.is_query()) {
             let rows = pair.both(sql)?;
-            if !alike(&Step { ordered: true, documents: step.documents, ..Step::default() }, &rows) {
+            let ordered = sql.contains(" ORDER BY ");
+            if !alike(&Step { ordered, documents: step.documents, ..Step::default() }, &rows) {
                 (apart, differ) = (true, differ.or(Some(rows.clone())));
                 rows_apart = rows_apart.or(Some(rows));
             }
@@ -181,7 +185,7 @@ pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally
         told.push(&step.sql);
         let Some(shown) = differ else { continue };
         let manner = Manner { ordered: step.ordered, ..Manner::default() };
-        if matches!(story.theme, "collations" | "enumerated")
+        if matches!(story.theme, "collations" | "enumerated" | "generated")
             && step.is_query()
             && causes::of_step(&step.sql, &shown, manner, pair)?
         {

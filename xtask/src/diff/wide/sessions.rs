@@ -282,7 +282,12 @@ pub(super) fn temporary(random: &mut Random) -> Story {
     for _ in 0..STEPS {
         let table = schema.table(random);
         let n = random.below(3);
-        steps.push(match random.below(20) {
+        let kind = random.below(20);
+        if kind == 3 {
+            // MariaDB keeps such rows when the transaction is rolled back.
+            steps.push(Step::new("COMMIT"));
+        }
+        steps.push(match kind {
             0 | 1 => Step::new(table.create().replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1)),
             2 => Step::new(format!("DROP TEMPORARY TABLE IF EXISTS {}", table.name)),
             3 => Step::new(format!(
@@ -297,7 +302,7 @@ pub(super) fn temporary(random: &mut Random) -> Story {
             8 => Step::new(format!("INSERT INTO x{n} (id) VALUES ({})", random.below(9))),
             9 => Step::new(format!("UPDATE x{n} SET id = id + 10 WHERE id < 4 ORDER BY id DESC")),
             10 => Step::new(format!("ALTER TABLE x{n} ADD COLUMN z INT DEFAULT 3")),
-            11 => Step::ordered(format!("SELECT * FROM x{n} ORDER BY id")),
+            11 => Step::new(format!("SELECT * FROM x{n}")),
             12 => Step::ordered(format!(
                 "SELECT x.id, t.id FROM x{n} x JOIN {} t ON x.id = t.id ORDER BY x.id, t.id",
                 table.name

@@ -581,17 +581,23 @@ impl Session {
             }
             Outcome::Affected(Affected { rows, last_insert_id, last_row_id, info }) => {
                 self.figures.affected = rows;
-                if last_insert_id != 0 {
-                    self.state.last_insert_id = last_insert_id;
-                }
-                let insert_id = match last_insert_id {
-                    0 if self.state.insert_id_given => self.state.last_insert_id,
-                    // A value that the client gave is in the OK packet, not in LAST_INSERT_ID().
-                    0 => last_row_id,
-                    n => n,
-                };
+                let insert_id = self.insert_id(last_insert_id, last_row_id);
                 Ok(Done { rows: false, affected: rows, insert_id, info })
             }
+        }
+    }
+
+    /// The OK packet's number (C API, `mysql_insert_id()`): the first generated value that is in a row, else what LAST_INSERT_ID(n) was
+    /// given, else the last row's value.
+    pub(super) fn insert_id(&mut self, generated: u64, last_row: u64) -> u64 {
+        if generated != 0 {
+            self.state.last_insert_id = generated;
+        }
+        match generated {
+            0 if self.state.insert_id_given => self.state.last_insert_id,
+            // A value that the client gave is in the OK packet, not in LAST_INSERT_ID().
+            0 => last_row,
+            n => n,
         }
     }
 
@@ -690,6 +696,10 @@ impl Session {
             }
             outcome
         });
+        if matches!(plan.kind, PlanKind::Delete(_)) {
+            // LAST_INSERT_ID(n) there is for the session alone.
+            self.state.insert_id_given = false;
+        }
         self.timed_out = timer.is_some_and(|t| t.fired());
         self.end_statement(mark, outcome)
     }

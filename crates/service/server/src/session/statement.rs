@@ -167,13 +167,20 @@ impl Session {
     /// DDL: commits what is open, runs in a transaction of its own.
     fn ddl(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
-        self.require_read_write()?;
         match statement {
-            Statement::CreateTable(c) if c.temporary => return self.create_temporary(statement, c, io),
-            Statement::DropTable { temporary: true, .. } => return self.drop_temporary(statement),
+            Statement::CreateTable(c) if c.temporary => {
+                self.require_read_write()?;
+                return self.create_temporary(statement, c, io);
+            }
+            Statement::DropTable { temporary: true, .. } => {
+                self.require_read_write()?;
+                return self.drop_temporary(statement);
+            }
             _ => {}
         }
+        // A transaction that only reads ends like others: what it forbids is no matter then.
         self.commit_implicitly()?;
+        self.require_read_write()?;
         if !self.only_temporary(statement) {
             self.require_writable()?;
         }
@@ -186,6 +193,7 @@ impl Session {
                 return Err(e);
             }
         };
+        self.state.insert_id_given = false;
         let outcome = self.define(statement, None, select).map(|(done, snapshot, _)| (done, snapshot));
         self.idle_transaction();
         self.commit_implicitly()?;
@@ -200,7 +208,8 @@ impl Session {
             self.entry.set_database(None);
             self.extra_status |= gannet_wire::flags::status::DB_DROPPED;
         }
-        Ok(Done { affected: done.rows, info: done.info, ..Done::default() })
+        let insert_id = self.insert_id(done.last_insert_id, done.last_row_id);
+        Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
     }
 
     /// Runs a definition statement in a transaction: the session's, or `own`. Gives the query's plan back if it was not used.

@@ -124,7 +124,8 @@ pub(super) fn run(
     let table = sql(edit.finish_alter(pending, used))?;
     sql(edit.repoint_children(old, &table))?;
     let affected = if counted { rows } else { 0 };
-    Ok(Done { rows: affected, info: format!("Records: {affected}  Duplicates: 0  Warnings: {}", cx.warnings.total()) })
+    let info = format!("Records: {affected}  Duplicates: 0  Warnings: {}", cx.warnings.total());
+    Ok(Done { rows: affected, info, ..Done::default() })
 }
 
 /// MySQL copies the rows only when a column's type changes, a new one is computed, or it is told to; then they count as

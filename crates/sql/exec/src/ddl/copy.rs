@@ -149,10 +149,18 @@ fn value(
         Source::Converted(o) => {
             let mut value = values[*o].clone();
             value.settle(&old.columns[*o].ty);
-            // A column's text is what it shows; of an assigned FLOAT it would be the DOUBLE's.
-            if column.ty.id.is_string() && matches!(value, Value::Float(_) | Value::Double(_)) {
+            // A column's text is what it shows; of an assigned FLOAT it would be the DOUBLE's, of a YEAR its number.
+            if column.ty.id.is_string() && matches!(value, Value::Float(_) | Value::Double(_) | Value::Year(_)) {
                 let text = gannet_types::convert::to_text(&value.as_ref()).into_owned();
                 value = Value::Str(text.into(), column.ty.collation);
+            }
+            // A column's integer is the nearest one, where an assigned DOUBLE loses its fraction.
+            if column.ty.id == TypeId::Bit {
+                value = match value {
+                    Value::Double(x) => Value::Double(x.round_ties_even()),
+                    Value::Float(x) => Value::Float(x.round_ties_even()),
+                    other => other,
+                };
             }
             store(value, column, row, cx)
         }

@@ -63,11 +63,15 @@ pub struct Done {
     pub rows: u64,
     /// Its text.
     pub info: String,
+    /// First generated AUTO_INCREMENT value of CREATE TABLE ... SELECT, 0 without.
+    pub last_insert_id: u64,
+    /// AUTO_INCREMENT value of its last row, 0 without.
+    pub last_row_id: u64,
 }
 
 impl Done {
     fn rows(rows: u64) -> Done {
-        Done { rows, info: String::new() }
+        Done { rows, ..Done::default() }
     }
 }
 
@@ -316,6 +320,12 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
     let (schema, name) = (schema.to_owned(), name.to_owned());
     if create.existence.or_replace {
         return Err(SqlError::unsupported("CREATE OR REPLACE TABLE"));
+    }
+    // Both names stand in one list of tables: whether they exist comes later.
+    if let CreateTableBody::Like(other) = &create.body
+        && cx.resolve(other)? == (&schema[..], &name[..])
+    {
+        return Err(sql_err!(NonuniqTable, name));
     }
     let taken = match create.temporary {
         true => edit.snapshot().temporary_table(&schema, &name).is_some(),

@@ -184,5 +184,6 @@ pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut 
     let PlanKind::Insert(insert) = &plan.kind else { return Err(SqlError::internal("not an INSERT")) };
     let mut run = Cx::new(plan, edit.txn(), cx.session, cx.settings, cx.warnings, params);
     let affected = dml::insert(insert, &mut run)?;
-    Ok(Done { rows: affected.rows, info: affected.info })
+    let dml::Affected { rows, last_insert_id, last_row_id, info } = affected;
+    Ok(Done { rows, info, last_insert_id, last_row_id })
 }

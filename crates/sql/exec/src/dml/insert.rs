@@ -23,7 +23,11 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
         InsertSource::Values(lists) => {
             run.expected = lists.len() as u64;
             for list in lists {
-                let row = run.row_from_list(list, cx)?;
+                let row = match run.row_from_list(list, cx) {
+                    // That a column is missing is said before what is wrong with a value.
+                    Err(error) if cx.strict => return Err(run.all_given(cx).err().unwrap_or(error)),
+                    row => row?,
+                };
                 run.store(row, None, cx)?;
             }
         }
@@ -351,7 +355,7 @@ impl<'p> Run<'p> {
                         cx.txn.rollback_to(savepoint).map_err(from_engine)?;
                     }
                     let error = rows::duplicate_error(self.table, index, &values, cx);
-                    if on_conflict {
+                    if on_conflict || matches!(self.insert.source, InsertSource::Query(_)) {
                         self.raise_counter(cx)?;
                     }
                     if self.insert.replace {

@@ -327,6 +327,8 @@ impl Store<'_, '_, '_> {
             }
             // A BIT is its number, not its bytes.
             ValueRef::Bit(n, _) => std::borrow::Cow::Owned(n.to_string().into_bytes()),
+            // So is an assigned YEAR: `0`, where it shows `0000`.
+            ValueRef::Year(n) => std::borrow::Cow::Owned(n.to_string().into_bytes()),
             _ => to_text(&local),
         };
         let charset = self.ty.collation.charset();
