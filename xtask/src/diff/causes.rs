@@ -144,12 +144,7 @@ pub(super) fn of_change(
 }
 
 /// A change that MariaDB makes as this server does when it has no index but the primary key to find rows by.
-fn index(
-    sql: &str,
-    outcomes: &[Outcome; 2],
-    pair: &mut Pair,
-    schema: &Schema,
-) -> Result<Option<&'static str>, String> {
+fn index(sql: &str, outcomes: &[Outcome; 2], pair: &mut Pair, schema: &Schema) -> Result<Option<&'static str>, String> {
     if !matches!(outcomes, [Outcome::Done(_), Outcome::Done(_)]) {
         return Ok(None);
     }

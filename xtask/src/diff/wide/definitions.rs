@@ -66,7 +66,9 @@ fn definition(random: &mut Random) -> Step {
                 "CREATE TABLE {exists}n{n} {columns} {duplicates}SELECT {items} FROM t WHERE {filter} ORDER BY id"
             ))
         }
-        4 if random.percent(50) => Step::new(format!("CREATE TABLE n{n} LIKE {}", one(random, &["t", "n0", "n1", "n2"]))),
+        4 if random.percent(50) => {
+            Step::new(format!("CREATE TABLE n{n} LIKE {}", one(random, &["t", "n0", "n1", "n2"])))
+        }
         // Numbers of a table of its own: how many a statement takes that uses fewer is open.
         4 => Step::new(format!(
             "CREATE TABLE k{} (k INT AUTO_INCREMENT PRIMARY KEY) SELECT id, a, b FROM t WHERE {filter} ORDER BY id",
@@ -231,9 +233,16 @@ fn several(random: &mut Random) -> String {
         9 => format!("DELETE p FROM p {join} q ON q.p = p.id WHERE p.id > 5 AND {filter}"),
         10 => format!("DELETE p, q FROM p {join} q ON q.p = p.id WHERE p.id > 6 AND {filter}"),
         11 => format!("DELETE FROM x, y USING p AS x JOIN q AS y ON y.p = x.id WHERE x.id = {}", 1 + random.below(12)),
-        12 => format!("DELETE q FROM q LEFT JOIN p ON q.p = p.id WHERE p.id IS NULL AND q.id > {}", 3 + random.below(6)),
+        12 => {
+            format!("DELETE q FROM q LEFT JOIN p ON q.p = p.id WHERE p.id IS NULL AND q.id > {}", 3 + random.below(6))
+        }
         13 => format!("DELETE FROM r WHERE n IN (SELECT a FROM p WHERE id < {}) AND id > 6", random.below(9)),
-        14 => format!("INSERT {ignore}INTO p (id, a, b) VALUES ({}, {}, {})", 1 + random.below(25), small(random, 6), word(random)),
+        14 => format!(
+            "INSERT {ignore}INTO p (id, a, b) VALUES ({}, {}, {})",
+            1 + random.below(25),
+            small(random, 6),
+            word(random)
+        ),
         15 => format!(
             "INSERT {ignore}INTO q VALUES ({}, {}, {}, {})",
             1 + random.below(20),
