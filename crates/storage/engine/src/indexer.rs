@@ -130,7 +130,7 @@ impl Indexer {
         }
         drop(reader);
         let Some(built) = builder.finish(end, &epochs) else { return Ok(false) };
-        let path = chunk::write(&s.dir, s.at, &built)?;
+        let path = chunk::write(&s.dir, s.at, &built.bytes)?;
         s.files.push_back((end, path));
         (s.at, s.epoch) = (end, epoch);
         self.pool.write_back(&built.hot)?;

@@ -47,8 +47,11 @@ pub struct EngineOptions {
     /// Background tasks that purge old versions; 0 = purge only when [`Engine::purge_now`](crate::Engine::purge_now) is called.
     pub purge_tasks: usize,
     /// Bytes of log after which the log's index gets another chunk, and a third of what a start after a crash reads before the store is
-    /// open (as far as memory allows); 0 = the whole log is read then.
+    /// open; 0 = the whole log is read then.
     pub redo_index_bytes: u64,
+    /// Memory for the log's index and the changes that a start after a crash gathers from the log at once, the buffers for reading not
+    /// counted; 0 = half of the pool's size, at least 32 MiB. The pool does without.
+    pub redo_memory_bytes: u64,
     /// Pages a second that the scrubber may verify ([`Engine::set_scrub_pace`](crate::Engine::set_scrub_pace)); 0 = none.
     pub scrub_pages_per_second: u64,
     /// Where recovery, checkpoint, purge and log tell what a person should know.
@@ -67,6 +70,7 @@ impl EngineOptions {
             mode: OpenMode::OpenOrCreate,
             purge_tasks: 2,
             redo_index_bytes: 32 << 20,
+            redo_memory_bytes: 0,
             scrub_pages_per_second: 0,
             events: Events::default(),
         }

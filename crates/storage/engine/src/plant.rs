@@ -10,7 +10,7 @@ pub enum Fault {
     DropUndo,
     /// A transaction's rows are free before its commit is in the log.
     ReleaseEarly,
-    /// Recovery leaves out the oldest change of some pages.
+    /// Recovery leaves out some changes of some pages.
     DropRedo,
     /// Purge does not wait for the snapshots that are in use.
     PurgeEarly,
@@ -24,10 +24,34 @@ pub enum Fault {
     IndexAhead,
     /// The log's index takes entries of a later incarnation for the one before.
     IndexOldEpoch,
+    /// Rounds of redo do not read the last chunk of the log: pages come without its changes, and with an LSN as if they had all.
+    RoundLeavesOut,
 }
+
+/// Ways through recovery that a simulation is to take, not just by chance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum Path {
+    /// Changes were gathered for a round of redo.
+    Round,
+    /// Of these: there was no memory for all that was left, so that another round follows.
+    PartRound,
+    /// A round took more memory than guessed, and left out a part of its pages.
+    SharesGivenUp,
+    /// An extent whose changes do not fit the memory: its pages' records are read one by one.
+    ByRecord,
+    /// A page was wanted before its changes were gathered.
+    Early,
+    /// The index of the log did not fit the memory.
+    IndexWritten,
+}
+
+/// How many [`Path`]s there are.
+pub const PATHS: usize = Path::IndexWritten as usize + 1;
 
 thread_local! {
     static PLANTED: Cell<Option<Fault>> = const { Cell::new(None) };
+    static TAKEN: Cell<[u64; PATHS]> = const { Cell::new([0; PATHS]) };
 }
 
 /// Plants a fault in this thread's engines, or takes it out.
@@ -39,4 +63,18 @@ pub fn plant(fault: Option<Fault>) {
 #[inline(always)]
 pub fn planted(fault: Fault) -> bool {
     cfg!(debug_assertions) && PLANTED.get() == Some(fault)
+}
+
+/// A way was taken.
+pub(crate) fn note(path: Path) {
+    if cfg!(debug_assertions) {
+        let mut taken = TAKEN.get();
+        taken[path as usize] += 1;
+        TAKEN.set(taken);
+    }
+}
+
+/// How often each [`Path`] was taken by this thread's engines.
+pub fn taken() -> [u64; PATHS] {
+    TAKEN.get()
 }

@@ -4,35 +4,41 @@
 //! 2. [`decide`] from what is found: create, recover, or refuse.
 //! 3. Repair torn pages from the double-write file.
 //! 4. Take the index of the log, as far as there is one ([`crate::redo::chunk`]): it tells which pages have changes, and where. Read
-//!    the log from its end on and sort the changes by page: one task finds and verifies the records, others read ahead and sort
-//!    ([`crate::redo`]).
+//!    the rest of the log, and index it in memory: one task finds and verifies the records, others read ahead and take the
+//!    places of changes down ([`crate::redo::rest`]).
 //! 5. Make the new epoch durable (INV-CTL-1), open log and pool: transactions may begin.
-//! 6. Pages get their changes when first loaded; background tasks read the indexed log into memory and load the rest in order. Until
-//!    then the checkpoint stays.
+//! 6. In *rounds*, in the background: gather the changes of as many pages as memory allows from the log ([`crate::redo`]), load these
+//!    pages. A page that is wanted before gets its changes by reads of their own when it is loaded. The checkpoint stays until
+//!    all pages are done.
 //!
-//! Memory: the changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and the pool does without
-//! the frames they take. A longer log is applied in parts during step 4, through a pool of its own for each part; only the
-//! last part is left for step 6; the index is of no use then. The buffers for reading come on top: 40 MiB at most, gone when the log is read.
+//! Memory: index and gathered changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and the pool does
+//! without the frames they take. What does not fit: the index's entries stay in their files (its tables of extents, 24 bytes for each
+//! extent that a chunk changes, do not); changes are left for a later round, which reads the log again as far as it has changes of its pages.
+//! The buffers for reading come on top: 40 MiB at most, gone when a round is gathered.
 //!
-//! INV-REC-1: changes stay until their page is resident with all of them (and dirty): applying one again changes nothing,
+//! INV-REC-1: changes stay, in the log, until their page is resident with all of them (and dirty): applying one again changes nothing,
 //! because a page's LSN tells what it has.
+//! INV-REC-2: a page that is loaded gets all its changes, so that no LSN hides one that is still to be applied: rounds part the pages,
+//! not the log.
 
 use std::path::Path;
 
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use gannet_base::sync::{Arc, RwLock};
 use gannet_base::{Lsn, PageNo, TrxId};
-use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource, Wal};
-use gannet_log::{FIRST_LSN, Log, LogError, LogReader, Start};
+use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource};
+use gannet_log::{FIRST_LSN, Log, LogReader, Start};
 use gannet_page::Corrupt;
-use gannet_runtime::{JoinHandle, fs, now_ns, random_u64, spawn, unix_micros};
+use gannet_runtime::{JoinHandle, Monitor, Wait, fs, now_ns, random_u64, spawn, unix_micros};
 use gannet_telemetry::Events;
 
 use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io};
 use crate::indexer::IndexState;
+use crate::plant::{Path as Way, note};
 use crate::redo::chunk::{self, Chunk};
 use crate::redo::indexed::Indexed;
-use crate::redo::{self, RedoMap};
+use crate::redo::rest::Rest;
+use crate::redo::{self, Gathered, NotGathered};
 use crate::{EngineError, EngineOptions, FlushPolicy, OpenMode, Result};
 
 /// Log directory in the store's directory.
@@ -42,9 +48,11 @@ const REDO_TASKS: usize = 4;
 /// Pages that a task reads at once.
 const CHUNK: usize = 32;
 const LEAST_REDO_BYTES: u64 = 32 << 20;
-/// Memory that must be left for the changes behind the log's index.
-const LEAST_BEHIND_INDEX: u64 = 4 << 20;
-/// The disk is left to those who open the store and ask first before the log is read into memory.
+/// The least for the changes of a round, whatever the index takes.
+const LEAST_ROUND_BYTES: u64 = 4 << 20;
+/// Bytes of log in a chunk of the rest's index, where no index is written.
+const CHUNK_OF_REST: u64 = 32 << 20;
+/// The disk is left to those who open the store and ask first before changes are gathered.
 const HEAD_START: std::time::Duration = std::time::Duration::from_millis(200);
 /// Pause after a page could not be read.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
@@ -144,47 +152,47 @@ fn look(options: &EngineOptions) -> Result<Seen> {
     })
 }
 
-/// The log while it is only read: what was read is on disk, and nothing is appended.
-struct ReadLog {
-    end: Lsn,
-}
-
-impl Wal for ReadLog {
-    fn admit(&self) -> std::result::Result<(), LogError> {
-        Err(LogError::Closed)
-    }
-
-    fn append(&self, _: &[u8], _: &mut dyn FnMut(Lsn)) -> Lsn {
-        unreachable!("nothing is admitted")
-    }
-
-    fn tail_lsn(&self) -> Lsn {
-        self.end
-    }
-
-    fn durable_lsn(&self) -> Lsn {
-        self.end
-    }
-
-    fn wait_durable(&self, _: Lsn) -> std::result::Result<(), LogError> {
-        Ok(())
-    }
-}
-
 // ---- opening ----
 
 /// Redo behind the opened store, and the figures about it.
 pub(crate) struct Recovery {
     progress: Progress,
-    /// The part of the log that the index covers; gone when all pages are up to date.
+    /// What the log's index tells; gone when all pages are up to date.
     indexed: RwLock<Option<Arc<Indexed>>>,
-    redo: RedoMap,
-    pages: Vec<PageNo>,
-    next: AtomicUsize,
-    left: AtomicUsize,
+    /// The present round, when its changes are gathered.
+    round: RwLock<Option<Arc<Round>>>,
+    turns: Monitor<Turns>,
+    /// Memory that it may take.
+    most: u64,
+    /// Extents below have had their round.
+    next_extent: AtomicU64,
     /// Pages that cannot be brought up to date because they are damaged: their changes stay, whoever needs one gets the error.
     damaged: AtomicU64,
     events: Events,
+}
+
+/// Pages that are brought up to date together.
+struct Round {
+    pages: Vec<PageNo>,
+    next: AtomicUsize,
+    /// Their changes; else each page's are read on their own.
+    gathered: Option<Gathered>,
+}
+
+/// Who does what among the tasks.
+#[derive(Default)]
+struct Turns {
+    /// One of them gathers the next round.
+    gathering: bool,
+    /// So many load the pages of this round.
+    loading: usize,
+    over: bool,
+}
+
+enum Turn {
+    Gather,
+    Load(Arc<Round>),
+    Over,
 }
 
 /// The files of a store, open.
@@ -225,7 +233,7 @@ fn log_options(options: &EngineOptions) -> gannet_log::Options {
     }
 }
 
-/// Opens or creates the files. Redo of the last part of the log is not done yet: see [`Recovery::spawn`].
+/// Opens or creates the files. Redo is not done yet: see [`Recovery::spawn`].
 pub(crate) fn open(options: &EngineOptions) -> Result<Opened> {
     let dir_lock = DirLock::take(&options.datadir)?;
     match decide(look(options)?) {
@@ -268,7 +276,7 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
     let (store, end) = (data.log_store(), FIRST_LSN);
     let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })?;
     let pool = Pool::open(&pool_options(options, &data), log.clone(), None)?;
-    let recovery = Recovery::new(None, RedoMap::default(), Progress::default(), options.events.clone());
+    let recovery = Recovery::new(None, 0, Progress::default(), options.events.clone());
     recovery.progress.enter(RecoveryPhase::Done);
     let (control, recovery) = (Arc::new(control), Arc::new(recovery));
     let index = index_state(options, &data, &[], end, 1);
@@ -292,12 +300,13 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     let progress = Progress::default();
     progress.noted.store(now_ns(), Relaxed);
     progress.enter(RecoveryPhase::Scan);
-    let (chunks, redo, reader) = match read_indexed(options, &data, &progress)? {
-        Some(read) => read,
-        None => read_all(options, &data, &progress)?,
+    let most = most_redo_bytes(options);
+    let mut chunks = match options.redo_index_bytes {
+        0 => Vec::new(),
+        _ => chunk::chain(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, data.checkpoint_epoch, most / 4)?,
     };
-    let (end, epochs) = (reader.end(), all_epochs(&data, &chunks, &reader));
-    drop(reader);
+    let indexed_to = chunks.last().map_or(data.checkpoint, |c| c.end);
+    let (end, epochs) = read_rest(options, &data, &mut chunks, most / 4, &progress)?;
     let control = Arc::new(Control::open(dir, sequence, data)?);
     let epoch = data.epoch.max(epochs.last().map_or(0, |e| e.1)) + 1;
     control.update_both(|d| {
@@ -306,20 +315,20 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     })?;
     let start = Start { store: data.log_store(), checkpoint: data.checkpoint, end, epochs, epoch };
     let log = Log::open(log_options(options), start)?;
-    let indexed_to = chunks.last().map_or(data.checkpoint, |c| c.end);
     let index = index_state(options, &data, &chunks, data.checkpoint, data.checkpoint_epoch);
+    let from = (data.checkpoint, data.checkpoint_epoch);
     let indexed = match chunks.is_empty() {
         true => None,
-        false => Some(Indexed::new(&dir.join(LOG_DIR), data.log_store(), data.checkpoint, chunks)?),
+        false => Some(Indexed::new(&dir.join(LOG_DIR), data.log_store(), from, chunks)?),
     };
-    let recovery = Arc::new(Recovery::new(indexed, redo, progress, options.events.clone()));
+    let recovery = Arc::new(Recovery::new(indexed, most, progress, options.events.clone()));
     if end > data.checkpoint {
         options.events.note(format_args!(
             "recovery: log from {} to {end} ({} bytes, of these {} by its index), {} pages to bring up to date",
             data.checkpoint,
             end.since(data.checkpoint),
             indexed_to.since(data.checkpoint),
-            recovery.pages.len()
+            recovery.progress.pages_total.load(Relaxed)
         ));
     }
     let pool = Pool::open(&pool_options(options, &data), log.clone(), Some(recovery.clone()))?;
@@ -328,103 +337,50 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     Ok(Opened { log, pool, control, recovery, index, next_trx: data.next_trx, is_new: false, dir_lock })
 }
 
-/// Where the indexer goes on: behind `chunks`, or else at `from`.
+/// Where the indexer goes on: behind those of `chunks` that have files, or else at `from`.
 fn index_state(options: &EngineOptions, data: &ControlData, chunks: &[Chunk], from: Lsn, epoch: u64) -> IndexState {
     let dir = options.datadir.join(LOG_DIR);
+    let written = chunks.iter().take_while(|c| c.is_written).count();
+    let chunks = &chunks[..written];
     let (at, epoch) = chunks.last().map_or((from, epoch), |c| (c.end, c.epoch_at(c.end)));
     let files = chunks.iter().map(|c| (c.end, chunk::path(&dir, c.start))).collect();
     IndexState { dir, store: data.log_store(), at, epoch, files }
 }
 
-/// The epochs in force from the checkpoint on.
-fn all_epochs(data: &ControlData, chunks: &[Chunk], reader: &LogReader) -> Vec<(Lsn, u64)> {
-    let mut epochs = vec![(data.checkpoint, data.checkpoint_epoch)];
-    let indexed = chunks.iter().flat_map(|c| &c.epochs[1..]).filter(|e| e.0 >= data.checkpoint);
-    epochs.extend(indexed);
-    epochs.extend(&reader.epochs()[1..]);
-    epochs
-}
-
-type ReadBack = (Vec<Chunk>, RedoMap, LogReader);
-
-/// Takes the index of the log, and reads the log behind it. `None` when there is no index, or not the memory for both.
-fn read_indexed(options: &EngineOptions, data: &ControlData, progress: &Progress) -> Result<Option<ReadBack>> {
+/// Reads the log behind `chunks` and adds what it finds to them; entries take at most `most` bytes of memory. Gives the log's end, and the
+/// epochs in force from the checkpoint on.
+fn read_rest(
+    options: &EngineOptions,
+    data: &ControlData,
+    chunks: &mut Vec<Chunk>,
+    most: u64,
+    progress: &Progress,
+) -> Result<(Lsn, Vec<(Lsn, u64)>)> {
     let (dir, store, from) = (options.datadir.join(LOG_DIR), data.log_store(), data.checkpoint);
-    let chunks = match options.redo_index_bytes {
-        0 => Vec::new(),
-        _ => chunk::chain(&dir, store, from, data.checkpoint_epoch)?,
+    let (at, epoch) = chunks.last().map_or((from, data.checkpoint_epoch), |c| (c.end, c.epoch_at(c.end)));
+    let mut epochs = vec![(from, data.checkpoint_epoch)];
+    epochs.extend(chunks.iter().flat_map(|c| &c.epochs[1..]).filter(|e| e.0 >= from));
+    let mut reader = LogReader::open(&dir, store, at, epoch)?;
+    progress.log_total.store(at.since(from) + reader.span_bytes(), Relaxed);
+    let (chunk, may_write) = match options.redo_index_bytes {
+        0 => (CHUNK_OF_REST, false),
+        bytes => (bytes, true),
     };
-    let most = most_redo_bytes(options).saturating_sub(Indexed::memory(from, &chunks));
-    let Some(last) = chunks.last().filter(|_| most >= LEAST_BEHIND_INDEX) else { return Ok(None) };
-    let mut reader = LogReader::open(&dir, store, last.end, last.epoch_at(last.end))?;
-    progress.log_total.store(last.end.since(from) + reader.span_bytes(), Relaxed);
-    let (redo, more) = scan(&mut reader, from, most, progress, &options.events)?;
-    Ok((!more).then_some((chunks, redo, reader)))
-}
-
-/// Reads the whole log from the checkpoint on; where it is too long for the memory, all but the last part of it is applied at once.
-fn read_all(options: &EngineOptions, data: &ControlData, progress: &Progress) -> Result<ReadBack> {
-    let (dir, from) = (options.datadir.join(LOG_DIR), data.checkpoint);
-    let mut reader = LogReader::open(&dir, data.log_store(), from, data.checkpoint_epoch)?;
-    progress.log_total.store(reader.span_bytes(), Relaxed);
-    loop {
-        let (part, more) = scan(&mut reader, from, most_redo_bytes(options), progress, &options.events)?;
-        if !more {
-            return Ok((Vec::new(), part, reader));
-        }
-        reader.sync()?;
-        apply_part(options, data, part, reader.end(), progress)?;
-    }
+    redo::rest::index(&mut reader, chunks, Rest { dir, store, chunk, most, may_write }, &|end| {
+        progress.log_bytes.store(end.since(from), Relaxed);
+        progress.note(&options.events);
+    })?;
+    progress.log_bytes.store(progress.log_total.load(Relaxed), Relaxed);
+    epochs.extend(&reader.epochs()[1..]);
+    Ok((reader.end(), epochs))
 }
 
 /// Memory that changes may take.
 fn most_redo_bytes(options: &EngineOptions) -> u64 {
-    (options.buffer_pool_bytes / 2).max(LEAST_REDO_BYTES)
-}
-
-/// Sorts records until the end of the log, or until their changes take `most` bytes: then there is more.
-fn scan(reader: &mut LogReader, from: Lsn, most: u64, progress: &Progress, events: &Events) -> Result<(RedoMap, bool)> {
-    let (map, more) = redo::sort(reader, from, most, &|end| {
-        progress.log_bytes.store(end.since(from), Relaxed);
-        progress.note(events);
-    })?;
-    if !more {
-        progress.log_bytes.store(progress.log_total.load(Relaxed), Relaxed);
+    match options.redo_memory_bytes {
+        0 => (options.buffer_pool_bytes / 2).max(LEAST_REDO_BYTES),
+        bytes => bytes,
     }
-    Ok((map, more))
-}
-
-/// Applies one part of a long log before the store is opened: every page it names is loaded, changed, written back.
-fn apply_part(options: &EngineOptions, data: &ControlData, part: RedoMap, end: Lsn, progress: &Progress) -> Result<()> {
-    let pages = Arc::new(part.pages());
-    progress.pages_total.fetch_add(pages.len() as u64, Relaxed);
-    let part = Arc::new(part);
-    let pool = Pool::open(&pool_options(options, data), Arc::new(ReadLog { end }), Some(part.clone()))?;
-    pool.set_aside(part.bytes());
-    pool.start_cleaner();
-    let next = Arc::new(AtomicUsize::new(0));
-    let tasks: Vec<_> = (0..tasks_for(pages.len()))
-        .map(|i| {
-            let (pages, part, pool, next) = (pages.clone(), part.clone(), pool.clone(), next.clone());
-            spawn(&format!("redo-{i}"), move || {
-                while let Some(chunk) = next_chunk(&pages, &next) {
-                    pool.load_many(chunk, Priority::Scan);
-                    chunk.iter().try_for_each(|&no| load(&pool, no))?;
-                    chunk.iter().for_each(|&no| part.forget(no));
-                    pool.set_aside(part.bytes());
-                }
-                Ok(())
-            })
-        })
-        .collect();
-    let ended = || damaged("a task that applies redo ended by itself");
-    // All are waited for, whatever the first says.
-    let outcomes: Vec<Result<()>> = tasks.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(ended()))).collect();
-    pool.stop_cleaner();
-    outcomes.into_iter().collect::<Result<()>>()?;
-    progress.pages.fetch_add(pages.len() as u64, Relaxed);
-    pool.flush_all()?;
-    Ok(())
 }
 
 fn tasks_for(pages: usize) -> usize {
@@ -451,35 +407,43 @@ fn is_damage(e: &EngineError) -> bool {
     matches!(e, EngineError::Corrupt { what, .. } if !what.starts_with("cannot be read"))
 }
 
+impl Round {
+    /// The next few of its pages.
+    fn next(&self) -> Option<&[PageNo]> {
+        next_chunk(&self.pages, &self.next)
+    }
+
+    fn is_taken(&self) -> bool {
+        self.next.load(Relaxed) >= self.pages.len()
+    }
+}
+
 impl RedoSource for Recovery {
     fn pending(&self, page: PageNo) -> bool {
-        self.redo.pending(page) || self.indexed().is_some_and(|i| i.pending(page))
+        self.indexed().is_some_and(|i| i.pending(page))
     }
 
     fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
-        match self.indexed() {
-            Some(i) => i.changes(page, bytes.lsn(), |before| self.redo.apply_after(before, page, bytes))?,
-            None => self.redo.apply(page, bytes),
+        let round = self.round.read().clone();
+        if let Some(gathered) = round.as_ref().and_then(|r| r.gathered.as_ref()).filter(|g| g.covers(page)) {
+            return gathered.apply(page, bytes);
         }
+        note(Way::Early);
+        // Gone: meanwhile the page was brought up to date, as all others.
+        self.indexed().map_or(Ok(None), |i| i.apply(page, bytes))
     }
 }
 
 impl Recovery {
-    fn new(indexed: Option<Indexed>, redo: RedoMap, progress: Progress, events: Events) -> Recovery {
-        let mut pages = redo.pages();
-        if let Some(indexed) = &indexed {
-            pages.extend(indexed.pages());
-            pages.sort_unstable();
-            pages.dedup();
-        }
-        progress.pages_total.fetch_add(pages.len() as u64, Relaxed);
+    fn new(indexed: Option<Indexed>, most: u64, progress: Progress, events: Events) -> Recovery {
+        progress.pages_total.store(indexed.as_ref().map_or(0, Indexed::count), Relaxed);
         Recovery {
             progress,
             indexed: RwLock::new(indexed.map(Arc::new)),
-            redo,
-            pages,
-            next: AtomicUsize::new(0),
-            left: AtomicUsize::new(0),
+            round: RwLock::new(None),
+            turns: Monitor::default(),
+            most,
+            next_extent: AtomicU64::new(0),
             damaged: AtomicU64::new(0),
             events,
         }
@@ -489,30 +453,20 @@ impl Recovery {
         self.indexed.read().clone()
     }
 
-    /// Memory that the changes take, or will take.
+    /// Memory that index and changes take, or may take in the next round: what the pool had back in between it could give up again only by
+    /// writing pages.
     fn bytes(&self) -> u64 {
-        self.redo.bytes() + self.indexed().map_or(0, |i| i.bytes())
+        let Some(indexed) = self.indexed() else { return 0 };
+        let round = self.round.read().as_ref().and_then(|r| Some(r.gathered.as_ref()?.bytes())).unwrap_or(0);
+        indexed.bytes() + round.max(self.most_in_round(&indexed).min(self.weight_left(&indexed)))
     }
 
-    /// Reads the indexed part of the log into memory, this task its share; false when the task is to end.
-    fn read_log(&self, indexed: &Indexed) -> bool {
-        let _ = gannet_runtime::sleep(HEAD_START);
-        while let Some(piece) = indexed.take_piece() {
-            while let Err(e) = indexed.read_piece(piece) {
-                if self.progress.failed.swap(1, AcqRel) == 0 {
-                    self.events.error(format_args!("recovery: the log cannot be read: {e}; it is tried again"));
-                }
-                let _ = gannet_runtime::sleep(RETRY_AFTER);
-                if gannet_runtime::interrupted() {
-                    break;
-                }
-            }
-            if gannet_runtime::interrupted() {
-                indexed.give_up();
-                return false;
-            }
-        }
-        indexed.wait_read()
+    fn most_in_round(&self, indexed: &Indexed) -> u64 {
+        self.most.saturating_sub(indexed.bytes()).max(LEAST_ROUND_BYTES.min(self.most))
+    }
+
+    fn weight_left(&self, indexed: &Indexed) -> u64 {
+        indexed.weight(self.next_extent.load(Relaxed))
     }
 
     /// Starts the tasks which apply what is pending.
@@ -520,9 +474,7 @@ impl Recovery {
         if self.redo_is_done() {
             return Vec::new();
         }
-        let n = tasks_for(self.pages.len());
-        self.left.store(n, Relaxed);
-        (0..n)
+        (0..tasks_for(self.progress.pages_total.load(Relaxed) as usize))
             .map(|i| {
                 let (recovery, pool) = (self.clone(), pool.clone());
                 spawn(&format!("redo-{i}"), move || recovery.work(&pool))
@@ -531,31 +483,119 @@ impl Recovery {
     }
 
     fn work(&self, pool: &Pool) {
-        if let Some(indexed) = self.indexed()
-            && !self.read_log(&indexed)
-        {
-            return;
-        }
-        while !gannet_runtime::interrupted() {
-            let Some(chunk) = next_chunk(&self.pages, &self.next) else {
-                if self.left.fetch_sub(1, AcqRel) == 1 {
-                    self.finish(pool);
+        let _ = gannet_runtime::sleep(HEAD_START);
+        loop {
+            match self.turn() {
+                Turn::Over => return,
+                Turn::Gather => {
+                    let more = self.gather_next(pool);
+                    if !more && !gannet_runtime::interrupted() {
+                        self.finish(pool);
+                    }
+                    self.turns.change(|t| (t.gathering, t.over) = (false, !more));
                 }
-                return;
+                Turn::Load(round) => {
+                    let done = self.load_pages(&round, pool);
+                    self.turns.change(|t| {
+                        t.loading -= 1;
+                        t.over |= !done;
+                    });
+                }
+            }
+        }
+    }
+
+    fn turn(&self) -> Turn {
+        self.turns.wait(Wait::Background, |t| {
+            if t.over {
+                return Some(Turn::Over);
+            }
+            if t.gathering {
+                return None;
+            }
+            if let Some(round) = self.round.read().as_ref().filter(|r| !r.is_taken()) {
+                t.loading += 1;
+                return Some(Turn::Load(round.clone()));
+            }
+            (t.loading == 0).then(|| {
+                t.gathering = true;
+                Turn::Gather
+            })
+        })
+    }
+
+    /// Gathers the changes for the next round; false when there is none, or the task is to end.
+    fn gather_next(&self, pool: &Pool) -> bool {
+        *self.round.write() = None;
+        let Some(indexed) = self.indexed() else { return false };
+        let most = self.most_in_round(&indexed);
+        let from = self.next_extent.load(Relaxed);
+        let mut extents = indexed.next(from, most / 10 * 9);
+        pool.set_aside(self.bytes());
+        while !extents.is_empty() && !gannet_runtime::interrupted() {
+            let (first, last) = (extents[0].extent, extents[extents.len() - 1].extent);
+            let gathered = match redo::gather(&indexed, &extents, most, &gannet_runtime::interrupted) {
+                Ok(gathered) if gathered.extents().is_empty() => {
+                    if extents.len() > 1 {
+                        extents.truncate(gathered.first_share(&extents));
+                        continue;
+                    }
+                    note(Way::ByRecord);
+                    None
+                }
+                Ok(gathered) => Some(gathered),
+                Err(NotGathered::Stopped) => return false,
+                Err(NotGathered::Damaged) => None,
+                Err(NotGathered::Unreadable(e)) => {
+                    if self.progress.failed.swap(1, AcqRel) == 0 {
+                        self.events.error(format_args!("recovery: the log cannot be read: {e}; it is tried again"));
+                    }
+                    let _ = gannet_runtime::sleep(RETRY_AFTER);
+                    continue;
+                }
             };
+            let range = gathered.as_ref().map_or(first..last + 1, Gathered::extents);
+            self.begin_round(&indexed, range, gathered);
+            pool.set_aside(self.bytes());
+            return true;
+        }
+        false
+    }
+
+    fn begin_round(&self, indexed: &Indexed, extents: std::ops::Range<u64>, gathered: Option<Gathered>) {
+        let pages = indexed.pages(extents.clone());
+        if let Some(gathered) = &gathered {
+            pages.iter().for_each(|&no| gathered.expect(no));
+            note(Way::Round);
+        }
+        self.next_extent.store(extents.end, Relaxed);
+        self.progress.rounds.fetch_add(1, Relaxed);
+        if self.weight_left(indexed) > 0 {
+            note(Way::PartRound);
+        }
+        *self.round.write() = Some(Arc::new(Round { pages, next: AtomicUsize::new(0), gathered }));
+    }
+
+    /// Loads pages of the round as long as there are any; false when the task is to end.
+    fn load_pages(&self, round: &Round, pool: &Pool) -> bool {
+        while let Some(chunk) = round.next() {
+            if gannet_runtime::interrupted() {
+                return false;
+            }
             pool.load_many(chunk, Priority::Scan);
             for &no in chunk {
-                if !self.bring_up_to_date(pool, no) {
-                    return;
+                if !self.bring_up_to_date(round, pool, no) {
+                    return false;
                 }
             }
             pool.set_aside(self.bytes());
             self.progress.note(&self.events);
         }
+        true
     }
 
     /// False when the task is to end.
-    fn bring_up_to_date(&self, pool: &Pool, no: PageNo) -> bool {
+    fn bring_up_to_date(&self, round: &Round, pool: &Pool, no: PageNo) -> bool {
         while let Err(e) = load(pool, no) {
             if is_damage(&e) {
                 if pool.space().owner_of(no).is_none() || pool.is_resident(no) {
@@ -576,9 +616,12 @@ impl Recovery {
             }
             let _ = gannet_runtime::sleep(RETRY_AFTER);
         }
-        self.redo.forget(no);
+        // First here: who sees that it is pending may still ask for its changes.
         if let Some(indexed) = self.indexed() {
             indexed.forget(no);
+        }
+        if let Some(gathered) = &round.gathered {
+            gathered.forget(no);
         }
         self.progress.pages.fetch_add(1, Relaxed);
         true
@@ -587,6 +630,7 @@ impl Recovery {
     /// The last page is dealt with.
     fn finish(&self, pool: &Pool) {
         let damaged = self.damaged.load(Relaxed);
+        *self.round.write() = None;
         if damaged == 0 {
             pool.end_redo();
             *self.indexed.write() = None;
@@ -598,8 +642,9 @@ impl Recovery {
         gannet_runtime::run_blocking(gannet_runtime::release_free_memory);
         self.progress.failed.store(0, Release);
         self.progress.enter(RecoveryPhase::Done);
-        if !self.pages.is_empty() {
-            self.events.note(format_args!("recovery: all redo applied, {} pages", self.pages.len()));
+        let (pages, rounds) = (self.progress.pages_total.load(Relaxed), self.progress.rounds.load(Relaxed));
+        if pages > 0 {
+            self.events.note(format_args!("recovery: all redo applied, {pages} pages in {rounds} rounds"));
         }
     }
 

@@ -1,64 +1,95 @@
-//! The changes that recovery found in the log, by page.
+//! The changes of some pages, gathered from the log: what a *round* of redo has in memory.
 //!
-//! The log is read once, in batches, by the caller of [`sort`]; a few sorters take the batches as they come and copy each
-//! change behind the others of its *shard* (a share of the pages, a megabyte of neighbours at a time), so that what they
-//! write to stays small. Which change lies where is found out for a whole shard when its first page is asked for. Changes
-//! from different sorters are put in order by LSN when they are applied; those of one record are in one place.
+//! The log's index tells which pages have changes ([`indexed`]). A round reads the log in batches; a few sorters take them as they come
+//! and copy each change of the round's pages behind the others of its *share* (neighbouring pages), so that what they write to stays
+//! small. Which change lies where is found out for a whole share when its first page is asked for. Changes from different sorters are
+//! put in order by LSN when they are applied; those of one record are in one place. Where the changes take more memory than they may,
+//! the round gives up its last shares: a later round has them.
 //!
-//! A change: `u32 page's number in the shard, u40 (LSN - from) / 8, u16 length, operation`; length 0xffff: a u32 follows.
+//! A page gets all its changes or none: no page is ever resident, or on disk, with an LSN that hides changes which it does not have.
+//!
+//! A change: `u40 page, u40 (LSN - from) / 8, u16 length, operation`; length 0xffff: a u32 follows.
 
 pub(crate) mod chunk;
+mod crew;
 pub(crate) mod indexed;
+pub(crate) mod rest;
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use gannet_base::hash::HashMap;
-use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{CachePadded, Lsn, PageNo, Reader, Writer};
-use gannet_buffer::{Error, PageBuf, RedoSource, decode_payload};
-use gannet_log::{Batch, LogReader, RecordKind};
+use gannet_buffer::{Error, PageBuf, decode_payload};
+use gannet_log::{Batch, RecordKind};
 use gannet_page::{Corrupt, PageOp};
-use gannet_runtime::{JoinHandle, Monitor, Wait, spawn};
 
 use crate::plant::{Fault, planted};
 use crate::{EngineError, Result};
+use crew::Crew;
+use indexed::{Indexed, Run, Weight};
 
-const SHARDS: u64 = 1024;
+const MOST_SHARES: usize = 1024;
 const SORTERS: usize = 3;
-/// Batches read and not sorted.
-const BELT: usize = 4;
 /// Pages whose changes lie together.
 const EXTENT: u64 = 64;
 /// Changes are kept in blocks; none ever grows beyond its capacity.
-const LEAST_BLOCK: usize = 1 << 10;
+const LEAST_BLOCK: usize = 1 << 8;
 const MOST_BLOCK: usize = 64 << 10;
 /// Longest head of a change.
-const HEAD: usize = 15;
+const HEAD: usize = 16;
 const LONG: u16 = u16::MAX;
 /// Memory for the place of a change in the index.
 const PLACE: u64 = size_of::<(u32, u32)>() as u64;
 
-/// Changes of the pages of one shard, in the order in which they came.
+/// Which share has a page. Shares are contiguous.
+struct Shares {
+    /// The first extent of each; last, the end.
+    bounds: Vec<u64>,
+    /// So many of them are wanted.
+    kept: AtomicUsize,
+}
+
+impl Shares {
+    /// Shares of about equal weight for extents in ascending order, not none.
+    fn new(extents: &[Weight]) -> Shares {
+        let n = extents.len().min(MOST_SHARES);
+        let each = extents.iter().map(|w| w.bytes).sum::<u64>() / n as u64 + 1;
+        let (mut bounds, mut sum) = (Vec::with_capacity(n + 1), each);
+        for w in extents {
+            if sum >= each && bounds.len() < n {
+                bounds.push(w.extent);
+                sum = 0;
+            }
+            sum += w.bytes;
+        }
+        bounds.extend(extents.last().map(|w| w.extent + 1));
+        let kept = AtomicUsize::new(bounds.len() - 1);
+        Shares { bounds, kept }
+    }
+
+    #[inline]
+    fn of(&self, no: PageNo) -> Option<usize> {
+        let (extent, kept) = (no.0 / EXTENT, self.kept.load(Relaxed));
+        if extent < self.bounds[0] || extent >= self.bounds[kept] {
+            return None;
+        }
+        Some(self.bounds[..kept].partition_point(|&b| b <= extent) - 1)
+    }
+}
+
+/// Changes of the pages of one share, in the order in which they came.
 #[derive(Default)]
 struct Part {
     blocks: Vec<Vec<u8>>,
     /// Memory the blocks take, and their index will take.
     bytes: u64,
-    /// By extent: a bit for each page with changes.
-    pages: HashMap<u64, u64>,
 }
 
 impl Part {
     /// Gives the memory taken for it.
-    fn push(&mut self, no: PageNo, at: u64, op: &PageOp<'_>, encoded: &[u8]) -> u64 {
-        let pages = self.pages.entry(no.0 / EXTENT).or_default();
-        let bit = 1 << (no.0 % EXTENT);
-        if planted(Fault::DropRedo) && no.0.is_multiple_of(5) && *pages & bit == 0 && !op.is_full() {
-            return 0;
-        }
-        *pages |= bit;
+    fn push(&mut self, no: PageNo, at: u64, encoded: &[u8]) -> u64 {
         let (need, before) = (HEAD + encoded.len(), self.bytes);
         self.bytes += PLACE;
         if self.blocks.last().is_none_or(|b| b.capacity() - b.len() < need) {
@@ -68,7 +99,7 @@ impl Part {
         }
         if let Some(block) = self.blocks.last_mut() {
             let mut w = Writer::new(block);
-            w.u32(in_shard(no)).u32(at as u32).u8((at >> 32) as u8);
+            w.u32(no.0 as u32).u8((no.0 >> 32) as u8).u32(at as u32).u8((at >> 32) as u8);
             match encoded.len() {
                 n if n < LONG as usize => w.u16(n as u16),
                 n => w.u16(LONG).u32(n as u32),
@@ -79,25 +110,28 @@ impl Part {
     }
 }
 
-/// What one sorter has: the changes of the batches it took, by shard.
+/// What one sorter has: the wanted changes of the batches it took, by share.
 struct Parts {
     from: Lsn,
-    shards: Vec<Part>,
+    shares: Arc<Shares>,
+    parts: Vec<Part>,
 }
 
 impl Parts {
-    fn new(from: Lsn) -> Parts {
-        Parts { from, shards: (0..SHARDS).map(|_| Part::default()).collect() }
+    fn new(from: Lsn, shares: Arc<Shares>) -> Parts {
+        let parts = (1..shares.bounds.len()).map(|_| Part::default()).collect();
+        Parts { from, shares, parts }
     }
 
     /// Gives the memory taken.
     fn add(&mut self, lsn: Lsn, payload: &[u8]) -> std::result::Result<u64, Error> {
         let (mut taken, at) = (0, lsn.0.wrapping_sub(self.from.0) / 8);
         decode_payload(payload, |no, op, encoded| {
-            if no.0 >= MOST_PAGES {
-                return Err(Error::page(no, lsn, "page number is too great"));
+            if let Some(share) = self.shares.of(no)
+                && !is_dropped(no, lsn, &op)
+            {
+                taken += self.parts[share].push(no, at, encoded);
             }
-            taken += self.shards[shard_of(no)].push(no, at, &op, encoded);
             Ok(())
         })?;
         Ok(taken)
@@ -106,36 +140,31 @@ impl Parts {
     fn add_batch(&mut self, batch: &Batch) -> Result<u64> {
         let mut taken = 0;
         for record in batch.records().filter(|r| r.kind == RecordKind::Mtr) {
-            let what =
-                |e| EngineError::Corrupt { page: PageNo::ZERO, lsn: record.lsn, what: format!("log record: {e}") };
-            taken += self.add(record.lsn, record.payload).map_err(what)?;
+            taken += self.add(record.lsn, record.payload).map_err(|e| undecodable(record.lsn, &e))?;
         }
         Ok(taken)
     }
 }
 
-/// What a page's number in its shard can tell.
-const MOST_PAGES: u64 = SHARDS << 32;
-
-fn shard_of(no: PageNo) -> usize {
-    (no.0 / EXTENT % SHARDS) as usize
+fn undecodable(lsn: Lsn, e: &Error) -> EngineError {
+    EngineError::Corrupt { page: PageNo::ZERO, lsn, what: format!("log record: {e}") }
 }
 
-fn in_shard(no: PageNo) -> u32 {
-    (no.0 / EXTENT / SHARDS * EXTENT + no.0 % EXTENT) as u32
+/// See [`Fault::DropRedo`].
+fn is_dropped(no: PageNo, lsn: Lsn, op: &PageOp<'_>) -> bool {
+    planted(Fault::DropRedo) && no.0.is_multiple_of(5) && (lsn.0 / 8).is_multiple_of(3) && !op.is_full()
 }
 
 /// Where the changes of each page lie: block and offset, ascending by sorter, and in log order in each sorter's.
 struct Index {
     blocks: Vec<Vec<u8>>,
     places: Vec<(u32, u32)>,
-    /// By number in the shard.
-    pages: HashMap<u32, Range<u32>>,
+    pages: HashMap<u64, Range<u32>>,
 }
 
 impl Index {
     fn new(blocks: Vec<Vec<u8>>) -> std::result::Result<Index, Corrupt> {
-        let mut pages: HashMap<u32, Range<u32>> = HashMap::default();
+        let mut pages: HashMap<u64, Range<u32>> = HashMap::default();
         let mut found = Vec::new();
         for (i, block) in blocks.iter().enumerate() {
             let mut rest = &block[..];
@@ -163,15 +192,9 @@ impl Index {
         Ok(Index { blocks, places, pages })
     }
 
-    /// Applies `before`, and then the changes it has for the page.
-    fn apply(
-        &self,
-        from: Lsn,
-        no: PageNo,
-        before: Vec<(Lsn, PageOp<'_>)>,
-        page: &mut PageBuf,
-    ) -> std::result::Result<Option<Lsn>, Corrupt> {
-        let range = self.pages.get(&in_shard(no)).cloned().unwrap_or_default();
+    /// Applies the changes it has for the page.
+    fn apply(&self, from: Lsn, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+        let range = self.pages.get(&no.0).cloned().unwrap_or_default();
         let places = &self.places[range.start as usize..range.end as usize];
         let change = |block: u32, at: u32| take(&mut &self.blocks[block as usize][at as usize..]);
         let mut order = Vec::with_capacity(places.len());
@@ -180,23 +203,22 @@ impl Index {
         }
         // Stable: the changes of one record have one LSN, and lie in order.
         order.sort_by_key(|c| c.0);
-        let mut broken = None;
-        let changes = order.into_iter().map_while(|(lsn, block, at)| {
-            let decoded = change(block, at).and_then(|(.., op)| PageOp::decode(&mut Reader::new(op)));
-            decoded.map(|op| (Lsn(from.0 + lsn * 8), op)).map_err(|e| broken = Some(e)).ok()
-        });
-        let first = gannet_page::redo(no, page, before.into_iter().chain(changes))?;
-        broken.map_or(Ok(first), Err)
+        let mut redo = gannet_page::Redo::of(page);
+        for (lsn, block, at) in order {
+            let (.., op) = change(block, at)?;
+            redo.add(no, page, Lsn(from.0 + lsn * 8), &PageOp::decode(&mut Reader::new(op))?)?;
+        }
+        redo.finish(page)
     }
 }
 
-/// Takes the next change from `rest`: its page's number in the shard, distance of its LSN in units of 8, operation.
-fn take<'a>(rest: &mut &'a [u8]) -> std::result::Result<(u32, u64, &'a [u8]), Corrupt> {
+/// Takes the next change from `rest`: its page, distance of its LSN in units of 8, operation.
+fn take<'a>(rest: &mut &'a [u8]) -> std::result::Result<(u64, u64, &'a [u8]), Corrupt> {
     let broken = Corrupt { what: "a change kept for redo cannot be decoded" };
-    let Some((&[a, b, c, d, e, f, g, h, i, j, k], mut tail)) = rest.split_first_chunk::<11>() else {
+    let Some((&[a, b, c, d, e, f, g, h, i, j, k, l], mut tail)) = rest.split_first_chunk::<12>() else {
         return Err(broken);
     };
-    let mut n = u16::from_le_bytes([j, k]) as usize;
+    let mut n = u16::from_le_bytes([k, l]) as usize;
     if n == LONG as usize {
         let Some((&long, after)) = tail.split_first_chunk::<4>() else { return Err(broken) };
         n = u32::from_le_bytes(long) as usize;
@@ -204,77 +226,75 @@ fn take<'a>(rest: &mut &'a [u8]) -> std::result::Result<(u32, u64, &'a [u8]), Co
     }
     let Some((op, tail)) = tail.split_at_checked(n) else { return Err(broken) };
     *rest = tail;
-    Ok((u32::from_le_bytes([a, b, c, d]), u64::from_le_bytes([e, f, g, h, i, 0, 0, 0]), op))
+    Ok((u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]), u64::from_le_bytes([f, g, h, i, j, 0, 0, 0]), op))
 }
 
-/// A share of the pages.
+/// A share of a round's pages.
 #[derive(Default)]
-struct Shard {
-    /// By extent: a bit for each page that is not up to date.
-    pending: HashMap<u64, u64>,
+struct Share {
     blocks: Vec<Vec<u8>>,
     bytes: u64,
     /// Takes the blocks.
-    index: Option<Arc<Index>>,
+    index: Option<std::result::Result<Arc<Index>, Corrupt>>,
+    /// Pages that need the changes.
+    left: usize,
 }
 
-/// Changes by page, for the pool's load hook.
-#[derive(Default)]
-pub(crate) struct RedoMap {
+/// The changes of a round's pages.
+pub(crate) struct Gathered {
     from: Lsn,
+    which: Arc<Shares>,
     bytes: AtomicU64,
-    shards: Vec<CachePadded<Mutex<Shard>>>,
+    shares: Vec<CachePadded<Mutex<Share>>>,
 }
 
-impl RedoMap {
-    fn new(from: Lsn, sorted: Vec<Parts>) -> RedoMap {
-        let mut shards: Vec<Shard> = (0..SHARDS).map(|_| Shard::default()).collect();
+impl Gathered {
+    fn new(from: Lsn, which: Arc<Shares>, sorted: impl Iterator<Item = Vec<Part>>) -> Gathered {
+        let mut shares: Vec<Share> = (0..which.kept.load(Relaxed)).map(|_| Share::default()).collect();
         for parts in sorted {
-            for (shard, part) in shards.iter_mut().zip(parts.shards) {
-                shard.blocks.extend(part.blocks);
-                shard.bytes += part.bytes;
-                for (extent, pages) in part.pages {
-                    *shard.pending.entry(extent).or_default() |= pages;
-                }
+            for (share, part) in shares.iter_mut().zip(parts) {
+                share.blocks.extend(part.blocks);
+                share.bytes += part.bytes;
             }
         }
-        for shard in &mut shards {
-            shard.pending.retain(|_, pages| *pages != 0);
-        }
-        let bytes = AtomicU64::new(shards.iter().map(|s| s.bytes).sum());
-        RedoMap { from, bytes, shards: shards.into_iter().map(|s| CachePadded::new(Mutex::new(s))).collect() }
+        let bytes = AtomicU64::new(shares.iter().map(|s| s.bytes).sum());
+        let shares = shares.into_iter().map(|s| CachePadded::new(Mutex::new(s))).collect();
+        Gathered { from, which, bytes, shares }
     }
 
-    fn shard(&self, no: PageNo) -> Option<&Mutex<Shard>> {
-        self.shards.get(shard_of(no)).map(|s| &**s)
+    fn share(&self, no: PageNo) -> Option<&Mutex<Share>> {
+        self.which.of(no).and_then(|i| self.shares.get(i)).map(|s| &**s)
     }
 
-    /// Shard by shard, ascending in each.
-    pub(crate) fn pages(&self) -> Vec<PageNo> {
-        let mut all = Vec::new();
-        for shard in &self.shards {
-            let first = all.len();
-            for (&extent, &pages) in &shard.lock().pending {
-                all.extend((0..EXTENT).filter(|i| pages >> i & 1 == 1).map(|i| PageNo(extent * EXTENT + i)));
-            }
-            all[first..].sort_unstable();
+    /// Whether all changes of the page are here.
+    pub(crate) fn covers(&self, no: PageNo) -> bool {
+        self.which.of(no).is_some()
+    }
+
+    /// The extents of the pages whose changes are here.
+    pub(crate) fn extents(&self) -> Range<u64> {
+        self.which.bounds[0]..self.which.bounds[self.shares.len()]
+    }
+
+    /// How many of the extents that were asked for make up the first share.
+    pub(crate) fn first_share(&self, extents: &[Weight]) -> usize {
+        extents.partition_point(|w| w.extent < self.which.bounds[1])
+    }
+
+    /// The page is to be brought up to date: its changes stay until [`Gathered::forget`] is called once for each page so named.
+    pub(crate) fn expect(&self, no: PageNo) {
+        if let Some(share) = self.share(no) {
+            share.lock().left += 1;
         }
-        all
     }
 
     /// The page is up to date.
     pub(crate) fn forget(&self, no: PageNo) {
-        let Some(mut shard) = self.shard(no).map(Mutex::lock) else { return };
-        let extent = no.0 / EXTENT;
-        if let Some(pages) = shard.pending.get_mut(&extent) {
-            *pages &= !(1 << (no.0 % EXTENT));
-            if *pages == 0 {
-                shard.pending.remove(&extent);
-            }
-        }
-        if shard.pending.is_empty() {
-            self.bytes.fetch_sub(shard.bytes, Relaxed);
-            *shard = Shard::default();
+        let Some(mut share) = self.share(no).map(Mutex::lock) else { return };
+        share.left = share.left.saturating_sub(1);
+        if share.left == 0 {
+            self.bytes.fetch_sub(share.bytes, Relaxed);
+            *share = Share::default();
         }
     }
 
@@ -282,146 +302,125 @@ impl RedoMap {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
-}
 
-impl RedoSource for RedoMap {
-    fn pending(&self, page: PageNo) -> bool {
-        let of = |s: &Mutex<Shard>| s.lock().pending.get(&(page.0 / EXTENT)).copied().unwrap_or(0);
-        self.shard(page).map_or(0, of) >> (page.0 % EXTENT) & 1 == 1
-    }
-
-    fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
-        self.apply_after(Vec::new(), page, bytes)
-    }
-}
-
-impl RedoMap {
-    /// Applies `before`, changes that come before all of these, and then the page's changes.
-    pub(crate) fn apply_after(
-        &self,
-        before: Vec<(Lsn, PageOp<'_>)>,
-        page: PageNo,
-        bytes: &mut PageBuf,
-    ) -> std::result::Result<Option<Lsn>, Corrupt> {
+    /// Applies the changes of a page that it covers.
+    pub(crate) fn apply(&self, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
         let index = {
-            let Some(mut shard) = self.shard(page).map(Mutex::lock) else {
-                return gannet_page::redo(page, bytes, before);
-            };
-            if shard.index.is_none() {
-                let blocks = std::mem::take(&mut shard.blocks);
-                shard.index = Some(Arc::new(Index::new(blocks)?));
-            }
-            shard.index.clone()
+            let Some(mut share) = self.share(no).map(Mutex::lock) else { return Ok(None) };
+            let share = &mut *share;
+            let blocks = &mut share.blocks;
+            share.index.get_or_insert_with(|| Index::new(std::mem::take(blocks)).map(Arc::new)).clone()?
         };
         // Kept until the page is known to be resident (INV-REC-1).
-        match index {
-            Some(index) => index.apply(self.from, page, before, bytes),
-            None => gannet_page::redo(page, bytes, before),
-        }
+        index.apply(self.from, no, page)
     }
 }
 
-// ---- sorting ----
-
-/// Batches on their way from the log's reader to the sorters.
-#[derive(Default)]
-struct Belt {
-    batches: VecDeque<Batch>,
-    /// Bytes of log that are not sorted yet.
-    bytes: u64,
-    /// Memory the sorted changes take.
-    taken: u64,
-    closed: bool,
-    /// A sorter found a record that cannot be decoded.
-    failed: Option<EngineError>,
+/// Why the changes of a round were not gathered.
+pub(crate) enum NotGathered {
+    /// `stop` said so.
+    Stopped,
+    /// It may pass.
+    Unreadable(EngineError),
+    /// The log is not as its index says: what pages lack is to be read change by change.
+    Damaged,
 }
 
-/// Sorts the changes in the log until its end, or until they take `most` bytes: then there is more. `progress` is told up to
-/// where the log is read. Memory beyond `most`: a batch for each sorter.
-pub(crate) fn sort(reader: &mut LogReader, from: Lsn, most: u64, progress: &dyn Fn(Lsn)) -> Result<(RedoMap, bool)> {
-    let belt: Arc<Monitor<Belt>> = Arc::default();
-    let sorters: Vec<_> = (0..SORTERS)
-        .map(|i| {
-            let belt = belt.clone();
-            spawn(&format!("redo-sort-{i}"), move || sorter(&belt, from))
-        })
-        .collect();
-    let more = feed(reader, most, &belt, progress);
-    belt.change(|b| b.closed = true);
-    let ended = || crate::control::damaged("a task that sorts the log's changes ended by itself");
-    let sorted: Vec<_> = sorters.into_iter().map(|s: JoinHandle<Parts>| s.join().map_err(|_| ended())).collect();
-    let more = more?;
-    if let Some(e) = belt.change(|b| b.failed.take()) {
-        return Err(e);
-    }
-    Ok((RedoMap::new(from, sorted.into_iter().collect::<Result<_>>()?), more))
-}
-
-/// Puts batches on the belt; true when `most` is reached before the end of the log.
-fn feed(reader: &mut LogReader, most: u64, belt: &Monitor<Belt>, progress: &dyn Fn(Lsn)) -> Result<bool> {
-    loop {
-        let full = belt.wait(Wait::Background, |b| {
-            if b.failed.is_some() || b.bytes == 0 {
-                return Some(b.failed.is_some() || b.taken >= most);
+/// Gathers the changes of the pages of `extents` (ascending, not none) in memory of at most `most` bytes: of the first of them if not of
+/// all, of none if even these are too many. Memory beyond `most`: a batch for each sorter.
+pub(crate) fn gather(
+    indexed: &Indexed,
+    extents: &[Weight],
+    most: u64,
+    stop: &dyn Fn() -> bool,
+) -> std::result::Result<Gathered, NotGathered> {
+    let shares = Arc::new(Shares::new(extents));
+    let from = indexed.from();
+    let parts: Arc<Vec<_>> =
+        Arc::new((0..SORTERS).map(|_| CachePadded::new(Mutex::new(Parts::new(from, shares.clone())))).collect());
+    let taken = Arc::new(AtomicU64::new(0));
+    let (p, t) = (parts.clone(), taken.clone());
+    let crew = Crew::new("redo-sort", SORTERS, move |i, batch| {
+        let bytes = p[i].lock().add_batch(batch)?;
+        t.fetch_add(bytes, Relaxed);
+        Ok(())
+    });
+    let damaged = |_| NotGathered::Damaged;
+    let runs = indexed.runs(shares.bounds[0]..*shares.bounds.last().unwrap_or(&0));
+    let (mut read, all) = (0, runs.iter().map(Run::bytes).sum::<u64>());
+    for run in runs {
+        let mut reader = indexed.reader(&run).map_err(NotGathered::Unreadable)?;
+        while let Some(batch) = reader.next_batch().map_err(|e| NotGathered::Unreadable(e.into()))? {
+            if stop() {
+                return Err(NotGathered::Stopped);
             }
-            (b.batches.len() < BELT && b.taken + b.bytes < most).then_some(false)
-        });
-        if full {
-            return Ok(true);
-        }
-        let Some(batch) = reader.next_batch()? else { return Ok(false) };
-        progress(reader.end());
-        belt.change(|b| {
-            b.bytes += batch.bytes();
-            b.batches.push_back(batch);
-        });
-    }
-}
-
-/// Tells the others when a sorter panics: they would wait for it.
-struct Watch<'a>(&'a Monitor<Belt>);
-
-impl Drop for Watch<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() && !gannet_runtime::sim::active() {
-            let ended = || crate::control::damaged("a task that sorts the log's changes ended by itself");
-            self.0.change(|b| b.failed = b.failed.take().or_else(|| Some(ended())));
-        }
-    }
-}
-
-fn sorter(belt: &Monitor<Belt>, from: Lsn) -> Parts {
-    let _watch = Watch(belt);
-    let mut parts = Parts::new(from);
-    while let Some(batch) =
-        belt.wait(Wait::Background, |b| b.batches.pop_front().map(Some).or_else(|| b.closed.then_some(None)))
-    {
-        let sorted = parts.add_batch(&batch);
-        belt.change(|b| {
-            b.bytes -= batch.bytes();
-            match sorted {
-                Ok(taken) => b.taken += taken,
-                Err(e) => b.failed = b.failed.take().or(Some(e)),
+            if taken.load(Relaxed) + crew.bytes() >= most {
+                crew.idle().map_err(damaged)?;
+                if taken.load(Relaxed) >= most {
+                    // What is left of them when all is read is to fit.
+                    let part = (read as f64 / all.max(1) as f64).clamp(0.1, 1.0);
+                    taken.store(give_up_shares(&shares, &parts, (most as f64 * 0.8 * part) as u64), Relaxed);
+                }
             }
-        });
+            read += batch.bytes();
+            crew.give(batch).map_err(damaged)?;
+        }
+        if reader.end() < run.end {
+            return Err(NotGathered::Damaged);
+        }
     }
-    parts
+    crew.idle().map_err(damaged)?;
+    drop(crew);
+    let sorted = parts.iter().map(|p| std::mem::take(&mut p.lock().parts));
+    Ok(Gathered::new(from, shares, sorted))
+}
+
+/// Leaves the last shares out, so that the others take at most `most` bytes. Gives what these take. No sorter is at work.
+fn give_up_shares(shares: &Shares, parts: &[CachePadded<Mutex<Parts>>], most: u64) -> u64 {
+    crate::plant::note(crate::plant::Path::SharesGivenUp);
+    let (mut kept, mut bytes) = (0, 0);
+    while kept < shares.kept.load(Relaxed) {
+        let share: u64 = parts.iter().map(|p| p.lock().parts[kept].bytes).sum();
+        if bytes + share > most {
+            break;
+        }
+        (kept, bytes) = (kept + 1, bytes + share);
+    }
+    shares.kept.store(kept, Relaxed);
+    parts.iter().for_each(|p| p.lock().parts.truncate(kept));
+    bytes
 }
 
 /// See [`crate::fuzzing::redo`].
 pub(crate) fn fuzz(data: &[u8]) {
-    let mut parts = Parts::new(Lsn::ZERO);
+    let mut pages = std::collections::BTreeSet::new();
+    for (_, payload) in crate::fuzzing::payloads(data) {
+        let _ = decode_payload(payload, |no, _, _| {
+            // No index has more.
+            if no.0 < 1 << 38 {
+                pages.insert(no);
+            }
+            Ok(())
+        });
+    }
+    let mut extents: Vec<_> = pages.iter().map(|no| Weight { extent: no.0 / EXTENT, bytes: 1 }).collect();
+    extents.dedup_by_key(|w| w.extent);
+    if extents.is_empty() {
+        return;
+    }
+    let shares = Arc::new(Shares::new(&extents));
+    let mut parts = Parts::new(Lsn::ZERO, shares.clone());
     for (lsn, payload) in crate::fuzzing::payloads(data) {
         if parts.add(lsn, payload).is_err() {
             break;
         }
     }
-    let map = RedoMap::new(Lsn::ZERO, vec![parts]);
-    for no in map.pages() {
+    let gathered = Gathered::new(Lsn::ZERO, shares, std::iter::once(parts.parts));
+    for no in pages {
         let mut page = crate::fuzzing::blank();
-        if map.apply(no, &mut page).is_ok() {
+        if gathered.apply(no, &mut page).is_ok() {
             let _ = gannet_page::check(&page);
-            let again = map.apply(no, &mut page);
+            let again = gathered.apply(no, &mut page);
             assert_eq!(again, Ok(None), "redo of {no:?} is not done once it was done");
         }
     }

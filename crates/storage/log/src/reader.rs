@@ -59,6 +59,11 @@ impl Batch {
         self.ranges.iter().map(|r| r.end - r.start).sum()
     }
 
+    /// Where its last record ends.
+    pub fn end(&self) -> Lsn {
+        Lsn(self.ranges.last().map_or(self.window.low, |r| r.end))
+    }
+
     /// Goes to the next record, from header to header: all are known to be intact.
     #[inline]
     fn step(&self, place: &mut Place) -> Option<(u64, Valid)> {

@@ -19,29 +19,56 @@ pub fn redo<'a>(
     page: &mut PageBuf,
     changes: impl IntoIterator<Item = (Lsn, PageOp<'a>)>,
 ) -> Result<Option<Lsn>, Corrupt> {
-    let has = page.lsn();
-    let mut blank = page.is_blank();
-    let (mut first, mut last) = (None, has);
-    let (mut formatted, mut misfit) = (false, None);
+    let mut redo = Redo::of(page);
     for (lsn, op) in changes {
-        if lsn <= has || (!op.is_full() && (blank || misfit.is_some())) {
-            continue;
+        redo.add(no, page, lsn, &op)?;
+    }
+    redo.finish(page)
+}
+
+/// [`redo`] for changes that come bit by bit. After an error, or before [`Redo::finish`], the page is neither what it was nor what it is to be.
+#[derive(Debug)]
+pub struct Redo {
+    has: Lsn,
+    blank: bool,
+    first: Option<Lsn>,
+    last: Lsn,
+    formatted: bool,
+    misfit: Option<Corrupt>,
+}
+
+impl Redo {
+    /// Of a page as it is on disk.
+    pub fn of(page: &PageBuf) -> Redo {
+        let has = page.lsn();
+        Redo { has, blank: page.is_blank(), first: None, last: has, formatted: false, misfit: None }
+    }
+
+    /// The next change, in log order.
+    pub fn add(&mut self, no: PageNo, page: &mut PageBuf, lsn: Lsn, op: &PageOp<'_>) -> Result<(), Corrupt> {
+        if lsn <= self.has || (!op.is_full() && (self.blank || self.misfit.is_some())) {
+            return Ok(());
         }
         if op.is_full() {
-            (blank, formatted, misfit) = (false, true, None);
+            (self.blank, self.formatted, self.misfit) = (false, true, None);
         }
-        match apply(no, &op, page) {
-            Err(e) if !formatted => misfit = Some(e),
+        match apply(no, op, page) {
+            Err(e) if !self.formatted => self.misfit = Some(e),
             outcome => outcome?,
         }
-        first = first.or(Some(lsn));
-        last = lsn;
+        self.first = self.first.or(Some(lsn));
+        self.last = lsn;
+        Ok(())
     }
-    if let Some(e) = misfit {
-        return Err(e);
+
+    /// There are no more: the page gets its LSN.
+    pub fn finish(self, page: &mut PageBuf) -> Result<Option<Lsn>, Corrupt> {
+        if let Some(e) = self.misfit {
+            return Err(e);
+        }
+        if self.first.is_some() {
+            page.set_lsn(self.last);
+        }
+        Ok(self.first)
     }
-    if first.is_some() {
-        page.set_lsn(last);
-    }
-    Ok(first)
 }

@@ -34,6 +34,8 @@ pub struct RecoveryStatus {
     pub pages: u64,
     /// Pages with changes in the log.
     pub pages_total: u64,
+    /// Rounds in which their changes were gathered from the log so far.
+    pub rounds: u64,
     /// Bytes of log a second while scanning, else pages a second.
     pub rate: f64,
     /// Seconds to the end, guessed from the rate.
@@ -123,6 +125,7 @@ pub(super) struct Progress {
     pub(super) log_total: AtomicU64,
     pub(super) pages: AtomicU64,
     pub(super) pages_total: AtomicU64,
+    pub(super) rounds: AtomicU64,
     pub(super) phase_began: AtomicU64,
     pub(super) failed: AtomicU64,
     pub(super) noted: AtomicU64,
@@ -189,6 +192,7 @@ impl Progress {
             log_bytes_total: log_total,
             pages,
             pages_total,
+            rounds: get(&self.rounds),
             rate: if phase == RecoveryPhase::Done { 0.0 } else { rate },
             eta_seconds: (phase != RecoveryPhase::Done && rate > 0.0).then(|| left as f64 / rate),
             failed: get(&self.failed) != 0,

@@ -251,42 +251,83 @@ fn the_checkpointer_keeps_up_and_recovery_starts_there() {
     assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
 }
 
-#[test]
-fn a_long_log_is_applied_in_parts() {
-    let dir = Dir::new("parts");
-    let opened = new_store(&dir);
+/// A store whose data lies in many extents, with a log of a few MiB: its pages, and what they have.
+fn long_log(dir: &Dir) -> Vec<(u64, u64)> {
+    let opened = new_store(dir);
+    let pool = &opened.pool;
+    let root = || {
+        pool.run(|| {
+            let mut mtr = pool.mtr()?;
+            let mut root = pool.reserve_tree()?;
+            let owner = root.owner();
+            let page = mtr.take(&mut root);
+            mtr.apply(page, &PageOp::Format { ty: PageType::Meta, owner });
+            mtr.commit();
+            Ok(owner.0)
+        })
+        .unwrap()
+    };
+    let pages: Vec<u64> =
+        (0..32).flat_map(|_| (0..4).map(|i| (i, root())).collect::<Vec<_>>()).map(|p| p.0 + p.1).collect();
     let mut last = Lsn::ZERO;
-    for value in 1..20_000 {
-        last = write(&opened, PAGES.start + value % 38, value);
+    for &page in pages.iter().filter(|p| *p % 64 != 0) {
+        last = write(&opened, page, 0).max(last);
+    }
+    for value in 1..8_000u64 {
+        last = write(&opened, pages[(value * value) as usize % pages.len()], value);
     }
     opened.log.wait_durable(last).unwrap();
-    let want: Vec<_> = PAGES.map(|p| read(&opened, p)).collect();
-    let data = opened.control.data();
-    let copy = dir.copy("parts-copy");
-    drop(opened);
-    let options = copy.options();
-    let progress = Progress::default();
-    let log_dir = copy.0.join(LOG_DIR);
-    let mut reader = LogReader::open(&log_dir, data.log_store(), data.checkpoint, data.checkpoint_epoch).unwrap();
-    let mut parts = 0;
-    loop {
-        let (part, more) = scan(&mut reader, data.checkpoint, 100_000, &progress, &Events::default()).unwrap();
-        parts += 1;
-        // A batch is 64 KiB of log here; small changes take up to three times what they take there.
-        assert!(part.bytes() < 100_000 + 3 * (64 << 10), "{} bytes", part.bytes());
-        reader.sync().unwrap();
-        let pages = part.pages();
-        apply_part(&options, &data, part, reader.end(), &progress).unwrap();
-        assert!(pages.len() <= PAGES.count() + 3);
-        if !more {
-            break;
+    pages.iter().map(|&p| (p, read(&opened, p))).collect()
+}
+
+fn have(opened: &Opened, like: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    like.iter().map(|&(p, _)| (p, read(opened, p))).collect()
+}
+
+#[test]
+fn a_long_log_is_applied_in_rounds() {
+    let dir = Dir::new("rounds");
+    let want = long_log(&dir);
+    // Memory, rounds at least, pages looked at before the rounds.
+    let cases = [(0, 1, 3), (250_000, 2, 5), (100_000, 4, 200), (100_000, 4, 7), (20_000, 10, 11)];
+    for (i, (memory, least, early)) in cases.into_iter().enumerate() {
+        let copy = dir.copy(&format!("rounds-{i}"));
+        let options =
+            EngineOptions { redo_memory_bytes: memory, redo_index_bytes: [64 << 10, 0][i % 2], ..copy.options() };
+        let opened = open(&options).unwrap();
+        for &(page, value) in want.iter().step_by(early) {
+            assert_eq!(read(&opened, page), value, "page {page}, {memory} bytes");
+        }
+        finish_redo(&opened);
+        let rounds = opened.recovery.status().rounds;
+        assert!(rounds >= least && (memory != 0 || rounds == 1), "{rounds} rounds with {memory} bytes");
+        assert_eq!(have(&opened, &want), want, "{memory} bytes");
+        assert_eq!(opened.recovery.bytes(), 0);
+        // A second crash, before the checkpoint has moved.
+        let again = copy.copy(&format!("rounds-again-{i}"));
+        drop(opened);
+        let opened = open(&again.options()).unwrap();
+        assert_eq!(have(&opened, &want), want);
+    }
+}
+
+#[test]
+fn an_index_that_does_not_fit_goes_to_files() {
+    let dir = Dir::new("spilled");
+    let want = long_log(&dir);
+    let options = EngineOptions { redo_memory_bytes: 20_000, redo_index_bytes: 64 << 10, ..dir.options() };
+    let log = dir.0.join(LOG_DIR);
+    assert!(chunk::files(&log).unwrap().is_empty());
+    for round in 0..3 {
+        let opened = open(&options).unwrap();
+        let written = chunk::files(&log).unwrap().len();
+        assert!(written > 3, "{written} chunks");
+        assert!(opened.index.at > FIRST_LSN && opened.index.files.len() == written);
+        assert_eq!(have(&opened, &want), want, "{round}");
+        if round == 1 {
+            finish_redo(&opened);
         }
     }
-    assert!(parts > 3, "{parts}");
-    drop(reader);
-    let opened = open(&options).unwrap();
-    finish_redo(&opened);
-    assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
 }
 
 #[test]
@@ -323,8 +364,7 @@ fn a_start_by_the_index_of_the_log() {
             _ => {}
         }
         let opened = open(&copy.options()).unwrap();
-        let indexed = opened.recovery.indexed();
-        assert_eq!(indexed.is_some(), whole);
+        assert_eq!(opened.index.at > FIRST_LSN, whole);
         let status = opened.recovery.status();
         assert!(status.pages_total >= 38 && status.phase == RecoveryPhase::Redo);
         if i != 3 {
@@ -352,7 +392,7 @@ fn a_start_by_the_index_of_the_log() {
         drop(indexer);
         drop(opened);
         let opened = open(&again.options()).unwrap();
-        assert!(opened.recovery.indexed().is_some() && opened.index.at > at);
+        assert!(opened.index.at > at);
         finish_redo(&opened);
         assert_eq!(PAGES.map(|p| read(&opened, p)).collect::<Vec<_>>(), want);
     }
@@ -398,7 +438,7 @@ fn an_index_ends_where_an_incarnation_does() {
             opened = open(&copy.options()).unwrap();
             dir = copy;
             let (at, epoch) = (opened.index.at, opened.log.epoch());
-            assert_eq!(opened.recovery.indexed().is_some(), !closes, "{name}, {round}");
+            assert_eq!(opened.index.files.is_empty(), closes, "{name}, {round}");
             assert!(closes || at > FIRST_LSN);
             assert_eq!(opened.log.epoch_at(at), epoch, "{name}, {round}: the index ends before the incarnation does");
             assert!(opened.log.epoch_at(Lsn(at.0 - 1)) < epoch, "{name}, {round}");

@@ -11,7 +11,7 @@
 //! 32  u64      end LSN, a record boundary
 //! 40  u32      epochs, u32 extents
 //! 48  ...      epochs: u64 LSN from which on it is in force, u64 epoch (the first: at the start)
-//!     ...      extents, ascending: u32 number (64 pages each), u32 place of its entry
+//!     ...      extents, ascending: u32 number (64 pages each), u32 place of its entry, u32 crc32c of the entry
 //!     ...      entries: u64 mask of pages; for each page u32 end of its list; the lists
 //! ```
 //!
@@ -20,6 +20,7 @@
 //!
 //! The files are not synced and nothing depends on them: what no intact chain of chunks covers is read from the log itself.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use gannet_base::{Lsn, PageNo, Reader, Writer, crc32c};
@@ -33,23 +34,44 @@ use crate::plant::{Fault, planted};
 use crate::{EngineError, Result};
 
 const MAGIC: [u8; 8] = *b"GNTIDX\r\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEAD: usize = 48;
+/// Bytes of an extent in the file's table.
+const EXTENT_BYTES: usize = 12;
 /// Positions are multiples of this.
 const UNIT: u64 = 8;
 /// Most pages that [`Built::hot`] names, and the least changes each must have had.
 const MOST_HOT: usize = 64;
 const LEAST_HOT: usize = 64;
 
-/// A chunk as read back.
+/// A chunk as read back: what it tells of extents is in memory, their entries there or in the file.
 pub(crate) struct Chunk {
     pub(crate) start: Lsn,
     pub(crate) end: Lsn,
     /// Epochs in force, each with the LSN from which on; the first is that at the start.
     pub(crate) epochs: Vec<(Lsn, u64)>,
-    /// Extents with the places of their entries in `bytes`.
-    extents: Vec<(u32, u32)>,
-    bytes: Vec<u8>,
+    extents: Vec<Extent>,
+    /// End of the last entry.
+    len: u32,
+    entries: Entries,
+    /// It has a file.
+    pub(crate) is_written: bool,
+}
+
+/// An extent of a chunk: number, its entry's place and checksum, and the pages that the entry has.
+#[derive(Clone, Copy)]
+struct Extent {
+    number: u32,
+    place: u32,
+    crc: u32,
+    mask: u64,
+}
+
+enum Entries {
+    /// All bytes of the file.
+    Memory(Vec<u8>),
+    /// It was verified whole before.
+    File(File),
 }
 
 /// What is in front of the file: enough to tell where it belongs.
@@ -86,37 +108,81 @@ impl Chunk {
         for _ in 0..head.epochs {
             epochs.push((Lsn(r.u64().ok()?), r.u64().ok()?));
         }
-        let table = r.bytes(head.extents.checked_mul(8)?).ok()?;
+        let table = r.bytes(head.extents.checked_mul(EXTENT_BYTES)?).ok()?;
         let base = (bytes.len() - r.remaining()) as u32;
         let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-        let extents = table.chunks_exact(8).map(|e| (word(e), base.saturating_add(word(&e[4..])))).collect();
-        Some(Chunk { start: head.start, end: head.end, epochs, extents, bytes })
+        let extent = |e: &[u8]| {
+            let (number, place, crc) = (word(e), base.saturating_add(word(&e[4..])), word(&e[8..]));
+            let mask = bytes.get(place as usize..)?.first_chunk::<8>().map(|b| u64::from_le_bytes(*b))?;
+            Some(Extent { number, place, crc, mask })
+        };
+        let extents = table.chunks_exact(EXTENT_BYTES).map(extent).collect::<Option<Vec<_>>>()?;
+        let (len, entries) = (bytes.len() as u32, Entries::Memory(bytes));
+        Some(Chunk { start: head.start, end: head.end, epochs, extents, len, entries, is_written: false })
     }
 
-    /// Its extents: number, place of the entry, mask of pages.
-    pub(crate) fn extents(&self) -> impl Iterator<Item = (u64, u32, u64)> {
-        self.extents.iter().map(|&(extent, place)| (extent.into(), place, self.mask(place)))
+    /// Its extents, ascending: number, mask of pages, bytes of the entry.
+    pub(crate) fn extents(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        (0..self.extents.len()).map(|i| {
+            let e = &self.extents[i];
+            (e.number.into(), e.mask, u64::from(self.entry_end(i).saturating_sub(e.place)))
+        })
     }
 
-    fn mask(&self, place: u32) -> u64 {
-        let entry = self.bytes.get(place as usize..).unwrap_or_default();
-        entry.first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b))
+    /// Whether pages of extents in the range are changed.
+    pub(crate) fn changes_any(&self, extents: std::ops::Range<u64>) -> bool {
+        let i = self.extents.partition_point(|e| u64::from(e.number) < extents.start);
+        self.extents.get(i).is_some_and(|e| u64::from(e.number) < extents.end)
     }
 
-    /// Adds the starts of those records, at or above `from`, that change a page of the extent whose entry is at `place`; with the epoch
-    /// of each.
-    pub(crate) fn positions(&self, place: u32, no: PageNo, from: Lsn, out: &mut Vec<(Lsn, u64)>) {
-        let (mask, bit) = (self.mask(place), no.0 % EXTENT);
-        if mask >> bit & 1 == 0 {
-            return;
+    fn entry_end(&self, i: usize) -> u32 {
+        self.extents.get(i + 1).map_or(self.len, |e| e.place)
+    }
+
+    /// Its entries are read from the file from now on.
+    pub(crate) fn leave_in(&mut self, file: File) {
+        (self.entries, self.is_written) = (Entries::File(file), true);
+    }
+
+    /// The bytes of its file, if they are in memory.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match &self.entries {
+            Entries::Memory(bytes) => Some(bytes),
+            Entries::File(_) => None,
         }
+    }
+
+    /// The entry of an extent; `None` when the file cannot be read, or not as it was written.
+    fn entry(&self, i: usize) -> Option<Cow<'_, [u8]>> {
+        let (from, to) = (self.extents[i].place as usize, self.entry_end(i) as usize);
+        match &self.entries {
+            Entries::Memory(bytes) => bytes.get(from..to).map(Cow::Borrowed),
+            Entries::File(file) => {
+                let mut entry = vec![0; to.checked_sub(from)?];
+                let n = file.read_at(&mut entry, from as u64).ok()?;
+                (n == entry.len() && crc32c(0, &entry) == self.extents[i].crc).then_some(Cow::Owned(entry))
+            }
+        }
+    }
+
+    /// Adds the starts of those records, at or above `from`, that change the page; with the epoch of each. `None`: its entry
+    /// cannot be read.
+    pub(crate) fn positions(&self, no: PageNo, from: Lsn, out: &mut Vec<(Lsn, u64)>) -> Option<()> {
+        if from >= self.end {
+            return Some(());
+        }
+        let (extent, bit) = (no.0 / EXTENT, no.0 % EXTENT);
+        let found = self.extents.binary_search_by_key(&extent, |e| e.number.into());
+        let Some((at, mask)) = found.ok().map(|i| (i, self.extents[i].mask)).filter(|e| e.1 >> bit & 1 == 1) else {
+            return Some(());
+        };
         let i = (mask & ((1 << bit) - 1)).count_ones() as usize;
-        let entry = self.bytes.get(place as usize + 8..).unwrap_or_default();
-        let Some((ends, lists)) = entry.split_at_checked(4 * mask.count_ones() as usize) else { return };
+        let entry = self.entry(at)?;
+        let (ends, lists) = entry.get(8..)?.split_at_checked(4 * mask.count_ones() as usize)?;
         let end =
             |i: usize| u32::from_le_bytes([ends[4 * i], ends[4 * i + 1], ends[4 * i + 2], ends[4 * i + 3]]) as usize;
         let begin = i.checked_sub(1).map_or(0, end);
-        let mut list = Reader::new(lists.get(begin..end(i)).unwrap_or_default());
+        let mut list = Reader::new(lists.get(begin..end(i))?);
         let (mut at, mut epoch) = (self.start.0, 0);
         while let Ok(gap) = list.varint() {
             at = at.saturating_add(gap.saturating_mul(UNIT));
@@ -128,6 +194,7 @@ impl Chunk {
             }
             out.push((Lsn(at), self.epochs[epoch].1));
         }
+        Some(())
     }
 
     /// The epoch in force at `lsn`.
@@ -137,7 +204,7 @@ impl Chunk {
 
     /// Memory it takes.
     pub(crate) fn memory(&self) -> u64 {
-        (self.bytes.len() + self.extents.len() * 8) as u64
+        (self.bytes().map_or(0, <[u8]>::len) + self.extents.len() * size_of::<Extent>()) as u64
     }
 }
 
@@ -155,22 +222,36 @@ pub(crate) struct Built {
     pub(crate) hot: Vec<PageNo>,
 }
 
+/// Adds the pages that a record changes, each with the record's place behind `start`.
+pub(crate) fn list_changes(
+    start: Lsn,
+    record: &Record<'_>,
+    changes: &mut Vec<(u64, u32)>,
+) -> std::result::Result<(), Error> {
+    let at = (record.start.since(start) / UNIT) as u32;
+    decode_payload(record.payload, |no, _, _| {
+        if planted(Fault::IndexLeavesOut) && at.is_multiple_of(3) {
+            return Ok(());
+        }
+        if changes.last() != Some(&(no.0, at)) {
+            changes.push((no.0, at));
+        }
+        Ok(())
+    })
+}
+
 impl Builder {
     pub(crate) fn new(store: u64, start: Lsn) -> Builder {
         Builder { store, start, changes: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, record: &Record<'_>) -> std::result::Result<(), Error> {
-        let at = (record.start.since(self.start) / UNIT) as u32;
-        decode_payload(record.payload, |no, _, _| {
-            if planted(Fault::IndexLeavesOut) && at.is_multiple_of(3) {
-                return Ok(());
-            }
-            if self.changes.last() != Some(&(no.0, at)) {
-                self.changes.push((no.0, at));
-            }
-            Ok(())
-        })
+        list_changes(self.start, record, &mut self.changes)
+    }
+
+    /// Takes over what [`list_changes`] gave, in any order.
+    pub(crate) fn add_listed(&mut self, changes: &[(u64, u32)]) {
+        self.changes.extend_from_slice(changes);
     }
 
     /// The chunk up to `end`. `None`: a page's number is too great to be indexed.
@@ -182,7 +263,7 @@ impl Builder {
         let (mut ends, mut lists) = (Vec::new(), Vec::new());
         for extent in self.changes.chunk_by(|a, b| a.0 / EXTENT == b.0 / EXTENT) {
             let number = u32::try_from(extent[0].0 / EXTENT).ok()?;
-            Writer::new(&mut table).u32(number).u32(u32::try_from(entries.len()).ok()?);
+            let place = entries.len();
             count += 1;
             let mut mask = 0u64;
             ends.clear();
@@ -200,6 +281,7 @@ impl Builder {
                 Writer::new(&mut ends).u32(lists.len() as u32);
             }
             Writer::new(&mut entries).u64(mask).bytes(&ends).bytes(&lists);
+            Writer::new(&mut table).u32(number).u32(u32::try_from(place).ok()?).u32(crc32c(0, &entries[place..]));
         }
         let mut rest = Vec::with_capacity(HEAD + table.len() + entries.len());
         Writer::new(&mut rest).u64(self.store).u64(self.start.0).u64(end.0).u32(epochs.len() as u32).u32(count);
@@ -222,10 +304,10 @@ pub(crate) fn path(dir: &Path, start: Lsn) -> PathBuf {
 }
 
 /// Writes a chunk's file. It is not synced.
-pub(crate) fn write(dir: &Path, start: Lsn, built: &Built) -> Result<PathBuf> {
+pub(crate) fn write(dir: &Path, start: Lsn, bytes: &[u8]) -> Result<PathBuf> {
     let path = path(dir, start);
     let file = File::open(&path, &OpenOptions::read_write().create().truncate()).map_err(io("create a log index"))?;
-    file.write_at(&built.bytes, 0).map_err(io("write a log index"))?;
+    file.write_at(bytes, 0).map_err(io("write a log index"))?;
     if planted(Fault::IndexAhead) {
         // On disk before the log is.
         file.sync_data().map_err(io("sync a log index"))?;
@@ -242,8 +324,10 @@ pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The intact chunks from the one that holds `from` on, without a gap; none when `epoch` was not in force there.
-pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64) -> Result<Vec<Chunk>> {
+/// The intact chunks from the one that holds `from` on, without a gap; none when `epoch` was not in force there. Entries stay in memory
+/// as long as all take no more than `most` bytes.
+pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64, most: u64) -> Result<Vec<Chunk>> {
+    let mut kept = 0;
     let mut chain: Vec<Chunk> = Vec::new();
     let cannot = |e: std::io::Error| EngineError::Io(format!("read a log index: {e}"));
     for path in files(dir)? {
@@ -261,7 +345,8 @@ pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64) -> Result<Vec
         let mut bytes = vec![0; file.len().map_err(cannot)? as usize];
         let n = file.read_at(&mut bytes, 0).map_err(cannot)?;
         bytes.truncate(n);
-        let Some(chunk) = Chunk::decode(store, bytes) else { break };
+        let size = bytes.len() as u64;
+        let Some(mut chunk) = Chunk::decode(store, bytes) else { break };
         let joins = match chain.last() {
             // At a start that is also the first LSN of an incarnation the epoch before it counts, as in the control file.
             None if chunk.start == from => chunk.epochs[0].1 == epoch,
@@ -270,6 +355,12 @@ pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64) -> Result<Vec
         };
         if !joins {
             break;
+        }
+        chunk.is_written = true;
+        if kept + size > most {
+            chunk.leave_in(file);
+        } else {
+            kept += size;
         }
         chain.push(chunk);
     }
@@ -317,11 +408,11 @@ mod tests {
         let chunk = Chunk::decode(7, built.bytes.clone()).unwrap();
         assert_eq!((chunk.start, chunk.end, chunk.epoch_at(middle)), (start, Lsn(at), 6));
         let mut seen = 0;
-        for (extent, place, mask) in chunk.extents() {
+        for (extent, mask, _) in chunk.extents() {
             for no in (0..EXTENT).filter(|i| mask >> i & 1 == 1).map(|i| extent * EXTENT + i) {
                 let (mut all, mut some) = (Vec::new(), Vec::new());
-                chunk.positions(place, PageNo(no), Lsn::ZERO, &mut all);
-                chunk.positions(place, PageNo(no), middle, &mut some);
+                chunk.positions(PageNo(no), Lsn::ZERO, &mut all).unwrap();
+                chunk.positions(PageNo(no), middle, &mut some).unwrap();
                 assert_eq!(all.iter().map(|p| p.0.0).collect::<Vec<_>>(), want[&no]);
                 assert!(all.iter().all(|p| p.1 == if p.0 < middle { 5 } else { 6 }));
                 assert_eq!(some, all.iter().copied().filter(|p| p.0 >= middle).collect::<Vec<_>>());

@@ -1,206 +1,202 @@
-//! Redo through the log's index: which pages need it is known before the log is read.
+//! Redo through the log's index: which pages need it is known before their changes are read.
 //!
-//! A page that is wanted at once gets the records that change it by reads of their own. In the background the whole stretch of the log
-//! is read into memory, a piece at a time; from then on records come from there.
+//! A page that is wanted before its changes are gathered gets the records that change it by reads of their own.
 
-use gannet_base::hash::HashMap;
-use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
-use gannet_base::sync::{Arc, OnceLock};
+use std::ops::Range;
+
+use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
 use gannet_base::{Lsn, PageNo};
-use gannet_buffer::decode_payload;
+use gannet_buffer::{PageBuf, decode_payload};
 use gannet_log::{LogFiles, LogReader, Record, RecordAt, record_at};
-use gannet_page::{Corrupt, PageOp};
-use gannet_runtime::{ALIGN, AlignedBuf, Monitor, Wait};
+use gannet_page::{Corrupt, Redo};
+use gannet_runtime::{ALIGN, AlignedBuf};
 
-use super::EXTENT;
 use super::chunk::Chunk;
+use super::{EXTENT, is_dropped};
 use crate::Result;
+use crate::plant::{Fault, planted};
 
 const BLOCK: u64 = ALIGN as u64;
-/// Bytes of a piece of the log in memory.
-const PIECE: u64 = 4 << 20;
 /// Bytes read around a record whose length is not known.
 const AROUND: u64 = 2 * BLOCK;
+/// Records so near to each other are read at once, up to so many bytes.
+const NEAR: u64 = 16 << 10;
+const MOST_AT_ONCE: u64 = 1 << 20;
+/// Records of a page read at once.
+const RECORDS: usize = 256;
+/// Memory that a change takes beside what it takes in the log, as a guess: half as much.
+const IN_MEMORY: f64 = 1.5;
 /// Begins as [`crate::recovery`] expects of failures that may pass.
 const UNREADABLE: Corrupt = Corrupt { what: "cannot be read: its changes in the log" };
 const DAMAGED: Corrupt = Corrupt { what: "its changes in the log are damaged" };
 
-/// 64 pages: which are not up to date, and where their entries are: chunk and place.
-#[derive(Default)]
+/// An extent, and the memory that the changes of its pages may take: a guess.
+#[derive(Clone, Copy)]
+pub(crate) struct Weight {
+    pub(crate) extent: u64,
+    pub(crate) bytes: u64,
+}
+
+/// 64 pages: which are not up to date.
 struct Extent {
+    weight: Weight,
     pending: AtomicU64,
-    places: Vec<(u32, u32)>,
 }
 
-/// How the reading of the log into memory goes.
-struct Reading {
-    left: usize,
-    /// A task was interrupted: nobody waits any more.
-    given_up: bool,
-}
-
-/// The indexed stretch of the log.
+/// The log from the checkpoint on, by its index.
 pub(crate) struct Indexed {
     chunks: Vec<Chunk>,
-    extents: HashMap<u64, Extent>,
+    /// Ascending.
+    extents: Vec<Extent>,
     files: LogFiles,
+    dir: std::path::PathBuf,
+    store: u64,
     from: Lsn,
-    /// The block that holds `from`: the first piece begins there.
-    base: u64,
-    end: u64,
-    pieces: Vec<OnceLock<AlignedBuf>>,
-    next: AtomicUsize,
-    reading: Monitor<Reading>,
+    /// Epoch in force there.
+    epoch: u64,
 }
 
-/// Where a record is found.
-enum Place<'a> {
-    Here(Record<'a>),
-    Fetched(usize),
+/// Chunks in a row with changes of wanted pages.
+pub(super) struct Run {
+    from: Lsn,
+    epoch: u64,
+    pub(super) end: Lsn,
+}
+
+impl Run {
+    pub(super) fn bytes(&self) -> u64 {
+        self.end.since(self.from)
+    }
 }
 
 impl Indexed {
     /// From the checkpoint `from` to the end of the last of `chunks`, which must be a chain that holds `from`.
-    pub(crate) fn new(dir: &std::path::Path, store: u64, from: Lsn, chunks: Vec<Chunk>) -> Result<Indexed> {
-        let mut extents: HashMap<u64, Extent> = HashMap::default();
-        for (i, chunk) in chunks.iter().enumerate() {
-            for (extent, place, mask) in chunk.extents() {
-                let entry = extents.entry(extent).or_default();
-                *entry.pending.get_mut() |= mask;
-                entry.places.push((i as u32, place));
-            }
+    pub(crate) fn new(
+        dir: &std::path::Path,
+        store: u64,
+        (from, epoch): (Lsn, u64),
+        chunks: Vec<Chunk>,
+    ) -> Result<Indexed> {
+        let mut all = Vec::new();
+        for chunk in &chunks {
+            let entries: u64 = chunk.extents().map(|e| e.2).sum();
+            let each = chunk.end.since(chunk.start) as f64 / entries.max(1) as f64 * IN_MEMORY;
+            all.extend(chunk.extents().map(|(extent, mask, bytes)| (extent, mask, (bytes as f64 * each) as u64 + 1)));
         }
-        let base = from.0 / BLOCK * BLOCK;
-        let end = chunks.last().map_or(base, |c| c.end.0.next_multiple_of(BLOCK));
-        let pieces = (end - base).div_ceil(PIECE) as usize;
-        Ok(Indexed {
-            chunks,
-            extents,
-            files: LogReader::open_files(dir, store, from)?,
-            from,
-            base,
-            end,
-            pieces: (0..pieces).map(|_| OnceLock::new()).collect(),
-            next: AtomicUsize::new(0),
-            reading: Monitor::new(Reading { left: pieces, given_up: false }),
-        })
+        all.sort_unstable();
+        let merge = |same: &[(u64, u64, u64)]| Extent {
+            weight: Weight { extent: same[0].0, bytes: same.iter().map(|e| e.2).sum() },
+            pending: AtomicU64::new(same.iter().fold(0, |mask, e| mask | e.1)),
+        };
+        let extents = all.chunk_by(|a, b| a.0 == b.0).map(merge).collect();
+        let files = LogReader::open_files(dir, store, from)?;
+        Ok(Indexed { chunks, extents, files, dir: dir.to_owned(), store, from, epoch })
     }
 
-    /// Memory that `chunks` and their stretch of the log take.
-    pub(crate) fn memory(from: Lsn, chunks: &[Chunk]) -> u64 {
-        let log = chunks.last().map_or(0, |c| c.end.since(from));
-        log + 2 * BLOCK + chunks.iter().map(Chunk::memory).sum::<u64>()
+    pub(crate) fn from(&self) -> Lsn {
+        self.from
     }
 
-    /// Memory it takes in the end.
+    /// Memory it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        Indexed::memory(self.from, &self.chunks)
+        let chunks: u64 = self.chunks.iter().map(Chunk::memory).sum();
+        chunks + (self.extents.len() * size_of::<Extent>()) as u64
+    }
+
+    fn extent(&self, no: PageNo) -> Option<&Extent> {
+        let found = self.extents.binary_search_by_key(&(no.0 / EXTENT), |e| e.weight.extent);
+        found.ok().map(|i| &self.extents[i])
     }
 
     pub(crate) fn pending(&self, no: PageNo) -> bool {
-        let extent = self.extents.get(&(no.0 / EXTENT));
-        extent.is_some_and(|e| e.pending.load(Acquire) >> (no.0 % EXTENT) & 1 == 1)
+        self.extent(no).is_some_and(|e| e.pending.load(Acquire) >> (no.0 % EXTENT) & 1 == 1)
     }
 
     /// The page is up to date.
     pub(crate) fn forget(&self, no: PageNo) {
-        if let Some(extent) = self.extents.get(&(no.0 / EXTENT)) {
+        if let Some(extent) = self.extent(no) {
             extent.pending.fetch_and(!(1 << (no.0 % EXTENT)), AcqRel);
         }
     }
 
-    /// The pages that are not up to date, in no order.
-    pub(crate) fn pages(&self) -> impl Iterator<Item = PageNo> {
-        self.extents.iter().flat_map(|(&extent, e)| {
-            let pending = e.pending.load(Acquire);
-            (0..EXTENT).filter(move |i| pending >> i & 1 == 1).map(move |i| PageNo(extent * EXTENT + i))
-        })
+    /// How many pages are not up to date.
+    pub(crate) fn count(&self) -> u64 {
+        self.extents.iter().map(|e| u64::from(e.pending.load(Acquire).count_ones())).sum()
     }
 
-    /// The next piece of the log to be read into memory with [`Indexed::read_piece`].
-    pub(crate) fn take_piece(&self) -> Option<usize> {
-        let i = self.next.fetch_add(1, Relaxed);
-        (i < self.pieces.len()).then_some(i)
+    /// The pages of some extents that are not up to date, ascending.
+    pub(crate) fn pages(&self, extents: Range<u64>) -> Vec<PageNo> {
+        let of = |e: &Extent| {
+            let (first, pending) = (e.weight.extent * EXTENT, e.pending.load(Acquire));
+            (0..EXTENT).filter(move |i| pending >> i & 1 == 1).map(move |i| PageNo(first + i))
+        };
+        self.slice(extents).iter().flat_map(of).collect()
     }
 
-    /// Reads the piece. After an error it is still to be read.
-    pub(crate) fn read_piece(&self, i: usize) -> Result<()> {
-        let low = self.base + i as u64 * PIECE;
-        let mut bytes = AlignedBuf::zeroed(PIECE.min(self.end - low) as usize);
-        self.files.read_many(&mut [(Lsn(low), &mut bytes[..])])?;
-        let _ = self.pieces[i].set(bytes);
-        self.reading.change(|r| r.left -= 1);
-        Ok(())
+    fn slice(&self, extents: Range<u64>) -> &[Extent] {
+        let at = |bound: u64| self.extents.partition_point(|e| e.weight.extent < bound);
+        &self.extents[at(extents.start)..at(extents.end)]
     }
 
-    /// Nobody is to wait for the pieces: a task that reads some was interrupted.
-    pub(crate) fn give_up(&self) {
-        self.reading.change(|r| r.given_up = true);
+    /// The next extents with pages that are not up to date, from number `from` on, whose changes may take `most` bytes; one at least, if
+    /// there is any.
+    pub(crate) fn next(&self, from: u64, most: u64) -> Vec<Weight> {
+        let mut next = Vec::new();
+        let mut bytes = 0;
+        for e in self.slice(from..u64::MAX).iter().filter(|e| e.pending.load(Acquire) != 0) {
+            bytes += e.weight.bytes;
+            if bytes > most && !next.is_empty() {
+                break;
+            }
+            next.push(e.weight);
+        }
+        next
     }
 
-    /// Waits until all pieces are in memory; false when a task gave up.
-    pub(crate) fn wait_read(&self) -> bool {
-        self.reading.wait(Wait::FileRead, |r| (r.left == 0 || r.given_up).then_some(!r.given_up))
+    /// What all changes that are still to be applied may take in memory, from extent `from` on.
+    pub(crate) fn weight(&self, from: u64) -> u64 {
+        self.slice(from..u64::MAX).iter().map(|e| e.weight.bytes).sum()
     }
 
-    /// Calls `then` with the changes of a page that has all up to `has`, in order.
-    pub(crate) fn changes<R>(
-        &self,
-        no: PageNo,
-        has: Lsn,
-        then: impl FnOnce(Vec<(Lsn, PageOp<'_>)>) -> R,
-    ) -> std::result::Result<R, Corrupt> {
+    /// The stretches of the log that have changes of pages of these extents.
+    pub(super) fn runs(&self, extents: Range<u64>) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let chunks = match self.chunks.split_last() {
+            Some((_, before)) if planted(Fault::RoundLeavesOut) && !before.is_empty() => before,
+            _ => &self.chunks[..],
+        };
+        for chunk in chunks.iter().filter(|c| c.changes_any(extents.clone())) {
+            match runs.last_mut() {
+                Some(last) if last.end == chunk.start => last.end = chunk.end,
+                // The first chunk may begin before the checkpoint, where the log may be gone.
+                _ if chunk.start <= self.from => runs.push(Run { from: self.from, epoch: self.epoch, end: chunk.end }),
+                _ => runs.push(Run { from: chunk.start, epoch: chunk.epochs[0].1, end: chunk.end }),
+            }
+        }
+        runs
+    }
+
+    pub(super) fn reader(&self, run: &Run) -> Result<LogReader> {
+        let limit = Lsn(run.end.0.next_multiple_of(BLOCK));
+        Ok(LogReader::open_until(&self.dir, self.store, run.from, run.epoch, limit)?)
+    }
+
+    /// Applies the changes that a page lacks, reading the records that have them.
+    pub(crate) fn apply(&self, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+        let from = self.from.max(page.lsn());
         let mut positions = Vec::new();
-        if let Some(extent) = self.extents.get(&(no.0 / EXTENT)) {
-            for &(chunk, place) in &extent.places {
-                self.chunks[chunk as usize].positions(place, no, self.from.max(has), &mut positions);
+        for chunk in &self.chunks {
+            chunk.positions(no, from, &mut positions).ok_or(UNREADABLE)?;
+        }
+        let mut redo = Redo::of(page);
+        for some in positions.chunks(RECORDS) {
+            for ((base, bytes), &(start, epoch)) in self.fetch(some)?.iter().zip(some) {
+                let RecordAt::Whole(record) = record_at(bytes, *base, start, epoch) else { return Err(DAMAGED) };
+                add_changes(&record, no, page, &mut redo)?;
             }
         }
-        self.touch(&positions);
-        let (mut places, mut wanted) = (Vec::with_capacity(positions.len()), Vec::new());
-        for &(start, epoch) in &positions {
-            let i = ((start.0 - self.base) / PIECE) as usize;
-            let bytes = self.pieces.get(i).and_then(OnceLock::get);
-            places.push(match bytes.map(|bytes| record_at(bytes, self.piece_base(i), start, epoch)) {
-                Some(RecordAt::Whole(record)) => Place::Here(record),
-                Some(RecordAt::Damaged) => return Err(DAMAGED),
-                // Not in memory, or not all of it.
-                Some(RecordAt::Short(_)) | None => {
-                    wanted.push((start, epoch));
-                    Place::Fetched(wanted.len() - 1)
-                }
-            });
-        }
-        let fetched = if wanted.is_empty() { Vec::new() } else { self.fetch(&wanted)? };
-        let mut changes = Vec::with_capacity(positions.len() + 8);
-        for place in places {
-            let record = match place {
-                Place::Here(record) => record,
-                Place::Fetched(i) => match record_at(&fetched[i].1, fetched[i].0, wanted[i].0, wanted[i].1) {
-                    RecordAt::Whole(record) => record,
-                    RecordAt::Short(_) | RecordAt::Damaged => return Err(DAMAGED),
-                },
-            };
-            add_changes(&record, no, &mut changes)?;
-        }
-        Ok(then(changes))
-    }
-
-    /// Reads a byte of each record that is in memory, so that the processor waits for many of them at once and not for one after the
-    /// other.
-    fn touch(&self, positions: &[(Lsn, u64)]) {
-        let mut sum = 0u8;
-        for (start, _) in positions {
-            let at = start.0 - self.base;
-            if let Some(bytes) = self.pieces.get((at / PIECE) as usize).and_then(OnceLock::get) {
-                sum ^= bytes.get((at % PIECE) as usize).copied().unwrap_or_default();
-            }
-        }
-        std::hint::black_box(sum);
-    }
-
-    fn piece_base(&self, i: usize) -> Lsn {
-        Lsn(self.base + i as u64 * PIECE)
+        redo.finish(page)
     }
 
     /// Reads records from the log's files, all at once: for each the bytes around it, with the LSN at which they begin.
@@ -214,7 +210,7 @@ impl Indexed {
         for &(start, _) in wanted {
             let (low, high) = stretch(start, 0);
             match stretches.last_mut() {
-                Some(last) if low <= last.1 && high - last.0 <= PIECE => last.1 = last.1.max(high),
+                Some(last) if low <= last.1 + NEAR && high - last.0 <= MOST_AT_ONCE => last.1 = last.1.max(high),
                 _ => stretches.push((low, high)),
             }
             of.push(stretches.len() - 1);
@@ -238,16 +234,19 @@ impl Indexed {
     }
 }
 
-fn add_changes<'a>(
-    record: &Record<'a>,
+fn add_changes(
+    record: &Record<'_>,
     no: PageNo,
-    out: &mut Vec<(Lsn, PageOp<'a>)>,
+    page: &mut PageBuf,
+    redo: &mut Redo,
 ) -> std::result::Result<(), Corrupt> {
-    let decoded = decode_payload(record.payload, |page, op, _| {
-        if page == no {
-            out.push((record.lsn, op));
+    let mut misfit = None;
+    let decoded = decode_payload(record.payload, |of, op, _| {
+        if of == no && misfit.is_none() && !is_dropped(no, record.lsn, &op) {
+            misfit = redo.add(no, page, record.lsn, &op).err();
         }
         Ok(())
     });
-    decoded.map_err(|_| DAMAGED)
+    decoded.map_err(|_| DAMAGED)?;
+    misfit.map_or(Ok(()), Err)
 }

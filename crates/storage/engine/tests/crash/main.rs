@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use common::rng;
 use gannet_engine::EngineError;
-use gannet_engine::plant::{Fault, plant};
+use gannet_engine::plant::{Fault, PATHS, Path, plant, taken};
 use gannet_runtime::sim::{Faults, Lie, Sim, SimDisk};
 
 /// In every crash.
@@ -109,6 +109,8 @@ struct Tally {
     transactions: u64,
     troubles: BTreeMap<Trouble, u64>,
     flips: flips::Flips,
+    /// Ways through recovery that were taken.
+    paths: [u64; PATHS],
 }
 
 impl std::fmt::Display for Tally {
@@ -117,7 +119,9 @@ impl std::fmt::Display for Tally {
         write!(
             f,
             "{} seeds, {} lives, {} crash points ({} in the middle of something), {} transactions acknowledged; \
-             disk full in {} lives, failing reads in {}, failing writes or syncs in {}; {}",
+             disk full in {} lives, failing reads in {}, failing writes or syncs in {}; {}; \
+             redo: {} rounds ({} followed by another, {} cut short), {} extents record by record, {} pages wanted early, \
+             {} indexes written at a start",
             self.seeds,
             self.lives,
             self.crashes,
@@ -126,7 +130,13 @@ impl std::fmt::Display for Tally {
             trouble(Trouble::Full),
             trouble(Trouble::Reads),
             trouble(Trouble::Broken),
-            self.flips
+            self.flips,
+            self.paths[Path::Round as usize],
+            self.paths[Path::PartRound as usize],
+            self.paths[Path::SharesGivenUp as usize],
+            self.paths[Path::ByRecord as usize],
+            self.paths[Path::Early as usize],
+            self.paths[Path::IndexWritten as usize],
         )
     }
 }
@@ -141,6 +151,7 @@ fn run_on<W: Workload>(disk: &SimDisk, seed: u64, tally: &mut Tally) {
     let mut rnd = rng(seed);
     let mut durable = true;
     let steps = number("GANNET_STEPS");
+    let before = taken();
     tally.seeds += 1;
     for round in 0..4 {
         let seed = seed * 10 + round;
@@ -168,6 +179,19 @@ fn run_on<W: Workload>(disk: &SimDisk, seed: u64, tally: &mut Tally) {
         durable = !W::forgets(seed / 10);
     }
     tally.transactions += workload.work().transactions;
+    tally.paths.iter_mut().zip(taken().iter().zip(before)).for_each(|(sum, (now, before))| *sum += now - before);
+}
+
+/// Half of the lives have less memory for redo than they need, most of these so little that even the index of the log does not fit.
+fn redo_memory_bytes(seed: u64) -> u64 {
+    [0, 20_000, 0, 60_000, 200_000, 0][(seed / 10 + seed % 10) as usize % 6]
+}
+
+/// Some lives do not touch all pages before the first round of redo.
+fn let_redo_begin(seed: u64) {
+    if seed % 10 % 2 == 1 {
+        let _ = gannet_runtime::sleep(Duration::from_millis(150 + seed / 10 % 8 * 30));
+    }
 }
 
 /// Most seeds index the log after a few records; a life in between may do without.
@@ -232,6 +256,7 @@ fn seeds(default: u64, workloads: &[(&str, fn(u64, &mut Tally))]) {
     say(&tallies, last, "; nothing lost, nothing torn");
     for tally in tallies {
         assert!(tally.transactions > 4 * tally.lives / 4 || tally.lives <= 8, "the runs are too short");
+        assert!(tally.seeds < 20 || !tally.paths.contains(&0), "a way through recovery was not taken: {tally}");
     }
 }
 
@@ -323,7 +348,7 @@ fn all_workloads() {
 fn planted_faults_are_found() {
     // Faults of the engine, and a disk which does as if syncs were not called or the double-write file were not written. The number:
     // a seed that once found it, tried first.
-    let cases: [(&str, Option<Fault>, Option<Lie>, u64); 10] = [
+    let cases: [(&str, Option<Fault>, Option<Lie>, u64); 11] = [
         ("undo records dropped", Some(Fault::DropUndo), None, 0),
         ("rows released before the commit", Some(Fault::ReleaseEarly), None, 60),
         ("redo dropped", Some(Fault::DropRedo), None, 0),
@@ -331,6 +356,7 @@ fn planted_faults_are_found() {
         ("the log's index leaves entries out", Some(Fault::IndexLeavesOut), None, 2),
         ("the log is indexed before it is durable", Some(Fault::IndexAhead), None, 4),
         ("the log's index mixes incarnations up", Some(Fault::IndexOldEpoch), None, 30),
+        ("rounds of redo leave the end of the log out", Some(Fault::RoundLeavesOut), None, 0),
         ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
         ("the data file is not synced", None, Some(Lie::Syncs("data")), 0),
         ("the double-write file is not written", None, Some(Lie::Writes("double")), 24),

@@ -11,7 +11,7 @@ use gannet_engine::*;
 use gannet_runtime::sim::SimDisk;
 
 use crate::common::{key, rng};
-use crate::{Life, Tally, Trouble, Work, Workload, index_bytes};
+use crate::{Life, Tally, Trouble, Work, Workload, index_bytes, let_redo_begin, redo_memory_bytes};
 
 const KEYS: u64 = 40;
 
@@ -103,9 +103,11 @@ fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
     o.max_data_bytes = 256 << 20;
     o.purge_tasks = (seed % 3) as usize;
     o.redo_index_bytes = index_bytes(seed);
+    o.redo_memory_bytes = redo_memory_bytes(seed);
     o.scrub_pages_per_second = if seed / 10 % 4 == 3 { 4_000 } else { 0 };
     o.flush_policy = if RowsWorkload::forgets(seed / 10) { FlushPolicy::WriteAtCommit } else { FlushPolicy::AtCommit };
     let engine = Engine::open(o).unwrap();
+    let_redo_begin(seed);
     let ids = oracle.lock().unwrap().trees;
     let ids = ids.or_else(|| {
         // The trees' ids are in the store's numbers once they are committed.

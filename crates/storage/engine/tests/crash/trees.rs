@@ -10,7 +10,7 @@ use std::time::Duration;
 use gannet_engine::*;
 
 use crate::common::{key, rng};
-use crate::{Life, Trouble, Work, Workload, index_bytes};
+use crate::{Life, Trouble, Work, Workload, index_bytes, let_redo_begin, redo_memory_bytes};
 
 const NAMES: u64 = 10;
 
@@ -134,8 +134,10 @@ fn open(seed: u64) -> (Engine, Base) {
     o.max_data_bytes = 256 << 20;
     o.purge_tasks = (seed % 3) as usize;
     o.redo_index_bytes = index_bytes(seed);
+    o.redo_memory_bytes = redo_memory_bytes(seed);
     o.scrub_pages_per_second = if seed / 10 % 4 == 3 { 4_000 } else { 0 };
     let engine = Engine::open(o).unwrap();
+    let_redo_begin(seed);
     let ids = [1, 2].map(|slot| TreeId(engine.meta(slot).unwrap()));
     let ids = if ids.iter().all(|id| !id.is_zero()) {
         ids
