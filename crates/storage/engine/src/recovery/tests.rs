@@ -252,7 +252,7 @@ fn the_checkpointer_keeps_up_and_recovery_starts_there() {
 }
 
 /// A store whose data lies in many extents, with a log of a few MiB: its pages, and what they have.
-fn long_log(dir: &Dir) -> Vec<(u64, u64)> {
+fn long_log(dir: &Dir, writes: u64) -> Vec<(u64, u64)> {
     let opened = new_store(dir);
     let pool = &opened.pool;
     let root = || {
@@ -273,7 +273,7 @@ fn long_log(dir: &Dir) -> Vec<(u64, u64)> {
     for &page in pages.iter().filter(|p| *p % 64 != 0) {
         last = write(&opened, page, 0).max(last);
     }
-    for value in 1..8_000u64 {
+    for value in 1..writes {
         last = write(&opened, pages[(value * value) as usize % pages.len()], value);
     }
     opened.log.wait_durable(last).unwrap();
@@ -287,7 +287,7 @@ fn have(opened: &Opened, like: &[(u64, u64)]) -> Vec<(u64, u64)> {
 #[test]
 fn a_long_log_is_applied_in_rounds() {
     let dir = Dir::new("rounds");
-    let want = long_log(&dir);
+    let want = long_log(&dir, 8_000);
     // Memory, rounds at least, pages looked at before the rounds.
     let cases = [(0, 1, 3), (250_000, 2, 5), (100_000, 4, 200), (100_000, 4, 7), (20_000, 10, 11)];
     for (i, (memory, least, early)) in cases.into_iter().enumerate() {
@@ -314,7 +314,7 @@ fn a_long_log_is_applied_in_rounds() {
 #[test]
 fn an_index_that_does_not_fit_goes_to_files() {
     let dir = Dir::new("spilled");
-    let want = long_log(&dir);
+    let want = long_log(&dir, 20_000);
     let options = EngineOptions { redo_memory_bytes: 20_000, redo_index_bytes: 64 << 10, ..dir.options() };
     let log = dir.0.join(LOG_DIR);
     assert!(chunk::files(&log).unwrap().is_empty());
