@@ -92,8 +92,8 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         ("definitions", [Outcome::Refused(3820, _), Outcome::Refused(1054, _)]) if sql.contains("CHECK") => {
             Some("MySQL has an error of its own for unknown columns in a CHECK")
         }
-        ("definitions", [Outcome::Refused(3959, _), Outcome::Done(_)]) => {
-            Some("MariaDB renames and drops columns that a CHECK refers to")
+        ("definitions", [Outcome::Refused(3108 | 3959, _), Outcome::Done(_)]) => {
+            Some("MariaDB renames and drops columns that a CHECK or a generated column refers to")
         }
         // Both are refused, the one where tables are opened, the other where the statement is resolved.
         ("savepoints", [Outcome::Refused(1267 | 1270 | 1271, _), Outcome::Refused(1792, _)]) => {
