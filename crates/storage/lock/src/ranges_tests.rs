@@ -136,3 +136,17 @@ fn a_row_somebody_waits_for_is_not_folded() {
     b.release_all();
     assert!(tree.no_records());
 }
+
+#[test]
+fn who_does_not_wait_leaves_intervals_as_they_are() {
+    let (table, tree, [a, b, _]) = setup();
+    scan(&a, &tree, 0..50, Mode::Exclusive);
+    for key in [0, 7, 49] {
+        assert_eq!(b.lock_record(&tree, &[key], Mode::Shared, Wait::No), Err(LockError::WouldWait));
+    }
+    assert_eq!((table.locks(10).len(), a.record_count()), (1, 0));
+    assert!(b.lock_record(&tree, &[50], Mode::Shared, Wait::No).is_ok());
+    a.release_all();
+    b.release_all();
+    assert!(tree.no_records() && tree.no_ranges() && table.locks(10).is_empty());
+}

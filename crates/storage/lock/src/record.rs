@@ -327,6 +327,11 @@ impl LockOwner {
         let hash = self.table.hash(tree.id(), key);
         tree.records.fetch_add(1, SeqCst);
         let mut shard = self.table.shard(hash);
+        if wait == Wait::No && self.lies_in_others_range(tree, key, mode) {
+            // Nobody stands in line, so the others' locks may stay what they are.
+            tree.records.fetch_sub(1, SeqCst);
+            return Err(LockError::WouldWait);
+        }
         if let Some(held) = self.make_explicit(&mut shard, hash, tree, key, mode) {
             tree.records.fetch_sub(1, SeqCst);
             return Ok(Granted { waited: false, before: Some(held) });
@@ -539,20 +544,30 @@ impl LockOwner {
         let hash = self.table.hash(tree.id(), key);
         let mut shard = self.table.shard(hash);
         if !tree.no_ranges() {
-            let set = tree.range_set.lock();
-            if set.own(&self.inner, key).is_some_and(|held| held >= mode) {
+            if tree.range_set.lock().own(&self.inner, key).is_some_and(|held| held >= mode) {
                 return false;
             }
-            let mut blocked = false;
-            set.conflicting(&self.inner, key, mode, |_, _| {
-                blocked = true;
-                false
-            });
-            if blocked {
+            if self.lies_in_others_range(tree, key, mode) {
                 return true;
             }
         }
         self.blocked(&mut shard, hash, tree, key, mode)
+    }
+
+    /// Another's interval of rows keeps this owner from the row. Under the shard's lock.
+    fn lies_in_others_range(&self, tree: &TreeLocks, key: &[u8], mode: Mode) -> bool {
+        if tree.no_ranges() {
+            return false;
+        }
+        let set = tree.range_set.lock();
+        let mut found = false;
+        if set.own(&self.inner, key).is_none_or(|held| held < mode) {
+            set.conflicting(&self.inner, key, mode, |_, _| {
+                found = true;
+                false
+            });
+        }
+        found
     }
 
     fn blocked(&self, shard: &mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {

@@ -21,7 +21,7 @@ use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
 use crate::options::Passes;
-use crate::physical::{Access, JoinKind, LockStrength, Op, Physical, ROW_ID, Ranges};
+use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
 use gannet_catalog::RowSource;
 use gannet_functions::AggregateKernel;
 use gannet_types::{Result, Value};
@@ -306,6 +306,7 @@ impl Builder<'_> {
         let rows = if virtual_source { 100.0 } else { now().unwrap_or(figures.rows as f64).max(1.0) };
         let locking = rel.lock.strength != LockStrength::None;
         let exclusive = rel.lock.strength == LockStrength::Exclusive;
+        let skips_locked = locking && rel.lock.wait == LockWait::SkipLocked;
         let mut hints = rel.hints.clone();
         if self.options.passes.has(Passes::HIDE_INVISIBLE) {
             let hidden = table.indexes.iter().enumerate().filter(|(_, i)| i.invisible);
@@ -326,6 +327,7 @@ impl Builder<'_> {
             alone,
             locking,
             exclusive,
+            skips_locked,
         }
     }
 
