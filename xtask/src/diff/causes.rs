@@ -68,7 +68,9 @@ pub(super) fn of_query(
     if let Some(second) = reads_alone {
         for part in query.parts() {
             if matches!(pair.one(second, &format!("SELECT * FROM {part} part"))?, Outcome::Refused(1690, _)) {
-                return Ok(Some("a derived table with a value out of range: one server reads it although no row needs it"));
+                return Ok(Some(
+                    "a derived table with a value out of range: one server reads it although no row needs it",
+                ));
             }
         }
     }
