@@ -8,6 +8,8 @@ use super::{Manner, Outcome, Pair, fold, same};
 use gannet_wire::client::ResultSet;
 use std::collections::HashSet;
 
+const UNREAD_SUBQUERY: &str = "MariaDB does not look at collations in a subquery whose condition is never true";
+
 /// Optimizations of MariaDB that answers must not depend on.
 pub(super) const PLAIN: &str = "SET SESSION optimizer_switch = 'index_merge=off,materialization=off,semijoin=off,\
     derived_merge=off,firstmatch=off,loosescan=off,exists_to_in=off,condition_pushdown_for_subquery=off,\
@@ -87,7 +89,7 @@ pub(super) fn of_query(
     if let [Outcome::Refused(1267 | 1270 | 1271, _), Outcome::Done(_)] = outcomes
         && never_true(&query.text(), pair)?
     {
-        return Ok(Some("MariaDB does not look at collations in a subquery whose condition is never true"));
+        return Ok(Some(UNREAD_SUBQUERY));
     }
     let statement = Statement::Query(query.clone());
     unsigned(&statement, outcomes, pair)?.map_or_else(|| zero_dates(&statement, pair, schema), |why| Ok(Some(why)))
@@ -140,6 +142,11 @@ pub(super) fn of_change(
     pair: &mut Pair,
     schema: &Schema,
 ) -> Result<Option<&'static str>, String> {
+    if let [Outcome::Refused(1267 | 1270 | 1271, _), Outcome::Done(_)] = outcomes
+        && never_true(&statement.text(), pair)?
+    {
+        return Ok(Some(UNREAD_SUBQUERY));
+    }
     if let Some(why) = first_error(&statement.text(), outcomes, pair)? {
         return Ok(Some(why));
     }
