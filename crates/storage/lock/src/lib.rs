@@ -12,6 +12,8 @@ mod line;
 #[cfg(test)]
 mod line_tests;
 mod mdl;
+#[cfg(test)]
+mod mdl_tests;
 mod owner;
 mod ranges;
 #[cfg(test)]

@@ -10,11 +10,11 @@ use gannet_base::{TreeId, TrxId};
 use crate::Mode::{Exclusive, Shared};
 use crate::*;
 
-const LONG: Wait = Wait::For(Duration::from_secs(8));
-const SHORT: Wait = Wait::For(Duration::from_millis(30));
+pub(crate) const LONG: Wait = Wait::For(Duration::from_secs(8));
+pub(crate) const SHORT: Wait = Wait::For(Duration::from_millis(30));
 const NEW: Granted = Granted { waited: false, before: None };
 
-fn setup(n: usize) -> (Arc<LockTable>, Arc<TreeLocks>, Vec<LockOwner>) {
+pub(crate) fn setup(n: usize) -> (Arc<LockTable>, Arc<TreeLocks>, Vec<LockOwner>) {
     let table = LockTable::new();
     let tree = table.tree(TreeId(7));
     let owners = (0..n).map(|i| table.owner(i as u64 + 100)).collect();
@@ -22,7 +22,7 @@ fn setup(n: usize) -> (Arc<LockTable>, Arc<TreeLocks>, Vec<LockOwner>) {
 }
 
 /// Runs `f` on another thread and returns when its owner waits.
-fn waiting<'s, T: Send + 's>(
+pub(crate) fn waiting<'s, T: Send + 's>(
     s: &'s Scope<'s, '_>,
     owner: &'s LockOwner,
     f: impl FnOnce() -> T + Send + 's,
@@ -32,7 +32,7 @@ fn waiting<'s, T: Send + 's>(
     t
 }
 
-fn until(condition: impl Fn() -> bool) {
+pub(crate) fn until(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < Duration::from_secs(20), "it never happens");
@@ -40,7 +40,7 @@ fn until(condition: impl Fn() -> bool) {
     }
 }
 
-fn waited(before: Option<Mode>) -> Result<Granted, LockError> {
+pub(crate) fn waited(before: Option<Mode>) -> Result<Granted, LockError> {
     Ok(Granted { waited: true, before })
 }
 
@@ -636,204 +636,4 @@ fn random_transactions_of_many_threads() {
     });
     assert!(done.load(SeqCst) > 0 && deadlocks.load(SeqCst) > 0);
     assert!(tree.no_records() && table.locks(10).is_empty() && table.waits().is_empty());
-}
-
-const TX: MdlDuration = MdlDuration::Transaction;
-const ST: MdlDuration = MdlDuration::Statement;
-
-#[test]
-fn metadata_locks_by_mode() {
-    use MdlMode::*;
-    let modes = [Read, Write, NoWrite, Upgradable, Exclusive];
-    // MySQL's matrix for SR, SW, SRO, SU, X: row held, column asked.
-    let allowed = [
-        [true, true, true, true, false],
-        [true, true, false, true, false],
-        [true, false, true, true, false],
-        [true, true, true, false, false],
-        [false; 5],
-    ];
-    let (table, _tree, o) = setup(2);
-    let t = table.mdl_object(1, "db.t");
-    assert_eq!(t, table.mdl_object(1, "db.t"));
-    assert_ne!(t, table.mdl_object(2, "db.u"));
-    for (i, held) in modes.into_iter().enumerate() {
-        for (j, asked) in modes.into_iter().enumerate() {
-            o[0].mdl_lock(t, held, TX, Wait::No).unwrap();
-            let got = o[1].mdl_lock(t, asked, TX, Wait::No);
-            assert_eq!(got.is_ok(), allowed[i][j], "{held:?} then {asked:?}");
-            assert_eq!(table.metadata_locks().len(), 1 + allowed[i][j] as usize);
-            o[0].mdl_end_transaction();
-            o[1].mdl_end_transaction();
-            assert!(table.metadata_locks().is_empty());
-        }
-    }
-}
-
-#[test]
-fn ddl_waits_for_users_and_holds_back_new_ones() {
-    let (table, _tree, o) = setup(4);
-    let t = table.mdl_object(1, "db.t");
-    let other = table.mdl_object(2, "db.u");
-    o[0].mdl_lock(t, MdlMode::Read, TX, Wait::No).unwrap();
-    o[1].mdl_lock(t, MdlMode::Write, ST, Wait::No).unwrap();
-    std::thread::scope(|s| {
-        let ddl = waiting(s, &o[2], || o[2].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
-        assert_eq!(o[3].mdl_lock(t, MdlMode::Read, TX, Wait::No), Err(LockError::WouldWait));
-        assert_eq!(o[3].mdl_lock(other, MdlMode::Write, TX, Wait::No), Ok(()));
-        // A user goes on using what it has, also more strongly.
-        assert_eq!(o[0].mdl_lock(t, MdlMode::Read, TX, Wait::No), Ok(()));
-        assert_eq!(o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No), Ok(()));
-        let reader = waiting(s, &o[3], || o[3].mdl_lock(t, MdlMode::Read, TX, LONG));
-        o[1].mdl_end_statement();
-        assert!(o[2].is_waiting());
-        o[0].mdl_end_statement();
-        assert!(o[2].is_waiting());
-        o[0].mdl_end_transaction();
-        assert_eq!(ddl.join().unwrap(), Ok(()));
-        assert!(o[3].is_waiting());
-        o[2].mdl_downgrade(t, MdlMode::Upgradable);
-        assert_eq!(reader.join().unwrap(), Ok(()));
-        assert_eq!(o[2].mdl_lock(t, MdlMode::Exclusive, TX, SHORT), Err(LockError::Timeout));
-        assert_eq!(o[0].mdl_lock(t, MdlMode::Read, TX, Wait::No), Ok(()), "the flags are down again");
-    });
-}
-
-#[test]
-fn more_tables_than_slots() {
-    let (table, _tree, o) = setup(2);
-    let objects: Vec<_> = (0..40).map(|i| table.mdl_object(i, &format!("t{i}"))).collect();
-    for &t in &objects {
-        o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
-    }
-    for &t in &objects {
-        assert_eq!(o[1].mdl_lock(t, MdlMode::Exclusive, TX, Wait::No), Err(LockError::WouldWait));
-    }
-    assert_eq!(table.metadata_locks().len(), 40);
-    o[0].mdl_end_transaction();
-    for &t in &objects {
-        o[1].mdl_lock(t, MdlMode::Exclusive, TX, Wait::No).unwrap();
-    }
-    drop(o);
-    assert!(table.metadata_locks().is_empty());
-    table.mdl_forget(0);
-    assert_eq!(table.mdl_object(99, "again"), objects[0]);
-}
-
-#[test]
-fn a_deadlock_of_rows_and_metadata() {
-    let (table, tree, o) = setup(3);
-    let t = table.mdl_object(1, "db.t");
-    for (o, w) in o.iter().zip([7, 8, 1]) {
-        o.set_weight(w);
-    }
-    // 0 uses t and wants a row of 1; 2 (DDL) wants t; 1 wants to use t.
-    o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
-    let _ = o[1].lock_record(&tree, b"r", Exclusive, Wait::No).unwrap();
-    std::thread::scope(|s| {
-        let ddl = waiting(s, &o[2], || o[2].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
-        let zero = waiting(s, &o[0], || o[0].lock_record(&tree, b"r", Exclusive, LONG));
-        assert_eq!(o[1].mdl_lock(t, MdlMode::Read, TX, LONG), Ok(()), "the DDL was the cheapest");
-        assert_eq!(ddl.join().unwrap(), Err(LockError::Deadlock));
-        o[1].release_all();
-        assert_eq!(zero.join().unwrap(), waited(None));
-    });
-}
-
-#[test]
-fn metadata_storm() {
-    const THREADS: usize = 6;
-    let (table, _tree, o) = setup(THREADS);
-    let objects = [table.mdl_object(1, "a"), table.mdl_object(2, "b")];
-    let inside = [AtomicU64::new(0), AtomicU64::new(0)];
-    std::thread::scope(|s| {
-        for (t, o) in o.iter().enumerate() {
-            let inside = &inside;
-            s.spawn(move || {
-                for i in 0..4000usize {
-                    let k = (i + t) % 2;
-                    if t == 0 && i % 8 == 0 {
-                        o.mdl_lock(objects[k], MdlMode::Exclusive, TX, LONG).unwrap();
-                        assert_eq!(inside[k].load(SeqCst), 0);
-                        std::hint::spin_loop();
-                        assert_eq!(inside[k].load(SeqCst), 0);
-                    } else {
-                        o.mdl_lock(objects[k], MdlMode::Write, TX, LONG).unwrap();
-                        inside[k].fetch_add(1, SeqCst);
-                        inside[k].fetch_sub(1, SeqCst);
-                    }
-                    o.mdl_end_transaction();
-                }
-            });
-        }
-    });
-    assert!(table.metadata_locks().is_empty());
-}
-
-/// Many stand in line for a table behind DDL, each of which holds a row that another waits for.
-#[test]
-fn the_length_of_a_table_line_costs_a_search_nothing() {
-    const WAITERS: usize = 250;
-    let (table, tree, o) = setup(2 * WAITERS + 2);
-    let t = table.mdl_object(1, "db.t");
-    let ([reader, ddl], rest) = o.split_at(2) else { unreachable!() };
-    let (line, behind) = rest.split_at(WAITERS);
-    let key = |i: usize| (i as u32).to_be_bytes();
-    reader.mdl_lock(t, MdlMode::Read, TX, Wait::No).unwrap();
-    std::thread::scope(|s| {
-        let tree = &tree;
-        let alters = waiting(s, ddl, || {
-            let got = ddl.mdl_lock(t, MdlMode::Exclusive, TX, LONG);
-            ddl.mdl_end_transaction();
-            got
-        });
-        for (i, (o, b)) in line.iter().zip(behind).enumerate() {
-            let _ = o.lock_record(tree, &key(i), Exclusive, Wait::No).unwrap();
-            s.spawn(move || {
-                let _ = b.lock_record(tree, &key(i), Exclusive, LONG).unwrap();
-                b.release_all();
-            });
-        }
-        until(|| behind.iter().all(|o| o.is_waiting()));
-        for o in line {
-            o.set_weight(3);
-            s.spawn(move || {
-                o.mdl_lock(t, if o.id() % 2 == 0 { MdlMode::Read } else { MdlMode::Write }, TX, LONG).unwrap();
-                o.mdl_end_transaction();
-                o.release_all();
-            });
-        }
-        until(|| table.waiting().len() == 2 * WAITERS + 1);
-        // One edge each: to the reader, through the DDL.
-        assert!(table.graph.steps() <= WAITERS as u64, "{} steps", table.graph.steps());
-        reader.set_weight(5);
-        let before = table.graph.steps();
-        assert_eq!(reader.lock_record(tree, &key(WAITERS - 1), Exclusive, LONG), waited(None));
-        assert!(table.graph.steps() - before <= 4, "{} steps", table.graph.steps() - before);
-        assert_eq!(table.last_deadlock().unwrap().members.len(), 3);
-        assert_eq!(alters.join().unwrap(), Err(LockError::Deadlock), "of the members it has changed least");
-        reader.release_all();
-        reader.mdl_end_transaction();
-    });
-    assert!(tree.no_records() && table.metadata_locks().is_empty() && table.waits().is_empty());
-}
-
-/// Two that raise their locks on a table: the second sees the first, which stands in front and holds what it waits for.
-#[test]
-fn two_raises_of_a_metadata_lock_are_a_deadlock() {
-    let (table, _tree, o) = setup(3);
-    let t = table.mdl_object(1, "db.t");
-    (0..3).for_each(|i| o[i].set_weight(5 - i as u64));
-    o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
-    o[1].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
-    std::thread::scope(|s| {
-        let stranger = waiting(s, &o[2], || o[2].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
-        let first = waiting(s, &o[0], || o[0].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
-        assert_eq!(o[1].mdl_lock(t, MdlMode::NoWrite, TX, LONG), Err(LockError::Deadlock));
-        assert!(o[2].is_waiting(), "it is no member of the cycle");
-        o[1].mdl_end_transaction();
-        assert_eq!(first.join().unwrap(), Ok(()));
-        o[0].mdl_end_transaction();
-        assert_eq!(stranger.join().unwrap(), Ok(()));
-    });
 }
