@@ -163,6 +163,9 @@ impl Shared {
             let wrong = || gannet_types::sql_err!(WrongValueForVar, "mandatory_roles", value.as_str());
             self.accounts.set_mandatory(roles.ok_or_else(wrong)?);
         }
+        if id.is(Live::PartialRevokes) {
+            self.accounts.set_partial_revokes(value.as_bool())?;
+        }
         self.globals.set(id, value.clone());
         let is = |live: Live| id.is(live);
         if is(Live::InnodbFlushLogAtTrxCommit) {
@@ -348,6 +351,11 @@ impl Server {
         let mandatory = vars[Live::MandatoryRoles as usize].as_str();
         let roles = crate::accounts::parse_role_list(mandatory);
         accounts.set_mandatory(roles.ok_or_else(|| format!("--mandatory-roles={mandatory}: not a list of roles"))?);
+        let partial_revokes = get(Live::PartialRevokes).as_bool() || accounts.any_restricted();
+        if partial_revokes != get(Live::PartialRevokes).as_bool() {
+            log.warning("partial_revokes is turned on: there are partial revokes");
+        }
+        let _ = accounts.set_partial_revokes(partial_revokes);
         if beyond_loopback && let Some(open) = accounts.open_account() {
             let _ = engine.shutdown();
             return Err(format!(
@@ -364,6 +372,7 @@ impl Server {
         let tls = crate::tls::ServerTls::open(&mut vars, &datadir, &log, &hostname)?;
         let version = format!("{MYSQL_VERSION}-gannet");
         vars[Live::Version as usize] = VarValue::text(&version);
+        vars[Live::PartialRevokes as usize] = VarValue::bool(partial_revokes);
         vars[Live::InnodbVersion as usize] = VarValue::text(MYSQL_VERSION);
         let plan_bytes = vars[Live::PlanCacheSize as usize].as_u64() as usize;
         let digests = vars[Live::PerformanceSchemaDigestsSize as usize].as_u64() as usize;

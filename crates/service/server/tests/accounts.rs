@@ -20,12 +20,13 @@ fn every_plugin_over_every_transport() {
     let mut root = r.connect();
     run(&mut root, "CREATE USER native@localhost IDENTIFIED WITH mysql_native_password BY 'pw1'");
     run(&mut root, "CREATE USER sha2@localhost IDENTIFIED BY 'pw2'");
+    run(&mut root, "CREATE USER sha256@localhost IDENTIFIED WITH sha256_password BY 'pw3'");
     run(&mut root, "CREATE USER open@localhost");
     for at in [r.socket(), r.tcp()] {
-        for plugin in [None, Some(Plugin::Native), Some(Plugin::Sha2)] {
+        for plugin in [None, Some(Plugin::Native), Some(Plugin::Sha2), Some(Plugin::Sha256)] {
             // Twice: the second login may take the fast path.
             for _ in 0..2 {
-                for (user, password) in [("native", "pw1"), ("sha2", "pw2"), ("open", "")] {
+                for (user, password) in [("native", "pw1"), ("sha2", "pw2"), ("sha256", "pw3"), ("open", "")] {
                     let mut c =
                         login(&at, user, password, plugin).unwrap_or_else(|e| panic!("{user} {plugin:?}: {e:?}"));
                     assert_eq!(one(&mut c, "SELECT CURRENT_USER()"), format!("{user}@localhost"));
@@ -36,6 +37,8 @@ fn every_plugin_over_every_transport() {
                 ("native", ""),
                 ("sha2", "pw1"),
                 ("sha2", ""),
+                ("sha256", "pw2"),
+                ("sha256", ""),
                 ("open", "x"),
                 ("nobody", "x"),
                 ("nobody", ""),
@@ -487,4 +490,88 @@ fn passwords_are_validated_once_the_component_is_installed() {
     run(&mut root, &format!("UNINSTALL COMPONENT {urn}"));
     run(&mut root, "CREATE USER v@localhost");
     assert_eq!(error(&mut root, "SELECT @@validate_password.policy"), 1193);
+}
+
+#[test]
+fn logins_stand_in_for_others() {
+    let mut r = Running::start();
+    let mut root = r.connect();
+    run(&mut root, "CREATE DATABASE d");
+    run(&mut root, "CREATE USER staff@localhost ACCOUNT LOCK");
+    run(&mut root, "GRANT CREATE, SELECT ON d.* TO staff@localhost");
+    run(&mut root, "CREATE USER n@localhost IDENTIFIED WITH mysql_native_password BY 'pw'");
+    run(&mut root, "CREATE USER s@localhost IDENTIFIED WITH sha256_password BY 'pw'");
+    run(&mut root, "CREATE USER c@localhost IDENTIFIED BY 'pw'");
+    for user in ["n", "s", "c"] {
+        run(&mut root, &format!("GRANT PROXY ON staff@localhost TO {user}@localhost"));
+    }
+    let who = "SELECT CURRENT_USER(), USER(), @@proxy_user";
+    let mut n = login(&r.socket(), "n", "pw", None).unwrap();
+    assert_eq!(rows(&mut n, who), [["n@localhost", "n@localhost", "NULL"]]);
+    // PROXY is passed on by who may.
+    assert_eq!(error(&mut n, "GRANT PROXY ON staff@localhost TO c@localhost"), 1698);
+    run(&mut n, "GRANT PROXY ON n@localhost TO c@localhost");
+    run(&mut root, "SET GLOBAL check_proxy_users = ON");
+    run(&mut root, "SET GLOBAL mysql_native_password_proxy_users = ON");
+    let mut n = login(&r.socket(), "n", "pw", None).unwrap();
+    assert_eq!(rows(&mut n, who), [["staff@localhost", "n@localhost", "'n'@'localhost'"]]);
+    run(&mut n, "CREATE TABLE d.t (a INT)");
+    let mut s = login(&r.tcp(), "s", "pw", None).unwrap();
+    assert_eq!(one(&mut s, "SELECT CURRENT_USER()"), "s@localhost");
+    run(&mut root, "SET GLOBAL sha256_password_proxy_users = ON");
+    let mut s = login(&r.tcp(), "s", "pw", None).unwrap();
+    assert_eq!(one(&mut s, "SELECT CURRENT_USER()"), "staff@localhost");
+    let mut c = login(&r.socket(), "c", "pw", None).unwrap();
+    assert_eq!(one(&mut c, "SELECT CURRENT_USER()"), "c@localhost");
+    drop((root, n, s, c));
+    r.restart();
+    let mut root = r.connect();
+    assert_eq!(one(&mut root, "SELECT COUNT(*) FROM mysql.proxies_priv"), "5");
+}
+
+#[test]
+fn partial_revokes_are_enforced() {
+    let mut r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE DATABASE dx",
+        "CREATE TABLE d.t (a INT)",
+        "CREATE TABLE dx.t (a INT)",
+        "CREATE USER u@localhost",
+        "CREATE USER v@localhost",
+        "GRANT ALL ON *.* TO u@localhost WITH GRANT OPTION",
+        "SET GLOBAL partial_revokes = ON",
+        "REVOKE INSERT, DROP ON d.* FROM u@localhost",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut u = login(&r.socket(), "u", "", None).unwrap();
+    assert_eq!(error(&mut u, "INSERT INTO d.t VALUES (1)"), 1142);
+    assert_eq!(error(&mut u, "DROP TABLE d.t"), 1142);
+    assert_eq!(error(&mut u, "DROP DATABASE d"), 1044);
+    run(&mut u, "INSERT INTO dx.t VALUES (1)");
+    run(&mut u, "SELECT * FROM d.t");
+    // Who is restricted passes no more on, and lifts nothing.
+    assert_eq!(error(&mut u, "GRANT INSERT ON d.* TO v@localhost"), 1044);
+    run(&mut u, "GRANT INSERT, SELECT ON *.* TO v@localhost");
+    let mut v = login(&r.socket(), "v", "", None).unwrap();
+    assert_eq!(error(&mut v, "INSERT INTO d.t VALUES (1)"), 1142);
+    run(&mut v, "INSERT INTO dx.t VALUES (1)");
+    // Patterns are names.
+    run(&mut root, "CREATE USER w@localhost");
+    run(&mut root, "GRANT SELECT ON `d%`.* TO w@localhost");
+    let mut w = login(&r.socket(), "w", "", None).unwrap();
+    assert_eq!(error(&mut w, "SELECT * FROM d.t"), 1142);
+    drop((root, u, v, w));
+    r.restart();
+    let mut root = r.connect();
+    assert_eq!(one(&mut root, "SELECT @@partial_revokes"), "1");
+    let mut u = login(&r.socket(), "u", "", None).unwrap();
+    assert_eq!(error(&mut u, "INSERT INTO d.t VALUES (1)"), 1142);
+    run(&mut root, "GRANT INSERT, DROP ON *.* TO u@localhost");
+    run(&mut u, "INSERT INTO d.t VALUES (1)");
+    assert_eq!(error(&mut root, "SET GLOBAL partial_revokes = OFF"), 3896);
+    run(&mut root, "DROP USER v@localhost");
+    run(&mut root, "SET GLOBAL partial_revokes = OFF");
 }

@@ -1,6 +1,6 @@
 //! What a session may do: the grants of its account and of its active roles, merged. The one door for every check.
 
-use super::account::{Account, Name, SchemaGrant, TableGrant};
+use super::account::{Account, Name, Restriction, SchemaGrant, TableGrant};
 use super::privileges::{Privilege, Privileges};
 use super::{Accounts, SCHEMA_LEVEL};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub struct Access {
     members: Vec<Arc<Account>>,
     /// Anonymous accounts of everywhere: what they are granted on schemas, everybody is.
     anybody: Vec<Arc<Account>>,
+    /// `partial_revokes`: schemas are granted by name, not by pattern.
+    by_name: bool,
 }
 
 /// Tables of performance_schema that everybody may read.
@@ -44,7 +46,9 @@ impl Access {
             a.user.is_empty() && !a.grants.schemas.is_empty() && (a.host == "%" || a.host == account.host)
         };
         let anybody = list.iter().filter(open).cloned().collect();
-        Self { version, all: global.contains(Privileges::all()), global, members, anybody }
+        let whole = members.iter().all(|m| m.grants.restrictions.is_empty());
+        let all = whole && global.contains(Privileges::all());
+        Self { version, all, global, members, anybody, by_name: accounts.partial_revokes() }
     }
 
     /// The account and the roles.
@@ -57,14 +61,18 @@ impl Access {
         match schema {
             // Its rows are filtered one by one.
             "information_schema" => return self.global.with(Privilege::Select.into()),
-            "performance_schema" => return self.global,
+            "performance_schema" => return self.global_in(schema),
             _ => {}
         }
+        let is_meant = |g: &&SchemaGrant| match self.by_name {
+            true => plain_name(&g.schema) == schema,
+            false => schema_matches(&g.schema, schema),
+        };
         let of = |m: &Arc<Account>| {
-            let best = m.grants.schemas.iter().find(|g| schema_matches(&g.schema, schema));
+            let best = m.grants.schemas.iter().find(is_meant);
             best.map_or(Privileges::NONE, |g| g.privileges)
         };
-        self.members.iter().chain(&self.anybody).fold(self.global, |p, m| p.with(of(m)))
+        self.members.iter().chain(&self.anybody).fold(self.global_in(schema), |p, m| p.with(of(m)))
     }
 
     /// Privileges on all schemas of a pattern, as GRANT names them.
@@ -73,7 +81,31 @@ impl Access {
             let best = m.grants.schemas.iter().find(|g| covers(&g.schema, pattern));
             best.map_or(Privileges::NONE, |g| g.privileges)
         };
-        self.members.iter().fold(self.global, |p, m| p.with(of(m)))
+        self.members.iter().fold(self.global_in(pattern), |p, m| p.with(of(m)))
+    }
+
+    /// Global privileges as far as they hold in a schema: what one member is restricted in, another may have.
+    fn global_in(&self, schema: &str) -> Privileges {
+        self.members.iter().fold(Privileges::NONE, |p, m| p.with(m.grants.global_in(schema)))
+    }
+
+    /// The partial revokes that hold for all members together: schemas with the privileges that are missing there.
+    pub fn restrictions(&self) -> Vec<Restriction> {
+        let mut schemas: Vec<&str> =
+            self.members.iter().flat_map(|m| &m.grants.restrictions).map(|r| r.schema.as_str()).collect();
+        schemas.sort_unstable();
+        schemas.dedup();
+        let missing = |schema: &&str| Restriction {
+            schema: (*schema).into(),
+            privileges: self.global.and(SCHEMA_LEVEL).without(self.global_in(schema)),
+        };
+        schemas.iter().map(missing).filter(|r| r.privileges != Privileges::NONE).collect()
+    }
+
+    /// PROXY on an account, to be passed on.
+    pub fn passes_proxy_on(&self, proxied: &Name) -> bool {
+        let mut all = self.members.iter().flat_map(|m| &m.grants.proxies);
+        all.any(|p| p.option && (p.proxied == *proxied || p.proxied == Name::default()))
     }
 
     fn tables<'a>(&'a self, schema: &'a str, table: &'a str) -> impl Iterator<Item = &'a TableGrant> {
@@ -150,6 +182,11 @@ impl Access {
     pub fn administers(&self, role: &Name) -> bool {
         self.members.iter().any(|m| m.grants.roles.iter().any(|r| r.admin && r.role == *role))
     }
+}
+
+/// A pattern without the backslashes before its signs: the name that is meant where patterns are names.
+fn plain_name(pattern: &str) -> String {
+    pattern.replace("\\_", "_").replace("\\%", "%")
 }
 
 /// Pattern of GRANT ON `pattern`.*: case counts.
@@ -239,6 +276,33 @@ pub(super) fn specificity(g: &SchemaGrant) -> std::cmp::Reverse<usize> {
 }
 
 impl super::Grants {
+    /// Global privileges as far as they hold in a schema.
+    pub fn global_in(&self, schema: &str) -> Privileges {
+        match self.restrictions.iter().find(|r| r.schema == schema) {
+            Some(r) => self.global.without(r.privileges),
+            None => self.global,
+        }
+    }
+
+    /// Changes what is restricted in a schema.
+    pub fn restrict(&mut self, schema: &str, edit: impl FnOnce(&mut Privileges)) {
+        if !self.restrictions.iter().any(|r| r.schema == schema) {
+            self.restrictions.push(Restriction { schema: schema.into(), privileges: Privileges::NONE });
+        }
+        if let Some(r) = self.restrictions.iter_mut().find(|r| r.schema == schema) {
+            edit(&mut r.privileges);
+        }
+        self.restrictions.retain(|r| r.privileges != Privileges::NONE);
+        self.restrictions.sort_by(|a, b| a.schema.cmp(&b.schema));
+    }
+
+    /// Privileges that are not held restrict nothing.
+    pub fn drop_idle_restrictions(&mut self) {
+        let global = self.global;
+        self.restrictions.iter_mut().for_each(|r| r.privileges = r.privileges.and(global));
+        self.restrictions.retain(|r| r.privileges != Privileges::NONE);
+    }
+
     /// Changes the privileges on a schema pattern. `None`: there is no such grant.
     pub fn edit_schema(&mut self, schema: &str, create: bool, edit: impl FnOnce(&mut Privileges)) -> Option<()> {
         if create && !self.schemas.iter().any(|g| g.schema == schema) {

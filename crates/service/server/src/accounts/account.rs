@@ -3,7 +3,7 @@
 //! Record in the dictionary, little-endian; `text` is `u16 length, bytes`, a list is `u16 count` and its members:
 //!
 //! ```text
-//! u8 version (4) · u8 plugin (1 native, 2 sha2) · u8 flags (1 locked, 2 password expired) · u64 time of the password's change ·
+//! u8 version (5) · u8 plugin (1 native, 2 sha2, 3 sha256) · u8 flags (1 locked, 2 password expired) · u64 time of the password's change ·
 //! text authentication string · u128 global privileges · u128 dynamic ones with GRANT OPTION ·
 //! optional u16 (0xFFFF: default): lifetime, history, reuse days · u8 require current (0 no, 1 yes, 2 default) ·
 //! u8 REQUIRE (0 none, 1 SSL, 2 X509, 3 attributes) · text cipher, issuer, subject · 4 x u32 limits · u16 attempts · i32 lock days ·
@@ -11,10 +11,11 @@
 //! list of roles (text user, text host, u8 admin) · list of default roles (text, text) · list of schemas (text, u128) ·
 //! list of tables (text schema, text table, u128, text grantor, u64 time, list of columns (text, u128)) ·
 //! list of routines (text schema, text name, u8 function, u128) · list of earlier passwords (u64 time, u8 plugin, text) ·
-//! text authentication string of the second password, or empty
+//! text authentication string of the second password, or empty · list of accounts it may stand in for (text user, text host, u8 grant option,
+//! text grantor, u64 time) · list of schemas without some of the global privileges (text, u128)
 //! ```
 //!
-//! Version 3 had the comment alone in place of the attributes, and no second password. Versions 1 and 2 had no more than plugin, `locked`, privileges (u64, u128), time and authentication string.
+//! Version 4 ended before the last two lists. Version 3 had the comment alone in place of the attributes, and no second password. Versions 1 and 2 had no more than plugin, `locked`, privileges (u64, u128), time and authentication string.
 
 use super::privileges::{Privilege, Privileges};
 use gannet_types::json::{self, Json};
@@ -112,6 +113,35 @@ pub struct RoutineGrant {
     pub privileges: Privileges,
 }
 
+/// PROXY on another account.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProxyGrant {
+    /// Whom it stands in for; both parts empty: anybody.
+    pub proxied: Name,
+    /// WITH GRANT OPTION.
+    pub option: bool,
+    /// Who granted last.
+    pub grantor: String,
+    /// When, seconds since 1970.
+    pub at: u64,
+}
+
+impl ProxyGrant {
+    /// What the server's first account has: PROXY on anybody, to be passed on.
+    pub fn of_anybody() -> Self {
+        Self { proxied: Name::default(), option: true, grantor: "boot@".into(), at: now_s() }
+    }
+}
+
+/// Global privileges that do not hold in a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restriction {
+    /// Its name.
+    pub schema: String,
+    /// Which.
+    pub privileges: Privileges,
+}
+
 /// What an account may do.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Grants {
@@ -129,6 +159,10 @@ pub struct Grants {
     pub tables: Vec<TableGrant>,
     /// On routines, by name.
     pub routines: Vec<RoutineGrant>,
+    /// On accounts, in the order of the grants.
+    pub proxies: Vec<ProxyGrant>,
+    /// Partial revokes, by schema.
+    pub restrictions: Vec<Restriction>,
 }
 
 /// A password used before.
@@ -323,7 +357,7 @@ impl Account {
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let flags = u8::from(self.locked) | u8::from(self.policy.expired) << 1;
-        let mut w = Writer(vec![4, plugin_number(self.secret.plugin()), flags]);
+        let mut w = Writer(vec![5, plugin_number(self.secret.plugin()), flags]);
         w.u64(self.password_changed);
         w.bytes(&self.secret.to_authentication_string());
         w.set(self.grants.global);
@@ -378,13 +412,23 @@ impl Account {
             w.bytes(&p.auth);
         });
         w.bytes(&self.second.as_ref().map(Secret::to_authentication_string).unwrap_or_default());
+        w.list(&g.proxies, |w, p| {
+            w.name(&p.proxied);
+            w.0.push(p.option.into());
+            w.text(&p.grantor);
+            w.u64(p.at);
+        });
+        w.list(&g.restrictions, |w, r| {
+            w.text(&r.schema);
+            w.set(r.privileges);
+        });
         w.0
     }
 
     pub(super) fn decode(name: &str, record: &[u8]) -> Option<Self> {
         let (user, host) = name.rsplit_once('@')?;
         let mut r = Record(Reader::new(record));
-        let version = r.u8().filter(|v| matches!(v, 1..=4))?;
+        let version = r.u8().filter(|v| matches!(v, 1..=5))?;
         let plugin = plugin(r.u8()?)?;
         let flags = r.u8()?;
         if version < 3 {
@@ -433,6 +477,17 @@ impl Account {
             true => None,
             false => Some(Secret::from_authentication_string(plugin, &second)?),
         };
+        if version == 4 {
+            // The server's first account may pass PROXY on.
+            if it.is(&Name::new("root", "localhost")) && it.grants.global.contains(Privileges::all()) {
+                it.grants.proxies.push(ProxyGrant::of_anybody());
+            }
+            return Some(it);
+        }
+        it.grants.proxies = r.list(|r| {
+            Some(ProxyGrant { proxied: r.name()?, option: r.u8()? == 1, grantor: r.text()?, at: r.u64()? })
+        })?;
+        it.grants.restrictions = r.list(|r| Some(Restriction { schema: r.text()?, privileges: r.set()? }))?;
         Some(it)
     }
 }
@@ -441,6 +496,7 @@ fn plugin_number(p: Plugin) -> u8 {
     match p {
         Plugin::Native => 1,
         Plugin::Sha2 => 2,
+        Plugin::Sha256 => 3,
     }
 }
 
@@ -452,6 +508,7 @@ fn plugin(n: u8) -> Option<Plugin> {
     match n {
         1 => Some(Plugin::Native),
         2 => Some(Plugin::Sha2),
+        3 => Some(Plugin::Sha256),
         _ => None,
     }
 }

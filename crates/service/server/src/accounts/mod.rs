@@ -19,7 +19,8 @@ mod privileges;
 
 pub use access::Access;
 pub use account::{
-    Account, ColumnGrant, Grants, Name, Policy, Previous, Require, RoleGrant, RoutineGrant, SchemaGrant, TableGrant,
+    Account, ColumnGrant, Grants, Name, Policy, Previous, ProxyGrant, Require, Restriction, RoleGrant, RoutineGrant,
+    SchemaGrant, TableGrant,
 };
 pub use limits::{Limits, Usage};
 pub use origin::Origin;
@@ -34,7 +35,7 @@ use gannet_engine::{EngineError, TxnOptions};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// All accounts, most specific first.
 pub type AccountList = Arc<Vec<Arc<Account>>>;
@@ -45,6 +46,7 @@ pub struct Accounts {
     /// `mandatory_roles`.
     mandatory: RwLock<Arc<Vec<Name>>>,
     version: AtomicU64,
+    partial_revokes: AtomicBool,
     /// Failed logins and resource use.
     pub limits: Limits,
 }
@@ -56,6 +58,7 @@ impl Accounts {
             mandatory: RwLock::new(Arc::new(Vec::new())),
             version: AtomicU64::new(1),
             limits: Limits::default(),
+            partial_revokes: AtomicBool::new(false),
         }
     }
 
@@ -73,6 +76,7 @@ impl Accounts {
         if list.is_empty() {
             let mut root = Account::new("root", "localhost", Secret::Empty(Plugin::Sha2), Privileges::all());
             root.grants.grantable = Privileges::all_dynamic();
+            root.grants.proxies.push(ProxyGrant::of_anybody());
             it.store(catalog, vec![Arc::new(root)], &[])?;
         } else {
             it.replace(list);
@@ -123,6 +127,26 @@ impl Accounts {
     pub fn set_mandatory(&self, roles: Vec<Name>) {
         *self.mandatory.write() = Arc::new(roles);
         self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// There is a partial revoke.
+    pub fn any_restricted(&self) -> bool {
+        self.list().iter().any(|a| !a.grants.restrictions.is_empty())
+    }
+
+    /// `partial_revokes`: patterns of schemas are plain names then.
+    pub fn partial_revokes(&self) -> bool {
+        self.partial_revokes.load(Ordering::Acquire)
+    }
+
+    /// Sets `partial_revokes`. Error 3896: it cannot be turned off while there is a partial revoke.
+    pub fn set_partial_revokes(&self, on: bool) -> Result<()> {
+        if !on && self.any_restricted() {
+            return Err(sql_err!(PartialRevokesExist));
+        }
+        self.partial_revokes.store(on, Ordering::Release);
+        self.version.fetch_add(1, Ordering::AcqRel);
+        Ok(())
     }
 
     /// The roles that an account may make active: those granted to it, and the mandatory ones.

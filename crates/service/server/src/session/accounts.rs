@@ -248,12 +248,15 @@ impl Session {
     }
 
     /// The secret that an IDENTIFIED clause gives; `None` without one.
-    fn new_secret(&self, auth: &[ast::Authentication], current: Plugin) -> Result<Option<NewSecret>> {
+    fn new_secret(&mut self, auth: &[ast::Authentication], current: Plugin) -> Result<Option<NewSecret>> {
         let Some(auth) = auth.first() else { return Ok(None) };
         let plugin = match &auth.plugin {
             Some(name) => Plugin::by_name(name.as_bytes()).ok_or_else(|| sql_err!(PluginIsNotLoaded, name))?,
             None => current,
         };
+        if plugin == Plugin::Sha256 && auth.plugin.is_some() {
+            self.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&"sha256_password", &"caching_sha2_password"]);
+        }
         if auth.initial.is_some() {
             return Err(SqlError::unsupported("INITIAL AUTHENTICATION"));
         }

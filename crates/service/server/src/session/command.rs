@@ -270,11 +270,13 @@ impl Session {
             let packet = read_packet(io, self.net_read_timeout_s(), lenient, LOGIN_PACKET)?;
             verdict = attempt.feed(&server, &packet, &mut Writer::new(io.conn.out(), io.sequence))?;
         }
-        let account = attempt.admitted(&server, verdict, self.entry.tls.get())?;
+        let own = attempt.admitted(&server, verdict, self.entry.tls.get())?;
+        let account = super::login::stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
         let usage = super::login::count_connection(&server, &account)?;
         self.state.account = account;
         self.state.release_locks();
         self.reset(&attempt.hello);
+        self.came_as(&own);
         self.entry.keep_attributes(&attempt.hello.attributes);
         self.state.usage = usage;
         self.state.set_database(None);

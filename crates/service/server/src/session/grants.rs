@@ -3,8 +3,8 @@
 use super::Session;
 use super::command::Done;
 use crate::accounts::{
-    self, Account, COLUMN_LEVEL, ColumnGrant, Grants, Name, Privilege, Privileges, ROUTINE_LEVEL, Require, RoleGrant,
-    RoutineGrant, SCHEMA_LEVEL, TABLE_LEVEL,
+    self, Account, COLUMN_LEVEL, ColumnGrant, Grants, Name, Privilege, Privileges, ProxyGrant, ROUTINE_LEVEL, Require,
+    RoleGrant, RoutineGrant, SCHEMA_LEVEL, TABLE_LEVEL,
 };
 use crate::vars::Live;
 use gannet_parser::ast::{self, GrantItems, GrantLevel, GrantObject};
@@ -156,7 +156,7 @@ impl Session {
         let names: Vec<Name> = s.to.iter().map(|t| self.account_name(&t.account)).collect();
         match &s.items {
             GrantItems::Roles(roles) => return self.grant_roles(roles, &names, s.with_option),
-            GrantItems::Proxy(_) => return Err(SqlError::unsupported("GRANT PROXY")),
+            GrantItems::Proxy(proxied) => return self.grant_proxy(proxied, s, &names),
             GrantItems::AllAndGrantOption => return Err(sql_err!(Syntax)),
             GrantItems::Privileges { .. } => {}
         }
@@ -190,9 +190,16 @@ impl Session {
     }
 
     fn add(&self, g: &mut Grants, w: &Wanted, option: bool) {
-        let granted = if option { w.set.with(Privilege::GrantOption.into()) } else { w.set };
+        let mut granted = if option { w.set.with(Privilege::GrantOption.into()) } else { w.set };
         match &w.target {
             Target::Global => {
+                // Who is restricted passes no more on than he has; who is not lifts restrictions.
+                let fresh = granted.without(g.global);
+                g.restrictions.iter_mut().for_each(|r| r.privileges = r.privileges.without(granted));
+                g.restrictions.retain(|r| r.privileges != Privileges::NONE);
+                for own in self.state.access.restrictions() {
+                    g.restrict(&own.schema, |p| *p = p.with(own.privileges.and(fresh)));
+                }
                 let dynamic = w.set.and(Privileges::all_dynamic());
                 // GRANT OPTION of dynamic privileges is each one's own.
                 let fixed = granted.without(Privileges::all_dynamic());
@@ -203,7 +210,14 @@ impl Session {
                 }
             }
             Target::Schema(s) => {
-                let _ = g.edit_schema(s, true, |p| *p = p.with(granted));
+                let lifted = g.global.and(granted).without(g.global_in(s));
+                if lifted != Privileges::NONE {
+                    g.restrict(s, |p| *p = p.without(lifted));
+                    granted = granted.without(lifted);
+                }
+                if granted != Privileges::NONE {
+                    let _ = g.edit_schema(s, true, |p| *p = p.with(granted));
+                }
             }
             Target::Table(s, t) => {
                 let grantor = self.state.account.name();
@@ -239,7 +253,7 @@ impl Session {
         let names: Vec<Name> = s.from.iter().map(|a| self.account_name(a)).collect();
         let w = match &s.items {
             GrantItems::Roles(roles) => return self.revoke_roles(roles, &names, s),
-            GrantItems::Proxy(_) => return Err(SqlError::unsupported("REVOKE PROXY")),
+            GrantItems::Proxy(proxied) => return self.revoke_proxy(proxied, s, &names),
             GrantItems::AllAndGrantOption => return self.revoke_everything(&names, s),
             GrantItems::Privileges { privileges, object, level } => self.wanted(privileges, *object, level)?,
         };
@@ -255,7 +269,7 @@ impl Session {
                 return Err(sql_err!(NonexistingGrant, name.user, name.host));
             };
             let mut next = (*old).clone();
-            match remove(&mut next.grants, &w) {
+            match remove(&mut next.grants, &w, self.server.accounts.partial_revokes()) {
                 Some(()) => put.push(Arc::new(next)),
                 None if s.if_exists => {
                     let e = nonexisting(&w.target, name);
@@ -267,7 +281,59 @@ impl Session {
         self.store_accounts(put, &[])
     }
 
-    /// REVOKE ALL PRIVILEGES, GRANT OPTION: everything but roles.
+    /// Error 1698 for who has not PROXY on the account with GRANT OPTION; on itself everybody has.
+    fn require_proxy(&self, proxied: &Name) -> Result<()> {
+        let a = &self.state.account;
+        match a.is(proxied) || self.state.access.passes_proxy_on(proxied) {
+            true => Ok(()),
+            false => Err(sql_err!(AccessDeniedNoPassword, a.user, self.state.host())),
+        }
+    }
+
+    /// GRANT PROXY ON account TO accounts.
+    fn grant_proxy(&mut self, proxied: &ast::Account, s: &ast::Grant, names: &[Name]) -> Result<Done> {
+        let proxied = self.account_name(proxied);
+        self.require_proxy(&proxied)?;
+        let grantor = self.state.account.name();
+        let mut put: Vec<Arc<Account>> = Vec::new();
+        for (spec, name) in s.to.iter().zip(names) {
+            let old = self.server.accounts.get(&name.user, &name.host).filter(|_| spec.auth.is_empty());
+            let Some(old) = old else { return Err(sql_err!(CantCreateUserWithGrant)) };
+            put.retain(|a| !a.is(name));
+            put.push(Arc::new(old.changed(|a| {
+                let list = &mut a.grants.proxies;
+                let option = s.with_option || list.iter().any(|p| p.proxied == proxied && p.option);
+                list.retain(|p| p.proxied != proxied);
+                let at = gannet_runtime::unix_micros() / 1_000_000;
+                list.push(ProxyGrant { proxied: proxied.clone(), option, grantor: grantor.clone(), at });
+            })));
+        }
+        self.store_accounts(put, &[])
+    }
+
+    /// REVOKE PROXY ON account FROM accounts.
+    fn revoke_proxy(&mut self, proxied: &ast::Account, s: &ast::Revoke, names: &[Name]) -> Result<Done> {
+        let proxied = self.account_name(proxied);
+        self.require_proxy(&proxied)?;
+        let mut put = Vec::new();
+        for name in names {
+            let missing = sql_err!(NonexistingGrant, name.user, name.host);
+            match self.server.accounts.get(&name.user, &name.host) {
+                Some(old) if old.grants.proxies.iter().any(|p| p.proxied == proxied) => {
+                    put.push(Arc::new(old.changed(|a| a.grants.proxies.retain(|p| p.proxied != proxied))));
+                }
+                Some(_) if s.if_exists => self.warnings.push(missing.to_warning(gannet_types::Level::Warning)),
+                None if s.ignore_unknown_user => {
+                    let unknown = sql_err!(UserDoesNotExist, name.quoted());
+                    self.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
+                }
+                _ => return Err(missing),
+            }
+        }
+        self.store_accounts(put, &[])
+    }
+
+    /// REVOKE ALL PRIVILEGES, GRANT OPTION: everything but roles and PROXY.
     fn revoke_everything(&mut self, names: &[Name], s: &ast::Revoke) -> Result<Done> {
         if !self.state.privileges().has(Privilege::CreateUser) {
             let p = self.state.privileges();
@@ -283,6 +349,7 @@ impl Session {
                     *g = Grants {
                         roles: std::mem::take(&mut g.roles),
                         default_roles: std::mem::take(&mut g.default_roles),
+                        proxies: std::mem::take(&mut g.proxies),
                         ..Grants::default()
                     };
                 }))),
@@ -401,6 +468,10 @@ impl Session {
                         t.columns.retain(|c| c.column != at("Column_name"));
                     });
                 }
+                "proxies_priv" => {
+                    let proxied = Name::new(&at("Proxied_user"), &at("Proxied_host"));
+                    g.proxies.retain(|p| p.proxied != proxied);
+                }
                 "procs_priv" => g.routines.retain(|r| r.schema != at("Db") || r.name != at("Routine_name")),
                 _ => next.policy.previous.clear(),
             }
@@ -419,6 +490,7 @@ impl Session {
         for m in access.members() {
             merge(&mut merged, &m.grants);
         }
+        merged.restrictions = access.restrictions();
         let granted = self.server.accounts.roles_of(account);
         let lines = lines(&merged, &name, &granted, &account.grants.roles);
         match self.settings.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
@@ -454,15 +526,24 @@ fn nonexisting(target: &Target, name: &Name) -> SqlError {
 }
 
 /// Takes privileges away. `None`: there is nothing to take from.
-fn remove(g: &mut Grants, w: &Wanted) -> Option<()> {
+fn remove(g: &mut Grants, w: &Wanted, partially: bool) -> Option<()> {
     let taken = w.set;
     match &w.target {
         Target::Global => {
             g.global = g.global.without(taken);
             g.grantable = g.grantable.without(taken);
+            g.drop_idle_restrictions();
             Some(())
         }
-        Target::Schema(s) => g.edit_schema(s, false, |p| *p = p.without(taken)),
+        Target::Schema(s) => {
+            let found = g.edit_schema(s, false, |p| *p = p.without(taken));
+            let restricted = g.global.and(taken);
+            if !partially || restricted == Privileges::NONE {
+                return found;
+            }
+            g.restrict(s, |p| *p = p.with(restricted));
+            Some(())
+        }
         Target::Table(s, t) => {
             let mut found = true;
             g.edit_table(s, t, false, |t| {
@@ -512,6 +593,7 @@ fn merge(to: &mut Grants, from: &Grants) {
             None => to.routines.push(r.clone()),
         }
     }
+    to.proxies.extend(from.proxies.iter().cloned());
     for r in &from.roles {
         match to.roles.iter_mut().find(|h| h.role == r.role) {
             Some(h) => h.admin |= r.admin,
@@ -551,6 +633,9 @@ fn lines(g: &Grants, name: &str, granted: &[Name], own: &[RoleGrant]) -> Vec<Str
         let words = set_words(s.privileges, SCHEMA_LEVEL);
         lines.push(format!("GRANT {words} ON `{}`.* TO {name}{}", tick(&s.schema), option(s.privileges)));
     }
+    for r in &g.restrictions {
+        lines.push(format!("REVOKE {} ON `{}`.* FROM {name}", r.privileges.words(), tick(&r.schema)));
+    }
     for t in &g.tables {
         let on = format!("ON `{}`.`{}` TO {name}{}", tick(&t.schema), tick(&t.table), option(t.privileges));
         lines.push(format!("GRANT {} {on}", table_words(t)));
@@ -561,6 +646,10 @@ fn lines(g: &Grants, name: &str, granted: &[Name], own: &[RoleGrant]) -> Vec<Str
         let words = if words == Privileges::NONE { "USAGE".into() } else { words.words() };
         let on = format!("ON {kind} `{}`.`{}`", tick(&r.schema), tick(&r.name));
         lines.push(format!("GRANT {words} {on} TO {name}{}", option(r.privileges)));
+    }
+    for p in &g.proxies {
+        let option = if p.option { " WITH GRANT OPTION" } else { "" };
+        lines.push(format!("GRANT PROXY ON {} TO {name}{option}", p.proxied.ticked()));
     }
     let admin = |n: &Name| g.roles.iter().any(|r| r.role == *n && r.admin);
     let mut shown: Vec<Name> = granted.to_vec();

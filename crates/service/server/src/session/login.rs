@@ -175,9 +175,11 @@ impl Login {
             return Ok(LoginStep::More);
         }
         let Some(attempt) = self.attempt.take() else { return Err(sql_err!(Handshake)) };
-        let account = attempt.admitted(&self.server, verdict, entry.tls.get())?;
+        let own = attempt.admitted(&self.server, verdict, entry.tls.get())?;
+        let account = stands_in_for(&self.server, &own).unwrap_or_else(|| own.clone());
         let mut session =
             Session::open(self.server.clone(), entry.clone(), account, &attempt.hello, self.capabilities)?;
+        session.came_as(&own);
         entry.set_who(Who {
             user: attempt.hello_user(),
             host: entry.who().host,
@@ -302,6 +304,21 @@ impl Attempt {
         }
         Ok(())
     }
+}
+
+/// The account that a login takes the rights of in place of its own: the first it has PROXY on, where `check_proxy_users` and the
+/// variable of its plugin say so. It may be locked: nobody logs in to it.
+pub(crate) fn stands_in_for(server: &Shared, own: &Account) -> Option<Arc<Account>> {
+    let allowed = |id: Live| server.globals.get(id).as_bool();
+    let of_plugin = match own.secret.plugin() {
+        Plugin::Native => Live::NativeProxyUsers,
+        Plugin::Sha256 => Live::Sha256ProxyUsers,
+        Plugin::Sha2 => return None,
+    };
+    if own.grants.proxies.is_empty() || !allowed(Live::CheckProxyUsers) || !allowed(of_plugin) {
+        return None;
+    }
+    own.grants.proxies.iter().find_map(|p| server.accounts.get(&p.proxied.user, &p.proxied.host))
 }
 
 /// Counts a connection that begins against the account's limits.

@@ -218,6 +218,13 @@ impl Session {
         Ok(it)
     }
 
+    /// `@@proxy_user`: the account that was logged in to, when it stands in for another.
+    pub(crate) fn came_as(&mut self, own: &Account) {
+        if !self.state.account.is(&own.id()) {
+            self.state.vars.set(Live::ProxyUser, VarValue::text(&own.id().quoted()));
+        }
+    }
+
     /// Variables that a login sets: the client's collation, the timeouts of interactive clients.
     fn start_variables(&mut self, hello: &handshake::Login) {
         let known = Collation::by_id(hello.collation).filter(|c| hello.collation != 0 && c.charset.may_be_clients());

@@ -117,7 +117,7 @@ live! {
     // Accounts.
     ActivateAllRolesOnLogin = boolean("activate_all_roles_on_login", Global, false);
     MandatoryRoles = text("mandatory_roles", Global, "");
-    PartialRevokes = boolean("partial_revokes", Global, false).default_only();
+    PartialRevokes = boolean("partial_revokes", Global, false).help("REVOKE takes global privileges away in single schemas; patterns of schemas are names");
     DefaultPasswordLifetime = int("default_password_lifetime", Global, 0, 0, 65535).help("days after which passwords expire; 0: never");
     DisconnectOnExpiredPassword = boolean("disconnect_on_expired_password", Global, true).read_only();
     GeneratedRandomPasswordLength = int("generated_random_password_length", Both, 20, 5, 255);
@@ -211,6 +211,9 @@ live! {
     PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295).fact();
     StatementId = int("statement_id", Session, 0, 0, MAX).fact();
     ExternalUser = null_text("external_user", Session).fact();
+    CheckProxyUsers = boolean("check_proxy_users", Global, false).help("logins of plugins that allow it take the rights of the account they have PROXY on");
+    NativeProxyUsers = boolean("mysql_native_password_proxy_users", Global, false).help("mysql_native_password allows it");
+    Sha256ProxyUsers = boolean("sha256_password_proxy_users", Global, false).help("sha256_password allows it");
     ProxyUser = null_text("proxy_user", Session).fact();
 
     // Facts.

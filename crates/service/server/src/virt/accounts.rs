@@ -1,7 +1,7 @@
 //! Rows about accounts: mysql.user and its kin, privileges and roles in information_schema.
 
 use super::{Emit, Equals, member, members, micros, seconds, text, yes_no};
-use crate::accounts::{Account, GRANT_ORDER, Privilege, Privileges, Require, RoleGrant, privilege_name};
+use crate::accounts::{Account, GRANT_ORDER, Privilege, Privileges, Require, Restriction, RoleGrant, privilege_name};
 use crate::session::state::State;
 use gannet_types::{Result, Value};
 use std::sync::Arc;
@@ -228,6 +228,19 @@ fn user_attributes_of(a: &Account) -> Result<Value> {
         let locking = format!("{{\"failed_login_attempts\": {n}, \"password_lock_time_days\": {days}}}");
         parts.push(format!("\"Password_locking\": {locking}"));
     }
+    if !a.grants.restrictions.is_empty() {
+        let quoted = |text: &str| {
+            let mut out = Vec::new();
+            gannet_types::json::write_quoted(text, &mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        };
+        let one = |r: &Restriction| {
+            let names: Vec<String> = r.privileges.list().into_iter().map(|p| quoted(&upper(p))).collect();
+            format!("{{\"Database\": {}, \"Privileges\": [{}]}}", quoted(&r.schema), names.join(", "))
+        };
+        let all: Vec<String> = a.grants.restrictions.iter().map(one).collect();
+        parts.push(format!("\"Restrictions\": [{}]", all.join(", ")));
+    }
     if let Some(second) = &a.second {
         let mut quoted = Vec::new();
         gannet_types::json::write_quoted(&String::from_utf8_lossy(&second.to_authentication_string()), &mut quoted);
@@ -394,6 +407,23 @@ pub(super) fn procs_priv(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
                 text(""),
                 members("procs_priv", "Proc_priv", &words(r.privileges)),
                 seconds(a.password_changed),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn proxies_priv(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for a in by_name(state) {
+        for p in &a.grants.proxies {
+            emit(&[
+                text(&a.host),
+                text(&a.user),
+                text(&p.proxied.host),
+                text(&p.proxied.user),
+                Value::Int(p.option.into()),
+                text(&p.grantor),
+                seconds(p.at),
             ])?;
         }
     }

@@ -149,6 +149,7 @@ fn maker(schema: &str, name: &str) -> Rows {
         ("mysql", "tables_priv") => accounts::tables_priv,
         ("mysql", "columns_priv") => accounts::columns_priv,
         ("mysql", "procs_priv") => accounts::procs_priv,
+        ("mysql", "proxies_priv") => accounts::proxies_priv,
         ("mysql", "role_edges") => accounts::role_edges,
         ("mysql", "default_roles") => accounts::default_roles,
         ("mysql", "global_grants") => accounts::global_grants,

@@ -1,4 +1,4 @@
-//! Authentication: two plugins and the exchange that drives them.
+//! Authentication: three plugins and the exchange that drives them.
 //!
 //! The exchange is the same whether a user exists or not: an unknown one is given [`Secret::Nobody`], which asks for
 //! the same packets, does the same hashing and then refuses. Comparisons of secrets take the same time wherever they
@@ -26,6 +26,8 @@ pub enum Plugin {
     Native,
     /// `caching_sha2_password`.
     Sha2,
+    /// `sha256_password`: each login sends the password, over a secure transport or encrypted.
+    Sha256,
 }
 
 impl Plugin {
@@ -34,12 +36,15 @@ impl Plugin {
         match self {
             Plugin::Native => "mysql_native_password",
             Plugin::Sha2 => "caching_sha2_password",
+            Plugin::Sha256 => "sha256_password",
         }
     }
 
     /// The plugin with this name.
     pub fn by_name(name: &[u8]) -> Option<Self> {
-        [Plugin::Native, Plugin::Sha2].into_iter().find(|p| p.name().as_bytes().eq_ignore_ascii_case(name))
+        [Plugin::Native, Plugin::Sha2, Plugin::Sha256]
+            .into_iter()
+            .find(|p| p.name().as_bytes().eq_ignore_ascii_case(name))
     }
 }
 
@@ -52,6 +57,8 @@ pub enum Secret {
     Native(NativeHash),
     /// Salted, 5000 rounds and up.
     Sha2(Box<Sha2Hash>),
+    /// The same, for [`Plugin::Sha256`].
+    Sha256(Box<Sha2Hash>),
     /// There is no such account, or it may not log in: every exchange ends refused.
     Nobody(Plugin),
 }
@@ -63,15 +70,17 @@ impl Secret {
             Secret::Empty(p) | Secret::Nobody(p) => *p,
             Secret::Native(_) => Plugin::Native,
             Secret::Sha2(_) => Plugin::Sha2,
+            Secret::Sha256(_) => Plugin::Sha256,
         }
     }
 
-    /// A secret from a clear-text password. `salt`: random bytes, for [`Plugin::Sha2`].
+    /// A secret from a clear-text password. `salt`: random bytes, for all but [`Plugin::Native`].
     pub fn from_password(plugin: Plugin, password: &[u8], salt: [u8; NONCE]) -> Self {
         match plugin {
             _ if password.is_empty() => Secret::Empty(plugin),
             Plugin::Native => Secret::Native(native_hash(password)),
             Plugin::Sha2 => Secret::Sha2(Box::new(Sha2Hash::new(password, salt))),
+            Plugin::Sha256 => Secret::Sha256(Box::new(Sha2Hash::new(password, salt))),
         }
     }
 
@@ -80,7 +89,7 @@ impl Secret {
         match self {
             Secret::Empty(_) => password.is_empty(),
             Secret::Native(h) => native_hash(password) == *h,
-            Secret::Sha2(h) => h.check(password),
+            Secret::Sha2(h) | Secret::Sha256(h) => h.check(password),
             Secret::Nobody(_) => false,
         }
     }
@@ -91,6 +100,7 @@ impl Secret {
             Secret::Empty(_) | Secret::Nobody(_) => Vec::new(),
             Secret::Native(h) => h.to_string().into_bytes(),
             Secret::Sha2(h) => h.to_bytes(),
+            Secret::Sha256(h) => h.to_crypt_bytes(),
         }
     }
 
@@ -100,6 +110,7 @@ impl Secret {
             _ if s.is_empty() => Some(Secret::Empty(plugin)),
             Plugin::Native => NativeHash::parse(s).map(Secret::Native),
             Plugin::Sha2 => Sha2Hash::parse(s).map(|h| Secret::Sha2(Box::new(h))),
+            Plugin::Sha256 => Sha2Hash::parse_crypt(s).map(|h| Secret::Sha256(Box::new(h))),
         }
     }
 }
@@ -138,7 +149,7 @@ pub enum Verdict {
 enum State {
     /// Waits for the answer to an auth switch.
     Switched,
-    /// Waits for the clear or encrypted password (full exchange of `caching_sha2_password`).
+    /// Waits for the clear or encrypted password (full exchange of `caching_sha2_password`), or for the wish to see the key.
     Password,
     /// Sent the RSA key; waits for the encrypted password.
     Encrypted,
@@ -153,6 +164,8 @@ pub(crate) const MORE_DATA: u8 = 0x01;
 pub(crate) const FAST_OK: u8 = 3;
 /// `caching_sha2_password`: send the password.
 pub(crate) const FULL: u8 = 4;
+/// `sha256_password`: the client asks for the RSA key.
+pub(crate) const SHA256_REQUEST_KEY: u8 = 1;
 /// `caching_sha2_password`: the client asks for the RSA key.
 pub(crate) const REQUEST_KEY: u8 = 2;
 
@@ -215,23 +228,26 @@ impl Exchange {
                 let clear = payload.strip_suffix(&[0]).unwrap_or(payload);
                 Ok(self.check_clear(clear, ctx))
             }
-            State::Password if payload == [REQUEST_KEY] => {
-                let Some(key) = ctx.rsa_key() else { return Ok(Verdict::Denied { password: true }) };
-                let mark = out.begin();
-                out.buf().push(MORE_DATA);
-                out.buf().extend_from_slice(key.public_pem().as_bytes());
-                out.end(mark);
-                self.state = State::Encrypted;
-                Ok(Verdict::More)
-            }
-            State::Password | State::Encrypted => {
-                let clear = ctx.rsa_key().and_then(|key| key.decrypt_password(payload, &self.nonce));
-                Ok(match clear {
-                    Some(clear) => self.check_clear(&clear, ctx),
-                    None => Verdict::Denied { password: true },
-                })
-            }
+            State::Password if payload == [REQUEST_KEY] => Ok(self.show_key(ctx, out)),
+            State::Password | State::Encrypted => Ok(self.check_encrypted(payload, ctx)),
             State::Over => Err(Malformed),
+        }
+    }
+
+    fn show_key(&mut self, ctx: &dyn AuthContext, out: &mut Writer<'_>) -> Verdict {
+        let Some(key) = ctx.rsa_key() else { return Verdict::Denied { password: true } };
+        let mark = out.begin();
+        out.buf().push(MORE_DATA);
+        out.buf().extend_from_slice(key.public_pem().as_bytes());
+        out.end(mark);
+        self.state = State::Encrypted;
+        Verdict::More
+    }
+
+    fn check_encrypted(&self, payload: &[u8], ctx: &dyn AuthContext) -> Verdict {
+        match ctx.rsa_key().and_then(|key| key.decrypt_password(payload, &self.nonce)) {
+            Some(clear) => self.check_clear(&clear, ctx),
+            None => Verdict::Denied { password: true },
         }
     }
 
@@ -246,6 +262,13 @@ impl Exchange {
             Secret::Native(hash) => {
                 let second = matches!(ctx.second(), Some(Secret::Native(h)) if h.check(response, &self.nonce));
                 hash.check(response, &self.nonce) || second
+            }
+            Secret::Sha256(_) | Secret::Nobody(Plugin::Sha256) => {
+                return match response {
+                    clear if self.secure => self.check_clear(clear.strip_suffix(&[0]).unwrap_or(clear), ctx),
+                    [SHA256_REQUEST_KEY] => self.show_key(ctx, out),
+                    encrypted => self.check_encrypted(encrypted, ctx),
+                };
             }
             Secret::Empty(_) | Secret::Nobody(Plugin::Native) => false,
             Secret::Sha2(_) | Secret::Nobody(Plugin::Sha2) => {
@@ -266,16 +289,18 @@ impl Exchange {
 
     fn check_clear(&self, clear: &[u8], ctx: &dyn AuthContext) -> Verdict {
         let ok = match &self.secret {
-            Secret::Sha2(hash) => hash.check(clear),
+            Secret::Sha2(hash) | Secret::Sha256(hash) => hash.check(clear),
             _ => Sha2Hash::burn(clear),
         };
         if !ok {
             return match ctx.second() {
-                Some(Secret::Sha2(second)) if second.check(clear) => Verdict::Accepted,
+                Some(Secret::Sha2(second) | Secret::Sha256(second)) if second.check(clear) => Verdict::Accepted,
                 _ => Verdict::Denied { password: !clear.is_empty() },
             };
         }
-        ctx.remember(fast_digest(clear));
+        if matches!(self.secret, Secret::Sha2(_)) {
+            ctx.remember(fast_digest(clear));
+        }
         Verdict::Accepted
     }
 }

@@ -1,4 +1,4 @@
-//! `caching_sha2_password`.
+//! `caching_sha2_password`, and the stored form of `sha256_password`: `$5$` + salt + `$` + digest (5000 rounds).
 //!
 //! Stored: `$A$RRR$` + 20 bytes salt + 43 characters of SHA-256-crypt (RRR: rounds / 1000, hexadecimal).
 //! Fast path: `response = SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce)`, checked against
@@ -87,6 +87,18 @@ impl Sha2Hash {
         out.extend_from_slice(&self.salt);
         out.extend_from_slice(&self.digest);
         out
+    }
+
+    /// `$5$` + salt + `$` + digest.
+    pub fn to_crypt_bytes(&self) -> Vec<u8> {
+        [&b"$5$"[..], &self.salt, b"$", &self.digest].concat()
+    }
+
+    /// Reads what [`to_crypt_bytes`](Self::to_crypt_bytes) wrote.
+    pub fn parse_crypt(s: &[u8]) -> Option<Self> {
+        let (salt, rest) = s.strip_prefix(b"$5$")?.split_at_checked(NONCE)?;
+        let digest = rest.strip_prefix(b"$")?;
+        Some(Self { rounds: DEFAULT_ROUNDS, salt: salt.try_into().ok()?, digest: digest.try_into().ok()? })
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) wrote.

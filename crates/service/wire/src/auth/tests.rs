@@ -30,10 +30,13 @@ const SALT: [u8; NONCE] = *b"0123456789abcdefghij";
 /// Plays a client that knows `password` and starts with `plugin`; returns the verdict and the packets it took.
 fn play(secret: &Secret, plugin: Plugin, password: &[u8], secure: bool, ctx: &Ctx) -> (Verdict, Vec<String>) {
     let nonce = *b"ABCDEFGHIJKLMNOPQRST";
-    let first = match plugin {
+    let answer_to_challenge = |plugin| match plugin {
         Plugin::Native => native_response(password, &nonce),
         Plugin::Sha2 => sha2_response(password, &nonce),
+        Plugin::Sha256 if secure || password.is_empty() => [password, &[0]].concat(),
+        Plugin::Sha256 => vec![SHA256_REQUEST_KEY],
     };
+    let first = answer_to_challenge(plugin);
     let (mut out, mut seq, mut trace) = (Vec::new(), 0, Vec::new());
     let (mut ex, mut verdict) = Exchange::start(
         nonce,
@@ -51,11 +54,15 @@ fn play(secret: &Secret, plugin: Plugin, password: &[u8], secure: bool, ctx: &Ct
         let answer = match packet.as_slice() {
             [SWITCH, rest @ ..] if rest.starts_with(b"mysql_native_password\0") => {
                 trace.push("switch native".into());
-                native_response(password, &nonce)
+                answer_to_challenge(Plugin::Native)
+            }
+            [SWITCH, rest @ ..] if rest.starts_with(b"sha256_password\0") => {
+                trace.push("switch sha256".into());
+                answer_to_challenge(Plugin::Sha256)
             }
             [SWITCH, ..] => {
                 trace.push("switch sha2".into());
-                sha2_response(password, &nonce)
+                answer_to_challenge(Plugin::Sha2)
             }
             [MORE_DATA, FULL] if secure => {
                 trace.push("full".into());
@@ -78,8 +85,8 @@ fn play(secret: &Secret, plugin: Plugin, password: &[u8], secure: bool, ctx: &Ct
 
 #[test]
 fn every_plugin_accepts_the_right_password_and_no_other() {
-    for account in [Plugin::Native, Plugin::Sha2] {
-        for client in [Plugin::Native, Plugin::Sha2] {
+    for account in [Plugin::Native, Plugin::Sha2, Plugin::Sha256] {
+        for client in [Plugin::Native, Plugin::Sha2, Plugin::Sha256] {
             for secure in [true, false] {
                 let secret = Secret::from_password(account, b"s3cret", SALT);
                 let ctx = Ctx::default();
@@ -108,7 +115,7 @@ fn the_second_login_takes_the_fast_path() {
 fn unknown_users_take_part_in_the_same_exchange() {
     let real = Secret::from_password(Plugin::Sha2, b"pw", SALT);
     let nobody = Secret::Nobody(Plugin::Sha2);
-    for client in [Plugin::Native, Plugin::Sha2] {
+    for client in [Plugin::Native, Plugin::Sha2, Plugin::Sha256] {
         for secure in [true, false] {
             let a = play(&real, client, b"guess", secure, &Ctx::default());
             let b = play(&nobody, client, b"guess", secure, &Ctx::default());
@@ -121,8 +128,8 @@ fn unknown_users_take_part_in_the_same_exchange() {
 
 #[test]
 fn accounts_without_a_password_take_none() {
-    for account in [Plugin::Native, Plugin::Sha2] {
-        for client in [Plugin::Native, Plugin::Sha2] {
+    for account in [Plugin::Native, Plugin::Sha2, Plugin::Sha256] {
+        for client in [Plugin::Native, Plugin::Sha2, Plugin::Sha256] {
             let secret = Secret::Empty(account);
             assert_eq!(play(&secret, client, b"", false, &Ctx::default()).0, Verdict::Accepted);
             assert_eq!(play(&secret, client, b"x", true, &Ctx::default()).0, Verdict::Denied { password: true });

@@ -304,7 +304,7 @@ impl Connection {
             max_packet: 1 << 30,
             collation: 45,
             user: options.user.as_bytes().to_vec(),
-            response: respond(plugin, password, &self.greeting.nonce),
+            response: respond(plugin, password, &self.greeting.nonce, secure || options.tls.is_some()),
             database: options.database.as_ref().map(|d| d.as_bytes().to_vec()),
             plugin: Some(plugin.name().as_bytes().to_vec()),
             zstd_level: 3,
@@ -355,7 +355,7 @@ impl Connection {
                     if let Some(n) = r.rest().first_chunk() {
                         nonce = *n;
                     }
-                    respond(plugin, password, &nonce)
+                    respond(plugin, password, &nonce, secure)
                 }
                 [auth::MORE_DATA, auth::FAST_OK] => continue,
                 [auth::MORE_DATA, auth::FULL] if secure => [password, &[0]].concat(),
@@ -576,8 +576,10 @@ const LEAST_READ: usize = 16 << 10;
 /// Input buffer kept after a long packet.
 const MOST_KEPT: usize = 1 << 20;
 
-fn respond(plugin: Plugin, password: &[u8], nonce: &[u8; auth::NONCE]) -> Vec<u8> {
+fn respond(plugin: Plugin, password: &[u8], nonce: &[u8; auth::NONCE], secure: bool) -> Vec<u8> {
     match plugin {
+        Plugin::Sha256 if secure || password.is_empty() => [password, &[0]].concat(),
+        Plugin::Sha256 => vec![auth::SHA256_REQUEST_KEY],
         Plugin::Native => auth::native_response(password, nonce),
         Plugin::Sha2 => auth::sha2_response(password, nonce),
     }

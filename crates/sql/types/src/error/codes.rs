@@ -479,6 +479,7 @@ errors! {
     1690 "22003" DataOutOfRange "{} value is out of range in '{}'";
     1691 "HY000" WrongSpvarTypeInLimit "A variable of a non-integer based type in LIMIT clause";
     1694 "HY000" InsideTransactionPreventsSwitchSqlLogBin "Cannot modify @@session.sql_log_bin inside a transaction";
+    1698 "28000" AccessDeniedNoPassword "Access denied for user '{}'@'{}'";
     1699 "HY000" SetPasswordAuthPlugin "SET PASSWORD has no significance for user '{}'@'{}' as authentication plugin does not support it.";
     1700 "HY000" GrantPluginUserExists "GRANT with IDENTIFIED WITH is illegal because the user {} already exists";
     1701 "42000" TruncateIllegalFk "Cannot truncate a table referenced in a foreign key constraint ({})";
@@ -764,6 +765,7 @@ errors! {
     3893 "HY000" CurrentPasswordNotRequired "Do not specify the current password while changing it for other users.";
     3894 "HY000" PasswordCannotBeRetainedOnPluginChange "Current password can not be retained for user '{}'@'{}' because authentication plugin is being changed.";
     3895 "HY000" CurrentPasswordCannotBeRetained "Current password can not be retained for user '{}'@'{}' because new password is empty.";
+    3896 "HY000" PartialRevokesExist "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
     3899 "HY000" UnsupportedSqlMode "sql_mode={} is not supported.";
     3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for expression index '{}'";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
