@@ -50,8 +50,8 @@ const CHUNK: usize = 32;
 const LEAST_REDO_BYTES: u64 = 32 << 20;
 /// The least for the changes of a round, whatever the index takes.
 const LEAST_ROUND_BYTES: u64 = 4 << 20;
-/// Bytes of log in a chunk of the rest's index, where no index is written.
-const CHUNK_OF_REST: u64 = 32 << 20;
+/// Most bytes of log in a chunk of the rest's index: while it is made, a change in it takes 16 bytes.
+const CHUNK_OF_REST: u64 = 8 << 20;
 /// The disk is left to those who open the store and ask first before changes are gathered.
 const HEAD_START: std::time::Duration = std::time::Duration::from_millis(200);
 /// Pause after a page could not be read.
@@ -364,7 +364,7 @@ fn read_rest(
     progress.log_total.store(at.since(from) + reader.span_bytes(), Relaxed);
     let (chunk, may_write) = match options.redo_index_bytes {
         0 => (CHUNK_OF_REST, false),
-        bytes => (bytes, true),
+        bytes => (bytes.min(CHUNK_OF_REST), true),
     };
     redo::rest::index(&mut reader, chunks, Rest { dir, store, chunk, most, may_write }, &|end| {
         progress.log_bytes.store(end.since(from), Relaxed);

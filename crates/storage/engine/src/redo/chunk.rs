@@ -249,9 +249,9 @@ impl Builder {
         list_changes(self.start, record, &mut self.changes)
     }
 
-    /// Takes over what [`list_changes`] gave, in any order.
-    pub(crate) fn add_listed(&mut self, changes: &[(u64, u32)]) {
-        self.changes.extend_from_slice(changes);
+    /// Of what [`list_changes`] gave, in any order.
+    pub(crate) fn of(store: u64, start: Lsn, changes: Vec<(u64, u32)>) -> Builder {
+        Builder { store, start, changes }
     }
 
     /// The chunk up to `end`. `None`: a page's number is too great to be indexed.

@@ -58,9 +58,8 @@ pub(crate) fn index(
         }
         crew.idle()?;
         if end > start {
-            let mut builder = Builder::new(rest.store, start);
-            builder.add_listed(&std::mem::take(&mut *listed.lock()));
-            let built = builder.finish(end, &epochs_of(reader, start, end));
+            let changes = std::mem::take(&mut *listed.lock());
+            let built = Builder::of(rest.store, start, changes).finish(end, &epochs_of(reader, start, end));
             let chunk = built.and_then(|b| Chunk::decode(rest.store, b.bytes));
             chunks.push(chunk.ok_or_else(|| damaged("the log changes pages that cannot be"))?);
             keep_within(reader, chunks, &mut rest)?;
