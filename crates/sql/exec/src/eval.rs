@@ -61,7 +61,7 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
                 return Ok(Value::Null);
             };
             let mut value = eval(branch, batch, row, cx)?;
-            if expr.ty.id != TypeId::Decimal {
+            if expr.ty.id.is_string() {
                 value.settle(&branch.ty);
             }
             convert::cast_common(value, &expr.ty, cx)

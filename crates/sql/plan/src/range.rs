@@ -423,7 +423,11 @@ impl Encoder<'_> {
         let mut from = low;
         holes.sort_by(|a, b| compare_low(&self.bounds.bytes, a.0, b.0));
         for (start, end) in holes {
-            self.bounds.ranges.push((from, start));
+            // Nothing lies before an open start; a hole behind the interval ends no range.
+            if start != End::Open {
+                let behind = compare_high(&self.bounds.bytes, start, high).is_gt();
+                self.bounds.ranges.push((from, if behind { high } else { start }));
+            }
             if end == End::Open {
                 return Ok(());
             }
