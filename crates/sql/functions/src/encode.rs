@@ -40,6 +40,11 @@ fn hex(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value
             // Beyond 64 bits all are set.
             Value::Double(v) if !(-(2f64.powi(63))..2f64.powi(64)).contains(v) => u64::MAX,
             Value::Double(v) if *v >= 2f64.powi(63) => *v as u64,
+            Value::Decimal(v)
+                if !v.round(0).and_then(|v| v.to_i128()).is_some_and(|v| (i64::MIN.into()..1 << 64).contains(&v)) =>
+            {
+                u64::MAX
+            }
             other => convert::to_u64(other.as_ref(), &mut cx.conversion())?,
         };
         return Ok(string(call, format!("{number:X}").into_bytes()));
@@ -385,20 +390,10 @@ fn format(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
         v => {
             let number = rules::double_arg(cx, v)?;
             let rounded = crate::math::round_double(number, i64::from(decimals), false);
-            let _ = write!(FormatInto(&mut digits), "{:.*}", usize::from(decimals), rounded);
+            convert::float::write_fixed(rounded, decimals, &mut digits);
         }
     }
     Ok(string(call, grouped(&digits, &separators)))
-}
-
-/// `fmt::Write` into bytes.
-struct FormatInto<'a>(&'a mut Vec<u8>);
-
-impl Write for FormatInto<'_> {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
-    }
 }
 
 fn grouped(number: &[u8], separators: &Separators) -> Vec<u8> {
@@ -496,7 +491,9 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("CRC32", 1, 1, crc32_rule, crc32, "CRC-32 of a text's bytes."),
     FunctionDef::new("TO_BASE64", 1, 1, to_base64_rule, to_base64, "Bytes in Base64, in lines of 76 characters."),
     FunctionDef::new("FROM_BASE64", 1, 1, from_base64_rule, from_base64, "Bytes from Base64."),
-    FunctionDef::new("FORMAT", 2, 3, format_rule, format, "A number with separators and so many decimals.").sees_null(),
+    FunctionDef::new("FORMAT", 2, 3, format_rule, format, "A number with separators and so many decimals.")
+        .sees_null()
+        .keeps_digits(),
     FunctionDef::new("FORMAT_BYTES", 1, 1, format_bytes_rule, format_bytes, "A number of bytes with a unit."),
     FunctionDef::new("FORMAT_PICO_TIME", 1, 1, format_bytes_rule, format_pico_time, "Picoseconds with a unit."),
 ];

@@ -181,7 +181,9 @@ pub(super) fn altered(random: &mut Random) -> Story {
 
 /// Members of a list beside a YEAR: MariaDB makes years of all of them, MySQL of those that compare in one domain, but not as integers.
 fn one_of_years(random: &mut Random) -> &'static [&'static str] {
-    *random.pick(&[&["'2001'", "'69'", "'0'", "'1999'", "NULL"][..], &["2020", "1999", "2155", "NULL"]])
+    const LISTS: &[&[&str]] = &[&["'2001'", "'69'", "'0'", "'1999'", "NULL"], &["2020", "1999", "2155", "NULL"]];
+    let list: &&[&str] = random.pick(LISTS);
+    list
 }
 
 /// Comparisons and conversions of ENUM, SET, BIT and YEAR.

@@ -37,12 +37,23 @@ pub fn write_float(v: f32, out: &mut Vec<u8>) {
     lay_out(v < 0.0, &Digits::parse(&buffer[..len]), out);
 }
 
-/// Appends a number with a fixed count of decimals, as FLOAT(M,D), DOUBLE(M,D) and ROUND(x, d) print.
+/// Appends a number with a fixed count of decimals, as FLOAT(M,D), DOUBLE(M,D), ROUND(x, d) and FORMAT print: zeros behind the shortest
+/// digits that tell it from other numbers, or fewer digits, rounded.
 pub fn write_fixed(v: f64, decimals: u8, out: &mut Vec<u8>) {
     if v != 0.0 && special(v, out) {
         return;
     }
-    let _ = write!(out, "{:.*}", usize::from(decimals.min(30)), v);
+    let (decimals, start) = (usize::from(decimals.min(30)), out.len());
+    let _ = write!(out, "{v}");
+    let point = out[start..].iter().position(|b| *b == b'.').map_or(out.len(), |at| start + at);
+    let fraction = (out.len() - point).saturating_sub(1);
+    if fraction > decimals {
+        out.truncate(start);
+        let _ = write!(out, "{v:.decimals$}");
+    } else if decimals > 0 {
+        out.resize(out.len().max(point + 1), b'.');
+        out.resize(point + 1 + decimals, b'0');
+    }
 }
 
 /// Zero, NaN and infinities.
