@@ -33,7 +33,7 @@ pub enum Wait {
 pub struct Granted {
     /// The caller waited: the row may have moved, changed or gone.
     pub waited: bool,
-    /// What the owner held of the record before: [`LockOwner::unlock_record`] goes back to it.
+    /// What the owner held of the record before: [`crate::LockOwner::unlock_record`] goes back to it.
     pub before: Option<Mode>,
 }
 
