@@ -54,6 +54,8 @@ const LEAST_ROUND_BYTES: u64 = 4 << 20;
 const CHUNK_OF_REST: u64 = 8 << 20;
 /// The disk is left to those who open the store and ask first before changes are gathered.
 const HEAD_START: std::time::Duration = std::time::Duration::from_millis(200);
+/// So few pages are no burden: they are done at once.
+const FEW_PAGES: u64 = 64;
 /// Pause after a page could not be read.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
 
@@ -483,7 +485,9 @@ impl Recovery {
     }
 
     fn work(&self, pool: &Pool) {
-        let _ = gannet_runtime::sleep(HEAD_START);
+        if self.progress.pages_total.load(Relaxed) > FEW_PAGES {
+            let _ = gannet_runtime::sleep(HEAD_START);
+        }
         loop {
             match self.turn() {
                 Turn::Over => return,
