@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use crate::Mode::Exclusive;
-use crate::tests::{LONG, SHORT, setup, until, waited, waiting};
+use crate::tests::{LONG, SHORT, row_of, setup, until, waited, waited_for, waiting};
 use crate::{LockError, MdlDuration, MdlMode, Wait};
 
 const TX: MdlDuration = MdlDuration::Transaction;
@@ -146,7 +146,6 @@ fn the_length_of_a_table_line_costs_a_search_nothing() {
     let t = table.mdl_object(1, "db.t");
     let ([reader, ddl], rest) = o.split_at(2) else { unreachable!() };
     let (line, behind) = rest.split_at(WAITERS);
-    let key = |i: usize| (i as u32).to_be_bytes();
     reader.mdl_lock(t, MdlMode::Read, TX, Wait::No).unwrap();
     std::thread::scope(|s| {
         let tree = &tree;
@@ -155,14 +154,7 @@ fn the_length_of_a_table_line_costs_a_search_nothing() {
             ddl.mdl_end_transaction();
             got
         });
-        for (i, (o, b)) in line.iter().zip(behind).enumerate() {
-            let _ = o.lock_record(tree, &key(i), Exclusive, Wait::No).unwrap();
-            s.spawn(move || {
-                let _ = b.lock_record(tree, &key(i), Exclusive, LONG).unwrap();
-                b.release_all();
-            });
-        }
-        until(|| behind.iter().all(|o| o.is_waiting()));
+        waited_for(s, tree, line, behind);
         for o in line {
             o.set_weight(3);
             s.spawn(move || {
@@ -176,7 +168,7 @@ fn the_length_of_a_table_line_costs_a_search_nothing() {
         assert!(table.graph.steps() <= WAITERS as u64, "{} steps", table.graph.steps());
         reader.set_weight(5);
         let before = table.graph.steps();
-        assert_eq!(reader.lock_record(tree, &key(WAITERS - 1), Exclusive, LONG), waited(None));
+        assert_eq!(reader.lock_record(tree, &row_of(WAITERS - 1), Exclusive, LONG), waited(None));
         assert!(table.graph.steps() - before <= 4, "{} steps", table.graph.steps() - before);
         assert_eq!(table.last_deadlock().unwrap().members.len(), 3);
         assert_eq!(alters.join().unwrap(), Err(LockError::Deadlock), "of the members it has changed least");

@@ -32,6 +32,28 @@ pub(crate) fn waiting<'s, T: Send + 's>(
     t
 }
 
+/// The row that a member of a line holds.
+pub(crate) fn row_of(i: usize) -> [u8; 4] {
+    (i as u32).to_be_bytes()
+}
+
+/// Each of `line` holds its [`row_of`], for which one of `behind` waits: each has to look for a cycle before it waits itself.
+pub(crate) fn waited_for<'s>(
+    s: &'s Scope<'s, '_>,
+    tree: &'s Arc<TreeLocks>,
+    line: &'s [LockOwner],
+    behind: &'s [LockOwner],
+) {
+    for (i, (o, b)) in line.iter().zip(behind).enumerate() {
+        let _ = o.lock_record(tree, &row_of(i), Exclusive, Wait::No).unwrap();
+        s.spawn(move || {
+            let _ = b.lock_record(tree, &row_of(i), Exclusive, LONG).unwrap();
+            b.release_all();
+        });
+    }
+    until(|| behind.iter().all(|o| o.is_waiting()));
+}
+
 pub(crate) fn until(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
@@ -466,19 +488,11 @@ fn the_length_of_a_line_costs_a_search_nothing() {
     let (table, tree, o) = setup(2 * WAITERS + 1);
     let (holder, rest) = o.split_first().unwrap();
     let (line, behind) = rest.split_at(WAITERS);
-    let key = |i: usize| (i as u32).to_be_bytes();
     let _ = holder.lock_record(&tree, b"hot", Exclusive, Wait::No).unwrap();
     let turns = AtomicUsize::new(0);
     std::thread::scope(|s| {
         let (tree, turns) = (&tree, &turns);
-        for (i, (o, b)) in line.iter().zip(behind).enumerate() {
-            let _ = o.lock_record(tree, &key(i), Exclusive, Wait::No).unwrap();
-            s.spawn(move || {
-                let _ = b.lock_record(tree, &key(i), Exclusive, LONG).unwrap();
-                b.release_all();
-            });
-        }
-        until(|| behind.iter().all(|o| o.is_waiting()));
+        waited_for(s, tree, line, behind);
         for o in line {
             s.spawn(move || {
                 match o.lock_record(tree, b"hot", Exclusive, LONG) {
@@ -494,7 +508,7 @@ fn the_length_of_a_line_costs_a_search_nothing() {
         // A cycle through the end of the line is found as cheaply, and nobody else is rolled back.
         holder.set_weight(5);
         let before = table.graph.steps();
-        assert_eq!(holder.lock_record(tree, &key(WAITERS - 1), Exclusive, LONG), waited(None));
+        assert_eq!(holder.lock_record(tree, &row_of(WAITERS - 1), Exclusive, LONG), waited(None));
         assert!(table.graph.steps() - before <= 4, "{} steps", table.graph.steps() - before);
         assert_eq!(table.last_deadlock().unwrap().members.len(), 2);
         holder.release_all();
