@@ -233,6 +233,7 @@ counters! {
     InnodbRowLockWaits = "Innodb_row_lock_waits", Counter, Global;
     InnodbDeadlocks = "Innodb_deadlocks", Counter, Global;
     LockTimeouts = "Gannet_lock_timeouts", Counter, Global;
+    LockWaitNs = "Gannet_lock_wait_time_ns", Counter, Both;
     LockMemory = "Gannet_lock_memory", Gauge, Global;
     TransactionsStarted = "Gannet_transactions_started", Counter, Global;
     TransactionsCommitted = "Gannet_transactions_committed", Counter, Global;

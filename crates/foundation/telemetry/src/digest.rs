@@ -31,6 +31,8 @@ pub struct Execution {
     pub latency_ns: u64,
     /// It ended with an error.
     pub error: bool,
+    /// Of the latency, waiting for locks of rows and tables.
+    pub locks_ns: u64,
     /// Warnings raised.
     pub warnings: u64,
     /// Rows in result sets.
@@ -100,7 +102,7 @@ macro_rules! fields {
     };
 }
 
-fields!(count, errors, warnings, rows_sent, rows_examined, rows_affected, no_index, total_ns);
+fields!(count, errors, warnings, rows_sent, rows_examined, rows_affected, no_index, total_ns, locks_ns);
 
 impl Added {
     #[inline]
@@ -114,6 +116,7 @@ impl Added {
             rows_affected: e.rows_affected,
             no_index: e.no_index as u64,
             total_ns: e.latency_ns,
+            locks_ns: e.locks_ns,
         }
     }
 }
@@ -149,6 +152,8 @@ pub struct DigestSnapshot {
     pub no_index: u64,
     /// Total latency in nanoseconds.
     pub total_ns: u64,
+    /// Of these, waiting for locks of rows and tables.
+    pub locks_ns: u64,
     /// Least latency in nanoseconds; `u64::MAX` when never executed.
     pub min_ns: u64,
     /// Greatest latency in nanoseconds.
@@ -203,6 +208,7 @@ impl Entry {
             rows_affected: 0,
             no_index: 0,
             total_ns: 0,
+            locks_ns: 0,
             min_ns: u64::MAX,
             max_ns: 0,
             latency: Histogram::new(),

@@ -12,6 +12,7 @@ pub mod options;
 pub mod registry;
 pub mod server;
 mod session;
+mod statement_log;
 mod statistics;
 mod status;
 mod timers;

@@ -6,6 +6,7 @@ use crate::options::ServerOptions;
 use crate::registry::Registry;
 use crate::session::query::Cached;
 use crate::session::service::Connections;
+use crate::statement_log::StatementLogs;
 use crate::timers::Timers;
 use crate::user_locks::UserLocks;
 use crate::vars::persist::PersistedVars;
@@ -57,6 +58,8 @@ pub struct Shared {
     pub facts: Facts,
     /// The error log.
     pub log: Arc<ErrorLog>,
+    /// The general and the slow query log.
+    pub(crate) logs: StatementLogs,
     pub(crate) plans: PlanCache<Cached>,
     /// Memory and temporary files of all statements.
     pub(crate) temp: Arc<TempSpace>,
@@ -166,7 +169,15 @@ impl Shared {
         if id.is(Live::PartialRevokes) {
             self.accounts.set_partial_revokes(value.as_bool())?;
         }
+        let former = self.globals.get(id);
         self.globals.set(id, value.clone());
+        if StatementLogs::concerns(id)
+            && let Err(e) = self.logs.configure(&self.globals)
+        {
+            self.globals.set(id, former);
+            let _ = self.logs.configure(&self.globals);
+            return Err(e);
+        }
         let is = |live: Live| id.is(live);
         if is(Live::InnodbFlushLogAtTrxCommit) {
             self.engine.set_flush_policy(flush_policy(&value));
@@ -379,6 +390,7 @@ impl Server {
         let pid_file = Some(vars[Live::PidFile as usize].as_str()).filter(|p| !p.is_empty()).map(PathBuf::from);
         let read_only = vars[Live::ReadOnly as usize].as_bool() || vars[Live::SuperReadOnly as usize].as_bool();
         let facts = Facts { version, system_zone: TimeZone::system(), started_ns: now_ns() };
+        let logs = StatementLogs::new(&datadir, crate::statement_log::header(&vars));
         // Numbers beyond those of tables and of hashed names.
         let write_gate = engine.lock_table().mdl_object(1 << 62, "global");
         let commit_gate = engine.lock_table().mdl_object(1 << 62 | 1, "commit");
@@ -394,6 +406,7 @@ impl Server {
             branches: crate::xa::Branches::default(),
             facts,
             log,
+            logs,
             plans: PlanCache::new(plan_bytes),
             temp,
             write_gate,
@@ -413,6 +426,7 @@ impl Server {
         });
 
         shared.limit_temp();
+        crate::statement_log::start(&shared.logs, &shared.globals, &shared.log);
         let taken_up = shared.branches.recover(&shared);
         taken_up.map_err(|e| format!("the prepared XA branches cannot be read: {e}"))?;
         let statistics = {
@@ -620,6 +634,13 @@ fn settle_defaults(vars: &mut VarSet, datadir: &Path) {
     if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
         set(Live::Hostname, name.trim());
     }
+    let names = crate::statement_log::default_names(vars[Live::Hostname as usize].as_str());
+    for (id, name) in names {
+        if vars[id as usize].as_str().is_empty() {
+            vars[id as usize] = VarValue::text(&datadir.join(name).to_string_lossy());
+        }
+    }
+    let mut set = |id: Live, value: &str| vars[id as usize] = VarValue::text(value);
     set(Live::SystemTimeZone, &zone_name());
     set(Live::ServerUuid, &server_uuid(datadir));
     if vars[Live::Tmpdir as usize].as_str().is_empty() {

@@ -77,6 +77,8 @@ pub struct Counts {
     pub examined: u64,
     /// Rows sent to the client.
     pub sent: u64,
+    /// All entries of an index were to be read: no index helped.
+    pub no_index: bool,
 }
 
 /// One execution.

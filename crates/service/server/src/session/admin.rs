@@ -63,12 +63,15 @@ impl Session {
         for target in &s.targets {
             match target {
                 // Nothing is cached that could be stale, and no file is kept open for these.
-                FlushTarget::OptimizerCosts
-                | FlushTarget::EngineLogs
-                | FlushTarget::ErrorLogs
-                | FlushTarget::GeneralLogs
-                | FlushTarget::SlowLogs
-                | FlushTarget::Logs => self.commit_implicitly()?,
+                FlushTarget::OptimizerCosts | FlushTarget::EngineLogs | FlushTarget::ErrorLogs => {
+                    self.commit_implicitly()?
+                }
+                FlushTarget::GeneralLogs | FlushTarget::SlowLogs | FlushTarget::Logs => {
+                    self.commit_implicitly()?;
+                    let all = *target == FlushTarget::Logs;
+                    let (general, slow) = (FlushTarget::GeneralLogs, FlushTarget::SlowLogs);
+                    self.server.logs.reopen(all || *target == general, all || *target == slow)?;
+                }
                 FlushTarget::Privileges => {
                     self.commit_implicitly()?;
                     self.server.accounts.limits.forgive_all();
@@ -78,6 +81,7 @@ impl Session {
                 FlushTarget::Status => {
                     self.server.flush_status();
                     self.state.counters.reset();
+                    self.locks_seen_ns = 0;
                 }
                 FlushTarget::Tables { names, with_read_lock: false, for_export: false } => {
                     self.check_flushed(names)?;

@@ -86,27 +86,34 @@ impl Session {
             }
             Command::Execute(execute) => self.execute_prepared(execute, io),
             Command::Prepare(sql) => self.prepare(sql, io),
-            Command::CloseStatement(id) => self.close_prepared(id),
+            Command::CloseStatement(id) => {
+                self.note_command("Close stmt", b"");
+                self.close_prepared(id);
+            }
             Command::SendLongData { statement, parameter, data } => self.long_data(statement, parameter, data),
             Command::ResetStatement(id) => {
+                self.note_command("Reset stmt", b"");
                 let outcome = self.reset_prepared(id);
                 self.answer(io, outcome);
             }
             Command::Fetch { statement, rows } => self.fetch_prepared(statement, rows, io),
             Command::Ping => {
+                self.note_command("Ping", b"");
                 self.entry.begin(Activity::Other, unix_micros(), b"");
                 self.answer(io, Ok(Done::default()));
             }
             Command::InitDb(name) => {
                 self.entry.begin(Activity::InitDb, unix_micros(), name);
                 count(Counter::ComChangeDb);
+                self.note_command("Init DB", name);
                 let name = String::from_utf8_lossy(name).into_owned();
                 let outcome = self.use_database(&name).map(|()| Done::default());
                 self.warnings.clear();
                 self.answer(io, outcome);
             }
-            Command::Quit => {}
+            Command::Quit => self.note_command("Quit", b""),
             Command::ResetConnection => {
+                self.note_command("Reset Connection", b"");
                 let hello = self.as_hello();
                 self.reset(&hello);
                 self.answer(io, Ok(Done::default()));
@@ -124,10 +131,12 @@ impl Session {
                 reply::end_of_rows(&mut Writer::new(io.conn.out(), io.sequence), self.capabilities, &ok);
             }
             Command::Statistics => {
+                self.note_command("Statistics", b"");
                 let text = crate::status::one_line(&self.server);
                 Writer::new(io.conn.out(), io.sequence).packet(text.as_bytes());
             }
             Command::FieldList { table, pattern } => {
+                self.note_command("Field List", table);
                 self.entry.begin(Activity::FieldList, unix_micros(), table);
                 let outcome = self.field_list(table, pattern, io);
                 if let Err(e) = outcome {
@@ -236,8 +245,12 @@ impl Session {
     fn change_user(&mut self, body: &[u8], io: &mut Io<'_>) {
         self.entry.begin(Activity::ChangeUser, unix_micros(), b"");
         match self.authenticate_again(body, io) {
-            Ok(()) => self.answer(io, Ok(Done::default())),
+            Ok(()) => {
+                self.note_login("Change user", matches!(io.conn.peer(), gannet_runtime::Peer::Unix { .. }));
+                self.answer(io, Ok(Done::default()));
+            }
             Err(error) => {
+                self.note_command("Change user", error.message().as_bytes());
                 self.fail(io, error);
                 self.closing = true;
             }

@@ -185,6 +185,7 @@ impl Login {
             host: entry.who().host,
             database: session.state.database.clone(),
         });
+        session.note_login("Connect", matches!(self.origin, Origin::Local(None)));
         session.greeted();
         let ok = reply::Ok { status: session.status_flags(), ..reply::Ok::default() };
         reply::ok(&mut Writer::new(out, sequence), self.capabilities, &ok);

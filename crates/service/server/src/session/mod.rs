@@ -44,6 +44,7 @@ mod hinted;
 mod histogram;
 mod load;
 pub(crate) mod locks;
+mod logging;
 pub(crate) mod login;
 mod maintain;
 mod outfile;
@@ -111,6 +112,8 @@ pub(crate) struct Session {
     pub(crate) closing: bool,
     /// Of the statement that runs, for the statistics.
     pub(crate) figures: query::Figures,
+    /// What its statements so far have waited for locks.
+    pub(crate) locks_seen_ns: u64,
     /// SQL_CALC_FOUND_ROWS has counted.
     pub(crate) counted_rows: bool,
     /// `max_execution_time` stopped the statement.
@@ -192,6 +195,7 @@ impl Session {
             multi_statements: capabilities & cap::MULTI_STATEMENTS != 0,
             closing: false,
             figures: query::Figures::default(),
+            locks_seen_ns: 0,
             counted_rows: false,
             timed_out: false,
             mode_key: 0,

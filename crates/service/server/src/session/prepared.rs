@@ -136,6 +136,7 @@ impl Session {
     pub(crate) fn prepare(&mut self, sql: &[u8], io: &mut Io<'_>) {
         count(Counter::ComStmtPrepare);
         self.entry.begin(Activity::Prepare, unix_micros(), sql);
+        self.note_command("Prepare", sql);
         match self.prepare_and_reply(sql, io) {
             Ok(()) => {}
             Err(e) => {
@@ -327,7 +328,8 @@ impl Session {
         };
         s.long.clear();
         self.state.query_attributes.clear();
-        let outcome = self.finish_statement(started, Some(&s.digest), outcome);
+        self.note_execution(&s.text, &s.values);
+        let outcome = self.finish_statement(started, Some(&s.digest), &s.values, outcome);
         if let Some(place) = self.statements.by_id.get_mut(&execute.statement) {
             *place = Some(s);
         }

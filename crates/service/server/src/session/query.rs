@@ -123,6 +123,7 @@ impl Session {
             if failed || rest.is_empty() {
                 return;
             }
+            self.entry.begin(Activity::Query, unix_micros(), rest);
         }
     }
 
@@ -148,6 +149,7 @@ impl Session {
     /// [`Session::one_statement`], whether or not it is profiled.
     pub(super) fn unprofiled(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
         let started = now_ns();
+        self.note_query(text);
         count(Counter::Questions);
         self.state.statement_id += 1;
         if let Some(usage) = &self.state.usage
@@ -185,7 +187,7 @@ impl Session {
                 if outcome.as_ref().is_err_and(is_stale) {
                     return self.parse_and_run(text, consumed, true, started, io);
                 }
-                self.finish_statement(started, Some(&entry.digest.digest.0), outcome)
+                self.finish_statement(started, Some(&entry.digest.digest.0), &[], outcome)
             }
             scanned => self.parse_and_run(text, consumed, scanned.is_some(), started, io),
         }
@@ -222,6 +224,9 @@ impl Session {
         let more = parsed.consumed < text.len();
         self.extra_status = if more { gannet_wire::flags::status::MORE_RESULTS } else { 0 };
         let statement_text = &text[..parsed.consumed.min(text.len())];
+        if more {
+            self.entry.begin(Activity::Query, unix_micros(), statement_text);
+        }
         count_statement(&parsed.statement);
         match keeps_diagnostics(&parsed.statement) {
             true => self.warnings.keep(),
@@ -242,7 +247,7 @@ impl Session {
                             tries += 1;
                             continue;
                         }
-                        break self.finish_statement(started, Some(&entry.digest.digest.0), outcome);
+                        break self.finish_statement(started, Some(&entry.digest.digest.0), &[], outcome);
                     }
                     Err(error) => break self.refuse_text(text, started, error),
                 }
@@ -256,7 +261,7 @@ impl Session {
         let handle = self.digest_handle(statement_text);
         self.state.profiles.stage("executing");
         let outcome = self.run_any(&parsed.statement, io);
-        self.finish_statement(started, Some(&handle), outcome)
+        self.finish_statement(started, Some(&handle), &[], outcome)
     }
 
     /// Goes through the planner: not what only looks like it, changes of the grant tables.
@@ -268,7 +273,7 @@ impl Session {
     fn refuse_text(&mut self, text: &[u8], started: u64, error: SqlError) -> Result<Done> {
         self.warnings.clear();
         let handle = self.digest_handle(text);
-        self.finish_statement(started, Some(&handle), Err(error))
+        self.finish_statement(started, Some(&handle), &[], Err(error))
     }
 
     /// Plans and runs, or runs, a parsed statement, without the cache.
@@ -292,11 +297,12 @@ impl Session {
         }
     }
 
-    /// Statistics, diagnostics and functions about the statement that ended.
+    /// Statistics, diagnostics and functions about the statement that ended. `values`: of its markers.
     pub(crate) fn finish_statement(
         &mut self,
         started: u64,
         handle: Option<&DigestHandle>,
+        values: &[Value],
         outcome: Result<Done>,
     ) -> Result<Done> {
         self.state.profiles.stage("query end");
@@ -313,9 +319,11 @@ impl Session {
         };
         let figures = std::mem::take(&mut self.figures);
         let latency = now_ns().saturating_sub(started);
+        let locks_ns = self.state.counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_seen_ns);
         if let Some(handle) = handle {
             handle.record(&Execution {
                 latency_ns: latency,
+                locks_ns,
                 error: outcome.is_err(),
                 warnings: self.warnings.total(),
                 rows_sent: figures.sent,
@@ -325,12 +333,8 @@ impl Session {
                 end_unix_us: unix_micros(),
             });
         }
-        let slow = self.state.vars[Live::LongQueryTime].clone();
-        if let crate::vars::VarValue::Double(seconds) = slow
-            && latency as f64 > seconds * 1e9
-        {
-            count(Counter::SlowQueries);
-        }
+        self.locks_seen_ns = self.locks_seen_ns.wrapping_add(locks_ns);
+        self.check_slow(latency, locks_ns, &figures, values, &outcome);
         outcome
     }
 
@@ -689,6 +693,7 @@ impl Session {
             let outcome = run(&mut cx, &mut self.buffers);
             self.figures.examined = cx.counts.examined;
             self.figures.sent = cx.counts.sent;
+            self.figures.no_index = cx.counts.no_index;
             let found = cx.found_rows;
             if let Some(n) = found {
                 self.state.found_rows = n;

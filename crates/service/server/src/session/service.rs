@@ -198,6 +198,10 @@ impl Connection {
                     self.note_handshake(conn, false);
                 }
                 self.say(conn, &error);
+                if self.server.logs.general() {
+                    let (now, id) = (gannet_runtime::unix_micros(), self.entry.id);
+                    self.server.logs.write_general(now, id, "Connect", error.message().as_bytes());
+                }
                 count(Counter::AbortedConnects);
                 Next::Close
             }

@@ -316,6 +316,15 @@ impl Session {
         if is(Live::ProtocolCompressionAlgorithms) && crate::session::login::compression(text).is_none() {
             return Err(sql_err!(WrongValueForVar, "protocol_compression_algorithms", text));
         }
+        if is(Live::LogOutput) {
+            return crate::statement_log::check_output(text);
+        }
+        if is(Live::GeneralLogFile) || is(Live::SlowQueryLogFile) {
+            let secure = self.server.globals.get(Live::SecureFilePriv);
+            let secure = (secure != VarValue::Null).then(|| secure.as_str());
+            let datadir = self.server.globals.get(Live::Datadir);
+            crate::statement_log::check_path(id.def().name, text, std::path::Path::new(datadir.as_str()), secure)?;
+        }
         if is(Live::TlsVersion) && !crate::tls::check_version(text) {
             return Err(sql_err!(WrongValueForVar, "tls_version", text));
         }

@@ -54,6 +54,16 @@ live! {
     PidFile = text("pid_file", Global, "").read_only().help("file to write the process id to");
     LogError = text("log_error", Global, "stderr").read_only().help("file for the error log (default: stderr)");
     LogErrorVerbosity = int("log_error_verbosity", Global, 2, 1, 3).help("1 errors, 2 and warnings, 3 and notes");
+    GeneralLog = boolean("general_log", Global, false).help("write what clients send to general_log_file");
+    GeneralLogFile = text("general_log_file", Global, "").help("file of the general query log (default: HOST.log in the datadir)");
+    SlowQueryLog = boolean("slow_query_log", Global, false).help("write statements that take long_query_time to slow_query_log_file");
+    SlowQueryLogFile = text("slow_query_log_file", Global, "").help("file of the slow query log (default: HOST-slow.log in the datadir)");
+    LogOutput = text("log_output", Global, "FILE").help("where statements are logged: FILE or NONE");
+    LogQueriesNotUsingIndexes = boolean("log_queries_not_using_indexes", Global, false).help("they are slow, too");
+    LogSlowAdminStatements = boolean("log_slow_admin_statements", Global, false).help("ALTER TABLE and the like may be slow, too");
+    LogRaw = boolean("log_raw", Global, false).help("write passwords to the logs of statements");
+    SqlLogOff = boolean("sql_log_off", Both, false);
+    MinExaminedRowLimit = int("min_examined_row_limit", Both, 0, 0, MAX).help("slow statements that examine fewer rows are not logged");
     MaxConnections = int("max_connections", Global, 151, 1, 100_000).help("clients at a time, one more for administrators");
     OpenFilesLimit = int("open_files_limit", Global, 5000, 0, u64::MAX).read_only()
         .help("what the system allows is taken; fewer than connections need lowers max_connections");

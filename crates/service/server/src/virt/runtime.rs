@@ -73,7 +73,7 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             ps(least),
             ps(s.total_ns.checked_div(s.count).unwrap_or(0)),
             ps(s.max_ns),
-            zero(),
+            ps(s.locks_ns),
             n(s.errors),
             n(s.warnings),
             n(s.rows_affected),

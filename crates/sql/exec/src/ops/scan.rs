@@ -119,6 +119,7 @@ impl<'p> TreeScan<'p> {
                 && self.secondary(table).is_none()
                 && !matches!(self.access, Access::Point { .. }),
         };
+        cx.counts.no_index |= matches!(self.access, Access::Full);
         let tree = self.tree(table, cx)?;
         let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
         self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);

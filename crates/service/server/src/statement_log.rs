@@ -1,0 +1,293 @@
+//! The general query log and the slow query log: files in MySQL's format (manual, 7.4.3 "The General Query Log" and 7.4.5 "The
+//! Slow Query Log"), so that the tools which read them work.
+//!
+//! An entry is one `write` to a file opened for appending: entries of several threads do not mix, and a line that is there is
+//! whole. A statement pays for it when a log is on; else one load says that both are off.
+
+use crate::log::{ErrorLog, timestamp};
+use crate::vars::{GlobalVars, Live, VarSet, VarValue};
+use gannet_base::sync::Mutex;
+use gannet_types::{Result, SqlError, sql_err};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// What is on: bits of one byte, so that a statement looks at one.
+const GENERAL: u8 = 1;
+const SLOW: u8 = 2;
+const NOT_USING_INDEXES: u8 = 4;
+const ADMINISTRATION: u8 = 8;
+const RAW: u8 = 16;
+
+/// Both logs.
+pub(crate) struct StatementLogs {
+    on: AtomicU8,
+    general: Mutex<LogFile>,
+    slow: Mutex<LogFile>,
+    datadir: PathBuf,
+    /// What a file begins with.
+    header: String,
+}
+
+#[derive(Default)]
+struct LogFile {
+    path: PathBuf,
+    file: Option<File>,
+    /// `USE` of the last entry.
+    database: String,
+}
+
+/// Who sent a statement.
+pub(crate) struct Sender<'a> {
+    pub(crate) id: u64,
+    /// As the client called itself, and the account that it is.
+    pub(crate) user: &'a str,
+    pub(crate) account: &'a str,
+    pub(crate) host: &'a str,
+    pub(crate) database: &'a str,
+}
+
+/// A statement for the slow query log.
+pub(crate) struct Slow<'a> {
+    pub(crate) sender: Sender<'a>,
+    /// Microseconds since 1970.
+    pub(crate) ended_us: u64,
+    pub(crate) latency_ns: u64,
+    /// Of these, waiting for locks of rows and tables.
+    pub(crate) locks_ns: u64,
+    pub(crate) rows_sent: u64,
+    pub(crate) rows_examined: u64,
+    pub(crate) text: &'a [u8],
+}
+
+impl LogFile {
+    fn open(&mut self, header: &str) -> io::Result<()> {
+        let mut file = File::options().create(true).append(true).open(&self.path)?;
+        file.write_all(header.as_bytes())?;
+        self.file = Some(file);
+        self.database.clear();
+        Ok(())
+    }
+
+    /// Opens, closes or opens another file, as the variables say now.
+    fn follow(&mut self, on: bool, path: PathBuf, header: &str) -> Result<()> {
+        if !on || self.path != path {
+            self.file = None;
+        }
+        self.path = path;
+        if on && self.file.is_none() {
+            self.open(header).map_err(|e| cannot_open(&self.path, &e))?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, entry: &[u8]) {
+        if let Some(file) = &mut self.file {
+            // A full disk costs entries, not statements.
+            let _ = file.write_all(entry);
+        }
+    }
+}
+
+fn cannot_open(path: &Path, e: &io::Error) -> SqlError {
+    sql_err!(CantOpenFile, path.display(), e.raw_os_error().unwrap_or(0), e)
+}
+
+impl StatementLogs {
+    /// Both off until [`StatementLogs::configure`].
+    pub(crate) fn new(datadir: &Path, header: String) -> Self {
+        Self {
+            on: AtomicU8::new(0),
+            general: Mutex::default(),
+            slow: Mutex::default(),
+            datadir: datadir.to_path_buf(),
+            header,
+        }
+    }
+
+    /// Is `id` one of the variables that [`StatementLogs::configure`] reads?
+    pub(crate) fn concerns(id: crate::vars::VarId) -> bool {
+        [
+            Live::GeneralLog,
+            Live::GeneralLogFile,
+            Live::SlowQueryLog,
+            Live::SlowQueryLogFile,
+            Live::LogOutput,
+            Live::LogQueriesNotUsingIndexes,
+            Live::LogSlowAdminStatements,
+            Live::LogRaw,
+        ]
+        .into_iter()
+        .any(|live| id.is(live))
+    }
+
+    /// Does what the variables say.
+    ///
+    /// # Errors
+    /// 1016 when a file cannot be opened; its log stays off.
+    pub(crate) fn configure(&self, vars: &GlobalVars) -> Result<()> {
+        let is = |id: Live| vars.get(id).as_bool();
+        let output = vars.get(Live::LogOutput);
+        let to_file = output.as_str().split(',').any(|o| o == "FILE") && !output.as_str().contains("NONE");
+        let path = |id: Live| self.datadir.join(vars.get(id).as_str());
+        let (general, slow) = (to_file && is(Live::GeneralLog), to_file && is(Live::SlowQueryLog));
+        let opened = [
+            (self.general.lock().follow(general, path(Live::GeneralLogFile), &self.header), general, GENERAL),
+            (self.slow.lock().follow(slow, path(Live::SlowQueryLogFile), &self.header), slow, SLOW),
+        ];
+        let mut bits = 0;
+        for (id, bit) in [
+            (Live::LogQueriesNotUsingIndexes, NOT_USING_INDEXES),
+            (Live::LogSlowAdminStatements, ADMINISTRATION),
+            (Live::LogRaw, RAW),
+        ] {
+            bits |= if is(id) { bit } else { 0 };
+        }
+        for (outcome, on, bit) in &opened {
+            bits |= if *on && outcome.is_ok() { *bit } else { 0 };
+        }
+        self.on.store(bits, Relaxed);
+        opened.into_iter().try_for_each(|(outcome, ..)| outcome)
+    }
+
+    /// Closes and opens the files: FLUSH LOGS, when they have been renamed. Takes part in what FLUSH names only.
+    ///
+    /// # Errors
+    /// 1016 when a file cannot be opened; its log is off then.
+    pub(crate) fn reopen(&self, general: bool, slow: bool) -> Result<()> {
+        for (wanted, bit, log) in [(general, GENERAL, &self.general), (slow, SLOW, &self.slow)] {
+            if wanted && self.on.load(Relaxed) & bit != 0 {
+                let mut log = log.lock();
+                log.file = None;
+                if let Err(e) = log.open(&self.header) {
+                    self.on.fetch_and(!bit, Relaxed);
+                    return Err(cannot_open(&log.path, &e));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Is the general query log on?
+    #[inline]
+    pub(crate) fn general(&self) -> bool {
+        self.on.load(Relaxed) & GENERAL != 0
+    }
+
+    /// Is the slow query log on?
+    #[inline]
+    pub(crate) fn slow(&self) -> bool {
+        self.on.load(Relaxed) & SLOW != 0
+    }
+
+    /// Are statements without an index slow, too?
+    pub(crate) fn not_using_indexes(&self) -> bool {
+        self.on.load(Relaxed) & NOT_USING_INDEXES != 0
+    }
+
+    /// Do ALTER TABLE and the like count?
+    pub(crate) fn administration(&self) -> bool {
+        self.on.load(Relaxed) & ADMINISTRATION != 0
+    }
+
+    /// Are passwords written as they came?
+    pub(crate) fn raw(&self) -> bool {
+        self.on.load(Relaxed) & RAW != 0
+    }
+
+    /// Appends to the general query log. `command` as the process list names it.
+    pub(crate) fn write_general(&self, now_us: u64, id: u64, command: &str, argument: &[u8]) {
+        let mut entry = format!("{}\t{id:5} {command}\t", timestamp(now_us as i64)).into_bytes();
+        entry.extend_from_slice(argument);
+        entry.push(b'\n');
+        self.general.lock().append(&entry);
+    }
+
+    /// Appends to the slow query log.
+    pub(crate) fn write_slow(&self, s: &Slow<'_>) {
+        let Sender { id, user, account, host, database } = s.sender;
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let ip = if host == "localhost" { "" } else { host };
+        let mut entry = format!(
+            "# Time: {}\n# User@Host: {account}[{user}] @ {host} [{ip}]  Id: {id:5}\n\
+             # Query_time: {:.6}  Lock_time: {:.6} Rows_sent: {}  Rows_examined: {}\n",
+            timestamp(s.ended_us as i64),
+            seconds(s.latency_ns),
+            seconds(s.locks_ns),
+            s.rows_sent,
+            s.rows_examined
+        )
+        .into_bytes();
+        let started = (s.ended_us - (s.latency_ns / 1000).min(s.ended_us)) / 1_000_000;
+        let mut log = self.slow.lock();
+        if !database.is_empty() && log.database != database {
+            entry.extend_from_slice(format!("use {database};\n").as_bytes());
+            log.database = database.to_string();
+        }
+        entry.extend_from_slice(format!("SET timestamp={started};\n").as_bytes());
+        entry.extend_from_slice(s.text);
+        entry.extend_from_slice(b";\n");
+        log.append(&entry);
+    }
+}
+
+/// `log_output`: FILE, NONE or both; NONE wins.
+///
+/// # Errors
+/// 1235 for TABLE, 1231 for what is no destination.
+pub(crate) fn check_output(text: &str) -> Result<VarValue> {
+    let mut names: Vec<String> = text.split(',').map(|n| n.trim().to_ascii_uppercase()).collect();
+    names.sort();
+    names.dedup();
+    for n in &names {
+        match n.as_str() {
+            "FILE" | "NONE" => {}
+            "TABLE" => return Err(SqlError::unsupported("log_output=TABLE")),
+            _ => return Err(sql_err!(WrongValueForVar, "log_output", text)),
+        }
+    }
+    Ok(VarValue::text(&names.join(",")))
+}
+
+/// The name of a log's file as a statement may set it: `NAME.log` in the data directory, or in the directory of
+/// `secure_file_priv`. MySQL allows any place, which has served to write programs where web servers run them.
+///
+/// # Errors
+/// 1231 for every other name.
+pub(crate) fn check_path(variable: &str, text: &str, datadir: &Path, secure: Option<&str>) -> Result<()> {
+    let path = datadir.join(text);
+    let plain = path.components().all(|c| !matches!(c, Component::ParentDir));
+    let parent = path.parent().and_then(|p| p.canonicalize().ok());
+    let is = |dir: &Path| parent.is_some() && dir.canonicalize().ok() == parent;
+    let there = is(datadir) || secure.is_some_and(|dir| dir.is_empty() || is(Path::new(dir)));
+    match plain && there && path.extension().is_some_and(|e| e == "log") && !path.is_symlink() {
+        true => Ok(()),
+        false => Err(sql_err!(WrongValueForVar, variable, text)),
+    }
+}
+
+/// What a file of a statement log begins with, as MySQL's: tools skip three lines.
+pub(crate) fn header(vars: &VarSet) -> String {
+    let program = std::env::current_exe().map_or_else(|_| "gannet".into(), |p| p.display().to_string());
+    let text = |id: Live| vars[id as usize].as_str();
+    format!(
+        "{program}, Version: {}. started with:\nTcp port: {}  Unix socket: {}\nTime                 Id Command    Argument\n",
+        text(Live::Version),
+        vars[Live::Port as usize].as_u64(),
+        text(Live::Socket)
+    )
+}
+
+/// Turns the logs on at the start. One whose file cannot be opened stays off, and the error log says so.
+pub(crate) fn start(logs: &StatementLogs, vars: &GlobalVars, log: &ErrorLog) {
+    if let Err(e) = logs.configure(vars) {
+        log.error(format!("Statements are not logged: {e}"));
+    }
+}
+
+/// Default names of the files: the machine's, in the data directory.
+pub(crate) fn default_names(hostname: &str) -> [(Live, String); 2] {
+    let host = hostname.split('.').next().filter(|h| !h.is_empty()).unwrap_or("gannet");
+    [(Live::GeneralLogFile, format!("{host}.log")), (Live::SlowQueryLogFile, format!("{host}-slow.log"))]
+}
