@@ -2,6 +2,10 @@
 //! What can be tried out is in `causes.rs`.
 
 use super::Outcome;
+use gannet_wire::client::ResultSet;
+
+pub(super) const FORGOTTEN_DISTINCT: &str =
+    "MariaDB forgets DISTINCT in ROLLUP rows when groups have one row or the argument is constant";
 
 /// Why the servers may differ in this statement, if there is a reason.
 pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
@@ -33,6 +37,14 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         [Outcome::Done(_), Outcome::Done(_)] if has(" * ") && too_long(outcomes) => {
             Some("MariaDB loses digits of products that have more than 65")
         }
+        // Date and Time Functions, DATE_ADD(): of what is no date or time the result is a text.
+        [Outcome::Done(_), Outcome::Done(_)] if adds_to_null(sql) && differ_only(outcomes, zero_fraction) => {
+            Some("a date added to NULL: a text to MySQL, which may have six digits, a DATETIME to MariaDB")
+        }
+        // DECIMAL Data Type Characteristics: 65 digits at most.
+        [Outcome::Done(_), Outcome::Done(_)] if has(" / ") && differ_only(outcomes, cut_at_65) => {
+            Some("MariaDB keeps more than the 65 digits that a DECIMAL has in quotients")
+        }
         [Outcome::Done(_), Outcome::Done(_)] if has("BINARY") && has("USING utf8mb4") && no_text(outcomes) => {
             Some("MariaDB makes question marks of bytes that are no text, MySQL NULL")
         }
@@ -50,7 +62,7 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
             Some("MariaDB forgets OFFSET when all items of DISTINCT are constants")
         }
         [Outcome::Done(_), Outcome::Done(_)] if rollup && (distinct_of_constant(sql) || groups_by_id(sql)) => {
-            Some("MariaDB forgets DISTINCT in ROLLUP rows when groups have one row or the argument is constant")
+            Some(FORGOTTEN_DISTINCT)
         }
         [Outcome::Done(_), Outcome::Done(_)] if has("NOT (NOT ") && (has("ALL (SELECT") || has("ANY (SELECT")) => {
             Some("MariaDB negates ALL and ANY wrongly under two NOTs")
@@ -88,6 +100,9 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         // CHECK Constraints: dropping one that is not there, or a column of one, has errors of its own.
         ("definitions", [Outcome::Refused(3940, _), Outcome::Refused(1091, _)]) if sql.contains("DROP CONSTRAINT") => {
             Some("MySQL has an error of its own for constraints that are not there")
+        }
+        ("definitions", [Outcome::Refused(3822, _), Outcome::Refused(1054, _)]) if sql.contains("CHECK") => {
+            Some("a CHECK whose name is taken and whose column is not there: which is said is open")
         }
         ("definitions", [Outcome::Refused(3820, _), Outcome::Refused(1054, _)]) if sql.contains("CHECK") => {
             Some("MySQL has an error of its own for unknown columns in a CHECK")
@@ -158,6 +173,10 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         {
             Some("MariaDB refuses to replace a row by its number behind a row with a generated one")
         }
+        // INSERT ... ON DUPLICATE KEY UPDATE: 0 if an existing row is set to its current values.
+        ("definitions", [Outcome::Done(a), Outcome::Done(b)]) if counts_null_twice(sql, a, b) => {
+            Some("MariaDB counts a row whose NULL becomes NULL, in ON DUPLICATE KEY UPDATE")
+        }
         // JSON_TYPE: DECIMAL is a type of its own to MySQL.
         ("stored documents", [Outcome::Done(_), Outcome::Done(_)])
             if sql.contains(" JSON_TYPE(") && differ_only(outcomes, |x, y| x == "DECIMAL" && y == "DOUBLE") =>
@@ -190,6 +209,21 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         }
         _ => None,
     }
+}
+
+/// The counts of ON DUPLICATE KEY UPDATE differ by rows that MariaDB calls copied and not updated: it compares what stands in the
+/// place of a NULL, the engine does not.
+fn counts_null_twice(sql: &str, a: &ResultSet, b: &ResultSet) -> bool {
+    let number = |name: &str| -> Option<u64> {
+        a.ok.info.split_once(name)?.1.split(' ').find(|word| !word.is_empty())?.parse().ok()
+    };
+    let nullable = [" a = VALUES(a) + 1", " a = t.a + 2"].iter().any(|set| sql.ends_with(set));
+    let (Some(records), Some(duplicates)) = (number("Records:"), number("Duplicates:")) else { return false };
+    nullable
+        && sql.contains(" ON DUPLICATE KEY UPDATE ")
+        && super::wide::counts(&a.ok.info) == super::wide::counts(&b.ok.info)
+        && a.ok.affected < b.ok.affected
+        && b.ok.affected <= records + duplicates
 }
 
 /// Values of other types in columns, where MySQL and MariaDB convert by other rules.
@@ -336,6 +370,24 @@ fn too_long(outcomes: &[Outcome; 2]) -> bool {
     })
 }
 
+/// Date arithmetic with NULL.
+fn adds_to_null(sql: &str) -> bool {
+    ["ADDDATE(NULL", "SUBDATE(NULL", "(NULL + INTERVAL", "(NULL - INTERVAL"].iter().any(|form| sql.contains(form))
+}
+
+/// A date and time with six zeros behind the point, and without.
+fn zero_fraction(x: &str, y: &str) -> bool {
+    x.strip_suffix(".000000") == Some(y) && y.len() == 19
+}
+
+/// A number of 65 digits, and the same with more of them.
+fn cut_at_65(x: &str, y: &str) -> bool {
+    let digits = |cell: &str| cell.bytes().filter(u8::is_ascii_digit).count();
+    // The last digit is rounded.
+    let kept = &x[..x.len().saturating_sub(1)];
+    digits(x) == 65 && digits(y) > 65 && x.contains('.') && y.parse::<f64>().is_ok() && y.starts_with(kept)
+}
+
 /// The same rows, but for NULL here and `?` there.
 fn no_text(outcomes: &[Outcome; 2]) -> bool {
     differ_only(outcomes, |x, y| x == "NULL" && y.contains('?'))
@@ -344,10 +396,17 @@ fn no_text(outcomes: &[Outcome; 2]) -> bool {
 /// As many rows, whose cells, where they differ, do so in one way.
 fn differ_only(outcomes: &[Outcome; 2], way: impl Fn(&str, &str) -> bool) -> bool {
     let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return false };
-    let (a, b) = (a.texts(), b.texts());
+    let (mut a, mut b) = (a.texts(), b.texts());
     let alike = |(x, y): (&String, &String)| x == y || way(x, y);
     // Without any such cell the difference is another one: of numbers of rows, or of their order.
-    a != b && a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.len() == y.len() && x.iter().zip(y).all(alike))
+    let rows = |a: &[Vec<String>], b: &[Vec<String>]| {
+        a != b && a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.len() == y.len() && x.iter().zip(y).all(alike))
+    };
+    rows(&a, &b) || {
+        a.sort();
+        b.sort();
+        rows(&a, &b)
+    }
 }
 
 /// The same rows, but for the tenth digit behind the point.
@@ -375,5 +434,33 @@ mod tests {
         assert!(distinct_of_constant("SELECT COUNT(DISTINCT 5) FROM t0 a0"));
         assert!(distinct_of_constant("SELECT SUM(DISTINCT 1), COUNT(DISTINCT a0.c1) FROM t0 a0"));
         assert!(!distinct_of_constant("SELECT COUNT(DISTINCT a0.c1) FROM t0 a0"));
+    }
+
+    #[test]
+    fn digits_beyond_65_are_those_of_the_same_number() {
+        let (kept, more) = ("6".repeat(48) + ".66666666665000000", "6".repeat(48) + ".666666666650000000");
+        assert!(cut_at_65(&kept, &more));
+        assert!(!cut_at_65(&more, &kept), "the other way round");
+        assert!(!cut_at_65(&kept, &more.replace("65", "75")), "another number");
+        assert!(!cut_at_65("0.6666", "0.66666"));
+        assert!(zero_fraction("2021-03-25 02:18:06.000000", "2021-03-25 02:18:06"));
+        assert!(!zero_fraction("2021-03-25 02:18:06.000001", "2021-03-25 02:18:06"));
+        assert!(!zero_fraction("02:18:06.000000", "02:18:06"));
+    }
+
+    #[test]
+    fn rows_counted_for_their_null() {
+        let result = |affected, info: &str| ResultSet {
+            ok: gannet_wire::client::OkInfo { affected, info: info.into(), ..Default::default() },
+            ..Default::default()
+        };
+        let info = "Records: 8  Duplicates: 6  Warnings: 0";
+        let sql = "INSERT INTO n1 (id, a) SELECT id, a FROM t ORDER BY id ON DUPLICATE KEY UPDATE a = t.a + 2";
+        let [ours, theirs] = [result(12, info), result(14, info)];
+        assert!(counts_null_twice(sql, &ours, &theirs));
+        assert!(!counts_null_twice(&sql.replace("t.a + 2", "VALUES(id)"), &ours, &theirs), "never NULL");
+        assert!(!counts_null_twice(sql, &theirs, &ours), "fewer");
+        assert!(!counts_null_twice(sql, &ours, &result(15, info)), "more than there are");
+        assert!(!counts_null_twice(sql, &ours, &result(14, "Records: 8  Duplicates: 7  Warnings: 0")), "other counts");
     }
 }

@@ -91,6 +91,35 @@ impl Expr {
         }
     }
 
+    /// With a subquery on the left of ALL, ANY and IN in COALESCE: MariaDB takes its NULL for true there when the right one is correlated.
+    pub(crate) fn settled(&self) -> Expr {
+        let mut args: Vec<Expr> = self.args.iter().map(Expr::settled).collect();
+        let right = self
+            .parts
+            .get(1)
+            .is_some_and(|p| [" ALL (SELECT", " ANY (SELECT", " IN (SELECT"].iter().any(|o| p.contains(o)));
+        if right && args[0].parts[0].starts_with("(SELECT") {
+            let left = args.remove(0);
+            args.insert(0, Expr::form(left.kind, "COALESCE(?, NULL)", vec![left]));
+        }
+        Expr { kind: self.kind, parts: self.parts.clone(), args }
+    }
+
+    /// With the place of an empty text right behind one character said: MariaDB compares the position with the length in bytes before it
+    /// counts from 0, and finds none behind a text without longer characters.
+    pub(crate) fn located(&self) -> Expr {
+        let args: Vec<Expr> = self.args.iter().map(Expr::located).collect();
+        match self.parts[0] == "LOCATE(" && self.parts.last().is_some_and(|p| p == ", 2)") {
+            true => {
+                let [what, text] = [&args[0], &args[1]].map(Expr::clone);
+                let all = vec![what.clone(), text.clone(), text.clone(), what, text];
+                let form = "IF(LENGTH(?) = 0 AND CHAR_LENGTH(?) = 1, LENGTH(?) + 1, LOCATE(?, ?, 2))";
+                Expr::form(self.kind, form, all)
+            }
+            false => Expr { kind: self.kind, parts: self.parts.clone(), args },
+        }
+    }
+
     /// Expressions with something left out.
     pub(crate) fn smaller(&self) -> Vec<Expr> {
         if self.is_leaf() {

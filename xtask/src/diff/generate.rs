@@ -287,6 +287,14 @@ impl Table {
         Table { name, columns, indexes }
     }
 
+    /// A column without NULL that has a unique index of its own.
+    pub(crate) fn is_unique(&self, column: &str) -> bool {
+        let own = |index: &String| {
+            (index.contains("UNIQUE") || index.contains("PRIMARY")) && index.ends_with(&format!(" ({column})"))
+        };
+        self.columns.iter().any(|c| c.name == column && !c.nullable) && self.indexes.iter().any(own)
+    }
+
     /// Names of the indexes that may be left out: all but the primary key.
     pub(crate) fn index_names(&self) -> impl Iterator<Item = &str> {
         self.indexes.iter().filter_map(|index| match index.strip_prefix("UNIQUE KEY (id)") {

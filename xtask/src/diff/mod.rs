@@ -233,9 +233,14 @@ struct Manner {
     binary: bool,
 }
 
-/// Error numbers that say the same about two, three or more operands: illegal mix of collations.
+/// Error numbers that say the same: about two, three or more operands (illegal mix of collations), or on each of the servers.
 fn family(code: u16) -> u16 {
-    if matches!(code, 1270 | 1271) { 1267 } else { code }
+    match code {
+        1270 | 1271 => 1267,
+        // The type of ORDER BY of a RANGE frame.
+        4021 => 3587,
+        code => code,
+    }
 }
 
 /// True when both did the same.

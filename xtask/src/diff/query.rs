@@ -274,6 +274,14 @@ impl Query {
         !self.groups.is_empty()
     }
 
+    /// A DISTINCT aggregate WITH ROLLUP over groups of one row each, which a unique column of a single table makes.
+    pub(crate) fn forgets_distinct(&self, schema: &Schema) -> bool {
+        let [join] = &self.from[..] else { return false };
+        let Some(table) = schema.tables.iter().find(|t| t.name == join.source.text()) else { return false };
+        let unique = |e: &Expr| e.text().strip_prefix(&format!("{}.", join.alias)).is_some_and(|c| table.is_unique(c));
+        self.rollup && self.text().contains("(DISTINCT ") && self.groups.iter().any(unique)
+    }
+
     pub(crate) fn is_distinct(&self) -> bool {
         self.distinct
     }

@@ -37,13 +37,14 @@ fn hex_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 fn hex(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     if is_number(&call.args[0]) {
         let number = match &args[0] {
-            // Beyond 64 bits all are set.
-            Value::Double(v) if !(-(2f64.powi(63))..2f64.powi(64)).contains(v) => u64::MAX,
-            Value::Double(v) if *v >= 2f64.powi(63) => *v as u64,
-            Value::Decimal(v)
-                if !v.round(0).and_then(|v| v.to_i128()).is_some_and(|v| (i64::MIN.into()..1 << 64).contains(&v)) =>
-            {
-                u64::MAX
+            // Halves away from zero; beyond 64 bits all are set.
+            fraction @ (Value::Double(_) | Value::Float(_) | Value::Decimal(_)) => {
+                let number = convert::to_f64(fraction.as_ref(), &mut cx.conversion())?;
+                match number + 0.5f64.copysign(number) {
+                    _ if number <= -(2f64.powi(63)) || number >= 2f64.powi(64) => u64::MAX,
+                    rounded if number < 0.0 => (rounded as i64).cast_unsigned(),
+                    rounded => rounded as u64,
+                }
             }
             other => convert::to_u64(other.as_ref(), &mut cx.conversion())?,
         };

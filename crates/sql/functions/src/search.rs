@@ -103,10 +103,14 @@ fn position(
     let (what, text) = (&texts[0], &texts[1]);
     let charset = collation.charset();
     let Ok(start) = usize::try_from(start - 1) else { return Ok(Value::Int(0)) };
-    if start > 0 && start >= charset.char_count(text) {
+    if start > charset.char_count(text) {
         return Ok(Value::Int(0));
     }
     let from = charset.prefix_len(text, start);
+    // An empty text is found at once, and its place counted in bytes.
+    if what.is_empty() {
+        return Ok(Value::Int(from as i64 + 1));
+    }
     let found = find(cx, collation, text, what, from)?;
     Ok(Value::Int(found.map_or(0, |at| charset.char_count(&text[..at]) as i64 + 1)))
 }

@@ -261,7 +261,7 @@ fn alike(step: &Step, outcomes: &[Outcome; 2]) -> bool {
 }
 
 /// `Rows matched: 3  Changed: 1` without the number of warnings.
-fn counts(info: &str) -> &str {
+pub(super) fn counts(info: &str) -> &str {
     info.split("  Warnings:").next().unwrap_or(info)
 }
 

@@ -498,7 +498,7 @@ impl Binder<'_> {
                 if temporal { ErrorCode::WindowRangeFrameTemporalType } else { ErrorCode::WindowRangeFrameNumericType };
             return Err(error(code, &[&unnamed]));
         }
-        if !temporal && !key.expr.ty.id.is_numeric() && key.expr.ty.id != TypeId::Null {
+        if !temporal && !key.expr.ty.id.is_numeric() {
             return Err(error(ErrorCode::WindowRangeFrameOrderType, &[&unnamed]));
         }
         let back = preceding != key.descending;
