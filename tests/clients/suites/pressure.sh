@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The server when things are long and large. PRESSURE_PARTS, of "reader large spill cold":
-#   reader  a snapshot held for PRESSURE_SECONDS (600) beside oltp_read_write: rates, history, disk and memory every ten seconds
+#   reader  a snapshot held for PRESSURE_SECONDS (600) beside oltp_read_write: rates, history, disk and memory every minute; its last read,
+#           and the seconds from its COMMIT until all is normal again: the history below what the load itself makes (50,000 of them wait
+#           for purge at most), nine tenths of the first minute's rate over ten seconds, and four fifths of the disk space it took given back.
 #   large   a transaction over PRESSURE_ROWS (10,000,000) rows in a pool of PRESSURE_LARGE_POOL_MIB (1024): done, rolled back, all rows locked,
 #           and killed in the middle with the server
 #   spill   four sorts, hash joins, groupings and DISTINCTs at once, beyond 64 MiB each, in a pool of 256 MiB: resident memory
@@ -57,42 +59,72 @@ load() { # load TABLES ROWS: sysbench's tables
 }
 
 reader() {
-  local before from to i history
-  start gannet 1024
+  local before from load i history held grown read normal given size=${PRESSURE_READER_POOL_MIB:-1024}
+  start gannet "$size"
   answers 'SELECT 1'
   load 8 ${PRESSURE_READER_ROWS:-200000}
   before=$(disk)
-  echo "reader: 8 x ${PRESSURE_READER_ROWS:-200000} rows, pool 1024 MiB, $threads threads of oltp_read_write, $seconds s with a snapshot, then 60 s without"
+  echo "reader: 8 x ${PRESSURE_READER_ROWS:-200000} rows, pool $size MiB, $threads threads of oltp_read_write, $seconds s with a snapshot, then 60 s without"
   # The reader: its own connection, open as long as the pipe. Reads the same sum at the beginning and at the end.
   mkfifo "$dir/pipe"
   mysql --no-defaults --unbuffered -uroot -S "$GANNET_SOCKET" -N -B sbtest <"$dir/pipe" >"$dir/reader.out" 2>&1 &
   exec 7>"$dir/pipe"
   echo 'START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT SUM(k), COUNT(*), MIN(c) FROM sbtest1;' >&7
   until [ -s "$dir/reader.out" ]; do sleep 0.1; done
-  sysbench oltp_read_write "${bench[@]}" "--threads=$threads" "--time=$((seconds + 60))" --report-interval=10 run >"$dir/load.log" 2>&1 &
-  i=0
-  while [ $i -lt "$seconds" ]; do
-    sleep 10
-    i=$((i + 10))
-    [ $((i % 60)) -ne 0 ] || echo "  $i s: $(tps "$i") transactions/s, history $(metric trx_rseg_history_len), disk $(disk) MiB, rss $(rss) MiB"
+  sysbench oltp_read_write "${bench[@]}" "--threads=$threads" --time=3600 --report-interval=1 run >"$dir/load.log" 2>&1 &
+  load=$!
+  from=$(now)
+  for ((i = 60; i <= seconds; i += 60)); do
+    until [ "$(since "$from" | cut -d. -f1)" -ge $i ]; do sleep 0.2; done
+    echo "  $i s: $(mean $((i - 10)) $i) transactions/s, history $(metric trx_rseg_history_len), disk $(disk) MiB, rss $(rss) MiB"
   done
-  echo 'SELECT SUM(k), COUNT(*), MIN(c) FROM sbtest1; COMMIT;' >&7
+  until [ "$(since "$from" | cut -d. -f1)" -ge "$seconds" ]; do sleep 0.2; done
+  read=$(now)
+  echo 'SELECT SUM(k), COUNT(*), MIN(c) FROM sbtest1;' >&7
+  until [ "$(wc -l <"$dir/reader.out")" -ge 2 ]; do
+    sleep 0.1
+    kill -0 $load || { echo "the load ended"; tail -5 "$dir/load.log"; exit 1; }
+  done
+  same "what the snapshot reads" "$(sed -n 1p "$dir/reader.out")" "$(sed -n 2p "$dir/reader.out")"
+  held=$(metric trx_rseg_history_len) grown=$(disk)
+  echo "  its last read: $(since "$read") s; history $held, disk $grown MiB; then COMMIT"
+  # Whole seconds of the load's own clock, as its reports have them.
+  read=$(awk '$1 == "[" { t = $2 + 0 } END { print t }' "$dir/load.log")
+  echo 'COMMIT;' >&7
   exec 7>&-
   from=$(now)
-  until history=$(metric trx_rseg_history_len) && [ "$history" -lt 50000 ] || [ "${to:-0}" -ge 60 ]; do
-    sleep 1
-    to=$(since "$from" | cut -d. -f1)
+  normal= given=
+  until [ "$(since "$from" | cut -d. -f1)" -ge 60 ]; do
+    history=$(metric trx_rseg_history_len)
+    if [ -z "$normal" ] && [ "$history" -lt 50000 ]; then
+      normal=$(since "$from")
+      echo "  the history is short again $normal s after the COMMIT ($held before, $history now)"
+    fi
+    if [ -z "$given" ] && [ "$(disk)" -le $((before + (grown - before) / 5)) ]; then
+      given=$(since "$from")
+      echo "  four fifths of what the disk held more are given back $given s after the COMMIT"
+    fi
+    sleep 0.5
   done
-  echo "  the snapshot is closed: history $history after $(since "$from") s"
-  wait $(jobs -p | grep -v "^$server\$") || true
-  echo "  after: $(tps $((seconds + 60))) transactions/s in the last ten seconds, disk $before MiB before, $(disk) after, rss at most $(peak) MiB"
-  same "what the snapshot reads" "$(sed -n 1p "$dir/reader.out")" "$(sed -n 2p "$dir/reader.out")"
+  [ -n "$normal" ] || { echo "the history is not short after a minute: $history"; exit 1; }
+  awk -v at="$read" -v first="$(mean 0 60)" '$1 == "[" && $2 + 0 > at { for (i = 1; i < NF; i++) if ($i == "tps:") t[++n] = $(i + 1) }
+    END {
+      least = t[1]
+      for (i = 1; i <= n; i++) {
+        if (t[i] + 0 < least) least = t[i]
+        sum += t[i] - (i > 10 ? t[i - 10] : 0)
+        if (!normal && i >= 10 && sum / 10 >= first * 0.9) normal = i
+      }
+      printf "  nine tenths of the first minute'"'"'s rate over the ten seconds up to %s s after the COMMIT; least second %.0f/s, last ten seconds %.0f/s\n", normal ? normal : "(never)", least, sum / (n < 10 ? n : 10)
+    }' "$dir/load.log"
+  kill $load
+  wait $load 2>/dev/null || true
+  echo "  history $(metric trx_rseg_history_len), disk $before MiB before, $(disk) after, rss at most $(peak) MiB"
   awk -v last="$(mean "$((seconds - 60))" "$seconds")" -v first="$(mean 0 60)" \
     'BEGIN { printf "  last minute with the snapshot: %.0f, first: %.0f transactions/s: %.0f %%\n", last, first, last / first * 100 }'
   stop
   rm -rf "$dir/gannet"
 }
-tps() { awk -v at="$1" '$1 == "[" && $2 + 0 <= at { for (i = 1; i < NF; i++) if ($i == "tps:") t = $(i + 1) } END { print int(t) }' "$dir/load.log"; }
 mean() { # mean FROM TO: of the reports in between
   awk -v from="$1" -v to="$2" '$1 == "[" && $2 + 0 > from && $2 + 0 <= to { for (i = 1; i < NF; i++) if ($i == "tps:") { n++; t += $(i + 1) } }
     END { printf "%.1f", n ? t / n : 0 }' "$dir/load.log"

@@ -38,6 +38,7 @@ pub struct Cursor {
     high: usize,
     key: Vec<u8>,
     scan: bool,
+    leaves: u64,
 }
 
 impl Cursor {
@@ -54,6 +55,7 @@ impl Cursor {
             high: 0,
             key: Vec::new(),
             scan: false,
+            leaves: 0,
         }
     }
 
@@ -97,6 +99,22 @@ impl Cursor {
     #[inline]
     pub fn value(&self) -> &[u8] {
         if self.is_valid() { Node(&*self.leaf).value_bytes(self.pos) } else { &[] }
+    }
+
+    /// How many leaves were copied so far.
+    #[inline]
+    pub fn leaves(&self) -> u64 {
+        self.leaves
+    }
+
+    /// Values of the entries still to come from the present leaf in a direction, the present one first.
+    pub fn values_ahead(&self, forward: bool) -> impl Iterator<Item = &[u8]> {
+        let range = match (self.is_valid(), forward) {
+            (false, _) => 0..0,
+            (true, true) => self.pos..self.high,
+            (true, false) => self.low..self.pos + 1,
+        };
+        range.map(|pos| Node(&*self.leaf).value_bytes(pos))
     }
 
     /// Steps to the next entry; false when there is none in the range.
@@ -224,6 +242,7 @@ impl Cursor {
             Ok::<(), Stop>(())
         })?;
         self.key.clear();
+        self.leaves += 1;
         let node = Node(&*self.leaf);
         let (lower, upper) = (self.notes.bounds.lower.get(), self.notes.bounds.upper.get());
         let first = |key: &[u8]| if lower.is_none_or(|lower| lower < key) { node.search(key).0 } else { 0 };

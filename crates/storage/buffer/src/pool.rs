@@ -398,6 +398,48 @@ impl Pool {
         }
     }
 
+    /// Sees to it that the page on disk is never taken for sound again: changes that it lacks are about to be given up. It keeps its bytes,
+    /// under a checksum that is not theirs. Durable on return. Does nothing when it is resident: then it was made anew. No latch may be
+    /// held.
+    pub fn condemn(&self, no: PageNo) -> Result<(), Error> {
+        self.wait_not_writing(no);
+        let word = self.arena.state(no);
+        let version = loop {
+            let s = word.load();
+            match latch(s) {
+                EVICTED => {
+                    if let Some(version) = word.take_evicted(s, TRANSIT) {
+                        break version;
+                    }
+                }
+                TRANSIT => self.gates.wait(no.0, Wait::PageRead, || word.in_transit()),
+                _ => return Ok(()),
+            }
+        };
+        let outcome = self.spoil(no);
+        word.end_transit(version, EVICTED);
+        self.gates.wake(no.0);
+        outcome.map_err(|e| Error::page(no, Lsn::ZERO, format!("cannot be marked as damaged: {e}")))
+    }
+
+    fn spoil(&self, no: PageNo) -> std::io::Result<()> {
+        let mut block = gannet_runtime::AlignedBuf::zeroed(PAGE_SIZE);
+        let mut page = PageBuf::boxed();
+        // What cannot be read is not kept.
+        if self.file.read_at(&mut block, no.offset()).is_ok() {
+            page.0.copy_from_slice(&block);
+        }
+        if page.is_blank() {
+            page.0[16..24].copy_from_slice(&no.0.to_le_bytes());
+            page.0[4] = u8::MAX;
+        }
+        page.seal();
+        page.0[0] ^= u8::MAX;
+        block.copy_from_slice(&page.0);
+        self.file.write_at(&block, no.offset())?;
+        self.file.sync_data()
+    }
+
     /// Counts and enters a page that is about to be loaded.
     fn take_frame(&self, no: PageNo) {
         self.in_use.fetch_add(1, Relaxed);

@@ -26,6 +26,8 @@ pub enum Fault {
     IndexOldEpoch,
     /// Rounds of redo do not read the last chunk of the log: pages come without its changes, and with an LSN as if they had all.
     RoundLeavesOut,
+    /// What redo puts into a file for want of memory lacks something.
+    SpillLeavesOut,
 }
 
 /// Ways through recovery that a simulation is to take, not just by chance.
@@ -36,8 +38,10 @@ pub enum Path {
     Round,
     /// Of these: there was no memory for all that was left, so that another round follows.
     PartRound,
-    /// A round took more memory than guessed, and left out a part of its pages.
+    /// A round took more memory than there was, and left out a part of its pages.
     SharesGivenUp,
+    /// The same, with their changes in a file.
+    Spilled,
     /// An extent whose changes do not fit the memory: its pages' records are read one by one.
     ByRecord,
     /// A page was wanted before its changes were gathered.

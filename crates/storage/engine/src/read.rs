@@ -1,8 +1,9 @@
 //! Reading single rows: snapshots, versions, locking reads.
 
 use gannet_base::TrxId;
+use gannet_buffer::Priority;
 use gannet_lock::{Cut, Mode, Wait};
-use gannet_runtime::now_ns;
+use gannet_runtime::{now_ns, yield_if_due};
 use gannet_telemetry::{Counter, count};
 
 use crate::row::{CHAIN_REF, ROW_HEADER, RowHeader, chain_of};
@@ -73,6 +74,50 @@ fn older_version(store: &Store, tree: &TreeShared, h: RowHeader, entry: &mut Vec
     diff::apply(&entry[ROW_HEADER..], diff, &mut made).map_err(|_| bad("undo record does not fit the row"))?;
     *entry = made;
     Ok(())
+}
+
+/// Undo pages read at once.
+const PAGES: usize = 64;
+/// Versions that are read ahead: what is older may be on its own.
+const MOST_STEPS: usize = 256;
+
+/// Makes undo pages resident that lie between entries and the versions that `own` sees of them: those of all rows at once, version after
+/// version, where one row after the other would wait for one page after the other. What cannot be read is left to who needs it.
+#[cold]
+pub(crate) fn load_older<'a>(store: &Store, own: TrxId, view: View, entries: impl Iterator<Item = &'a [u8]>) {
+    let older = |h: RowHeader| {
+        let hidden = h.writer != own && !store.trx.visible(h.writer, view);
+        (hidden && h.undo.kind() != ROW_INSERT).then_some(h.undo)
+    };
+    let mut wave: Vec<_> = entries.filter_map(RowHeader::decode).filter_map(older).collect();
+    let (mut pages, mut bytes) = (Vec::new(), Vec::new());
+    for _ in 0..MOST_STEPS {
+        if wave.is_empty() {
+            return;
+        }
+        // In the order of the file: what is side by side is found by one of them.
+        wave.sort_unstable_by_key(|at| at.0);
+        pages.clear();
+        pages.extend(wave.iter().map(|at| at.page()).filter(|&no| !store.pool.is_resident(no)));
+        pages.dedup();
+        for some in pages.chunks(PAGES) {
+            store.pool.load_many(some, Priority::Scan);
+        }
+        wave.retain_mut(|at| {
+            let next =
+                read_record(&store.pool, *at, &mut bytes).ok().and_then(|()| match record::decode(&bytes).ok()?.body {
+                    Body::RowModify { older: o, .. } | Body::RowDelete { older: o, .. } => {
+                        older(RowHeader { writer: o.writer, undo: o.undo, flags: o.flags })
+                    }
+                    _ => None,
+                });
+            next.is_some_and(|next| {
+                *at = next;
+                true
+            })
+        });
+        yield_if_due();
+    }
 }
 
 /// Fetches the tail of a long row into its entry, in place of the reference to it.

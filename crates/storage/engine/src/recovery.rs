@@ -13,18 +13,21 @@
 //!
 //! Memory: index and gathered changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and the pool does
 //! without the frames they take. What does not fit: the index's entries stay in their files (its tables of extents, 24 bytes for each
-//! extent that a chunk changes, do not); changes are left for a later round, which reads the log again as far as it has changes of its pages.
+//! extent that a chunk changes, do not); changes go to a file, sorted by page, from which later rounds take them
+//! ([`crate::redo::spill`]): the log is read once. (Where there is no room for the file, each round reads the log again as far as it has
+//! changes of its pages.)
 //! The buffers for reading come on top: 40 MiB at most, gone when a round is gathered.
 //!
 //! INV-REC-1: changes stay, in the log, until their page is resident with all of them (and dirty): applying one again changes nothing,
 //! because a page's LSN tells what it has.
 //! INV-REC-2: a page that is loaded gets all its changes, so that no LSN hides one that is still to be applied: rounds part the pages,
 //! not the log.
+//! INV-REC-3: a page that cannot have its changes is marked as damaged on disk before the checkpoint passes them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
-use gannet_base::sync::{Arc, RwLock};
+use gannet_base::sync::{Arc, Mutex, RwLock};
 use gannet_base::{Lsn, PageNo, TrxId};
 use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource};
 use gannet_log::{FIRST_LSN, Log, LogReader, Start};
@@ -38,6 +41,7 @@ use crate::plant::{Path as Way, note};
 use crate::redo::chunk::{self, Chunk};
 use crate::redo::indexed::Indexed;
 use crate::redo::rest::Rest;
+use crate::redo::spill::{self, Spill};
 use crate::redo::{self, Gathered, NotGathered};
 use crate::{EngineError, EngineOptions, FlushPolicy, OpenMode, Result};
 
@@ -166,10 +170,14 @@ pub(crate) struct Recovery {
     turns: Monitor<Turns>,
     /// Memory that it may take.
     most: u64,
+    /// Where changes may go that do not fit the memory.
+    spill_dir: Mutex<Option<PathBuf>>,
+    /// The changes that did not.
+    spill: Mutex<Option<Spill>>,
     /// Extents below have had their round.
     next_extent: AtomicU64,
-    /// Pages that cannot be brought up to date because they are damaged: their changes stay, whoever needs one gets the error.
-    damaged: AtomicU64,
+    /// Pages that cannot be brought up to date because they are damaged.
+    damaged: Mutex<Vec<PageNo>>,
     events: Events,
 }
 
@@ -278,7 +286,7 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
     let (store, end) = (data.log_store(), FIRST_LSN);
     let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })?;
     let pool = Pool::open(&pool_options(options, &data), log.clone(), None)?;
-    let recovery = Recovery::new(None, 0, Progress::default(), options.events.clone());
+    let recovery = Recovery::new(None, 0, None, Progress::default(), options.events.clone());
     recovery.progress.enter(RecoveryPhase::Done);
     let (control, recovery) = (Arc::new(control), Arc::new(recovery));
     let index = index_state(options, &data, &[], end, 1);
@@ -323,7 +331,9 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
         true => None,
         false => Some(Indexed::new(&dir.join(LOG_DIR), data.log_store(), from, chunks)?),
     };
-    let recovery = Arc::new(Recovery::new(indexed, most, progress, options.events.clone()));
+    spill::remove(dir);
+    let spill_dir = (options.redo_index_bytes != 0).then(|| dir.clone());
+    let recovery = Arc::new(Recovery::new(indexed, most, spill_dir, progress, options.events.clone()));
     if end > data.checkpoint {
         options.events.note(format_args!(
             "recovery: log from {} to {end} ({} bytes, of these {} by its index), {} pages to bring up to date",
@@ -437,7 +447,13 @@ impl RedoSource for Recovery {
 }
 
 impl Recovery {
-    fn new(indexed: Option<Indexed>, most: u64, progress: Progress, events: Events) -> Recovery {
+    fn new(
+        indexed: Option<Indexed>,
+        most: u64,
+        spill_dir: Option<PathBuf>,
+        progress: Progress,
+        events: Events,
+    ) -> Recovery {
         progress.pages_total.store(indexed.as_ref().map_or(0, Indexed::count), Relaxed);
         Recovery {
             progress,
@@ -445,8 +461,10 @@ impl Recovery {
             round: RwLock::new(None),
             turns: Monitor::default(),
             most,
+            spill_dir: Mutex::new(spill_dir),
+            spill: Mutex::new(None),
             next_extent: AtomicU64::new(0),
-            damaged: AtomicU64::new(0),
+            damaged: Mutex::default(),
             events,
         }
     }
@@ -460,7 +478,8 @@ impl Recovery {
     fn bytes(&self) -> u64 {
         let Some(indexed) = self.indexed() else { return 0 };
         let round = self.round.read().as_ref().and_then(|r| Some(r.gathered.as_ref()?.bytes())).unwrap_or(0);
-        indexed.bytes() + round.max(self.most_in_round(&indexed).min(self.weight_left(&indexed)))
+        let spill = self.spill.lock().as_ref().map_or(0, Spill::bytes);
+        indexed.bytes() + spill + round.max(self.most_in_round(&indexed).min(self.weight_left(&indexed)))
     }
 
     fn most_in_round(&self, indexed: &Indexed) -> u64 {
@@ -493,7 +512,7 @@ impl Recovery {
                 Turn::Over => return,
                 Turn::Gather => {
                     let more = self.gather_next(pool);
-                    if !more && !gannet_runtime::interrupted() {
+                    if !more && self.give_up_damaged(pool) {
                         self.finish(pool);
                     }
                     self.turns.change(|t| (t.gathering, t.over) = (false, !more));
@@ -532,14 +551,27 @@ impl Recovery {
     fn gather_next(&self, pool: &Pool) -> bool {
         *self.round.write() = None;
         let Some(indexed) = self.indexed() else { return false };
-        let most = self.most_in_round(&indexed);
-        let from = self.next_extent.load(Relaxed);
-        let mut extents = indexed.next(from, most / 10 * 9);
         pool.set_aside(self.bytes());
+        let most = self.most_in_round(&indexed);
+        if let Some(more) = self.next_spilled(&indexed, most) {
+            pool.set_aside(self.bytes());
+            return more;
+        }
+        let spill_dir = self.spill_dir.lock().take();
+        let from = self.next_extent.load(Relaxed);
+        let mut extents = indexed.next(from, if spill_dir.is_some() { u64::MAX } else { most / 10 * 9 });
         while !extents.is_empty() && !gannet_runtime::interrupted() {
             let (first, last) = (extents[0].extent, extents[extents.len() - 1].extent);
-            let gathered = match redo::gather(&indexed, &extents, most, &gannet_runtime::interrupted) {
-                Ok(gathered) if gathered.extents().is_empty() => {
+            let stop = &gannet_runtime::interrupted;
+            let gathered = match redo::gather(&indexed, &extents, most, spill_dir.as_deref(), stop) {
+                Ok((gathered, Some(spill))) => {
+                    *self.spill.lock() = Some(spill);
+                    if gathered.extents().is_empty() {
+                        return self.next_spilled(&indexed, most).unwrap_or(false);
+                    }
+                    Some(gathered)
+                }
+                Ok((gathered, None)) if gathered.extents().is_empty() => {
                     if extents.len() > 1 {
                         extents.truncate(gathered.first_share(&extents));
                         continue;
@@ -547,7 +579,7 @@ impl Recovery {
                     note(Way::ByRecord);
                     None
                 }
-                Ok(gathered) => Some(gathered),
+                Ok((gathered, None)) => Some(gathered),
                 Err(NotGathered::Stopped) => return false,
                 Err(NotGathered::Damaged) => None,
                 Err(NotGathered::Unreadable(e)) => {
@@ -564,6 +596,25 @@ impl Recovery {
             return true;
         }
         false
+    }
+
+    /// A round of changes that lie in a file; `None`: there are none.
+    fn next_spilled(&self, indexed: &Indexed, most: u64) -> Option<bool> {
+        let mut spill = self.spill.lock().take()?;
+        if gannet_runtime::interrupted() {
+            return Some(false);
+        }
+        let Some((extents, gathered)) = redo::gather_spilled(indexed.from(), &mut spill, most / 10 * 9) else {
+            spill.end();
+            // All extents there were had their changes there.
+            return Some(false);
+        };
+        if gathered.is_none() {
+            note(Way::ByRecord);
+        }
+        self.begin_round(indexed, extents, gathered);
+        *self.spill.lock() = Some(spill);
+        Some(true)
     }
 
     fn begin_round(&self, indexed: &Indexed, extents: std::ops::Range<u64>, gathered: Option<Gathered>) {
@@ -607,7 +658,7 @@ impl Recovery {
                     // it was made anew meanwhile.
                     break;
                 }
-                self.damaged.fetch_add(1, Relaxed);
+                self.damaged.lock().push(no);
                 self.events.error(format_args!("recovery: {e}"));
                 return true;
             }
@@ -631,16 +682,46 @@ impl Recovery {
         true
     }
 
+    /// Whoever needs a damaged page gets an error, now and after every start: when the checkpoint has passed its changes, nothing else tells
+    /// that it lacks them (INV-REC-3). False when the task is to end.
+    fn give_up_damaged(&self, pool: &Pool) -> bool {
+        let Some(indexed) = self.indexed() else { return !gannet_runtime::interrupted() };
+        let (all, mut given_up) = (std::mem::take(&mut *self.damaged.lock()), 0);
+        for no in all {
+            loop {
+                if gannet_runtime::interrupted() {
+                    return false;
+                }
+                let Err(e) = load(pool, no) else { break };
+                match if is_damage(&e) { pool.condemn(no).map_err(EngineError::from) } else { Err(e) } {
+                    Ok(()) => {
+                        given_up += 1;
+                        break;
+                    }
+                    Err(e) => {
+                        if self.progress.failed.swap(1, AcqRel) == 0 {
+                            self.events.error(format_args!("recovery: {no:?}: {e}; it is tried again"));
+                        }
+                        let _ = gannet_runtime::sleep(RETRY_AFTER);
+                    }
+                }
+            }
+            indexed.forget(no);
+        }
+        if given_up > 0 {
+            self.events.error(format_args!("recovery: {given_up} damaged pages; what lies in them cannot be read"));
+        }
+        !gannet_runtime::interrupted()
+    }
+
     /// The last page is dealt with.
     fn finish(&self, pool: &Pool) {
-        let damaged = self.damaged.load(Relaxed);
         *self.round.write() = None;
-        if damaged == 0 {
-            pool.end_redo();
-            *self.indexed.write() = None;
-        } else {
-            self.events.error(format_args!("recovery: {damaged} damaged pages; what lies in them cannot be read"));
+        if let Some(spill) = self.spill.lock().take() {
+            spill.end();
         }
+        pool.end_redo();
+        *self.indexed.write() = None;
         pool.set_aside(self.bytes());
         // What the changes took is free now.
         gannet_runtime::run_blocking(gannet_runtime::release_free_memory);

@@ -4,16 +4,19 @@
 //! and copy each change of the round's pages behind the others of its *share* (neighbouring pages), so that what they write to stays
 //! small. Which change lies where is found out for a whole share when its first page is asked for. Changes from different sorters are
 //! put in order by LSN when they are applied; those of one record are in one place. Where the changes take more memory than they may,
-//! the round gives up its last shares: a later round has them.
+//! those of the last shares go to a file ([`spill`]), from which later rounds have them; where that cannot be, the round gives these
+//! shares up, and a later one reads the log again.
 //!
 //! A page gets all its changes or none: no page is ever resident, or on disk, with an LSN that hides changes which it does not have.
 //!
-//! A change: `u40 page, u40 (LSN - from) / 8, u16 length, operation`; length 0xffff: a u32 follows.
+//! A change: `page - first page of the share, (LSN - LSN of the change before in its block, or the round's) / 8, length, operation`,
+//! the numbers as varints.
 
 pub(crate) mod chunk;
 mod crew;
 pub(crate) mod indexed;
 pub(crate) mod rest;
+pub(crate) mod spill;
 
 use std::ops::Range;
 
@@ -29,6 +32,7 @@ use crate::plant::{Fault, planted};
 use crate::{EngineError, Result};
 use crew::Crew;
 use indexed::{Indexed, Run, Weight};
+use spill::Spill;
 
 const MOST_SHARES: usize = 1024;
 const SORTERS: usize = 3;
@@ -38,10 +42,7 @@ const EXTENT: u64 = 64;
 const LEAST_BLOCK: usize = 1 << 8;
 const MOST_BLOCK: usize = 64 << 10;
 /// Longest head of a change.
-const HEAD: usize = 16;
-const LONG: u16 = u16::MAX;
-/// Memory for the place of a change in the index.
-const PLACE: u64 = size_of::<(u32, u32)>() as u64;
+const HEAD: usize = 30;
 
 /// Which share has a page. Shares are contiguous.
 struct Shares {
@@ -51,11 +52,19 @@ struct Shares {
     kept: AtomicUsize,
 }
 
+/// A change in a block.
+struct Change<'a> {
+    page: u64,
+    /// In units of 8 behind the round's.
+    lsn: u64,
+    op: &'a [u8],
+}
+
 impl Shares {
     /// Shares of about equal weight for extents in ascending order, not none.
     fn new(extents: &[Weight]) -> Shares {
         let n = extents.len().min(MOST_SHARES);
-        let each = extents.iter().map(|w| w.bytes).sum::<u64>() / n as u64 + 1;
+        let each = extents.iter().map(|w| w.bytes).sum::<u64>().div_ceil(n as u64).max(1);
         let (mut bounds, mut sum) = (Vec::with_capacity(n + 1), each);
         for w in extents {
             if sum >= each && bounds.len() < n {
@@ -67,6 +76,19 @@ impl Shares {
         bounds.extend(extents.last().map(|w| w.extent + 1));
         let kept = AtomicUsize::new(bounds.len() - 1);
         Shares { bounds, kept }
+    }
+
+    fn all(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    fn part(&self, shares: Range<usize>) -> Shares {
+        let kept = AtomicUsize::new(shares.len());
+        Shares { bounds: self.bounds[shares.start..=shares.end].to_vec(), kept }
+    }
+
+    fn first_page(&self, share: usize) -> u64 {
+        self.bounds[share] * EXTENT
     }
 
     #[inline]
@@ -83,28 +105,30 @@ impl Shares {
 #[derive(Default)]
 struct Part {
     blocks: Vec<Vec<u8>>,
-    /// Memory the blocks take, and their index will take.
+    /// Memory the blocks take.
     bytes: u64,
+    /// LSN of the last change.
+    last: u64,
 }
 
 impl Part {
-    /// Gives the memory taken for it.
-    fn push(&mut self, no: PageNo, at: u64, encoded: &[u8]) -> u64 {
+    /// Adds a change of page `no` of the share; gives the memory taken for it.
+    fn push(&mut self, no: u64, at: u64, encoded: &[u8]) -> u64 {
         let (need, before) = (HEAD + encoded.len(), self.bytes);
-        self.bytes += PLACE;
         if self.blocks.last().is_none_or(|b| b.capacity() - b.len() < need) {
             let block = Vec::with_capacity((self.bytes as usize / 4).clamp(LEAST_BLOCK, MOST_BLOCK).max(need));
             self.bytes += block.capacity() as u64;
             self.blocks.push(block);
+            self.last = 0;
         }
         if let Some(block) = self.blocks.last_mut() {
-            let mut w = Writer::new(block);
-            w.u32(no.0 as u32).u8((no.0 >> 32) as u8).u32(at as u32).u8((at >> 32) as u8);
-            match encoded.len() {
-                n if n < LONG as usize => w.u16(n as u16),
-                n => w.u16(LONG).u32(n as u32),
-            };
-            w.bytes(encoded);
+            // A sorter gets its batches in order.
+            Writer::new(block)
+                .varint(no)
+                .varint(at.wrapping_sub(self.last))
+                .varint(encoded.len() as u64)
+                .bytes(encoded);
+            self.last = at;
         }
         self.bytes - before
     }
@@ -130,7 +154,7 @@ impl Parts {
             if let Some(share) = self.shares.of(no)
                 && !is_dropped(no, lsn, &op)
             {
-                taken += self.parts[share].push(no, at, encoded);
+                taken += self.parts[share].push(no.0 - self.shares.first_page(share), at, encoded);
             }
             Ok(())
         })?;
@@ -155,26 +179,42 @@ fn is_dropped(no: PageNo, lsn: Lsn, op: &PageOp<'_>) -> bool {
     planted(Fault::DropRedo) && no.0.is_multiple_of(5) && (lsn.0 / 8).is_multiple_of(3) && !op.is_full()
 }
 
-/// Where the changes of each page lie: block and offset, ascending by sorter, and in log order in each sorter's.
+/// Where the changes of each page of a share lie.
 struct Index {
     blocks: Vec<Vec<u8>>,
-    places: Vec<(u32, u32)>,
+    places: Vec<Place>,
     pages: HashMap<u64, Range<u32>>,
+}
+
+/// Of a change: its LSN, and its operation's block and range there.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    lsn: u64,
+    block: u32,
+    at: u32,
+    len: u32,
 }
 
 impl Index {
     fn new(blocks: Vec<Vec<u8>>) -> std::result::Result<Index, Corrupt> {
         let mut pages: HashMap<u64, Range<u32>> = HashMap::default();
-        let mut found = Vec::new();
-        for (i, block) in blocks.iter().enumerate() {
-            let mut rest = &block[..];
-            while !rest.is_empty() {
-                let at = block.len() - rest.len();
-                let (page, ..) = take(&mut rest)?;
-                pages.entry(page).or_default().end += 1;
-                found.push((page, i as u32, at as u32));
+        let each = |found: &mut dyn FnMut(u64, Place)| {
+            for (i, block) in blocks.iter().enumerate() {
+                let (mut rest, mut lsn) = (&block[..], 0);
+                while !rest.is_empty() {
+                    let c = take(&mut rest, lsn)?;
+                    let at = block.len() - rest.len() - c.op.len();
+                    found(c.page, Place { lsn: c.lsn, block: i as u32, at: at as u32, len: c.op.len() as u32 });
+                    lsn = c.lsn;
+                }
             }
-        }
+            Ok::<(), Corrupt>(())
+        };
+        let mut count = 0;
+        each(&mut |page, _| {
+            pages.entry(page).or_default().end += 1;
+            count += 1;
+        })?;
         // Each page's places get a range of their own; `end` grows again as they come in.
         let mut next = 0;
         for range in pages.values_mut() {
@@ -182,51 +222,44 @@ impl Index {
             *range = next..next;
             next += n;
         }
-        let mut places = vec![(0, 0); found.len()];
-        for (page, block, at) in found {
+        let mut places = vec![Place::default(); count];
+        each(&mut |page, place| {
             if let Some(range) = pages.get_mut(&page) {
-                places[range.end as usize] = (block, at);
+                places[range.end as usize] = place;
                 range.end += 1;
             }
-        }
+        })?;
+        // Stable: the changes of one record have one LSN, and lie in order.
+        pages.values().for_each(|r| places[r.start as usize..r.end as usize].sort_by_key(|p| p.lsn));
         Ok(Index { blocks, places, pages })
     }
 
-    /// Applies the changes it has for the page.
-    fn apply(&self, from: Lsn, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
-        let range = self.pages.get(&no.0).cloned().unwrap_or_default();
-        let places = &self.places[range.start as usize..range.end as usize];
-        let change = |block: u32, at: u32| take(&mut &self.blocks[block as usize][at as usize..]);
-        let mut order = Vec::with_capacity(places.len());
-        for &(block, at) in places {
-            order.push((change(block, at)?.1, block, at));
-        }
-        // Stable: the changes of one record have one LSN, and lie in order.
-        order.sort_by_key(|c| c.0);
+    /// Memory it takes beside the blocks.
+    fn bytes(&self) -> u64 {
+        (self.places.len() * size_of::<Place>() + self.pages.len() * 2 * size_of::<(u64, Range<u32>)>()) as u64
+    }
+
+    /// Applies the changes it has for the page, `at` behind the first of the share.
+    fn apply(&self, from: Lsn, at: u64, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+        let range = self.pages.get(&at).cloned().unwrap_or_default();
         let mut redo = gannet_page::Redo::of(page);
-        for (lsn, block, at) in order {
-            let (.., op) = change(block, at)?;
-            redo.add(no, page, Lsn(from.0 + lsn * 8), &PageOp::decode(&mut Reader::new(op))?)?;
+        for p in &self.places[range.start as usize..range.end as usize] {
+            let op = &self.blocks[p.block as usize][p.at as usize..][..p.len as usize];
+            redo.add(no, page, Lsn(from.0 + p.lsn * 8), &PageOp::decode(&mut Reader::new(op))?)?;
         }
         redo.finish(page)
     }
 }
 
-/// Takes the next change from `rest`: its page, distance of its LSN in units of 8, operation.
-fn take<'a>(rest: &mut &'a [u8]) -> std::result::Result<(u64, u64, &'a [u8]), Corrupt> {
-    let broken = Corrupt { what: "a change kept for redo cannot be decoded" };
-    let Some((&[a, b, c, d, e, f, g, h, i, j, k, l], mut tail)) = rest.split_first_chunk::<12>() else {
-        return Err(broken);
-    };
-    let mut n = u16::from_le_bytes([k, l]) as usize;
-    if n == LONG as usize {
-        let Some((&long, after)) = tail.split_first_chunk::<4>() else { return Err(broken) };
-        n = u32::from_le_bytes(long) as usize;
-        tail = after;
-    }
-    let Some((op, tail)) = tail.split_at_checked(n) else { return Err(broken) };
-    *rest = tail;
-    Ok((u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]), u64::from_le_bytes([f, g, h, i, j, 0, 0, 0]), op))
+/// Takes the next change from `rest`; `before`: LSN of the one before it.
+fn take<'a>(rest: &mut &'a [u8], before: u64) -> std::result::Result<Change<'a>, Corrupt> {
+    let broken = |_| Corrupt { what: "a change kept for redo cannot be decoded" };
+    let mut r = Reader::new(rest);
+    let (page, lsn) = (r.varint().map_err(broken)?, before.wrapping_add(r.varint().map_err(broken)?));
+    let len = r.varint().map_err(broken)? as usize;
+    let op = r.bytes(len).map_err(broken)?;
+    *rest = &rest[rest.len() - r.remaining()..];
+    Ok(Change { page, lsn, op })
 }
 
 /// A share of a round's pages.
@@ -238,6 +271,13 @@ struct Share {
     index: Option<std::result::Result<Arc<Index>, Corrupt>>,
     /// Pages that need the changes.
     left: usize,
+}
+
+impl Share {
+    fn add(&mut self, block: Vec<u8>) {
+        self.bytes += block.capacity() as u64;
+        self.blocks.push(block);
+    }
 }
 
 /// The changes of a round's pages.
@@ -257,6 +297,10 @@ impl Gathered {
                 share.bytes += part.bytes;
             }
         }
+        Gathered::of(from, which, shares)
+    }
+
+    fn of(from: Lsn, which: Arc<Shares>, shares: Vec<Share>) -> Gathered {
         let bytes = AtomicU64::new(shares.iter().map(|s| s.bytes).sum());
         let shares = shares.into_iter().map(|s| CachePadded::new(Mutex::new(s))).collect();
         Gathered { from, which, bytes, shares }
@@ -305,14 +349,24 @@ impl Gathered {
 
     /// Applies the changes of a page that it covers.
     pub(crate) fn apply(&self, no: PageNo, page: &mut PageBuf) -> std::result::Result<Option<Lsn>, Corrupt> {
+        let Some(i) = self.which.of(no) else { return Ok(None) };
         let index = {
-            let Some(mut share) = self.share(no).map(Mutex::lock) else { return Ok(None) };
+            let Some(mut share) = self.shares.get(i).map(|s| s.lock()) else { return Ok(None) };
             let share = &mut *share;
-            let blocks = &mut share.blocks;
-            share.index.get_or_insert_with(|| Index::new(std::mem::take(blocks)).map(Arc::new)).clone()?
+            if share.index.is_none() {
+                let made = Index::new(std::mem::take(&mut share.blocks));
+                let bytes = made.as_ref().map_or(0, Index::bytes);
+                share.bytes += bytes;
+                self.bytes.fetch_add(bytes, Relaxed);
+                share.index = Some(made.map(Arc::new));
+            }
+            match &share.index {
+                Some(index) => index.clone()?,
+                None => return Ok(None),
+            }
         };
         // Kept until the page is known to be resident (INV-REC-1).
-        index.apply(self.from, no, page)
+        index.apply(self.from, no.0 - self.which.first_page(i), no, page)
     }
 }
 
@@ -327,13 +381,15 @@ pub(crate) enum NotGathered {
 }
 
 /// Gathers the changes of the pages of `extents` (ascending, not none) in memory of at most `most` bytes: of the first of them if not of
-/// all, of none if even these are too many. Memory beyond `most`: a batch for each sorter.
+/// all. Those of the others go to a file in directory `spill`; if there is none, or it cannot be written, they are left, and it may be
+/// that even the first are too many. Memory beyond `most`: a batch for each sorter.
 pub(crate) fn gather(
     indexed: &Indexed,
     extents: &[Weight],
     most: u64,
+    spill: Option<&std::path::Path>,
     stop: &dyn Fn() -> bool,
-) -> std::result::Result<Gathered, NotGathered> {
+) -> std::result::Result<(Gathered, Option<Spill>), NotGathered> {
     let shares = Arc::new(Shares::new(extents));
     let from = indexed.from();
     let parts: Arc<Vec<_>> =
@@ -348,6 +404,7 @@ pub(crate) fn gather(
     let damaged = |_| NotGathered::Damaged;
     let runs = indexed.runs(shares.bounds[0]..*shares.bounds.last().unwrap_or(&0));
     let (mut read, all) = (0, runs.iter().map(Run::bytes).sum::<u64>());
+    let mut over = Over { shares: &shares, parts: &parts, held: shares.all(), spill: None, dir: spill, expected: all };
     for run in runs {
         let mut reader = indexed.reader(&run).map_err(NotGathered::Unreadable)?;
         while let Some(batch) = reader.next_batch().map_err(|e| NotGathered::Unreadable(e.into()))? {
@@ -357,9 +414,9 @@ pub(crate) fn gather(
             if taken.load(Relaxed) + crew.bytes() >= most {
                 crew.idle().map_err(damaged)?;
                 if taken.load(Relaxed) >= most {
-                    // What is left of them when all is read is to fit.
+                    // What is left of them when all is read is to fit, with room for what is to be written.
                     let part = (read as f64 / all.max(1) as f64).clamp(0.1, 1.0);
-                    taken.store(give_up_shares(&shares, &parts, (most as f64 * 0.8 * part) as u64), Relaxed);
+                    taken.store(over.make_room((most as f64 * 0.7 * part) as u64), Relaxed);
                 }
             }
             read += batch.bytes();
@@ -371,24 +428,80 @@ pub(crate) fn gather(
     }
     crew.idle().map_err(damaged)?;
     drop(crew);
+    if over.spill.is_some() {
+        over.write_out();
+        shares.kept.store(over.held, Relaxed);
+    }
+    let spill = over.spill.take();
     let sorted = parts.iter().map(|p| std::mem::take(&mut p.lock().parts));
-    Ok(Gathered::new(from, shares, sorted))
+    Ok((Gathered::new(from, shares, sorted), spill))
 }
 
-/// Leaves the last shares out, so that the others take at most `most` bytes. Gives what these take. No sorter is at work.
-fn give_up_shares(shares: &Shares, parts: &[CachePadded<Mutex<Parts>>], most: u64) -> u64 {
-    crate::plant::note(crate::plant::Path::SharesGivenUp);
-    let (mut kept, mut bytes) = (0, 0);
-    while kept < shares.kept.load(Relaxed) {
-        let share: u64 = parts.iter().map(|p| p.lock().parts[kept].bytes).sum();
-        if bytes + share > most {
-            break;
+/// The next round of what was left in a file, in memory of at most `most` bytes: the extents, and their changes if they could be had. `None`:
+/// there are no more.
+pub(crate) fn gather_spilled(from: Lsn, spill: &mut Spill, most: u64) -> Option<(Range<u64>, Option<Gathered>)> {
+    let (which, shares) = spill.take(most)?;
+    let extents = which.bounds[0]..which.bounds[which.all()];
+    Some((extents, shares.map(|shares| Gathered::of(from, Arc::new(which), shares))))
+}
+
+/// What to do with changes that are too many for the memory. No sorter is at work then.
+struct Over<'a> {
+    shares: &'a Arc<Shares>,
+    parts: &'a [CachePadded<Mutex<Parts>>],
+    /// Shares below stay in memory.
+    held: usize,
+    spill: Option<Spill>,
+    /// Where there may be a file.
+    dir: Option<&'a std::path::Path>,
+    /// Bytes of log to be read.
+    expected: u64,
+}
+
+impl Over<'_> {
+    /// Keeps the first shares in memory, at most `most` bytes of those that it has; gives what they take.
+    fn make_room(&mut self, most: u64) -> u64 {
+        if self.spill.is_none()
+            && let Some(dir) = self.dir.take()
+        {
+            self.spill = Spill::create(dir, self.shares.clone(), self.expected);
         }
-        (kept, bytes) = (kept + 1, bytes + share);
+        let (mut kept, mut bytes) = (0, 0);
+        while kept < self.held.min(self.shares.kept.load(Relaxed)) {
+            let share: u64 = self.parts.iter().map(|p| p.lock().parts[kept].bytes).sum();
+            if bytes + share > most {
+                break;
+            }
+            (kept, bytes) = (kept + 1, bytes + share);
+        }
+        self.held = kept;
+        match self.spill {
+            Some(_) => self.write_out(),
+            None => self.give_up(),
+        }
+        bytes
     }
-    shares.kept.store(kept, Relaxed);
-    parts.iter().for_each(|p| p.lock().parts.truncate(kept));
-    bytes
+
+    /// Writes out what is not held.
+    fn write_out(&mut self) {
+        let mut guards: Vec<_> = self.parts.iter().map(|p| p.lock()).collect();
+        let mut sorted: Vec<Vec<Part>> = guards.iter_mut().map(|g| std::mem::take(&mut g.parts)).collect();
+        drop(guards);
+        let mut each: Vec<&mut Vec<Part>> = sorted.iter_mut().collect();
+        let written = self.spill.as_mut().is_some_and(|s| s.write(self.held, &mut each));
+        self.parts.iter().zip(sorted).for_each(|(p, parts)| p.lock().parts = parts);
+        if !written && let Some(spill) = self.spill.take() {
+            spill.end();
+            self.give_up();
+        }
+    }
+
+    /// Leaves out what is not held.
+    fn give_up(&mut self) {
+        crate::plant::note(crate::plant::Path::SharesGivenUp);
+        self.shares.kept.store(self.held, Relaxed);
+        self.parts.iter().for_each(|p| p.lock().parts.truncate(self.held));
+    }
 }
 
 /// See [`crate::fuzzing::redo`].

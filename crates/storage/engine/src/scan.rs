@@ -7,7 +7,7 @@ use gannet_telemetry::{Counter, count};
 
 use crate::index::{EntryState, bad_entry, entry_state, split_key, split_value};
 use crate::range::successor;
-use crate::read::{complete, no_header, visible_version};
+use crate::read::{complete, load_older, no_header, visible_version};
 use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::stamp_of;
 use crate::store::{Store, Whose};
@@ -53,6 +53,8 @@ pub struct Scan {
     exact_start: Option<Vec<u8>>,
     /// A version that differs from what the leaf has.
     buf: RowBuf,
+    /// The leaf whose older versions were read ahead.
+    ahead_of: u64,
     locking: Option<Locking>,
     /// See [`Scan::must_verify`].
     verify: bool,
@@ -183,6 +185,7 @@ impl Scan {
             exact_end,
             exact_start,
             buf: RowBuf::new(),
+            ahead_of: 0,
             locking,
             verify: mode == ReadMode::Snapshot && tree.kind() == TreeKind::Index && txn.overwrote > view.at,
             last: Vec::new(),
@@ -275,6 +278,10 @@ impl Scan {
                 let found = txn.get_newest(&self.tree, self.cursor.key(), &mut self.buf)?;
                 return Ok((found == crate::Read::Found).then_some(Source::Buffer));
             }
+        }
+        if self.ahead_of != self.cursor.leaves() && !store.pool.is_resident(h.undo.page()) {
+            self.ahead_of = self.cursor.leaves();
+            load_older(store, txn.own_id(), self.view, self.cursor.values_ahead(self.forward));
         }
         self.buf.entry.clear();
         self.buf.entry.extend_from_slice(value);

@@ -25,8 +25,8 @@ const NEAR: u64 = 16 << 10;
 const MOST_AT_ONCE: u64 = 1 << 20;
 /// Records of a page read at once.
 const RECORDS: usize = 256;
-/// Memory that a change takes beside what it takes in the log, as a guess: half as much.
-const IN_MEMORY: f64 = 1.5;
+/// Memory that changes take, as a guess, in parts of what they take in the log.
+const IN_MEMORY: f64 = 1.25;
 /// Begins as [`crate::recovery`] expects of failures that may pass.
 const UNREADABLE: Corrupt = Corrupt { what: "cannot be read: its changes in the log" };
 const DAMAGED: Corrupt = Corrupt { what: "its changes in the log are damaged" };

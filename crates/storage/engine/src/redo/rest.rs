@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use gannet_base::Lsn;
-use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_base::sync::{Arc, Mutex};
 use gannet_log::{Batch, LogReader, RecordKind};
 use gannet_runtime::{File, OpenOptions};
@@ -28,6 +27,83 @@ pub(crate) struct Rest {
     pub(crate) may_write: bool,
 }
 
+/// A chunk in the making.
+struct Making {
+    start: Lsn,
+    /// Of the batches that were looked through.
+    changes: Vec<(u64, u32)>,
+    /// Batches that are not; one more as long as batches may come.
+    open: usize,
+    /// Its end and epochs, when all its batches are known.
+    end: Option<(Lsn, Vec<(Lsn, u64)>)>,
+}
+
+/// Chunks in the making and made, by start.
+#[derive(Default)]
+struct Chunks {
+    making: Vec<Making>,
+    made: Vec<Chunk>,
+    /// By the end of its last record, to which chunk each batch on its way belongs.
+    batches: Vec<(Lsn, Lsn)>,
+}
+
+/// What the tasks that look through the log share.
+struct Bench {
+    store: u64,
+    chunks: Mutex<Chunks>,
+}
+
+impl Bench {
+    /// A batch of the chunk at `start`, which is made if it is new.
+    fn announce(&self, start: Lsn, batch: &Batch) {
+        let mut chunks = self.chunks.lock();
+        chunks.batches.push((batch.end(), start));
+        match chunks.making.iter_mut().find(|m| m.start == start) {
+            Some(making) => making.open += 1,
+            None => chunks.making.push(Making { start, changes: Vec::new(), open: 2, end: None }),
+        }
+    }
+
+    /// Lists what a batch changes.
+    fn look(&self, batch: &Batch) -> Result<()> {
+        let start = {
+            let mut chunks = self.chunks.lock();
+            let at = chunks.batches.iter().position(|b| b.0 == batch.end());
+            at.map(|at| chunks.batches.swap_remove(at).1).ok_or_else(|| damaged("a batch of the log came twice"))?
+        };
+        let changes = changes_in(batch, start)?;
+        self.done(start, |making| match making.changes.is_empty() {
+            true => making.changes = changes,
+            false => making.changes.extend_from_slice(&changes),
+        })
+    }
+
+    /// The chunk at `start` has no more batches.
+    fn close(&self, start: Lsn, end: Lsn, epochs: Vec<(Lsn, u64)>) -> Result<()> {
+        self.done(start, |making| making.end = Some((end, epochs)))
+    }
+
+    /// One less is open after `change`; who is the last makes the chunk.
+    fn done(&self, start: Lsn, change: impl FnOnce(&mut Making)) -> Result<()> {
+        let mut chunks = self.chunks.lock();
+        let Some(at) = chunks.making.iter().position(|m| m.start == start) else { return Ok(()) };
+        let making = &mut chunks.making[at];
+        change(making);
+        making.open -= 1;
+        if making.open > 0 {
+            return Ok(());
+        }
+        let Making { changes, end, .. } = chunks.making.swap_remove(at);
+        drop(chunks);
+        let (end, epochs) = end.unwrap_or((start, Vec::new()));
+        let built = Builder::of(self.store, start, changes).finish(end, &epochs);
+        let chunk = built.and_then(|b| Chunk::decode(self.store, b.bytes));
+        let chunk = chunk.ok_or_else(|| damaged("the log changes pages that cannot be"))?;
+        self.chunks.lock().made.push(chunk);
+        Ok(())
+    }
+}
+
 /// Adds chunks from where `reader` stands to the end of the log. `progress` is told up to where it is read.
 pub(crate) fn index(
     reader: &mut LogReader,
@@ -35,41 +111,41 @@ pub(crate) fn index(
     mut rest: Rest,
     progress: &dyn Fn(Lsn),
 ) -> Result<()> {
-    let listed: Arc<Mutex<Vec<(u64, u32)>>> = Arc::default();
-    let mut start = reader.end();
-    let base = Arc::new(AtomicU64::new(start.0));
-    let (l, b) = (listed.clone(), base.clone());
-    let crew = Crew::new("log-index", SORTERS, move |_, batch| {
-        let changes = changes_in(batch, Lsn(b.load(Relaxed)))?;
-        l.lock().extend_from_slice(&changes);
-        Ok(())
-    });
-    let (mut end, mut fed) = (start, 0);
-    loop {
-        let batch = reader.next_batch()?;
-        let over = batch.is_none();
-        if let Some(batch) = batch {
-            progress(batch.end());
-            (end, fed) = (batch.end(), fed + batch.bytes());
-            crew.give(batch)?;
-        }
-        if !over && fed < rest.chunk {
-            continue;
-        }
-        crew.idle()?;
-        if end > start {
-            let changes = std::mem::take(&mut *listed.lock());
-            let built = Builder::of(rest.store, start, changes).finish(end, &epochs_of(reader, start, end));
-            let chunk = built.and_then(|b| Chunk::decode(rest.store, b.bytes));
-            chunks.push(chunk.ok_or_else(|| damaged("the log changes pages that cannot be"))?);
-            keep_within(reader, chunks, &mut rest)?;
+    let bench = Arc::new(Bench { store: rest.store, chunks: Mutex::default() });
+    let b = bench.clone();
+    // Reading, listing and making chunks go on side by side.
+    let crew = Crew::new("log-index", SORTERS, move |_, batch| b.look(batch));
+    let (mut start, mut fed) = (reader.end(), 0);
+    let mut end = start;
+    while let Some(batch) = reader.next_batch()? {
+        progress(batch.end());
+        (end, fed) = (batch.end(), fed + batch.bytes());
+        bench.announce(start, &batch);
+        crew.give(batch)?;
+        if fed >= rest.chunk {
+            bench.close(start, end, epochs_of(reader, start, end))?;
             (start, fed) = (end, 0);
-            base.store(start.0, Relaxed);
-        }
-        if over {
-            return Ok(());
+            let kept: u64 = bench.chunks.lock().made.iter().map(Chunk::memory).sum();
+            if kept > rest.most / 4 {
+                crew.idle()?;
+                take_made(&bench, chunks);
+                keep_within(reader, chunks, &mut rest)?;
+            }
         }
     }
+    if end > start {
+        bench.close(start, end, epochs_of(reader, start, end))?;
+    }
+    crew.idle()?;
+    take_made(&bench, chunks);
+    keep_within(reader, chunks, &mut rest)
+}
+
+/// Takes the chunks over in order: all that were begun are made.
+fn take_made(bench: &Bench, chunks: &mut Vec<Chunk>) {
+    let mut made = std::mem::take(&mut bench.chunks.lock().made);
+    made.sort_by_key(|c| c.start);
+    chunks.append(&mut made);
 }
 
 fn changes_in(batch: &Batch, start: Lsn) -> Result<Vec<(u64, u32)>> {

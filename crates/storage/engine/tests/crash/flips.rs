@@ -225,8 +225,14 @@ pub fn control(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
     // The same bit twice is no damage.
     let spoilt = copy.peek(CONTROL).expect("a file");
     let is_spoilt = |slot: usize| spoilt[slot * SLOT..][..CHECKED] != file[slot * SLOT..][..CHECKED];
+    // The power may have been cut while the other one was written: alone it is no control file.
+    let is_torn = |slot: usize| {
+        let alone = disk.copy();
+        alone.poke(CONTROL, ((1 - slot) * SLOT) as u64, &[0; CHECKED]);
+        read(&alone, seed, trees, None).is_err_and(|e| e.to_string().contains("both slots"))
+    };
     match read(&copy, seed, trees, None) {
-        Err(e) if is_spoilt(0) && is_spoilt(1) => {
+        Err(e) if (0..2).all(|slot| is_spoilt(slot) || is_torn(slot)) => {
             assert!(e.to_string().contains("both slots"), "seed {seed}: {e}");
             flips.controls_refused += 1;
         }

@@ -120,7 +120,7 @@ impl std::fmt::Display for Tally {
             f,
             "{} seeds, {} lives, {} crash points ({} in the middle of something), {} transactions acknowledged; \
              disk full in {} lives, failing reads in {}, failing writes or syncs in {}; {}; \
-             redo: {} rounds ({} followed by another, {} cut short), {} extents record by record, {} pages wanted early, \
+             redo: {} rounds ({} followed by another, {} cut short, {} with a file), {} extents record by record, {} pages wanted early, \
              {} indexes written at a start",
             self.seeds,
             self.lives,
@@ -134,6 +134,7 @@ impl std::fmt::Display for Tally {
             self.paths[Path::Round as usize],
             self.paths[Path::PartRound as usize],
             self.paths[Path::SharesGivenUp as usize],
+            self.paths[Path::Spilled as usize],
             self.paths[Path::ByRecord as usize],
             self.paths[Path::Early as usize],
             self.paths[Path::IndexWritten as usize],
@@ -348,7 +349,7 @@ fn all_workloads() {
 fn planted_faults_are_found() {
     // Faults of the engine, and a disk which does as if syncs were not called or the double-write file were not written. The number:
     // a seed that once found it, tried first.
-    let cases: [(&str, Option<Fault>, Option<Lie>, u64); 11] = [
+    let cases: [(&str, Option<Fault>, Option<Lie>, u64); 12] = [
         ("undo records dropped", Some(Fault::DropUndo), None, 0),
         ("rows released before the commit", Some(Fault::ReleaseEarly), None, 60),
         ("redo dropped", Some(Fault::DropRedo), None, 0),
@@ -357,6 +358,7 @@ fn planted_faults_are_found() {
         ("the log is indexed before it is durable", Some(Fault::IndexAhead), None, 4),
         ("the log's index mixes incarnations up", Some(Fault::IndexOldEpoch), None, 30),
         ("rounds of redo leave the end of the log out", Some(Fault::RoundLeavesOut), None, 0),
+        ("what redo puts into a file lacks something", Some(Fault::SpillLeavesOut), None, 0),
         ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
         ("the data file is not synced", None, Some(Lie::Syncs("data")), 0),
         ("the double-write file is not written", None, Some(Lie::Writes("double")), 24),
