@@ -1,11 +1,12 @@
-//! Reserved memory: address space for every page the data file may ever have, backed by memory only where touched.
+//! Memory: frames (16 KiB each) for the pages that are resident, and words for every page the data file may ever have.
 //!
-//! Three mappings, indexed by page number: frames (16 KiB each), state words and recovery LSNs (8 bytes each).
+//! Three mappings, backed by memory only where touched: frames; by page number, a state word with the number of the page's frame
+//! beside it (16 bytes); by page number, recovery LSNs (8 bytes).
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use gannet_base::{PAGE_SIZE, PageNo};
 use gannet_page::PageBuf;
 
@@ -39,10 +40,15 @@ impl Mapping {
         if ptr == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // Huge pages would back 128 frames for one that is touched. Only advice: the result does not matter.
-        // SAFETY: the range is the mapping just made.
-        unsafe { libc::madvise(ptr, len, libc::MADV_NOHUGEPAGE) };
         Ok(Mapping { ptr: ptr.cast(), len })
+    }
+
+    /// Asks for pages of 2 MiB, or for none. Only advice: the result does not matter.
+    fn huge(self, wanted: bool) -> Mapping {
+        let advice = if wanted { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        // SAFETY: the range is the mapping.
+        unsafe { libc::madvise(self.ptr.cast(), self.len, advice) };
+        self
     }
 }
 
@@ -56,136 +62,151 @@ impl Drop for Mapping {
 /// Fewer pages than these (4 GiB) are no use to a server.
 const LEAST_PAGES: u64 = (4 << 30) / PAGE_SIZE as u64;
 
-/// The frames and their words.
-pub(crate) struct Arena {
-    frames: Mapping,
-    states: Mapping,
-    rec_lsns: Mapping,
-    pages: u64,
-    /// This process, if the system knows such handles.
-    process: Option<OwnedFd>,
-    /// The system has not refused yet to take back several ranges in one call.
-    batches: AtomicBool,
+/// Size of a huge page, to which the frames are aligned.
+const HUGE: usize = 2 << 20;
+/// Frames from which on they are worth having. A smaller pool would take one for a few frames.
+const HUGE_FROM: usize = 4096;
+
+/// What is known of a page, resident or not.
+#[repr(C)]
+struct Entry {
+    state: StateWord,
+    /// Where the page is while it is resident. Written in transit or under the exclusive latch only. Beside the state word:
+    /// who has read that has this in its cache line.
+    frame: AtomicU32,
 }
 
-/// A handle of this process (Linux 5.3).
-fn this_process() -> Option<OwnedFd> {
-    if cfg!(miri) {
-        return None;
-    }
-    // SAFETY: no memory is passed.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) };
-    // SAFETY: a descriptor which the call above has just made, and nobody else knows.
-    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })
+/// Frames that no page has.
+struct Free {
+    /// Backed by memory, the last used on top.
+    warm: Vec<u32>,
+    /// Their memory is given back.
+    cold: Vec<u32>,
+    /// All from here on were never used.
+    fresh: u32,
+}
+
+/// The frames and the pages' words.
+pub(crate) struct Arena {
+    frames: Mapping,
+    entries: Mapping,
+    rec_lsns: Mapping,
+    pages: u64,
+    /// Frames, from this byte of their mapping on.
+    count: u32,
+    pad: usize,
+    free: Mutex<Free>,
 }
 
 impl Arena {
-    /// Reserves address space for `pages` pages, or less where the system gives less (`ulimit -v`, debuggers), but for no fewer
-    /// than `needed`.
-    pub(crate) fn reserve_up_to(pages: u64, needed: u64) -> io::Result<Arena> {
-        match Arena::reserve(pages) {
-            Err(_) if pages / 2 >= needed.max(LEAST_PAGES) => Arena::reserve_up_to(pages / 2, needed),
+    /// Room for `frames` resident pages, and words for `pages` pages, or less where the system gives less address space
+    /// (`ulimit -v`, debuggers), but for no fewer than `needed`.
+    pub(crate) fn reserve_up_to(frames: usize, pages: u64, needed: u64) -> io::Result<Arena> {
+        match Arena::reserve(frames, pages) {
+            Err(_) if pages / 2 >= needed.max(LEAST_PAGES) => Arena::reserve_up_to(frames, pages / 2, needed),
             outcome => outcome,
         }
     }
 
-    /// Reserves address space for `pages` pages.
-    pub(crate) fn reserve(pages: u64) -> io::Result<Arena> {
+    /// Room for `frames` resident pages, and words for `pages` pages.
+    pub(crate) fn reserve(frames: usize, pages: u64) -> io::Result<Arena> {
         let n = pages as usize;
+        let count = u32::try_from(frames).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let frames = Mapping::reserve(frames * PAGE_SIZE + HUGE)?.huge(frames >= HUGE_FROM);
+        let pad = frames.ptr.align_offset(HUGE);
         Ok(Arena {
-            frames: Mapping::reserve(n * PAGE_SIZE)?,
-            states: Mapping::reserve(n * 8)?,
-            rec_lsns: Mapping::reserve(n * 8)?,
+            frames,
+            entries: Mapping::reserve(n * size_of::<Entry>())?.huge(false),
+            rec_lsns: Mapping::reserve(n * 8)?.huge(false),
             pages,
-            process: this_process(),
-            batches: AtomicBool::new(true),
+            count,
+            pad,
+            free: Mutex::new(Free { warm: Vec::new(), cold: Vec::new(), fresh: 0 }),
         })
     }
 
-    /// Pages there is address space for.
+    /// Pages there are words for.
     #[inline]
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Where page `no`'s frame is. The pointer is valid for reads and writes of a page at any time (what is read from a
-    /// frame that is not resident means nothing).
+    #[inline]
+    fn entry(&self, no: PageNo) -> &Entry {
+        assert!(no.0 < self.pages);
+        // SAFETY: inside the mapping by the assertion, aligned, initialised to zero by the kernel, accessed as atomics only, and
+        // it lives as long as the arena.
+        unsafe { &*self.entries.ptr.cast::<Entry>().add(no.0 as usize) }
+    }
+
+    /// Where page `no` is. Who has latched it, or has it in transit with a frame, may rely on it; an optimistic reader asks after it
+    /// has read the version. The pointer is valid for reads and writes of a page at any time: what is read there when `no` is not
+    /// resident any more belongs to another page, or to none, and means nothing.
     ///
     /// # Panics
-    /// When `no` is outside of the reservation.
+    /// When there is no such page.
     #[inline]
     pub(crate) fn frame(&self, no: PageNo) -> *mut PageBuf {
-        assert!(no.0 < self.pages);
-        // SAFETY: inside the mapping by the assertion.
-        unsafe { self.frames.ptr.add((no.0 as usize) * PAGE_SIZE).cast() }
+        self.nth(self.entry(no).frame.load(Relaxed))
     }
 
     #[inline]
-    fn word<'a, T>(&'a self, map: &'a Mapping, no: PageNo) -> &'a T {
-        const { assert!(size_of::<T>() == size_of::<AtomicU64>()) }
-        assert!(no.0 < self.pages);
-        // SAFETY: inside the mapping by the assertion, aligned, initialised to zero by the kernel, accessed as atomics
-        // only (`T` is one, or a transparent wrapper of one), and it lives as long as the arena.
-        unsafe { &*map.ptr.cast::<T>().add(no.0 as usize) }
+    fn nth(&self, frame: u32) -> *mut PageBuf {
+        debug_assert!(frame < self.count);
+        // SAFETY: entries say 0 or what `take` has given: a frame below `count`. Behind the padding these are in the mapping.
+        unsafe { self.frames.ptr.add(self.pad + frame as usize * PAGE_SIZE).cast() }
     }
 
     /// Page `no`'s state word.
     #[inline]
     pub(crate) fn state(&self, no: PageNo) -> &StateWord {
-        self.word(&self.states, no)
+        &self.entry(no).state
     }
 
     /// LSN of the oldest change of page `no` that may not be on disk; 0 = clean. Written under the exclusive latch only.
     #[inline]
     pub(crate) fn rec_lsn(&self, no: PageNo) -> &AtomicU64 {
-        self.word(&self.rec_lsns, no)
+        assert!(no.0 < self.pages);
+        // SAFETY: as in `entry`.
+        unsafe { &*self.rec_lsns.ptr.cast::<AtomicU64>().add(no.0 as usize) }
     }
 
-    /// Gives back the memory of `count` frames from `first`. They read as zeros afterwards.
-    pub(crate) fn release(&self, first: PageNo, count: u64) {
-        assert!(first.0 + count <= self.pages);
-        // SAFETY: inside the mapping by the assertion; private anonymous memory may be dropped at any time, optimistic
-        // readers that still look at it see zeros and fail their validation (INV-BUF-2).
-        let rc = unsafe { libc::madvise(self.frame(first).cast(), count as usize * PAGE_SIZE, libc::MADV_DONTNEED) };
-        gannet_base::check!(rc == 0, "madvise refused a range of our own mapping");
+    /// Gives page `no`, which the caller has exclusively or in transit, a frame. It holds what some other page has left there.
+    pub(crate) fn take(&self, no: PageNo) {
+        let mut free = self.free.lock();
+        let frame = free.warm.pop().or_else(|| free.cold.pop()).unwrap_or_else(|| {
+            free.fresh += 1;
+            free.fresh - 1
+        });
+        gannet_base::check!(frame < self.count, "INV-BUF-7: more resident pages than there are frames for");
+        self.entry(no).frame.store(frame, Relaxed);
     }
 
-    /// Gives back the memory of the frames of `pages`, which are sorted. In one call where the system can do that (Linux 6.13;
-    /// from 6.16 on also with one interruption of the other cores, which is what evicting costs most).
-    pub(crate) fn release_each(&self, pages: &[PageNo]) {
-        let runs = || pages.chunk_by(|a, b| a.next() == *b);
-        if let Some(process) = self.process.as_ref().filter(|_| pages.len() > 1 && self.batches.load(Relaxed)) {
-            let range = |run: &[PageNo]| {
-                assert!(run[0].0 + run.len() as u64 <= self.pages);
-                libc::iovec { iov_base: self.frame(run[0]).cast(), iov_len: run.len() * PAGE_SIZE }
-            };
-            let ranges: Vec<libc::iovec> = runs().map(range).collect();
-            if ranges.chunks(512).all(|part| advise_unneeded(process, part)) {
-                return;
-            }
-            self.batches.store(false, Relaxed);
+    /// The frame of page `no`, to be given to [`Arena::put`] once the page is evicted.
+    pub(crate) fn taken(&self, no: PageNo) -> u32 {
+        self.entry(no).frame.load(Relaxed)
+    }
+
+    /// Takes frames back. `keep` of all free ones may keep their memory.
+    pub(crate) fn put(&self, frames: &[u32], keep: usize) {
+        let mut free = self.free.lock();
+        free.warm.extend_from_slice(frames);
+        if free.warm.len() <= keep {
+            return;
         }
-        for run in runs() {
-            self.release(run[0], run.len() as u64);
+        // Those used last stay.
+        let over = free.warm.len() - keep;
+        let mut gone: Vec<u32> = free.warm.drain(..over).collect();
+        drop(free);
+        gone.sort_unstable();
+        for run in gone.chunk_by(|a, b| a + 1 == *b) {
+            // SAFETY: frames of the mapping, which no page has; optimistic readers that still look at them see zeros and fail
+            // their validation (INV-BUF-2).
+            let rc = unsafe { libc::madvise(self.nth(run[0]).cast(), run.len() * PAGE_SIZE, libc::MADV_DONTNEED) };
+            gannet_base::check!(rc == 0, "madvise refused a range of our own mapping");
         }
+        self.free.lock().cold.extend(gone);
     }
-}
-
-/// Drops the content of these ranges of an arena; false when the system has not, or not all.
-fn advise_unneeded(process: &OwnedFd, ranges: &[libc::iovec]) -> bool {
-    let bytes: usize = ranges.iter().map(|r| r.iov_len).sum();
-    // SAFETY: the ranges are inside the mapping of frames, as the caller has asserted; see `Arena::release`.
-    let rc = unsafe {
-        libc::syscall(
-            libc::SYS_process_madvise,
-            process.as_raw_fd(),
-            ranges.as_ptr(),
-            ranges.len(),
-            libc::MADV_DONTNEED,
-            0,
-        )
-    };
-    usize::try_from(rc) == Ok(bytes)
 }
 
 #[cfg(test)]
@@ -193,19 +214,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn released_frames_read_as_zeros_and_others_stay() {
-        for batches in [true, false] {
-            let arena = Arena::reserve(64).unwrap();
-            arena.batches.store(batches, Relaxed);
-            // SAFETY: the frames are mapped, and nobody else knows this arena.
-            let first = |no: u64| unsafe { arena.frame(PageNo(no)).cast::<u8>().as_mut().unwrap() };
-            (0..64).for_each(|no| *first(no) = 7);
-            let gone = [0, 2, 3, 4, 9, 30, 63];
-            arena.release_each(&gone.map(PageNo));
-            arena.release_each(&[]);
-            for no in 0..64 {
-                assert_eq!(*first(no), if gone.contains(&no) { 0 } else { 7 }, "{no}");
-            }
+    fn frames_come_back_and_go() {
+        let arena = Arena::reserve(40, 1000).unwrap();
+        // SAFETY: the frames are mapped, and nobody else knows this arena.
+        let first = |no: u64| unsafe { arena.frame(PageNo(no)).cast::<u8>().as_mut().unwrap() };
+        for no in 0..40 {
+            arena.take(PageNo(no * 25));
+            *first(no * 25) = no as u8 + 1;
         }
+        for no in 0..40 {
+            assert_eq!(*first(no * 25), no as u8 + 1);
+        }
+        // The last one taken back comes first; those that may not be kept read as zeros.
+        arena.put(&[arena.taken(PageNo(0)), arena.taken(PageNo(25)), arena.taken(PageNo(75))], 2);
+        arena.take(PageNo(7));
+        assert_eq!(*first(7), 4);
+        arena.take(PageNo(8));
+        assert_eq!(*first(8), 2);
+        arena.take(PageNo(9));
+        assert_eq!(*first(9), 0);
+        arena.put(&[], 0);
+        let mut all: Vec<u32> = [7, 8, 9]
+            .into_iter()
+            .chain((0..40).filter(|n| ![0, 1, 3].contains(n)).map(|n| n * 25))
+            .map(|no| arena.taken(PageNo(no)))
+            .collect();
+        all.sort();
+        assert_eq!(all, (0..40).collect::<Vec<_>>());
     }
 }

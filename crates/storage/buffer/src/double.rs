@@ -20,8 +20,8 @@ use crate::pool::{DATA_FILE, DOUBLE_FILE};
 
 /// Slots in the file: batches that may be in flight.
 const SLOTS: usize = 4;
-/// Most pages of a batch.
-const MAX_BATCH: usize = 64;
+/// Most pages of a batch: 2 MiB, so that its memory is one huge page where the system has them.
+const MAX_BATCH: usize = 128;
 
 /// One slot: its number and the memory its batch is assembled in.
 pub(crate) struct Slot {

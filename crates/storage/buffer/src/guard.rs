@@ -38,7 +38,6 @@ impl<'p> OptimisticGuard<'p> {
             return Err(Stop::Fault(no));
         }
         let word = pool.arena.state(no);
-        let frame = pool.arena.frame(no) as *const PageBuf;
         sched_point();
         if SHARED_READS {
             // Only this build's readers could starve a writer: they stand back for a while.
@@ -50,9 +49,12 @@ impl<'p> OptimisticGuard<'p> {
                 backoff.wait();
             }
             let version = lock_shared(word, no)?;
+            let frame = pool.arena.frame(no) as *const PageBuf;
             return Ok(OptimisticGuard { pool, frame, state: word, version, no });
         }
         let version = word.optimistic(touch).map_err(|miss| miss.of(no))?;
+        // After the version: a page that has moved meanwhile has another one.
+        let frame = pool.arena.frame(no) as *const PageBuf;
         Ok(OptimisticGuard { pool, frame, state: word, version, no })
     }
 
@@ -318,13 +320,14 @@ impl<'p> ExclusiveGuard<'p> {
         self.changed
     }
 
-    /// Ends the latch with the page not resident any more. The frame's memory is released.
-    pub(crate) fn evict(self) {
+    /// Ends the latch with the page not resident any more. Gives the frame it had.
+    pub(crate) fn evict(self) -> u32 {
         let (pool, no, v) = (self.pool, self.no, self.version);
         std::mem::forget(self);
         note_released();
-        pool.arena.release(no, 1);
+        let frame = pool.arena.taken(no);
         pool.arena.state(no).end_evicted(v);
+        frame
     }
 }
 

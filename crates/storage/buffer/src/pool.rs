@@ -14,7 +14,7 @@ use crate::arena::Arena;
 use crate::double::DoubleWrite;
 use crate::error::corrupt;
 use crate::gate::Gates;
-use crate::resident::{MOST_USES, Resident};
+use crate::resident::{MOST, Resident};
 use crate::space::Space;
 use crate::state::{EVICTED, EXCLUSIVE, MARKED, TRANSIT, UNLOCKED, latch, version};
 use crate::writeback::Writing;
@@ -25,7 +25,7 @@ pub(crate) const DATA_FILE: &str = "data.gnt";
 /// What is wrong ([`crate::PageError`]) with a page of zeros that somebody wants.
 pub const NEVER_WRITTEN: &str = "page was never written";
 /// Rounds of the clock after which every page that nobody uses was a candidate: the first marks, the others count down.
-pub(crate) const ROUNDS: usize = MOST_USES as usize + 1;
+pub(crate) const ROUNDS: usize = MOST as usize + 1;
 /// Name of the double-write file.
 pub(crate) const DOUBLE_FILE: &str = "double.gnt";
 
@@ -159,7 +159,8 @@ impl Pool {
         let budget = (options.pool_bytes as usize / PAGE_SIZE).max(48);
         let max_pages = (options.max_data_bytes / PAGE_SIZE as u64).max(4 * gannet_page::raw::EXTENT_PAGES);
         let pages = file.len().map_err(io("read the size of the data file"))? / PAGE_SIZE as u64;
-        let arena = Arena::reserve_up_to(max_pages, pages * 2).map_err(io("reserve address space"))?;
+        let most = budget + budget / 2 + 1024;
+        let arena = Arena::reserve_up_to(most, max_pages, pages * 2).map_err(io("reserve address space"))?;
         let fresh = file.is_empty().map_err(io("read the size of the data file"))?;
         let double = DoubleWrite::open(&options.dir.join(DOUBLE_FILE), budget, options.direct_io, fresh)?;
         fs::sync_dir(&options.dir).map_err(io("sync the data directory"))?;
@@ -167,7 +168,7 @@ impl Pool {
             arena,
             file,
             wal,
-            resident: Resident::new(budget + budget / 2 + 1024),
+            resident: Resident::new(most),
             gates: Gates::new(),
             double,
             writing: Writing::default(),
@@ -330,7 +331,8 @@ impl Pool {
                 EVICTED => {
                     self.make_room()?;
                     if let Some(version) = word.take_evicted(s, TRANSIT) {
-                        return self.load_into_frame(no, version, priority);
+                        self.take_frame(no);
+                        return self.read_frame(no, version, priority);
                     }
                 }
                 TRANSIT => self.gates.wait(no.0, Wait::PageRead, || word.in_transit()),
@@ -339,9 +341,8 @@ impl Pool {
         }
     }
 
-    /// Reads the page into its frame, which the caller has put in transit.
-    fn load_into_frame(&self, no: PageNo, v: u64, priority: Priority) -> Result<(), Error> {
-        self.take_frame(no);
+    /// Reads the page, which the caller has put in transit, into its frame.
+    fn read_frame(&self, no: PageNo, v: u64, priority: Priority) -> Result<(), Error> {
         let frame = self.arena.frame(no);
         // SAFETY: the frame is in transit by our doing: nobody else writes it, and optimistic readers copy words only.
         let read = unsafe { self.file.read_raw(frame.cast(), PAGE_SIZE, no.offset()) };
@@ -388,9 +389,7 @@ impl Pool {
         for (no, v) in taken {
             if all.is_err() {
                 // Which of them failed is not known: again, one by one.
-                self.resident.remove(no);
-                self.in_use.fetch_sub(1, Relaxed);
-                let _ = self.load_into_frame(no, v, priority);
+                let _ = self.read_frame(no, v, priority);
                 continue;
             }
             count(Counter::InnodbBufferPoolReadAhead);
@@ -440,10 +439,18 @@ impl Pool {
         self.file.sync_data()
     }
 
-    /// Counts and enters a page that is about to be loaded.
+    /// Gives a page a frame that is about to be resident, counts and enters it.
     fn take_frame(&self, no: PageNo) {
         self.in_use.fetch_add(1, Relaxed);
+        self.arena.take(no);
         self.resident.insert(no);
+    }
+
+    /// Takes back the frames of pages that are evicted. Their memory is kept as far as the pool's size and what is set aside
+    /// allow.
+    fn put_frames(&self, frames: &[u32]) {
+        self.in_use.fetch_sub(frames.len() as i64, Relaxed);
+        self.arena.put(frames, (self.budget as i64 - self.frames_in_use()).max(0) as usize);
     }
 
     /// Ends the transit of a loaded page: it is there, or not.
@@ -452,9 +459,8 @@ impl Pool {
             Ok(()) if priority == Priority::Scan => MARKED,
             Ok(()) => UNLOCKED,
             Err(_) => {
-                self.arena.release(no, 1);
                 self.resident.remove(no);
-                self.in_use.fetch_sub(1, Relaxed);
+                self.put_frames(&[self.arena.taken(no)]);
                 EVICTED
             }
         };
@@ -507,11 +513,11 @@ impl Pool {
                     return Err(Stop::NoFrame);
                 }
                 let version = word.take_evicted(s, EXCLUSIVE).ok_or(Stop::Restart)?;
-                self.in_use.fetch_add(1, Relaxed);
-                self.resident.insert(no);
+                self.take_frame(no);
                 count(Counter::InnodbPagesCreated);
                 let mut guard = ExclusiveGuard::acquired(self, no, version);
-                guard.page_mut();
+                // What is given back unused must look as if it was never written.
+                guard.page_mut().0.fill(0);
                 if self.in_use.load(Relaxed) > self.low_water() {
                     self.call_cleaner();
                 }
@@ -559,6 +565,7 @@ impl Pool {
     pub fn set_aside(&self, bytes: u64) {
         let frames = (bytes / PAGE_SIZE as u64).min(self.budget as u64 * 3 / 4);
         self.aside.store(frames as i64, Relaxed);
+        self.put_frames(&[]);
     }
 
     /// Returns when a frame may be taken. Parks if need be; no latch may be held.
@@ -621,8 +628,7 @@ impl Pool {
             }
             true
         });
-        pages.sort_unstable();
-        self.arena.release_each(pages);
+        let frames: Vec<u32> = pages.iter().map(|&no| self.arena.taken(no)).collect();
         for &no in &*pages {
             // Out of the table before the state says so: who makes it resident again enters it again.
             self.resident.remove(no);
@@ -634,7 +640,7 @@ impl Pool {
         let n = pages.len();
         pages.clear();
         if n > 0 {
-            self.in_use.fetch_sub(n as i64, Relaxed);
+            self.put_frames(&frames);
             self.feed_starved();
         }
         n
@@ -683,8 +689,8 @@ impl Pool {
                         }
                         self.set_clean(no);
                         self.resident.remove(no);
-                        guard.evict();
-                        self.in_use.fetch_sub(1, Relaxed);
+                        let frame = guard.evict();
+                        self.put_frames(&[frame]);
                         self.gates.wake(no.0);
                     }
                     Err(_) if self.arena.state(no).in_transit() => {

@@ -1,10 +1,13 @@
 //! The set of resident pages: a bounded open-addressing table of page numbers. The clock hand and the checkpoint sweep
 //! go round its slots; nobody looks pages up in it.
 //!
-//! Beside each page number stands how often the hand has lately found the page used, [`MOST_USES`] at most (generalized CLOCK:
-//! Nicola, Dan and Dias, "Analysis of the Generalized Clock Buffer Replacement Scheme", 1992). A page that is used again and
-//! again (inner pages, small indexes) so outlives those used once, also where the whole pool goes round in a second. Only the
-//! hand writes the counts: using a page costs no more than taking away its mark.
+//! Beside each page number stands a weight, [`MOST`] at most: rounds in which the hand may find the page unused before it goes
+//! (generalized CLOCK: Nicola, Dan and Dias, "Analysis of the Generalized Clock Buffer Replacement Scheme", 1992). A page that is
+//! used in the round in which it came gets one; each later round that finds it used adds [`AGAIN`]. The difference matters where most pages are
+//! used once and the hand comes round several times between two uses of the others (the leaves of an index that nearly fits): with one for each
+//! use those would go too. Only the hand writes the weights: using a page costs no more than taking away its mark.
+//!
+//! Pages of an extent have neighbouring slots, so whoever goes round meets neighbours one after the other, and writes them at once.
 
 use gannet_base::PageNo;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
@@ -13,16 +16,23 @@ const EMPTY: u64 = 0;
 const TOMB: u64 = 1;
 const FIRST: u64 = 2;
 
-/// Bits of a slot that name the page; those above count its uses.
+/// Bits of a slot that name the page; those above are its weight.
 const PAGE_BITS: u32 = 56;
-const ONE_USE: u64 = 1 << PAGE_BITS;
+const ONE: u64 = 1 << PAGE_BITS;
 
 /// Rounds in which the hand finds a page unused before the page goes, at most.
-pub(crate) const MOST_USES: u64 = 4;
+pub(crate) const MOST: u64 = 31;
+/// What a round adds in which a page is used that was used in an earlier one.
+const AGAIN: u64 = 8;
+
+/// Neighbouring slots for neighbouring pages: those of an extent.
+const BLOCK: usize = gannet_page::raw::EXTENT_PAGES as usize;
+/// From a taken slot to the next one to try: one further in the next block. Odd, so that all slots are tried.
+const STRIDE: usize = BLOCK + 1;
 
 /// Which page a slot names.
 const fn named(slot: u64) -> u64 {
-    slot & (ONE_USE - 1)
+    slot & (ONE - 1)
 }
 
 pub(crate) struct Resident {
@@ -43,8 +53,9 @@ impl Resident {
     }
 
     fn home(&self, no: PageNo) -> usize {
-        // Fibonacci hashing: neighbours in the file are spread over the table.
-        (no.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize & (self.slots.len() - 1)
+        // Fibonacci hashing of the extent.
+        let block = ((no.0 / BLOCK as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize;
+        (block * BLOCK + no.0 as usize % BLOCK) & (self.slots.len() - 1)
     }
 
     /// The page in slot `i`, if any.
@@ -66,7 +77,7 @@ impl Resident {
                 return;
             }
             // A slot lost to another page counts as taken.
-            i = (i + 1) & (self.slots.len() - 1);
+            i = (i + STRIDE) & (self.slots.len() - 1);
         }
         gannet_base::check!(false, "INV-BUF-7: more resident pages than the table was made for");
     }
@@ -79,7 +90,7 @@ impl Resident {
                 self.slots[i].store(TOMB, Release);
                 return;
             }
-            i = (i + 1) & (self.slots.len() - 1);
+            i = (i + STRIDE) & (self.slots.len() - 1);
         }
         gannet_base::check!(false, "INV-BUF-7: a resident page is not in the table");
     }
@@ -90,11 +101,12 @@ impl Resident {
         let slot = &self.slots[i & (self.slots.len() - 1)];
         let seen = slot.load(Relaxed);
         let next = match seen >> PAGE_BITS {
-            uses if used && uses < MOST_USES => seen + ONE_USE,
-            uses if !used && uses > 1 => seen - ONE_USE,
+            0 if used => seen + ONE,
+            weight if used && weight < MOST => seen + AGAIN.min(MOST - weight) * ONE,
+            weight if !used && weight > 1 => seen - ONE,
             _ => return !used,
         };
-        // Whoever else passes at the same time, or takes the page out, may win: a use more or less does not matter.
+        // Whoever else passes at the same time, or takes the page out, may win: a round more or less does not matter.
         let _ = slot.compare_exchange(seen, next, Relaxed, Relaxed);
         false
     }
@@ -110,22 +122,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_used_often_stays_as_many_rounds() {
+    fn a_page_used_again_stays_for_rounds() {
         let r = Resident::new(100);
         r.insert(PageNo(7));
         let i = (0..r.len()).find(|&i| r.get(i).is_some()).unwrap();
-        // Read ahead and never used: it goes at once. Used once: in the next round.
+        let rounds = || (0..100).take_while(|_| !r.pass(i, false)).count() as u64;
+        // Read ahead and never used: it goes at once. Used when it came: in the next round.
         assert!(r.pass(i, false));
         assert!(!r.pass(i, true));
         assert!(r.pass(i, false));
+        // Used again.
+        assert!(!r.pass(i, true));
+        assert_eq!(rounds(), AGAIN);
         for _ in 0..10 {
             assert!(!r.pass(i, true));
         }
-        let rounds = (0..10).take_while(|_| !r.pass(i, false)).count();
-        assert_eq!(rounds as u64, MOST_USES - 1);
+        assert_eq!(rounds(), MOST - 1);
         assert_eq!(r.get(i), Some(PageNo(7)));
         r.remove(PageNo(7));
         assert_eq!(r.get(i), None);
+    }
+
+    #[test]
+    fn neighbours_in_the_file_are_neighbours_here() {
+        let r = Resident::new(1000);
+        (640..704).rev().for_each(|no| r.insert(PageNo(no)));
+        let found: Vec<usize> = (0..r.len()).filter(|&i| r.get(i).is_some()).collect();
+        let seen: Vec<u64> = found.iter().filter_map(|&i| r.get(i)).map(|no| no.0).collect();
+        assert_eq!(seen, (640..704).collect::<Vec<_>>());
+        assert_eq!(found[63] - found[0], 63);
+        // The first pages of many extents, as of many small tables, fill the table as far as it was made for.
+        let r = Resident::new(1000);
+        (0..1000).for_each(|e| r.insert(PageNo(e * 64)));
+        (0..1000).for_each(|e| r.remove(PageNo(e * 64)));
+        assert_eq!((0..r.len()).find_map(|i| r.get(i)), None);
     }
 
     #[test]

@@ -50,9 +50,12 @@ impl Pool {
         if let Some(e) = self.poisoned() {
             return Err(e);
         }
+        // Neighbours in the file are neighbours in the batch, and written at once.
+        let mut pages: Vec<PageNo> = pages.iter().copied().take(self.double.batch).collect();
+        pages.sort_unstable();
         let mut slot = self.double.acquire();
         let mut copied = Vec::with_capacity(pages.len());
-        for &no in pages.iter().take(self.double.batch) {
+        for no in pages {
             if self.writing.0.lock().insert(no) {
                 let out = &mut slot.buf[copied.len() * PAGE_SIZE..][..PAGE_SIZE];
                 match self.unused(no, || self.copy_dirty(no, out)) {
@@ -112,8 +115,13 @@ impl Pool {
         }
         self.double.write(slot, copied.len()).map_err(|e| Error::io("write the double-write file", e))?;
         self.double.sync().map_err(|e| self.poison("sync the double-write file", &e))?;
-        let parts: Vec<(u64, &[u8])> =
-            copied.iter().zip(slot.buf.chunks_exact(PAGE_SIZE)).map(|((no, _), page)| (no.offset(), page)).collect();
+        let mut rest = &slot.buf[..];
+        let mut part = |run: &[Copied]| {
+            let (bytes, behind) = rest.split_at(run.len() * PAGE_SIZE);
+            rest = behind;
+            (run[0].0.offset(), bytes)
+        };
+        let parts: Vec<(u64, &[u8])> = copied.chunk_by(|a, b| a.0.next() == b.0).map(&mut part).collect();
         self.write_in_place(&parts)?;
         add(Counter::InnodbDataWrites, copied.len() as u64);
         add(Counter::InnodbDataWritten, (copied.len() * PAGE_SIZE) as u64);
