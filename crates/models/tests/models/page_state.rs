@@ -92,6 +92,42 @@ fn comings_and_goings() {
     keeper.join().unwrap();
 }
 
+/// The clock evicts the page, another page gets its frame, and the page comes back in another one; a reader reads, from the frame
+/// that it finds after the version.
+fn frames_that_move() {
+    let page = Page::resident();
+    page.write(7);
+    let elsewhere = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let moved = Arc::new(AtomicU64::new(0));
+    let keeper = {
+        let (page, elsewhere, moved) = (page.clone(), elsewhere.clone(), moved.clone());
+        thread::spawn(move || {
+            page.word.pass();
+            let s = page.word.load();
+            if page.word.pass() && page.word.take_free(s) {
+                page.word.end_transit(version(s), EVICTED);
+                // The other page, in the frame that is free now.
+                page.write(9);
+                let s = page.word.load();
+                if let Some(v) = page.word.take_evicted(s, TRANSIT) {
+                    moved.store(1, Relaxed);
+                    elsewhere.iter().for_each(|w| w.store(8, Relaxed));
+                    page.word.end_transit(v, UNLOCKED);
+                }
+            }
+        })
+    };
+    thread::yield_now();
+    if let Ok(seen) = page.word.optimistic(true) {
+        let frame = if moved.load(Relaxed) == 0 { &page.content } else { &*elsewhere };
+        let [a, b] = [0, 1].map(|i: usize| frame[i].load(Relaxed));
+        if page.word.validate(seen) {
+            assert!(a == b && (a == 7 || a == 8), "content of another page was believed: {a} {b}");
+        }
+    }
+    keeper.join().unwrap();
+}
+
 /// Readers that become writers: no change is lost.
 fn upgrades() {
     let page = Page::resident();
@@ -193,6 +229,20 @@ fn pages_that_come_and_go_are_not_believed() {
         "page_state::pages_that_come_and_go_are_not_believed",
         3,
         comings_and_goings,
+        &[
+            (STATE, "fence(Acquire);", 0),
+            (STATE, "fence(Release);", 0),
+            (STATE, "state(version + 1, as_latch), Release)", 0),
+        ],
+    );
+}
+
+#[test]
+fn pages_that_move_are_not_taken_for_others() {
+    sound_and_weakened(
+        "page_state::pages_that_move_are_not_taken_for_others",
+        3,
+        frames_that_move,
         &[
             (STATE, "fence(Acquire);", 0),
             (STATE, "fence(Release);", 0),

@@ -4,7 +4,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `arena` | reserved memory: frames, state words, recovery LSNs |
+//! | `arena` | memory: frames, state words, recovery LSNs |
 //! | `state` | the state word: latches and versions |
 //! | [`guard`](OptimisticGuard) | optimistic, shared and exclusive guards |
 //! | `resident` | the set of resident pages, which the clock and the sweeper go round |

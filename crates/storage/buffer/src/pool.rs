@@ -124,13 +124,13 @@ pub struct Pool {
     store_id: [u8; 16],
 }
 
-/// The background task that keeps frames free.
+/// The background tasks that keep frames free.
 pub(crate) struct Cleaner {
     pub(crate) running: AtomicBool,
     pub(crate) stop: AtomicBool,
     pub(crate) called: AtomicBool,
-    pub(crate) waker: Mutex<Option<Waker>>,
-    pub(crate) task: Mutex<Option<JoinHandle<()>>>,
+    pub(crate) wakers: Mutex<Vec<Waker>>,
+    pub(crate) tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// Space maps and the file header are never evicted.
@@ -184,8 +184,8 @@ impl Pool {
                 running: AtomicBool::new(false),
                 stop: AtomicBool::new(false),
                 called: AtomicBool::new(false),
-                waker: Mutex::new(None),
-                task: Mutex::new(None),
+                wakers: Mutex::new(Vec::new()),
+                tasks: Mutex::new(Vec::new()),
             },
             poison: OnceLock::new(),
             impatient: AtomicU32::new(0),
@@ -656,21 +656,19 @@ impl Pool {
         self.resident.pass(slot, used).then_some(no)
     }
 
-    /// Goes round with the clock until it has named `want` candidates and evicts the clean ones among them. Gives how many.
-    /// It never goes on over dirty candidates in search of clean ones: what was just loaded would go first.
+    /// Goes round with the clock until it has named `want` candidates, or some dirty ones, and evicts the clean ones. Gives how
+    /// many. It never goes on over dirty candidates in search of clean ones: what was just loaded would go first, and the hand that passes
+    /// over candidates ages all others.
     fn evict_clean(&self, want: usize) -> usize {
         let mut clean = Vec::with_capacity(want);
-        let mut named = 0;
+        let mut dirty = 0;
         let mut left = ROUNDS * self.resident.len();
-        while left > 0 && named < want {
+        while left > 0 && clean.len() < want && dirty < (want / 4).max(1) {
             let step = left.min(64);
             left -= step;
             let first = self.resident.advance(step);
             for no in (first..first + step).filter_map(|i| self.clock(i)) {
-                named += 1;
-                if self.arena.rec_lsn(no).load(Relaxed) == 0 {
-                    clean.push(no);
-                }
+                if self.arena.rec_lsn(no).load(Relaxed) == 0 { clean.push(no) } else { dirty += 1 }
             }
         }
         self.evict(&mut clean)

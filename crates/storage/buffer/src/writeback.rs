@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use gannet_base::sync::atomic::{Ordering::*, fence};
 use gannet_base::sync::{Arc, Backoff, Mutex};
 use gannet_base::{Lsn, PAGE_SIZE, PageNo};
-use gannet_runtime::{Wait, now_ns, park, waker};
+use gannet_runtime::{Wait, Waker, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count};
 
 use crate::double::Slot;
@@ -24,7 +24,10 @@ pub(crate) struct Writing(pub(crate) Mutex<HashSet<PageNo>>);
 
 const WRITE_KEY: u64 = 1 << 63;
 
-/// Time between two rounds of the cleaner with nothing to do, in nanoseconds.
+/// Cleaners. With the checkpointer they use three of the double-write file's slots.
+const CLEANERS: usize = 2;
+
+/// Time between two rounds of a cleaner with nothing to do, in nanoseconds.
 const CLEANER_PAUSE_NS: u64 = 200_000_000;
 
 /// How long a full disk is waited for when pages are written in place, in nanoseconds.
@@ -243,55 +246,55 @@ impl Pool {
             left -= step;
             let first = self.resident.advance(step);
             for no in (first..first + step).filter_map(|i| self.clock(i)) {
-                if self.rec_lsn(no).load(Relaxed) == 0 {
-                    clean.push(no);
-                } else if dirty.len() < self.double.batch {
-                    dirty.push(no);
-                }
+                if self.rec_lsn(no).load(Relaxed) == 0 { clean.push(no) } else { dirty.push(no) }
             }
             freed += self.evict(&mut clean);
-            if dirty.len() == self.double.batch || (left == 0 && !dirty.is_empty()) {
+            while freed < want && (dirty.len() >= self.double.batch || (left == 0 && !dirty.is_empty())) {
+                let rest = dirty.split_off(self.double.batch.min(dirty.len()));
                 self.write_batch(&dirty)?;
                 freed += self.evict(&mut dirty);
+                dirty = rest;
             }
         }
         Ok(freed)
     }
 
-    /// Starts the page cleaner: it evicts ahead of need and gives freed extents back.
+    /// Starts the page cleaners: they evict ahead of need and give freed extents back. Two, so that one looks for pages and copies them
+    /// while the other waits for the log and the disk.
     pub fn start_cleaner(self: &Arc<Self>) {
         if self.cleaner.running.swap(true, AcqRel) {
             return;
         }
         self.cleaner.stop.store(false, Release);
-        let pool = self.clone();
-        *self.cleaner.task.lock() = Some(gannet_runtime::spawn("page cleaner", move || pool.clean_until_stopped()));
+        for _ in 0..CLEANERS {
+            let pool = self.clone();
+            let task = gannet_runtime::spawn("page cleaner", move || pool.clean_until_stopped());
+            self.cleaner.tasks.lock().push(task);
+        }
     }
 
-    /// Stops the page cleaner and waits for its end.
+    /// Stops the page cleaners and waits for their end.
     pub fn stop_cleaner(&self) {
         self.cleaner.stop.store(true, Release);
         self.call_cleaner();
-        let task = self.cleaner.task.lock().take();
-        if let Some(task) = task {
+        let tasks = std::mem::take(&mut *self.cleaner.tasks.lock());
+        for task in tasks {
             let _ = task.join();
         }
         self.cleaner.running.store(false, Release);
         self.feed_starved();
     }
 
-    /// Tells the cleaner that frames run short.
+    /// Tells the cleaners that frames run short.
     pub(crate) fn call_cleaner(&self) {
         if !self.cleaner.called.load(Relaxed) && !self.cleaner.called.swap(true, AcqRel) {
-            let waker = self.cleaner.waker.lock().clone();
-            if let Some(waker) = waker {
-                waker.wake();
-            }
+            let wakers = self.cleaner.wakers.lock().clone();
+            wakers.iter().for_each(Waker::wake);
         }
     }
 
     fn clean_until_stopped(&self) {
-        *self.cleaner.waker.lock() = Some(waker());
+        self.cleaner.wakers.lock().push(waker());
         while !self.cleaner.stop.load(Acquire) {
             self.cleaner.called.store(false, Release);
             let over = self.frames_in_use() - self.low_water();
@@ -305,6 +308,6 @@ impl Pool {
                 let _ = park(Wait::Background, Some(now_ns() + pause));
             }
         }
-        *self.cleaner.waker.lock() = None;
+        self.cleaner.wakers.lock().clear();
     }
 }
