@@ -86,6 +86,10 @@ pub(super) fn of_query(
             "MariaDB takes NULL of a subquery beside ALL or IN of a correlated one for true: the same in COALESCE",
         ));
     }
+    let texts = query.mapped(Expr::elt_of_texts).text();
+    if texts != query.text() && same(&[ours.clone(), pair.one(true, &texts)?], manner) {
+        return Ok(Some("the number of a member that ELT() chose, which is a text here: the same in CONCAT"));
+    }
     let located = query.mapped(Expr::located).text();
     if located != query.text() && same(&[ours.clone(), pair.one(true, &located)?], manner) {
         return Ok(Some("MariaDB finds no empty text behind the last character: the same when its place is said"));

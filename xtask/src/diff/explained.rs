@@ -30,7 +30,8 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
             Some("MariaDB has an error of its own for numbers beyond BIGINT")
         }
         [Outcome::Done(_), Outcome::Refused(1271, message)]
-            if message.ends_with("'in'") && ["CONV(", "HEX(", "BIN(", "MD5(", "AS CHAR)"].iter().any(|f| has(f)) =>
+            if message.ends_with("'in'")
+                && ["CONV(", "HEX(", "BIN(", "MD5(", "AS CHAR)", "JSON_TYPE("].iter().any(|f| has(f)) =>
         {
             Some("MariaDB does not take the text that functions make of numbers and digests for ASCII")
         }
@@ -100,6 +101,15 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         // CHECK Constraints: dropping one that is not there, or a column of one, has errors of its own.
         ("definitions", [Outcome::Refused(3940, _), Outcome::Refused(1091, _)]) if sql.contains("DROP CONSTRAINT") => {
             Some("MySQL has an error of its own for constraints that are not there")
+        }
+        // CHECK Constraints: the namespace of their names is the schema.
+        ("definitions", [Outcome::Refused(3822, _), Outcome::Refused(1826, _)]) if sql.contains("CHECK") => {
+            Some("MySQL has an error of its own for the name of a CHECK that is taken")
+        }
+        ("definitions", [Outcome::Refused(3822, _), Outcome::Done(_)])
+            if sql.contains("ADD CONSTRAINT small CHECK") =>
+        {
+            Some("MariaDB takes the same name for CHECKs of several tables")
         }
         ("definitions", [Outcome::Refused(3822, _), Outcome::Refused(1054, _)]) if sql.contains("CHECK") => {
             Some("a CHECK whose name is taken and whose column is not there: which is said is open")

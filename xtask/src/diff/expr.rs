@@ -120,6 +120,19 @@ impl Expr {
         }
     }
 
+    /// With texts in ELT(): beside numbers a member of an ENUM or SET is its number to MariaDB, and a text to this server.
+    pub(crate) fn elt_of_texts(&self) -> Expr {
+        let mut args: Vec<Expr> = self.args.iter().map(Expr::elt_of_texts).collect();
+        if self.parts[0].starts_with("ELT(") {
+            // The position stands in the text, or is the first operand.
+            let position = usize::from(self.parts[0] == "ELT(");
+            for arg in &mut args[position..] {
+                *arg = Expr::form(arg.kind, "CONCAT(?)", vec![arg.clone()]);
+            }
+        }
+        Expr { kind: self.kind, parts: self.parts.clone(), args }
+    }
+
     /// Expressions with something left out.
     pub(crate) fn smaller(&self) -> Vec<Expr> {
         if self.is_leaf() {

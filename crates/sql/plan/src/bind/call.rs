@@ -269,8 +269,10 @@ impl Binder<'_> {
             "NULLIF" => {
                 let [a, b] = args else { return Err(wrong()) };
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
-                let by = comparison(&a, &b, "nullif")?;
-                let equal = Bound::new(self.compare_in(CompareOp::Eq, by, a.clone(), b));
+                let b = self.beside_year(&a, b)?;
+                let compared = self.beside_year(&b, a.clone())?;
+                let by = comparison(&compared, &b, "nullif")?;
+                let equal = Bound::new(self.compare_in(CompareOp::Eq, by, compared, b));
                 let null = Bound::new(super::literal::constant(Value::Null));
                 self.case_of(None, vec![equal], vec![null], Some(a), "nullif")?
             }
