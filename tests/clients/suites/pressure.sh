@@ -106,6 +106,7 @@ reader() {
     fi
     sleep 0.5
   done
+  [ -n "$given" ] || echo "  less than four fifths of what the disk held more are given back after a minute"
   [ -n "$normal" ] || { echo "the history is not short after a minute: $history"; exit 1; }
   awk -v at="$read" -v first="$(mean 0 60)" '$1 == "[" && $2 + 0 > at { for (i = 1; i < NF; i++) if ($i == "tps:") t[++n] = $(i + 1) }
     END {
@@ -117,8 +118,7 @@ reader() {
       }
       printf "  nine tenths of the first minute'"'"'s rate over the ten seconds up to %s s after the COMMIT; least second %.0f/s, last ten seconds %.0f/s\n", normal ? normal : "(never)", least, sum / (n < 10 ? n : 10)
     }' "$dir/load.log"
-  kill $load
-  wait $load 2>/dev/null || true
+  { kill $load; wait $load; } 2>/dev/null || true
   echo "  history $(metric trx_rseg_history_len), disk $before MiB before, $(disk) after, rss at most $(peak) MiB"
   awk -v last="$(mean "$((seconds - 60))" "$seconds")" -v first="$(mean 0 60)" \
     'BEGIN { printf "  last minute with the snapshot: %.0f, first: %.0f transactions/s: %.0f %%\n", last, first, last / first * 100 }'

@@ -604,6 +604,8 @@ impl Recovery {
         if gannet_runtime::interrupted() {
             return Some(false);
         }
+        // What the round before took lies with the allocator, in the share of the worker that gathered it.
+        gannet_runtime::run_blocking(gannet_runtime::release_free_memory);
         let Some((extents, gathered)) = redo::gather_spilled(indexed.from(), &mut spill, most / 10 * 9) else {
             spill.end();
             // All extents there were had their changes there.
