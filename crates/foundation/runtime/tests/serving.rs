@@ -239,6 +239,19 @@ fn large_requests_and_slow_readers() {
 }
 
 #[test]
+fn a_long_request_behind_one_that_is_served() {
+    all_ways(|o| {
+        let server = start(o, u32::MAX);
+        let mut c = server.connect();
+        // More than is kept beside a request under way: the rest is read when that is done.
+        let long = "x".repeat(300_000);
+        c.write_all(format!("sleep 50\n{long}\n").as_bytes()).unwrap();
+        assert_eq!((line(&mut c), line(&mut c)), ("slept".into(), long));
+        server.stop();
+    });
+}
+
+#[test]
 fn kill_statement_and_connection() {
     all_ways(|o| {
         let server = start(o, u32::MAX);

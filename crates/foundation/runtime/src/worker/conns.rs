@@ -308,6 +308,17 @@ impl Worker {
         }
     }
 
+    /// With epoll: reads what the socket held when enough was pending, of which no event tells again. False when there was nothing.
+    fn read_rest(&self, c: NonNull<WorkerConn>) -> bool {
+        // SAFETY: as in `dispatch`.
+        let wc = unsafe { c.as_ref() };
+        if !matches!(self.driver, Driver::Epoll(_)) || !wc.readable.get() || wc.eof.get() {
+            return false;
+        }
+        self.read_socket(c);
+        !wc.pending.borrow().is_empty()
+    }
+
     /// Sends `bytes` without waiting for the end. None may be under way.
     fn start_send(&self, wc: &WorkerConn, bytes: Vec<u8>) {
         debug_assert!(!wc.send_inflight.get());
@@ -539,13 +550,17 @@ pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>) {
         if next == Next::Close || sent.is_err() || killed || worker.stopping.get() {
             break;
         }
-        if take_pending(worker, wc, conn).is_err() {
-            break;
-        }
-        if conn.buffered().is_empty() && conn.transport.is_none() && !wc.eof.get() {
-            return worker.become_idle(c);
-        }
-        match look(service, conn) {
+        let ready = loop {
+            if take_pending(worker, wc, conn).is_err() {
+                break Ready::Close;
+            }
+            let nothing = conn.buffered().is_empty() && conn.transport.is_none() && !wc.eof.get();
+            let ready = if nothing { Ready::NeedMore } else { look(service, conn) };
+            if ready != Ready::NeedMore || !worker.read_rest(c) {
+                break ready;
+            }
+        };
+        match ready {
             Ready::Serve => {
                 // A client that always has the next request there does not keep the worker for itself.
                 super::yield_if_due();
