@@ -614,6 +614,10 @@ impl<'s, 'r> Maker<'s, 'r> {
     /// IN, EXISTS, a quantified or scalar comparison with a subquery, often correlated.
     fn subquery(&mut self, left: Expr) -> Expr {
         let (table, alias, filter, item) = self.inner(left.kind);
+        // A subquery's YEAR is compared as one where MariaDB makes EXISTS of IN, and as a number where it does not.
+        let left = self.plain_year(left);
+        let year = table.columns.iter().any(|c| c.is_year() && c.value(&alias) == item.text());
+        let item = if year { Expr::form(item.kind, "(? + 0)", vec![item]) } else { item };
         let from = format!("FROM {} {alias} WHERE", table.name);
         let k = Kind::Int;
         let aggregate = *self.random.pick(&["MIN", "MAX"]);
