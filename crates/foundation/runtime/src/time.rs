@@ -1,5 +1,5 @@
 use std::cell::Cell;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use gannet_telemetry::Wait;
 
@@ -13,10 +13,16 @@ pub fn now_ns() -> u64 {
 
 #[inline]
 pub(crate) fn real_now_ns() -> u64 {
-    let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `ts` is a valid place for the result; CLOCK_MONOTONIC exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut ts) };
+    let ts = clock(libc::CLOCK_MONOTONIC);
     ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
+}
+
+#[inline]
+fn clock(id: libc::clockid_t) -> libc::timespec {
+    let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `ts` is a valid place for the result; the clocks asked for exist on every Linux.
+    unsafe { libc::clock_gettime(id, &mut ts) };
+    ts
 }
 
 /// Wall clock in microseconds since 1970-01-01 UTC; virtual in the simulation.
@@ -24,7 +30,9 @@ pub fn unix_micros() -> u64 {
     if cx::simulated() {
         return sim::unix_micros();
     }
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
+    let ts = clock(libc::CLOCK_REALTIME);
+    // A clock before 1970 counts as 1970.
+    u64::try_from(ts.tv_sec).map_or(0, |s| s * 1_000_000 + ts.tv_nsec as u64 / 1000)
 }
 
 thread_local! {

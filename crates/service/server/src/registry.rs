@@ -160,10 +160,13 @@ impl Entry {
         let version = self.info_version.load(Relaxed);
         self.info_version.store(version.wrapping_add(1), Relaxed);
         fence(Release);
-        for (word, chunk) in self.info.iter().zip(text.chunks(8)) {
-            let mut bytes = [0; 8];
-            bytes[..chunk.len()].copy_from_slice(chunk);
-            word.store(u64::from_le_bytes(bytes), Relaxed);
+        let (words, rest) = text.as_chunks::<8>();
+        for (word, chunk) in self.info.iter().zip(words) {
+            word.store(u64::from_le_bytes(*chunk), Relaxed);
+        }
+        if let Some(word) = self.info.get(words.len()) {
+            let last = rest.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
+            word.store(last, Relaxed);
         }
         self.info_len.store(text.len() as u32, Relaxed);
         self.info_version.store(version.wrapping_add(2), Release);

@@ -45,18 +45,18 @@ pub struct Call<'a> {
 /// What calls keep from row to row of one execution: the generator of `RAND(seed)`, a compiled pattern. Bounded by the
 /// number of calls in the statement.
 #[derive(Default)]
-pub struct CallStates(HashMap<usize, Box<dyn Any + Send>>);
+pub struct CallStates(Option<Box<HashMap<usize, Box<dyn Any + Send>>>>);
 
 impl CallStates {
     /// The state of a call, if it has one of this type.
     pub fn get<T: Any + Send>(&mut self, call: Call<'_>) -> Option<&mut T> {
-        self.0.get_mut(&call.site)?.downcast_mut()
+        self.0.as_mut()?.get_mut(&call.site)?.downcast_mut()
     }
 
     /// Keeps a state for the next evaluation of the call.
     pub fn set<T: Any + Send>(&mut self, call: Call<'_>, state: T) {
         if call.site != 0 {
-            self.0.insert(call.site, Box::new(state));
+            self.0.get_or_insert_default().insert(call.site, Box::new(state));
         }
     }
 }

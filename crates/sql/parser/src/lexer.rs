@@ -111,6 +111,10 @@ const SPACE: u8 = 1;
 const WORD: u8 = 2;
 const DIGIT: u8 = 4;
 const HEX: u8 = 8;
+/// No white space, nor the first byte of a comment or of what ends one.
+const TOKEN: u8 = 16;
+/// Begins a plain word, whatever follows (not `n`, `x`, `b`: a quote may follow).
+const NAME: u8 = 32;
 
 static CLASS: [u8; 256] = {
     let mut t = [0u8; 256];
@@ -119,10 +123,13 @@ static CLASS: [u8; 256] = {
         let b = i as u8;
         t[i] = match b {
             b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r' => SPACE,
-            b'0'..=b'9' => WORD | DIGIT | HEX,
-            b'a'..=b'f' | b'A'..=b'F' => WORD | HEX,
-            b'g'..=b'z' | b'G'..=b'Z' | b'_' | b'$' | 0x80..=0xff => WORD,
-            _ => 0,
+            b'0'..=b'9' => WORD | DIGIT | HEX | TOKEN,
+            b'b' | b'B' => WORD | HEX | TOKEN,
+            b'n' | b'N' | b'x' | b'X' => WORD | TOKEN,
+            b'a'..=b'f' | b'A'..=b'F' => WORD | HEX | TOKEN | NAME,
+            b'g'..=b'z' | b'G'..=b'Z' | b'_' | b'$' | 0x80..=0xff => WORD | TOKEN | NAME,
+            b'#' | b'-' | b'/' | b'*' => 0,
+            _ => TOKEN,
         };
         i += 1;
     }
@@ -206,7 +213,6 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips white space and comments. `Err(start)`: an unterminated comment; `Ok(Some(start))`: a hint from `start`.
-    #[inline]
     fn skip(&mut self) -> Result<Option<usize>, usize> {
         loop {
             let b = self.at(self.pos);
@@ -311,7 +317,13 @@ impl<'a> Lexer<'a> {
     fn next_token<const RAW: bool>(&mut self) -> Token {
         let mut kw = Kw::NoKeyword;
         self.commented = false;
-        let (kind, start) = match self.skip() {
+        // Most tokens have one space or none in front of them.
+        self.pos += usize::from(self.at(self.pos) == b' ');
+        let skipped = match CLASS[self.at(self.pos) as usize] & TOKEN {
+            0 => self.skip(),
+            _ => Ok(None),
+        };
+        let (kind, start) = match skipped {
             Ok(None) => {
                 let start = self.pos;
                 (self.scan::<RAW>(&mut kw), start)
@@ -342,11 +354,18 @@ impl<'a> Lexer<'a> {
             self.pos = self.word_end(start);
             return Tok::Word;
         }
+        if CLASS[b as usize] & NAME != 0 {
+            self.pos = self.word_end(start);
+            if !RAW {
+                *kw = self.keyword(start);
+            }
+            return Tok::Word;
+        }
         match b {
             b'n' | b'N' if self.at(start + 1) == b'\'' => self.string(start + 1, b'\'', Tok::NStr),
             b'x' | b'X' if self.at(start + 1) == b'\'' => self.quoted_digits(Tok::Hex),
             b'b' | b'B' if self.at(start + 1) == b'\'' => self.quoted_digits(Tok::Bit),
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..=0xff => {
+            b if is_word(b) && !is_digit(b) => {
                 self.pos = self.word_end(start);
                 if !RAW {
                     *kw = self.keyword(start);
@@ -390,11 +409,9 @@ impl<'a> Lexer<'a> {
     }
 
     #[inline]
-    fn word_end(&self, mut i: usize) -> usize {
-        while i < self.text.len() && is_word(self.text[i]) {
-            i += 1;
-        }
-        i
+    fn word_end(&self, i: usize) -> usize {
+        let rest = self.text.get(i..).unwrap_or_default();
+        i + rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len())
     }
 
     /// The keyword spelled by the word from `start` to `pos`.

@@ -95,6 +95,9 @@ pub enum MdlDuration {
 
 const SLOTS: usize = 8;
 
+/// An owner without uses keeps memory for so many at most.
+const KEEP_USES: usize = 16;
+
 /// The uses an owner publishes: object number × 8 + mode, 0 = none. Written by the owner, read by DDL.
 #[derive(Default)]
 pub(crate) struct FastSlots {
@@ -531,15 +534,27 @@ impl LockOwner {
     }
 
     fn end_uses(&self, ends: impl Fn(&Use) -> bool) {
-        let ended: Vec<Use> = {
+        // The common end is that of all uses: their memory serves the next ones.
+        let mut ended: Vec<Use> = {
             let mut uses = self.inner.uses.lock();
             if uses.is_empty() {
                 return;
             }
-            uses.extract_if(.., |u| ends(u)).collect()
+            match uses.iter().all(&ends) {
+                true => std::mem::take(&mut uses),
+                false => uses.extract_if(.., |u| ends(u)).collect(),
+            }
         };
         ended.iter().for_each(|u| self.end_use(u));
-        if self.inner.blocks.load(Relaxed) && self.inner.uses.lock().is_empty() && self.is_free() {
+        ended.clear();
+        let none_left = {
+            let mut uses = self.inner.uses.lock();
+            if uses.capacity() == 0 && ended.capacity() <= KEEP_USES {
+                *uses = ended;
+            }
+            uses.is_empty()
+        };
+        if self.inner.blocks.load(Relaxed) && none_left && self.is_free() {
             self.inner.blocks.store(false, Relaxed);
         }
     }

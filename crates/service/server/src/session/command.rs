@@ -4,6 +4,7 @@ use super::Session;
 use super::login::{Attempt, nonce};
 use super::service::{LOGIN_PACKET, frame_error};
 use super::sink::Target;
+use super::state::Clock;
 use crate::accounts::{Origin, Privilege, Privileges};
 use crate::registry::{Activity, Who};
 use crate::vars::Live;
@@ -50,6 +51,7 @@ impl Session {
     pub(crate) fn command(&mut self, packet: &[u8], conn: &mut Conn, sequence: &mut u8) -> Next {
         // KILL QUERY between statements has no statement to kill.
         conn.context().clear(Interrupt::Query);
+        self.state.clock = Clock::now();
         let mut io = Io { conn, sequence, binary: false };
         let command = match Command::decode(packet, self.capabilities) {
             Ok(command) => command,
@@ -66,12 +68,21 @@ impl Session {
         self.dispatch(command, &mut io);
         add(Counter::BytesSent, io.conn.out().len() as u64);
         self.state.counters.leave();
-        self.entry.idle(unix_micros());
+        self.entry.idle(match self.state.clock.ended_us {
+            0 => unix_micros(),
+            ended_us => ended_us,
+        });
         let killed = matches!(
             io.conn.context().pending(),
             Some(Interrupt::Connection | Interrupt::Shutdown | Interrupt::PeerGone)
         );
         if quit || self.closing || killed { Next::Close } else { Next::Idle }
+    }
+
+    /// The process list shows what the session does from now on.
+    #[inline]
+    pub(super) fn begins(&self, activity: Activity, text: &[u8]) {
+        self.entry.begin(activity, self.state.clock.unix_us, text);
     }
 
     fn dispatch(&mut self, command: Command<'_>, io: &mut Io<'_>) {
@@ -99,11 +110,11 @@ impl Session {
             Command::Fetch { statement, rows } => self.fetch_prepared(statement, rows, io),
             Command::Ping => {
                 self.note_command("Ping", b"");
-                self.entry.begin(Activity::Other, unix_micros(), b"");
+                self.begins(Activity::Other, b"");
                 self.answer(io, Ok(Done::default()));
             }
             Command::InitDb(name) => {
-                self.entry.begin(Activity::InitDb, unix_micros(), name);
+                self.begins(Activity::InitDb, name);
                 count(Counter::ComChangeDb);
                 self.note_command("Init DB", name);
                 let name = String::from_utf8_lossy(name).into_owned();
@@ -137,7 +148,7 @@ impl Session {
             }
             Command::FieldList { table, pattern } => {
                 self.note_command("Field List", table);
-                self.entry.begin(Activity::FieldList, unix_micros(), table);
+                self.begins(Activity::FieldList, table);
                 let outcome = self.field_list(table, pattern, io);
                 if let Err(e) = outcome {
                     self.fail(io, e);
@@ -243,7 +254,7 @@ impl Session {
 
     /// COM_CHANGE_USER: authenticates anew; failure ends the connection.
     fn change_user(&mut self, body: &[u8], io: &mut Io<'_>) {
-        self.entry.begin(Activity::ChangeUser, unix_micros(), b"");
+        self.begins(Activity::ChangeUser, b"");
         match self.authenticate_again(body, io) {
             Ok(()) => {
                 self.note_login("Change user", matches!(io.conn.peer(), gannet_runtime::Peer::Unix { .. }));

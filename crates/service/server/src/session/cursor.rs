@@ -12,7 +12,6 @@ use gannet_exec::spill::{TempFile, damaged};
 use gannet_exec::{ResultSink, Rows, TempSpace};
 use gannet_plan::PlanKind;
 use gannet_plan::plan::ResultColumn;
-use gannet_runtime::unix_micros;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, Value, sql_err};
 use gannet_wire::flags::status;
@@ -184,7 +183,7 @@ impl Session {
     /// cursor; error 1421 where none is open.
     pub(crate) fn fetch_prepared(&mut self, id: u32, rows: u32, io: &mut Io<'_>) {
         count(Counter::ComStmtFetch);
-        self.entry.begin(Activity::Fetch, unix_micros(), b"");
+        self.begins(Activity::Fetch, b"");
         self.warnings.clear();
         let outcome = match self.take_cursor(id) {
             Ok(Some(mut cursor)) => match self.send_fetched(&mut cursor, rows, io) {

@@ -120,6 +120,10 @@ pub(crate) struct Session {
     pub(crate) timed_out: bool,
     /// Hash of the variables that plans depend on.
     pub(crate) mode_key: u64,
+    /// `@@transaction_isolation`, read from its name once.
+    isolation: gannet_engine::Isolation,
+    /// The second (since 1970 UTC) that `settings.today` was computed for.
+    today_of_s: Option<i64>,
     /// The optimizer's passes.
     pub(crate) passes: gannet_plan::options::Passes,
     /// LOCK TABLES.
@@ -199,6 +203,8 @@ impl Session {
             counted_rows: false,
             timed_out: false,
             mode_key: 0,
+            isolation: gannet_engine::Isolation::default(),
+            today_of_s: None,
             passes: gannet_plan::options::Passes::ALL,
             locked: Vec::new(),
             read_locked: false,
@@ -258,6 +264,8 @@ impl Session {
         self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
         self.mode_key = variables::mode_key(&self.state.vars);
         self.passes = variables::passes(&self.state.vars);
+        self.isolation = transaction::session_isolation(&self.state.vars);
+        self.today_of_s = None;
         self.refresh_tracker();
     }
 

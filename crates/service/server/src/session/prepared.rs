@@ -16,7 +16,6 @@ use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Plan, PlanKey};
-use gannet_runtime::{now_ns, unix_micros};
 use gannet_telemetry::{Counter, DigestHandle, add, count, sub};
 use gannet_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, Time, TypeId, Value, sql_err,
@@ -135,7 +134,7 @@ impl Session {
     /// COM_STMT_PREPARE.
     pub(crate) fn prepare(&mut self, sql: &[u8], io: &mut Io<'_>) {
         count(Counter::ComStmtPrepare);
-        self.entry.begin(Activity::Prepare, unix_micros(), sql);
+        self.begins(Activity::Prepare, sql);
         self.note_command("Prepare", sql);
         match self.prepare_and_reply(sql, io) {
             Ok(()) => {}
@@ -304,13 +303,13 @@ impl Session {
     pub(crate) fn execute_prepared(&mut self, execute: Execute<'_>, io: &mut Io<'_>) {
         count(Counter::ComStmtExecute);
         count(Counter::Questions);
-        let started = now_ns();
+        let started = self.state.clock.ns;
         // Out of the map while it runs: the session is free for everything else.
         let Some(mut s) = self.statements.by_id.get_mut(&execute.statement).and_then(Option::take) else {
             let name = execute.statement.to_string();
             return self.fail(io, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
-        self.entry.begin(Activity::Execute, unix_micros(), &s.text);
+        self.begins(Activity::Execute, &s.text);
         match super::query::keeps_diagnostics(&s.statement) {
             true => self.warnings.keep(),
             false => self.warnings.clear(),
@@ -343,7 +342,7 @@ impl Session {
         let client = self.charsets.client;
         let mut bound = std::mem::take(&mut s.values);
         bound.clear();
-        bound.resize(n, Value::Null);
+        bound.extend((0..n).map(|_| Value::Null));
         let (types, long) = (&mut s.types, &s.long);
         let decoded: std::result::Result<_, Refused> = execute.params(
             self.capabilities,

@@ -8,6 +8,7 @@ use super::Session;
 use super::command::{Done, Io};
 use super::locks::{PlanLocks, is_stale};
 use super::sink::{HeaderCache, OneRowSink, RowsSink, WireSink};
+use super::state::Clock;
 use super::statement::{count_statement, counter, is_planned};
 use crate::registry::Activity;
 use crate::vars::Live;
@@ -113,7 +114,7 @@ impl Session {
     pub(crate) fn query(&mut self, sql: &[u8], io: &mut Io<'_>) {
         let text = self.to_utf8(sql);
         let mut rest: &[u8] = &text;
-        self.entry.begin(Activity::Query, unix_micros(), rest);
+        self.begins(Activity::Query, rest);
         loop {
             let mut consumed = rest.len();
             let outcome = self.one_statement(rest, &mut consumed, io);
@@ -123,7 +124,8 @@ impl Session {
             if failed || rest.is_empty() {
                 return;
             }
-            self.entry.begin(Activity::Query, unix_micros(), rest);
+            self.state.clock = Clock::now();
+            self.begins(Activity::Query, rest);
         }
     }
 
@@ -148,7 +150,7 @@ impl Session {
 
     /// [`Session::one_statement`], whether or not it is profiled.
     pub(super) fn unprofiled(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
-        let started = now_ns();
+        let started = self.state.clock.ns;
         self.note_query(text);
         count(Counter::Questions);
         self.state.statement_id += 1;
@@ -225,7 +227,7 @@ impl Session {
         self.extra_status = if more { gannet_wire::flags::status::MORE_RESULTS } else { 0 };
         let statement_text = &text[..parsed.consumed.min(text.len())];
         if more {
-            self.entry.begin(Activity::Query, unix_micros(), statement_text);
+            self.begins(Activity::Query, statement_text);
         }
         count_statement(&parsed.statement);
         match keeps_diagnostics(&parsed.statement) {
@@ -320,6 +322,8 @@ impl Session {
         let figures = std::mem::take(&mut self.figures);
         let latency = now_ns().saturating_sub(started);
         let locks_ns = self.state.counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_seen_ns);
+        let ended_us = self.state.clock.unix_us + latency / 1000;
+        self.state.clock.ended_us = ended_us;
         if let Some(handle) = handle {
             handle.record(&Execution {
                 latency_ns: latency,
@@ -330,7 +334,7 @@ impl Session {
                 rows_examined: figures.examined,
                 rows_affected: figures.affected,
                 no_index: figures.no_index,
-                end_unix_us: unix_micros(),
+                end_unix_us: ended_us,
             });
         }
         self.locks_seen_ns = self.locks_seen_ns.wrapping_add(locks_ns);
@@ -711,8 +715,14 @@ impl Session {
 
     /// The statement's time.
     pub(crate) fn start_settings(&mut self) {
-        self.settings.now_us = self.state.statement_time();
-        self.settings.today = today(self.settings.now_us, &self.settings.time_zone);
+        let now_us = self.state.statement_time();
+        self.settings.now_us = now_us;
+        // Zones change their offsets at whole seconds.
+        let second = Some(now_us.div_euclid(1_000_000));
+        if self.today_of_s != second {
+            self.today_of_s = second;
+            self.settings.today = today(now_us, &self.settings.time_zone);
+        }
     }
 
     fn refuse_virtual_targets(&self, plan: &Plan) -> Result<()> {

@@ -7,11 +7,29 @@ use crate::server::Shared;
 use crate::vars::{Live, SessionVars};
 use gannet_catalog::CatalogSnapshot;
 use gannet_functions::SessionInfo;
-use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
+use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park, unix_micros};
 use gannet_telemetry::SessionCounters;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use gannet_wire::handshake;
 use std::sync::Arc;
+
+/// When a statement began, read once: what is later is that and the time that has passed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// Monotonic.
+    pub(crate) ns: u64,
+    /// Microseconds since 1970.
+    pub(crate) unix_us: u64,
+    /// When it ended, microseconds since 1970; 0 = not yet.
+    pub(crate) ended_us: u64,
+}
+
+impl Clock {
+    #[inline]
+    pub(crate) fn now() -> Self {
+        Clock { ns: now_ns(), unix_us: unix_micros(), ended_us: 0 }
+    }
+}
 
 /// Identity, variables, counters; separate from the transaction so that both can be borrowed at once.
 pub(crate) struct State {
@@ -40,6 +58,8 @@ pub(crate) struct State {
     pub(crate) shows_temporary: bool,
     pub(crate) vars: SessionVars,
     pub(crate) user_vars: UserVariables,
+    /// Of the running statement.
+    pub(crate) clock: Clock,
     /// `SET timestamp`, microseconds.
     pub(crate) fixed_time_us: Option<i64>,
     pub(crate) last_insert_id: u64,
@@ -101,6 +121,7 @@ impl State {
             vars,
             user_vars: UserVariables::new(),
             fixed_time_us: None,
+            clock: Clock::now(),
             last_insert_id: 0,
             insert_id_given: false,
             next_insert_id: 0,
@@ -173,9 +194,9 @@ impl State {
         self.database_id
     }
 
-    /// Start of a statement, microseconds since 1970.
+    /// Start of the statement, microseconds since 1970.
     pub(crate) fn statement_time(&self) -> i64 {
-        self.fixed_time_us.unwrap_or_else(|| gannet_runtime::unix_micros() as i64)
+        self.fixed_time_us.unwrap_or(self.clock.unix_us as i64)
     }
 
     /// The default database, or error 1046.

@@ -86,7 +86,7 @@ impl Transaction {
 }
 
 /// `@@transaction_isolation`.
-fn session_isolation(vars: &SessionVars) -> Isolation {
+pub(crate) fn session_isolation(vars: &SessionVars) -> Isolation {
     match vars[Live::TransactionIsolation].as_str() {
         "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
         "READ-COMMITTED" => Isolation::ReadCommitted,
@@ -124,10 +124,10 @@ impl Session {
     }
 
     fn txn_options(&mut self, autocommit: bool) -> TxnOptions {
-        let vars = &self.state.vars;
+        let (vars, isolation) = (&self.state.vars, self.isolation);
         let t = &mut self.transaction;
         if !t.explicit {
-            t.isolation = t.next_isolation.take().unwrap_or_else(|| session_isolation(vars));
+            t.isolation = t.next_isolation.take().unwrap_or(isolation);
             t.read_only = t.next_read_only.take().unwrap_or_else(|| vars[Live::TransactionReadOnly].as_bool());
         }
         self.settings.unlock_unmatched = t.isolation <= Isolation::ReadCommitted;
