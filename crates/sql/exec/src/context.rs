@@ -4,6 +4,7 @@ use crate::{
     batch::Batch,
     spill::{Memory, TempSpace},
 };
+use gannet_base::hash::HashMap;
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::{expr::Bind, plan::Plan};
@@ -110,7 +111,7 @@ pub struct Cx<'a, 'p> {
     version: u64,
     pub(crate) subqueries: Vec<crate::subquery::State<'p>>,
     pub(crate) ctes: Vec<crate::cte::State<'p>>,
-    pub(crate) in_sets: std::collections::HashMap<usize, crate::eval::InSet>,
+    pub(crate) in_sets: Option<Box<HashMap<usize, crate::eval::InSet>>>,
     call_states: CallStates,
     memory: Memory,
     /// Warnings that an INSERT gives once for a column: see [`Cx::warn_of_column`].
@@ -149,12 +150,12 @@ impl<'a, 'p> Cx<'a, 'p> {
             strict: false,
             ignore: false,
             profile: None,
-            registers: vec![Value::Null; registers],
+            registers: (0..registers).map(|_| Value::Null).collect(),
             versions: vec![0; registers],
             version: 0,
             subqueries: plan.subplans.iter().map(|_| crate::subquery::State::default()).collect(),
             ctes: plan.ctes.iter().map(|_| crate::cte::State::default()).collect(),
-            in_sets: std::collections::HashMap::new(),
+            in_sets: None,
             call_states: CallStates::default(),
             memory: Memory::new(settings.memory_limit),
             told: Vec::new(),

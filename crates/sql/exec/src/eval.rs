@@ -216,7 +216,7 @@ fn comparison<'p>(
 }
 
 /// Text that stands in the statement, compared with a date: error 1525 when it is none.
-fn constant_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<()> {
+pub(crate) fn constant_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<()> {
     let wanted = match other.ty.id {
         TypeId::Date => "DATE",
         TypeId::DateTime | TypeId::Timestamp => "DATETIME",
@@ -327,7 +327,7 @@ pub(crate) struct InSet {
 /// The set of a list: the one made before in this execution, taken out of where it is kept, or a new one.
 pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<InSet> {
     // The list's address names it: plans do not move while they run.
-    if let Some(set) = cx.in_sets.remove(&(list.as_ptr() as usize)) {
+    if let Some(set) = cx.in_sets.as_mut().and_then(|sets| sets.remove(&(list.as_ptr() as usize))) {
         return Ok(set);
     }
     let mut set = InSet { keys: HashSet::with_capacity(list.len()), null: false, integers: None };
@@ -383,7 +383,7 @@ fn in_set<'p>(
     } else {
         Some(false)
     };
-    cx.in_sets.insert(list.as_ptr() as usize, set);
+    cx.in_sets.get_or_insert_default().insert(list.as_ptr() as usize, set);
     Ok(found)
 }
 

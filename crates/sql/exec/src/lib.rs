@@ -26,6 +26,7 @@ pub mod run;
 pub mod sink;
 pub mod spill;
 pub(crate) mod subquery;
+pub(crate) mod typed;
 pub(crate) mod vector;
 
 pub use context::{Counts, Cx, Session, Settings};

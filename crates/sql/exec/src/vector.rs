@@ -1,11 +1,12 @@
-//! Evaluation of an expression over a whole batch. Comparisons, AND and integer arithmetic have loops over typed columns; everything
-//! else goes row by row.
+//! Evaluation of an expression over a whole batch. Comparisons, AND, LIKE, IN and exact arithmetic have loops over columns (those of
+//! DECIMAL and DATE are in [`crate::typed`]); everything else goes row by row.
 
 use crate::{
     batch::{Batch, Column, Nulls},
     compare::{append_domain_key, holds, truth},
     context::Cx,
     eval::{InSet, eval as eval_row, in_set_of},
+    typed,
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::collation::LikePattern;
@@ -21,6 +22,11 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
             Ok(Column::Constant(eval_row(expr, batch, 0, cx)?, batch.rows))
         }
         _ => {
+            if let ExprKind::Call(def, args) = &expr.kind
+                && let Some(column) = typed::arithmetic(expr, def, args, batch, cx)
+            {
+                return Ok(column);
+            }
             let mut column = Column::for_type(&expr.ty);
             for row in 0..batch.rows {
                 cx.check_killed()?;
@@ -96,6 +102,16 @@ fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut
             }
             select_rows(predicate, batch, rows, cx)
         }
+        ExprKind::Compare { op, by, args } => match typed::select_compared(*op, *by, args, batch, &rows, cx)? {
+            Some(kept) => Ok(kept),
+            None => select_rows(predicate, batch, rows, cx),
+        },
+        ExprKind::Between { by, negated, args } => {
+            match typed::select_between(*by, *negated, args, batch, &rows, cx)? {
+                Some(kept) => Ok(kept),
+                None => select_rows(predicate, batch, rows, cx),
+            }
+        }
         ExprKind::Call(def, args) if def.name == "LIKE" => match select_like(args, false, batch, &rows, cx)? {
             Some(kept) => Ok(kept),
             None => select_rows(predicate, batch, rows, cx),
@@ -114,7 +130,7 @@ fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut
             (ExprKind::Column(n), Comparison::Integer | Comparison::String(_)) if list.len() >= SHORT_LIST => {
                 let set = in_set_of(*by, arg, list, cx)?;
                 let kept = select_in(*by, &set, *negated, &batch.columns[*n as usize], rows, cx);
-                cx.in_sets.insert(list.as_ptr() as usize, set);
+                cx.in_sets.get_or_insert_default().insert(list.as_ptr() as usize, set);
                 kept
             }
             _ => select_rows(predicate, batch, rows, cx),

@@ -1,0 +1,234 @@
+//! Loops over columns of DECIMAL and DATE: comparison with constants, and sums, differences and products of exact numbers.
+//!
+//! They give what the evaluation row by row gives, or nothing: whoever calls them then goes row by row. That is so for what their
+//! types leave open (a value of another type in the column, a date that is none), and for results out of range, whose error names
+//! the expression.
+
+use crate::batch::{Batch, Column};
+use crate::compare::holds;
+use crate::context::Cx;
+use crate::eval::{MIN_STACK_BYTES, constant_date};
+use gannet_functions::{FunctionDef, Kernel};
+use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
+use gannet_types::convert::arith::{ArithOp, Domain, arith_type};
+use gannet_types::temporal::DateFlags;
+use gannet_types::{Date, Decimal, Result, TypeId, Value, ValueRef};
+use std::cmp::Ordering;
+
+/// A constant, as a loop compares with it.
+enum Bound {
+    Decimal(Decimal),
+    /// A day, and how that day's midnight compares with the constant: one with a time of day is behind it.
+    Day(Date, Ordering),
+}
+
+impl Bound {
+    /// `Err`: not for this loop; `Ok(None)`: NULL.
+    #[inline]
+    fn order_of(&self, value: ValueRef<'_>) -> std::result::Result<Option<Ordering>, ()> {
+        match (self, value) {
+            (_, ValueRef::Null) => Ok(None),
+            (Bound::Decimal(bound), ValueRef::Decimal(v)) => Ok(Some(v.cmp(bound))),
+            (Bound::Decimal(bound), ValueRef::Int(v)) => Ok(Some(Decimal::from_i64(v).cmp(bound))),
+            // Every month has 28 days; what is later may be no date.
+            (Bound::Day(day, at_midnight), ValueRef::Date(v)) if v.day() <= 28 || is_real(v) => {
+                Ok(Some(v.cmp(day).then(*at_midnight)))
+            }
+            _ => Err(()),
+        }
+    }
+}
+
+fn is_real(d: Date) -> bool {
+    DateFlags::LAX.accepts(d.year(), d.month(), d.day())
+}
+
+fn constant<'e>(expr: &'e Expr, cx: &'e Cx<'_, '_>) -> Option<&'e Value> {
+    match &expr.kind {
+        ExprKind::Literal(value) => Some(value),
+        ExprKind::Param(n) => Some(&cx.params[*n as usize]),
+        ExprKind::Register(n) => Some(&cx.registers[*n as usize]),
+        _ => None,
+    }
+}
+
+/// `1999-12-31`: text that is read as a date without any warning.
+fn is_plain_date(text: &[u8]) -> bool {
+    text.len() == 10
+        && text.iter().enumerate().all(|(i, b)| if i == 4 || i == 7 { *b == b'-' } else { b.is_ascii_digit() })
+}
+
+/// The constant that values of `column` are compared with, if there is a loop for them.
+fn bound(by: Comparison, column: &Expr, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<Option<Bound>> {
+    let Some(value) = constant(other, cx) else { return Ok(None) };
+    Ok(match (by, value) {
+        (Comparison::Decimal, Value::Decimal(d)) => Some(Bound::Decimal(*d)),
+        (Comparison::Decimal, Value::Int(n)) => Some(Bound::Decimal(Decimal::from_i64(*n))),
+        (Comparison::Datetime, Value::Date(_) | Value::DateTime(..) | Value::Str(..))
+            if column.ty.id == TypeId::Date =>
+        {
+            if matches!(value, Value::Str(text, _) if !is_plain_date(text)) {
+                return Ok(None);
+            }
+            let mut value = value.clone();
+            constant_date(other, &mut value, column, cx)?;
+            match value {
+                Value::Date(d) if is_real(d) => Some(Bound::Day(d, Ordering::Equal)),
+                Value::DateTime(at, _) if is_real(at.date()) => {
+                    let midnight = at.date().to_datetime();
+                    Some(Bound::Day(at.date(), midnight.cmp(&at)))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    })
+}
+
+/// The column of `expr`, if it is one whose values have loops.
+fn column_of<'b>(expr: &Expr, batch: &'b Batch) -> Option<&'b Column> {
+    match &expr.kind {
+        ExprKind::Column(n) if expr.ty.id == TypeId::Decimal || expr.ty.id == TypeId::Date => {
+            Some(&batch.columns[*n as usize])
+        }
+        _ => None,
+    }
+}
+
+/// The rows whose column compares with a constant as `op` says; `None`: this needs to go row by row.
+pub(crate) fn select_compared(
+    op: CompareOp,
+    by: Comparison,
+    args: &[Expr; 2],
+    batch: &Batch,
+    rows: &[u32],
+    cx: &mut Cx<'_, '_>,
+) -> Result<Option<Vec<u32>>> {
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let (column, other, op) = match (column_of(&args[0], batch), column_of(&args[1], batch)) {
+        (Some(_), None) => (&args[0], &args[1], op),
+        (None, Some(_)) => (&args[1], &args[0], op.swapped()),
+        _ => return Ok(None),
+    };
+    let Some(bound) = bound(by, column, other, cx)? else { return Ok(None) };
+    Ok(column_of(column, batch).and_then(|values| {
+        keep(rows, |row| Ok(bound.order_of(values.get(row))?.is_some_and(|order| holds(op, order))))
+    }))
+}
+
+/// The rows whose column is (not) between two constants; `None`: this needs to go row by row.
+pub(crate) fn select_between(
+    by: Comparison,
+    negated: bool,
+    args: &[Expr; 3],
+    batch: &Batch,
+    rows: &[u32],
+    cx: &mut Cx<'_, '_>,
+) -> Result<Option<Vec<u32>>> {
+    let Some(values) = column_of(&args[0], batch).filter(|_| !rows.is_empty()) else { return Ok(None) };
+    let Some(low) = bound(by, &args[0], &args[1], cx)? else { return Ok(None) };
+    let Some(high) = bound(by, &args[0], &args[2], cx)? else { return Ok(None) };
+    Ok(keep(rows, |row| {
+        let value = values.get(row);
+        let (Some(from), Some(to)) = (low.order_of(value)?, high.order_of(value)?) else { return Ok(false) };
+        Ok((from != Ordering::Less && to != Ordering::Greater) != negated)
+    }))
+}
+
+fn keep(rows: &[u32], test: impl Fn(usize) -> std::result::Result<bool, ()>) -> Option<Vec<u32>> {
+    let mut kept = Vec::with_capacity(rows.len());
+    for row in rows {
+        if test(*row as usize).ok()? {
+            kept.push(*row);
+        }
+    }
+    Some(kept)
+}
+
+/// An operand of exact arithmetic.
+enum Operand<'b> {
+    Column(&'b Column),
+    Made(Vec<Option<Decimal>>),
+    Constant(Decimal),
+}
+
+impl Operand<'_> {
+    /// `Err`: not for this loop; `Ok(None)`: NULL.
+    #[inline]
+    fn get(&self, row: usize) -> std::result::Result<Option<Decimal>, ()> {
+        match self {
+            Operand::Constant(d) => Ok(Some(*d)),
+            Operand::Made(values) => Ok(values[row]),
+            Operand::Column(column) => match column.get(row) {
+                ValueRef::Null => Ok(None),
+                ValueRef::Decimal(d) => Ok(Some(d)),
+                ValueRef::Int(n) => Ok(Some(Decimal::from_i64(n))),
+                _ => Err(()),
+            },
+        }
+    }
+}
+
+fn operand<'b>(expr: &Expr, batch: &'b Batch, cx: &Cx<'_, '_>) -> Option<Operand<'b>> {
+    match &expr.kind {
+        ExprKind::Column(n) if expr.ty.id == TypeId::Decimal || expr.ty.id.is_integer() => {
+            Some(Operand::Column(&batch.columns[*n as usize]))
+        }
+        ExprKind::Call(def, args) => Some(Operand::Made(compute(expr, def, args, batch, cx)?)),
+        _ => match constant(expr, cx)? {
+            Value::Decimal(d) => Some(Operand::Constant(*d)),
+            Value::Int(n) => Some(Operand::Constant(Decimal::from_i64(*n))),
+            _ => None,
+        },
+    }
+}
+
+/// Sums, differences and products of exact numbers for every row; `None`: this needs to go row by row.
+pub(crate) fn arithmetic(
+    expr: &Expr,
+    def: &FunctionDef,
+    args: &[Expr],
+    batch: &Batch,
+    cx: &Cx<'_, '_>,
+) -> Option<Column> {
+    let values = compute(expr, def, args, batch, cx)?;
+    Some(Column::Values(values.into_iter().map(|v| v.map_or(Value::Null, Value::Decimal)).collect()))
+}
+
+fn compute(
+    expr: &Expr,
+    def: &FunctionDef,
+    args: &[Expr],
+    batch: &Batch,
+    cx: &Cx<'_, '_>,
+) -> Option<Vec<Option<Decimal>>> {
+    let op = match def.kernel {
+        Kernel::Add => ArithOp::Add,
+        Kernel::Subtract => ArithOp::Sub,
+        Kernel::Multiply => ArithOp::Mul,
+        _ => return None,
+    };
+    let [left, right] = args else { return None };
+    let settings = cx.settings;
+    if expr.ty.id != TypeId::Decimal
+        || gannet_runtime::remaining_stack() < MIN_STACK_BYTES
+        || arith_type(op, &left.ty, &right.ty, settings.sql_mode, settings.div_precision_increment).1 != Domain::Decimal
+    {
+        return None;
+    }
+    let (a, b) = (operand(left, batch, cx)?, operand(right, batch, cx)?);
+    let mut values = Vec::with_capacity(batch.rows);
+    for row in 0..batch.rows {
+        values.push(match (a.get(row).ok()?, b.get(row).ok()?) {
+            (Some(a), Some(b)) => Some(match op {
+                ArithOp::Add => a.checked_add(&b)?,
+                ArithOp::Sub => a.checked_sub(&b)?,
+                _ => a.checked_mul(&b)?,
+            }),
+            _ => None,
+        });
+    }
+    Some(values)
+}
