@@ -260,7 +260,7 @@ fn kill_ends_statements_and_connections() {
     let id = one(&mut victim, "SELECT CONNECTION_ID()");
     let started = Instant::now();
     let sleeping = std::thread::spawn(move || (victim.query("SELECT SLEEP(30)").map(|r| r.texts()), victim));
-    wait_for(&mut root, "SLEEP(30)");
+    wait_for_sleep(&mut root, "SLEEP(30)");
     run(&mut root, &format!("KILL QUERY {id}"));
     let (outcome, mut victim) = sleeping.join().unwrap();
     // SLEEP reports the interruption by its value.
@@ -283,9 +283,10 @@ fn kill_ends_statements_and_connections() {
     assert!(victim.ping().is_err());
 }
 
-fn wait_for(c: &mut Connection, text: &str) {
+/// Waits until the statement is in its SLEEP: killed on the way there it would be error 1317.
+fn wait_for_sleep(c: &mut Connection, text: &str) {
     let until = Instant::now() + Duration::from_secs(10);
-    while !rows(c, "SHOW PROCESSLIST").iter().any(|r| r[7].contains(text) && !r[7].contains("PROCESSLIST")) {
+    while !rows(c, "SHOW PROCESSLIST").iter().any(|r| r[7].contains(text) && r[6] == "User sleep") {
         assert!(Instant::now() < until, "{text} never ran");
         std::thread::sleep(Duration::from_millis(5));
     }
