@@ -111,7 +111,7 @@ pub struct Cx<'a, 'p> {
     version: u64,
     pub(crate) subqueries: Vec<crate::subquery::State<'p>>,
     pub(crate) ctes: Vec<crate::cte::State<'p>>,
-    pub(crate) in_sets: Option<Box<HashMap<usize, crate::eval::InSet>>>,
+    pub(crate) in_sets: Option<HashMap<usize, crate::eval::InSet>>,
     call_states: CallStates,
     memory: Memory,
     /// Warnings that an INSERT gives once for a column: see [`Cx::warn_of_column`].

@@ -45,7 +45,7 @@ pub struct Call<'a> {
 /// What calls keep from row to row of one execution: the generator of `RAND(seed)`, a compiled pattern. Bounded by the
 /// number of calls in the statement.
 #[derive(Default)]
-pub struct CallStates(Option<Box<HashMap<usize, Box<dyn Any + Send>>>>);
+pub struct CallStates(Option<HashMap<usize, Box<dyn Any + Send>>>);
 
 impl CallStates {
     /// The state of a call, if it has one of this type.
