@@ -88,7 +88,8 @@ impl Session {
             VarValue::Double(seconds) => latency_ns as f64 > seconds * 1e9,
             _ => false,
         };
-        if !long && !(figures.no_index && logs.slow() && logs.not_using_indexes()) {
+        let scanned = figures.no_index && logs.slow() && logs.not_using_indexes();
+        if !(long || scanned) {
             return;
         }
         let broken = outcome.as_ref().is_err_and(|e| e.code() == ErrorCode::Parse);
