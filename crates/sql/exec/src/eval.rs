@@ -62,14 +62,16 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             };
             let mut value = eval(branch, batch, row, cx)?;
             if expr.ty.id.is_string() {
-                value.settle(&branch.ty);
+                value.settle_text(&branch.ty);
             }
             convert::cast_common(value, &expr.ty, cx)
         }
         ExprKind::Cast(arg) => {
             let mut value = eval(arg, batch, row, cx)?;
-            if !expr.ty.id.is_numeric() {
-                value.settle(&arg.ty);
+            match expr.ty.id {
+                id if id.is_string() => value.settle_text(&arg.ty),
+                id if !id.is_numeric() => value.settle(&arg.ty),
+                _ => {}
             }
             convert::cast(value, &expr.ty, cx).map_err(|e| named(e, expr, cx))
         }

@@ -169,23 +169,9 @@ pub(crate) fn text_in(value: &Value, charset: Charset) -> Cow<'_, [u8]> {
 
 /// The text of a value of a type in a character set: a FLOAT or DOUBLE with a fixed number of decimals shows them.
 pub(crate) fn text_of<'v>(value: &'v Value, ty: &SqlType, charset: Charset) -> Cow<'v, [u8]> {
-    let fixed = |v: f64| {
-        let mut out = Vec::new();
-        convert::float::write_fixed(v, ty.scale, &mut out);
-        Cow::Owned(charset.ascii(&out).into_owned())
-    };
-    let shows = matches!(ty.id, TypeId::Float | TypeId::Double) && ty.scale < SqlType::NOT_FIXED;
-    match value {
-        Value::Double(v) if shows => fixed(*v),
-        Value::Float(v) if shows => fixed(f64::from(*v)),
-        Value::Int(_) | Value::UInt(_) if ty.zerofill => {
-            let digits = text_in(value, Charset::Ascii);
-            let width = (ty.display_chars() as usize).max(digits.len());
-            let mut out = vec![b'0'; width - digits.len()];
-            out.extend_from_slice(&digits);
-            Cow::Owned(charset.ascii(&out).into_owned())
-        }
-        _ => text_in(value, charset),
+    match value.shown_as(ty) {
+        Some(text) => Cow::Owned(charset.ascii(&text).into_owned()),
+        None => text_in(value, charset),
     }
 }
 

@@ -184,6 +184,32 @@ impl Value {
         }
     }
 
+    /// The text of a number whose type says more of it than the value: the fixed decimals of a FLOAT or DOUBLE, the zeros in front
+    /// of a ZEROFILL. `None`: what [`Value::write_text`] prints.
+    pub fn shown_as(&self, ty: &crate::SqlType) -> Option<Vec<u8>> {
+        let float = matches!(ty.id, crate::TypeId::Float | crate::TypeId::Double) && ty.scale < crate::SqlType::NOT_FIXED;
+        let mut text = Vec::new();
+        match self {
+            Value::Double(v) if float => crate::convert::float::write_fixed(*v, ty.scale, &mut text),
+            Value::Float(v) if float => crate::convert::float::write_fixed(f64::from(*v), ty.scale, &mut text),
+            Value::Int(_) | Value::UInt(_) if ty.zerofill => {
+                self.write_text(&mut text);
+                let zeros = (ty.display_chars() as usize).saturating_sub(text.len());
+                text.splice(0..0, std::iter::repeat_n(b'0', zeros));
+            }
+            _ => return None,
+        }
+        Some(text)
+    }
+
+    /// Where a text is wanted of a value of a type: the decimals and zeros that the type asks for.
+    pub fn settle_text(&mut self, ty: &crate::SqlType) {
+        self.settle(ty);
+        if let Some(text) = self.shown_as(ty) {
+            *self = Value::Str(text[..].into(), CollationId::DEFAULT);
+        }
+    }
+
     /// Appends the text that MySQL prints; nothing for NULL.
     pub fn write_text(&self, out: &mut Vec<u8>) {
         self.as_ref().write_text(out);
