@@ -117,12 +117,13 @@ impl Builder<'_> {
         }
         let mut found_units = Vec::new();
         if let Some(from) = &block.from {
-            let mut number = |on: &[Expr]| -> (Vec<usize>, RelSet) {
+            let mut number = |on: &[Expr], null_aware: bool| -> (Vec<usize>, RelSet) {
                 let start = conditions.len();
                 let mut all = Vec::new();
                 on.iter().cloned().for_each(|e| conjuncts(e, &mut all));
                 let reads = all.iter().fold(RelSet::EMPTY, |s, e| s.union(self.set_of(block, e)));
-                if equalities {
+                // NOT IN asks which of its conditions is unknown, not only whether all are true.
+                if equalities && !null_aware {
                     crate::rewrite::propagate(&mut all);
                 }
                 conditions.extend(all);

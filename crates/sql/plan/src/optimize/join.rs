@@ -145,7 +145,7 @@ struct State {
 }
 
 /// Numbers conditions; gives the relations they read too.
-pub(super) type Number<'n> = dyn FnMut(&[crate::expr::Expr]) -> (Vec<usize>, RelSet) + 'n;
+pub(super) type Number<'n> = dyn FnMut(&[crate::expr::Expr], bool) -> (Vec<usize>, RelSet) + 'n;
 
 /// Splits a FROM tree into units. Conditions of its inner joins are numbered into the second result.
 pub(super) fn units(from: &From, number: &mut Number<'_>) -> (Vec<Unit>, Vec<usize>) {
@@ -184,7 +184,7 @@ fn add_units(
                     unit.deps = unit.deps.union(before);
                 }
             }
-            let (numbers, read) = number(on);
+            let (numbers, read) = number(on, false);
             conditions.extend(numbers);
             *reads = reads.union(read);
         }
@@ -194,7 +194,7 @@ fn add_units(
             let before = all(&out[start..]);
             let (mut inner, mut inner_conditions, mut inner_reads) = (Vec::new(), Vec::new(), RelSet::EMPTY);
             add_units(right, number, &mut inner_conditions, &mut inner_reads, &mut inner);
-            let (on, read) = number(on);
+            let (on, read) = number(on, matches!(kind, FromJoin::Anti { null_aware: true }));
             let mut deps = read.union(inner_reads).intersect(before);
             if deps.is_empty() {
                 deps = before;
