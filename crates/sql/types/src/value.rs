@@ -187,7 +187,8 @@ impl Value {
     /// The text of a number whose type says more of it than the value: the fixed decimals of a FLOAT or DOUBLE, the zeros in front
     /// of a ZEROFILL. `None`: what [`Value::write_text`] prints.
     pub fn shown_as(&self, ty: &crate::SqlType) -> Option<Vec<u8>> {
-        let float = matches!(ty.id, crate::TypeId::Float | crate::TypeId::Double) && ty.scale < crate::SqlType::NOT_FIXED;
+        let float =
+            matches!(ty.id, crate::TypeId::Float | crate::TypeId::Double) && ty.scale < crate::SqlType::NOT_FIXED;
         let mut text = Vec::new();
         match self {
             Value::Double(v) if float => crate::convert::float::write_fixed(*v, ty.scale, &mut text),

@@ -122,7 +122,11 @@ pub(crate) fn scan(dir: &Path, write: bool) -> Result<Vec<Found>, LogError> {
     for path in fs::read_dir(dir).map_err(LogError::io("list", dir))? {
         let number = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".log"));
         let Some(number) = number.filter(|n| n.len() == 8).and_then(|n| n.parse().ok()) else { continue };
-        let file = File::open(&path, &how).map_err(LogError::io("open", &path))?;
+        let file = match File::open(&path, &how) {
+            // Removed since the directory was read: the log is in use, and needs it no more. What is needed is missed by `chain`.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            file => file.map_err(LogError::io("open", &path))?,
+        };
         let mut block = AlignedBuf::zeroed(SEGMENT_HEADER as usize);
         let n = file.read_at(&mut block, 0).map_err(LogError::io("read", &path))?;
         let header = SegmentHeader::decode(&block[..n]);
