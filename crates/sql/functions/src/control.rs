@@ -11,12 +11,12 @@ use gannet_types::{
 use std::cmp::Ordering;
 
 /// Converts the alternative that is chosen to the common type. A DECIMAL keeps its own digits, a text is made of those of its type
-/// ([`Value::settle`]).
+/// ([`Value::settle_text`]).
 fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], i: usize) -> Result<Value> {
     use gannet_types::TypeId::{Enum, Json, Null, Set};
     let mut settled = args[i].clone();
     if call.ty.id.is_string() {
-        settled.settle(&call.args[i]);
+        settled.settle_text(&call.args[i]);
     }
     let value = &settled;
     if call.ty.id == Json && !value.is_null() {

@@ -64,7 +64,12 @@ pub(crate) fn simplify(e: Expr) -> Expr {
             folded.unwrap_or(Expr { kind: ExprKind::Compare { op, by, args }, ty })
         }
         ExprKind::Cast(arg) => {
-            let folded = literal(&arg).and_then(|v| cast_literal(v, &ty));
+            let folded = literal(&arg).cloned().and_then(|mut v| {
+                if ty.id.is_string() {
+                    v.settle_text(&arg.ty);
+                }
+                cast_literal(&v, &ty)
+            });
             folded.unwrap_or(Expr { kind: ExprKind::Cast(arg), ty })
         }
         kind => Expr { kind, ty },
