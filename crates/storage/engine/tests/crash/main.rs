@@ -257,7 +257,10 @@ fn seeds(default: u64, workloads: &[(&str, fn(u64, &mut Tally))]) {
     say(&tallies, last, "; nothing lost, nothing torn");
     for tally in tallies {
         assert!(tally.transactions > 4 * tally.lives / 4 || tally.lives <= 8, "the runs are too short");
-        assert!(tally.seeds < 20 || !tally.paths.contains(&0), "a way through recovery was not taken: {tally}");
+        // Rounds are cut short only where the file for what does not fit cannot be made or written: rare.
+        let needed = |path: usize| if path == Path::SharesGivenUp as usize { 400 } else { 20 };
+        let missing = (0..PATHS).find(|&path| tally.paths[path] == 0 && tally.seeds >= needed(path));
+        assert_eq!(missing, None, "a way through recovery was not taken: {tally}");
     }
 }
 
