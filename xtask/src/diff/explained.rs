@@ -49,6 +49,10 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         [Outcome::Done(_), Outcome::Done(_)] if has("BINARY") && has("USING utf8mb4") && no_text(outcomes) => {
             Some("MariaDB makes question marks of bytes that are no text, MySQL NULL")
         }
+        // The same in a condition: what is no text finds no row here.
+        [Outcome::Done(_), Outcome::Done(_)] if makes_text_of_bytes(sql) && fewer_rows(outcomes) => {
+            Some("MariaDB makes question marks of bytes that are no text, MySQL NULL")
+        }
         // Aggregate Functions: bytes are taken as such, an error beyond 511 of them.
         [Outcome::Refused(3514, _), Outcome::Done(_)] if has("BIT_") => {
             Some("MySQL's bitwise aggregates take bytes, of 511 at most; MariaDB's take numbers")
@@ -415,6 +419,22 @@ fn no_text(outcomes: &[Outcome; 2]) -> bool {
     differ_only(outcomes, |x, y| x == "NULL" && y.contains('?'))
 }
 
+/// INSERT among the bytes of a letter (the column beside it is one of bytes), made a text.
+fn makes_text_of_bytes(sql: &str) -> bool {
+    sql.contains("CONVERT(INSERT('é'") && sql.contains("USING utf8mb4")
+}
+
+/// Some of their rows, and no others.
+fn fewer_rows(outcomes: &[Outcome; 2]) -> bool {
+    let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return false };
+    lacks_rows(a.texts(), b.texts())
+}
+
+fn lacks_rows(ours: Vec<Vec<String>>, mut theirs: Vec<Vec<String>>) -> bool {
+    let more = theirs.len() > ours.len();
+    more && ours.iter().all(|row| theirs.iter().position(|r| r == row).map(|i| theirs.swap_remove(i)).is_some())
+}
+
 /// As many rows, whose cells, where they differ, do so in one way.
 fn differ_only(outcomes: &[Outcome; 2], way: impl Fn(&str, &str) -> bool) -> bool {
     let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return false };
@@ -468,6 +488,21 @@ mod tests {
         assert!(zero_fraction("2021-03-25 02:18:06.000000", "2021-03-25 02:18:06"));
         assert!(!zero_fraction("2021-03-25 02:18:06.000001", "2021-03-25 02:18:06"));
         assert!(!zero_fraction("02:18:06.000000", "02:18:06"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_find_no_rows() {
+        assert!(makes_text_of_bytes(
+            "SELECT 1 FROM t0 a0 WHERE CONVERT(INSERT('é', 2, 1, a0.c1) USING utf8mb4) REGEXP 'x'"
+        ));
+        assert!(!makes_text_of_bytes(
+            "SELECT 1 FROM t0 a0 WHERE CONVERT(INSERT('e', 2, 1, a0.c1) USING utf8mb4) REGEXP 'x'"
+        ));
+        let rows = |of: &[&str]| of.iter().map(|r| vec![r.to_string()]).collect::<Vec<_>>();
+        assert!(lacks_rows(rows(&["1", "2"]), rows(&["2", "3", "1"])));
+        assert!(!lacks_rows(rows(&["1", "1"]), rows(&["2", "3", "1"])), "one of them twice");
+        assert!(!lacks_rows(rows(&["4"]), rows(&["2", "3"])), "another row");
+        assert!(!lacks_rows(rows(&["2"]), rows(&["2"])), "all of them");
     }
 
     #[test]

@@ -283,8 +283,11 @@ impl Evaluator {
                 self.call(name, args)
             }
             Expr::TimestampFn { diff, unit, args } => {
-                let args = vec![self.word(unit.name()), self.expr(&args.0)?, self.expr(&args.1)?];
-                self.call(if *diff { "TIMESTAMPDIFF" } else { "TIMESTAMPADD" }, args)
+                let (unit, a, b) = (self.word(unit.name()), self.expr(&args.0)?, self.expr(&args.1)?);
+                match diff {
+                    true => self.call("TIMESTAMPDIFF", vec![unit, a, b]),
+                    false => self.call("DATE_ADD", vec![b, a, unit]),
+                }
             }
             Expr::GetFormat { kind, expr } => {
                 let kind = match kind {

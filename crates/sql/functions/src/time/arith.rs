@@ -116,15 +116,6 @@ fn subdate(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<V
     sum(cx, call, &args[0], &args[1], IntervalUnit::Day, true)
 }
 
-fn timestampadd_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(sum_type(cx, &args[2], &args[1], unit_of(args[0].constant)?))
-}
-
-fn timestampadd(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let unit = unit_of(args.first())?;
-    sum(cx, call, &args[2], &args[1], unit, false)
-}
-
 fn timestampdiff(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
     let unit = unit_of(args.first())?;
     let from = datetime_arg(cx, &args[1], DateFlags::STRICT)?;
@@ -274,7 +265,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     ),
     FunctionDef::new("ADDDATE", 2, 2, adddate_rule, adddate, "Date plus days."),
     FunctionDef::new("SUBDATE", 2, 2, adddate_rule, subdate, "Date minus days."),
-    FunctionDef::new("TIMESTAMPADD", 3, 3, timestampadd_rule, timestampadd, "Date plus so many of a unit."),
     FunctionDef::new("TIMESTAMPDIFF", 3, 3, int_rule, timestampdiff, "Whole units from one date to another."),
     FunctionDef::new("DATEDIFF", 2, 2, int_rule, datediff, "Days from the second date to the first."),
     FunctionDef::new("TIMEDIFF", 2, 2, timediff_rule, timediff, "Time from the second argument to the first."),

@@ -6,7 +6,8 @@
 //! |---|---|
 //! | `d + INTERVAL n unit`, `d - INTERVAL n unit` | `DATE_ADD(d, n, unit)`, `DATE_SUB(d, n, unit)` |
 //! | `EXTRACT(unit FROM d)` | `EXTRACT(unit, d)` |
-//! | `TIMESTAMPADD`, `TIMESTAMPDIFF` | the same, unit first |
+//! | `TIMESTAMPADD(unit, n, d)` | `DATE_ADD(d, n, unit)` |
+//! | `TIMESTAMPDIFF(unit, a, b)` | the same |
 //! | `TRIM(BOTH / LEADING / TRAILING r FROM s)` | `TRIM(s, r)`, `LTRIM(s, r)`, `RTRIM(s, r)` |
 //! | `a REGEXP b` | `REGEXP_LIKE(a, b)` |
 //! | `c -> p`, `c ->> p` | `JSON_EXTRACT(c, p)`, `JSON_UNQUOTE(JSON_EXTRACT(c, p))` |
@@ -60,7 +61,12 @@ impl Binder<'_> {
         }
         let args = if def.takes_numbers { args.into_iter().map(hex_as_number).collect() } else { args };
         let args = if reads_ascii(def.name) { args.into_iter().map(|a| self.narrow(a)).collect() } else { args };
-        let args = if compares_text(def.name) { self.same_collation(args, &def.name.to_lowercase())? } else { args };
+        // FIELD compares numbers as soon as one of its arguments is one.
+        let all_texts = def.name != "FIELD" || args.iter().all(|a| !a.ty().id.is_numeric());
+        let args = match compares_text(def.name) && all_texts {
+            true => self.same_collation(args, &def.name.to_lowercase())?,
+            false => args,
+        };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let mut ty = (def.rule)(self.rule_context(), &infos)?;
         // Functions that make text of something else make ASCII text: converted where ASCII is something else.
@@ -145,8 +151,12 @@ impl Binder<'_> {
                 self.call_named(name, args)
             }
             E::TimestampFn { diff, unit, args } => {
-                let args = vec![self.text(unit.name()), self.expr(&args.0)?, self.expr(&args.1)?];
-                self.call_named(if *diff { "TIMESTAMPDIFF" } else { "TIMESTAMPADD" }, args)
+                let (unit, a, b) = (self.text(unit.name()), self.expr(&args.0)?, self.expr(&args.1)?);
+                match diff {
+                    true => self.call_named("TIMESTAMPDIFF", vec![unit, a, b]),
+                    // The date comes first: what is added to NULL is not computed.
+                    false => self.call_named("DATE_ADD", vec![b, a, unit]),
+                }
             }
             E::GetFormat { kind, expr } => {
                 let kind = match kind {
