@@ -245,7 +245,7 @@ fn many_rows_are_streamed() {
     let s = c.prepare("SELECT * FROM d.t WHERE id >= ?").unwrap();
     assert_eq!(c.execute(&s, &[Arg::Int(10)]).unwrap().rows.len(), 990);
     // What was sent on the way counts too.
-    let sent = |c: &mut Connection| rows(c, "SHOW GLOBAL STATUS LIKE 'Bytes_sent'")[0][1].parse::<u64>().unwrap();
+    let sent = |c: &mut Connection| rows(c, "SHOW SESSION STATUS LIKE 'Bytes_sent'")[0][1].parse::<u64>().unwrap();
     let before = sent(&mut c);
     c.query("SELECT a.id, b.v FROM d.t a, d.t b WHERE a.id < 50").unwrap();
     let bytes = sent(&mut c) - before;

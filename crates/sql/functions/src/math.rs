@@ -254,7 +254,7 @@ fn ln(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
 }
 
 fn log2(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
-    logarithm(cx, &args[0], f64::log2)
+    logarithm(cx, &args[0], |x| x.ln() / std::f64::consts::LN_2)
 }
 
 fn log10(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -571,6 +571,7 @@ mod tests {
             ("LOG(0, 1)", "NULL !3020"),
             ("LOG(2)", "0.6931471805599453"),
             ("LOG2(65536)", "16"),
+            ("LOG2(4.05)", "2.0179219079972626"),
             ("LOG10(100)", "2"),
             ("LOG10(0)", "NULL !3020"),
             ("PI()", "3.141593"),
