@@ -45,6 +45,7 @@ const WORKLOADS: &[Workload] = &[
             ("foundation/runtime/src/worker/mod.rs", 5.1, "the worker's flag that it sleeps, its mail"),
             ("foundation/runtime/src/task.rs", 5.1, "the session's park and wake-up by the log writer"),
             ("storage/buffer/src/state.rs", 4.1, "exclusive latches: the row's leaf, the transaction's undo page"),
+            ("storage/buffer/src/pool.rs", 0.2, "frames in use: pages of undo that are made"),
             ("storage/log/src/ring.rs", 2.1, "log space: the change, the commit"),
             ("storage/log/src/idle.rs", 1.1, "the log writer's flag that it is wanted"),
             ("storage/log/src/waiters.rs", 2.1, "the list of those who wait for the log"),

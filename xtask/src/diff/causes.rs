@@ -173,7 +173,8 @@ pub(super) fn of_change(
     unsigned(statement, outcomes, pair)?.map_or_else(|| zero_dates(statement, pair, schema), |why| Ok(Some(why)))
 }
 
-/// A change that MariaDB makes as this server does when it has no index but the primary key to find rows by.
+/// A change that MariaDB makes as this server does when it has no index but the primary key to find rows by; or that both make alike
+/// then, as when rows of INSERT IGNORE ... SELECT have the same key, and which of them is read first is open.
 fn index(sql: &str, outcomes: &[Outcome; 2], pair: &mut Pair, schema: &Schema) -> Result<Option<&'static str>, String> {
     if !matches!(outcomes, [Outcome::Done(_), Outcome::Done(_)]) {
         return Ok(None);
@@ -181,20 +182,32 @@ fn index(sql: &str, outcomes: &[Outcome; 2], pair: &mut Pair, schema: &Schema) -
     let names = |t: &Table| t.index_names().map(str::to_owned).collect::<Vec<_>>();
     let all: Vec<(String, String)> =
         schema.tables.iter().flat_map(|t| names(t).into_iter().map(|i| (t.name.clone(), i))).collect();
-    for (table, index) in &all {
+    let set = |pair: &mut Pair, second: bool, how: &str| {
         // One that stands for the primary key stays.
-        pair.one(true, &format!("ALTER TABLE {table} ALTER INDEX {index} IGNORED"))?;
+        let mut each = all.iter().map(|(table, index)| format!("ALTER TABLE {table} ALTER INDEX {index} {how}"));
+        each.try_for_each(|sql| pair.one(second, &sql).map(drop))
+    };
+    set(pair, true, "IGNORED")?;
+    let mut why = makes_the_same(sql, pair, schema)?.then_some("MariaDB makes the same change without an index");
+    if why.is_none() && sql.contains(" SELECT ") && sql.contains("IGNORE") {
+        set(pair, false, "INVISIBLE")?;
+        let same = makes_the_same(sql, pair, schema)?;
+        why = same.then_some("which of several rows with the same key is read first: the same without indexes");
+        set(pair, false, "VISIBLE")?;
     }
+    set(pair, true, "NOT IGNORED")?;
+    Ok(why)
+}
+
+/// Do both servers answer a change alike, and have the same rows afterwards? It is undone.
+fn makes_the_same(sql: &str, pair: &mut Pair, schema: &Schema) -> Result<bool, String> {
     pair.must("START TRANSACTION")?;
     let mut agree = same(&pair.both(sql)?, Manner::default());
     for table in &schema.tables {
         agree &= same(&pair.both(&format!("SELECT * FROM {}", table.name))?, Manner::default());
     }
     pair.must("ROLLBACK")?;
-    for (table, index) in &all {
-        pair.one(true, &format!("ALTER TABLE {table} ALTER INDEX {index} NOT IGNORED"))?;
-    }
-    Ok(agree.then_some("MariaDB makes the same change without an index"))
+    Ok(agree)
 }
 
 /// Which of two errors comes first, of a value that cannot be computed and of a duplicate: whether rows are made one by one
