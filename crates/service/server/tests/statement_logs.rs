@@ -18,9 +18,12 @@ fn lines(r: &Running, name: &str) -> Vec<String> {
     text.lines().filter(|l| !header(l)).map(without_time).collect()
 }
 
+fn run_each(c: &mut Connection, statements: &[&str]) {
+    statements.iter().for_each(|sql| run(c, sql));
+}
+
 fn general(c: &mut Connection) {
-    run(c, "SET GLOBAL general_log_file = 'g.log'");
-    run(c, "SET GLOBAL general_log = ON");
+    run_each(c, &["SET GLOBAL general_log_file = 'g.log'", "SET GLOBAL general_log = ON"]);
 }
 
 #[test]
@@ -71,12 +74,17 @@ fn what_clients_send() {
 fn slow_statements() {
     let r = Running::start();
     let mut c = r.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (id INT PRIMARY KEY, a INT)");
-    run(&mut c, "INSERT INTO d.t VALUES (1, 1), (2, 2), (3, 3)");
-    run(&mut c, "SET GLOBAL slow_query_log_file = 's.log'");
-    run(&mut c, "SET GLOBAL slow_query_log = ON");
-    run(&mut c, "USE d");
+    run_each(
+        &mut c,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (id INT PRIMARY KEY, a INT)",
+            "INSERT INTO d.t VALUES (1, 1), (2, 2), (3, 3)",
+            "SET GLOBAL slow_query_log_file = 's.log'",
+            "SET GLOBAL slow_query_log = ON",
+            "USE d",
+        ],
+    );
     let slow: u64 = rows(&mut c, "SHOW STATUS LIKE 'Slow_queries'")[0][1].parse().unwrap();
     run(&mut c, "SET long_query_time = 0.01");
     run(&mut c, "SELECT SLEEP(0.02), id FROM t WHERE id = 2");
@@ -97,15 +105,20 @@ fn slow_statements() {
     waiter.join().unwrap();
     run(&mut c, "SET long_query_time = 0");
     // Too few rows; administration; errors of syntax.
-    run(&mut c, "SET min_examined_row_limit = 100");
-    run(&mut c, "SELECT SLEEP(0.01)");
-    run(&mut c, "SET min_examined_row_limit = 0, long_query_time = 10");
-    run(&mut c, "SET GLOBAL log_queries_not_using_indexes = ON");
-    run(&mut c, "SELECT COUNT(*) FROM t WHERE a > 1");
-    run(&mut c, "SELECT a FROM t WHERE id = 1");
-    run(&mut c, "SET GLOBAL log_queries_not_using_indexes = OFF");
-    run(&mut c, "SET long_query_time = 0");
-    run(&mut c, "ALTER TABLE t ADD b INT");
+    run_each(
+        &mut c,
+        &[
+            "SET min_examined_row_limit = 100",
+            "SELECT SLEEP(0.01)",
+            "SET min_examined_row_limit = 0, long_query_time = 10",
+            "SET GLOBAL log_queries_not_using_indexes = ON",
+            "SELECT COUNT(*) FROM t WHERE a > 1",
+            "SELECT a FROM t WHERE id = 1",
+            "SET GLOBAL log_queries_not_using_indexes = OFF",
+            "SET long_query_time = 0",
+            "ALTER TABLE t ADD b INT",
+        ],
+    );
     assert_eq!(error(&mut c, "SELEC 1"), 1064);
     run(&mut c, "SET GLOBAL slow_query_log = OFF");
 
@@ -164,9 +177,7 @@ fn files_and_destinations() {
     run(&mut c, "SET GLOBAL log_output = DEFAULT");
     // Rotated as tools do it.
     std::fs::rename(r.dir.join("g.log"), r.dir.join("g.1.log")).unwrap();
-    run(&mut c, "DO 3");
-    run(&mut c, "FLUSH GENERAL LOGS");
-    run(&mut c, "DO 4");
+    run_each(&mut c, &["DO 3", "FLUSH GENERAL LOGS", "DO 4"]);
     let count = |name: &str, what: &str| lines(&r, name).iter().filter(|l| l.contains(what)).count();
     assert_eq!([count("g.1.log", "DO 1"), count("g.1.log", "DO 2"), count("g.1.log", "DO 3")], [1, 0, 1]);
     assert_eq!([count("g.log", "DO 3"), count("g.log", "DO 4")], [0, 1]);
