@@ -45,6 +45,7 @@ pub fn run(root: &Path, bless: bool) -> Result<String, String> {
         markers(path, text, &mut faults);
         unsafe_code(path, text, &mut faults);
     }
+    counters(&sources, &mut faults);
     sizes(root, &sources, bless, &mut faults)?;
     if faults.is_empty() {
         Ok(format!("tidy: {} files", sources.len()))
@@ -101,6 +102,30 @@ fn unsafe_code(path: &str, text: &str, faults: &mut Vec<String>) {
         let code = line.split("//").next().unwrap_or_default();
         if code.contains("unsafe {") || code.contains("unsafe fn") || code.contains("unsafe impl") {
             faults.push(format!("{path}:{}: unsafe outside the named crates", number + 1));
+        }
+    }
+}
+
+/// Every status counter is counted somewhere; one that is only declared and read would be shown as 0 for ever.
+fn counters(sources: &[(String, String)], faults: &mut Vec<String>) {
+    let (declared, others): (Vec<_>, Vec<_>) =
+        sources.iter().partition(|(path, _)| path.ends_with("telemetry/src/counters.rs"));
+    let names = declared.iter().flat_map(|(_, text)| text.lines()).filter_map(|line| {
+        let (name, rest) = line.trim().split_once(" = \"")?;
+        (rest.ends_with("Both;") || rest.ends_with("Global;")).then_some(name)
+    });
+    for name in names {
+        let named = format!("Counter::{name}");
+        let counts = |(path, text): &&(String, String)| {
+            let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+            !path.contains("/tests/")
+                && text.match_indices(&named).any(|(at, _)| {
+                    let whole = !text[at + named.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
+                    whole && !text[..at].ends_with("total(") && !text[..at].ends_with("get(")
+                })
+        };
+        if !others.iter().any(counts) {
+            faults.push(format!("status counter {name} is declared, and nothing counts it"));
         }
     }
 }

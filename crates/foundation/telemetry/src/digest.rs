@@ -11,8 +11,8 @@ use gannet_base::CachePadded;
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Arc, OnceLock, RwLock};
 
-use crate::Histogram;
 use crate::histogram::SharedHistogram;
+use crate::{Counter, Histogram};
 
 /// A 128-bit statement digest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,6 +23,20 @@ impl fmt::Display for Digest {
         write!(f, "{:032x}", self.0)
     }
 }
+
+/// Counters of a session of which each digest has its part: scans, sorts, temporary tables.
+pub const WORK: [Counter; 10] = [
+    Counter::CreatedTmpDiskTables,
+    Counter::CreatedTmpTables,
+    Counter::SelectFullJoin,
+    Counter::SelectFullRangeJoin,
+    Counter::SelectRange,
+    Counter::SelectScan,
+    Counter::SortMergePasses,
+    Counter::SortRange,
+    Counter::SortRows,
+    Counter::SortScan,
+];
 
 /// What one execution of a statement adds.
 #[derive(Clone, Copy, Default, Debug)]
@@ -43,18 +57,21 @@ pub struct Execution {
     pub rows_affected: u64,
     /// No index was used where one could have been.
     pub no_index: bool,
+    /// What it added to the counters [`WORK`], if it may have added anything.
+    pub work: Option<[u64; WORK.len()]>,
     /// Wall clock at the end, microseconds since 1970.
     pub end_unix_us: u64,
 }
 
 macro_rules! fields {
     ($($field:ident),*) => {
-        struct Block { $($field: AtomicU64,)* min_ns: AtomicU64, max_ns: AtomicU64, last_seen_us: AtomicU64, latency: SharedHistogram }
+        struct Block { $($field: AtomicU64,)* work: [AtomicU64; WORK.len()], min_ns: AtomicU64, max_ns: AtomicU64, last_seen_us: AtomicU64, latency: SharedHistogram }
 
         impl Block {
             fn new() -> Self {
                 Block {
                     $($field: AtomicU64::new(0),)*
+                    work: std::array::from_fn(|_| AtomicU64::new(0)),
                     min_ns: AtomicU64::new(u64::MAX), max_ns: AtomicU64::new(0), last_seen_us: AtomicU64::new(0),
                     latency: SharedHistogram::new(),
                 }
@@ -62,6 +79,7 @@ macro_rules! fields {
 
             fn add_to(&self, s: &mut DigestSnapshot) {
                 $(s.$field += self.$field.load(Relaxed);)*
+                s.work.iter_mut().zip(&self.work).for_each(|(sum, n)| *sum += n.load(Relaxed));
                 s.min_ns = s.min_ns.min(self.min_ns.load(Relaxed));
                 s.max_ns = s.max_ns.max(self.max_ns.load(Relaxed));
                 s.last_seen_us = s.last_seen_us.max(self.last_seen_us.load(Relaxed));
@@ -70,6 +88,7 @@ macro_rules! fields {
 
             fn reset(&self) {
                 $(self.$field.store(0, Relaxed);)*
+                self.work.iter().for_each(|n| n.store(0, Relaxed));
                 self.min_ns.store(u64::MAX, Relaxed);
                 self.max_ns.store(0, Relaxed);
                 self.last_seen_us.store(0, Relaxed);
@@ -80,6 +99,9 @@ macro_rules! fields {
             #[inline]
             fn record_owned(&self, add: Added, e: &Execution) {
                 $(if add.$field != 0 { self.$field.store(self.$field.load(Relaxed).wrapping_add(add.$field), Relaxed); })*
+                for (sum, n) in self.work.iter().zip(e.work.iter().flatten()) {
+                    sum.store(sum.load(Relaxed).wrapping_add(*n), Relaxed);
+                }
                 if e.latency_ns < self.min_ns.load(Relaxed) { self.min_ns.store(e.latency_ns, Relaxed); }
                 if e.latency_ns > self.max_ns.load(Relaxed) { self.max_ns.store(e.latency_ns, Relaxed); }
                 if e.end_unix_us > self.last_seen_us.load(Relaxed) {
@@ -90,6 +112,9 @@ macro_rules! fields {
 
             fn record_shared(&self, add: Added, e: &Execution) {
                 $(if add.$field != 0 { self.$field.fetch_add(add.$field, Relaxed); })*
+                for (sum, n) in self.work.iter().zip(e.work.iter().flatten()) {
+                    sum.fetch_add(*n, Relaxed);
+                }
                 self.min_ns.fetch_min(e.latency_ns, Relaxed);
                 self.max_ns.fetch_max(e.latency_ns, Relaxed);
                 self.last_seen_us.fetch_max(e.end_unix_us, Relaxed);
@@ -150,6 +175,8 @@ pub struct DigestSnapshot {
     pub rows_affected: u64,
     /// Executions that used no index.
     pub no_index: u64,
+    /// Sums of the counters [`WORK`].
+    pub work: [u64; WORK.len()],
     /// Total latency in nanoseconds.
     pub total_ns: u64,
     /// Of these, waiting for locks of rows and tables.
@@ -207,6 +234,7 @@ impl Entry {
             rows_examined: 0,
             rows_affected: 0,
             no_index: 0,
+            work: [0; WORK.len()],
             total_ns: 0,
             locks_ns: 0,
             min_ns: u64::MAX,

@@ -13,10 +13,10 @@ mod session;
 mod waits;
 
 pub use blocks::{
-    WaitTotals, add, count, max_connections_seen, note_connections, sub, total, totals, wait_totals, waited,
+    WaitTotals, add, add_all, count, max_connections_seen, note_connections, sub, total, totals, wait_totals, waited,
 };
 pub use counters::{Counter, Kind, Scope};
-pub use digest::{Digest, DigestHandle, DigestSnapshot, Execution, StatementStats};
+pub use digest::{Digest, DigestHandle, DigestSnapshot, Execution, StatementStats, WORK};
 pub use events::{Events, Severity};
 pub use histogram::{BUCKETS, Histogram};
 pub use session::{Current, SessionCounters, put_aside, take_up};

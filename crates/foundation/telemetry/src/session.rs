@@ -84,6 +84,16 @@ pub(crate) fn bump(c: Counter, n: u64) {
     }
 }
 
+#[inline(always)]
+pub(crate) fn bump_all<const N: usize>(some: [(Counter, u64); N]) {
+    if let Current(Some(cells)) = CURRENT.get() {
+        for (c, n) in some {
+            let cell = &cells.0[c as usize];
+            cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+        }
+    }
+}
+
 /// Takes the thread's current block away: its task is suspended.
 #[inline]
 pub fn put_aside() -> Current {

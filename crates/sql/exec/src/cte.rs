@@ -21,6 +21,7 @@ pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
     }
     let plan = cx.plan;
     let cte = &plan.ctes[n];
+    gannet_telemetry::count(gannet_telemetry::Counter::CreatedTmpTables);
     let mut seen = HashSet::new();
     let mut base = ops::build(&cte.base, cx.profile.is_some())?;
     let mut round = Kept::collect(&mut base, cx)?;

@@ -12,6 +12,7 @@ use crate::{
 };
 use gannet_engine::{KeyRange, Read, RowBuf, ScanOptions};
 use gannet_plan::{plan::PointSelect, range::encode_point};
+use gannet_telemetry::{Counter, add_all};
 use gannet_types::{Result, ValueRef};
 
 /// Buffers that live from statement to statement.
@@ -35,6 +36,8 @@ pub fn point_select<'p>(
     let index = point.index as usize;
     let (empty, zone) = (Batch::default(), &cx.settings.time_zone);
     let eval = |expr| eval::eval(expr, &empty, 0, cx);
+    // With the statement's end, which counts nothing for this kind of plan: see the server's `run_plan`.
+    add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerCommit, 1), (Counter::HandlerExternalLock, 2)]);
     let found = if !encode_point(table.key_parts(index), &point.key, zone, eval, &mut buffers.key)? {
         false
     } else if point.clustered {

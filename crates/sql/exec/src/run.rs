@@ -9,6 +9,7 @@ use crate::{
     sink::{ResultSink, RowSource, Rows},
 };
 use gannet_plan::{physical::Physical, plan::PlanKind};
+use gannet_telemetry::{Counter, add_all};
 use gannet_types::Result;
 
 /// What a statement did.
@@ -27,7 +28,10 @@ pub enum Outcome {
 pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn ResultSink) -> Result<Outcome> {
     let plan = cx.plan;
     match &plan.kind {
-        PlanKind::PointSelect(point) if padding::is_on(cx) => query(&point.query, sink, cx),
+        PlanKind::PointSelect(point) if padding::is_on(cx) => {
+            add_all([(Counter::HandlerCommit, 1), (Counter::HandlerExternalLock, 2)]);
+            query(&point.query, sink, cx)
+        }
         PlanKind::PointSelect(point) => {
             let sent = direct::point_select(point, buffers, sink, cx)?;
             Ok(Outcome::Rows { sent })

@@ -1,6 +1,7 @@
 //! From a statement's tree to an executable plan: binder, optimizer, plan cache. Pure: no I/O; a catalog snapshot goes in, a
 //! [`plan::Plan`] comes out.
 
+pub mod accesses;
 mod bind;
 pub mod cache;
 pub mod dive;

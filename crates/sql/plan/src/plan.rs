@@ -30,6 +30,8 @@ pub struct Plan {
     pub dives: Box<[Dive]>,
     /// Class of what the dives found ([`Plan::selectivity`]).
     pub selectivity: u64,
+    /// How its rows are found, for the status variables.
+    pub accesses: crate::accesses::Accesses,
     /// Size of the register file.
     pub registers: u32,
     /// What the statement uses beyond its tables.

@@ -1,5 +1,6 @@
 //! The way from a statement to its plan.
 
+use crate::accesses::Accesses;
 use crate::bind::Binder;
 use crate::dive::Dive;
 use crate::expr::ExprKind;
@@ -196,7 +197,7 @@ pub(crate) fn finish(
     let pins = pins(&builder.params, options);
     let mut uses = arena.uses;
     uses.uncacheable |= options.source.is_none() && builder.params.iter().any(|p| matches!(p, Param::Literal { .. }));
-    Ok(Plan {
+    let mut plan = Plan {
         kind,
         columns,
         tables,
@@ -206,12 +207,15 @@ pub(crate) fn finish(
         pins,
         dives,
         selectivity,
+        accesses: Accesses::default(),
         registers: builder.registers,
         uses,
         into: None,
         max_execution_time: None,
         warnings: builder.warnings.take().into(),
-    })
+    };
+    plan.accesses = Accesses::of(&plan);
+    Ok(plan)
 }
 
 /// The ranges looked up whose values may vary, and the class of what they hold.

@@ -19,6 +19,7 @@ use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
 use gannet_page::raw::{EXTENT_PAGES, Extent, FileHeader, REGION_EXTENTS, REGION_PAGES, SYSTEM, extent};
 use gannet_page::{HEADER_SIZE, PageOp, PageType};
 use gannet_runtime::{Wait, Waker, mask_interrupts, park, waker};
+use gannet_telemetry::{Counter, add};
 
 use crate::pool::NEVER_WRITTEN;
 use crate::{Error, ExclusiveGuard, Mtr, Pool, Priority, Stop};
@@ -96,6 +97,17 @@ pub struct TreePages {
     pub owned: u64,
 }
 
+/// What the pages of the data file are used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SpaceUsage {
+    /// Pages in use by one owner (see [`Space::usage`]), and pages of its extents that have blocks in the file.
+    pub named: TreePages,
+    /// The same of all other owners, the space maps among them.
+    pub others: TreePages,
+    /// Free pages that have blocks: ready, or freed a moment ago.
+    pub free: u64,
+}
+
 impl Space {
     pub(crate) fn new() -> Self {
         Space { inner: Mutex::new(Inner::default()), pages: AtomicU64::new(0) }
@@ -120,6 +132,25 @@ impl Space {
             .trees
             .get(&tree)
             .map_or(TreePages::default(), |t| TreePages { used: t.used, owned: t.extents.len() as u64 * EXTENT_PAGES })
+    }
+
+    /// What the blocks of the file are used for, `named` apart from all others. O(extents).
+    pub fn usage(&self, named: TreeId) -> SpaceUsage {
+        let inner = self.inner.lock();
+        let mut usage = SpaceUsage::default();
+        for (extent, &blocks) in inner.extents.iter().zip(&inner.blocks) {
+            let part = match extent.owner {
+                TreeId::ZERO | RETIRED => {
+                    usage.free += u64::from(blocks);
+                    continue;
+                }
+                owner if owner == named => &mut usage.named,
+                _ => &mut usage.others,
+            };
+            part.used += u64::from(extent.used.count_ones());
+            part.owned += u64::from(blocks);
+        }
+        usage
     }
 
     /// All owners of extents: trees, undo, the system itself.
@@ -464,6 +495,9 @@ impl Pool {
         for (i, (_, e)) in due.into_iter().enumerate() {
             self.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES);
             let hole = i >= keep && matches!(self.file.punch_hole(e * EXTENT_BYTES, EXTENT_BYTES), Ok(true));
+            if hole {
+                add(Counter::SpaceGivenBack, EXTENT_BYTES);
+            }
             let mut inner = self.space.inner.lock();
             inner.extents[e as usize] = Extent::default();
             if hole {

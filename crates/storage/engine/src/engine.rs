@@ -3,6 +3,7 @@
 use gannet_base::sync::atomic::Ordering::*;
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TreeId, TrxId};
+use gannet_buffer::SpaceUsage;
 use gannet_lock::LockTable;
 use gannet_runtime::{Interrupt, JoinHandle};
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use crate::options::Isolation;
 use crate::recovery::{RecoveryStatus, RecoveryStep};
 use crate::scan::bounds;
 use crate::store::Store;
-use crate::undo::stream::corrupt;
+use crate::undo::stream::{UNDO_OWNER, corrupt};
 use crate::{
     EngineError, EngineOptions, FlushPolicy, KeyRange, Result, TreeHandle, TreeKind, Txn, TxnOptions, meta, purge,
 };
@@ -267,6 +268,11 @@ impl Engine {
             checkpoint_round_ns: figures.round_ns.load(Relaxed),
             purge_error: s.purge.error.lock().as_ref().map(EngineError::to_string),
         }
+    }
+
+    /// What the data file's blocks are used for: undo (`named`), trees (`others`), nothing.
+    pub fn space(&self) -> SpaceUsage {
+        self.store.pool.space().usage(UNDO_OWNER)
     }
 
     /// Holds the checkpoint back, and the writing of pages for its sake, while the log is not three quarters full. For tests and

@@ -149,6 +149,56 @@ fn trees_come_and_go_with_their_transactions() {
 }
 
 #[test]
+fn what_a_snapshot_held_is_given_back_to_the_file_system() {
+    let dir = TempDir::new();
+    let engine = open(&dir);
+    let tree = create(&engine, TreeKind::Row);
+    let write = |n: u8| {
+        let mut t = begin(&engine);
+        for k in 0..500 {
+            let value: Vec<u8> = (0..4000u32).map(|i| (i * 31 + u32::from(n) * 7 + k as u32) as u8).collect();
+            if t.update(&tree, &key(k), &value).unwrap() == Update::Missing {
+                assert_eq!(t.insert(&tree, &key(k), &value).unwrap(), Insert::Inserted);
+            }
+        }
+        t.commit().unwrap();
+    };
+    write(0);
+    let mut reader = begin(&engine);
+    reader.consistent_snapshot();
+    (1..40).for_each(write);
+    let held = engine.space();
+    assert!(held.named.owned * 16384 > 60 << 20, "{held:?}");
+    let mut row = RowBuf::new();
+    assert_eq!(reader.get(&tree, &key(7), ReadMode::Snapshot, &mut row).unwrap(), Read::Found);
+    assert_eq!(row.row()[..3], [7, 38, 69]);
+    reader.commit().unwrap();
+    engine.purge_now().unwrap();
+    engine.sync().unwrap();
+    let blocks = || {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(dir.0.join("data.gnt")).unwrap().blocks() / 32
+    };
+    let mut tries = 0;
+    loop {
+        let now = engine.space();
+        let known = now.named.owned + now.others.owned + now.free;
+        if now.named.owned <= 128 && now.free <= 32 * 64 && blocks() <= known + 64 {
+            break;
+        }
+        tries += 1;
+        assert!(tries < 500, "{now:?}, {} pages on disk", blocks());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(engine.space().others.used, held.others.used);
+    let id = tree.id();
+    drop((reader, tree));
+    kill(engine);
+    let engine = open(&dir);
+    assert_eq!(dump(&engine, &engine.tree(id).unwrap()).len(), 500);
+}
+
+#[test]
 fn a_tree_dropped_before_a_crash_is_freed_after_it() {
     let dir = TempDir::new();
     let mut o = options(&dir);

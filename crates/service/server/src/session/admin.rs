@@ -81,7 +81,7 @@ impl Session {
                 FlushTarget::Status => {
                     self.server.flush_status();
                     self.state.counters.reset();
-                    self.locks_seen_ns = 0;
+                    self.counters_reset();
                 }
                 FlushTarget::Tables { names, with_read_lock: false, for_export: false } => {
                     self.check_flushed(names)?;

@@ -131,6 +131,7 @@ impl Session {
 
     fn xa_prepare(&mut self, xid: &ast::Xid) -> Result<()> {
         count(Counter::ComXaPrepare);
+        count(Counter::HandlerPrepare);
         let branch = self.idle_branch(xid)?;
         if !self.txn.is_active() && self.transaction_lost() {
             return self.branch_lost();

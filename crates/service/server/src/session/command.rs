@@ -109,6 +109,7 @@ impl Session {
             }
             Command::Fetch { statement, rows } => self.fetch_prepared(statement, rows, io),
             Command::Ping => {
+                count(Counter::ComAdminCommands);
                 self.note_command("Ping", b"");
                 self.begins(Activity::Other, b"");
                 self.answer(io, Ok(Done::default()));
@@ -124,6 +125,7 @@ impl Session {
             }
             Command::Quit => self.note_command("Quit", b""),
             Command::ResetConnection => {
+                count(Counter::ComAdminCommands);
                 self.note_command("Reset Connection", b"");
                 let hello = self.as_hello();
                 self.reset(&hello);
@@ -131,6 +133,7 @@ impl Session {
             }
             Command::ChangeUser(body) => self.change_user(body, io),
             Command::SetOption(option) => {
+                count(Counter::ComSetOption);
                 match option {
                     0 => self.multi_statements = true,
                     1 => self.multi_statements = false,
@@ -142,6 +145,7 @@ impl Session {
                 reply::end_of_rows(&mut Writer::new(io.conn.out(), io.sequence), self.capabilities, &ok);
             }
             Command::Statistics => {
+                count(Counter::ComShowStatus);
                 self.note_command("Statistics", b"");
                 let text = crate::status::one_line(&self.server);
                 Writer::new(io.conn.out(), io.sequence).packet(text.as_bytes());
@@ -175,11 +179,13 @@ impl Session {
                 self.closing |= closing;
             }
             Command::Debug => {
+                count(Counter::ComAdminCommands);
                 let outcome = self.state.privileges().require(Privilege::Super).map(|()| Done::default());
                 self.server.log.note("COM_DEBUG: there is nothing to dump");
                 self.answer(io, outcome);
             }
             Command::Refresh(_) => {
+                count(Counter::ComFlush);
                 let outcome = self.state.privileges().require(Privilege::Reload).map(|()| Done::default());
                 self.answer(io, outcome);
             }
@@ -254,6 +260,7 @@ impl Session {
 
     /// COM_CHANGE_USER: authenticates anew; failure ends the connection.
     fn change_user(&mut self, body: &[u8], io: &mut Io<'_>) {
+        count(Counter::ComAdminCommands);
         self.begins(Activity::ChangeUser, b"");
         match self.authenticate_again(body, io) {
             Ok(()) => {

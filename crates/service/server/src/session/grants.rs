@@ -149,7 +149,7 @@ impl Session {
 
     /// GRANT.
     pub(crate) fn grant(&mut self, s: &ast::Grant) -> Result<Done> {
-        count(Counter::ComGrant);
+        count(if matches!(s.items, ast::GrantItems::Roles(_)) { Counter::ComGrantRoles } else { Counter::ComGrant });
         if s.as_user.is_some() || s.require.is_some() || !s.resources.is_empty() {
             return Err(SqlError::unsupported("GRANT with AS, REQUIRE or resource limits"));
         }
@@ -249,7 +249,11 @@ impl Session {
 
     /// REVOKE.
     pub(crate) fn revoke(&mut self, s: &ast::Revoke) -> Result<Done> {
-        count(Counter::ComRevoke);
+        count(match s.items {
+            ast::GrantItems::Roles(_) => Counter::ComRevokeRoles,
+            ast::GrantItems::AllAndGrantOption => Counter::ComRevokeAll,
+            _ => Counter::ComRevoke,
+        });
         let names: Vec<Name> = s.from.iter().map(|a| self.account_name(a)).collect();
         let w = match &s.items {
             GrantItems::Roles(roles) => return self.revoke_roles(roles, &names, s),

@@ -32,6 +32,7 @@ pub(crate) mod admin;
 pub(crate) mod branch;
 pub(crate) mod command;
 mod components;
+mod counting;
 mod cursor;
 mod deprecated;
 mod estimate;
@@ -114,6 +115,8 @@ pub(crate) struct Session {
     pub(crate) figures: query::Figures,
     /// What its statements so far have waited for locks.
     pub(crate) locks_seen_ns: u64,
+    /// The counters of [`gannet_telemetry::WORK`] when a statement last looked.
+    pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
     /// SQL_CALC_FOUND_ROWS has counted.
     pub(crate) counted_rows: bool,
     /// `max_execution_time` stopped the statement.
@@ -200,6 +203,7 @@ impl Session {
             closing: false,
             figures: query::Figures::default(),
             locks_seen_ns: 0,
+            work_seen: Default::default(),
             counted_rows: false,
             timed_out: false,
             mode_key: 0,
@@ -344,6 +348,7 @@ impl Session {
         let usage = self.state.usage.take();
         self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, hello);
         self.state.usage = usage;
+        self.counters_reset();
         self.state.set_database(database);
         self.statements.clear();
         self.handlers.clear();

@@ -107,6 +107,8 @@ pub(crate) struct Figures {
     pub(crate) examined: u64,
     pub(crate) affected: u64,
     pub(crate) no_index: bool,
+    /// Scans, sorts or temporary tables may have been counted.
+    pub(crate) works: bool,
 }
 
 impl Session {
@@ -324,6 +326,7 @@ impl Session {
         let locks_ns = self.state.counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_seen_ns);
         let ended_us = self.state.clock.unix_us + latency / 1000;
         self.state.clock.ended_us = ended_us;
+        let work = figures.works.then(|| self.work_done());
         if let Some(handle) = handle {
             handle.record(&Execution {
                 latency_ns: latency,
@@ -334,6 +337,7 @@ impl Session {
                 rows_examined: figures.examined,
                 rows_affected: figures.affected,
                 no_index: figures.no_index,
+                work,
                 end_unix_us: ended_us,
             });
         }
@@ -710,7 +714,12 @@ impl Session {
             self.state.insert_id_given = false;
         }
         self.timed_out = timer.is_some_and(|t| t.fired());
-        self.end_statement(mark, outcome)
+        let outcome = self.end_statement(mark, outcome);
+        // A point select has counted itself.
+        if !matches!(plan.kind, PlanKind::PointSelect(_)) {
+            self.count_execution(plan, outcome.is_ok());
+        }
+        outcome
     }
 
     /// The statement's time.

@@ -208,7 +208,11 @@ impl Session {
             }
             ShowKind::Status(scope) => {
                 count(Counter::ComShowStatus);
-                self.name_value("status", *scope, filter)
+                // The session's counters do not tell of the statement that shows them.
+                let aside = gannet_telemetry::put_aside();
+                let rows = self.name_value("status", *scope, filter);
+                gannet_telemetry::take_up(aside);
+                rows
             }
             ShowKind::Engines => {
                 count(Counter::ComShowStorageEngines);

@@ -256,6 +256,7 @@ impl Session {
         }
         self.transaction.ended();
         let outcome = if active {
+            count(if commit { Counter::HandlerCommit } else { Counter::HandlerRollback });
             let _mask = (!commit).then(gannet_runtime::mask_interrupts);
             if commit { self.txn.commit().map(drop) } else { self.txn.rollback() }.map_err(from_engine)
         } else {
@@ -323,6 +324,9 @@ impl Session {
         if self.transaction.is_autocommit() {
             return Ok(());
         }
+        if self.txn.is_active() {
+            count(Counter::HandlerSavepoint);
+        }
         let mark = self.begin_statement()?;
         let t = &mut self.transaction;
         t.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
@@ -342,6 +346,7 @@ impl Session {
     pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
         count(Counter::ComRollbackToSavepoint);
         let at = self.find_savepoint(name)?;
+        count(Counter::HandlerSavepointRollback);
         let mark = self.transaction.savepoints[at].1;
         self.transaction.savepoints.truncate(at + 1);
         let _mask = gannet_runtime::mask_interrupts();

@@ -8,7 +8,7 @@ use crate::session::variables;
 use crate::status;
 use gannet_engine::{Isolation, lock::LockKind};
 
-use gannet_telemetry::wait_totals;
+use gannet_telemetry::{Counter, WORK, wait_totals};
 use gannet_types::{DateTime, Result, Value};
 use std::sync::Arc;
 
@@ -63,6 +63,7 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
     for s in state.server.stats.snapshot() {
         let n = Value::UInt;
         let zero = || Value::UInt(0);
+        let work = |c| Value::UInt(WORK.iter().zip(s.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| n));
         let least = if s.count == 0 { 0 } else { s.min_ns };
         emit(&[
             if s.schema.is_empty() { Value::Null } else { text(&s.schema) },
@@ -79,17 +80,18 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             n(s.rows_affected),
             n(s.rows_sent),
             n(s.rows_examined),
+            work(Counter::CreatedTmpDiskTables),
+            work(Counter::CreatedTmpTables),
+            work(Counter::SelectFullJoin),
+            work(Counter::SelectFullRangeJoin),
+            work(Counter::SelectRange),
+            // Joins that look for an access anew for each row: there is no such thing here.
             zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
+            work(Counter::SelectScan),
+            work(Counter::SortMergePasses),
+            work(Counter::SortRange),
+            work(Counter::SortRows),
+            work(Counter::SortScan),
             n(s.no_index),
             zero(),
             zero(),

@@ -570,6 +570,7 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         pins: Box::new([]),
         dives: Box::new([]),
         selectivity: 0,
+        accesses: Default::default(),
         registers: 0,
         uses: Default::default(),
         into: None,

@@ -9,6 +9,7 @@ use crate::{
     eval, foreign, ops, padding,
 };
 use gannet_plan::plan::Delete;
+use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, Value};
 
 /// Runs DELETE.
@@ -61,6 +62,7 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
                 }
             }
             let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then(|| cx.txn.savepoint());
+            count(Counter::HandlerDelete);
             if !rows::delete_row(table, &key, &values, cx)? {
                 continue;
             }

@@ -10,6 +10,7 @@ use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval,
 use gannet_catalog::{ColumnDefault, Table};
 use gannet_engine::Savepoint;
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
+use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 
 /// Runs INSERT or REPLACE.
@@ -326,10 +327,15 @@ impl<'p> Run<'p> {
         self.last_row_id = self.number_of(&values);
         let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
         let mut key = Vec::new();
+        // REPLACE by the only unique key: for the statistics the row changes where it is.
+        let mut in_place = false;
         loop {
             // Anew for each try: what REPLACE has removed stays removed.
             let savepoint = (on_conflict || self.insert.ignore).then(|| cx.txn.savepoint());
             codec::new_row_key(self.table, &values, cx, &mut key)?;
+            if !in_place {
+                count(Counter::HandlerWrite);
+            }
             match rows::insert_row(self.table, &key, &values, on_conflict, cx)? {
                 Conflict::None => {
                     let slot = self.insert.table as usize;
@@ -359,6 +365,7 @@ impl<'p> Run<'p> {
                         self.raise_counter(cx)?;
                     }
                     if self.insert.replace {
+                        in_place = self.replaces_in_place(cx);
                         if self.makes_way(&row_key, &values, cx)? {
                             self.duplicates += 1;
                             continue;
@@ -449,13 +456,20 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
+    /// The table has one unique key and nobody refers to it.
+    fn replaces_in_place(&self, cx: &Cx<'_, 'p>) -> bool {
+        let links = cx.plan.tables[self.insert.table as usize].links.as_ref();
+        links.is_none_or(|l| l.children.is_empty()) && self.table.indexes.iter().filter(|i| i.unique()).count() == 1
+    }
+
     /// REPLACE: deletes the row in the way. One that is the same row stays, where the table has one unique key and nobody refers to it: `false`.
     fn makes_way(&mut self, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let slot = self.insert.table as usize;
+        count(Counter::HandlerReadKey);
         let Some(old) = rows::current(self.table, row_key, cx)? else { return Ok(true) };
-        let referred = cx.plan.tables[slot].links.as_ref().is_some_and(|l| !l.children.is_empty());
-        let one_key = self.table.indexes.iter().filter(|i| i.unique()).count() == 1;
-        if one_key && !referred && old == values {
+        let in_place = self.replaces_in_place(cx);
+        count(if in_place { Counter::HandlerUpdate } else { Counter::HandlerDelete });
+        if in_place && old == values {
             return Ok(false);
         }
         rows::delete_row(self.table, row_key, &old, cx)?;
@@ -472,6 +486,7 @@ impl<'p> Run<'p> {
         source: Option<&[Value]>,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
+        count(Counter::HandlerReadKey);
         let Some(old) = rows::current(self.table, row_key, cx)? else {
             return Err(SqlError::internal("the duplicate disappeared while it was locked"));
         };
@@ -501,6 +516,7 @@ impl<'p> Run<'p> {
             return Ok(());
         }
         self.pass_of(&new, cx);
+        count(Counter::HandlerUpdate);
         let savepoint = self.insert.ignore.then(|| cx.txn.savepoint());
         let refused = match super::update::write(self.table, row_key, (&old, &new), None, cx)? {
             Conflict::None => foreign::updated(slot, &old, &new, cx).err(),

@@ -21,6 +21,7 @@ use gannet_plan::{
     expr::ExprKind,
     plan::{Assignment, Update, UpdateTarget},
 };
+use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::collections::{HashMap, HashSet};
 
@@ -104,6 +105,7 @@ impl<'p> Run<'p> {
             return Ok(());
         }
         self.matched += 1;
+        count(Counter::HandlerUpdate);
         let shared = self
             .update
             .targets

@@ -24,6 +24,7 @@ use gannet_plan::{
     plan::Update,
     range::encode_point,
 };
+use gannet_telemetry::{Counter, add_all};
 use gannet_types::{Result, Value};
 
 /// The scan of an UPDATE that can take this path.
@@ -113,6 +114,7 @@ fn attempts<'p>(
         match cx.txn.update_if(tree, key, buffer.stamp(), &payload).map_err(from_engine)? {
             Outcome::Updated => {
                 cx.counts.examined += 1;
+                add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
                 return match rows::change_row(table, key, (&old, &new), &target.indexes, Write::Done, cx)? {
                     Conflict::None => {
                         foreign::updated(target.table as usize, &old, &new, cx)?;

@@ -665,6 +665,9 @@ fn add_row<'p>(state: &mut dyn Accumulator, columns: &[Column], row: usize, cx: 
 
 impl<'p> Operator<'p> for Aggregation<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if !self.plan.streaming && !self.plan.groups.is_empty() {
+            gannet_telemetry::count(Counter::CreatedTmpTables);
+        }
         self.reset(cx);
         self.input.open(cx)
     }

@@ -74,7 +74,10 @@ fn operator<'p>(node: &'p Physical, timed: bool) -> Result<BoxedOperator<'p>> {
         )),
         Op::Filter { input, predicate } => Box::new(rows::Filter::new(build(input)?, predicate)),
         Op::Project { input, exprs, stored } => Box::new(rows::Project::new(build(input)?, exprs, *stored)),
-        Op::Sort { input, keys, limit } => Box::new(sort::Sort::new(build(input)?, keys, limit.as_ref(), &node.types)),
+        Op::Sort { input, keys, limit } => {
+            let from = (build(input)?, input.starts_with_range());
+            Box::new(sort::Sort::new(from, keys, limit.as_ref(), &node.types))
+        }
         Op::Limit { input, limit, offset, count_all } => {
             Box::new(rows::Limit::new(build(input)?, limit.as_ref(), offset.as_ref(), *count_all))
         }
@@ -100,7 +103,9 @@ fn operator<'p>(node: &'p Physical, timed: bool) -> Result<BoxedOperator<'p>> {
                 _ => Box::new(set::SetOperation::new(inputs, *kind, *distinct, &node.types)),
             }
         }
-        Op::Materialize { input, depends, .. } => Box::new(set::Materialize::new(build(input)?, depends)),
+        Op::Materialize { input, depends, name } => {
+            Box::new(set::Materialize::new(build(input)?, depends, name.is_some()))
+        }
         Op::CteScan { cte } => Box::new(set::CteScan::new(*cte)),
         Op::Window { input, window } => Box::new(window::Window::new(build(input)?, window, &node.types)),
     })

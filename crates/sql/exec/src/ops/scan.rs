@@ -16,6 +16,7 @@ use gannet_plan::{
     physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
     range::{Bounds, Limit, encode_access},
 };
+use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 
 /// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too much.
@@ -63,6 +64,10 @@ pub(super) struct TreeScan<'p> {
     at: usize,
     open: Option<Scan>,
     rows: usize,
+    /// The open range's first read, if it has not happened: it counts as this.
+    first_read: Option<Counter>,
+    /// The range has one entry at most: no read looks for a second one.
+    single: bool,
     /// At most so many rows are of use: no more are locked.
     want: usize,
     reader: Reader<'p>,
@@ -79,6 +84,8 @@ impl<'p> TreeScan<'p> {
             at: 0,
             open: None,
             rows: FIRST_ROWS,
+            first_read: None,
+            single: false,
             want: BATCH_ROWS,
             reader: Reader::new(scan),
         }
@@ -120,6 +127,17 @@ impl<'p> TreeScan<'p> {
                 && !matches!(self.access, Access::Point { .. }),
         };
         cx.counts.no_index |= matches!(self.access, Access::Full);
+        self.first_read = Some(match (self.scan.reverse, low, high) {
+            (false, Limit::Open, _) => Counter::HandlerReadFirst,
+            (true, _, Limit::Open) => Counter::HandlerReadLast,
+            _ => Counter::HandlerReadKey,
+        });
+        self.single = matches!(self.access, Access::Point { .. })
+            || matches!((low, high), (Limit::Before(a), Limit::After(b)) if a == b)
+                && self
+                    .scan
+                    .index
+                    .is_some_and(|i| table.indexes[i as usize].unique() && table.key_parts(i as usize).len() == 1);
         let tree = self.tree(table, cx)?;
         let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
         self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);
@@ -132,6 +150,7 @@ impl<'p> TreeScan<'p> {
             return Ok(None);
         }
         self.at = 1;
+        count(Counter::HandlerReadKey);
         let (Limit::Before(key), _) = self.bounds.get(0) else { return Ok(None) };
         let mut batch = Batch::for_types(self.types);
         cx.counts.examined += 1;
@@ -213,8 +232,25 @@ impl<'p> TreeScan<'p> {
             }
         };
         cx.counts.examined += read;
+        self.count_reads(read + u64::from(matches!(outcome, Ok(true))), secondary.is_some());
         self.open = Some(scan);
         outcome
+    }
+
+    /// Counts reads as MySQL's handlers do: the first of a range finds its place, each further one moves on, also the one that
+    /// finds no more. A table that is read from end to end in no order has one kind only.
+    fn count_reads(&mut self, reads: u64, secondary: bool) {
+        if matches!(self.access, Access::Full) && !secondary && !self.scan.reverse {
+            return add(Counter::HandlerReadRndNext, reads);
+        }
+        let first = self.first_read.take_if(|_| reads > 0);
+        if let Some(first) = first {
+            count(first);
+        }
+        let moves = if self.single { 0 } else { reads - u64::from(first.is_some()) };
+        if moves > 0 {
+            add(if self.scan.reverse { Counter::HandlerReadPrev } else { Counter::HandlerReadNext }, moves);
+        }
     }
 }
 
@@ -381,6 +417,9 @@ impl<'p> Operator<'p> for VirtualScan<'p> {
             Ok(())
         })?;
         cx.counts.examined += batch.rows as u64;
+        // MySQL fills a temporary table with these rows and reads it.
+        add(Counter::HandlerReadRndNext, batch.rows as u64 + 1);
+        count(Counter::CreatedTmpTables);
         let Some(filter) = &self.scan.filter else { return Ok(Some(batch)) };
         let kept = vector::select(filter, &batch, cx)?;
         Ok(Some(batch.gather(&kept)))

@@ -21,6 +21,7 @@ use gannet_plan::{
     physical::{Access, LockStrength, MergeKind, MergePart, TableScan},
     range::{Bounds, encode_access},
 };
+use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlType};
 
 /// Reads rows through several indexes.
@@ -158,6 +159,7 @@ impl<'p> Part<'p> {
                 };
                 let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
                 let tree = if clustered { codec::row_tree(table, cx)? } else { codec::index_tree(table, index, cx)? };
+                count(Counter::HandlerReadKey);
                 self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);
                 continue;
             };
@@ -166,6 +168,7 @@ impl<'p> Part<'p> {
                 continue;
             };
             cx.counts.examined += 1;
+            count(Counter::HandlerReadNext);
             if cx.counts.examined.is_multiple_of(256) {
                 cx.check_interrupt()?;
             }
@@ -223,6 +226,7 @@ impl<'p> Operator<'p> for MergeScan<'p> {
         let mut batch = Batch::for_types(self.types);
         while batch.rows < self.rows.min(self.want) {
             let Some(key) = self.next_key(table, cx)? else { break };
+            count(Counter::HandlerReadRnd);
             self.reader.fetch(table, &key, None, &mut batch, cx)?;
         }
         if batch.rows == 0 {

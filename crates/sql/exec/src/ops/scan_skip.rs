@@ -20,6 +20,7 @@ use gannet_plan::{
     physical::{SkipScan as Plan, SkipTake, TableScan},
     range::{Bounds, Limit, encode_access, encode_ranges_behind},
 };
+use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, SqlType, ValueRef};
 
 /// Reads an index group by group.
@@ -89,6 +90,7 @@ impl<'p> SkipScan<'p> {
             let (low, high) = self.outer.get(self.at);
             let low = if self.group.is_empty() { cut(low, Cut::Start) } else { Cut::After(&self.group) };
             let mut scan = self.scan(table, (low, cut(high, Cut::End)), Direction::Forward, cx)?;
+            count(Counter::HandlerReadKey);
             if let Some(entry) = scan.next(cx.txn).map_err(from_engine)? {
                 cx.counts.examined += 1;
                 let mut ends = Vec::new();
@@ -149,6 +151,7 @@ impl<'p> SkipScan<'p> {
         let filter = self.reader.scan.filter.as_ref();
         while let Some(entry) = scan.next(cx.txn).map_err(from_engine)? {
             cx.counts.examined += 1;
+            count(Counter::HandlerReadKey);
             if cx.counts.examined.is_multiple_of(256) {
                 cx.check_interrupt()?;
             }

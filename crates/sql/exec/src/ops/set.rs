@@ -10,7 +10,7 @@ use crate::{
 };
 use gannet_base::hash::HashMap;
 use gannet_plan::physical::SetOperation as Kind;
-use gannet_telemetry::Counter;
+use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlType, Value, ValueRef};
 
 /// Each distinct row once.
@@ -53,6 +53,9 @@ impl<'p> Distinct<'p> {
 
 impl<'p> Operator<'p> for Distinct<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if !self.streaming {
+            count(Counter::CreatedTmpTables);
+        }
         self.reset(cx);
         self.input.open(cx)
     }
@@ -91,6 +94,9 @@ impl<'p> Union<'p> {
 
 impl<'p> Operator<'p> for Union<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if self.distinct {
+            count(Counter::CreatedTmpTables);
+        }
         self.dedup.reset(cx);
         self.at = 0;
         self.inputs[0].open(cx)
@@ -238,7 +244,7 @@ impl<'p> SetOperation<'p> {
                 }
                 if cx.over(total.held + mine.held) {
                     if aside.is_none() {
-                        gannet_telemetry::count(Counter::CreatedTmpDiskTables);
+                        count(Counter::CreatedTmpDiskTables);
                         // What is combined so far stands for the inputs before.
                         self.first_tag = if intersect { (i - 1).max(1) } else { 1 };
                     }
@@ -382,6 +388,7 @@ impl<'p> SetOperation<'p> {
 
 impl<'p> Operator<'p> for SetOperation<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        count(Counter::CreatedTmpTables);
         self.reset(cx);
         self.count_others(cx)
     }
@@ -416,14 +423,16 @@ impl<'p> Operator<'p> for SetOperation<'p> {
 /// Rows kept for several runs.
 pub struct Materialize<'p> {
     input: BoxedOperator<'p>,
+    /// A table of the statement's, not rows kept only to be read again.
+    derived: bool,
     depends: &'p [u32],
     kept: Option<(Vec<u64>, Kept)>,
     at: usize,
 }
 
 impl<'p> Materialize<'p> {
-    pub fn new(input: BoxedOperator<'p>, depends: &'p [u32]) -> Self {
-        Materialize { input, depends, kept: None, at: 0 }
+    pub fn new(input: BoxedOperator<'p>, depends: &'p [u32], derived: bool) -> Self {
+        Materialize { input, depends, derived, kept: None, at: 0 }
     }
 }
 
@@ -438,6 +447,9 @@ impl<'p> Operator<'p> for Materialize<'p> {
             kept.clear(cx);
         }
         self.kept = None;
+        if self.derived {
+            count(Counter::CreatedTmpTables);
+        }
         let kept = Kept::collect(&mut self.input, cx)?;
         self.kept = Some((versions, kept));
         Ok(())

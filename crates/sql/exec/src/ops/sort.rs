@@ -8,7 +8,7 @@ use crate::{
     spill::{Merge, MergeOrder, Run, RunWriter, SpillFile, chunk_rows, reduce},
 };
 use gannet_plan::{expr::SortKey, physical::TopN};
-use gannet_telemetry::Counter;
+use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlType};
 use std::{cmp::Ordering, rc::Rc};
 
@@ -29,6 +29,8 @@ pub struct Sort<'p> {
     merge: Option<Merge<Saved<'p>>>,
     /// Rows to deliver.
     left: u64,
+    /// What is sorted comes from a range, for the statistics.
+    ranged: bool,
 }
 
 /// A row: what orders it against most others, its place among the batches.
@@ -95,9 +97,15 @@ impl MergeOrder for Saved<'_> {
 }
 
 impl<'p> Sort<'p> {
-    pub fn new(input: BoxedOperator<'p>, keys: &'p [SortKey], limit: Option<&'p TopN>, types: &'p [SqlType]) -> Self {
+    pub fn new(
+        (input, ranged): (BoxedOperator<'p>, bool),
+        keys: &'p [SortKey],
+        limit: Option<&'p TopN>,
+        types: &'p [SqlType],
+    ) -> Self {
         Sort {
             input,
+            ranged,
             order: RowOrder::new(keys),
             limit,
             types,
@@ -215,11 +223,13 @@ impl<'p> Operator<'p> for Sort<'p> {
         self.left = wanted.unwrap_or(u64::MAX);
         let wanted = wanted.and_then(|n| usize::try_from(n).ok());
         self.input.open(cx)?;
+        let mut taken = 0;
         while let Some(batch) = self.input.next(cx)? {
             cx.check_interrupt()?;
             if batch.rows == 0 {
                 continue;
             }
+            taken += batch.rows as u64;
             self.take_batch(batch, cx)?;
             if let Some(wanted) = wanted
                 && self.sorted.len() > wanted.saturating_mul(2).max(BATCH_ROWS)
@@ -230,6 +240,8 @@ impl<'p> Operator<'p> for Sort<'p> {
                 self.spill(wanted, cx)?;
             }
         }
+        add(Counter::SortRows, taken.min(self.left));
+        count(if self.ranged { Counter::SortRange } else { Counter::SortScan });
         if self.runs.is_empty() {
             self.sort(cx)?;
             if let Some(wanted) = wanted {
@@ -240,7 +252,7 @@ impl<'p> Operator<'p> for Sort<'p> {
         if !self.sorted.is_empty() {
             self.spill(wanted, cx)?;
         }
-        gannet_telemetry::count(Counter::SortMergePasses);
+        count(Counter::SortMergePasses);
         let order = Saved { order: self.order, width: self.types.len() };
         let runs = reduce(order, std::mem::take(&mut self.runs), self.left, cx)?;
         self.merge = Some(Merge::new(order, runs)?);

@@ -629,6 +629,7 @@ fn compare_keys(a: ValueRef<'_>, b: ValueRef<'_>, cx: &mut Cx<'_, '_>) -> Result
 
 impl<'p> Operator<'p> for Window<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        gannet_telemetry::count(gannet_telemetry::Counter::CreatedTmpTables);
         self.reset(cx);
         self.ahead = None;
         self.input.open(cx)
