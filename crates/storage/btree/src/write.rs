@@ -1,6 +1,6 @@
 //! A leaf latched for a change, positioned at a key, with room assured.
 
-use gannet_buffer::{Error, Mtr, PageRef, Stop};
+use gannet_buffer::{Error, Mtr, OptimisticGuard, PageRef, Stop};
 use gannet_page::node::{MAX_ENTRY, MAX_KEY, SPACE, entry_space};
 use gannet_page::{Node, PageOp};
 
@@ -26,19 +26,36 @@ impl Tree {
     ///
     /// Splits happen before, in mini-transactions of their own: `mtr` must hold no latch.
     pub fn leaf_for_write<'p>(&self, mtr: &mut Mtr<'p>, key: &[u8], value_len: usize) -> Result<Leaf, Stop> {
-        if key.len() > MAX_KEY || key.len() + value_len > MAX_ENTRY {
+        if key.len() + value_len > MAX_ENTRY {
             return Err(Error::TooLong { bytes: key.len() + value_len }.into());
+        }
+        self.latched_leaf(mtr, key, |node, pos, found| match found {
+            true => value_len.saturating_sub(node.entry(pos).value.len),
+            false if value_len == 0 => 0,
+            false => entry_space(key.len().saturating_sub(node.prefix_len()), value_len),
+        })
+    }
+
+    /// The leaf for `key`, whether it is there or not, with room for values in it to grow by `bytes` bytes.
+    pub fn leaf_with_room<'p>(&self, mtr: &mut Mtr<'p>, key: &[u8], bytes: usize) -> Result<Leaf, Stop> {
+        self.latched_leaf(mtr, key, |_, _, _| bytes)
+    }
+
+    fn latched_leaf<'p>(
+        &self,
+        mtr: &mut Mtr<'p>,
+        key: &[u8],
+        need: impl Fn(Node<'_, OptimisticGuard<'p>>, usize, bool) -> usize,
+    ) -> Result<Leaf, Stop> {
+        if key.len() > MAX_KEY {
+            return Err(Error::TooLong { bytes: key.len() }.into());
         }
         let pool = mtr.pool();
         loop {
             let guard = self.leaf(pool, key)?;
             let node = Node(&guard);
             let (pos, found) = node.search(key);
-            let need = match found {
-                true => value_len.saturating_sub(node.entry(pos).value.len),
-                false if value_len == 0 => 0,
-                false => entry_space(key.len().saturating_sub(node.prefix_len()), value_len),
-            };
+            let need = need(node, pos, found);
             if need <= node.free_space() {
                 let page = mtr.upgrade(guard)?;
                 return Ok(Leaf { page, pos, found });

@@ -31,8 +31,8 @@ use gannet_runtime::{AlignedBuf, File, OpenOptions, fs};
 
 use crate::{EngineError, Result};
 
-/// Format version of stores that this build writes, and the newest it reads.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+/// Format version of stores that this build writes and reads. 2: short entries of index trees.
+pub(crate) const FORMAT_VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"GNTCTL\r\n";
 const SLOT: usize = 4096;
@@ -79,7 +79,7 @@ impl ControlData {
 enum Slot {
     Valid(u64, ControlData),
     Bad,
-    Newer(u32),
+    Other(u32),
 }
 
 /// What was found of a control file.
@@ -96,8 +96,8 @@ pub(crate) enum Found {
     },
     /// A file without a valid slot.
     Bad,
-    /// Written by a newer version.
-    Newer(u32),
+    /// Written by a version with another format.
+    Other(u32),
 }
 
 fn encode(sequence: u64, data: &ControlData, slot: &mut [u8]) {
@@ -128,8 +128,8 @@ fn decode(slot: &[u8]) -> Slot {
     if word(12) != crc32c(0, checked) {
         return Slot::Bad;
     }
-    if word(8) > FORMAT_VERSION {
-        return Slot::Newer(word(8));
+    if word(8) != FORMAT_VERSION {
+        return Slot::Other(word(8));
     }
     let mut r = Reader::new(checked);
     let parsed = (|| {
@@ -173,9 +173,9 @@ pub(crate) fn inspect(dir: &Path) -> Result<Found> {
     let n = file.read_at(&mut bytes, 0).map_err(io("read the control file"))?;
     bytes[n..].fill(0);
     let slots = [decode(&bytes[..SLOT]), decode(&bytes[SLOT..])];
-    let newer = slots.iter().find_map(|s| if let Slot::Newer(v) = s { Some(*v) } else { None });
-    if let Some(version) = newer {
-        return Ok(Found::Newer(version));
+    let other = slots.iter().find_map(|s| if let Slot::Other(v) = s { Some(*v) } else { None });
+    if let Some(version) = other {
+        return Ok(Found::Other(version));
     }
     let best = slots.iter().filter_map(|s| if let Slot::Valid(n, d) = s { Some((*n, *d)) } else { None });
     Ok(match best.max_by_key(|(n, _)| *n) {
@@ -305,8 +305,10 @@ mod tests {
             assert_eq!(decode(&slot), Slot::Bad, "byte {i}");
             slot[i] ^= 4;
         }
-        slot[8] = 2;
-        assert_eq!(decode(&slot), Slot::Newer(2));
+        for version in [1, 3] {
+            slot[8] = version;
+            assert_eq!(decode(&slot), Slot::Other(version.into()));
+        }
         for n in 0..130 {
             let _ = decode(&slot[..n]);
         }

@@ -51,11 +51,11 @@ pub enum EngineError {
     NoSuchTree(gannet_base::TreeId),
     /// Another server has the data directory open.
     DataDirInUse(String),
-    /// The store was written by a later version of the format.
-    NewerFormat {
+    /// The store was written in another version of the format.
+    OtherFormat {
         /// Version found.
         found: u32,
-        /// Latest version this build knows.
+        /// The version that this build knows.
         known: u32,
     },
     /// The engine was shut down.
@@ -82,7 +82,7 @@ impl std::fmt::Display for EngineError {
             TooManyTransactions => f.write_str("too many concurrent writing transactions"),
             NoSuchTree(id) => write!(f, "tree {id} does not exist"),
             DataDirInUse(dir) => write!(f, "data directory {dir} is in use by another server"),
-            NewerFormat { found, known } => write!(f, "store has format {found}; this build knows up to {known}"),
+            OtherFormat { found, known } => write!(f, "store has format {found}; this build knows format {known} only"),
             ShutDown => f.write_str("the engine is shut down"),
             Io(e) => f.write_str(e),
         }
@@ -115,7 +115,7 @@ impl From<gannet_log::LogError> for EngineError {
             Closed => EngineError::ShutDown,
             NoSpace { .. } => EngineError::DiskFull,
             NewerFormat { version, .. } => {
-                EngineError::NewerFormat { found: version, known: crate::control::FORMAT_VERSION }
+                EngineError::OtherFormat { found: version, known: crate::control::FORMAT_VERSION }
             }
             e @ (Corrupt { .. } | SegmentMissing { .. }) => crate::control::damaged(e.to_string()),
             e => EngineError::Io(e.to_string()),

@@ -1,7 +1,11 @@
 //! Changes of index trees.
 //!
-//! An entry's key in the tree is the caller's key and the inserting transaction's id (8 bytes, big-endian). Its value is the deleting
-//! transaction's id (`u64`, 0 = none), then the carried bytes. Locks name the caller's key.
+//! An entry's key in the tree is the caller's key and a *stamp* that names the inserting transaction: `id << 3 | n - 1` in the fewest
+//! bytes `n` that it takes, big-endian, so that the last byte tells where the stamp begins. Entries with the same caller's key are
+//! neighbours, in no particular order.
+//!
+//! Its value: `u8 n`, the deleting transaction's id in `n` bytes, little-endian (none: `n` = 0), the carried bytes. A live entry that
+//! carries nothing has an empty value. Locks name the caller's key.
 
 use gannet_base::{Lsn, TrxId};
 use gannet_buffer::{Mtr, PageRef, Stop};
@@ -19,23 +23,48 @@ use crate::undo::stream::corrupt;
 use crate::writer::Writer;
 use crate::{EngineError, IndexInsert, LockMode, Result, TreeHandle, TreeKind, Txn};
 
-/// Bytes of the inserting transaction's id at the end of a key.
-pub(crate) const STAMP: usize = 8;
-/// Bytes of the deleting transaction's id at the beginning of a value.
-pub(crate) const DELETER: usize = 8;
+/// Most bytes of a stamp.
+pub(crate) const MAX_STAMP: usize = 8;
+/// At or above every stamp.
+const LAST_STAMP: [u8; MAX_STAMP] = [0xff; MAX_STAMP];
+/// Most bytes that a deletion adds to a value.
+const MAX_DELETER: usize = 1 + 8;
+/// Most bytes that an entry takes besides the caller's key and the carried bytes.
+pub(crate) const OVERHEAD: usize = MAX_STAMP + MAX_DELETER;
+
+/// Appends the stamp of an inserter.
+fn put_stamp(inserter: TrxId, key: &mut Vec<u8>) {
+    gannet_base::check!(inserter.0 >> 61 == 0, "transaction id {inserter} is too great for a stamp");
+    let n = (64 - inserter.0.leading_zeros() as usize + 3).div_ceil(8);
+    let stamp = (inserter.0 << 3 | (n as u64 - 1)).to_be_bytes();
+    key.extend_from_slice(&stamp[8 - n..]);
+}
 
 /// Splits a key in the tree into the caller's key and the inserter.
 #[inline]
 pub(crate) fn split_key(key: &[u8]) -> Option<(&[u8], TrxId)> {
-    let (name, stamp) = key.split_last_chunk::<STAMP>()?;
-    Some((name, TrxId(u64::from_be_bytes(*stamp))))
+    let n = usize::from(key.last()? & 7) + 1;
+    let (name, stamp) = key.split_at_checked(key.len().checked_sub(n)?)?;
+    Some((name, TrxId(stamp.iter().fold(0, |word, &b| word << 8 | u64::from(b)) >> 3)))
+}
+
+/// Appends what comes before the carried bytes in a value; `bare` when there are none.
+pub(crate) fn put_deleter(deleter: TrxId, bare: bool, value: &mut Vec<u8>) {
+    if deleter.is_zero() && bare {
+        return;
+    }
+    let n = (64 - deleter.0.leading_zeros() as usize).div_ceil(8);
+    value.push(n as u8);
+    value.extend_from_slice(&deleter.0.to_le_bytes()[..n]);
 }
 
 /// Splits an entry's value into deleter and carried bytes.
 #[inline]
 pub(crate) fn split_value(value: &[u8]) -> Option<(TrxId, &[u8])> {
-    let (deleter, carried) = value.split_first_chunk::<DELETER>()?;
-    Some((TrxId(u64::from_le_bytes(*deleter)), carried))
+    let Some((&n, rest)) = value.split_first() else { return Some((TrxId(0), value)) };
+    let (deleter, carried) = rest.split_at_checked(usize::from(n))?;
+    let id = deleter.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b));
+    (n <= 8).then_some((TrxId(id), carried))
 }
 
 pub(crate) fn bad_entry(tree: &TreeShared) -> EngineError {
@@ -102,9 +131,13 @@ impl Attempt<'_> {
         let key = &mut self.scratch.key;
         key.clear();
         key.extend_from_slice(self.name);
-        key.extend_from_slice(&w.id.0.to_be_bytes());
+        put_stamp(w.id, key);
+        let value = &mut self.scratch.value;
+        value.clear();
+        put_deleter(TrxId(0), carried.is_empty(), value);
+        value.extend_from_slice(carried);
         let mut mtr = self.store.pool.mtr()?;
-        let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, DELETER + carried.len())?;
+        let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, value.len().max(1))?;
         let locks = &self.tree.locks;
         if let Some(unique) = unique {
             let prefix = &self.name[..unique.prefix_len];
@@ -123,10 +156,6 @@ impl Attempt<'_> {
         if !locks.no_gaps() && self.owner.insert_blocked(locks, self.name) {
             return Ok(Step::Gap);
         }
-        let value = &mut self.scratch.value;
-        value.clear();
-        value.extend_from_slice(&[0; DELETER]);
-        value.extend_from_slice(carried);
         if leaf.found() {
             // This transaction inserted the entry and deleted it again: it is revived.
             let Some((deleter, before)) = split_value(leaf.value(&mtr)) else { return Ok(Step::NotHere) };
@@ -156,11 +185,14 @@ impl Attempt<'_> {
         let mut key = std::mem::take(&mut self.scratch.key);
         key.clear();
         key.extend_from_slice(self.name);
-        key.extend_from_slice(&stamp.unwrap_or(TrxId::MAX).0.to_be_bytes());
+        match stamp {
+            Some(inserter) => put_stamp(inserter, &mut key),
+            None => key.extend_from_slice(&LAST_STAMP),
+        }
         let step = (|| {
             let mut mtr = self.store.pool.mtr()?;
-            let leaf = self.tree.tree.leaf_for_write(&mut mtr, &key, 0)?;
-            let found = find_live(self.store, w.id, &mtr, leaf.page(), &key, self.name.len());
+            let leaf = self.tree.tree.leaf_with_room(&mut mtr, &key, MAX_DELETER)?;
+            let found = find_live(self.store, w.id, &mtr, leaf.page(), &key, self.name);
             let pos = match found {
                 Found::At(pos) => pos,
                 Found::Undecided(trx) => return Ok(Step::Writer(trx)),
@@ -178,8 +210,11 @@ impl Attempt<'_> {
             let body = Body::IndexDelete { key: entry_key };
             let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
             let page = mtr.latch(w.tail.page)?;
-            let bytes = &w.id.0.to_le_bytes();
-            mtr.apply(leaf.page(), &PageOp::Splice { pos: pos as u16, at: 0, cut: DELETER as u16, bytes });
+            let live = Node(mtr.page(leaf.page())).entry(pos).value.len;
+            let bytes = &mut self.scratch.value;
+            bytes.clear();
+            put_deleter(w.id, live == 0, bytes);
+            mtr.apply(leaf.page(), &PageOp::Splice { pos: pos as u16, at: 0, cut: live.min(1) as u16, bytes });
             w.append(&mut mtr, page, &self.scratch.staged, at);
             mtr.commit();
             self.tree.count_rows(-1);
@@ -203,8 +238,8 @@ enum Found {
     No,
 }
 
-/// The live entry among those at and below `key` in the leaf that have the same name.
-fn find_live(store: &Store, own: TrxId, mtr: &Mtr<'_>, page: PageRef, key: &[u8], name_len: usize) -> Found {
+/// The live entry among those at and below `key` in the leaf that have this name.
+fn find_live(store: &Store, own: TrxId, mtr: &Mtr<'_>, page: PageRef, key: &[u8], name: &[u8]) -> Found {
     let node = Node(mtr.page(page));
     let (pos, found) = node.search(key);
     let mut entry = Vec::with_capacity(key.len());
@@ -212,12 +247,12 @@ fn find_live(store: &Store, own: TrxId, mtr: &Mtr<'_>, page: PageRef, key: &[u8]
     for pos in (0..pos + found as usize).rev() {
         entry.clear();
         node.key_to(pos, &mut entry);
-        if entry.len() != key.len() || entry[..name_len] != key[..name_len] {
-            break;
-        }
-        let (Some((_, inserter)), Some((deleter, _))) = (split_key(&entry), split_value(node.value_bytes(pos))) else {
+        let (Some((at, inserter)), Some((deleter, _))) = (split_key(&entry), split_value(node.value_bytes(pos))) else {
             break;
         };
+        if at != name {
+            break;
+        }
         match entry_state(store, own, inserter, deleter) {
             EntryState::Live(_) => return Found::At(pos),
             EntryState::Undecided(trx) => undecided = Some(trx),
@@ -274,7 +309,7 @@ impl Txn {
             return Err(EngineError::ReadOnly);
         }
         tree.check(TreeKind::Index)?;
-        if key.len() + STAMP > TreeHandle::MAX_KEY_BYTES
+        if key.len() + MAX_STAMP > TreeHandle::MAX_KEY_BYTES
             || key.len() + carried.len() > TreeHandle::MAX_INDEX_ENTRY_BYTES
         {
             return Err(EngineError::KeyTooLong { bytes: key.len() + carried.len() });

@@ -98,7 +98,7 @@ pub(crate) enum Decision {
 ///
 /// | control | data | log | mode | decision |
 /// |---|---|---|---|---|
-/// | newer | any | any | any | refuse: newer format |
+/// | other | any | any | any | refuse: another format |
 /// | bad | no | no | existing | refuse: there is no store |
 /// | bad | no | no | else | create again: not even the control file was finished |
 /// | bad | data or log | | any | refuse: both slots are damaged |
@@ -117,8 +117,8 @@ pub(crate) fn decide(seen: Seen) -> Decision {
     let refuse = |what: &str| Decision::Refuse(damaged(what));
     let absent = || Decision::Refuse(EngineError::Io("there is no store in the data directory".into()));
     let (data, sequence) = match seen.control {
-        Found::Newer(found) => {
-            return Decision::Refuse(EngineError::NewerFormat { found, known: control::FORMAT_VERSION });
+        Found::Other(found) => {
+            return Decision::Refuse(EngineError::OtherFormat { found, known: control::FORMAT_VERSION });
         }
         // The control file is the first file of a store: its creation was cut.
         Found::Bad if !seen.data && !seen.log => {

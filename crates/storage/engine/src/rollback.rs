@@ -6,7 +6,7 @@ use gannet_base::{PageNo, TreeId, TrxId};
 use gannet_buffer::{Mtr, Stop};
 use gannet_lock::LockOwner;
 
-use crate::index::DELETER;
+use crate::index::{put_deleter, split_value};
 use crate::plant::{Fault, planted};
 use crate::purge::note_chain;
 use crate::row::{ROW_HEADER, RowHeader};
@@ -282,11 +282,17 @@ impl Undo<'_> {
         self.store.pool.run(|| {
             let mut mtr = self.store.pool.mtr()?;
             let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, 0)?;
-            if !leaf.found() || leaf.value(&mtr).get(..DELETER) != Some(&self.trx.0.to_le_bytes()) {
+            if !leaf.found() {
                 return Err(self.mismatch());
             }
+            let value = leaf.value(&mtr);
+            let Some((_, carried)) = split_value(value).filter(|(deleter, _)| *deleter == self.trx) else {
+                return Err(self.mismatch());
+            };
+            let (cut, mut live) = (value.len() - carried.len(), Vec::new());
+            put_deleter(TrxId(0), carried.is_empty(), &mut live);
             self.mark(&mut mtr)?;
-            leaf.splice(&mut mtr, 0, DELETER, &[0; DELETER]);
+            leaf.splice(&mut mtr, 0, cut, &live);
             mtr.commit();
             Ok(())
         })?;
@@ -295,7 +301,9 @@ impl Undo<'_> {
     }
 
     fn index_revive(&self, key: &[u8], carried: &[u8]) -> Result<()> {
-        let value = [&self.trx.0.to_le_bytes()[..], carried].concat();
+        let mut value = Vec::new();
+        put_deleter(self.trx, carried.is_empty(), &mut value);
+        value.extend_from_slice(carried);
         self.store.pool.run(|| {
             let mut mtr = self.store.pool.mtr()?;
             let leaf = self.tree.tree.leaf_for_write(&mut mtr, key, value.len())?;

@@ -165,7 +165,7 @@ impl TreeHandle {
     /// Longest key a row tree carries, in bytes; index trees carry 8 less.
     pub const MAX_KEY_BYTES: usize = gannet_btree::MAX_KEY;
     /// Most bytes of key and carried bytes in an entry of an index tree.
-    pub const MAX_INDEX_ENTRY_BYTES: usize = gannet_btree::MAX_ENTRY - 16;
+    pub const MAX_INDEX_ENTRY_BYTES: usize = gannet_btree::MAX_ENTRY - crate::index::OVERHEAD;
 
     /// Refuses a tree that is dropped, or of another kind, or damaged.
     #[inline]

@@ -253,7 +253,6 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
     if bytes.len() - cut > n.free_space() {
         return Err(Corrupt::new("no room in the node"));
     }
-    check_entries(page, n)?;
     let mut value = Vec::with_capacity(new_len);
     let old = n.value_bytes(pos);
     value.extend_from_slice(&old[..at]);
@@ -261,10 +260,14 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
     value.extend_from_slice(&old[at + cut..]);
     let suffix = n.suffix_bytes(pos).to_vec();
     let (slots_end, need) = (SLOTS + SLOT * n.count(), ENTRY + suffix.len() + new_len);
+    let dead = ENTRY + suffix.len() + e.value.len;
     if slots_end + need > heap_start(page) {
+        check_entries(page, n)?;
         compact(page, Some(pos));
+    } else if page.u16_at(GARBAGE) as usize + dead > PAGE_SIZE - n.prefix_len() - heap_start(page) {
+        return Err(Corrupt::new("node heap does not add up"));
     } else {
-        add_garbage(page, ENTRY + suffix.len() + e.value.len);
+        add_garbage(page, dead);
     }
     let entry = put_entry(page, &suffix, &value);
     put_slot(page, pos, head(&suffix), entry, suffix.len());

@@ -64,7 +64,7 @@ fn every_combination_has_its_decision() {
         created_us: 0,
     };
     let valid = |state, one_bad| Found::Valid { data: data(state), sequence: 3, one_bad };
-    let mut controls = vec![Found::Missing, Found::Bad, Found::Newer(9)];
+    let mut controls = vec![Found::Missing, Found::Bad, Found::Other(9)];
     for state in [State::Creating, State::Open, State::Closed] {
         controls.extend([valid(state, false), valid(state, true)]);
     }
@@ -77,7 +77,7 @@ fn every_combination_has_its_decision() {
                     Decision::Create => "create",
                     Decision::CreateAgain => "again",
                     Decision::Recover(..) => "recover",
-                    Decision::Refuse(EngineError::NewerFormat { found: 9, known: 1 }) => "newer",
+                    Decision::Refuse(EngineError::OtherFormat { found: 9, known: 2 }) => "other",
                     Decision::Refuse(EngineError::Corrupt { .. }) => "damaged",
                     Decision::Refuse(EngineError::Io(_)) => "unexpected",
                     Decision::Refuse(e) => panic!("{e}"),
@@ -103,7 +103,7 @@ fn every_combination_has_its_decision() {
     let counts: Vec<_> = counts.into_iter().collect();
     assert_eq!(
         counts,
-        [("again", 18), ("create", 2), ("damaged", 42), ("newer", 12), ("recover", 8), ("unexpected", 26)]
+        [("again", 18), ("create", 2), ("damaged", 42), ("other", 12), ("recover", 8), ("unexpected", 26)]
     );
 }
 
