@@ -1,7 +1,7 @@
 //! A leaf latched for a change, positioned at a key, with room assured.
 
 use gannet_buffer::{Error, Mtr, OptimisticGuard, PageRef, Stop};
-use gannet_page::node::{MAX_ENTRY, MAX_KEY, SPACE, entry_space};
+use gannet_page::node::{LENGTH, MAX_ENTRY, MAX_KEY, SPACE, entry_space};
 use gannet_page::{Node, PageOp};
 
 use crate::Tree;
@@ -30,15 +30,18 @@ impl Tree {
             return Err(Error::TooLong { bytes: key.len() + value_len }.into());
         }
         self.latched_leaf(mtr, key, |node, pos, found| match found {
-            true => value_len.saturating_sub(node.entry(pos).value.len),
+            true => {
+                let old = node.entry(pos);
+                entry_space(old.suffix.len, value_len).saturating_sub(entry_space(old.suffix.len, old.value.len))
+            }
             false if value_len == 0 => 0,
             false => entry_space(key.len().saturating_sub(node.prefix_len()), value_len),
         })
     }
 
-    /// The leaf for `key`, whether it is there or not, with room for values in it to grow by `bytes` bytes.
+    /// The leaf for `key`, whether it is there or not, with room for a value in it to grow by `bytes` bytes.
     pub fn leaf_with_room<'p>(&self, mtr: &mut Mtr<'p>, key: &[u8], bytes: usize) -> Result<Leaf, Stop> {
-        self.latched_leaf(mtr, key, |_, _, _| bytes)
+        self.latched_leaf(mtr, key, |_, _, _| if bytes > 0 { bytes + LENGTH } else { 0 })
     }
 
     fn latched_leaf<'p>(

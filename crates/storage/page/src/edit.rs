@@ -4,7 +4,8 @@ use gannet_base::Reader;
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
 
 use crate::node::{
-    COUNT, ENTRY, GARBAGE, HEAP, LAST, LEFTMOST, LEVEL, MAX_LEVEL, MAX_SLOTS, Node, PREFIX, RUN, SLOT, SLOTS, head,
+    COUNT, GARBAGE, HEAP, LAST, LEFTMOST, LENGTH, LEVEL, LONG, MAX_KEY, MAX_LEVEL, MAX_SLOTS, Node, PREFIX, RUN, SLOT, SLOTS,
+    entry_space, head, heap_space, moved, slot,
 };
 use crate::{Corrupt, PageBuf, PageBytes, PageType};
 
@@ -31,18 +32,18 @@ fn add_garbage(page: &mut PageBuf, bytes: usize) {
     page.put_u16(GARBAGE, garbage + bytes);
 }
 
-fn put_slot(page: &mut PageBuf, i: usize, head: u32, at: usize, suffix_len: usize) {
-    page.put_u64(SLOTS + SLOT * i, head as u64 | (at as u64) << 32 | (suffix_len as u64) << 48);
-}
-
-/// Takes room from the heap and writes an entry; the caller has made sure that it fits.
-fn put_entry(page: &mut PageBuf, suffix: &[u8], value: &[u8]) -> usize {
-    let at = heap_start(page) - ENTRY - suffix.len() - value.len();
+/// Takes room from the heap and writes an entry and its slot; the caller has made sure that it fits, and that slot `i` is free.
+fn put_entry(page: &mut PageBuf, i: usize, suffix: &[u8], value: &[u8]) {
+    let at = heap_start(page) - heap_space(suffix.len(), value.len());
     page.put_u16(HEAP, at);
-    page.put_u16(at, value.len());
-    page.0[at + ENTRY..at + ENTRY + suffix.len()].copy_from_slice(suffix);
-    page.0[at + ENTRY + suffix.len()..at + ENTRY + suffix.len() + value.len()].copy_from_slice(value);
-    at
+    page.0[at..at + suffix.len()].copy_from_slice(suffix);
+    let mut value_at = at + suffix.len();
+    if value.len() >= LONG {
+        page.put_u16(value_at, value.len());
+        value_at += LENGTH;
+    }
+    page.0[value_at..value_at + value.len()].copy_from_slice(value);
+    page.put_u64(SLOTS + SLOT * i, slot(head(suffix), at, suffix.len(), value.len()));
 }
 
 /// Moves live entries together, in slot order, below the prefix. The heads stay. `skip` names a slot whose entry is dead.
@@ -53,19 +54,15 @@ fn compact(page: &mut PageBuf, skip: Option<usize>) {
     let old = page.0[heap..end].to_vec();
     let count = node.count();
     let mut at = end;
-    for i in 0..count {
-        let e = Node(&*page).entry(i);
-        // The entry's own bytes are read from the copy: moving others may have overwritten them.
-        let from = e.at - heap;
-        let value_len = u16::from_le_bytes([old[from], old[from + 1]]) as usize;
+    let sizes: Vec<(usize, usize)> = (0..count).map(|i| node.entry(i)).map(|e| (e.at() - heap, e.size())).collect();
+    for (i, (from, len)) in sizes.into_iter().enumerate() {
         if skip == Some(i) {
             continue;
         }
-        let len = ENTRY + e.suffix.len + value_len;
         at -= len;
         page.0[at..at + len].copy_from_slice(&old[from..from + len]);
         let slot = page.u64_at(SLOTS + SLOT * i);
-        page.put_u64(SLOTS + SLOT * i, slot & !(0xffff << 32) | (at as u64) << 32);
+        page.put_u64(SLOTS + SLOT * i, moved(slot, at));
     }
     page.put_u16(HEAP, at);
     page.put_u16(GARBAGE, 0);
@@ -76,7 +73,7 @@ fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>) -> Result<(), Corrupt>
     let mut sum = 0;
     for i in 0..node.count() {
         let e = node.checked_entry(i)?;
-        sum += ENTRY + e.suffix.len + e.value.len;
+        sum += e.size();
     }
     let heap = PAGE_SIZE - node.prefix_len() - heap_start(page);
     if sum + page.u16_at(GARBAGE) as usize != heap {
@@ -119,10 +116,10 @@ fn parse_entries<'a>(prefix: &[u8], level: u8, bytes: &'a [u8]) -> Result<Vec<(&
     let mut used = prefix.len();
     while !r.is_empty() {
         let (suffix, value) = (r.varint()?, r.varint()?);
-        if suffix > PAGE_SIZE as u64 || value > PAGE_SIZE as u64 {
+        if suffix > MAX_KEY as u64 || value > PAGE_SIZE as u64 {
             return Err(Corrupt::new("entry is longer than a page"));
         }
-        used += SLOT + ENTRY + suffix as usize + value as usize;
+        used += entry_space(suffix as usize, value as usize);
         if used > PAGE_SIZE - SLOTS || (level > 0 && value != 8) {
             return Err(Corrupt::new("entries do not fit the node"));
         }
@@ -159,8 +156,7 @@ fn fill<'a>(page: &mut PageBuf, prefix: &[u8], entries: impl Iterator<Item = (&'
     page.put_u16(HEAP, end);
     let mut count = 0;
     for (suffix, value) in entries {
-        let at = put_entry(page, suffix, value);
-        put_slot(page, count, head(suffix), at, suffix.len());
+        put_entry(page, count, suffix, value);
         count += 1;
     }
     page.put_u16(COUNT, count);
@@ -175,8 +171,8 @@ pub(crate) fn insert(page: &mut PageBuf, pos: usize, suffix: &[u8], value: &[u8]
     if level > 0 && value.len() != 8 {
         return Err(Corrupt::new("inner entry is not a child"));
     }
-    let need = ENTRY + suffix.len() + value.len();
-    if need + SLOT > n.free_space() {
+    let need = heap_space(suffix.len(), value.len());
+    if need + SLOT > n.free_space() || suffix.len() > MAX_KEY {
         return Err(Corrupt::new("no room in the node"));
     }
     let slots_end = SLOTS + SLOT * (count + 1);
@@ -184,9 +180,8 @@ pub(crate) fn insert(page: &mut PageBuf, pos: usize, suffix: &[u8], value: &[u8]
         check_entries(page, n)?;
         compact(page, None);
     }
-    let at = put_entry(page, suffix, value);
     page.0.copy_within(SLOTS + SLOT * pos..SLOTS + SLOT * count, SLOTS + SLOT * (pos + 1));
-    put_slot(page, pos, head(suffix), at, suffix.len());
+    put_entry(page, pos, suffix, value);
     page.put_u16(COUNT, count + 1);
     note_insert(page, pos);
     Ok(())
@@ -212,14 +207,14 @@ fn forget_run(page: &mut PageBuf) {
 pub(crate) fn remove(page: &mut PageBuf, pos: usize) -> Result<(), Corrupt> {
     let n = node(page)?;
     let (count, e) = (n.count(), n.checked_entry(pos)?);
-    let size = ENTRY + e.suffix.len + e.value.len;
+    let size = e.size();
     if page.u16_at(GARBAGE) as usize + size > PAGE_SIZE - n.prefix_len() - heap_start(page) {
         return Err(Corrupt::new("node heap does not add up"));
     }
     page.0.copy_within(SLOTS + SLOT * (pos + 1)..SLOTS + SLOT * count, SLOTS + SLOT * pos);
     page.put_u16(COUNT, count - 1);
-    if e.at == heap_start(page) {
-        page.put_u16(HEAP, e.at + size);
+    if e.at() == heap_start(page) {
+        page.put_u16(HEAP, e.at() + size);
     } else {
         add_garbage(page, size);
     }
@@ -238,7 +233,8 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
     }
     let new_len = e.value.len - cut + bytes.len();
     let start = e.value.at + at;
-    if bytes.len() <= cut {
+    // In place, unless the length moves between slot and heap.
+    if bytes.len() <= cut && (new_len < LONG) == (e.value.len < LONG) {
         let saved = cut - bytes.len();
         let room = PAGE_SIZE - n.prefix_len() - heap_start(page) - page.u16_at(GARBAGE) as usize;
         if saved > room {
@@ -246,11 +242,18 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
         }
         page.0[start..start + bytes.len()].copy_from_slice(bytes);
         page.0.copy_within(start + cut..e.value.at + e.value.len, start + bytes.len());
-        page.put_u16(e.at, new_len);
+        if new_len < LONG {
+            let suffix = Node(&*page).suffix_bytes(pos);
+            let slot = slot(head(suffix), e.at(), suffix.len(), new_len);
+            page.put_u64(SLOTS + SLOT * pos, slot);
+        } else {
+            page.put_u16(e.value.at - LENGTH, new_len);
+        }
         add_garbage(page, saved);
         return Ok(());
     }
-    if bytes.len() - cut > n.free_space() {
+    let need = heap_space(e.suffix.len, new_len);
+    if need.saturating_sub(e.size()) > n.free_space() {
         return Err(Corrupt::new("no room in the node"));
     }
     let mut value = Vec::with_capacity(new_len);
@@ -259,8 +262,7 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
     value.extend_from_slice(bytes);
     value.extend_from_slice(&old[at + cut..]);
     let suffix = n.suffix_bytes(pos).to_vec();
-    let (slots_end, need) = (SLOTS + SLOT * n.count(), ENTRY + suffix.len() + new_len);
-    let dead = ENTRY + suffix.len() + e.value.len;
+    let (slots_end, dead) = (SLOTS + SLOT * n.count(), e.size());
     if slots_end + need > heap_start(page) {
         check_entries(page, n)?;
         compact(page, Some(pos));
@@ -269,8 +271,7 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
     } else {
         add_garbage(page, dead);
     }
-    let entry = put_entry(page, &suffix, &value);
-    put_slot(page, pos, head(&suffix), entry, suffix.len());
+    put_entry(page, pos, &suffix, &value);
     Ok(())
 }
 
@@ -288,7 +289,10 @@ pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<
         let Some(suffix) = key.strip_prefix(prefix) else {
             return Err(Corrupt::new("rebuild with a prefix that is not common"));
         };
-        used += SLOT + ENTRY + suffix.len() + n.value_bytes(i).len();
+        if suffix.len() > MAX_KEY {
+            return Err(Corrupt::new("key is too long"));
+        }
+        used += entry_space(suffix.len(), n.value_bytes(i).len());
         entries.push((suffix.to_vec(), n.value_bytes(i).to_vec()));
     }
     if used > PAGE_SIZE - SLOTS {

@@ -16,8 +16,9 @@
 //! | 56 | u64 | zero |
 //! | 64 | slots | 8 bytes each, in key order |
 //!
-//! Slot: `u32 head` (the first four bytes of the key after the prefix as a big-endian number, missing ones zero), `u16 offset`,
-//! `u16 suffix length`. Heap entry at the offset: `u16 value length`, suffix (key without prefix), value.
+//! Slot, from the lowest bit: 32 bits head (the first four bytes of the key after the prefix as a big-endian number, missing ones
+//! zero), 14 bits distance of the heap entry from the page's end, 13 bits suffix length, 5 bits value length, 31 = it is in the heap.
+//! Heap entry: suffix (key without prefix), `u16 value length` if the slot does not have it, value.
 //!
 //! Leaf: value = the entry's payload. Inner: value = `u64` child that holds the keys from this separator up to the next one;
 //! keys below the first separator are in the leftmost child.
@@ -45,25 +46,58 @@ pub(crate) const LEFTMOST: usize = 48;
 pub const SLOTS: usize = 64;
 /// Bytes of a slot.
 pub const SLOT: usize = 8;
-/// Bytes before the suffix in a heap entry.
-pub const ENTRY: usize = 2;
-/// Slots a node can have at most.
-pub const MAX_SLOTS: usize = (PAGE_SIZE - SLOTS) / (SLOT + ENTRY);
+/// Bytes of a value length in the heap.
+pub const LENGTH: usize = 2;
+/// The least value length that does not fit a slot.
+pub const LONG: usize = 31;
 /// Bytes for prefix, slots and entries.
 pub const SPACE: usize = PAGE_SIZE - SLOTS;
+/// Slots a node can have at most.
+pub const MAX_SLOTS: usize = SPACE / SLOT;
 /// Longest key in bytes.
 pub const MAX_KEY: usize = 7168;
 /// Most bytes of key and value together: two such entries fit a node.
-pub const MAX_ENTRY: usize = SPACE / 2 - SLOT - ENTRY;
+pub const MAX_ENTRY: usize = SPACE / 2 - SLOT - LENGTH;
 /// Deepest level a node can have; a tree that high would not fit any disk.
 pub const MAX_LEVEL: usize = 32;
 
-const _: () = assert!(2 * (MAX_ENTRY + SLOT + ENTRY) <= SPACE && MAX_KEY + 8 <= MAX_ENTRY);
+const _: () = assert!(2 * (MAX_ENTRY + SLOT + LENGTH) <= SPACE && MAX_KEY + 8 <= MAX_ENTRY);
+const _: () = assert!(SPACE < 1 << 14 && MAX_KEY < 1 << 13 && LONG == (1 << 5) - 1);
 
 /// Bytes an entry takes in a node, its slot included.
 #[inline]
 pub const fn entry_space(suffix: usize, value: usize) -> usize {
-    SLOT + ENTRY + suffix + value
+    SLOT + heap_space(suffix, value)
+}
+
+/// Bytes an entry takes in the heap.
+#[inline]
+pub(crate) const fn heap_space(suffix: usize, value: usize) -> usize {
+    suffix + value + if value < LONG { 0 } else { LENGTH }
+}
+
+/// The slot of an entry.
+#[inline]
+pub(crate) fn slot(head: u32, at: usize, suffix: usize, value: usize) -> u64 {
+    u64::from(head) | ((PAGE_SIZE - at) as u64) << 32 | (suffix as u64) << 46 | (value.min(LONG) as u64) << 59
+}
+
+/// Where a slot says that its heap entry lies.
+#[inline]
+fn slot_at(slot: u64) -> usize {
+    PAGE_SIZE - ((slot >> 32) as usize & 0x3fff)
+}
+
+/// The suffix length that a slot says.
+#[inline]
+fn slot_suffix(slot: u64) -> usize {
+    (slot >> 46) as usize & 0x1fff
+}
+
+/// Where the heap entry at an offset is after it was moved there.
+#[inline]
+pub(crate) fn moved(slot: u64, at: usize) -> u64 {
+    slot & !(0x3fff << 32) | ((PAGE_SIZE - at) as u64) << 32
 }
 
 /// The head of a key suffix: see the module's table.
@@ -98,12 +132,22 @@ pub struct Span {
 /// One entry's place: suffix, then value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntrySpan {
-    /// Offset of the heap entry.
-    pub at: usize,
     /// The key without the node's prefix.
     pub suffix: Span,
     /// The value.
     pub value: Span,
+}
+
+impl EntrySpan {
+    /// Offset of the heap entry.
+    pub(crate) fn at(&self) -> usize {
+        self.suffix.at
+    }
+
+    /// Bytes of the heap entry.
+    pub(crate) fn size(&self) -> usize {
+        heap_space(self.suffix.len, self.value.len)
+    }
 }
 
 /// Reading a node. Over a racing page every result must be validated before it is believed; offsets are clamped.
@@ -183,11 +227,15 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
     #[inline]
     pub fn entry(self, i: usize) -> EntrySpan {
         let slot = self.0.u64_at(SLOTS + SLOT * i.min(MAX_SLOTS - 1));
-        let at = ((slot >> 32) as usize & 0xffff).min(PAGE_SIZE - ENTRY);
-        let suffix = Span { at: at + ENTRY, len: ((slot >> 48) as usize).min(PAGE_SIZE - ENTRY - at) };
-        let value_at = suffix.at + suffix.len;
-        let value = Span { at: value_at, len: (self.0.u16_at(at) as usize).min(PAGE_SIZE - value_at) };
-        EntrySpan { at, suffix, value }
+        let at = slot_at(slot);
+        let suffix = Span { at, len: slot_suffix(slot).min(PAGE_SIZE - at) };
+        let (mut value_at, mut len) = (at + suffix.len, (slot >> 59) as usize);
+        if len == LONG {
+            value_at = value_at.min(PAGE_SIZE - LENGTH);
+            len = self.0.u16_at(value_at) as usize;
+            value_at += LENGTH;
+        }
+        EntrySpan { suffix, value: Span { at: value_at, len: len.min(PAGE_SIZE - value_at) } }
     }
 
     /// First slot whose key is not less than `key`, and whether it is equal. `key` is a whole key within the node's bounds.
@@ -211,13 +259,12 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
     /// Compares a suffix with another when their heads are equal.
     #[inline]
     fn compare_suffix(self, slot: u64, suffix: &[u8]) -> Ordering {
-        let len = (slot >> 48) as usize;
+        let len = slot_suffix(slot);
         if len <= 4 || suffix.len() <= 4 {
             // Equal heads: where one ends within the head, the other has zeros there. The longer one is greater.
             return len.cmp(&suffix.len());
         }
-        let at = (slot >> 32) as usize & 0xffff;
-        self.0.compare(at + ENTRY + 4, len - 4, &suffix[4..])
+        self.0.compare(slot_at(slot) + 4, len - 4, &suffix[4..])
     }
 
     /// Number of the child that covers `key`: 0 is the leftmost one.
@@ -317,10 +364,16 @@ impl<'a> Node<'a, crate::PageBuf> {
         let end = PAGE_SIZE - self.prefix_len();
         let raw = self.0.u64_at(SLOTS + SLOT * i);
         let heap = self.0.u16_at(HEAP) as usize;
-        let exact = e.at == (raw >> 32) as usize & 0xffff
-            && e.suffix.len == (raw >> 48) as usize
-            && e.value.len == self.0.u16_at(e.at) as usize;
-        if !exact || e.at < heap || e.value.at + e.value.len > end {
+        // Nothing was clamped: the parts lie side by side, and make up what the slot and the heap say.
+        let long = raw >> 59 == LONG as u64;
+        let length = e.suffix.at + e.suffix.len;
+        let exact = e.suffix.len == slot_suffix(raw)
+            && e.value.at == length + if long { LENGTH } else { 0 }
+            && match long {
+                true => e.value.len >= LONG && e.value.len == self.0.u16_at(length) as usize,
+                false => e.value.len == (raw >> 59) as usize,
+            };
+        if !exact || e.at() < heap || e.value.at + e.value.len > end {
             return Err(Corrupt::new("node entry reaches outside of the heap"));
         }
         Ok(e)

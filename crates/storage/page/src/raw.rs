@@ -192,7 +192,7 @@ pub const fn map_of(no: PageNo) -> (PageNo, u64) {
 
 const MAGIC: [u8; 8] = *b"GANNETDB";
 /// Format version that this code writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Content of page 0: `32` magic "GANNETDB" · `40 u32` format version · `44 u32` page size · `48` 16 bytes identifying the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! Every size, offset and limit of the page formats, as text: changing one shows in review.
 
 use gannet_base::{Lsn, PageNo, TreeId};
-use gannet_page::node::{ENTRY, MAX_ENTRY, MAX_SLOTS, SLOT, SLOTS, SPACE};
+use gannet_page::node::{LENGTH, LONG, MAX_ENTRY, MAX_SLOTS, SLOT, SLOTS, SPACE};
 use gannet_page::raw::{
     EXTENT_PAGES, FORMAT_VERSION, FileHeader, OVERFLOW_DATA, OVERFLOW_SPACE, REGION_EXTENTS, REGION_PAGES, UNDO_DATA,
     UNDO_SPACE, map_of,
@@ -27,7 +27,7 @@ fn page(n: usize, ops: &[PageOp<'_>]) -> String {
 fn sizes_and_limits() {
     let text = format!(
         "page {PAGE_SIZE} header {HEADER_SIZE} version {FORMAT_VERSION}\n\
-         node slots@{SLOTS} slot {SLOT} entry {ENTRY} space {SPACE} max_slots {MAX_SLOTS} max_key {MAX_KEY} max_entry {MAX_ENTRY}\n\
+         node slots@{SLOTS} slot {SLOT} length {LENGTH} from {LONG} space {SPACE} max_slots {MAX_SLOTS} max_key {MAX_KEY} max_entry {MAX_ENTRY}\n\
          overflow data@{OVERFLOW_DATA} space {OVERFLOW_SPACE}\n\
          undo data@{UNDO_DATA} space {UNDO_SPACE}\n\
          extent {EXTENT_PAGES} region {REGION_EXTENTS} extents {REGION_PAGES} pages map_of(65280) {:?}\n\
@@ -37,8 +37,8 @@ fn sizes_and_limits() {
     );
     assert_eq!(
         text,
-        "page 16384 header 32 version 1\n\
-         node slots@64 slot 8 entry 2 space 16320 max_slots 1632 max_key 7168 max_entry 8150\n\
+        "page 16384 header 32 version 2\n\
+         node slots@64 slot 8 length 2 from 31 space 16320 max_slots 2040 max_key 7168 max_entry 8150\n\
          overflow data@48 space 16336\n\
          undo data@64 space 16320\n\
          extent 64 region 1020 extents 65280 pages map_of(65280) (page 65281, 0)\n\
@@ -54,6 +54,7 @@ fn pages_byte_by_byte() {
         format,
         PageOp::Insert { pos: 0, suffix: b"banana", value: b"yellow" },
         PageOp::Insert { pos: 0, suffix: b"ap", value: b"red" },
+        PageOp::Insert { pos: 2, suffix: b"cherry", value: &[7; 31] },
     ];
     let inner = [
         PageOp::FormatNode { owner: t, level: 1, leftmost: PageNo(5), prefix: &[], entries: &[] },
