@@ -509,3 +509,48 @@ impl Txn {
         Ok(undecided.map(Step::Writer))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ids around every length of a stamp, and the greatest.
+    fn ids() -> impl Iterator<Item = TrxId> {
+        (0..=61).map(|bits| (1u64 << bits) - 1).chain((0..61).map(|bits| 1 << bits)).map(TrxId)
+    }
+
+    #[test]
+    fn stamps_are_split_from_their_keys_and_short() {
+        for id in ids() {
+            for name in [&b""[..], b"n", &[0xff; 9]] {
+                let mut key = name.to_vec();
+                put_stamp(id, &mut key);
+                assert_eq!(split_key(&key), Some((name, id)));
+                assert!(key[name.len()..] <= LAST_STAMP[..]);
+            }
+        }
+        let len = |id| {
+            let mut key = Vec::new();
+            put_stamp(TrxId(id), &mut key);
+            key.len()
+        };
+        assert_eq!([31, 32, 8191, 8192, (1 << 21) - 1, 1 << 21].map(len), [1, 2, 2, 3, 3, 4]);
+        // As many bytes as the last one says are not there.
+        assert_eq!((split_key(b""), split_key(&[7])), (None, None));
+    }
+
+    #[test]
+    fn values_are_split_and_short() {
+        for deleter in ids() {
+            for carried in [&b""[..], b"carried"] {
+                let mut value = Vec::new();
+                put_deleter(deleter, carried.is_empty(), &mut value);
+                assert!(value.len() <= MAX_DELETER);
+                value.extend_from_slice(carried);
+                assert_eq!(split_value(&value), Some((deleter, carried)));
+                assert_eq!(value.is_empty(), deleter.is_zero() && carried.is_empty());
+            }
+        }
+        assert_eq!((split_value(&[3, 1, 2]), split_value(&[9; 10])), (None, None));
+    }
+}

@@ -360,6 +360,64 @@ fn keys_and_rows_of_all_lengths() {
     assert_eq!((engine.check_tree(&tree).unwrap(), engine.check_tree(&index).unwrap()), (0, 0));
 }
 
+/// Versions of one index entry, by transactions whose ids are of different lengths: each reader sees the one it should.
+#[test]
+fn one_entry_of_many_transactions() {
+    let (_dir, engine, _) = with_tree();
+    let index = create(&engine, TreeKind::Index);
+    let carried = |n: usize| vec![b'c'; n % 3 * n];
+    let replace = |n: usize| {
+        let mut t = begin(&engine);
+        if n > 0 {
+            t.index_delete(&index, b"entry").unwrap();
+        }
+        // A neighbour fills the leaf, so that deletions split it.
+        t.index_insert(&index, format!("neighbour {n}").as_bytes(), &[0; 300]).unwrap();
+        t.index_insert(&index, b"entry", &carried(n)).unwrap();
+        if n % 5 == 4 {
+            t.rollback().unwrap();
+            let mut t = begin(&engine);
+            t.index_delete(&index, b"entry").unwrap();
+            t.index_insert(&index, b"entry", &carried(n)).unwrap();
+            t.index_delete(&index, b"entry").unwrap();
+            t.index_insert(&index, b"entry", &carried(n)).unwrap();
+            t.commit().unwrap();
+        } else {
+            t.commit().unwrap();
+        }
+    };
+    let seen = |t: &mut Txn| {
+        let options = ScanOptions { mode: ReadMode::Snapshot, ..ScanOptions::default() };
+        let mut scan = t.scan(&index, KeyRange::prefix(b"entry"), options).unwrap();
+        let mut seen = Vec::new();
+        while let Some(entry) = scan.next(t).unwrap() {
+            assert_eq!(entry.key, b"entry");
+            seen.push(entry.value.to_vec());
+        }
+        seen
+    };
+    let mut readers = Vec::new();
+    for n in 0..120 {
+        if n == 60 {
+            // Three bytes from here on.
+            for _ in 0..8200 {
+                let mut t = begin(&engine);
+                t.index_insert(&index, b"other", b"").unwrap();
+                t.rollback().unwrap();
+            }
+        }
+        replace(n);
+        let mut reader = begin(&engine);
+        assert_eq!(seen(&mut reader), [carried(n)]);
+        readers.push((n, reader));
+    }
+    for (n, mut reader) in readers {
+        assert_eq!(seen(&mut reader), [carried(n)], "reader {n}");
+        reader.commit().unwrap();
+    }
+    engine.check_tree(&index).unwrap();
+}
+
 #[test]
 fn a_hot_row_loses_no_update() {
     let (_dir, engine, tree) = with_tree();

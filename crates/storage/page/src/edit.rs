@@ -4,8 +4,8 @@ use gannet_base::Reader;
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
 
 use crate::node::{
-    COUNT, GARBAGE, HEAP, LAST, LEFTMOST, LENGTH, LEVEL, LONG, MAX_KEY, MAX_LEVEL, MAX_SLOTS, Node, PREFIX, RUN, SLOT, SLOTS,
-    entry_space, head, heap_space, moved, slot,
+    COUNT, GARBAGE, HEAP, LAST, LEFTMOST, LENGTH, LEVEL, LONG, MAX_KEY, MAX_LEVEL, MAX_SLOTS, Node, PREFIX, RUN, SLOT,
+    SLOTS, entry_space, head, heap_space, moved, slot,
 };
 use crate::{Corrupt, PageBuf, PageBytes, PageType};
 

@@ -92,7 +92,8 @@ fn node_against_a_model() {
                     let bytes = rng.bytes(n);
                     let op = PageOp::Splice { pos: pos as u16, at: at as u16, cut: cut as u16, bytes: &bytes };
                     let suffix = model[pos].0.len() - prefix.len();
-                    let (size, now) = (entry_space(suffix, old.len() - cut + bytes.len()), entry_space(suffix, old.len()));
+                    let (size, now) =
+                        (entry_space(suffix, old.len() - cut + bytes.len()), entry_space(suffix, old.len()));
                     let fits = size <= now + Node(&*p).free_space();
                     assert_eq!(both(&mut p, &op).is_ok(), fits);
                     if fits {
