@@ -9,7 +9,7 @@ extern crate self as gannet_runtime;
 
 use std::time::Duration;
 
-pub use real_base::{CachePadded, TreeId, TrxId};
+pub use real_base::{CachePadded, Reader, TreeId, TrxId, Writer};
 
 #[path = "../models/sync.rs"]
 #[allow(dead_code)]
@@ -82,6 +82,9 @@ mod info;
 #[path = "../../../storage/lock/src/intervals.rs"]
 #[allow(dead_code)]
 mod intervals;
+#[path = "../../../storage/lock/src/keys.rs"]
+#[allow(dead_code)]
+mod keys;
 #[path = "../../../storage/lock/src/line.rs"]
 #[allow(dead_code)]
 mod line;

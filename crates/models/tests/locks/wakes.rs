@@ -59,6 +59,37 @@ fn a_row_goes_from_one_to_the_next() {
     sound_and_weakened("wakes::a_row_goes_from_one_to_the_next", 2, one_row, &[]);
 }
 
+/// Two that want rows of one who folds its locks into a set meanwhile, one of which it gives back then.
+fn folding() {
+    let table = LockTable::new();
+    let tree = table.tree(TreeId(7));
+    let inside = [(); 2].map(|()| Shared::new(AtomicUsize::new(1)));
+    let holder = table.owner(1);
+    for key in [b"a", b"b"] {
+        let _ = holder.lock_record(&tree, key, Mode::Exclusive, FOREVER).unwrap();
+    }
+    let others = [(b"a", 0), (b"b", 1)].map(|(key, i)| {
+        let (owner, tree, inside) = (table.owner(2 + i as u64), tree.clone(), inside[i].clone());
+        thread::spawn(move || {
+            let _ = owner.lock_record(&tree, key, Mode::Exclusive, FOREVER).unwrap();
+            assert_eq!(inside.load(Relaxed), 0, "two have the row");
+            owner.release_all();
+        })
+    });
+    holder.fold_keys(0);
+    inside[0].store(0, Relaxed);
+    holder.unlock_record(&tree, b"a", None);
+    inside[1].store(0, Relaxed);
+    holder.release_all();
+    others.into_iter().for_each(|t| t.join().unwrap());
+    assert!(tree.no_records() && tree.no_ranges());
+}
+
+#[test]
+fn a_row_is_locked_while_its_lock_is_folded() {
+    sound_and_weakened("wakes::a_row_is_locked_while_its_lock_is_folded", 2, folding, &[]);
+}
+
 /// One that uses a table, and DDL.
 fn ddl() {
     let table = LockTable::new();

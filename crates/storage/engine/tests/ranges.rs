@@ -263,3 +263,49 @@ fn who_has_changed_a_row_does_not_queue_up_for_it() {
     c.commit().unwrap();
     assert_eq!(kinds(&engine), (0, 0, 0));
 }
+
+#[test]
+fn at_read_committed_locks_become_a_set_of_exactly_those_rows() {
+    const MANY: u64 = 12_000;
+    let (_dir, engine, tree) = with_tree();
+    let mut t = engine.begin(TxnOptions::default());
+    for k in 0..MANY {
+        t.insert(&tree, &key(k * 10), b"0").unwrap();
+    }
+    t.commit().unwrap();
+    let rc = TxnOptions { isolation: Isolation::ReadCommitted, lock_wait_timeout: Duration::ZERO, ..TxnOptions::default() };
+    let mut a = engine.begin(rc);
+    let mut rows = a.scan(&tree, KeyRange::ALL, ScanOptions { mode: UPDATE, ..ScanOptions::default() }).unwrap();
+    let mut n = 0;
+    while rows.next(&mut a).unwrap().is_some() {
+        // Every third does not match.
+        if n % 3 == 0 {
+            rows.unlock_row(&mut a);
+        }
+        n += 1;
+    }
+    let locks = engine.transactions(10)[0].locks.clone().unwrap();
+    assert_eq!((n, locks.records as u64), (MANY, MANY / 3 * 2));
+    assert!(locks.bytes < 10_000 * 150, "{}", locks.bytes);
+    let mut b = engine.begin(rc);
+    for k in (0..MANY).step_by(7) {
+        let expected = if k % 3 == 0 { Ok(Update::Updated) } else { Err(EngineError::LockWaitTimeout) };
+        assert_eq!(b.update(&tree, &key(k * 10), b"b"), expected, "{k}");
+        // Others may insert in between, and have what they inserted.
+        assert_eq!(b.insert(&tree, &key(k * 10 + 5), b"b"), Ok(Insert::Inserted));
+        assert_eq!(b.update(&tree, &key(k * 10 + 5), b"c"), Ok(Update::Updated));
+    }
+    b.rollback().unwrap();
+    let mut c = engine.begin(rc);
+    let skip = ReadMode::Locking { mode: LockMode::Exclusive, wait: WaitPolicy::SkipLocked };
+    assert_eq!(scan(&mut c, &tree, (0, 10 * MANY), skip, Direction::Backward), MANY / 3);
+    c.rollback().unwrap();
+    // A row deleted by who has locked it, and one that comes after it.
+    assert_eq!(a.delete(&tree, &key(10)), Ok(Delete::Deleted));
+    a.commit().unwrap();
+    let mut b = engine.begin(rc);
+    assert_eq!(b.insert(&tree, &key(10), b"b"), Ok(Insert::Inserted));
+    assert_eq!(scan(&mut b, &tree, (0, 10 * MANY), UPDATE, Direction::Forward), MANY);
+    b.rollback().unwrap();
+    assert_eq!(kinds(&engine), (0, 0, 0));
+}

@@ -176,11 +176,17 @@ impl LockTable {
                 granted: true,
             }));
             drop(set);
-            out.extend(tree.range_set.lock().intervals().map(|(low, high, owner, mode)| LockInfo {
+            let set = tree.range_set.lock();
+            out.extend(set.intervals().map(|(low, high, owner, mode)| LockInfo {
                 party: Party::of(owner),
                 kind: LockKind::Rows { tree: tree.id(), low: end(low), high: end(high), mode },
                 granted: true,
             }));
+            set.each_key(|owner, mode, key| {
+                let kind = LockKind::Record { tree: tree.id(), key: key.to_vec(), mode };
+                out.push(LockInfo { party: Party::of(owner), kind, granted: true });
+                out.len() < most
+            });
         }
         out.truncate(most);
         out
@@ -191,8 +197,9 @@ impl LockTable {
         let of = |owner: Arc<Owner>| {
             let (records, gap_trees, bytes) = {
                 let held = owner.held.lock();
-                let bytes = held.records.len() * record_bytes(16) + (held.gaps.len() + held.ranges.len()) * 256;
-                (held.records.len() + held.folded, held.gaps.len(), bytes)
+                let records = held.records.len() * record_bytes(16);
+                let bytes = records + (held.gaps.len() + held.ranges.len()) * 256 + held.key_bytes;
+                (held.records.len() + held.folded + held.keys, held.gaps.len(), bytes)
             };
             let wanted = |w: &crate::owner::Waiting| (LockKind::wanted(&w.target), w.since_ns);
             let waits = if owner.is_waiting() { owner.waiting.lock().as_ref().map(wanted) } else { None };

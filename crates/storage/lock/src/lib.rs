@@ -8,6 +8,7 @@ mod gaps;
 mod graph;
 mod info;
 mod intervals;
+mod keys;
 mod line;
 #[cfg(test)]
 mod line_tests;

@@ -71,9 +71,14 @@ pub(crate) struct Held {
     pub(crate) records: Vec<u64>,
     /// Trees with gaps of this owner, each once.
     pub(crate) gaps: Vec<Arc<TreeLocks>>,
-    /// Trees with intervals of rows of this owner, each once, and how many rows were folded into them.
+    /// Trees with intervals of rows or sets of keys of this owner, each once; how many locks were folded into intervals, how many into
+    /// sets, and what the sets take of memory.
     pub(crate) ranges: Vec<Arc<TreeLocks>>,
     pub(crate) folded: usize,
+    pub(crate) keys: usize,
+    pub(crate) key_bytes: usize,
+    /// With so many in `records` it is worth while to fold again.
+    pub(crate) fold_at: usize,
 }
 
 impl Owner {
@@ -226,7 +231,7 @@ impl LockOwner {
         self.inner.blocks.load(Relaxed)
     }
 
-    /// Number of record locks held, not counting those folded into intervals.
+    /// Number of record locks held, not counting those that were folded.
     pub fn record_count(&self) -> usize {
         self.inner.held.lock().records.len()
     }
@@ -321,7 +326,7 @@ impl LockOwner {
             me.blocks.store(false, Relaxed);
         }
         Owner::wake_all(&granted);
-        let count = held.records.len();
+        let count = held.records.len() + held.keys;
         if held.records.capacity() > 0 && held.records.capacity() <= 256 {
             // Keep the memory for the next transaction.
             let mut records = held.records;

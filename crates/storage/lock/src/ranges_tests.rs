@@ -150,3 +150,113 @@ fn who_does_not_wait_leaves_intervals_as_they_are() {
     b.release_all();
     assert!(tree.no_records() && tree.no_ranges() && table.locks(10).is_empty());
 }
+
+/// As a scan at READ COMMITTED does: each row locked; then all of them folded into a set.
+fn lock_all(o: &LockOwner, tree: &Arc<TreeLocks>, keys: impl Iterator<Item = u8>, mode: Mode) {
+    keys.for_each(|k| _ = o.lock_record(tree, &[k], mode, Wait::No).unwrap());
+    o.fold_keys(0);
+}
+
+#[test]
+fn a_set_locks_its_keys_and_no_others() {
+    let (table, tree, [a, b, _]) = setup();
+    lock_all(&a, &tree, (10..200).step_by(2), Mode::Exclusive);
+    assert_eq!((a.record_count(), table.standings()[0].records), (0, 95));
+    assert_eq!(table.locks(1000).len(), 95);
+    assert!(!tree.no_records() && !tree.no_ranges() && !a.is_free());
+    for key in 0..=255 {
+        let locked = (10..200).contains(&key) && key % 2 == 0;
+        for mode in [Mode::Shared, Mode::Exclusive] {
+            // With a row or without.
+            assert_eq!(b.row_blocked(&tree, &[key], mode), locked, "{key}");
+            assert_eq!(b.record_blocked(&tree, &[key], mode), locked, "{key}");
+            assert!(!a.row_blocked(&tree, &[key], mode) && !a.record_blocked(&tree, &[key], mode));
+        }
+        match b.lock_record(&tree, &[key], Mode::Shared, Wait::No) {
+            Ok(granted) => b.unlock_record(&tree, &[key], granted.before),
+            Err(e) => assert!(locked && e == LockError::WouldWait),
+        }
+        assert_eq!(a.record_mode(&tree, &[key]), locked.then_some(Mode::Exclusive));
+    }
+    std::thread::scope(|s| {
+        let waits = s.spawn(|| b.lock_record(&tree, &[20], Mode::Exclusive, LONG).unwrap());
+        while !b.is_waiting() {
+            std::thread::yield_now();
+        }
+        assert_eq!(table.waits()[0].blockers.len(), 1);
+        // Nobody that somebody waits for is folded again.
+        a.fold_keys(0);
+        assert_eq!(a.record_count(), 1);
+        a.release_all();
+        assert!(waits.join().unwrap().waited);
+    });
+    b.release_all();
+    assert!(tree.no_records() && tree.no_ranges() && table.locks(10).is_empty());
+}
+
+#[test]
+fn a_lock_can_be_given_back_when_it_is_folded() {
+    let (table, tree, [a, b, c]) = setup();
+    lock_all(&a, &tree, 0..50, Mode::Shared);
+    let granted = a.lock_record(&tree, &[7], Mode::Exclusive, Wait::No).unwrap();
+    assert_eq!(granted.before, Some(Mode::Shared));
+    a.fold_keys(0);
+    assert_eq!(a.record_mode(&tree, &[7]), Some(Mode::Exclusive));
+    a.unlock_record(&tree, &[7], granted.before);
+    assert_eq!(a.record_mode(&tree, &[7]), Some(Mode::Shared));
+    let _ = b.lock_record(&tree, &[7], Mode::Shared, Wait::No).unwrap();
+    a.unlock_record(&tree, &[8], None);
+    let _ = c.lock_record(&tree, &[8], Mode::Exclusive, Wait::No).unwrap();
+    // In its queue and in the set: somebody came while it was folded.
+    std::thread::scope(|s| {
+        let waits = s.spawn(|| c.lock_record(&tree, &[9], Mode::Exclusive, LONG).unwrap());
+        while !c.is_waiting() {
+            std::thread::yield_now();
+        }
+        a.unlock_record(&tree, &[9], None);
+        assert!(waits.join().unwrap().waited);
+    });
+    assert_eq!(a.record_mode(&tree, &[9]), None);
+    [&a, &b, &c].iter().for_each(|o| _ = o.release_all());
+    assert!(tree.no_records() && tree.no_ranges() && table.locks(10).is_empty());
+}
+
+#[test]
+fn many_locks_take_little_memory() {
+    let (table, tree, [a, b, _]) = setup();
+    let memory = |table: &LockTable| table.standings()[0].bytes;
+    for k in 0..100_000u32 {
+        let _ = a.lock_record(&tree, &k.to_be_bytes(), Mode::Exclusive, Wait::No).unwrap();
+        if k % 1000 == 999 {
+            a.stamped(&tree, &(k - 500).to_be_bytes());
+        }
+    }
+    assert!(a.record_count() < 10_000 && table.standings()[0].records == 99_900, "{}", a.record_count());
+    assert!(memory(&table) < 2_000_000, "{}", memory(&table));
+    assert!(b.row_blocked(&tree, &4711u32.to_be_bytes(), Mode::Shared));
+    a.release_all();
+    assert!(tree.no_records() && tree.no_ranges() && table.locks(10).is_empty());
+}
+
+#[test]
+fn who_comes_while_locks_are_folded_waits() {
+    let (_table, tree, [a, b, c]) = setup();
+    let inside = std::sync::atomic::AtomicUsize::new(0);
+    let visit = |o: &LockOwner, key: u8| {
+        let _ = o.lock_record(&tree, &[key], Mode::Exclusive, LONG).unwrap();
+        assert_eq!(inside.fetch_or(1 << (key % 8), std::sync::atomic::Ordering::SeqCst) >> (key % 8) & 1, 0);
+        o.fold_keys(0);
+        inside.fetch_and(!(1 << (key % 8)), std::sync::atomic::Ordering::SeqCst);
+    };
+    std::thread::scope(|s| {
+        for o in [&a, &b, &c] {
+            s.spawn(move || {
+                for _ in 0..300 {
+                    (0..8).for_each(|key| visit(o, key));
+                    o.release_all();
+                }
+            });
+        }
+    });
+    assert!(tree.no_records() && tree.no_ranges());
+}

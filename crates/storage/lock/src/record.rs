@@ -19,7 +19,7 @@ use crate::{Cut, Granted, LockError, LockOwner, Mode, Wait};
 
 /// Among how many of its last locks [`LockOwner::stamped`] looks for one: those of the rows that a statement reads before it
 /// changes them.
-const LATELY: usize = 4096;
+pub(crate) const LATELY: usize = 4096;
 
 /// One who holds.
 pub(crate) struct Holder {
@@ -65,7 +65,7 @@ enum Outcome {
     Busy { before: Option<Mode> },
 }
 
-fn find<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) -> Option<&'a mut RecordQueue> {
+pub(crate) fn find<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) -> Option<&'a mut RecordQueue> {
     let mut at = shard.get_mut(&hash);
     while let Some(queue) = at {
         if Arc::ptr_eq(&queue.tree, tree) && *queue.key == *key {
@@ -76,7 +76,7 @@ fn find<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) 
     None
 }
 
-fn find_or_insert<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) -> &'a mut RecordQueue {
+pub(crate) fn find_or_insert<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) -> &'a mut RecordQueue {
     let make = || RecordQueue::new(tree, key);
     let mut at = shard.entry(hash).or_insert_with(make);
     while !(Arc::ptr_eq(&at.tree, tree) && *at.key == *key) {
@@ -86,7 +86,7 @@ fn find_or_insert<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, ke
 }
 
 /// Removes empty queues of that hash (INV-LOCK-2).
-fn prune(shard: &mut Shard, hash: u64) {
+pub(crate) fn prune(shard: &mut Shard, hash: u64) {
     let mut rest = shard.remove(&hash).map(Box::new);
     let mut kept: Option<Box<RecordQueue>> = None;
     while let Some(mut queue) = rest {
@@ -121,12 +121,17 @@ impl RecordQueue {
         RecordQueue { tree: tree.clone(), key: key.into(), first: None, crowd: None, next: None }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none() && self.crowd.as_ref().is_none_or(|c| c.more.is_empty() && c.nobody_waits())
     }
 
     pub(crate) fn holders(&self) -> impl Iterator<Item = &Holder> {
         self.first.iter().chain(self.crowd.iter().flat_map(|c| &c.more))
+    }
+
+    /// Another queue of the same hash.
+    pub(crate) fn chained_mut(&mut self) -> Option<&mut RecordQueue> {
+        self.next.as_deref_mut()
     }
 
     /// Another queue of the same hash.
@@ -140,7 +145,7 @@ impl RecordQueue {
         exclusive.chain(self.crowd.iter().flat_map(|c| &c.shared).map(|w| (w, Mode::Shared)))
     }
 
-    fn holder_mut(&mut self, owner: &Arc<Owner>) -> Option<&mut Holder> {
+    pub(crate) fn holder_mut(&mut self, owner: &Arc<Owner>) -> Option<&mut Holder> {
         if let Some(first) = &mut self.first
             && Arc::ptr_eq(&first.owner, owner)
         {
@@ -156,11 +161,11 @@ impl RecordQueue {
         self.holders().any(|h| h.mode.conflicts(mode) && !Arc::ptr_eq(&h.owner, owner))
     }
 
-    fn has_waiters(&self) -> bool {
+    pub(crate) fn has_waiters(&self) -> bool {
         self.crowd.as_ref().is_some_and(|c| !c.nobody_waits())
     }
 
-    fn add_holder(&mut self, owner: Arc<Owner>, mode: Mode) {
+    pub(crate) fn add_holder(&mut self, owner: Arc<Owner>, mode: Mode) {
         if let Some(holder) = self.holder_mut(&owner) {
             holder.mode = holder.mode.max(mode);
             return;
@@ -175,7 +180,7 @@ impl RecordQueue {
         more.insert(i, holder);
     }
 
-    fn remove_holder(&mut self, owner: &Arc<Owner>) -> bool {
+    pub(crate) fn remove_holder(&mut self, owner: &Arc<Owner>) -> bool {
         if self.first.as_ref().is_some_and(|f| Arc::ptr_eq(&f.owner, owner)) {
             self.first = self.crowd.as_mut().and_then(|c| c.more.pop());
             return true;
@@ -327,7 +332,7 @@ impl LockOwner {
         let hash = self.table.hash(tree.id(), key);
         tree.records.fetch_add(1, SeqCst);
         let mut shard = self.table.shard(hash);
-        if wait == Wait::No && self.lies_in_others_range(tree, key, mode) {
+        if wait == Wait::No && self.lies_in_others_range(tree, (key, true), mode) {
             // Nobody stands in line, so the others' locks may stay what they are.
             tree.records.fetch_sub(1, SeqCst);
             return Err(LockError::WouldWait);
@@ -339,9 +344,12 @@ impl LockOwner {
         let queue = find_or_insert(&mut shard, hash, tree, key);
         let before = match queue.request(me, mode) {
             Outcome::New => {
-                me.hold().records.push(hash);
+                let many = me.hold().push(hash);
                 drop(shard);
                 after_counter();
+                if many {
+                    self.fold_keys(LATELY);
+                }
                 return Ok(Granted { waited: false, before: None });
             }
             Outcome::Held(mode) => {
@@ -374,8 +382,8 @@ impl LockOwner {
         outcome.map(|()| Granted { waited: true, before })
     }
 
-    /// Makes explicit what locks the row by intervals and matters to who wants it in this mode. If an interval of this owner is lock
-    /// enough already: its mode.
+    /// Makes explicit what locks the row by intervals and sets and matters to who wants it in this mode. If an interval or set of this
+    /// owner is lock enough already: what it holds.
     fn make_explicit(
         &self,
         shard: &mut Shard,
@@ -388,9 +396,10 @@ impl LockOwner {
             return None;
         }
         let set = tree.range_set.lock();
-        let own = set.own(&self.inner, key);
+        let own = set.own(&self.inner, key, true);
         if own.is_some_and(|held| held >= mode) {
-            return own;
+            // Its explicit lock may be more.
+            return own.max(find(shard, hash, tree, key).and_then(|q| q.holder_mut(&self.inner).map(|h| h.mode)));
         }
         let mut hold = |owner: &Arc<Owner>, held: Mode| {
             let queue = find_or_insert(shard, hash, tree, key);
@@ -404,7 +413,7 @@ impl LockOwner {
         if let Some(held) = own {
             hold(&self.inner, held);
         }
-        set.conflicting(&self.inner, key, mode, hold);
+        set.conflicting(&self.inner, (key, true), mode, hold);
         None
     }
 
@@ -423,9 +432,7 @@ impl LockOwner {
         let Some(i) = held.records.iter().rev().take(LATELY).position(|&h| h == hash) else { return };
         let i = held.records.len() - 1 - i;
         if set.add(me, mode, low, high) {
-            tree.ranges.fetch_add(1, SeqCst);
-            tree.records.fetch_add(1, SeqCst);
-            held.ranges.push(tree.clone());
+            tree.enter_ranges(&mut held);
         }
         held.records.swap_remove(i);
         held.folded += 1;
@@ -461,6 +468,8 @@ impl LockOwner {
         let mut granted = Vec::new();
         {
             let mut shard = self.table.shard(hash);
+            // It may have been folded since, and is explicit again, or still, where somebody waits for it.
+            self.lower_key(tree, key, before);
             let Some(queue) = find(&mut shard, hash, tree, key) else { return };
             match (before, queue.holder_mut(me)) {
                 (_, None) => return,
@@ -518,7 +527,13 @@ impl LockOwner {
         }
         let queue = find_or_insert(&mut shard, hash, tree, key);
         match queue.request(&self.inner, Mode::Exclusive) {
-            Outcome::New => self.inner.hold().records.push(hash),
+            Outcome::New => {
+                let many = self.inner.hold().push(hash);
+                drop(shard);
+                if many {
+                    self.fold_keys(LATELY);
+                }
+            }
             Outcome::Held(_) | Outcome::Raised | Outcome::Busy { .. } => _ = tree.records.fetch_sub(1, SeqCst),
         }
     }
@@ -528,41 +543,44 @@ impl LockOwner {
         let hash = self.table.hash(tree.id(), key);
         let mut shard = self.table.shard(hash);
         let explicit = find(&mut shard, hash, tree, key).and_then(|q| q.holder_mut(&self.inner).map(|h| h.mode));
-        if tree.no_ranges() { explicit } else { explicit.max(tree.range_set.lock().own(&self.inner, key)) }
+        if tree.no_ranges() { explicit } else { explicit.max(tree.range_set.lock().own(&self.inner, key, true)) }
     }
 
     /// Would this owner have to wait for an explicit lock of the record? Never parks: for writers under a latch, when
     /// [`TreeLocks::no_records`] is false. A waiting request of another owner counts: it comes first. If there is a row, ask
     /// [`LockOwner::row_blocked`].
     pub fn record_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {
-        let hash = self.table.hash(tree.id(), key);
-        self.blocked(&mut self.table.shard(hash), hash, tree, key, mode)
+        self.key_blocked(tree, (key, false), mode)
     }
 
     /// Would this owner have to wait for the lock of an existing row?
     pub fn row_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {
+        self.key_blocked(tree, (key, true), mode)
+    }
+
+    fn key_blocked(&self, tree: &Arc<TreeLocks>, (key, row): (&[u8], bool), mode: Mode) -> bool {
         let hash = self.table.hash(tree.id(), key);
         let mut shard = self.table.shard(hash);
         if !tree.no_ranges() {
-            if tree.range_set.lock().own(&self.inner, key).is_some_and(|held| held >= mode) {
+            if tree.range_set.lock().own(&self.inner, key, row).is_some_and(|held| held >= mode) {
                 return false;
             }
-            if self.lies_in_others_range(tree, key, mode) {
+            if self.lies_in_others_range(tree, (key, row), mode) {
                 return true;
             }
         }
         self.blocked(&mut shard, hash, tree, key, mode)
     }
 
-    /// Another's interval of rows keeps this owner from the row. Under the shard's lock.
-    fn lies_in_others_range(&self, tree: &TreeLocks, key: &[u8], mode: Mode) -> bool {
+    /// Another's interval, if there is a row, or set of keys keeps this owner from the key. Under the shard's lock.
+    fn lies_in_others_range(&self, tree: &TreeLocks, (key, row): (&[u8], bool), mode: Mode) -> bool {
         if tree.no_ranges() {
             return false;
         }
         let set = tree.range_set.lock();
         let mut found = false;
-        if set.own(&self.inner, key).is_none_or(|held| held < mode) {
-            set.conflicting(&self.inner, key, mode, |_, _| {
+        if set.own(&self.inner, key, row).is_none_or(|held| held < mode) {
+            set.conflicting(&self.inner, (key, row), mode, |_, _| {
                 found = true;
                 false
             });

@@ -114,10 +114,30 @@ impl Actor {
         Ok(())
     }
 
-    /// Some rows one after the other, which become an interval.
+    /// A row that may turn out not to be wanted, after other locks were taken and folded.
+    fn look_at(&self, key: u8, mode: Mode, wait: Wait) -> Result<(), LockError> {
+        if dice(2) == 0 {
+            return self.read_locked(key, mode, wait);
+        }
+        let granted = self.owner.lock_record(&self.tree, &[key], mode, wait)?;
+        if dice(2) == 0 {
+            self.owner.fold_keys(0);
+        }
+        self.owner.unlock_record(&self.tree, &[key], granted.before);
+        assert_eq!(self.owner.record_mode(&self.tree, &[key]), granted.before);
+        Ok(())
+    }
+
+    /// Some rows one after the other, which become an interval, or as at READ COMMITTED a set: then some are let go again.
     fn scan(&self, mode: Mode, wait: Wait) -> Result<(), LockError> {
         let mut last = None;
+        let to_set = dice(2) == 0;
         for key in dice(3) as u8..5 {
+            if to_set {
+                self.look_at(key, mode, wait)?;
+                self.owner.fold_keys(dice(3) as usize);
+                continue;
+            }
             self.read_locked(key, mode, wait)?;
             let low = [last.unwrap_or(key)];
             self.owner.fold_record(&self.tree, &[key], mode, (Cut::Before(&low), Cut::After(&[key])));
