@@ -273,7 +273,8 @@ fn at_read_committed_locks_become_a_set_of_exactly_those_rows() {
         t.insert(&tree, &key(k * 10), b"0").unwrap();
     }
     t.commit().unwrap();
-    let rc = TxnOptions { isolation: Isolation::ReadCommitted, lock_wait_timeout: Duration::ZERO, ..TxnOptions::default() };
+    let rc =
+        TxnOptions { isolation: Isolation::ReadCommitted, lock_wait_timeout: Duration::ZERO, ..TxnOptions::default() };
     let mut a = engine.begin(rc);
     let mut rows = a.scan(&tree, KeyRange::ALL, ScanOptions { mode: UPDATE, ..ScanOptions::default() }).unwrap();
     let mut n = 0;

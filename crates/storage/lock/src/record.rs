@@ -65,7 +65,12 @@ enum Outcome {
     Busy { before: Option<Mode> },
 }
 
-pub(crate) fn find<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) -> Option<&'a mut RecordQueue> {
+pub(crate) fn find<'a>(
+    shard: &'a mut Shard,
+    hash: u64,
+    tree: &Arc<TreeLocks>,
+    key: &[u8],
+) -> Option<&'a mut RecordQueue> {
     let mut at = shard.get_mut(&hash);
     while let Some(queue) = at {
         if Arc::ptr_eq(&queue.tree, tree) && *queue.key == *key {
@@ -76,7 +81,12 @@ pub(crate) fn find<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, k
     None
 }
 
-pub(crate) fn find_or_insert<'a>(shard: &'a mut Shard, hash: u64, tree: &Arc<TreeLocks>, key: &[u8]) -> &'a mut RecordQueue {
+pub(crate) fn find_or_insert<'a>(
+    shard: &'a mut Shard,
+    hash: u64,
+    tree: &Arc<TreeLocks>,
+    key: &[u8],
+) -> &'a mut RecordQueue {
     let make = || RecordQueue::new(tree, key);
     let mut at = shard.entry(hash).or_insert_with(make);
     while !(Arc::ptr_eq(&at.tree, tree) && *at.key == *key) {
