@@ -483,13 +483,18 @@ impl Pool {
         // only.
         let page = unsafe { &mut *self.arena.frame(no) };
         page.0[n..].fill(0);
-        page.verify(no).map_err(|c| corrupt(no, page.lsn(), c))?;
-        if self.redo_active.load(Acquire)
-            && let Some(redo) = self.redo.get()
-            && redo.pending(no)
+        let verified = page.verify(no).map_err(|c| corrupt(no, page.lsn(), c));
+        let redo = self.redo.get().filter(|redo| self.redo_active.load(Acquire) && redo.pending(no));
+        if verified.is_err() && redo.is_some() {
+            // Freed, and its space given back by half when the system went down: only changes that write it anew count.
+            page.0.fill(0);
+        }
+        if let Some(redo) = redo
             && let Some(first) = redo.apply(no, page).map_err(|c| corrupt(no, page.lsn(), c))?
         {
             self.set_dirty(no, first);
+        } else {
+            verified?;
         }
         let sound = match page.type_byte() {
             0 => Err(Error::page(no, Lsn::ZERO, NEVER_WRITTEN)),

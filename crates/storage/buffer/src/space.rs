@@ -28,8 +28,10 @@ use crate::{Error, ExclusiveGuard, Mtr, Pool, Priority, Stop};
 pub const META_PAGES: std::ops::Range<u64> = 2..EXTENT_PAGES;
 
 const EXTENT_BYTES: u64 = EXTENT_PAGES * PAGE_SIZE as u64;
-/// Free extents that stay allocated in the file rather than become holes.
+/// Free extents that stay allocated in the file rather than become holes, at most; and no more than a part of the pool's size,
+/// so that small stores give back what they do not use (and the simulation meets holes).
 const KEEP_READY: usize = 32;
+const READY_PART: usize = 8;
 /// Pages of a seed that are allocated: a root and its first children.
 const SEED_PAGES: u8 = 4;
 /// Seeds made at once.
@@ -490,7 +492,8 @@ impl Pool {
             let mut inner = self.space.inner.lock();
             let (due, later) = inner.retired.drain(..).partition::<Vec<_>, _>(|(lsn, _)| *lsn <= durable);
             inner.retired = later;
-            (due, KEEP_READY.saturating_sub(inner.ready.len() + inner.seeds.len()))
+            let most = KEEP_READY.min(self.budget / EXTENT_PAGES as usize / READY_PART);
+            (due, most.saturating_sub(inner.ready.len() + inner.seeds.len()))
         };
         for (i, (_, e)) in due.into_iter().enumerate() {
             self.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES);
