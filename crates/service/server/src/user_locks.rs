@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 struct Held {
     owner: u64,
-    /// Tasks that wait for it.
-    waiting: Vec<Waker>,
+    /// Tasks that wait for it, by owner: each waits for one lock at a time.
+    waiting: HashMap<u64, Waker>,
 }
 
 /// All named locks of the server. A lock knows its owner; the session knows how often it took it.
@@ -44,7 +44,7 @@ impl UserLocks {
         }
         let gone = held.remove(name);
         drop(held);
-        gone.into_iter().flat_map(|h| h.waiting).for_each(|w| w.wake());
+        gone.into_iter().flat_map(|h| h.waiting.into_values()).for_each(|w| w.wake());
         true
     }
 
@@ -54,25 +54,28 @@ impl UserLocks {
                 let mut held = self.held.lock();
                 match held.get_mut(name) {
                     None => {
-                        held.insert(name.into(), Held { owner, waiting: Vec::new() });
+                        held.insert(name.into(), Held { owner, waiting: HashMap::new() });
                         return Ok(());
                     }
-                    Some(h) => h.waiting.push(waker()),
+                    Some(h) => _ = h.waiting.insert(owner, waker()),
                 }
                 let mut waits = self.waits.lock();
                 waits.insert(owner, name.into());
                 if self.circular(&held, &waits, owner) {
                     waits.remove(&owner);
+                    give_up(&mut held, name, owner);
                     return Err(Refused::Deadlock);
                 }
             }
             let how = park(Wait::UserLock, deadline);
             self.waits.lock().remove(&owner);
-            match how {
-                Unpark::Woken => {}
-                Unpark::TimedOut => return Err(Refused::Timeout),
-                Unpark::Interrupted => return Err(Refused::Interrupted),
-            }
+            let why = match how {
+                Unpark::Woken => continue,
+                Unpark::TimedOut => Refused::Timeout,
+                Unpark::Interrupted => Refused::Interrupted,
+            };
+            give_up(&mut self.held.lock(), name, owner);
+            return Err(why);
         }
     }
 
@@ -87,6 +90,13 @@ impl UserLocks {
             at = next.owner;
         }
         false
+    }
+}
+
+/// Who asks again and again leaves nothing behind.
+fn give_up(held: &mut HashMap<String, Held>, name: &str, owner: u64) {
+    if let Some(h) = held.get_mut(name) {
+        h.waiting.remove(&owner);
     }
 }
 
@@ -172,6 +182,7 @@ mod tests {
         let locks = std::sync::Arc::new(UserLocks::default());
         assert!(locks.acquire("a", 1, None).is_ok());
         assert!(matches!(locks.acquire("a", 2, Some(now_ns() + 1_000_000)), Err(Refused::Timeout)));
+        assert!(locks.held.lock()["a"].waiting.is_empty());
         assert!(locks.acquire("b", 2, None).is_ok());
         let other = locks.clone();
         let t = std::thread::spawn(move || other.acquire("b", 1, None).is_ok());
@@ -179,6 +190,7 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(matches!(locks.acquire("a", 2, None), Err(Refused::Deadlock)));
+        assert!(locks.held.lock()["a"].waiting.is_empty());
         assert!(locks.release("b", 2));
         assert!(t.join().unwrap());
         assert_eq!(locks.owner("b"), Some(1));
