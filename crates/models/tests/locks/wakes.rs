@@ -4,8 +4,10 @@ use loom::sync::Arc as Shared;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use loom::thread;
 
-use crate::sync::sound_and_weakened;
-use crate::{FOREVER, LockTable, MdlDuration, MdlMode, Mode, TreeId, TrxId};
+use std::sync::Arc;
+
+use crate::sync::{Mutex, sound_and_weakened};
+use crate::{FOREVER, LockOwner, LockTable, MdlDuration, MdlMode, Mode, TreeId, TreeLocks, TrxId, Wait};
 
 /// A transaction ends while another begins to wait for its stamp.
 fn end_of_a_transaction() {
@@ -88,6 +90,91 @@ fn folding() {
 #[test]
 fn a_row_is_locked_while_its_lock_is_folded() {
     sound_and_weakened("wakes::a_row_is_locked_while_its_lock_is_folded", 2, folding, &[]);
+}
+
+/// A row with a stamp, as the engine keeps it: under the leaf's latch.
+struct Row {
+    /// Whose stamp it is, by session; zero: nobody's.
+    stamp: Mutex<usize>,
+    active: [AtomicBool; 4],
+    inside: AtomicUsize,
+}
+
+impl Row {
+    fn foreign(&self, stamp: usize) -> bool {
+        self.active[stamp].load(SeqCst)
+    }
+
+    /// Has the row for itself for a moment, then ends.
+    fn use_it(&self, n: usize, owner: &LockOwner) {
+        assert_eq!(self.inside.fetch_add(1, Relaxed), 0, "two have the row");
+        self.inside.fetch_sub(1, Relaxed);
+        self.active[n].store(false, SeqCst);
+        owner.release_all();
+    }
+
+    fn write(&self, n: usize, owner: &LockOwner, tree: &Arc<TreeLocks>) {
+        loop {
+            let mut stamp = self.stamp.lock();
+            let there = *stamp;
+            let foreign = self.foreign(there);
+            if !foreign && (tree.no_records() || !owner.row_blocked(tree, b"hot", Mode::Exclusive)) {
+                *stamp = n;
+                break;
+            }
+            drop(stamp);
+            let _ = owner.lock_record(tree, b"hot", Mode::Exclusive, FOREVER).unwrap();
+            if foreign {
+                let trx = TrxId(there as u64);
+                owner.wait_stamp((tree, b"hot"), trx, || self.foreign(there), FOREVER).unwrap();
+            }
+        }
+        owner.stamped(tree, b"hot");
+        self.use_it(n, owner);
+    }
+
+    fn lock(&self, n: usize, owner: &LockOwner, tree: &Arc<TreeLocks>) {
+        let _ = owner.lock_record(tree, b"hot", Mode::Exclusive, FOREVER).unwrap();
+        let there = *self.stamp.lock();
+        if self.foreign(there) {
+            owner.wait_trx(TrxId(there as u64), || self.foreign(there), FOREVER).unwrap();
+        }
+        self.use_it(n, owner);
+    }
+}
+
+/// One has locked the row and ends; of those who want it, those who write may pass the one at the front as long as it does not run.
+fn passing(writes: [bool; 2]) {
+    let table = LockTable::new();
+    let tree = table.tree(TreeId(7));
+    let row = Shared::new(Row {
+        stamp: Mutex::new(0),
+        active: std::array::from_fn(|n| AtomicBool::new(n > 0)),
+        inside: AtomicUsize::new(0),
+    });
+    let first = table.owner(1);
+    assert!(first.lock_record(&tree, b"hot", Mode::Exclusive, Wait::No).is_ok());
+    let threads = [2, 3].map(|n| {
+        let (owner, tree, row) = (table.owner(n as u64), tree.clone(), row.clone());
+        let writes = writes[n - 2];
+        thread::spawn(move || {
+            owner.set_trx(TrxId(n as u64));
+            if writes { row.write(n, &owner, &tree) } else { row.lock(n, &owner, &tree) }
+        })
+    });
+    row.use_it(1, &first);
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    assert!(tree.no_records());
+}
+
+#[test]
+fn writers_pass_who_has_not_run() {
+    sound_and_weakened("wakes::writers_pass_who_has_not_run", 2, || passing([true, true]), &[]);
+}
+
+#[test]
+fn a_writer_does_not_pass_who_relies_on_the_row() {
+    sound_and_weakened("wakes::a_writer_does_not_pass_who_relies_on_the_row", 2, || passing([false, true]), &[]);
 }
 
 /// One that uses a table, and DDL.

@@ -53,6 +53,8 @@ pub(crate) struct Owner {
     verdict: AtomicU8,
     /// The search for cycles at the beginning of the wait is over.
     pub(crate) entered: AtomicBool,
+    /// From when on writers pass this owner at the record it was given; zero: not yet. Matters while it is pending there.
+    passed_from: AtomicU64,
     /// Waits begun.
     waits: AtomicU64,
     pub(crate) waiting: Mutex<Option<Waiting>>,
@@ -91,6 +93,7 @@ impl Owner {
             blocks: AtomicBool::new(false),
             verdict: AtomicU8::new(IDLE),
             entered: AtomicBool::new(false),
+            passed_from: AtomicU64::new(0),
             waits: AtomicU64::new(0),
             waiting: Mutex::new(None),
             held: Mutex::new(Held::default()),
@@ -119,6 +122,19 @@ impl Owner {
     /// False: nothing is held. Asked by the owner's own task.
     pub(crate) fn may_hold(&self) -> bool {
         self.holds.load(Relaxed)
+    }
+
+    /// Written under the lock of the shard whose record the owner is given, read under it.
+    pub(crate) fn may_be_passed_from(&self, now: u64) {
+        self.passed_from.store(now, Relaxed);
+    }
+
+    pub(crate) fn is_passed_from(&self) -> u64 {
+        self.passed_from.load(Relaxed)
+    }
+
+    pub(crate) fn may_be_passed(&self, now: u64, limit: u64) -> bool {
+        now.saturating_sub(self.passed_from.load(Relaxed)) < limit
     }
 
     pub(crate) fn is_waiting(&self) -> bool {

@@ -3,6 +3,9 @@
 //! INV-LOCK-1: the waiting are served in order, as [`crate::line`] understands it: one is granted when it conflicts with no
 //! holder. An owner that raises its shared lock goes in front: all others wait for it anyway.
 //! INV-LOCK-2: a queue is in its shard if and only if somebody holds or waits.
+//! INV-LOCK-8: who has been given a record and has not run since has not looked at the row either: a *pending* holder. It keeps other
+//! lockers out, but no writer that finds the row without a stamp, until it has been passed for [`PASS_NS`]. Before it relies on the
+//! record it says, under the shard's lock, that it is here.
 
 use std::collections::HashSet;
 
@@ -21,10 +24,15 @@ use crate::{Cut, Granted, LockError, LockOwner, Mode, Wait};
 /// changes them.
 pub(crate) const LATELY: usize = 4096;
 
+/// How long writers may pass one who was given the record.
+pub(crate) const PASS_NS: u64 = 5_000_000;
+
 /// One who holds.
 pub(crate) struct Holder {
     pub(crate) owner: Arc<Owner>,
     pub(crate) mode: Mode,
+    /// Writers may pass (INV-LOCK-8).
+    pending: bool,
 }
 
 /// The lock of one record. Small, because a scan may make millions.
@@ -175,12 +183,18 @@ impl RecordQueue {
         self.crowd.as_ref().is_some_and(|c| !c.nobody_waits())
     }
 
-    pub(crate) fn add_holder(&mut self, owner: Arc<Owner>, mode: Mode) {
+    /// Whether a writer that finds no stamp on the row has to stand in line. Who waits in line does so behind a holder, which decides.
+    fn keeps_out(&self, owner: &Arc<Owner>) -> bool {
+        let passes = |h: &Holder| h.pending && h.owner.may_be_passed(now_ns(), PASS_NS);
+        self.holders().any(|h| !Arc::ptr_eq(&h.owner, owner) && !passes(h))
+    }
+
+    pub(crate) fn add_holder(&mut self, owner: Arc<Owner>, mode: Mode, pending: bool) {
         if let Some(holder) = self.holder_mut(&owner) {
             holder.mode = holder.mode.max(mode);
             return;
         }
-        let holder = Holder { owner, mode };
+        let holder = Holder { owner, mode, pending };
         if self.first.is_none() {
             self.first = Some(holder);
             return;
@@ -211,11 +225,11 @@ impl RecordQueue {
         match before {
             Some(held) if held >= mode => Outcome::Held(held),
             Some(_) if !self.conflicts_with_holders(owner, mode) => {
-                self.add_holder(owner.clone(), mode);
+                self.add_holder(owner.clone(), mode, false);
                 Outcome::Raised
             }
             None if !self.has_waiters() && !self.conflicts_with_holders(owner, mode) => {
-                self.add_holder(owner.clone(), mode);
+                self.add_holder(owner.clone(), mode, false);
                 Outcome::New
             }
             before => Outcome::Busy { before },
@@ -252,8 +266,9 @@ impl RecordQueue {
                 owner.blocks.store(true, Relaxed);
             }
             // Else it gave up or was condemned, and takes care of itself.
+            owner.may_be_passed_from(now_ns());
             if owner.grant() {
-                self.add_holder(owner.clone(), mode);
+                self.add_holder(owner.clone(), mode, true);
                 granted.push(owner);
             }
         }
@@ -355,6 +370,7 @@ impl LockOwner {
         let before = match queue.request(me, mode) {
             Outcome::New => {
                 let many = me.hold().push(hash);
+                me.may_be_passed_from(0);
                 drop(shard);
                 after_counter();
                 if many {
@@ -385,11 +401,24 @@ impl LockOwner {
         drop(shard);
         let outcome = self.wait(WaitEvent::RowLock, limit, || self.abandon_record(hash, tree, key, mode, ticket));
         match (&outcome, before) {
-            (Ok(()), None) => me.hold().records.push(hash),
+            (Ok(()), None) => {
+                me.hold().records.push(hash);
+                self.set_pending(tree, key, false);
+            }
             // Nothing new is held.
             _ => _ = tree.records.fetch_sub(1, SeqCst),
         }
         outcome.map(|()| Granted { waited: true, before })
+    }
+
+    /// Says whether this owner, which holds the record, may be passed by writers (INV-LOCK-8).
+    pub(crate) fn set_pending(&self, tree: &Arc<TreeLocks>, key: &[u8], pending: bool) {
+        let hash = self.table.hash(tree.id(), key);
+        if let Some(queue) = find(&mut self.table.shard(hash), hash, tree, key)
+            && let Some(holder) = queue.holder_mut(&self.inner)
+        {
+            holder.pending = pending;
+        }
     }
 
     /// Makes explicit what locks the row by intervals and sets and matters to who wants it in this mode. If an interval or set of this
@@ -417,7 +446,7 @@ impl LockOwner {
                 owner.held.lock().records.push(hash);
                 tree.records.fetch_add(1, SeqCst);
             }
-            queue.add_holder(owner.clone(), held);
+            queue.add_holder(owner.clone(), held, false);
             true
         };
         if let Some(held) = own {
@@ -503,7 +532,8 @@ impl LockOwner {
 
     /// The row now carries this transaction's stamp, which is lock enough: gives an explicit lock on it back if nobody waits
     /// for it, so that a transaction that changes all rows of a table does not end up with a lock for each. Only if it was
-    /// taken lately: the search for it costs the number of locks taken since, 4,096 at most.
+    /// taken lately: the search for it costs the number of locks taken since, 4,096 at most. If others wait for it, they wait on, and
+    /// who finds the row when its writer has ended may have it.
     pub fn stamped(&self, tree: &Arc<TreeLocks>, key: &[u8]) {
         let me = &self.inner;
         if !me.may_hold() {
@@ -515,7 +545,12 @@ impl LockOwner {
         let Some(i) = held.records.iter().rev().take(LATELY).position(|&h| h == hash) else { return };
         let i = held.records.len() - 1 - i;
         let Some(queue) = find(&mut shard, hash, tree, key) else { return };
-        if !queue.has_waiters() && queue.remove_holder(me) {
+        if queue.has_waiters() {
+            if let Some(holder) = queue.holder_mut(me) {
+                me.may_be_passed_from(u64::MAX);
+                holder.pending = true;
+            }
+        } else if queue.remove_holder(me) {
             held.records.swap_remove(i);
             tree.records.fetch_sub(1, SeqCst);
             if queue.is_empty() {
@@ -544,7 +579,13 @@ impl LockOwner {
                     self.fold_keys(LATELY);
                 }
             }
-            Outcome::Held(_) | Outcome::Raised | Outcome::Busy { .. } => _ = tree.records.fetch_sub(1, SeqCst),
+            Outcome::Held(_) | Outcome::Raised | Outcome::Busy { .. } => {
+                tree.records.fetch_sub(1, SeqCst);
+                // Whatever came of it, this owner relies on what it holds from now on.
+                if let Some(holder) = queue.holder_mut(&self.inner) {
+                    holder.pending = false;
+                }
+            }
         }
     }
 
@@ -556,9 +597,9 @@ impl LockOwner {
         if tree.no_ranges() { explicit } else { explicit.max(tree.range_set.lock().own(&self.inner, key, true)) }
     }
 
-    /// Would this owner have to wait for an explicit lock of the record? Never parks: for writers under a latch, when
-    /// [`TreeLocks::no_records`] is false. A waiting request of another owner counts: it comes first. If there is a row, ask
-    /// [`LockOwner::row_blocked`].
+    /// Would this owner, which would write, have to wait for an explicit lock of the record? Never parks: for writers under a latch,
+    /// when [`TreeLocks::no_records`] is false and the row has no foreign stamp. One that is in line, and could not have looked at the
+    /// row yet, counts only if it has been passed for some time (INV-LOCK-8). If there is a row, ask [`LockOwner::row_blocked`].
     pub fn record_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {
         self.key_blocked(tree, (key, false), mode)
     }
@@ -603,6 +644,7 @@ impl LockOwner {
         match queue.holder_mut(&self.inner).map(|h| h.mode) {
             Some(held) if held >= mode => false,
             Some(_) => queue.conflicts_with_holders(&self.inner, mode),
+            None if mode == Mode::Exclusive => queue.keeps_out(&self.inner),
             None => queue.has_waiters() || queue.conflicts_with_holders(&self.inner, mode),
         }
     }

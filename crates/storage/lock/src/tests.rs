@@ -8,6 +8,7 @@ use gannet_base::sync::Arc;
 use gannet_base::{TreeId, TrxId};
 
 use crate::Mode::{Exclusive, Shared};
+use crate::record::PASS_NS;
 use crate::*;
 
 pub(crate) const LONG: Wait = Wait::For(Duration::from_secs(8));
@@ -293,6 +294,85 @@ fn a_deadlock_through_a_stamp() {
         assert_eq!(o[1].wait_trx(TrxId(1), || true, LONG), Err(LockError::Deadlock));
         o[1].release_all();
         assert_eq!(one.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn a_writer_passes_who_waits_for_a_stamp_but_not_for_ever() {
+    let (_table, tree, o) = setup(3);
+    let active = AtomicBool::new(true);
+    o[0].set_trx(TrxId(9));
+    std::thread::scope(|s| {
+        let begun = Instant::now();
+        let front = waiting(s, &o[1], || {
+            assert_eq!(o[1].lock_record(&tree, b"k", Exclusive, LONG), Ok(NEW));
+            o[1].wait_stamp((&tree, b"k"), TrxId(9), || active.load(SeqCst), LONG)
+        });
+        let passes = !o[2].record_blocked(&tree, b"k", Exclusive);
+        assert!(passes || begun.elapsed() >= Duration::from_nanos(PASS_NS), "the row is free for a writer");
+        assert_eq!(o[2].lock_record(&tree, b"k", Shared, Wait::No), Err(LockError::WouldWait), "not for a locker");
+        std::thread::sleep(Duration::from_nanos(PASS_NS));
+        assert!(o[2].record_blocked(&tree, b"k", Exclusive), "the front has waited for long enough");
+        active.store(false, SeqCst);
+        o[0].release_all();
+        assert_eq!(front.join().unwrap(), Ok(()));
+    });
+    assert!(o[2].record_blocked(&tree, b"k", Exclusive), "it runs, and relies on the row");
+}
+
+#[test]
+fn who_was_given_the_row_keeps_it_when_it_runs() {
+    let (_table, tree, o) = setup(3);
+    let _ = o[0].lock_record(&tree, b"k", Exclusive, Wait::No).unwrap();
+    std::thread::scope(|s| {
+        let front = waiting(s, &o[1], || o[1].lock_record(&tree, b"k", Exclusive, LONG));
+        assert!(o[2].record_blocked(&tree, b"k", Exclusive));
+        o[0].release_all();
+        assert_eq!(front.join().unwrap(), waited(None));
+    });
+    assert!(o[2].record_blocked(&tree, b"k", Exclusive));
+    // Its own stamp keeps others out now, until it ends: before its locks are gone a writer may come.
+    std::thread::scope(|s| {
+        let next = waiting(s, &o[2], || o[2].lock_record(&tree, b"k", Exclusive, LONG));
+        o[1].stamped(&tree, b"k");
+        assert!(!o[0].record_blocked(&tree, b"k", Exclusive));
+        // The stamp is taken back, the transaction goes on.
+        o[1].keep_record(&tree, b"k");
+        assert!(o[0].record_blocked(&tree, b"k", Exclusive));
+        o[1].release_all();
+        assert_eq!(next.join().unwrap(), waited(None));
+    });
+}
+
+#[test]
+fn a_deadlock_with_one_that_has_passed() {
+    let (table, tree, o) = setup(4);
+    let active = [9, 10].map(|_| AtomicBool::new(true));
+    o[0].set_trx(TrxId(9));
+    std::thread::scope(|s| {
+        // 1 is at the front; 2 has a row and is in line behind it.
+        let front = waiting(s, &o[1], || {
+            let _ = o[1].lock_record(&tree, b"k", Exclusive, LONG).unwrap();
+            o[1].wait_stamp((&tree, b"k"), TrxId(9), || active[0].load(SeqCst), LONG)?;
+            // 3 came before it ran.
+            o[1].wait_stamp((&tree, b"k"), TrxId(10), || active[1].load(SeqCst), LONG)
+        });
+        let _ = o[2].lock_record(&tree, b"q", Exclusive, Wait::No).unwrap();
+        o[2].set_weight(5);
+        let behind = waiting(s, &o[2], || o[2].lock_record(&tree, b"k", Exclusive, LONG));
+        o[3].set_trx(TrxId(10));
+        o[3].set_weight(7);
+        let passed = waiting(s, &o[3], || o[3].lock_record(&tree, b"q", Exclusive, LONG));
+        assert!(table.last_deadlock().is_none());
+        active[0].store(false, SeqCst);
+        o[0].release_all();
+        // The cycle is closed when the one at the front waits for 3.
+        assert_eq!(front.join().unwrap(), Err(LockError::Deadlock));
+        o[1].release_all();
+        assert_eq!(behind.join().unwrap(), waited(None));
+        assert_eq!(o[2].wait_stamp((&tree, b"k"), TrxId(10), || true, LONG), Err(LockError::Deadlock));
+        o[2].release_all();
+        assert_eq!(passed.join().unwrap(), waited(None));
     });
 }
 

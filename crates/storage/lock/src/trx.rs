@@ -12,9 +12,11 @@ use gannet_base::sync::atomic::{
 };
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{CachePadded, TrxId};
+use gannet_runtime::now_ns;
 use gannet_telemetry::Wait as WaitEvent;
 
 use crate::owner::{Owner, Target};
+use crate::table::TreeLocks;
 use crate::{LockError, LockOwner, Wait};
 
 const SHARDS: usize = 64;
@@ -80,6 +82,30 @@ impl TrxWaits {
 }
 
 impl LockOwner {
+    /// As [`LockOwner::wait_trx`], by a writer that has locked the record for that: it keeps the place at the front, and other writers
+    /// may have the row before this one runs again (INV-LOCK-8). Whatever it holds of the record, it cannot have relied on it while
+    /// there was another's stamp on the row.
+    pub fn wait_stamp(
+        &self,
+        (tree, key): (&Arc<TreeLocks>, &[u8]),
+        trx: TrxId,
+        active: impl FnOnce() -> bool,
+        wait: Wait,
+    ) -> Result<(), LockError> {
+        if self.inner.is_passed_from() == 0 {
+            self.inner.may_be_passed_from(now_ns());
+        }
+        self.set_pending(tree, key, true);
+        let outcome = self.wait_trx(trx, active, wait);
+        self.set_pending(tree, key, false);
+        outcome
+    }
+
+    /// Somebody waits for the transaction's end already.
+    pub fn is_trx_awaited(&self, trx: TrxId) -> bool {
+        self.table.trx_waits.anyone_waits_for(trx)
+    }
+
     /// Waits for the end of the transaction whose stamp is on a row. `active` tells whether it still runs; it is asked
     /// after the wait is registered, so an end in between is not missed.
     ///

@@ -75,21 +75,27 @@ impl Actor {
                 self.model.stamps.lock().unwrap().insert(key, self.trx);
                 self.model.enter(key, self.id, Mode::Exclusive);
                 self.held.borrow_mut().insert(key, Mode::Exclusive);
+                drop(latch);
+                self.owner.stamped(&self.tree, &[key]);
                 return Ok(());
             }
             drop(latch);
             let _ = self.owner.lock_record(&self.tree, &[key], Mode::Exclusive, wait)?;
-            self.wait_stamp(key, wait)?;
+            self.wait_stamp(key, wait, true)?;
         }
     }
 
-    fn wait_stamp(&self, key: u8, wait: Wait) -> Result<(), LockError> {
+    fn wait_stamp(&self, key: u8, wait: Wait, writes: bool) -> Result<(), LockError> {
         loop {
             let stamp = {
                 let _latch = self.model.latch.lock();
                 self.model.stamps.lock().unwrap().get(&key).copied()
             };
             match stamp {
+                Some(t) if t != self.trx && self.is_active(t) && writes => {
+                    let place = (&self.tree, &[key][..]);
+                    self.owner.wait_stamp(place, t, || self.is_active(t), wait)?;
+                }
                 Some(t) if t != self.trx && self.is_active(t) => {
                     self.owner.wait_trx(t, || self.is_active(t), wait)?;
                 }
@@ -104,7 +110,7 @@ impl Actor {
 
     fn read_locked(&self, key: u8, mode: Mode, wait: Wait) -> Result<(), LockError> {
         let granted = self.owner.lock_record(&self.tree, &[key], mode, wait)?;
-        if let Err(e) = self.wait_stamp(key, wait) {
+        if let Err(e) = self.wait_stamp(key, wait, false) {
             self.owner.unlock_record(&self.tree, &[key], granted.before);
             return Err(e);
         }
