@@ -137,6 +137,20 @@ pub fn wait_totals() -> Vec<WaitTotals> {
 }
 
 static MAX_CONNECTED: AtomicU64 = AtomicU64::new(0);
+static LONGEST_ROW_LOCK_US: AtomicU64 = AtomicU64::new(0);
+
+/// A wait for a row lock took so many microseconds.
+pub fn note_row_lock(us: u64) {
+    add(Counter::InnodbRowLockTimeMicros, us);
+    if us > LONGEST_ROW_LOCK_US.load(Relaxed) {
+        LONGEST_ROW_LOCK_US.fetch_max(us, Relaxed);
+    }
+}
+
+/// The longest wait for a row lock since the start, in microseconds.
+pub fn longest_row_lock_us() -> u64 {
+    LONGEST_ROW_LOCK_US.load(Relaxed)
+}
 
 /// Notes a number of open connections, for Max_used_connections. Called at connect only.
 pub fn note_connections(connections: u64) {

@@ -231,6 +231,10 @@ counters! {
     ComXaRollback = "Com_xa_rollback", Counter, Both;
     ComXaStart = "Com_xa_start", Counter, Both;
 
+    FlushCommands = "Flush_commands", Counter, Global;
+    MaxExecutionTimeExceeded = "Max_execution_time_exceeded", Counter, Both;
+    MaxExecutionTimeSet = "Max_execution_time_set", Counter, Both;
+
     // Connections and workers.
     Connections = "Connections", Counter, Global;
     ThreadsConnected = "Threads_connected", Gauge, Global;

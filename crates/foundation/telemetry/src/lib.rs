@@ -13,7 +13,8 @@ mod session;
 mod waits;
 
 pub use blocks::{
-    WaitTotals, add, add_all, count, max_connections_seen, note_connections, sub, total, totals, wait_totals, waited,
+    WaitTotals, add, add_all, count, longest_row_lock_us, max_connections_seen, note_connections, note_row_lock, sub,
+    total, totals, wait_totals, waited,
 };
 pub use counters::{Counter, Kind, Scope};
 pub use digest::{Digest, DigestHandle, DigestSnapshot, Execution, StatementStats, WORK};

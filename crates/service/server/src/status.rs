@@ -3,7 +3,7 @@
 use crate::registry::Entry;
 use crate::server::Shared;
 use gannet_base::PAGE_SIZE;
-use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, max_connections_seen, totals};
+use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
 
 const PAGE_BYTES: u64 = PAGE_SIZE as u64;
 
@@ -58,7 +58,6 @@ const NEVER: &[&str] = &[
     "Delayed_insert_threads",
     "Delayed_writes",
     "Deprecated_use_i_s_processlist_count",
-    "Flush_commands",
     "Global_connection_memory",
     "Handler_discover",
     "Handler_mrr_init",
@@ -71,7 +70,6 @@ const NEVER: &[&str] = &[
     "Innodb_num_open_files",
     "Innodb_os_log_pending_fsyncs",
     "Innodb_os_log_pending_writes",
-    "Innodb_row_lock_time_max",
     "Innodb_sampled_pages_read",
     "Innodb_sampled_pages_skipped",
     "Innodb_system_rows_deleted",
@@ -92,8 +90,6 @@ const NEVER: &[&str] = &[
     "Key_writes",
     "Last_query_partial_plans",
     "Locked_connects",
-    "Max_execution_time_exceeded",
-    "Max_execution_time_set",
     "Max_execution_time_set_failed",
     "Not_flushed_delayed_rows",
     "Ongoing_anonymous_transaction_count",
@@ -254,6 +250,7 @@ pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>, entry: Op
         .unwrap_or(0);
     rows.push(("Innodb_row_lock_time".into(), n(micros / 1000)));
     rows.push(("Innodb_row_lock_time_avg".into(), n((micros / 1000).checked_div(count).unwrap_or(0))));
+    rows.push(("Innodb_row_lock_time_max".into(), n(longest_row_lock_us() / 1000)));
     for name in NEVER {
         if !rows.iter().any(|(n, _)| n == name) {
             rows.push(((*name).into(), n(0)));
@@ -278,10 +275,11 @@ pub(crate) fn one_line(server: &Shared) -> String {
     let total = |c: Counter| gannet_telemetry::total(c);
     let (uptime, questions) = (server.uptime_s(), total(Counter::Questions));
     format!(
-        "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 0  Open tables: 0  \
+        "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: {}  Open tables: 0  \
          Queries per second avg: {:.3}",
         server.registry.len(),
         total(Counter::SlowQueries),
+        total(Counter::FlushCommands),
         questions as f64 / uptime.max(1) as f64
     )
 }

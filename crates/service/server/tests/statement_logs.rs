@@ -4,7 +4,7 @@ mod common;
 
 use common::{Running, error, one, options, rows, run};
 use gannet_wire::client::{Arg, Connection, Options};
-use gannet_wire::flags::cap;
+use gannet_wire::flags::{cap, com};
 use std::time::Duration;
 
 /// The lines of a log in the data directory, without times and their header.
@@ -182,4 +182,10 @@ fn files_and_destinations() {
     assert_eq!([count("g.1.log", "DO 1"), count("g.1.log", "DO 2"), count("g.1.log", "DO 3")], [1, 0, 1]);
     assert_eq!([count("g.log", "DO 3"), count("g.log", "DO 4")], [0, 1]);
     assert!(std::fs::read_to_string(r.dir.join("g.log")).unwrap().contains("started with:"));
+    // `mysqladmin flush-logs`.
+    std::fs::rename(r.dir.join("g.log"), r.dir.join("g.2.log")).unwrap();
+    c.command(com::REFRESH, &[2]).unwrap();
+    c.receive().unwrap();
+    run(&mut c, "DO 5");
+    assert_eq!([count("g.2.log", "DO 5"), count("g.log", "DO 5")], [0, 1]);
 }

@@ -10,7 +10,7 @@ use gannet_base::sync::atomic::{
 use gannet_base::sync::{Arc, Mutex, MutexGuard};
 use gannet_base::{CachePadded, TrxId};
 use gannet_runtime::{Unpark, Waker, now_ns, park, waker};
-use gannet_telemetry::{Counter, Wait as WaitEvent, add, count, sub};
+use gannet_telemetry::{Counter, Wait as WaitEvent, add, count, note_row_lock, sub};
 
 use crate::mdl::{FastSlots, Use};
 use crate::record::RecordWait;
@@ -283,7 +283,7 @@ impl LockOwner {
         self.table.graph.leave(entered);
         if row {
             sub(Counter::InnodbRowLockCurrentWaits, 1);
-            add(Counter::InnodbRowLockTimeMicros, (now_ns() - start) / 1000);
+            note_row_lock((now_ns() - start) / 1000);
         }
         let outcome = match me.verdict.load(Acquire) {
             GRANTED => Ok(()),

@@ -55,27 +55,22 @@ impl Session {
     }
 
     /// FLUSH.
-    pub(crate) fn flush(&mut self, s: &ast::Flush) -> Result<Done> {
+    pub(crate) fn flush(&mut self, targets: &[FlushTarget]) -> Result<Done> {
         count(Counter::ComFlush);
-        if !may_flush(self.state.privileges(), &s.targets) {
+        if !may_flush(self.state.privileges(), targets) {
             return Err(sql_err!(SpecificAccessDenied, "RELOAD"));
         }
-        for target in &s.targets {
+        self.commit_implicitly()?;
+        for target in targets {
             match target {
                 // Nothing is cached that could be stale, and no file is kept open for these.
-                FlushTarget::OptimizerCosts | FlushTarget::EngineLogs | FlushTarget::ErrorLogs => {
-                    self.commit_implicitly()?
-                }
+                FlushTarget::OptimizerCosts | FlushTarget::EngineLogs | FlushTarget::ErrorLogs => {}
                 FlushTarget::GeneralLogs | FlushTarget::SlowLogs | FlushTarget::Logs => {
-                    self.commit_implicitly()?;
                     let all = *target == FlushTarget::Logs;
                     let (general, slow) = (FlushTarget::GeneralLogs, FlushTarget::SlowLogs);
                     self.server.logs.reopen(all || *target == general, all || *target == slow)?;
                 }
-                FlushTarget::Privileges => {
-                    self.commit_implicitly()?;
-                    self.server.accounts.limits.forgive_all();
-                }
+                FlushTarget::Privileges => self.server.accounts.limits.forgive_all(),
                 FlushTarget::Hosts => self.server.accounts.limits.forget_hosts(),
                 FlushTarget::UserResources => self.server.accounts.limits.forget_usage(),
                 FlushTarget::Status => {
@@ -85,12 +80,15 @@ impl Session {
                 }
                 FlushTarget::Tables { names, with_read_lock: false, for_export: false } => {
                     self.check_flushed(names)?;
-                    self.commit_implicitly()?;
+                    count(Counter::FlushCommands);
                 }
                 FlushTarget::Tables { for_export: true, .. } => {
                     return Err(SqlError::unsupported("FLUSH TABLES ... FOR EXPORT"));
                 }
-                FlushTarget::Tables { names, .. } if names.is_empty() => self.lock_everything()?,
+                FlushTarget::Tables { names, .. } if names.is_empty() => {
+                    count(Counter::FlushCommands);
+                    self.lock_everything()?;
+                }
                 FlushTarget::Tables { names, .. } => {
                     let lock = |n: &ast::ObjectName| ast::TableLock {
                         table: n.clone(),
@@ -110,6 +108,24 @@ impl Session {
         }
         Ok(Done::default())
     }
+}
+
+/// What the bits of COM_REFRESH ask for, as FLUSH: `mysqladmin reload`, `flush-logs`, `refresh` and their like. Bit 5, the cache of
+/// threads, stands for nothing here; 6 and 7 are those of replication.
+pub(crate) fn refreshed(bits: u8) -> Vec<FlushTarget> {
+    let each = [
+        FlushTarget::Privileges,
+        FlushTarget::Logs,
+        FlushTarget::Tables { names: Vec::new(), with_read_lock: false, for_export: false },
+        FlushTarget::Hosts,
+        FlushTarget::Status,
+    ];
+    let mut targets: Vec<_> =
+        each.into_iter().enumerate().filter(|(bit, _)| bits & 1 << bit != 0).map(|t| t.1).collect();
+    if bits & 0xc0 != 0 {
+        targets.push(FlushTarget::BinaryLogs);
+    }
+    targets
 }
 
 /// RELOAD, or the dynamic privilege of what is flushed.

@@ -184,9 +184,9 @@ impl Session {
                 self.server.log.note("COM_DEBUG: there is nothing to dump");
                 self.answer(io, outcome);
             }
-            Command::Refresh(_) => {
-                count(Counter::ComFlush);
-                let outcome = self.state.privileges().require(Privilege::Reload).map(|()| Done::default());
+            Command::Refresh(bits) => {
+                let required = self.state.privileges().require(Privilege::Reload);
+                let outcome = required.and_then(|()| self.flush(&super::admin::refreshed(bits)));
                 self.answer(io, outcome);
             }
             Command::Unknown(_) => self.fail(io, sql_err!(UnknownCom)),

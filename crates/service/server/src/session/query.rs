@@ -20,7 +20,7 @@ use gannet_parser::{ErrorKind, LexMode, Notice, ParseError};
 use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
-use gannet_runtime::{Interrupt, now_ns, unix_micros};
+use gannet_runtime::{now_ns, unix_micros};
 use gannet_telemetry::{Counter, Digest, DigestHandle, Execution, count};
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, Value, sql_err};
@@ -346,18 +346,6 @@ impl Session {
         outcome
     }
 
-    /// An interruption becomes the error that fits its reason.
-    pub(super) fn final_error(&mut self, error: SqlError) -> SqlError {
-        if error.code() != ErrorCode::QueryInterrupted {
-            return error;
-        }
-        match self.entry.context.pending() {
-            Some(Interrupt::Shutdown) => sql_err!(ServerShutdown),
-            Some(Interrupt::Query) if self.timed_out => sql_err!(QueryTimeout),
-            _ => error,
-        }
-    }
-
     // ---- the plan cache ----
 
     /// What a plan for a statement of this session depends on.
@@ -681,7 +669,10 @@ impl Session {
             Some(hinted) => u64::from(hinted),
             None => self.state.vars[Live::MaxExecutionTime].as_u64(),
         };
-        let timer = (limit > 0).then(|| self.server.timers.start(self.entry.context.clone(), limit));
+        let timer = (limit > 0).then(|| {
+            count(Counter::MaxExecutionTimeSet);
+            self.server.timers.start(self.entry.context.clone(), limit)
+        });
         self.start_settings();
         self.settings.insert_id = match matches!(plan.kind, PlanKind::Insert(_)) {
             true => std::mem::take(&mut self.state.next_insert_id),

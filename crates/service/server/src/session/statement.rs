@@ -11,6 +11,7 @@ use gannet_engine::lock::MdlDuration;
 use gannet_exec::ddl::{self, DdlContext};
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
+use gannet_runtime::Interrupt;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, Value, sql_err};
 use std::sync::Arc;
@@ -166,7 +167,7 @@ impl Session {
             Statement::SetDefaultRole { roles, users } => self.set_default_role(roles, users),
             Statement::Grant(s) => self.grant(s),
             Statement::Revoke(s) => self.revoke(s),
-            Statement::Flush(s) => self.flush(s),
+            Statement::Flush(s) => self.flush(&s.targets),
             Statement::Storage(s) if s.object == ast::StorageObject::Instance => self.alter_instance(s),
             Statement::Shutdown => {
                 let done = self.shutdown_server()?;
@@ -396,6 +397,21 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// An interruption becomes the error that fits its reason.
+    pub(super) fn final_error(&mut self, error: SqlError) -> SqlError {
+        if error.code() != ErrorCode::QueryInterrupted {
+            return error;
+        }
+        match self.entry.context.pending() {
+            Some(Interrupt::Shutdown) => sql_err!(ServerShutdown),
+            Some(Interrupt::Query) if self.timed_out => {
+                count(Counter::MaxExecutionTimeExceeded);
+                sql_err!(QueryTimeout)
+            }
+            _ => error,
+        }
     }
 }
 
