@@ -114,6 +114,10 @@ fn counters(sources: &[(String, String)], faults: &mut Vec<String>) {
         let (name, rest) = line.trim().split_once(" = \"")?;
         (rest.ends_with("Both;") || rest.ends_with("Global;")).then_some(name)
     });
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        faults.push("no status counters found where they are declared".to_owned());
+    }
     for name in names {
         let named = format!("Counter::{name}");
         let counts = |(path, text): &&(String, String)| {
