@@ -18,9 +18,8 @@ impl Txn {
     pub(crate) fn make_tree(&mut self, kind: TreeKind) -> Result<TreeHandle> {
         self.check_ddl()?;
         let store = &*self.engine.store;
-        let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else {
-            return Err(EngineError::NotActive);
-        };
+        let Some(w) = self.writer.as_mut() else { return Err(EngineError::NotActive) };
+        let staged = &mut Vec::new();
         let id = loop {
             let made = store.pool.run(|| {
                 let mut mtr = store.pool.mtr()?;
@@ -49,9 +48,8 @@ impl Txn {
         self.check_ddl()?;
         tree.check_there()?;
         let store = &*self.engine.store;
-        let (Some(w), staged) = (self.writer.as_mut(), &mut self.scratch.staged) else {
-            return Err(EngineError::NotActive);
-        };
+        let Some(w) = self.writer.as_mut() else { return Err(EngineError::NotActive) };
+        let staged = &mut Vec::new();
         loop {
             let body = Body::DropTree { kind: tree.kind().code() };
             let Some(at) = w.stage(tree.id(), &body, staged) else {

@@ -325,9 +325,10 @@ impl Txn {
     ) -> Result<Step> {
         let store = &*self.engine.store;
         let Some(writer) = self.writer.as_mut() else { return Err(EngineError::NotActive) };
-        let (owner, scratch) = (&self.owner, &mut self.scratch);
-        let mut attempt = Attempt { store, tree: &tree.shared, owner, writer, scratch, name };
-        Ok(store.pool.run(|| run(&mut attempt))?)
+        Scratch::lent(|scratch| {
+            let mut attempt = Attempt { store, tree: &tree.shared, owner: &self.owner, writer, scratch, name };
+            Ok(store.pool.run(|| run(&mut attempt))?)
+        })
     }
 
     pub(crate) fn insert_entry(&mut self, tree: &TreeHandle, key: &[u8], carried: &[u8]) -> Result<()> {

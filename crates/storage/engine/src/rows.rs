@@ -3,6 +3,8 @@
 //! One attempt holds the leaf's latch from the decision to the log record. What has to be waited for is waited for between
 //! attempts, each of which begins at the root.
 
+use std::cell::Cell;
+
 use gannet_base::{Lsn, PageNo, TrxId};
 use gannet_btree::Leaf;
 use gannet_buffer::{Mtr, Stop};
@@ -55,13 +57,29 @@ pub enum Delete {
     Changed,
 }
 
-/// Buffers of a transaction, reused.
-#[derive(Default)]
+thread_local! {
+    /// Buffers for the thread's next write. A transaction's own would have left the caches by the time its client comes again.
+    static SCRATCH: Cell<Scratch> = const { Cell::new(Scratch::NEW) };
+}
+
+/// Buffers of one attempt to write.
 pub(crate) struct Scratch {
     pub(crate) staged: Vec<u8>,
     pub(crate) value: Vec<u8>,
     pub(crate) diff: Vec<u8>,
     pub(crate) key: Vec<u8>,
+}
+
+impl Scratch {
+    const NEW: Scratch = Scratch { staged: Vec::new(), value: Vec::new(), diff: Vec::new(), key: Vec::new() };
+
+    /// Runs `f` with the thread's buffers. Whoever comes while they are lent has new ones.
+    pub(crate) fn lent<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
+        let mut scratch = SCRATCH.replace(Scratch::NEW);
+        let result = f(&mut scratch);
+        SCRATCH.set(scratch);
+        result
+    }
 }
 
 /// A change wanted.
@@ -279,17 +297,19 @@ pub(crate) fn header_of(mtr: &Mtr<'_>, leaf: Leaf) -> std::result::Result<RowHea
 impl Txn {
     fn attempt(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>) -> Result<Step> {
         let store = &*self.engine.store;
-        let mut attempt = Attempt {
-            store,
-            tree: &tree.shared,
-            owner: &self.owner,
-            writer: &mut self.writer,
-            seen: &mut self.seen,
-            overwrote: &mut self.overwrote,
-            scratch: &mut self.scratch,
-            key,
-        };
-        Ok(store.pool.run(|| attempt.run(change))?)
+        Scratch::lent(|scratch| {
+            let mut attempt = Attempt {
+                store,
+                tree: &tree.shared,
+                owner: &self.owner,
+                writer: &mut self.writer,
+                seen: &mut self.seen,
+                overwrote: &mut self.overwrote,
+                scratch,
+                key,
+            };
+            Ok(store.pool.run(|| attempt.run(change))?)
+        })
     }
 
     /// Repeats an attempt until nothing is to be waited for.
@@ -450,7 +470,7 @@ impl Txn {
             self.start_writing()?;
         }
         let store = &*self.engine.store;
-        let staged = &mut self.scratch.staged;
+        let staged = &mut Vec::new();
         let Some(w) = self.writer.as_mut() else { return Err(EngineError::TooManyTransactions) };
         let mut next = PageNo::ZERO;
         // A page a call: between them the undo stream may get another page.

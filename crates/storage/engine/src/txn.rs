@@ -9,7 +9,6 @@ use gannet_telemetry::{Counter, count};
 
 use crate::plant::{Fault, planted};
 use crate::rollback::{For, undo_to};
-use crate::rows::Scratch;
 use crate::snapshot::CellId;
 use crate::store::Store;
 use crate::trxtable::{TrxState, View};
@@ -89,7 +88,6 @@ pub struct Txn {
     /// The newest commit among the versions that this transaction has written over.
     pub(crate) overwrote: Lsn,
     pub(crate) writer: Option<Writer>,
-    pub(crate) scratch: Scratch,
     /// The last locking read took a lock; what was held before.
     pub(crate) fresh_lock: Option<Option<Mode>>,
     /// How often this statement has looked again for the end of another transaction.
@@ -118,7 +116,6 @@ impl Txn {
             seen: Lsn::ZERO,
             overwrote: Lsn::ZERO,
             writer: None,
-            scratch: Scratch::default(),
             fresh_lock: None,
             looked: 0,
             prepared: false,
