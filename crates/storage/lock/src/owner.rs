@@ -3,12 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use gannet_base::TrxId;
 use gannet_base::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU64,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 use gannet_base::sync::{Arc, Mutex, MutexGuard};
-use gannet_base::{CachePadded, TrxId};
 use gannet_runtime::{Unpark, Waker, now_ns, park, waker};
 use gannet_telemetry::{Counter, Wait as WaitEvent, add, count, note_row_lock, sub};
 
@@ -41,29 +41,31 @@ const GRANTED: u8 = 2;
 const VICTIM: u8 = 3;
 const GAVE_UP: u8 = 4;
 
-/// The shared part of an owner.
+/// The shared part of an owner. In this order in memory: first what every transaction touches, then what one does that holds
+/// locks, or waits.
+#[repr(C)]
 pub(crate) struct Owner {
     pub(crate) id: u64,
-    pub(crate) thread: AtomicU64,
     pub(crate) trx: AtomicU64,
     pub(crate) weight: AtomicU64,
     /// Somebody has begun to wait for what this owner holds since it last held nothing. While false, this owner's waits
     /// cannot close a cycle (INV-LOCK-4).
     pub(crate) blocks: AtomicBool,
+    /// Something may be in `held`. Written and read by the owner's own task.
+    holds: AtomicBool,
     verdict: AtomicU8,
     /// The search for cycles at the beginning of the wait is over.
     pub(crate) entered: AtomicBool,
+    pub(crate) uses: Mutex<Vec<Use>>,
+    pub(crate) slots: FastSlots,
+    /// Written by the owner's own task only, but for records that lie in one of its intervals: those others may add (INV-LOCK-6).
+    pub(crate) held: Mutex<Held>,
+    pub(crate) thread: AtomicU64,
     /// From when on writers pass this owner at the record it was given; zero: not yet. Matters while it is pending there.
     passed_from: AtomicU64,
     /// Waits begun.
     waits: AtomicU64,
     pub(crate) waiting: Mutex<Option<Waiting>>,
-    /// Written by the owner's own task only, but for records that lie in one of its intervals: those others may add (INV-LOCK-6).
-    pub(crate) held: Mutex<Held>,
-    /// Something may be in `held`. Written and read by the owner's own task.
-    holds: AtomicBool,
-    pub(crate) slots: CachePadded<FastSlots>,
-    pub(crate) uses: Mutex<Vec<Use>>,
 }
 
 /// What an owner holds of record and gap locks.
@@ -98,7 +100,7 @@ impl Owner {
             waiting: Mutex::new(None),
             held: Mutex::new(Held::default()),
             holds: AtomicBool::new(false),
-            slots: CachePadded::new(FastSlots::default()),
+            slots: FastSlots::default(),
             uses: Mutex::new(Vec::new()),
         }
     }
