@@ -73,12 +73,22 @@ impl Activity {
 /// Words of the statement text kept in the entry: enough for what SHOW PROCESSLIST shows without FULL.
 const INFO_WORDS: usize = 16;
 
-/// What others see of a session.
+/// What others see of a session. In this order in memory: what each statement writes lies together.
+#[repr(C)]
 pub struct Entry {
     /// Connection id.
     pub id: u64,
     /// What KILL acts on.
     pub context: TaskContext,
+    /// When the activity began, microseconds since 1970.
+    since_us: AtomicU64,
+    activity: AtomicU8,
+    info_version: AtomicU32,
+    /// Start of the current statement's text. `info_len` is its whole length; odd `info_version` = being written.
+    info_len: AtomicU32,
+    info: [AtomicU64; INFO_WORDS],
+    /// The text when it is longer than what the words hold.
+    long_info: Mutex<Option<Vec<u8>>>,
     /// User, `host:port` and database.
     who: RwLock<Who>,
     /// Connection attributes of its login.
@@ -87,15 +97,6 @@ pub struct Entry {
     pub compression: OnceLock<Algorithm>,
     /// How its connection is encrypted; empty where it is not.
     pub tls: OnceLock<Agreed>,
-    activity: AtomicU8,
-    /// When the activity began, microseconds since 1970.
-    since_us: AtomicU64,
-    /// Start of the current statement's text. `info_len` is its whole length; odd `info_version` = being written.
-    info: [AtomicU64; INFO_WORDS],
-    info_len: AtomicU32,
-    info_version: AtomicU32,
-    /// The text when it is longer than what the words hold.
-    long_info: Mutex<Option<Vec<u8>>>,
 }
 
 /// A connection attribute: name and value.
@@ -328,6 +329,11 @@ mod tests {
         assert!(!r.kill(99, true));
         r.leave(1);
         assert!(r.is_empty());
+    }
+
+    #[test]
+    fn a_short_statement_is_noted_on_two_lines() {
+        assert!(std::mem::offset_of!(Entry, info) <= 48);
     }
 
     #[test]

@@ -86,62 +86,66 @@ use std::sync::Arc;
 use transaction::Transaction;
 
 /// One session.
+///
+/// In this order in memory: what every statement touches lies together. With a thousand connections all of it has left the
+/// processor's own caches when the next statement comes, and each line costs a wait.
+#[repr(C)]
 pub(crate) struct Session {
+    pub(crate) buffers: DirectBuffers,
+    pub(crate) statements: Prepared,
+    /// The counters of [`gannet_telemetry::WORK`] when a statement last looked.
+    pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
+    /// The optimizer's passes.
+    pub(crate) passes: gannet_plan::options::Passes,
+    /// Parameter values of a prepared definition statement which is about to run.
+    pub(crate) definition_params: Vec<gannet_types::Value>,
+    /// HANDLER.
+    pub(crate) handlers: Vec<handler::Opened>,
+    ended: bool,
+    /// What functions and the executor see. From its second part on: for every statement.
+    pub(crate) state: State,
     pub(crate) server: Arc<Shared>,
     pub(crate) entry: Arc<Entry>,
+    /// Hash of the variables that plans depend on.
+    pub(crate) mode_key: u64,
+    /// What its statements so far have waited for locks.
+    pub(crate) locks_seen_ns: u64,
     pub(crate) capabilities: u32,
-    /// What functions and the executor see.
-    pub(crate) state: State,
-    pub(crate) txn: Txn,
-    pub(crate) transaction: Transaction,
-    /// Taken from the variables; made anew when one of them changes.
-    pub(crate) settings: Settings,
     pub(crate) charsets: Charsets,
-    /// Diagnostics area.
-    pub(crate) warnings: Warnings,
-    pub(crate) buffers: DirectBuffers,
-    pub(crate) formats: Vec<Format>,
-    pub(crate) statements: Prepared,
-    /// Encoded session state changes for the next OK packet.
-    pub(crate) track: Vec<u8>,
-    pub(crate) tracker: track::Tracker,
     /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
     pub(crate) extra_status: u16,
     /// COM_SET_OPTION or CLIENT_MULTI_STATEMENTS.
     pub(crate) multi_statements: bool,
     /// COMMIT RELEASE and KILL of oneself: close after the reply.
     pub(crate) closing: bool,
-    /// Of the statement that runs, for the statistics.
-    pub(crate) figures: query::Figures,
-    /// What its statements so far have waited for locks.
-    pub(crate) locks_seen_ns: u64,
-    /// The counters of [`gannet_telemetry::WORK`] when a statement last looked.
-    pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
     /// SQL_CALC_FOUND_ROWS has counted.
     pub(crate) counted_rows: bool,
     /// `max_execution_time` stopped the statement.
     pub(crate) timed_out: bool,
-    /// Hash of the variables that plans depend on.
-    pub(crate) mode_key: u64,
-    /// `@@transaction_isolation`, read from its name once.
-    isolation: gannet_engine::Isolation,
-    /// The second (since 1970 UTC) that `settings.today` was computed for.
-    today_of_s: Option<i64>,
-    /// The optimizer's passes.
-    pub(crate) passes: gannet_plan::options::Passes,
-    /// LOCK TABLES.
-    pub(crate) locked: Vec<locks::Locked>,
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) read_locked: bool,
-    /// XA.
-    pub(crate) branch: branch::BranchState,
-    /// Parameter values of a prepared definition statement which is about to run.
-    pub(crate) definition_params: Vec<gannet_types::Value>,
+    /// `@@transaction_isolation`, read from its name once.
+    isolation: gannet_engine::Isolation,
+    pub(crate) transaction: Transaction,
+    /// Diagnostics area.
+    pub(crate) warnings: Warnings,
+    /// Of the statement that runs, for the statistics.
+    pub(crate) figures: query::Figures,
+    /// Encoded session state changes for the next OK packet.
+    pub(crate) track: Vec<u8>,
+    /// LOCK TABLES.
+    pub(crate) locked: Vec<locks::Locked>,
     /// Dropped temporary tables: freed when no transaction is open that may have changed them.
     pub(crate) dropped: Vec<Arc<gannet_catalog::Table>>,
-    /// HANDLER.
-    pub(crate) handlers: Vec<handler::Opened>,
-    ended: bool,
+    pub(crate) formats: Vec<Format>,
+    /// The second (since 1970 UTC) that `settings.today` was computed for.
+    today_of_s: Option<i64>,
+    /// Taken from the variables; made anew when one of them changes.
+    pub(crate) settings: Settings,
+    pub(crate) txn: Txn,
+    /// XA.
+    pub(crate) branch: branch::BranchState,
+    pub(crate) tracker: track::Tracker,
 }
 
 /// Character sets of the conversation.
@@ -390,3 +394,16 @@ impl Drop for Session {
 
 /// User variables of a session, by lower-case name.
 pub(crate) type UserVariables = HashMap<String, gannet_types::Value>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn what_every_statement_touches_lies_on_sixteen_lines() {
+        let begin = offset_of!(Session, state) + offset_of!(State, server);
+        let size = offset_of!(Session, tracker) - begin;
+        assert!(size <= 16 * 64, "{size} bytes");
+    }
+}

@@ -32,59 +32,63 @@ impl Clock {
 }
 
 /// Identity, variables, counters; separate from the transaction so that both can be borrowed at once.
+///
+/// In this order in memory, as [`Session`](super::Session) says: first what few statements need.
+#[repr(C)]
 pub(crate) struct State {
-    pub(crate) server: Arc<Shared>,
-    pub(crate) entry: Arc<Entry>,
-    pub(crate) account: Arc<Account>,
     /// Active roles.
     pub(crate) roles: Vec<Name>,
-    /// What account and roles allow.
-    pub(crate) access: Access,
-    /// The password has expired: it has to be changed before anything else.
-    pub(crate) must_change_password: bool,
-    /// Use of limited resources, when the account has limits.
-    pub(crate) usage: Option<Arc<Usage>>,
     /// `USER()`.
     pub(crate) user: String,
     /// `CURRENT_USER()`.
     pub(crate) current_user: String,
     pub(crate) database: Option<Arc<str>>,
-    /// Its number, for the plan cache's keys. Never used again after a drop, so a stale one misleads nobody.
-    database_id: u32,
-    pub(crate) snapshot: Arc<CatalogSnapshot>,
-    /// Keeps plans of a session with temporary tables apart from all others; 0 without.
-    pub(crate) plan_salt: u64,
+    pub(crate) user_vars: UserVariables,
+    /// Locks of GET_LOCK, with how often each is held.
+    pub(crate) user_locks: Vec<(String, u32)>,
+    /// Query attributes of the running statement: name, and text or NULL.
+    pub(crate) query_attributes: Vec<(Box<[u8]>, Value)>,
     /// SHOW of one table: a virtual table asked for it shows the temporary one.
     pub(crate) shows_temporary: bool,
+    /// What account and roles allow.
+    pub(crate) access: Access,
+    // The second part.
+    pub(crate) server: Arc<Shared>,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) account: Arc<Account>,
+    /// SHOW SESSION STATUS.
+    pub(crate) counters: SessionCounters,
+    pub(crate) snapshot: Arc<CatalogSnapshot>,
+    /// Use of limited resources, when the account has limits.
+    pub(crate) usage: Option<Arc<Usage>>,
+    /// Keeps plans of a session with temporary tables apart from all others; 0 without.
+    pub(crate) plan_salt: u64,
+    /// The default database's number, for the plan cache's keys. Never used again after a drop, so a stale one misleads nobody.
+    database_id: u32,
+    /// The password has expired: it has to be changed before anything else.
+    pub(crate) must_change_password: bool,
+    /// The statement called LAST_INSERT_ID(n): the OK packet repeats n.
+    pub(crate) insert_id_given: bool,
+    /// The statement that runs uses tables.
+    pub(crate) over_tables: bool,
     pub(crate) vars: SessionVars,
-    pub(crate) user_vars: UserVariables,
     /// Of the running statement.
     pub(crate) clock: Clock,
     /// `SET timestamp`, microseconds.
     pub(crate) fixed_time_us: Option<i64>,
-    pub(crate) last_insert_id: u64,
-    /// The statement called LAST_INSERT_ID(n): the OK packet repeats n.
-    pub(crate) insert_id_given: bool,
-    /// `SET insert_id`, for the next INSERT.
-    pub(crate) next_insert_id: u64,
-    pub(crate) found_rows: u64,
+    pub(crate) statement_id: u64,
     /// `ROW_COUNT()` of the statement before.
     pub(crate) row_count: i64,
     pub(crate) warning_count: u64,
     pub(crate) error_count: u64,
-    pub(crate) statement_id: u64,
-    /// The statement that runs uses tables.
-    pub(crate) over_tables: bool,
-    /// Locks of GET_LOCK, with how often each is held.
-    pub(crate) user_locks: Vec<(String, u32)>,
-    /// SHOW SESSION STATUS.
-    pub(crate) counters: SessionCounters,
+    pub(crate) last_insert_id: u64,
+    /// `SET insert_id`, for the next INSERT.
+    pub(crate) next_insert_id: u64,
+    pub(crate) found_rows: u64,
     /// Estimated cost of the last statement that was planned for tables (`Last_query_cost`).
     pub(crate) last_query_cost: f64,
     /// Stages of the last statements, while `profiling` is on.
     pub(crate) profiles: super::profile::Profiles,
-    /// Query attributes of the running statement: name, and text or NULL.
-    pub(crate) query_attributes: Vec<(Box<[u8]>, Value)>,
 }
 
 impl State {
