@@ -439,6 +439,9 @@ impl LockOwner {
             match old {
                 Some(i) => Some(std::mem::replace(&mut uses[i], new)),
                 None => {
+                    if uses.capacity() == 0 {
+                        *uses = SPARE.take();
+                    }
                     uses.push(new);
                     None
                 }
@@ -539,14 +542,14 @@ impl LockOwner {
     }
 
     fn end_uses(&self, ends: impl Fn(&Use) -> bool) {
-        // The common end is that of all uses: their memory serves the thread's next ones.
+        // The common end is that of all uses: their memory, which is in the caches now, serves the thread's next ones.
         let mut ended: Vec<Use> = {
             let mut uses = self.inner.uses.lock();
             if uses.is_empty() {
                 return;
             }
             match uses.iter().all(&ends) {
-                true => std::mem::replace(&mut *uses, SPARE.take()),
+                true => std::mem::take(&mut *uses),
                 false => uses.extract_if(.., |u| ends(u)).collect(),
             }
         };
