@@ -18,8 +18,9 @@ const LINE: usize = 8;
 const FREE_LISTS: usize = 64;
 const NONE: u64 = u64::MAX;
 
-/// What a person may see of a transaction; written by its owner alone.
+/// What a person may see of a transaction; written by its owner alone. On one line.
 #[derive(Default)]
+#[repr(align(64))]
 pub(crate) struct Info {
     pub(crate) trx: AtomicU64,
     pub(crate) owner: AtomicU64,
