@@ -13,6 +13,7 @@ mod crc;
 pub mod hash;
 mod ids;
 mod pad;
+mod prefetch;
 pub mod slot;
 pub mod sync;
 
@@ -20,3 +21,4 @@ pub use codec::{DecodeError, Reader, Writer, varint_len};
 pub use crc::crc32c;
 pub use ids::{Lsn, PAGE_SIZE, PAGE_SIZE_BITS, PageNo, TreeId, TrxId};
 pub use pad::{CachePadded, PerSlot};
+pub use prefetch::prefetch;

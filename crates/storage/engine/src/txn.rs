@@ -9,7 +9,7 @@ use gannet_telemetry::{Counter, count};
 
 use crate::plant::{Fault, planted};
 use crate::rollback::{For, undo_to};
-use crate::snapshot::CellId;
+use crate::snapshot::{CellId, Info};
 use crate::store::Store;
 use crate::trxtable::{TrxState, View};
 use crate::undo::record::{COMMITTED, PREPARED, ROLLED_BACK, UndoPtr};
@@ -160,6 +160,13 @@ impl Txn {
 
     pub(crate) fn check_active(&self) -> Result<()> {
         if self.active { Ok(()) } else { Err(EngineError::NotActive) }
+    }
+
+    /// It is about to be begun: asks for what that will touch.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.owner.prefetch();
+        gannet_base::prefetch(self.engine.store.snapshots.info(self.cell), 0..size_of::<Info>());
     }
 
     /// The engine.

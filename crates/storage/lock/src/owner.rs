@@ -232,6 +232,12 @@ impl LockOwner {
         &self.table
     }
 
+    /// A transaction is about to use it.
+    #[inline]
+    pub fn prefetch(&self) {
+        gannet_base::prefetch(&*self.inner, 0..std::mem::offset_of!(Owner, held));
+    }
+
     /// The transaction this owner now acts for; [`TrxId::ZERO`]: none that has written.
     pub fn set_trx(&self, trx: TrxId) {
         self.inner.trx.store(trx.get(), Relaxed);

@@ -49,6 +49,7 @@ impl Done {
 impl Session {
     /// Serves one command.
     pub(crate) fn command(&mut self, packet: &[u8], conn: &mut Conn, sequence: &mut u8) -> Next {
+        self.prefetch_behind();
         // KILL QUERY between statements has no statement to kill.
         conn.context().clear(Interrupt::Query);
         self.state.clock = Clock::now();

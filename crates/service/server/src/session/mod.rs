@@ -71,6 +71,7 @@ use crate::accounts::Account;
 use crate::registry::Entry;
 use crate::server::Shared;
 use crate::vars::{Live, SessionVars, VarValue};
+use gannet_base::prefetch;
 use gannet_engine::{Txn, TxnOptions};
 use gannet_exec::{DirectBuffers, Settings};
 use gannet_runtime::{Conn, Interrupt};
@@ -82,6 +83,7 @@ use gannet_wire::value::Format;
 use prepared::Prepared;
 use state::State;
 use std::collections::HashMap;
+use std::mem::offset_of;
 use std::sync::Arc;
 use transaction::Transaction;
 
@@ -175,6 +177,24 @@ impl Charsets {
 }
 
 impl Session {
+    /// What every statement touches of a session, and of its state from the rights on.
+    const HOT: std::ops::Range<usize> =
+        offset_of!(Session, state) + offset_of!(State, server) - 16..offset_of!(Session, tracker) + 1;
+
+    /// A request has arrived: asks for what all of them touch.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(self, Self::HOT);
+    }
+
+    /// The same for what is behind its pointers.
+    #[inline]
+    fn prefetch_behind(&self) {
+        prefetch(&*self.entry, 0..128);
+        self.state.counters.prefetch();
+        self.txn.prefetch();
+    }
+
     /// A session for an account that has logged in.
     pub(crate) fn open(
         server: Arc<Shared>,
@@ -398,12 +418,10 @@ pub(crate) type UserVariables = HashMap<String, gannet_types::Value>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::offset_of;
 
     #[test]
     fn what_every_statement_touches_lies_on_sixteen_lines() {
-        let begin = offset_of!(Session, state) + offset_of!(State, server);
-        let size = offset_of!(Session, tracker) - begin;
+        let size = Session::HOT.len();
         assert!(size <= 16 * 64, "{size} bytes");
     }
 }

@@ -321,7 +321,13 @@ impl Service for Connection {
         }
         self.partial = !buffered.is_empty();
         let Ok((len, _)) = frame::header(buffered) else { return Ready::NeedMore };
-        if len > frame::IN_PLACE || buffered.len() >= frame::HEADER + len { Ready::Serve } else { Ready::NeedMore }
+        if len <= frame::IN_PLACE && buffered.len() < frame::HEADER + len {
+            return Ready::NeedMore;
+        }
+        if let Phase::Ready(session) = &self.phase {
+            session.prefetch();
+        }
+        Ready::Serve
     }
 
     fn serve(&mut self, conn: &mut Conn) -> Next {

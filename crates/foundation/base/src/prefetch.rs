@@ -1,0 +1,37 @@
+//! A hint to the processor.
+
+use std::ops::Range;
+
+/// Asks for the lines of the bytes `part` of `value`. What is about to be touched piece by piece, and has left the caches, then
+/// arrives all at once. Changes nothing.
+#[inline]
+#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the intrinsic takes any pointer"))]
+pub fn prefetch<T>(value: &T, part: Range<usize>) {
+    debug_assert!(part.end <= size_of::<T>());
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        const LINE: usize = 64;
+        let value = std::ptr::from_ref(value).cast::<i8>();
+        // Whole lines, from the one in which the part begins.
+        let before = (value.addr() + part.start) % LINE;
+        let first = value.wrapping_add(part.start).wrapping_sub(before);
+        for at in (0..before + part.len()).step_by(LINE) {
+            // SAFETY: the instruction reads and writes nothing that a program can see, and faults at no address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(at)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn any_part_may_be_asked_for() {
+        let values = [0_u8; 1000];
+        for part in [0..0, 0..1, 63..65, 1..1000, 1000..1000] {
+            super::prefetch(&values, part);
+        }
+    }
+}
