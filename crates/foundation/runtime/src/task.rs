@@ -46,6 +46,8 @@ pub(crate) enum Home {
         worker: Arc<WorkerShared>,
         fiber: usize,
     },
+    /// A worker's own loop, for the connections that need no fiber while they wait. It counts as parked until it is woken.
+    Loop(Arc<WorkerShared>),
     /// A simulated task, by the number of its simulation and its own.
     Sim {
         sim: u64,
@@ -69,6 +71,7 @@ impl Task {
         if self.token.swap(NOTIFIED, SeqCst) == PARKED {
             match &self.home {
                 Home::Thread(thread) => thread.unpark(),
+                Home::Loop(worker) => worker.post(Message::AskHeld),
                 Home::Sim { sim, id } => sim::wake(*sim, *id),
                 Home::Fiber { worker, fiber } => {
                     let here = CX.with(|cx| cx.worker.get());
@@ -80,6 +83,17 @@ impl Task {
                 }
             }
         }
+    }
+
+    /// What wakes a worker's loop.
+    pub(crate) fn of_loop(worker: Arc<WorkerShared>) -> Arc<Self> {
+        Arc::new(Task { token: AtomicU32::new(PARKED), home: Home::Loop(worker) })
+    }
+
+    /// The loop has been woken and is about to look: a wake from now on is another one.
+    pub(crate) fn awake(&self) {
+        // Reads what the waker wrote: what it did before is seen by the look.
+        self.token.swap(PARKED, SeqCst);
     }
 
     /// The same, from the worker that the task's fiber belongs to.
@@ -145,7 +159,7 @@ fn fiber_at(address: usize) -> NonNull<Fiber> {
 /// Makes a parked task run again; if it is not parked, its next park returns at once. May be kept, cloned, sent to any
 /// thread, and used any number of times, also after the task has ended.
 #[derive(Clone)]
-pub struct Waker(Arc<Task>);
+pub struct Waker(pub(crate) Arc<Task>);
 
 impl Waker {
     /// Wakes the task.
@@ -249,12 +263,21 @@ impl ContextInner {
 
     /// Shows and records that the task waits while `f` runs.
     fn wait(&self, why: Wait, f: impl FnOnce()) {
-        let start = now_ns();
-        self.waiting_since.store(start, Relaxed);
-        self.waiting.store(why as u32 + 1, Relaxed);
+        self.begin_wait(why);
         f();
+        self.end_wait(why);
+    }
+
+    /// Shows that the task waits.
+    pub(crate) fn begin_wait(&self, why: Wait) {
+        self.waiting_since.store(now_ns(), Relaxed);
+        self.waiting.store(why as u32 + 1, Relaxed);
+    }
+
+    /// Records what began with [`ContextInner::begin_wait`].
+    pub(crate) fn end_wait(&self, why: Wait) {
         self.waiting.store(0, Relaxed);
-        waited(why, now_ns().saturating_sub(start));
+        waited(why, now_ns().saturating_sub(self.waiting_since.load(Relaxed)));
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use gannet_runtime::{
     Addr, Conn, Interrupt, IoMode, Listener, ListenerOptions, Next, Peer, Ready, RecvMode, SendMode, Service,
-    TaskContext, ThreadHandling, Unpark, Wait, WorkerOptions, Workers, now_ns, park,
+    TaskContext, ThreadHandling, Unpark, Wait, Waker, WorkerOptions, Workers, now_ns, park,
 };
 
 #[derive(Default)]
@@ -16,6 +16,16 @@ struct Seen {
     closed: AtomicUsize,
     interrupted: AtomicUsize,
     contexts: Mutex<Vec<TaskContext>>,
+    tide: AtomicUsize,
+    ashore: Mutex<Vec<Waker>>,
+}
+
+impl Seen {
+    /// Raises the tide, for those that have left their requests until then.
+    fn rise(&self, to: usize) {
+        self.tide.store(to, SeqCst);
+        std::mem::take(&mut *self.ashore.lock().unwrap()).iter().for_each(Waker::wake);
+    }
 }
 
 /// Greets with `hi`, then obeys one command a line.
@@ -23,6 +33,8 @@ struct Lines {
     greeted: bool,
     idle_timeout: u32,
     seen: Arc<Seen>,
+    /// The tide that the rest of the request waits for.
+    until: usize,
 }
 
 impl Service for Lines {
@@ -43,6 +55,11 @@ impl Service for Lines {
             match command {
                 "panic" => panic!("as asked"),
                 "quit" => return Next::Close,
+                // The reply is left until the tide is there; `soon` is two more than it is now.
+                "later" | "soon" => {
+                    self.until = arg.parse().unwrap_or_else(|_| self.seen.tide.load(SeqCst) + 2);
+                    return Next::Later(Wait::LogFlush);
+                }
                 // Waits until interrupted.
                 "hang" => match park(Wait::UserLock, None) {
                     Unpark::Interrupted => {
@@ -92,6 +109,16 @@ impl Service for Lines {
         Next::Idle
     }
 
+    fn resume(&mut self, conn: &mut Conn, waker: &Waker) -> Option<Next> {
+        self.seen.ashore.lock().unwrap().push(waker.clone());
+        if self.seen.tide.load(SeqCst) < self.until {
+            return None;
+        }
+        assert_ne!(self.until, 13, "as asked");
+        conn.out().extend_from_slice(format!("after {}\n", self.until).as_bytes());
+        Some(if self.until == 17 { Next::Close } else { Next::Idle })
+    }
+
     fn closed(&mut self, _: &mut Conn) {
         // May wait here, whatever the reason of the end.
         let until = Some(now_ns() + 1_000_000);
@@ -116,7 +143,7 @@ fn start(workers: Option<WorkerOptions>, idle_timeout: u32) -> Server {
     let s = seen.clone();
     let factory = move |_: &Peer, context: &TaskContext| {
         s.contexts.lock().unwrap().push(context.clone());
-        Some(Box::new(Lines { greeted: false, idle_timeout, seen: s.clone() }) as Box<dyn Service>)
+        Some(Box::new(Lines { greeted: false, idle_timeout, seen: s.clone(), until: 0 }) as Box<dyn Service>)
     };
     let workers = workers.map(|o| Arc::new(Workers::start(o).unwrap()));
     let handling = match &workers {
@@ -293,6 +320,107 @@ fn kill_statement_and_connection() {
     });
 }
 
+/// Requests whose rest is left for later: what is shown meanwhile, what arrives meanwhile, and who wants it to end.
+#[test]
+fn the_rest_of_a_request_comes_later() {
+    all_ways(|o| {
+        let server = start(o, 1);
+        let context = |n: usize| server.seen.contexts.lock().unwrap()[n].clone();
+        let waits =
+            |n: usize| eventually("it waits", || context(n).waiting().is_some_and(|(w, _)| w == Wait::LogFlush));
+        // Many at once, and others beside them. They are no idle connections.
+        let left = |i: usize| {
+            let mut c = server.connect();
+            c.write_all(format!("later {}\n", 1 + i / 100).as_bytes()).unwrap();
+            c
+        };
+        let mut all: Vec<_> = (0..200).map(left).collect();
+        let mut other = server.connect();
+        (0..200).for_each(waits);
+        for i in 0..15 {
+            std::thread::sleep(Duration::from_millis(100));
+            other.write_all(format!("{i}\n").as_bytes()).unwrap();
+            assert_eq!(line(&mut other), i.to_string());
+        }
+        for half in [1, 2] {
+            (100 * (half - 1)..200).for_each(waits);
+            server.seen.rise(half);
+            all[100 * (half - 1)..100 * half].iter_mut().for_each(|c| assert_eq!(line(c), format!("after {half}")));
+        }
+        assert!((0..200).all(|n| context(n).waiting().is_none()));
+        drop((all, other));
+        eventually("all closed", || server.seen.closed.load(SeqCst) == 201);
+
+        // What arrives meanwhile is served afterwards; an earlier reply waits with it.
+        let mut c = server.connect();
+        c.write_all(b"first\nlater 3\nsec").unwrap();
+        waits(201);
+        c.write_all(b"ond\nlater 4\n").unwrap();
+        server.seen.rise(3);
+        assert_eq!((line(&mut c), line(&mut c)), ("first".into(), "after 3".into()));
+        eventually("both have arrived", || !server.seen.ashore.lock().unwrap().is_empty());
+        server.seen.rise(4);
+        assert_eq!((line(&mut c), line(&mut c)), ("second".into(), "after 4".into()));
+        // One that is there already.
+        c.write_all(b"later 4\nlast\n").unwrap();
+        assert_eq!((line(&mut c), line(&mut c)), ("after 4".into(), "last".into()));
+
+        // Whoever wants the connection to end waits for the rest.
+        for (n, goes) in [(202, false), (203, true)] {
+            let mut c = server.connect();
+            c.write_all(format!("later {}\n", n).as_bytes()).unwrap();
+            waits(n);
+            let closed = server.seen.closed.load(SeqCst);
+            match goes {
+                true => drop(c.shutdown(std::net::Shutdown::Both)),
+                false => context(n).interrupt(Interrupt::Connection),
+            }
+            eventually("it is known", || context(n).pending().is_some());
+            std::thread::sleep(Duration::from_millis(20));
+            assert_eq!((server.seen.closed.load(SeqCst), context(n).waiting().is_some()), (closed, true));
+            server.seen.rise(n);
+            eventually("closed", || server.seen.closed.load(SeqCst) == closed + 1);
+        }
+        // A statement's interruption is for what comes then.
+        let mut c = server.connect();
+        c.write_all(b"later 300\n").unwrap();
+        waits(204);
+        context(204).interrupt(Interrupt::Query);
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(context(204).waiting().is_some());
+        server.seen.rise(300);
+        assert_eq!(line(&mut c), "after 300");
+        drop(c);
+        for (until, said) in [(13, None), (17, Some("after 17"))] {
+            server.seen.rise(0);
+            let mut c = server.connect();
+            c.write_all(format!("later {until}\n").as_bytes()).unwrap();
+            eventually("it waits", || {
+                server.seen.contexts.lock().unwrap().last().unwrap().waiting().is_some_and(|(w, _)| w == Wait::LogFlush)
+            });
+            server.seen.rise(20);
+            said.inspect(|said| assert_eq!(&line(&mut c), said));
+            assert_eq!(c.read(&mut [0]).unwrap(), 0);
+        }
+        // Shutdown too: some other thread sees to the tide.
+        let mut c = server.connect();
+        c.write_all(b"later 400\n").unwrap();
+        eventually("it waits", || {
+            server.seen.contexts.lock().unwrap().last().unwrap().waiting().is_some_and(|(w, _)| w == Wait::LogFlush)
+        });
+        let seen = server.seen.clone();
+        let moon = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            seen.rise(400);
+        });
+        if server.workers.is_some() {
+            server.stop();
+        }
+        moon.join().unwrap();
+        assert_eq!(line(&mut c), "after 400");
+    });
+}
+
 #[test]
 fn deadlines_and_sleeps() {
     all_ways(|o| {
@@ -359,7 +487,7 @@ fn chaos() {
                         let mut c = TcpStream::connect(at).unwrap();
                         c.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
                         for _ in 0..random(6) {
-                            let request: &[u8] = match random(9) {
+                            let request: &[u8] = match random(10) {
                                 0 => b"hang\n",
                                 1 => b"panic\n",
                                 2 => b"get 20000\n",
@@ -367,6 +495,7 @@ fn chaos() {
                                 4 => b"sleep 2\n",
                                 5 => b"half a li",
                                 6 => b"quit\n",
+                                7 => b"soon\n",
                                 _ => b"a\nb\nc\nd\n",
                             };
                             if c.write_all(request).is_err() {
@@ -381,6 +510,13 @@ fn chaos() {
                 })
             })
             .collect();
+        let seen = server.seen.clone();
+        let moon = std::thread::spawn(move || {
+            while seen.closed.load(SeqCst) < 240 {
+                std::thread::sleep(Duration::from_millis(1));
+                seen.rise(seen.tide.load(SeqCst) + 1);
+            }
+        });
         clients.into_iter().for_each(|c| c.join().unwrap());
         let stuck = || {
             let contexts = server.seen.contexts.lock().unwrap();
@@ -391,6 +527,7 @@ fn chaos() {
             assert!(Instant::now() < until, "{:?}: {} closed, {:?}", mode, server.seen.closed.load(SeqCst), stuck());
             std::thread::sleep(Duration::from_millis(1));
         }
+        moon.join().unwrap();
         server.connect();
         server.stop();
     });

@@ -129,6 +129,17 @@ macro_rules! fields {
 
 fields!(count, errors, warnings, rows_sent, rows_examined, rows_affected, no_index, total_ns, locks_ns);
 
+impl Block {
+    /// `owned`: no other thread writes to it.
+    #[inline]
+    fn record(&self, owned: bool, e: &Execution) {
+        match owned {
+            true => self.record_owned(Added::of(e), e),
+            false => self.record_shared(Added::of(e), e),
+        }
+    }
+}
+
 impl Added {
     #[inline]
     fn of(e: &Execution) -> Added {
@@ -198,8 +209,8 @@ struct Entry {
     text: String,
     sample: String,
     first_seen_us: AtomicU64,
-    own: [OnceLock<Box<CachePadded<Block>>>; OWN_BLOCKS],
-    shared: OnceLock<Box<Block>>,
+    own: [OnceLock<Arc<CachePadded<Block>>>; OWN_BLOCKS],
+    shared: OnceLock<Arc<CachePadded<Block>>>,
 }
 
 impl Entry {
@@ -216,7 +227,7 @@ impl Entry {
     }
 
     fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.own.iter().filter_map(|b| b.get().map(|b| &b.0)).chain(self.shared.get().map(|b| &**b))
+        self.own.iter().chain([&self.shared]).filter_map(|b| b.get().map(|b| &b.0))
     }
 
     fn snapshot(&self) -> DigestSnapshot {
@@ -254,13 +265,22 @@ impl DigestHandle {
     /// Adds one execution, made by the calling thread.
     #[inline]
     pub fn record(&self, e: &Execution) {
-        let add = Added::of(e);
-        match self.0.own.get(gannet_base::slot::current()) {
-            Some(own) => {
-                own.get_or_init(|| Box::new(CachePadded::new(Block::new()))).record_owned(add, e);
-            }
-            None => self.0.shared.get_or_init(|| Box::new(Block::new())).record_shared(add, e),
-        }
+        let (place, owned) = self.place();
+        place.0.record(owned, e);
+    }
+
+    /// Where the calling thread adds executions: to be kept by it until one ends. Making it writes nothing that other threads write.
+    #[inline]
+    pub fn here(&self) -> DigestPlace {
+        let (place, owned) = self.place();
+        DigestPlace { block: place.clone(), owned }
+    }
+
+    /// The calling thread's block; or, without one of its own, the one that all such threads share.
+    #[inline]
+    fn place(&self) -> (&Arc<CachePadded<Block>>, bool) {
+        let own = self.0.own.get(gannet_base::slot::current());
+        (own.unwrap_or(&self.0.shared).get_or_init(|| Arc::new(CachePadded::new(Block::new()))), own.is_some())
     }
 
     /// The digest; `None` for the row of all others.
@@ -271,6 +291,20 @@ impl DigestHandle {
     /// The sums at this moment.
     pub fn snapshot(&self) -> DigestSnapshot {
         self.0.snapshot()
+    }
+}
+
+/// A thread's way to one digest's counters, for an execution that ends later.
+pub struct DigestPlace {
+    block: Arc<CachePadded<Block>>,
+    owned: bool,
+}
+
+impl DigestPlace {
+    /// [`DigestHandle::record`]. By the thread that called [`DigestHandle::here`].
+    #[inline]
+    pub fn record(&self, e: &Execution) {
+        self.block.0.record(self.owned, e);
     }
 }
 

@@ -26,6 +26,30 @@ fn wait(log: &Log, writer: &Waker, slot: usize, lsn: u64) {
     }
 }
 
+/// As the log's `poll_commit`.
+fn poll(log: &Log, writer: &Waker, slot: usize, lsn: u64, waker: &Waker) -> bool {
+    if log.durable.load(Acquire) >= lsn {
+        return true;
+    }
+    log.waiters.enter_once(slot, lsn, Want::Durable, waker);
+    let there = log.durable.load(Acquire) >= lsn;
+    if !there && log.idle.take_up() {
+        writer.wake();
+    }
+    there
+}
+
+/// As a worker with connections that wait without a fiber: each is asked once when it begins to, the first one again at each wake.
+fn hold(log: &Log, writer: &Waker, slot: usize, lsns: &[u64]) {
+    let waker = Waker(thread::current());
+    lsns.iter().for_each(|&lsn| drop(poll(log, writer, slot, lsn, &waker)));
+    for &lsn in lsns {
+        while !poll(log, writer, slot, lsn, &waker) {
+            thread::park();
+        }
+    }
+}
+
 /// As the log writer's loop: until everything up to `last` is durable.
 fn write(log: &Log, last: u64) {
     let mut durable = 0;
@@ -72,5 +96,26 @@ fn two_commits_are_both_woken() {
         2,
         || commits(2),
         &[("log/src/waiters.rs", "fence(SeqCst);", 2)],
+    );
+}
+
+#[test]
+fn connections_without_fibers_are_all_resumed() {
+    // The second enters nothing while the entry of the first is there, and enters anew when the writer has taken that out.
+    let held = || {
+        let log = Arc::new(Log { waiters: Waiters::new(), idle: Idle::default(), durable: AtomicU64::new(0) });
+        let main = Waker(thread::current());
+        let worker = {
+            let log = log.clone();
+            thread::spawn(move || hold(&log, &main, 0, &[1, 2]))
+        };
+        write(&log, 2);
+        worker.join().unwrap();
+    };
+    sound_and_weakened(
+        "commit_wait::connections_without_fibers_are_all_resumed",
+        3,
+        held,
+        &[("log/src/waiters.rs", "fence(SeqCst);", 1), ("log/src/idle.rs", "fence(SeqCst);", 1)],
     );
 }

@@ -34,12 +34,18 @@ impl<T> PerSlot<T> {
 }
 
 /// `gannet_runtime`'s: wakes a parked thread.
+#[derive(Clone)]
 pub struct Waker(loom::thread::Thread);
 
 impl Waker {
     /// Its next park ends at once, if it is not parked now.
     pub fn wake(&self) {
         self.0.unpark();
+    }
+
+    /// True when both wake the same thread.
+    pub fn same_task(&self, other: &Waker) -> bool {
+        self.0.id() == other.0.id()
     }
 }
 

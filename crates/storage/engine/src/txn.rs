@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gannet_base::sync::{Backoff, atomic::Ordering::*};
 use gannet_lock::{Granted, LockOwner, Mode, Wait};
-use gannet_runtime::{mask_interrupts, now_ns, sleep};
+use gannet_runtime::{Waker, mask_interrupts, now_ns, sleep};
 use gannet_telemetry::{Counter, count};
 
 use crate::plant::{Fault, planted};
@@ -289,6 +289,18 @@ impl Txn {
     /// Commits; returns when the commit is as durable as the flush policy says, with its LSN (`None`: nothing was
     /// written). On [`EngineError::LogPoisoned`] the outcome is unknown until the restart.
     pub fn commit(&mut self) -> Result<Option<Lsn>> {
+        let lsn = self.commit_unsynced()?;
+        if let Some(lsn) = lsn
+            && !planted(Fault::TellEarly)
+        {
+            self.store().log.wait_commit(lsn)?;
+        }
+        Ok(lsn)
+    }
+
+    /// Commits without waiting for the log: others see it, its locks are gone, and a crash may still take it away. Its client must not
+    /// hear of it, nor this session go on, before [`Txn::poll_commit`] says so. `None`: there is nothing to wait for.
+    pub fn commit_unsynced(&mut self) -> Result<Option<Lsn>> {
         if !self.active {
             return Ok(None);
         }
@@ -314,10 +326,13 @@ impl Txn {
             return Ok(None);
         }
         self.seen = Lsn::ZERO;
-        if !planted(Fault::TellEarly) {
-            self.store().log.wait_commit(lsn)?;
-        }
         Ok(Some(lsn))
+    }
+
+    /// Whether what [`Txn::commit_unsynced`] has committed is as safe as `innodb_flush_log_at_trx_commit` says. `false`: not yet;
+    /// `waker` will be used when it is time to ask again, or before. For an error see [`Txn::commit`].
+    pub fn poll_commit(&self, lsn: Lsn, waker: &Waker) -> Result<bool> {
+        Ok(planted(Fault::TellEarly) || self.store().log.poll_commit(lsn, waker)?)
     }
 
     /// First phase of a commit in two phases: when this returns, the transaction outlives crashes until somebody commits it or

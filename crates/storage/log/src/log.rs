@@ -4,7 +4,7 @@ use gannet_base::Lsn;
 use gannet_base::check;
 use gannet_base::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use gannet_base::sync::{Arc, Backoff, Mutex};
-use gannet_runtime::{JoinHandle, Wait, mask_interrupts, park, slot, spawn, waker};
+use gannet_runtime::{JoinHandle, Wait, Waker, mask_interrupts, park, slot, spawn, waker};
 use gannet_telemetry::{Counter, Events, count};
 
 use crate::core::{Core, CoreParts};
@@ -211,6 +211,23 @@ impl Log {
         }
     }
 
+    /// [`Log::wait_commit`] without waiting. `false`: not yet; `waker` will be used when it is time to ask again, or before.
+    pub fn poll_commit(&self, lsn: Lsn, waker: &Waker) -> Result<bool, LogError> {
+        let want = match self.policy() {
+            FlushPolicy::Durable => Some(Want::Durable),
+            FlushPolicy::Written => Some(Want::Written),
+            FlushPolicy::EverySecond => None,
+        };
+        let there = match want {
+            Some(want) => self.core.is(lsn, want) || self.core.poll_slow(lsn, want, waker)?,
+            None => true,
+        };
+        if there {
+            self.wait_complete(lsn)?;
+        }
+        Ok(there)
+    }
+
     /// Waits until everything below `lsn` is on disk, whatever the policy: for write-back of pages.
     #[inline]
     pub fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError> {
@@ -384,14 +401,27 @@ impl Core {
         // The record is in the log already: there is no way back.
         let _mask = mask_interrupts();
         self.waiters.enter(slot(), lsn.get(), want, waker());
-        while !self.is(lsn, want) {
-            self.check()?;
-            if self.ended.load(SeqCst) {
-                return Err(LogError::Closed);
-            }
-            self.wake_writer();
+        while !self.is_or_will_be(lsn, want)? {
             let _ = park(why, None);
         }
         Ok(())
+    }
+
+    fn poll_slow(&self, lsn: Lsn, want: Want, waker: &Waker) -> Result<bool, LogError> {
+        self.waiters.enter_once(slot(), lsn.get(), want, waker);
+        self.is_or_will_be(lsn, want)
+    }
+
+    /// True when the log is as far as wanted; else the writer is at work. The wish has been entered.
+    fn is_or_will_be(&self, lsn: Lsn, want: Want) -> Result<bool, LogError> {
+        if self.is(lsn, want) {
+            return Ok(true);
+        }
+        self.check()?;
+        if self.ended.load(SeqCst) {
+            return Err(LogError::Closed);
+        }
+        self.wake_writer();
+        Ok(false)
     }
 }

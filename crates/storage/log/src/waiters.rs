@@ -46,10 +46,24 @@ impl Waiters {
     /// Enters the list of `slot`. The caller then looks at the condition once more, sees to it that the writer is awake,
     /// and parks.
     pub(crate) fn enter(&self, slot: usize, lsn: u64, want: Want, waker: Waker) {
+        self.add(slot, lsn, want, || waker, |_| false);
+    }
+
+    /// Enters the list, unless its last says what is needed.
+    fn add(
+        &self,
+        slot: usize,
+        lsn: u64,
+        want: Want,
+        waker: impl FnOnce() -> Waker,
+        says_it: impl FnOnce(&Waiting) -> bool,
+    ) {
         let shard = self.shards.get(slot);
         let mut list = shard.list.lock();
-        list.push(Waiting { lsn, want, waker });
-        shard.len.store(list.len(), Relaxed);
+        if !list.last().is_some_and(says_it) {
+            list.push(Waiting { lsn, want, waker: waker() });
+            shard.len.store(list.len(), Relaxed);
+        }
         let most = match want {
             Want::Written => &shard.written,
             Want::Durable => &shard.durable,
@@ -60,6 +74,12 @@ impl Waiters {
         drop(list);
         // Against `wake` (which publishes, then looks at `len`) and against the writer's falling asleep.
         fence(SeqCst);
+    }
+
+    /// The same for somebody who asks again whenever it is woken, and waits for many: nothing is entered while the last of the list is
+    /// its own, for an LSN not greater. The writer is told of the wish in any case.
+    pub(crate) fn enter_once(&self, slot: usize, lsn: u64, want: Want, waker: &Waker) {
+        self.add(slot, lsn, want, || waker.clone(), |w| w.lsn <= lsn && w.want == want && w.waker.same_task(waker));
     }
 
     /// Greatest LSNs anybody wants to be (written, durable).

@@ -9,11 +9,13 @@ mod watch;
 pub(crate) use conn::Link;
 pub use conn::{Conn, Peer, Transport};
 pub use listener::{Addr, Listener, ListenerOptions, ThreadHandling};
-pub(crate) use thread::run_on_task;
+pub(crate) use thread::{run_on_task, wait_for_rest};
 
 pub(crate) use socket::shutdown_read;
 
-use crate::TaskContext;
+use gannet_telemetry::Wait;
+
+use crate::{TaskContext, Waker};
 
 /// What [`Service::ready`] makes of the bytes that have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +33,9 @@ pub enum Ready {
 pub enum Next {
     /// Wait for the client.
     Idle,
+    /// The rest of the request is left to [`Service::resume`]: it waits for something, and needs no stack for that. The connection is
+    /// shown as waiting for this.
+    Later(Wait),
     /// Close.
     Close,
 }
@@ -46,6 +51,16 @@ pub trait Service: Send {
     /// requests that are buffered before it returns, so that their replies leave in one send. A panic closes this
     /// connection only.
     fn serve(&mut self, conn: &mut Conn) -> Next;
+
+    /// Goes on with what [`Next::Later`] has left. `None`: not yet; `waker` is used when it is time to ask again, or before. Never
+    /// another [`Next::Later`]. An interruption in between does not end the wait: it is found when this has ended.
+    ///
+    /// It runs on the worker itself, not on a fiber, and must not wait. The connections of a worker are asked in the order in which
+    /// they were left, up to the first that says not yet: what they wait for must come to all of them in about that order.
+    fn resume(&mut self, conn: &mut Conn, waker: &Waker) -> Option<Next> {
+        let _ = (conn, waker);
+        Some(Next::Close)
+    }
 
     /// The connection ends: peer gone, idle too long, killed, closed by `serve`, shutdown, or a panic in `serve`. Runs
     /// on a fiber, so it can roll back and give up locks; called exactly once.

@@ -6,10 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gannet_telemetry::Wait;
+
 use super::conn::{Conn, Link, Peer, RECV_CHUNK};
 use super::{Next, Ready, Service, socket, watch};
 use crate::task::TaskContext;
-use crate::{cx, now_ns, sim};
+use crate::{cx, mask_interrupts, now_ns, park, sim, waker};
 
 /// Serves one accepted connection to its end on the calling thread.
 pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dyn Service>) {
@@ -32,7 +34,7 @@ pub(crate) fn run_on_task(mut service: Box<dyn Service>, mut conn: Conn) {
         conn.out.clear();
     }
     let closed = catch_unwind(AssertUnwindSafe(|| {
-        let _mask = crate::mask_interrupts();
+        let _mask = mask_interrupts();
         service.closed(&mut conn)
     }));
     if let Err(panic) = closed {
@@ -53,12 +55,27 @@ fn serve(service: &mut dyn Service, conn: &mut Conn) {
                 _ => return,
             },
             Ready::Serve => {
-                let next = service.serve(conn);
+                let next = match service.serve(conn) {
+                    Next::Later(why) => wait_for_rest(service, conn, why),
+                    next => next,
+                };
                 if conn.flush().is_err() || next == Next::Close {
                     return;
                 }
             }
         }
+    }
+}
+
+/// Waits on the current task for the rest of a request that was left for later.
+pub(crate) fn wait_for_rest(service: &mut dyn Service, conn: &mut Conn, why: Wait) -> Next {
+    let _mask = mask_interrupts();
+    let waker = waker();
+    loop {
+        if let Some(next) = service.resume(conn, &waker) {
+            return next;
+        }
+        let _ = park(why, None);
     }
 }
 

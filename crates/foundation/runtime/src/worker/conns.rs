@@ -2,7 +2,9 @@
 //!
 //! Who owns what: between requests the worker owns all of a [`WorkerConn`]. While a fiber serves it (`fiber` is set), the
 //! fiber owns `service` and `conn` exclusively and the worker's loop touches only the other fields; bytes that arrive
-//! meanwhile wait in `pending`. The kernel owns `sending` while `send_inflight`.
+//! meanwhile wait in `pending`. A connection whose service has left the rest of a request for later (`held` is set) belongs to
+//! the loop, but is served all the same: bytes wait in `pending`, nothing closes it. The kernel owns `sending` while
+//! `send_inflight`.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::io;
@@ -15,7 +17,7 @@ use gannet_telemetry::Wait;
 
 use super::driver::{Driver, SendMode};
 use super::{Fiber, Job, SWEEP_NS, Worker};
-use crate::serve::{Conn, Link, Next, Peer, Ready, Service, log_panic, socket};
+use crate::serve::{Conn, Link, Next, Peer, Ready, Service, log_panic, socket, wait_for_rest};
 use crate::task::{Interrupt, TaskContext, Unpark};
 use crate::{mask_interrupts, park};
 
@@ -29,6 +31,8 @@ pub(crate) struct WorkerConn {
     pub(super) context: TaskContext,
     /// The fiber that serves it now, or null.
     pub(super) fiber: Cell<*const Fiber>,
+    /// The service has left the rest of a request for later, and why: the connection is in the worker's list of those.
+    held: Cell<Option<Wait>>,
     /// Received while being served.
     pending: RefCell<Vec<u8>>,
     /// With the ring: a reception is with the kernel.
@@ -69,6 +73,13 @@ fn ticks(now: u64) -> u32 {
     (now / SWEEP_NS) as u32
 }
 
+impl WorkerConn {
+    /// Not between requests: a fiber serves it, or the rest of one is left for later.
+    fn is_served(&self) -> bool {
+        !self.fiber.get().is_null() || self.held.get().is_some()
+    }
+}
+
 impl Worker {
     fn take_buffer(&self) -> Vec<u8> {
         self.buffers.borrow_mut().pop().unwrap_or_default()
@@ -95,6 +106,7 @@ impl Worker {
             conn: UnsafeCell::new(Conn::new(peer, context.clone(), Link::Worker(NonNull::dangling()))),
             context,
             fiber: Cell::new(std::ptr::null()),
+            held: Cell::new(None),
             pending: RefCell::default(),
             receiving: Cell::new(false),
             readable: Cell::new(false),
@@ -134,7 +146,7 @@ impl Worker {
     fn dispatch(&self, c: NonNull<WorkerConn>) {
         // SAFETY: connections are freed only by `release`, which no event can follow.
         let wc = unsafe { c.as_ref() };
-        debug_assert!(wc.fiber.get().is_null());
+        debug_assert!(!wc.is_served());
         // SAFETY: no fiber serves it, so the worker owns both.
         let ready = unsafe { look(&mut **wc.service.get(), &mut *wc.conn.get()) };
         match ready {
@@ -154,12 +166,17 @@ impl Worker {
         let (wc, conn) = unsafe { (c.as_ref(), &mut *c.as_ref().conn.get()) };
         wc.fiber.set(std::ptr::null());
         wc.since.set(ticks(self.now.get()));
+        self.give_buffers_back(conn);
+        self.want_bytes(wc);
+    }
+
+    /// Buffers with nothing in them go to whoever needs some next.
+    fn give_buffers_back(&self, conn: &mut Conn) {
         if conn.buffered().is_empty() {
             self.keep_buffer(std::mem::take(&mut conn.input));
             conn.pos = 0;
         }
         self.keep_buffer(std::mem::take(&mut conn.out));
-        self.want_bytes(wc);
     }
 
     /// Makes sure that bytes which arrive are received.
@@ -211,7 +228,7 @@ impl Worker {
             // All provided buffers were in use for a moment; or the reception was stopped because enough is pending.
             e if -e == libc::ENOBUFS || -e == libc::EINTR => self.want_bytes(wc),
             e if -e == libc::ECANCELED => {
-                if wc.awaits.get() || wc.fiber.get().is_null() {
+                if wc.awaits.get() || !wc.is_served() {
                     self.want_bytes(wc);
                 }
             }
@@ -223,7 +240,7 @@ impl Worker {
     fn take_bytes(&self, c: NonNull<WorkerConn>, bytes: &[u8]) -> bool {
         // SAFETY: as in `dispatch`.
         let wc = unsafe { c.as_ref() };
-        if wc.fiber.get().is_null() {
+        if !wc.is_served() {
             // SAFETY: no fiber serves it: the worker owns `conn`.
             let conn = unsafe { &mut *wc.conn.get() };
             if conn.input.capacity() == 0 {
@@ -248,7 +265,7 @@ impl Worker {
         wc.error.set(errno);
         if wc.closing.get() {
             self.try_release(wc);
-        } else if wc.fiber.get().is_null() {
+        } else if !wc.is_served() {
             self.start_fiber(Job::Close(c));
         } else {
             wc.context.interrupt(Interrupt::PeerGone);
@@ -280,8 +297,7 @@ impl Worker {
         // SAFETY: as in `dispatch`.
         let wc = unsafe { c.as_ref() };
         while wc.readable.get() && !wc.eof.get() && !wc.closing.get() {
-            let serving = !wc.fiber.get().is_null();
-            if serving && wc.pending.borrow().len() >= MAX_PENDING {
+            if wc.is_served() && wc.pending.borrow().len() >= MAX_PENDING {
                 return;
             }
             let mut chunk = self.take_buffer();
@@ -384,6 +400,59 @@ impl Worker {
         self.end_send(c);
     }
 
+    /// The connection waits for the rest of a request, without a fiber and without buffers.
+    fn hold(&self, c: NonNull<WorkerConn>, why: Wait) {
+        // SAFETY: as in `dispatch`; the fiber that served it gives it up.
+        let (wc, conn) = unsafe { (c.as_ref(), &mut *c.as_ref().conn.get()) };
+        wc.fiber.set(std::ptr::null());
+        wc.held.set(Some(why));
+        wc.context.0.begin_wait(why);
+        self.give_buffers_back(conn);
+        self.held.borrow_mut().push_back(c);
+    }
+
+    /// Asks those that were left for later, when one of them has been told to ask again.
+    pub(super) fn resume_held(&self) {
+        if !self.ask_held.get() {
+            return;
+        }
+        // A wake that comes while they are asked leads to another round.
+        self.waker.0.awake();
+        for _ in 0..super::TURN {
+            let Some(&c) = self.held.borrow().front() else { return self.ask_held.set(false) };
+            // SAFETY: connections in the list are alive, and no fiber serves them: the worker owns both.
+            let (wc, service, conn) =
+                unsafe { (c.as_ref(), &mut **c.as_ref().service.get(), &mut *c.as_ref().conn.get()) };
+            if conn.out.capacity() == 0 {
+                conn.out = self.take_buffer();
+            }
+            let next = ask(conn, |conn| service.resume(conn, &self.waker));
+            let Some(next) = next else { return self.ask_held.set(false) };
+            self.held.borrow_mut().pop_front();
+            if let Some(why) = wc.held.take() {
+                wc.context.0.end_wait(why);
+            }
+            self.go_on(c, next);
+        }
+    }
+
+    /// A request is done with. The common case needs no fiber: nobody wants anything of the connection but the reply.
+    fn go_on(&self, c: NonNull<WorkerConn>, next: Next) {
+        // SAFETY: as in `resume_held`.
+        let (wc, conn) = unsafe { (c.as_ref(), &mut *c.as_ref().conn.get()) };
+        let rests = next == Next::Idle && conn.buffered().is_empty() && wc.pending.borrow().is_empty();
+        let sound = !wc.eof.get() && wc.error.get() == 0 && wc.context.pending().is_none() && !self.stopping.get();
+        let unread = matches!(self.driver, Driver::Epoll(_)) && wc.readable.get();
+        if !rests || !sound || unread || wc.send_inflight.get() || conn.transport.is_some() {
+            return self.start_fiber(Job::GoOn(c, next));
+        }
+        self.start_send(wc, std::mem::take(&mut conn.out));
+        match wc.error.get() {
+            0 => self.become_idle(c),
+            _ => self.start_fiber(Job::Close(c)),
+        }
+    }
+
     fn end_send(&self, c: NonNull<WorkerConn>) {
         // SAFETY: as in `dispatch`.
         let wc = unsafe { c.as_ref() };
@@ -470,7 +539,7 @@ impl Worker {
             unsafe {
                 let wc = c.as_ref();
                 let most = u64::from((*wc.service.get()).idle_timeout_s()) * u64::from(TICKS_PER_S);
-                if wc.fiber.get().is_null() && u64::from(now.saturating_sub(wc.since.get())) > most {
+                if !wc.is_served() && u64::from(now.saturating_sub(wc.since.get())) > most {
                     expired.push(c);
                 }
             }
@@ -485,7 +554,7 @@ impl Worker {
         if !wc.fiber.get().is_null() {
             // SAFETY: the fiber that serves a connection is alive.
             unsafe { (*wc.fiber.get()).task.wake_local(self) };
-        } else if wc.context.pending().is_some_and(|i| i >= Interrupt::PeerGone) {
+        } else if wc.held.get().is_none() && wc.context.pending().is_some_and(|i| i >= Interrupt::PeerGone) {
             self.start_fiber(Job::Close(c));
         }
     }
@@ -496,7 +565,7 @@ impl Worker {
             // SAFETY: closing one connection frees no other, and a connection of the copied list that has been closed
             // meanwhile would be one that another's close closed: there are none.
             let wc = unsafe { c.as_ref() };
-            if wc.fiber.get().is_null() {
+            if !wc.is_served() {
                 self.start_fiber(Job::Close(c));
             } else {
                 wc.context.interrupt(Interrupt::Shutdown);
@@ -530,24 +599,38 @@ fn wake_if_waiting(wc: &WorkerConn) {
     }
 }
 
-/// Runs on a fiber: serves a connection until it has no whole request left.
-pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>) {
+/// What a service says to a request. A panic closes the connection.
+fn ask(conn: &mut Conn, service: impl FnOnce(&mut Conn) -> Option<Next>) -> Option<Next> {
+    catch_unwind(AssertUnwindSafe(|| service(conn))).unwrap_or_else(|panic| {
+        log_panic("serving a connection", &*panic);
+        // Half a reply helps nobody.
+        conn.out.clear();
+        Some(Next::Close)
+    })
+}
+
+/// Runs on a fiber: serves a connection until it has no whole request left. `resumed`: what its service has said last.
+pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>, mut resumed: Option<Next>) {
     // SAFETY: while this fiber serves it, it owns `service` and `conn`, and the connection is not freed.
     let (wc, service, conn) = unsafe { (c.as_ref(), &mut **c.as_ref().service.get(), &mut *c.as_ref().conn.get()) };
     if conn.out.capacity() == 0 {
         conn.out = worker.take_buffer();
     }
     loop {
-        let served = catch_unwind(AssertUnwindSafe(|| service.serve(conn)));
-        let next = served.unwrap_or_else(|panic| {
-            log_panic("serving a connection", &*panic);
-            // Half a reply helps nobody.
-            conn.out.clear();
-            Next::Close
-        });
+        let mut next = resumed.take().or_else(|| ask(conn, |conn| Some(service.serve(conn))));
+        if let Some(Next::Later(why)) = next {
+            next = ask(conn, |conn| match conn.out.is_empty() {
+                true => service.resume(conn, &worker.waker),
+                // Replies of requests before that one leave together with its own.
+                false => Some(wait_for_rest(service, conn, why)),
+            });
+            if next.is_none() {
+                return worker.hold(c, why);
+            }
+        }
         let sent = if conn.out.is_empty() { Ok(()) } else { send_all(worker, wc, conn) };
         let killed = wc.context.pending().is_some_and(|i| i >= Interrupt::PeerGone);
-        if next == Next::Close || sent.is_err() || killed || worker.stopping.get() {
+        if next == Some(Next::Close) || sent.is_err() || killed || worker.stopping.get() {
             break;
         }
         let ready = loop {

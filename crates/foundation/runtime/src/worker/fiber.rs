@@ -9,12 +9,15 @@ use gannet_telemetry::{Counter, count};
 use super::{KEEP_IDLE, Worker, WorkerConn};
 use crate::cx::{CX, Kind};
 use crate::fiber::Core;
+use crate::serve::Next;
 use crate::task::{ContextInner, Home, Route, Task, TaskContext};
 
 /// What a fiber does next.
 pub(crate) enum Job {
     /// Serve what a connection has received.
     Serve(NonNull<WorkerConn>),
+    /// Do what a connection's service has said when it was resumed.
+    GoOn(NonNull<WorkerConn>, Next),
     /// Tell a connection's service that it ends, then close it.
     Close(NonNull<WorkerConn>),
     /// A background task.
@@ -112,7 +115,7 @@ impl Worker {
         let f = unsafe { fiber.as_ref() };
         let context = match &job {
             // SAFETY: a connection with a job is alive.
-            Job::Serve(c) | Job::Close(c) => unsafe {
+            Job::Serve(c) | Job::GoOn(c, _) | Job::Close(c) => unsafe {
                 c.as_ref().fiber.set(fiber.as_ptr());
                 Arc::as_ptr(&c.as_ref().context.0)
             },
@@ -132,7 +135,7 @@ impl Worker {
     fn no_fiber(&self, job: Job, error: std::io::Error) {
         count(Counter::ConnectionErrorsInternal);
         eprintln!("gannet: no memory for another fiber: {error}");
-        if let Job::Serve(c) | Job::Close(c) = job {
+        if let Job::Serve(c) | Job::GoOn(c, _) | Job::Close(c) = job {
             self.finish_close(c);
         }
     }
@@ -240,7 +243,8 @@ fn body(this: *const Fiber) {
         match fiber.job.take() {
             None => unreachable!("a fiber is resumed with a job"),
             Some(Job::Exit) => return,
-            Some(Job::Serve(conn)) => super::conns::serve(worker(), conn),
+            Some(Job::Serve(conn)) => super::conns::serve(worker(), conn, None),
+            Some(Job::GoOn(conn, next)) => super::conns::serve(worker(), conn, Some(next)),
             Some(Job::Close(conn)) => super::conns::close(worker(), conn),
             Some(Job::Call(f, context)) => {
                 let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));

@@ -31,7 +31,7 @@ pub(crate) use ring::entry;
 use crate::cx::{CX, Kind};
 use crate::os::Op;
 use crate::serve::{Peer, Service};
-use crate::task::{ContextInner, Route, TaskContext};
+use crate::task::{ContextInner, Route, Task, TaskContext, Waker};
 use crate::time::real_now_ns;
 
 /// Which kernel interface workers wait on.
@@ -85,6 +85,8 @@ pub(crate) enum Message {
     OpDone { key: usize, result: i32 },
     /// Serve a new connection.
     Connect { fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dyn Service> },
+    /// Ask the connections that have left the rest of a request for later.
+    AskHeld,
     /// Look at a connection's context: it was interrupted.
     Interrupted { conn: u64 },
     /// Start a fiber.
@@ -271,6 +273,12 @@ pub(crate) struct Worker {
     timer_sequence: Cell<u64>,
     conns: RefCell<Vec<NonNull<WorkerConn>>>,
     by_id: RefCell<HashMap<u64, NonNull<WorkerConn>>>,
+    /// Those that wait without a fiber for the rest of a request, in the order in which they began to.
+    held: RefCell<VecDeque<NonNull<WorkerConn>>>,
+    /// They are to be asked.
+    ask_held: Cell<bool>,
+    /// What they wake.
+    waker: Waker,
     /// Closed connections whose last requests to the kernel have not ended.
     lingering: RefCell<Vec<NonNull<WorkerConn>>>,
     /// One of them may be free of such requests now.
@@ -286,7 +294,7 @@ pub(crate) struct Worker {
 /// Idle fibers kept with their stacks for good. Those beyond go when none of them was needed between two sweeps: a crowd that comes
 /// and goes in bursts does not pay for new stacks each time.
 const KEEP_IDLE: usize = 128;
-/// Fibers run before the kernel is asked for events again.
+/// Fibers, and connections that go on without one, before the kernel is asked for events again.
 const TURN: usize = 64;
 /// Between two looks at idle connections.
 const SWEEP_NS: u64 = 250_000_000;
@@ -294,6 +302,7 @@ const SWEEP_NS: u64 = 250_000_000;
 impl Worker {
     fn new(shared: Arc<WorkerShared>, driver: Driver, options: WorkerOptions) -> Self {
         Worker {
+            waker: Waker(Task::of_loop(shared.clone())),
             shared,
             driver,
             options,
@@ -306,6 +315,8 @@ impl Worker {
             timer_sequence: Cell::new(0),
             conns: RefCell::default(),
             by_id: RefCell::default(),
+            held: RefCell::default(),
+            ask_held: Cell::new(false),
             lingering: RefCell::default(),
             reap: Cell::new(false),
             buffers: RefCell::default(),
@@ -326,6 +337,7 @@ impl Worker {
             self.now.set(real_now_ns());
             self.read_mail(&mut mail);
             self.fire_timers();
+            self.resume_held();
             for _ in 0..TURN {
                 let Some(fiber) = self.ready.borrow_mut().pop_front() else { break };
                 self.resume(fiber);
@@ -372,6 +384,7 @@ impl Worker {
                 Message::Run(fiber) => self.make_ready(NonNull::new(fiber as *mut Fiber).expect("a fiber")),
                 Message::OpDone { key, result } => self.handle(Event::Op { key, result }),
                 Message::Connect { fd, peer, context, service } => self.open_conn(fd, peer, context, service),
+                Message::AskHeld => self.ask_held.set(true),
                 Message::Interrupted { conn } => self.conn_interrupted(conn),
                 Message::Start(f, context) => self.start_fiber(Job::Call(f, context)),
                 Message::Stop => {
@@ -384,7 +397,7 @@ impl Worker {
 
     /// Sleeps in the kernel when there is nothing to run; else only looks what has come.
     fn wait(&self, events: &mut Vec<Event>) {
-        if !self.ready.borrow().is_empty() || !self.yielded.borrow().is_empty() {
+        if !self.ready.borrow().is_empty() || !self.yielded.borrow().is_empty() || self.ask_held.get() {
             return self.driver.wait(Some(0), events);
         }
         if self.options.spin_us > 0 {

@@ -8,7 +8,7 @@ use super::state::Clock;
 use crate::accounts::{Origin, Privilege, Privileges};
 use crate::registry::{Activity, Who};
 use crate::vars::Live;
-use gannet_runtime::{Conn, Interrupt, Next, now_ns, unix_micros};
+use gannet_runtime::{Conn, Interrupt, Next, Wait, now_ns, unix_micros};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::Verdict;
@@ -67,6 +67,15 @@ impl Session {
         count(Counter::Queries);
         self.extra_status = 0;
         self.dispatch(command, &mut io);
+        if self.reply.is_left() {
+            self.state.counters.leave();
+            return Next::Later(Wait::LogFlush);
+        }
+        self.end_command(&mut io, quit)
+    }
+
+    /// The reply is written.
+    pub(super) fn end_command(&mut self, io: &mut Io<'_>, quit: bool) -> Next {
         add(Counter::BytesSent, io.conn.out().len() as u64);
         self.state.counters.leave();
         self.entry.idle(match self.state.clock.ended_us {
@@ -194,9 +203,10 @@ impl Session {
         }
     }
 
-    /// Writes OK, the end of rows, or the error.
+    /// Writes OK, the end of rows, or the error: unless the outcome is left for later.
     pub(crate) fn answer(&mut self, io: &mut Io<'_>, outcome: Result<Done>) {
         match outcome {
+            _ if self.reply.is_left() => {}
             Ok(done) => {
                 if self.tracker.on {
                     self.track_statement(done.rows);

@@ -173,6 +173,8 @@ impl Session {
             return Err(e);
         }
         self.read_locked = true;
+        // Commits may have passed the gates and not be on disk. Where the log can take no more, none of them will be.
+        let _ = self.server.engine.sync();
         Ok(())
     }
 

@@ -25,6 +25,7 @@
 //! | [`admin`] | KILL, FLUSH, SHUTDOWN |
 //! | [`safety`] | `sql_safe_updates`, `max_join_size` |
 //! | [`track`] | session tracking |
+//! | [`reply`] | replies that wait for the log |
 //! | [`sink`] | result sets on their way to the client |
 
 mod accounts;
@@ -53,6 +54,7 @@ mod planning;
 pub(crate) mod prepared;
 mod privileges;
 mod profile;
+mod reply;
 pub(crate) mod query;
 mod safety;
 pub(crate) mod service;
@@ -129,6 +131,8 @@ pub(crate) struct Session {
     /// `@@transaction_isolation`, read from its name once.
     isolation: gannet_engine::Isolation,
     pub(crate) transaction: Transaction,
+    /// What waits for the log.
+    pub(crate) reply: reply::Reply,
     /// Diagnostics area.
     pub(crate) warnings: Warnings,
     /// Of the statement that runs, for the statistics.
@@ -222,6 +226,7 @@ impl Session {
             statements: Prepared::default(),
             track: Vec::new(),
             tracker: track::Tracker::default(),
+            reply: reply::Reply::default(),
             extra_status: 0,
             multi_statements: capabilities & cap::MULTI_STATEMENTS != 0,
             closing: false,

@@ -392,12 +392,16 @@ impl Session {
                 .iter()
                 .enumerate()
                 .all(|(i, p)| matches!(p, Param::Marker { index, .. } if *index as usize == i));
-        let mut outcome = if straight {
-            self.run_prepared(&entry, &bound, io, wants_cursor.then_some(&mut s.cursor))
-        } else {
-            let values = self.arrange(&entry.plan, s, &bound)?;
-            self.run_prepared(&entry, &values, io, wants_cursor.then_some(&mut s.cursor))
+        let arranged;
+        let values = match straight {
+            true => &bound,
+            false => {
+                arranged = self.arrange(&entry.plan, s, &bound)?;
+                &arranged
+            }
         };
+        let cursor = wants_cursor.then_some(&mut s.cursor);
+        let mut outcome = self.last(|session| session.run_prepared(&entry, values, io, cursor));
         if outcome.as_ref().is_err_and(is_stale) {
             outcome = self.again(s, types_hash, &bound, io, wants_cursor);
         } else {

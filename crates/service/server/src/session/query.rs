@@ -187,7 +187,7 @@ impl Session {
                 self.warnings.clear();
                 self.warn_of(&entry.digest.notices);
                 self.state.profiles.stage("executing");
-                let outcome = params.and_then(|p| self.run_cached(&entry, &p, io));
+                let outcome = params.and_then(|p| self.last(|s| s.run_cached(&entry, &p, io)));
                 if outcome.as_ref().is_err_and(is_stale) {
                     return self.parse_and_run(text, consumed, true, started, io);
                 }
@@ -301,11 +301,27 @@ impl Session {
         }
     }
 
-    /// Statistics, diagnostics and functions about the statement that ended. `values`: of its markers.
+    /// Statistics, diagnostics and functions about the statement that ended; later, where its commit is not on disk yet. `values`: of
+    /// its markers.
     pub(crate) fn finish_statement(
         &mut self,
         started: u64,
         handle: Option<&DigestHandle>,
+        values: &[Value],
+        outcome: Result<Done>,
+    ) -> Result<Done> {
+        if let (Some(lsn), Ok(_)) = (self.reply.unsynced.take(), &outcome) {
+            self.leave(lsn, started, handle.map(DigestHandle::here), values, outcome?);
+            return Ok(Done::default());
+        }
+        self.conclude(started, |e| handle.iter().for_each(|h| h.record(e)), values, outcome)
+    }
+
+    /// [`Session::finish_statement`], when nothing is to be waited for any more.
+    pub(super) fn conclude(
+        &mut self,
+        started: u64,
+        record: impl FnOnce(&Execution),
         values: &[Value],
         outcome: Result<Done>,
     ) -> Result<Done> {
@@ -327,20 +343,18 @@ impl Session {
         let ended_us = self.state.clock.unix_us + latency / 1000;
         self.state.clock.ended_us = ended_us;
         let work = figures.works.then(|| self.work_done());
-        if let Some(handle) = handle {
-            handle.record(&Execution {
-                latency_ns: latency,
-                locks_ns,
-                error: outcome.is_err(),
-                warnings: self.warnings.total(),
-                rows_sent: figures.sent,
-                rows_examined: figures.examined,
-                rows_affected: figures.affected,
-                no_index: figures.no_index,
-                work,
-                end_unix_us: ended_us,
-            });
-        }
+        record(&Execution {
+            latency_ns: latency,
+            locks_ns,
+            error: outcome.is_err(),
+            warnings: self.warnings.total(),
+            rows_sent: figures.sent,
+            rows_examined: figures.examined,
+            rows_affected: figures.affected,
+            no_index: figures.no_index,
+            work,
+            end_unix_us: ended_us,
+        });
         self.locks_seen_ns = self.locks_seen_ns.wrapping_add(locks_ns);
         self.check_slow(latency, locks_ns, &figures, values, &outcome);
         outcome

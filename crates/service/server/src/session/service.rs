@@ -6,7 +6,7 @@ use super::transport;
 use crate::accounts::Origin;
 use crate::registry::{Activity, Entry};
 use crate::server::Shared;
-use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, now_ns};
+use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, Waker, now_ns};
 use gannet_telemetry::{Counter, add, count, note_connections, sub};
 use gannet_types::{ErrorCode, SqlError, sql_err};
 use gannet_wire::compress::Algorithm;
@@ -150,11 +150,8 @@ impl Connection {
                 let request = std::mem::take(&mut self.request);
                 let next = session.command(&request, conn, &mut self.sequence);
                 self.request = request;
-                // Each command starts a new exchange.
-                self.sequence = 0;
-                if conn.may_wait() {
-                    // The deadline of an earlier one must not end this reply's way.
-                    conn.set_deadline(Some(now_ns() + session.write_timeout_ns()));
+                if !matches!(next, Next::Later(_)) {
+                    self.replied(conn);
                 }
                 next
             }
@@ -163,6 +160,18 @@ impl Connection {
                 self.stepped(step, conn)
             }
             _ => Next::Close,
+        }
+    }
+
+    /// A command's reply is written.
+    fn replied(&mut self, conn: &mut Conn) {
+        // Each command starts a new exchange.
+        self.sequence = 0;
+        if let Phase::Ready(session) = &self.phase
+            && conn.may_wait()
+        {
+            // The deadline of an earlier one must not end this reply's way.
+            conn.set_deadline(Some(now_ns() + session.write_timeout_ns()));
         }
     }
 
@@ -366,14 +375,22 @@ impl Service for Connection {
                     return Next::Close;
                 }
             }
-            if self.one(conn) == Next::Close {
-                return Next::Close;
-            }
+            let next = self.one(conn);
             // An idle connection keeps no large buffer.
             if self.request.capacity() > 4096 && conn.buffered().is_empty() {
                 self.request = Vec::new();
             }
+            if next != Next::Idle {
+                return next;
+            }
         }
+    }
+
+    fn resume(&mut self, conn: &mut Conn, waker: &Waker) -> Option<Next> {
+        let Phase::Ready(session) = &mut self.phase else { return Some(Next::Close) };
+        let next = session.resume(conn, &mut self.sequence, waker)?;
+        self.replied(conn);
+        Some(next)
     }
 
     fn closed(&mut self, conn: &mut Conn) {

@@ -137,7 +137,7 @@ impl Session {
         self.check_branch(Some(statement))?;
         match statement {
             Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
-            Statement::Commit(c) => self.commit(*c).map(|()| Done::default()),
+            Statement::Commit(c) => self.last(|s| s.commit(*c)).map(|()| Done::default()),
             Statement::Rollback(c) => self.rollback(*c).map(|()| Done::default()),
             Statement::Savepoint(name) => self.savepoint(name).map(|()| Done::default()),
             Statement::RollbackTo(name) => self.rollback_to(name).map(|()| Done::default()),

@@ -160,7 +160,7 @@ impl Session {
             Ok(value) => {
                 let done = if self.transaction.is_autocommit() && !self.transaction.started {
                     self.transaction.read_only = false;
-                    let done = self.txn.commit().map(drop);
+                    let done = self.commit_transaction();
                     self.unlock_statement();
                     done
                 } else {
@@ -258,7 +258,7 @@ impl Session {
         let outcome = if active {
             count(if commit { Counter::HandlerCommit } else { Counter::HandlerRollback });
             let _mask = (!commit).then(gannet_runtime::mask_interrupts);
-            if commit { self.txn.commit().map(drop) } else { self.txn.rollback() }.map_err(from_engine)
+            if commit { self.commit_transaction() } else { self.txn.rollback() }.map_err(from_engine)
         } else {
             Ok(())
         };
