@@ -42,7 +42,9 @@ fn poll(log: &Log, writer: &Waker, slot: usize, lsn: u64, waker: &Waker) -> bool
 /// As a worker with connections that wait without a fiber: each is asked once when it begins to, the first one again at each wake.
 fn hold(log: &Log, writer: &Waker, slot: usize, lsns: &[u64]) {
     let waker = Waker(thread::current());
-    lsns.iter().for_each(|&lsn| drop(poll(log, writer, slot, lsn, &waker)));
+    for &lsn in lsns {
+        let _ = poll(log, writer, slot, lsn, &waker);
+    }
     for &lsn in lsns {
         while !poll(log, writer, slot, lsn, &waker) {
             thread::park();
