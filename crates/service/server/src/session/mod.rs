@@ -54,8 +54,8 @@ mod planning;
 pub(crate) mod prepared;
 mod privileges;
 mod profile;
-mod reply;
 pub(crate) mod query;
+mod reply;
 mod safety;
 pub(crate) mod service;
 pub(crate) mod set;
@@ -425,8 +425,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_every_statement_touches_lies_on_sixteen_lines() {
+    fn what_every_statement_touches_lies_on_eighteen_lines() {
         let size = Session::HOT.len();
-        assert!(size <= 16 * 64, "{size} bytes");
+        assert!(size <= 18 * 64, "{size} bytes");
     }
 }
