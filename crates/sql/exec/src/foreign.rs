@@ -65,6 +65,11 @@ fn links<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p ForeignLinks> {
     plan.tables[slot].links.as_deref()
 }
 
+/// Changed rows of the table are checked, or make others follow.
+pub(crate) fn matters(slot: usize, cx: &Cx<'_, '_>) -> bool {
+    links(slot, cx).is_some()
+}
+
 /// Rows of the table may follow others that the statement changes.
 pub(crate) fn follows(table: &Table, cx: &Cx<'_, '_>) -> bool {
     let follower = |t: &PlanTable| t.intent == Intent::ForeignWrite && t.table.id == table.id;

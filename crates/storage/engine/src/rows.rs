@@ -87,7 +87,8 @@ impl Scratch {
 enum Change<'a> {
     /// The row as it goes into the leaf, and its flags.
     Insert(&'a [u8], RowFlags),
-    Update(&'a [u8], RowFlags, Option<RowStamp>),
+    /// And whether the transaction is to end with it.
+    Update(&'a [u8], RowFlags, Option<RowStamp>, bool),
     Delete(Option<RowStamp>),
 }
 
@@ -145,10 +146,10 @@ impl Attempt<'_> {
         let step = match change {
             Change::Insert(row, flags) => match header {
                 None => self.insert_new(mtr, leaf, row, flags),
-                Some(h) => self.replace(mtr, leaf, h, row, flags, 1),
+                Some(h) => self.replace(mtr, leaf, h, (row, flags), 1, false),
             },
-            Change::Update(row, flags, _) => match header {
-                Some(h) => self.replace(mtr, leaf, h, row, flags, 0),
+            Change::Update(row, flags, _, ends) => match header {
+                Some(h) => self.replace(mtr, leaf, h, (row, flags), 0, ends),
                 None => Ok(Step::Missing),
             },
             Change::Delete(_) => match header {
@@ -177,7 +178,7 @@ impl Attempt<'_> {
         let inserting = match change {
             Change::Insert(..) if live => return Some(Step::Duplicate { own: whose == Some(Whose::Own) }),
             Change::Insert(..) => true,
-            Change::Update(.., stamp) | Change::Delete(stamp) => {
+            Change::Update(_, _, stamp, _) | Change::Delete(stamp) => {
                 if let (Some(want), Some(h)) = (stamp, header)
                     && (want.writer != h.writer || want.undo != h.undo.0)
                 {
@@ -228,15 +229,16 @@ impl Attempt<'_> {
         Ok(Step::Done)
     }
 
-    /// Writes a new version over the present one; `rows`: what the tree gains by it.
+    /// Writes a new version over the present one; `rows`: what the tree gains by it; `ends`: the transaction commits with it, if it
+    /// is all that it has written.
     fn replace(
         &mut self,
         mut mtr: Mtr<'_>,
         leaf: Leaf,
         h: RowHeader,
-        row: &[u8],
-        flags: RowFlags,
+        (row, flags): (&[u8], RowFlags),
         rows: i64,
+        ends: bool,
     ) -> std::result::Result<Step, Stop> {
         let Some(w) = self.writer.as_mut() else { return Ok(Step::Start) };
         let old = &leaf.value(&mtr)[ROW_HEADER..];
@@ -257,8 +259,12 @@ impl Attempt<'_> {
             leaf.splice(&mut mtr, ROW_HEADER + front, cut, &row[front..end]);
         }
         leaf.splice(&mut mtr, 0, ROW_HEADER, &RowHeader { writer: w.id, undo: at, flags }.encode());
+        let ends = ends && w.stage_end(&mut self.scratch.staged);
         w.append(&mut mtr, page, &self.scratch.staged, at);
-        mtr.commit();
+        match ends {
+            true => w.committed = mtr.commit_with(|lsn| w.ended(self.store, lsn)),
+            false => drop(mtr.commit()),
+        }
         if rows != 0 {
             self.tree.count_rows(rows);
         }
@@ -395,10 +401,11 @@ impl Txn {
         key: &[u8],
         row: &[u8],
         stamp: Option<RowStamp>,
+        ends: bool,
     ) -> Result<Update> {
         self.check_write(tree, TreeKind::Row)?;
         self.with_long_row(tree, key, row, |t, row, flags| {
-            Ok(match t.change_row(tree, key, Change::Update(row, flags, stamp))? {
+            Ok(match t.change_row(tree, key, Change::Update(row, flags, stamp, ends))? {
                 Step::Done => (true, Update::Updated),
                 Step::Changed => (false, Update::Changed),
                 _ => (false, Update::Missing),
@@ -407,18 +414,23 @@ impl Txn {
     }
 
     /// See [`Txn::queue_up`].
-    pub(crate) fn queue_for_row(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
+    pub(crate) fn queue_for_row(&mut self, tree: &TreeHandle, key: &[u8], whoever: bool) -> Result<bool> {
         self.check_write(tree, TreeKind::Row)?;
         let locks = &tree.shared.locks;
         // Whose stamp may be on the row has it: who holds its explicit lock then waits for this transaction.
-        if self.writer.is_some() || locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive) {
+        let wrote = self.writer.as_ref().is_some_and(|w| !w.begin.is_none());
+        if wrote || !whoever && (locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive)) {
             return Ok(false);
         }
-        self.slow_down();
+        if self.writer.is_none() {
+            self.slow_down();
+        }
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         self.wait_for_record(tree, key, &mut wait).map_err(|e| self.failed(e))?;
         self.fresh_lock = wait.queued;
-        self.begin_writing()?;
+        if self.writer.is_none() {
+            self.begin_writing()?;
+        }
         Ok(true)
     }
 

@@ -373,6 +373,9 @@ impl Txn {
         if !self.active {
             return Ok(());
         }
+        if self.writer.as_ref().is_some_and(|w| !w.committed.is_zero()) {
+            return self.commit_unsynced().map(drop);
+        }
         if let Some(mut w) = self.writer.take() {
             let _mask = mask_interrupts();
             let store = &*self.engine.store;
@@ -579,21 +582,45 @@ impl Txn {
 
     /// Replaces the newest row with this key (waits for its active writer first).
     pub fn update(&mut self, tree: &TreeHandle, key: &[u8], row: &[u8]) -> Result<Update> {
-        self.update_row(tree, key, row, None)
+        self.update_row(tree, key, row, None, false)
     }
 
     /// As [`update`](Txn::update) if the row is still the version `stamp` (from a read with [`ReadMode::Newest`]) and that
     /// version is committed or own; else waits for its active writer and returns [`Update::Changed`]. Who had to wait has
     /// the row locked then, so that the next attempt is the last.
     pub fn update_if(&mut self, tree: &TreeHandle, key: &[u8], stamp: RowStamp, row: &[u8]) -> Result<Update> {
-        self.update_row(tree, key, row, Some(stamp))
+        self.update_row(tree, key, row, Some(stamp), false)
+    }
+
+    /// [`update_if`](Txn::update_if) for a transaction that changes nothing else: it is committed together with the row, so that
+    /// nobody ever meets the row in between. After [`Update::Updated`] it has ended for everyone; [`Txn::commit`] or
+    /// [`Txn::commit_unsynced`] has to follow, and [`Txn::rollback`] commits too. A transaction that has written before is as with
+    /// `update_if`.
+    pub fn update_and_commit_if(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        stamp: RowStamp,
+        row: &[u8],
+    ) -> Result<Update> {
+        self.update_row(tree, key, row, Some(stamp), true)
     }
 
     /// Before a row is read in order to be changed by [`update_if`](Txn::update_if): if others are in line for it already, stands in
     /// line too and has the row locked on return (true), instead of computing what would be out of date when its turn comes. Only
     /// for a transaction's first change.
     pub fn queue_up(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
-        self.queue_for_row(tree, key)
+        self.queue_for_row(tree, key, false)
+    }
+
+    /// The same whether others are in line or not: for who has come too late more than once.
+    pub fn lock_first(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
+        self.queue_for_row(tree, key, true)
+    }
+
+    /// The transaction is one statement: it ends with it.
+    pub fn is_one_statement(&self) -> bool {
+        self.options.autocommit
     }
 
     /// Deletes the newest row with this key (waits for its active writer first).

@@ -20,13 +20,23 @@ pub(crate) struct Writer {
     pub(crate) last: UndoPtr,
     /// Records not undone.
     pub(crate) records: u64,
+    /// It committed together with its only record, at this LSN; zero: it has not.
+    pub(crate) committed: Lsn,
     /// It may have created trees: when everything is undone they go as a whole, and not entry by entry.
     pub(crate) makes_trees: bool,
 }
 
 impl Writer {
     pub(crate) fn new(id: TrxId, tail: Tail) -> Self {
-        Writer { id, tail, begin: UndoPtr::NONE, last: UndoPtr::NONE, records: 0, makes_trees: false }
+        Writer {
+            id,
+            tail,
+            begin: UndoPtr::NONE,
+            last: UndoPtr::NONE,
+            records: 0,
+            committed: Lsn::ZERO,
+            makes_trees: false,
+        }
     }
 
     /// Encodes a record into `out` (with the begin record when it is the first) and says where it will lie; `None` when the
@@ -40,6 +50,22 @@ impl Writer {
         body.encode(tree, self.last, out);
         let fits = self.tail.fits(out.len());
         fits.then(|| UndoPtr::new(self.tail.page, self.tail.free + at, body.kind()))
+    }
+
+    /// Makes what was staged the whole of the transaction: its begin record says that it has committed. False when it has written
+    /// before. Whoever has appended it ends the mini-transaction with [`Writer::ended`].
+    pub(crate) fn stage_end(&self, staged: &mut [u8]) -> bool {
+        let whole = self.begin.is_none() && !planted(Fault::ReleaseEarly);
+        if whole {
+            staged[record::FLAGS_AT] = record::COMMITTED;
+        }
+        whole
+    }
+
+    /// The end is in the log at `lsn`, and about to be published.
+    pub(crate) fn ended(&self, store: &Store, lsn: Lsn) {
+        store.trx.end(self.id, lsn);
+        self.tail.stream.note_end(lsn);
     }
 
     /// Writes what was staged; `page` is the tail's page.
@@ -66,6 +92,9 @@ impl Writer {
             store.trx.end(self.id, store.snapshots.oldest());
             return Ok(Lsn::ZERO);
         }
+        if !self.committed.is_zero() {
+            return Ok(self.committed);
+        }
         let early = planted(Fault::ReleaseEarly) && state == record::COMMITTED;
         if early {
             store.trx.end(self.id, store.log.tail_lsn());
@@ -75,11 +104,9 @@ impl Writer {
             let mut mtr = store.pool.mtr()?;
             let page = stream::latch(&mut mtr, self.begin)?;
             stream::set_flags(&mut mtr, page, self.begin, state);
-            Ok(mtr.commit_with(|lsn| {
-                if !early {
-                    store.trx.end(self.id, lsn);
-                }
-                self.tail.stream.note_end(lsn);
+            Ok(mtr.commit_with(|lsn| match early {
+                false => self.ended(store, lsn),
+                true => self.tail.stream.note_end(lsn),
             }))
         })?;
         Ok(lsn)

@@ -431,7 +431,7 @@ fn a_hot_row_loses_no_update() {
                 let mut t = begin(&engine);
                 let mut row = RowBuf::new();
                 for _ in 0..EACH {
-                    t.begin(TxnOptions::default()).unwrap();
+                    t.begin(TxnOptions { autocommit: n % 3 == 0, ..TxnOptions::default() }).unwrap();
                     if n % 2 == 0 {
                         t.get(&tree, &key(1), ReadMode::FOR_UPDATE, &mut row).unwrap();
                         let v = u64::from_le_bytes(row.row().try_into().unwrap()) + 1;
@@ -440,7 +440,11 @@ fn a_hot_row_loses_no_update() {
                         loop {
                             t.get(&tree, &key(1), ReadMode::Newest, &mut row).unwrap();
                             let v = u64::from_le_bytes(row.row().try_into().unwrap()) + 1;
-                            match t.update_if(&tree, &key(1), row.stamp(), &v.to_le_bytes()).unwrap() {
+                            let done = match t.is_one_statement() {
+                                true => t.update_and_commit_if(&tree, &key(1), row.stamp(), &v.to_le_bytes()),
+                                false => t.update_if(&tree, &key(1), row.stamp(), &v.to_le_bytes()),
+                            };
+                            match done.unwrap() {
                                 Update::Updated => break,
                                 other => assert_eq!(other, Update::Changed),
                             }
@@ -456,6 +460,58 @@ fn a_hot_row_loses_no_update() {
     engine.purge_now().unwrap();
     assert_eq!(engine.check_tree(&tree).unwrap(), 1);
     assert_eq!(engine.status().history_length, 0);
+}
+
+#[test]
+fn a_change_that_is_the_whole_transaction_commits_with_it() {
+    let (_dir, engine, tree) = with_tree();
+    put(&engine, &tree, 1, b"old");
+    let (mut a, mut b) = (begin(&engine), begin(&engine));
+    let mut row = RowBuf::new();
+    let mut read = |t: &mut Txn, mode| {
+        assert_eq!(t.get(&tree, &key(1), mode, &mut row).unwrap(), Read::Found);
+        (row.row().to_vec(), row.stamp())
+    };
+    // Who has a snapshot from before keeps it; a writer does not wait.
+    let (before, _) = read(&mut b, ReadMode::Snapshot);
+    let (_, stamp) = read(&mut a, ReadMode::Newest);
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"new").unwrap(), Update::Updated);
+    let mut c = engine.begin(TxnOptions { lock_wait_timeout: Duration::ZERO, ..TxnOptions::default() });
+    assert_eq!(read(&mut c, ReadMode::FOR_UPDATE).0, b"new");
+    assert_eq!(c.update(&tree, &key(1), b"newer").unwrap(), Update::Updated);
+    assert!(a.is_active());
+    assert!(a.commit().unwrap().is_some());
+    c.rollback().unwrap();
+    assert_eq!((before, read(&mut b, ReadMode::Snapshot).0), (b"old".to_vec(), b"old".to_vec()));
+    b.commit().unwrap();
+    assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"new"[..]));
+    // There is no way back.
+    a.begin(TxnOptions::default()).unwrap();
+    let (_, stamp) = read(&mut a, ReadMode::Newest);
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"kept").unwrap(), Update::Updated);
+    a.rollback().unwrap();
+    assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"kept"[..]));
+    // One that has written before ends when it is told to.
+    a.begin(TxnOptions::default()).unwrap();
+    assert_eq!(a.insert(&tree, &key(2), b"second").unwrap(), Insert::Inserted);
+    let (_, stamp) = read(&mut a, ReadMode::Newest);
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"undone").unwrap(), Update::Updated);
+    assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"kept"[..]));
+    a.rollback().unwrap();
+    assert_eq!((get(&engine, &tree, 1).as_deref(), get(&engine, &tree, 2)), (Some(&b"kept"[..]), None));
+    // Another version: nothing happens.
+    a.begin(TxnOptions::default()).unwrap();
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"late").unwrap(), Update::Updated);
+    a.commit().unwrap();
+    a.begin(TxnOptions::default()).unwrap();
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"too late").unwrap(), Update::Changed);
+    a.commit().unwrap();
+    assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"late"[..]));
+    drop((a, b, c));
+    engine.purge_now().unwrap();
+    assert_eq!(engine.check_tree(&tree).unwrap(), 1);
+    assert_eq!(engine.status().history_length, 0);
+    assert!(engine.check_store().unwrap().findings.is_empty());
 }
 
 #[test]

@@ -71,6 +71,9 @@ pub(crate) fn run<'p>(
     Ok(done)
 }
 
+/// So often another may have been faster between the reading of a row and its change; then it is locked before.
+const LATE: u32 = 1;
+
 /// As [`run`]; `waited` says whether the row may be locked because of an attempt that came too late.
 fn attempts<'p>(
     run: &mut Run<'p>,
@@ -88,6 +91,11 @@ fn attempts<'p>(
     if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
         *waited = cx.txn.queue_up(tree, key).map_err(from_engine)?;
     }
+    // Nothing follows the change: the transaction ends with it.
+    let own = |i: &u32| Some(*i as usize) == table.clustered;
+    let ends =
+        cx.txn.is_one_statement() && target.indexes.iter().all(own) && !foreign::matters(target.table as usize, cx);
+    let mut late = 0;
     loop {
         cx.check_interrupt()?;
         if cx.txn.get(tree, key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
@@ -111,7 +119,11 @@ fn attempts<'p>(
         }
         payload.clear();
         codec::encode_row(table, &new, &mut payload)?;
-        match cx.txn.update_if(tree, key, buffer.stamp(), &payload).map_err(from_engine)? {
+        let written = match ends {
+            true => cx.txn.update_and_commit_if(tree, key, buffer.stamp(), &payload),
+            false => cx.txn.update_if(tree, key, buffer.stamp(), &payload),
+        };
+        match written.map_err(from_engine)? {
             Outcome::Updated => {
                 cx.counts.examined += 1;
                 add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
@@ -130,6 +142,10 @@ fn attempts<'p>(
             Outcome::Changed => {
                 *waited = true;
                 cx.warnings.back_to(warned);
+                late += 1;
+                if late > LATE {
+                    cx.txn.lock_first(tree, key).map_err(from_engine)?;
+                }
             }
             Outcome::Missing => {
                 run.matched = 0;

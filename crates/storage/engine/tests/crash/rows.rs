@@ -2,6 +2,7 @@
 //!
 //! Each transaction draws a number from a persistent counter and inserts it into a tree of its own: that tree tells which transactions
 //! survived. Every change of a row is noted with its place in the row's history, so the surviving transactions say what must be there.
+//! Beside them one row counts the transactions that are nothing but a change of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -36,14 +37,60 @@ struct Oracle {
     fates: BTreeMap<u64, Fate>,
     /// By key: the changes in the order in which they were made.
     history: BTreeMap<u64, Vec<Op>>,
-    trees: Option<[TreeId; 3]>,
+    trees: Option<[TreeId; 4]>,
     told: u64,
+    /// Changes of the counting row that were begun, and those that were told.
+    counted: (u64, u64),
 }
 
 fn row_bytes(tag: u64, col: u32, pad: usize) -> Vec<u8> {
     let mut out = [&col.to_be_bytes()[..], &tag.to_be_bytes()].concat();
     out.extend((0..pad).map(|i| (tag as usize + i) as u8));
     out
+}
+
+/// The counting row: its length changes with its value.
+fn count_bytes(n: u64) -> Vec<u8> {
+    let mut out = n.to_be_bytes().to_vec();
+    out.resize(8 + n as usize % 7, n as u8);
+    out
+}
+
+fn counted(row: &[u8]) -> u64 {
+    let n = u64::from_be_bytes(row[..8].try_into().unwrap());
+    assert_eq!(row, count_bytes(n), "half a change of the counting row");
+    n
+}
+
+/// A transaction that is one change of the counting row.
+fn count(t: &mut Txn, trees: &Trees, oracle: &Mutex<Oracle>, rnd: &mut impl FnMut(u64) -> u64) -> Result<()> {
+    t.begin(TxnOptions { autocommit: true, lock_wait_timeout: Duration::from_secs(2), ..TxnOptions::default() })?;
+    let mut row = RowBuf::new();
+    oracle.lock().unwrap().counted.0 += 1;
+    let done = loop {
+        if rnd(4) == 0 {
+            let _ = t.lock_first(&trees.count, &key(0))?;
+        }
+        assert_eq!(t.get(&trees.count, &key(0), ReadMode::Newest, &mut row)?, Read::Found);
+        let n = counted(row.row());
+        gannet_runtime::yield_now();
+        match t.update_and_commit_if(&trees.count, &key(0), row.stamp(), &count_bytes(n + 1)) {
+            Ok(Update::Changed) => {}
+            Ok(Update::Missing) => panic!("the counting row is gone"),
+            done => break done.map(|_| ()),
+        }
+    };
+    match done.and_then(|()| if rnd(5) == 0 { t.rollback().map(|()| false) } else { t.commit().map(|_| true) }) {
+        Ok(waited) => {
+            oracle.lock().unwrap().counted.1 += u64::from(waited);
+            Ok(())
+        }
+        Err(e) => {
+            // Nothing, or its outcome is open.
+            t.rollback()?;
+            if e == EngineError::LockWaitTimeout { Ok(()) } else { Err(e) }
+        }
+    }
 }
 
 fn index_key(col: u32, k: u64) -> Vec<u8> {
@@ -94,6 +141,7 @@ struct Trees {
     rows: TreeHandle,
     index: TreeHandle,
     tags: TreeHandle,
+    count: TreeHandle,
 }
 
 fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
@@ -111,12 +159,15 @@ fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
     let ids = oracle.lock().unwrap().trees;
     let ids = ids.or_else(|| {
         // The trees' ids are in the store's numbers once they are committed.
-        let ids = [1, 2, 3].map(|slot| TreeId(engine.meta(slot).unwrap()));
+        let ids = [1, 2, 3, 4].map(|slot| TreeId(engine.meta(slot).unwrap()));
         ids.iter().all(|id| !id.is_zero()).then_some(ids)
     });
     let ids = ids.unwrap_or_else(|| {
         let mut t = engine.begin(TxnOptions::default());
-        let ids = [TreeKind::Row, TreeKind::Index, TreeKind::Row].map(|kind| t.create_tree(kind).unwrap().id());
+        let kinds = [TreeKind::Row, TreeKind::Index, TreeKind::Row, TreeKind::Row];
+        let made = kinds.map(|kind| t.create_tree(kind).unwrap());
+        assert_eq!(t.insert(&made[3], &key(0), &count_bytes(0)).unwrap(), Insert::Inserted);
+        let ids = made.map(|tree| tree.id());
         t.commit().unwrap();
         engine.sync().unwrap();
         for (slot, id) in ids.iter().enumerate() {
@@ -125,8 +176,8 @@ fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
         ids
     });
     oracle.lock().unwrap().trees = Some(ids);
-    let [rows, index, tags] = ids.map(|id| engine.tree(id).unwrap());
-    (engine, Trees { rows, index, tags })
+    let [rows, index, tags, count] = ids.map(|id| engine.tree(id).unwrap());
+    (engine, Trees { rows, index, tags, count })
 }
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
@@ -163,6 +214,14 @@ fn verify(engine: &Engine, trees: &Trees, oracle: &Mutex<Oracle>, durable: bool)
     t.commit().unwrap();
     let next = trees.tags.counter_next();
     assert!(tags.last().is_none_or(|&last| next > last), "the counter would hand out {next} again");
+    let (begun, told) = oracle.lock().unwrap().counted;
+    let mut row = RowBuf::new();
+    let mut t = engine.begin(TxnOptions::default());
+    assert_eq!(t.get(&trees.count, &key(0), ReadMode::Snapshot, &mut row).unwrap(), Read::Found);
+    let n = counted(row.row());
+    t.commit().unwrap();
+    assert!(n <= begun && (!durable || n >= told), "{n} changes of the counting row, {begun} begun, {told} told");
+    oracle.lock().unwrap().counted = (n, n);
     let want = oracle.lock().unwrap().settle(&tags, durable);
     let want: Vec<_> = want
         .iter()
@@ -309,6 +368,9 @@ fn live(life: &Life, oracle: &Arc<Mutex<Oracle>>) {
                 if rnd(6) == 0 {
                     done = t.begin(TxnOptions::default()).and_then(|()| agree(&mut t, &trees));
                     done = done.and_then(|rows| t.commit().map(|_| rows));
+                }
+                if rnd(3) == 0 {
+                    done = done.and_then(|rows| count(&mut t, &trees, &oracle, &mut rnd).map(|()| rows));
                 }
                 match done.and_then(|_| transaction(&mut t, &trees, &oracle, &mut rnd)) {
                     Ok(()) => {}
