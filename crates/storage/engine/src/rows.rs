@@ -419,14 +419,15 @@ impl Txn {
         let locks = &tree.shared.locks;
         // Whose stamp may be on the row has it: who holds its explicit lock then waits for this transaction.
         let wrote = self.writer.as_ref().is_some_and(|w| !w.begin.is_none());
-        if wrote || !whoever && (locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive)) {
+        let free = locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive);
+        if wrote || !whoever && (free || self.comes_free(tree, key)) {
             return Ok(false);
         }
         if self.writer.is_none() {
             self.slow_down();
         }
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
-        self.wait_for_record(tree, key, &mut wait).map_err(|e| self.failed(e))?;
+        let _again = self.queue(tree, key, &mut wait).map_err(|e| self.failed(e))?;
         self.fresh_lock = wait.queued;
         if self.writer.is_none() {
             self.begin_writing()?;

@@ -70,6 +70,9 @@ impl From<LockMode> for Mode {
     }
 }
 
+/// So often a statement looks again, at most, for the end of another transaction.
+const LOOKED_OFTEN: u8 = 8;
+
 /// A transaction, or the room for one: it is made once for a session and begun, committed and begun again.
 /// An active transaction that is dropped is rolled back then and there; while a panic unwinds, in the background.
 ///
@@ -506,8 +509,7 @@ impl Txn {
     /// line. Not when somebody has found already that it does not, and not again and again.
     fn ends_soon(&mut self, trx: TrxId) -> bool {
         const LOOKS: u32 = 5;
-        const TIMES: u8 = 8;
-        if self.looked >= TIMES || self.owner.is_trx_awaited(trx) {
+        if self.looked >= LOOKED_OFTEN || self.owner.is_trx_awaited(trx) {
             return false;
         }
         self.looked += 1;
@@ -528,7 +530,7 @@ impl Txn {
         Ok(())
     }
 
-    fn queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<Granted> {
+    pub(crate) fn queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<Granted> {
         self.show_progress();
         let locks = &tree.shared.locks;
         let granted = self.owner.lock_record(locks, name, Mode::Exclusive, wait.left())?;
@@ -538,7 +540,25 @@ impl Txn {
 
     /// Waits until nobody else has an explicit lock on the record, and takes it.
     pub(crate) fn wait_for_record(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
+        if wait.queued.is_none() && self.comes_free(tree, name) {
+            return Ok(());
+        }
         self.queue(tree, name, wait).map(drop)
+    }
+
+    /// Who holds the record and runs is likely to be one that stood in line for it and changes it now, which takes a few microseconds.
+    /// To stand in line behind it costs more, and keeps the line alive.
+    pub(crate) fn comes_free(&mut self, tree: &TreeHandle, name: &[u8]) -> bool {
+        const LOOKS: u32 = 7;
+        if self.looked >= LOOKED_OFTEN || !self.options.autocommit {
+            return false;
+        }
+        self.looked += 1;
+        let mut backoff = Backoff::new();
+        (0..LOOKS).any(|_| {
+            backoff.wait();
+            !self.owner.record_blocked(&tree.shared.locks, name, Mode::Exclusive)
+        })
     }
 
     /// Waits until no other's gap lock keeps the key from being inserted.
