@@ -149,7 +149,7 @@ impl Session {
         // What SHOW WARNINGS and its kin are to show outlives their preparation.
         let shown = std::mem::take(&mut self.warnings);
         let mut made = self.make_prepared(sql)?;
-        if super::query::keeps_diagnostics(&made.statement) {
+        if super::statement::keeps_diagnostics(&made.statement) {
             self.warnings = shown;
             self.warnings.keep();
         }
@@ -310,7 +310,7 @@ impl Session {
             return self.fail(io, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
         self.begins(Activity::Execute, &s.text);
-        match super::query::keeps_diagnostics(&s.statement) {
+        match super::statement::keeps_diagnostics(&s.statement) {
             true => self.warnings.keep(),
             false => self.warnings.clear(),
         }

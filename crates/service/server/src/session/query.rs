@@ -9,7 +9,7 @@ use super::command::{Done, Io};
 use super::locks::{PlanLocks, is_stale};
 use super::sink::{HeaderCache, OneRowSink, RowsSink, WireSink};
 use super::state::Clock;
-use super::statement::{count_statement, counter, is_planned};
+use super::statement::{count_statement, counter, is_planned, keeps_diagnostics};
 use crate::registry::Activity;
 use crate::vars::Live;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink};
@@ -772,21 +772,6 @@ pub(super) fn writes_base(plan: &Plan) -> bool {
 fn today(now_us: i64, zone: &gannet_types::TimeZone) -> gannet_types::Date {
     let stamp = gannet_types::Timestamp::from_unix_micros(now_us);
     stamp.map_or(gannet_types::Date::new(0, 0, 0), |t| t.to_local(zone).date())
-}
-
-/// Statements that look at the diagnostics of the one before.
-pub(super) fn keeps_diagnostics(statement: &Statement) -> bool {
-    match statement {
-        Statement::Show(s) => matches!(
-            s.kind,
-            ast::ShowKind::Warnings(_)
-                | ast::ShowKind::Errors(_)
-                | ast::ShowKind::CountWarnings
-                | ast::ShowKind::CountErrors
-        ),
-        Statement::GetDiagnostics(_) => true,
-        _ => false,
-    }
 }
 
 /// `'a' 'b'` is one literal in the tree and two in the text: such statements are not cached.

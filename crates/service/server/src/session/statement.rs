@@ -130,6 +130,21 @@ fn counter_of_show(kind: &ast::ShowKind) -> Option<Counter> {
     })
 }
 
+/// Statements that look at the diagnostics of the one before.
+pub(super) fn keeps_diagnostics(statement: &Statement) -> bool {
+    match statement {
+        Statement::Show(s) => matches!(
+            s.kind,
+            ast::ShowKind::Warnings(_)
+                | ast::ShowKind::Errors(_)
+                | ast::ShowKind::CountWarnings
+                | ast::ShowKind::CountErrors
+        ),
+        Statement::GetDiagnostics(_) => true,
+        _ => false,
+    }
+}
+
 impl Session {
     /// Runs a statement that is not planned.
     pub(crate) fn run_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
