@@ -377,7 +377,7 @@ impl Txn {
             return Ok(());
         }
         if self.writer.as_ref().is_some_and(|w| !w.committed.is_zero()) {
-            return self.commit_unsynced().map(drop);
+            return self.commit().map(drop);
         }
         if let Some(mut w) = self.writer.take() {
             let _mask = mask_interrupts();
