@@ -419,8 +419,8 @@ impl Txn {
         let locks = &tree.shared.locks;
         // Whose stamp may be on the row has it: who holds its explicit lock then waits for this transaction.
         let wrote = self.writer.as_ref().is_some_and(|w| !w.begin.is_none());
-        let free = locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive);
-        if wrote || !whoever && (free || self.comes_free(tree, key)) {
+        let free = || locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive);
+        if wrote || !whoever && (free() || self.comes_free(tree, key)) {
             return Ok(false);
         }
         if self.writer.is_none() {
