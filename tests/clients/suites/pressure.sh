@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The server when things are long and large. PRESSURE_PARTS, of "reader large spill cold":
 #   reader  a snapshot held for PRESSURE_SECONDS (600) beside oltp_read_write: rates, history, disk and memory every minute; its last read,
-#           and the seconds from its COMMIT until all is normal again: the history below what the load itself makes (50,000 of them wait
-#           for purge at most), nine tenths of the first minute's rate over ten seconds. What the disk has is told apart: tables, undo, free
-#           blocks of the data file, log and its index, double-write and the rest; before, at the COMMIT, a minute after it. PASS or FAIL for
-#           each: the rate (90 %), the history, and the disk: all but the tables as before, give or take 64 MiB (32 of free blocks are kept),
-#           and no more than that with blocks in the tables beyond their pages in use.
+#           and the seconds from its COMMIT (PRESSURE_AFTER, 60, are looked at) until all is normal again: the history below what the load
+#           itself makes (50,000 of them wait for purge at most), nine tenths of the first minute's rate over ten seconds. What the disk has
+#           is told apart: tables, undo, free blocks of the data file, log and its index, double-write and the rest; before, at the COMMIT,
+#           at the end. PASS or FAIL for each: the rate (90 %), the history, and the disk: all but the tables as before, give or take 64 MiB
+#           (32 of free blocks are kept), and no more than that with blocks in the tables beyond their pages in use.
+#           PRESSURE_TWIN=1: a second server has the same load at the same time and no reader. What a shared machine gives to one it gives
+#           to the other: rates are then shares of the twin's.
 #   large   a transaction over PRESSURE_ROWS (10,000,000) rows in a pool of PRESSURE_LARGE_POOL_MIB (1024): done, rolled back, all rows locked,
 #           and killed in the middle with the server
 #   spill   four sorts, hash joins, groupings and DISTINCTs at once, beyond 64 MiB each, in a pool of 256 MiB: resident memory
@@ -18,22 +20,24 @@ need mysql mariadb-client
 need sysbench sysbench
 parts=${PRESSURE_PARTS:-reader large spill cold}
 seconds=${PRESSURE_SECONDS:-600}
+after=${PRESSURE_AFTER:-60}
 rows=${PRESSURE_ROWS:-10000000}
 pool=${PRESSURE_POOL_MIB:-512}
 threads=${PRESSURE_THREADS:-16}
 port=${PRESSURE_PORT:-13420}
 bin=${GANNET_BIN:-target/release/gannet}
 dir=$(mktemp -d "${PRESSURE_DIR:-${TMPDIR:-/tmp}}/gannet-pressure-XXXXXX")
-server=
-trap '[ -z "$server" ] || kill -9 "$server" 2>/dev/null; rm -rf "$dir"' EXIT
+server= twin=
+trap 'for p in $server $twin; do kill -9 "$p" 2>/dev/null || true; done; rm -rf "$dir"' EXIT
 
 start() { # start KIND POOL_MIB [option...]: leaves the process id in $server
-  local kind=$1 size=$2
+  local kind=$1 size=$2 at=$port
   shift 2
+  [ "$kind" != twin ] || at=$((port + 1))
   export GANNET_SOCKET=$dir/$kind.sock
   rm -f "$GANNET_SOCKET"
-  if [ "$kind" = gannet ]; then
-    "$bin" serve "--datadir=$dir/$kind" "--socket=$GANNET_SOCKET" "--port=$port" --max-connections=2000 \
+  if [ "$kind" != mariadb ]; then
+    "$bin" serve "--datadir=$dir/$kind" "--socket=$GANNET_SOCKET" "--port=$at" --max-connections=2000 \
       "--innodb-buffer-pool-size=${size}M" --innodb-redo-log-capacity=512M "$@" >>"$dir/$kind.log" 2>&1 &
   else
     [ -d "$dir/$kind/mysql" ] || { mkdir -p "$dir/$kind" && mariadb-install-db --no-defaults "--user=$(id -un)" \
@@ -53,6 +57,12 @@ peak() { awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$server/status"; }
 disk() { du -sm "$dir/gannet" | cut -f1; }
 metric() { sql "SELECT count FROM information_schema.INNODB_METRICS WHERE name = '$1'"; }
 metrics() { sql "SHOW GLOBAL STATUS LIKE 'Gannet_space%'" | tr '\t' ' '; }
+stolen() { # leaves in $stolen the percentage of the processors that the host gave to others since the last call
+  local now=($(awk '/^cpu / { for (i = 2; i <= 9; i++) all += $i; print all, $9 }' /proc/stat))
+  stolen=$(awk -v a="$((now[0] - stolen_was[0]))" -v h="$((now[1] - stolen_was[1]))" 'BEGIN { printf "%.1f", a ? 100 * h / a : 0 }')
+  stolen_was=("${now[@]}")
+}
+stolen_was=(0 0)
 made_of() { # made_of WHAT: what the disk has, in MiB; leaves it in $tables $used $undo $free $rest
   local m log double all
   m=$(metrics)
@@ -67,6 +77,9 @@ verdict() { # verdict WHAT CONDITION: an arithmetic one
 }
 now() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f", b - a }'; }
+run() { # run LOG: oltp_read_write on the tables just loaded, until it is killed
+  sysbench oltp_read_write "${bench[@]}" "--threads=$threads" --time=36000 --report-interval=1 run >"$dir/$1" 2>&1 &
+}
 load() { # load TABLES ROWS: sysbench's tables
   bench=(--db-driver=mysql "--mysql-socket=$GANNET_SOCKET" --mysql-user=root --mysql-db=sbtest "--tables=$1" "--table-size=$2"
     --rand-type=uniform --mysql-ignore-errors=1213,1020,1062)
@@ -76,10 +89,16 @@ load() { # load TABLES ROWS: sysbench's tables
 
 reader() {
   local before from load i history held read normal failed=0 tables used undo free rest was last first size=${PRESSURE_READER_POOL_MIB:-1024}
+  if [ -n "${PRESSURE_TWIN:-}" ]; then
+    start twin "$size"
+    answers 'SELECT 1'
+    load 8 ${PRESSURE_READER_ROWS:-200000}
+    twin=$server twin_bench=("${bench[@]}")
+  fi
   start gannet "$size"
   answers 'SELECT 1'
   load 8 ${PRESSURE_READER_ROWS:-200000}
-  echo "reader: 8 x ${PRESSURE_READER_ROWS:-200000} rows, pool $size MiB, $threads threads of oltp_read_write, $seconds s with a snapshot, then 60 s without"
+  echo "reader: 8 x ${PRESSURE_READER_ROWS:-200000} rows, pool $size MiB, $threads threads of oltp_read_write, $seconds s with a snapshot, then $after s without"
   made_of before
   was=$((undo + free + rest)) before=$tables
   # The reader: its own connection, open as long as the pipe. Reads the same sum at the beginning and at the end.
@@ -88,12 +107,19 @@ reader() {
   exec 7>"$dir/pipe"
   echo 'START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT SUM(k), COUNT(*), MIN(c) FROM sbtest1;' >&7
   until [ -s "$dir/reader.out" ]; do sleep 0.1; done
-  sysbench oltp_read_write "${bench[@]}" "--threads=$threads" --time=36000 --report-interval=1 run >"$dir/load.log" 2>&1 &
+  run load.log
   load=$!
+  if [ -n "$twin" ]; then
+    bench=("${twin_bench[@]}")
+    run twin.log
+    twin="$twin $!"
+  fi
   from=$(now)
+  stolen
   for ((i = 60; i <= seconds; i += 60)); do
     until [ "$(since "$from" | cut -d. -f1)" -ge $i ]; do sleep 0.2; done
-    echo "  $i s: $(mean $((i - 10)) $i) transactions/s, history $(metric trx_rseg_history_len), disk $(disk) MiB, rss $(rss) MiB"
+    stolen
+    echo "  $i s: $(rate $((i - 60)) $i), history $(metric trx_rseg_history_len), disk $(disk) MiB, rss $(rss) MiB, $stolen % of the processors stolen"
   done
   until [ "$(since "$from" | cut -d. -f1)" -ge "$seconds" ]; do sleep 0.2; done
   read=$(now)
@@ -111,8 +137,14 @@ reader() {
   echo 'COMMIT;' >&7
   exec 7>&-
   from=$(now)
-  normal=
-  until [ "$(since "$from" | cut -d. -f1)" -ge 60 ]; do
+  normal= i=10
+  stolen
+  until [ "$(since "$from" | cut -d. -f1)" -ge "$after" ]; do
+    if [ "$(since "$from" | cut -d. -f1)" -ge $i ]; then
+      stolen
+      echo "  $i s after: $(rate $((read + i - 10)) $((read + i))), $stolen % of the processors stolen"
+      i=$((i + 10))
+    fi
     history=$(metric trx_rseg_history_len)
     if [ -z "$normal" ] && [ "$history" -lt 50000 ]; then
       normal=$(since "$from")
@@ -121,31 +153,38 @@ reader() {
     fi
     sleep 0.5
   done
-  made_of "a minute after"
-  awk -v at="$read" -v first="$(mean 0 60)" '$1 == "[" && $2 + 0 > at { for (i = 1; i < NF; i++) if ($i == "tps:") t[++n] = $(i + 1) }
-    END {
-      least = t[1]
-      for (i = 1; i <= n; i++) {
-        if (t[i] + 0 < least) least = t[i]
-        sum += t[i] - (i > 10 ? t[i - 10] : 0)
-        if (!normal && i >= 10 && sum / 10 >= first * 0.9) normal = i
-      }
-      printf "  nine tenths of the first minute'"'"'s rate over the ten seconds up to %s s after the COMMIT; least second %.0f/s, last ten seconds %.0f/s\n", normal ? normal : "(never)", least, sum / (n < 10 ? n : 10)
-    }' "$dir/load.log"
+  made_of "$after s after"
   { kill $load; wait $load; } 2>/dev/null || true
-  last=$(mean "$((seconds - 60))" "$seconds") first=$(mean 0 60)
-  verdict "last minute with the snapshot $last transactions/s, first $first (at least 90 % wanted)" "${last%.*} * 100 >= ${first%.*} * 90"
+  last=$(rate $((seconds - 60)) "$seconds") first=$(rate 0 60)
+  verdict "last minute with the snapshot: $last; first: $first (at least 90 % wanted)" "$(share "$last") * 100 >= $(share "$first") * 90"
+  for ((i = 10; i <= after; i++)); do
+    last=$(rate $((read + i - 10)) $((read + i)))
+    (($(share "$last") * 100 < $(share "$first") * 90)) || break
+  done
+  verdict "nine tenths of the first minute over the ten seconds up to $i s after the COMMIT (within 60 wanted): $last" "i <= 60"
   verdict "history short again after ${normal:-more than 60} s (within 60 wanted)" "${#normal} > 0"
-  verdict "disk without tables $was MiB before, $((undo + free + rest)) a minute after (64 more allowed)" "undo + free + rest <= was + 64"
+  verdict "disk without tables $was MiB before, $((undo + free + rest)) $after s after (64 more allowed)" "undo + free + rest <= was + 64"
   verdict "tables $before MiB before, $tables after, $((tables - used)) of them without a page in use (64 allowed)" "tables - used <= 64"
   echo "  history $(metric trx_rseg_history_len), rss $(rss) MiB, at most $(peak)"
   stop
-  rm -rf "$dir/gannet"
+  [ -z "$twin" ] || { kill -9 $twin; wait $twin; } 2>/dev/null || true
+  rm -rf "$dir/gannet" "$dir/twin"
+  twin=
   [ "$failed" = 0 ]
 }
-mean() { # mean FROM TO: of the reports in between
-  awk -v from="$1" -v to="$2" '$1 == "[" && $2 + 0 > from && $2 + 0 <= to { for (i = 1; i < NF; i++) if ($i == "tps:") { n++; t += $(i + 1) } }
-    END { printf "%.1f", n ? t / n : 0 }' "$dir/load.log"
+mean() { # mean LOG FROM TO: of the reports in between
+  awk -v from="$2" -v to="$3" '$1 == "[" && $2 + 0 > from && $2 + 0 <= to { for (i = 1; i < NF; i++) if ($i == "tps:") { n++; t += $(i + 1) } }
+    END { printf "%.1f", n ? t / n : 0 }' "$dir/$1"
+}
+rate() { # rate FROM TO: the load's, and its share of the twin's
+  local of=$(mean load.log "$1" "$2") twins
+  echo -n "$of transactions/s"
+  [ -n "$twin" ] || return 0
+  twins=$(mean twin.log "$1" "$2")
+  awk -v a="$of" -v b="$twins" 'BEGIN { printf ", twin %s, share %d per mille", b, b ? 1000 * a / b : 0 }'
+}
+share() { # share RATE: what is compared of what `rate` prints
+  awk '{ print (/share/) ? $(NF - 2) : int($1) }' <<<"$1"
 }
 
 large() {
