@@ -379,7 +379,8 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
                 column: (!column.hidden).then_some(&*column.name),
                 expression: column.generated.as_ref().filter(|_| column.hidden).map(|g| &*g.expression),
                 direction: if part.descending { "D" } else { "A" },
-                cardinality: distinct.map_or(0, |d| d as u64),
+                // Estimates count one value at least; an empty table has none.
+                cardinality: distinct.map_or(0, |d| (d as u64).min(figures.rows)),
                 sub_part: part.prefix,
                 nullable: column.nullable,
                 comment: &index.comment,
