@@ -52,6 +52,8 @@ pub(crate) struct PurgeState {
     drops: Mutex<Vec<UndoPtr>>,
     /// Transactions that could be purged but are not: as of the last round.
     backlog: AtomicU64,
+    /// A drop was met that waits for what others purge, since [`Engine::purge_now`](crate::Engine::purge_now) looked last.
+    pub(crate) drop_waits: AtomicBool,
     last_save_ns: AtomicU64,
     /// A task rolls orphans back; when it is next due after one could not be.
     orphans_taken: AtomicBool,
@@ -67,6 +69,7 @@ impl PurgeState {
             starting: AtomicBool::new(false),
             drops: Mutex::new(Vec::new()),
             backlog: AtomicU64::new(0),
+            drop_waits: AtomicBool::new(false),
             last_save_ns: AtomicU64::new(0),
             orphans_taken: AtomicBool::new(false),
             orphans_next_ns: AtomicU64::new(0),
@@ -392,8 +395,11 @@ impl Purger<'_> {
             Body::RowModify { ended_chain, .. } => self.free_chain(at, r, ended_chain)?,
             Body::IndexDelete { key } => self.remove_entry(trx, r, key)?,
             Body::DropTree { .. } => {
-                let others = self.store.streams.oldest_of_others(self.stream.id);
-                if others <= lsn.0 || self.store.losers.load(Acquire) > 0 {
+                if self.store.streams.oldest_of_others(self.stream.id) <= lsn.0 {
+                    self.store.purge.drop_waits.store(true, Release);
+                    return Ok(false);
+                }
+                if self.store.losers.load(Acquire) > 0 {
                     return Ok(false);
                 }
                 drop_tree(self.store, at, r)?;
