@@ -374,16 +374,19 @@ impl Engine {
         store.check_running()?;
         // Ends of transactions that nobody waited for must count.
         store.log.wait_durable(store.log.tail_lsn())?;
-        let mut done = 0;
-        loop {
+        let (mut done, mut idle) = (0, 0);
+        // A drop waits for the other streams; a task may have purged them after a round met the drop, and left that round nothing
+        // to do. Only so often: the drop may be one that goes on waiting.
+        while idle < 3 {
             let now = purge::round(store, true)?;
             done += now;
-            // A drop waits for the other streams; a task may have purged them after this round met the drop, and left it nothing.
             let again = store.purge.drop_waits.swap(false, AcqRel);
             if now == 0 && !again {
-                return Ok(done);
+                break;
             }
+            idle = if now == 0 { idle + 1 } else { 0 };
         }
+        Ok(done)
     }
 
     /// Checks a tree's structure and order (CHECK TABLE); returns its entries, those that wait for purge included.
