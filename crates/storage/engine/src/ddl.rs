@@ -63,6 +63,7 @@ impl Txn {
                 mtr.commit();
                 Ok::<(), Stop>(())
             })?;
+            w.drops_trees = true;
             break;
         }
         tree.shared.set_gone(true);

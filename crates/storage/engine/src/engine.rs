@@ -374,19 +374,15 @@ impl Engine {
         store.check_running()?;
         // Ends of transactions that nobody waited for must count.
         store.log.wait_durable(store.log.tail_lsn())?;
-        let (mut done, mut idle) = (0, 0);
-        // A drop waits for the other streams; a task may have purged them after a round met the drop, and left that round nothing
-        // to do. Only so often: the drop may be one that goes on waiting.
-        while idle < 3 {
-            let now = purge::round(store, true)?;
-            done += now;
-            let again = store.purge.drop_waits.swap(false, AcqRel);
-            if now == 0 && !again {
-                break;
+        let mut all = 0;
+        loop {
+            let done = purge::round(store, true)?;
+            all += done;
+            // A drop waits for the other streams; a task may have purged them after this round met the drop, and left it nothing to do.
+            if done == 0 && !store.purge.drop_waits.swap(false, AcqRel) {
+                return Ok(all);
             }
-            idle = if now == 0 { idle + 1 } else { 0 };
         }
-        Ok(done)
     }
 
     /// Checks a tree's structure and order (CHECK TABLE); returns its entries, those that wait for purge included.

@@ -147,7 +147,7 @@ fn start(
 
 fn unfinished_writer(tail: Tail, of: &Unfinished) -> Writer {
     let mut w = Writer::new(of.trx, tail);
-    w.makes_trees = true;
+    (w.makes_trees, w.drops_trees) = (true, true);
     (w.begin, w.last) = (of.begin, of.last);
     w
 }

@@ -265,7 +265,7 @@ impl Purger<'_> {
             while let Some(r) = self.decode(&page, place, free)? {
                 match r.body {
                     Body::Begin { trx } => {
-                        let lsn = match self.store.trx.state(trx) {
+                        let ended = match self.store.trx.state(trx) {
                             TrxState::Active => return self.finish(NOTHING, done),
                             TrxState::Ended(lsn) if lsn > self.horizon => return self.finish(lsn.0, done),
                             TrxState::Ended(lsn) => lsn,
@@ -274,6 +274,7 @@ impl Purger<'_> {
                         if matches!(r.flags, ACTIVE | PREPARED) {
                             continue 'page; // the copy is older than the end
                         }
+                        let lsn = self.stream.take_end_of_drop(trx).unwrap_or(ended);
                         self.stream.set_oldest(lsn.0.max(1));
                         place.current = if r.flags == COMMITTED { Current::Purge(trx, lsn) } else { Current::Skip };
                         self.stream.count_purged();
@@ -395,11 +396,11 @@ impl Purger<'_> {
             Body::RowModify { ended_chain, .. } => self.free_chain(at, r, ended_chain)?,
             Body::IndexDelete { key } => self.remove_entry(trx, r, key)?,
             Body::DropTree { .. } => {
-                if self.store.streams.oldest_of_others(self.stream.id) <= lsn.0 {
-                    self.store.purge.drop_waits.store(true, Release);
+                if self.store.losers.load(Acquire) > 0 {
                     return Ok(false);
                 }
-                if self.store.losers.load(Acquire) > 0 {
+                if self.store.streams.oldest_of_others(self.stream.id) <= lsn.0 {
+                    self.store.purge.drop_waits.store(true, Release);
                     return Ok(false);
                 }
                 drop_tree(self.store, at, r)?;

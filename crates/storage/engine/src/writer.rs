@@ -24,6 +24,8 @@ pub(crate) struct Writer {
     pub(crate) committed: Lsn,
     /// It may have created trees: when everything is undone they go as a whole, and not entry by entry.
     pub(crate) makes_trees: bool,
+    /// It may drop trees.
+    pub(crate) drops_trees: bool,
 }
 
 impl Writer {
@@ -36,6 +38,7 @@ impl Writer {
             records: 0,
             committed: Lsn::ZERO,
             makes_trees: false,
+            drops_trees: false,
         }
     }
 
@@ -65,7 +68,11 @@ impl Writer {
     /// The end is in the log at `lsn`, and about to be published.
     pub(crate) fn ended(&self, store: &Store, lsn: Lsn) {
         store.trx.end(self.id, lsn);
-        self.tail.stream.note_end(lsn);
+        self.note_end(lsn);
+    }
+
+    fn note_end(&self, lsn: Lsn) {
+        self.tail.stream.note_end(self.id, lsn, self.drops_trees);
     }
 
     /// Writes what was staged; `page` is the tail's page.
@@ -106,7 +113,7 @@ impl Writer {
             stream::set_flags(&mut mtr, page, self.begin, state);
             Ok(mtr.commit_with(|lsn| match early {
                 false => self.ended(store, lsn),
-                true => self.tail.stream.note_end(lsn),
+                true => self.note_end(lsn),
             }))
         })?;
         Ok(lsn)

@@ -781,6 +781,39 @@ fn prepared_transactions_outlive_crashes() {
     }
 }
 
+/// The transaction table forgets ends that no snapshot asks for, before purge has come to them.
+#[test]
+fn drops_whose_ends_are_forgotten_do_not_wait_for_one_another() {
+    let dir = TempDir::new();
+    let engine = open(&dir);
+    let kept = create(&engine, TreeKind::Row);
+    let trees: Vec<_> = (0..3).map(|_| create(&engine, TreeKind::Row)).collect();
+    trees.iter().for_each(|tree| put(&engine, tree, 1, b"goes"));
+    let mut writers = Vec::new();
+    for tree in &trees {
+        let mut t = begin(&engine);
+        t.drop_tree(tree).unwrap();
+        assert!(t.prepare().unwrap().is_some());
+        writers.push(t);
+    }
+    drop((writers, trees, kept));
+    kill(engine);
+    let engine = open(&dir);
+    let prepared = engine.prepared();
+    assert_eq!(prepared.len(), 3);
+    // One of them is not dropped after all.
+    for (i, trx) in prepared.into_iter().enumerate() {
+        let mut t = engine.take_prepared(trx, TxnOptions::default()).unwrap().unwrap();
+        match i {
+            1 => t.rollback().unwrap(),
+            _ => assert!(t.commit().unwrap().is_some()),
+        }
+    }
+    engine.purge_now().unwrap();
+    let store = engine.check_store().unwrap();
+    assert_eq!((store.trees, store.findings), (2, vec![]));
+}
+
 #[test]
 fn a_held_checkpoint_stays_and_recovery_begins_there() {
     let dir = TempDir::new();

@@ -7,6 +7,8 @@
 //! INV-UNDO-2: at most the last transaction of a stream is active. All before it have ended.
 //! INV-UNDO-3: records are never overwritten, except their flags; a page goes when all in it is purged, and never the last.
 
+use std::collections::VecDeque;
+
 use gannet_base::sync::atomic::{AtomicBool, Ordering::*};
 use gannet_base::sync::{Arc, Mutex, RwLock};
 use gannet_base::{CachePadded, Lsn, PAGE_SIZE, PageNo, TreeId, TrxId};
@@ -47,6 +49,9 @@ struct Ends {
     purged: u64,
     /// At or before the end of the oldest transaction not purged; [`NOTHING`] when there is none.
     oldest: u64,
+    /// Ends of those that may drop trees, in their order, until purge comes to them: it goes by the order of drops in all streams
+    /// (INV-PURGE-2), and the transaction table may have forgotten when a transaction ended.
+    drops: VecDeque<(TrxId, Lsn)>,
 }
 
 /// How far a stream is purged.
@@ -249,7 +254,7 @@ impl Stream {
     ) -> Arc<Stream> {
         Arc::new(Stream {
             id,
-            ends: Mutex::new(Ends { ended: 0, purged: 0, oldest }),
+            ends: Mutex::new(Ends { ended: 0, purged: 0, oldest, drops: VecDeque::new() }),
             purging: AtomicBool::new(false),
             place: Mutex::new(PurgePlace { page: first, offset: FIRST, current: Current::Unknown }),
             initial_end,
@@ -258,12 +263,22 @@ impl Stream {
         })
     }
 
-    /// A transaction ends here. Called inside the log's closure for its end record: whoever sees a horizon at or beyond `lsn`
-    /// sees this.
-    pub(crate) fn note_end(&self, lsn: Lsn) {
+    /// A transaction ends here; `drops`: it may drop trees. Called inside the log's closure for its end record: whoever sees a horizon
+    /// at or beyond `lsn` sees this.
+    pub(crate) fn note_end(&self, trx: TrxId, lsn: Lsn, drops: bool) {
         let mut ends = self.ends.lock();
         ends.ended += 1;
         ends.oldest = ends.oldest.min(lsn.0);
+        if drops {
+            ends.drops.push_back((trx, lsn));
+        }
+    }
+
+    /// Purge has come to a transaction: its end, if it may drop trees and has ended since the store was opened.
+    pub(crate) fn take_end_of_drop(&self, trx: TrxId) -> Option<Lsn> {
+        let mut ends = self.ends.lock();
+        let (_, lsn) = ends.drops.pop_front_if(|(dropper, _)| *dropper == trx)?;
+        Some(lsn)
     }
 
     fn history(&self) -> u64 {
