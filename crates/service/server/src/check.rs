@@ -26,10 +26,15 @@ pub fn check_store(args: &[String]) -> Result<Report, String> {
     })
     .map_err(|e| crate::server::open_error(&datadir, &e))?;
     // What recovery has to do comes first: redo, rollback, purge.
-    while engine.recovery().percent < 100.0 || engine.status().recovering > 0 {
+    let mut status = engine.status();
+    while engine.recovery().percent < 100.0 || status.recovering > status.stuck {
         let _ = gannet_runtime::sleep(std::time::Duration::from_millis(20));
+        status = engine.status();
     }
     let mut findings = Vec::new();
+    if status.stuck > 0 {
+        findings.push(format!("unfinished transactions that cannot be rolled back: {}", status.stuck));
+    }
     if let Err(e) = engine.purge_now() {
         findings.push(format!("purge: {e}"));
     }

@@ -64,6 +64,7 @@ impl Txn {
                 Ok::<(), Stop>(())
             })?;
             w.drops_trees = true;
+            w.drops.push(tree.id());
             break;
         }
         tree.shared.set_gone(true);

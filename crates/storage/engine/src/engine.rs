@@ -90,8 +90,10 @@ pub struct EngineStatus {
     pub next_trx_id: TrxId,
     /// Oldest snapshot in use, as purge last saw it.
     pub oldest_snapshot: Lsn,
-    /// Transactions of the last run that are still to be rolled back.
+    /// Transactions of the last run, or abandoned in this one, that are still to be rolled back.
     pub recovering: u64,
+    /// Of these, such that it was tried with in vain, for want of room or because of a damaged page. It is tried again.
+    pub stuck: u64,
     /// Pages the pool may hold.
     pub pool_pages: u64,
     /// Pages resident.
@@ -256,6 +258,7 @@ impl Engine {
             next_trx_id: s.trx.next(),
             oldest_snapshot: s.snapshots.oldest(),
             recovering: s.losers.load(Relaxed),
+            stuck: s.orphans.lock().len() as u64,
             pool_pages: pool.pages_total,
             pool_resident: pool.pages_data,
             pool_dirty: pool.pages_dirty,

@@ -64,6 +64,13 @@ pub enum EngineError {
     Io(String),
 }
 
+impl EngineError {
+    /// The page itself is damaged: trying again does not help. (That a read fails may pass.)
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self, EngineError::Corrupt { what, .. } if !what.starts_with("cannot be read"))
+    }
+}
+
 impl std::fmt::Display for EngineError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         use EngineError::*;

@@ -5,22 +5,22 @@ use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use gannet_base::sync::{Arc, Mutex};
 use gannet_buffer::Pool;
 use gannet_lock::LockTable;
-use gannet_runtime::{JoinHandle, mask_interrupts, spawn};
+use gannet_runtime::{JoinHandle, spawn};
 
 use crate::checkpoint::{self, CheckpointFigures, Checkpointer};
 use crate::control::Control;
 use crate::indexer::{IndexState, Indexer};
 use crate::purge::{self, PurgeState};
 use crate::recovery::{self, Opened, Recovery};
+use crate::rollback::Orphan;
 use crate::scrub::{self, Scrub};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::trees::Trees;
 use crate::trxtable::TrxTable;
-use crate::undo::record::{ROLLED_BACK, UndoPtr};
 use crate::undo::stream::{Streams, Tail, Unfinished};
 use crate::writer::Writer;
-use crate::{EngineError, EngineOptions, Result, meta, rollback};
+use crate::{EngineError, EngineOptions, Result, meta};
 
 /// What an engine has beside its store.
 pub(crate) struct Files {
@@ -160,21 +160,16 @@ fn roll_back(store: &Store, losers: Vec<(Tail, Unfinished)>) {
         let owner = store.locks.owner(0);
         owner.set_trx(loser.trx);
         owner.set_weight(u64::MAX);
-        let mut w = unfinished_writer(tail, &loser);
-        let undone = {
-            let _mask = mask_interrupts();
-            rollback::undo_to(store, &mut w, UndoPtr::NONE, rollback::For::Recovery)
-                .and_then(|()| w.end(store, ROLLED_BACK))
-        };
-        match undone {
-            Ok(_) => {
-                store.streams.give(w.tail);
-                owner.release_all();
-                store.losers.fetch_sub(1, AcqRel);
-            }
+        let mut orphan = Orphan { writer: unfinished_writer(tail, &loser), owner };
+        match orphan.roll_back(store) {
+            Ok(()) => orphan.free(store),
             Err(EngineError::ShutDown) => return,
             // Its rows stay locked; the rest goes on.
-            Err(e) => store.events.error(format_args!("rollback of transaction {}: {e}", loser.trx)),
+            Err(e) => {
+                let id = loser.trx;
+                store.events.error(format_args!("rollback of transaction {id}: {e}; it is tried again"));
+                store.orphans.lock().push(orphan);
+            }
         }
     }
     if store.losers.load(Acquire) == 0 {

@@ -9,26 +9,24 @@
 //! INV-PURGE-2: a tree's pages are freed only when every transaction that ended before its drop is purged, in all streams: no
 //! record that names the tree is looked at afterwards, and its number can be given to another.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use gannet_base::{Lsn, PageNo, TrxId};
+use gannet_base::{Lsn, PageNo, TreeId, TrxId};
 use gannet_btree::Tree;
 use gannet_buffer::{Mtr, PageBuf, Stop};
 use gannet_page::PageOp;
-use gannet_runtime::{Wait, interrupted, mask_interrupts, now_ns, park, yield_if_due};
+use gannet_runtime::{Wait, interrupted, now_ns, park, yield_if_due};
 use gannet_telemetry::{Counter, count};
 
 use crate::index::split_value;
-use crate::rollback::{For, undo_to};
 use crate::row::{RowFlags, chain_of};
 use crate::rows::header_of;
 use crate::store::Store;
 use crate::trxtable::TrxState;
-use crate::undo::record::{
-    self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, PREPARED, ROLLED_BACK, Record, UndoPtr,
-};
+use crate::undo::record::{self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, PREPARED, Record, UndoPtr};
 use crate::undo::stream::{Current, NOTHING, PurgePlace, Stream, copy_page, corrupt, latch, next_page, set_flags};
 use crate::{EngineError, Result};
 
@@ -50,6 +48,9 @@ pub(crate) struct PurgeState {
     starting: AtomicBool,
     /// Drops found at the start, to be done when all else is.
     drops: Mutex<Vec<UndoPtr>>,
+    /// Trees whose drop is committed and waits for transactions to be rolled back: what these did there need not be undone, and cannot
+    /// be where the tree is damaged.
+    pub(crate) doomed: Mutex<BTreeSet<TreeId>>,
     /// Transactions that could be purged but are not: as of the last round.
     backlog: AtomicU64,
     /// A drop was met that waits for what others purge, since [`Engine::purge_now`](crate::Engine::purge_now) looked last.
@@ -60,6 +61,8 @@ pub(crate) struct PurgeState {
     orphans_next_ns: AtomicU64,
     /// The last error, for the status.
     pub(crate) error: Mutex<Option<EngineError>>,
+    /// Damaged pages that were met, and told.
+    damaged: Mutex<BTreeSet<PageNo>>,
 }
 
 impl PurgeState {
@@ -68,12 +71,14 @@ impl PurgeState {
             started: AtomicBool::new(false),
             starting: AtomicBool::new(false),
             drops: Mutex::new(Vec::new()),
+            doomed: Mutex::new(BTreeSet::new()),
             backlog: AtomicU64::new(0),
             drop_waits: AtomicBool::new(false),
             last_save_ns: AtomicU64::new(0),
             orphans_taken: AtomicBool::new(false),
             orphans_next_ns: AtomicU64::new(0),
             error: Mutex::new(None),
+            damaged: Mutex::new(BTreeSet::new()),
         }
     }
 
@@ -113,7 +118,7 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     if !store.purge.started.load(Acquire) && !start(store, all)? {
         return Ok(0);
     }
-    let mut done = 0;
+    let (mut done, mut failed) = (0, None);
     for stream in store.streams.all() {
         if !claim(&stream, horizon, all) {
             continue;
@@ -122,16 +127,20 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
         let result = Purger { store, stream: &stream, horizon }.run(&mut place);
         *stream.place.lock() = place;
         stream.purging.store(false, Release);
-        done += result?;
+        match result {
+            Ok(n) => done += n,
+            // The other streams go on.
+            Err(e) => failed = Some(e),
+        }
         if interrupted() {
             break;
         }
     }
-    // What is left although no snapshot holds it is purge's own backlog.
-    let held = store.snapshots.oldest() < horizon || done == 0;
+    // What is left although no snapshot holds it, and nothing else does, is purge's own backlog.
+    let held = store.snapshots.oldest() < horizon || done == 0 || failed.is_some();
     store.purge.backlog.store(if held { 0 } else { store.streams.history() }, Relaxed);
     save_rows(store)?;
-    Ok(done)
+    failed.map_or(Ok(done), Err)
 }
 
 /// Those that cannot be rolled back yet stay; `all`: try also if that was the outcome a moment ago.
@@ -146,15 +155,10 @@ fn roll_back_orphans(store: &Store, all: bool) {
     if all || now_ns() >= purge.orphans_next_ns.load(Relaxed) {
         let orphans = std::mem::take(&mut *store.orphans.lock());
         let mut left = Vec::new();
-        for (mut w, owner) in orphans {
-            let _mask = mask_interrupts();
-            let undone = undo_to(store, &mut w, UndoPtr::NONE, For::End).and_then(|()| w.end(store, ROLLED_BACK));
-            match undone {
-                Ok(_) => {
-                    store.streams.give(w.tail);
-                    owner.release_all();
-                }
-                Err(_) => left.push((w, owner)),
+        for mut orphan in orphans {
+            match orphan.roll_back(store) {
+                Ok(()) => orphan.free(store),
+                Err(_) => left.push(orphan),
             }
         }
         if !left.is_empty() {
@@ -191,8 +195,8 @@ fn save_rows(store: &Store) -> Result<()> {
 }
 
 /// Deals with what earlier incarnations left: all of it is older than every snapshot, but in which order it ended is not known. So
-/// first all records except drops, in all streams; then, when the losers are rolled back, the drops. False: not finished. `wait`: for
-/// another task that is at it.
+/// first all records except drops, in all streams; then, when the losers are rolled back, which may need the trees, the drops. False: not
+/// finished. `wait`: for another task that is at it.
 fn start(store: &Store, wait: bool) -> Result<bool> {
     while store.purge.starting.swap(true, AcqRel) {
         if !wait {
@@ -211,24 +215,24 @@ fn start_one(store: &Store) -> Result<bool> {
     }
     let streams = store.streams.all();
     let horizon = Lsn::ZERO;
-    let mut drops = Vec::new();
     for stream in streams.iter().filter(|s| !s.walked.load(Acquire)) {
         let mut purger = Purger { store, stream, horizon };
-        drops.extend(purger.walk_old()?);
+        let (trees, mut drops): (Vec<_>, Vec<_>) = purger.walk_old()?.into_iter().unzip();
+        if store.losers.load(Acquire) > 0 {
+            store.purge.doomed.lock().extend(trees);
+        }
         stream.walked.store(true, Release);
         store.purge.drops.lock().append(&mut drops);
     }
-    if store.losers.load(Acquire) > 0 {
-        return Ok(false);
-    }
+    let mut bytes = Vec::new();
     loop {
-        let Some(at) = store.purge.drops.lock().pop() else { break };
-        let mut bytes = Vec::new();
+        let Some(&at) = store.purge.drops.lock().last() else { break };
         crate::undo::stream::read_record(&store.pool, at, &mut bytes)?;
         let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
-        if !record.is_done() {
-            drop_tree(store, at, &record)?;
+        if !record.is_done() && !drop_tree(store, at, &record)? {
+            return Ok(false);
         }
+        store.purge.drops.lock().pop();
     }
     for stream in &streams {
         let purger = Purger { store, stream, horizon };
@@ -239,14 +243,20 @@ fn start_one(store: &Store) -> Result<bool> {
     Ok(true)
 }
 
-fn drop_tree(store: &Store, at: UndoPtr, record: &Record<'_>) -> Result<()> {
+/// Frees a tree. False: there are transactions to be rolled back, which may name it.
+fn drop_tree(store: &Store, at: UndoPtr, record: &Record<'_>) -> Result<bool> {
+    if store.losers.load(Acquire) > 0 {
+        return Ok(false);
+    }
+    // The number may be another tree's soon.
+    store.purge.doomed.lock().remove(&record.tree);
     store.trees.remove(record.tree)?;
     store.pool.free_tree(record.tree, |mtr| {
         let page = latch(mtr, at)?;
         set_flags(mtr, page, at, record.flags | DONE);
         Ok(())
     })?;
-    Ok(())
+    Ok(true)
 }
 
 struct Purger<'a> {
@@ -318,8 +328,8 @@ impl Purger<'_> {
         Ok(done)
     }
 
-    /// Everything from before the start except drops, which are returned. Frees no page.
-    fn walk_old(&mut self) -> Result<Vec<UndoPtr>> {
+    /// Everything from before the start except drops, which are returned with their trees. Frees no page.
+    fn walk_old(&mut self) -> Result<Vec<(TreeId, UndoPtr)>> {
         let mut drops = Vec::new();
         let mut place = *self.stream.place.lock();
         let (last, end) = self.stream.initial_end;
@@ -341,7 +351,7 @@ impl Purger<'_> {
                     }
                     Body::Continue { .. } => {}
                     Body::DropTree { .. } if !r.is_done() && matches!(place.current, Current::Purge(..)) => {
-                        drops.push(at);
+                        drops.push((r.tree, at));
                     }
                     _ => {
                         if let Current::Purge(trx, lsn) = place.current
@@ -383,8 +393,21 @@ impl Purger<'_> {
         Ok(())
     }
 
-    /// Deals with one record of a committed transaction. False: not yet possible.
+    /// Deals with one record of a committed transaction. False: not yet possible. What lies in a damaged page stays there: nobody can read
+    /// it, and whatever is behind it in the stream goes on.
     fn record(&self, trx: TrxId, lsn: Lsn, at: UndoPtr, r: &Record<'_>) -> Result<bool> {
+        match self.deal_with(trx, lsn, at, r) {
+            Err(e @ EngineError::Corrupt { page, .. }) if e.is_damage() => {
+                if self.store.purge.damaged.lock().insert(page) {
+                    self.store.events.error(format_args!("purge: {e}; what is to be purged in tree {} stays", r.tree));
+                }
+                Ok(true)
+            }
+            other => other,
+        }
+    }
+
+    fn deal_with(&self, trx: TrxId, lsn: Lsn, at: UndoPtr, r: &Record<'_>) -> Result<bool> {
         match r.body {
             Body::RowDelete { ended_chain, key, .. } => {
                 let chain = match ended_chain.is_zero() {
@@ -396,14 +419,12 @@ impl Purger<'_> {
             Body::RowModify { ended_chain, .. } => self.free_chain(at, r, ended_chain)?,
             Body::IndexDelete { key } => self.remove_entry(trx, r, key)?,
             Body::DropTree { .. } => {
-                if self.store.losers.load(Acquire) > 0 {
-                    return Ok(false);
-                }
                 if self.store.streams.oldest_of_others(self.stream.id) <= lsn.0 {
-                    self.store.purge.drop_waits.store(true, Release);
+                    let unfinished = self.store.losers.load(Acquire) > 0;
+                    self.store.purge.drop_waits.fetch_or(!unfinished, AcqRel);
                     return Ok(false);
                 }
-                drop_tree(self.store, at, r)?;
+                return drop_tree(self.store, at, r);
             }
             _ => {}
         }

@@ -414,11 +414,6 @@ fn load(pool: &Pool, no: PageNo) -> Result<()> {
     }
 }
 
-/// The page itself is damaged: trying again does not help. (That a read fails may pass.)
-fn is_damage(e: &EngineError) -> bool {
-    matches!(e, EngineError::Corrupt { what, .. } if !what.starts_with("cannot be read"))
-}
-
 impl Round {
     /// The next few of its pages.
     fn next(&self) -> Option<&[PageNo]> {
@@ -654,7 +649,7 @@ impl Recovery {
     /// False when the task is to end.
     fn bring_up_to_date(&self, round: &Round, pool: &Pool, no: PageNo) -> bool {
         while let Err(e) = load(pool, no) {
-            if is_damage(&e) {
+            if e.is_damage() {
                 if pool.space().owner_of(no).is_none() || pool.is_resident(no) {
                     // Freed with its extent before it was written back: its older state does not fit its changes. Nobody reads it, or
                     // it was made anew meanwhile.
@@ -695,7 +690,7 @@ impl Recovery {
                     return false;
                 }
                 let Err(e) = load(pool, no) else { break };
-                match if is_damage(&e) { pool.condemn(no).map_err(EngineError::from) } else { Err(e) } {
+                match if e.is_damage() { pool.condemn(no).map_err(EngineError::from) } else { Err(e) } {
                     Ok(()) => {
                         given_up += 1;
                         break;

@@ -2,9 +2,11 @@
 //! can be repeated after a crash.
 
 use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::Ordering::AcqRel;
 use gannet_base::{PageNo, TreeId, TrxId};
 use gannet_buffer::{Mtr, Stop};
 use gannet_lock::LockOwner;
+use gannet_runtime::mask_interrupts;
 
 use crate::index::{put_deleter, split_value};
 use crate::plant::{Fault, planted};
@@ -15,7 +17,7 @@ use crate::store::Store;
 use crate::trees::TreeShared;
 use crate::trxtable::TrxState;
 use crate::undo::diff;
-use crate::undo::record::{self, Body, DONE, UndoPtr};
+use crate::undo::record::{self, Body, DONE, ROLLED_BACK, UndoPtr};
 use crate::undo::stream::{corrupt, latch, read_record, set_flags};
 use crate::writer::Writer;
 use crate::{EngineError, Result};
@@ -27,20 +29,43 @@ pub(crate) enum For<'a> {
     Savepoint(&'a LockOwner),
     /// The transaction ends.
     End,
-    /// It was unfinished when the server ended; a shutdown may interrupt the rollback.
-    Recovery,
+    /// It belongs to nobody; a shutdown may interrupt the rollback.
+    Nobody,
+}
+
+/// An unfinished transaction that belongs to nobody, with its locks.
+pub(crate) struct Orphan {
+    pub(crate) writer: Writer,
+    pub(crate) owner: LockOwner,
+}
+
+impl Orphan {
+    /// Rolls it back, or as much of it as can be. A shutdown ends this.
+    pub(crate) fn roll_back(&mut self, store: &Store) -> Result<()> {
+        let _mask = mask_interrupts();
+        undo_to(store, &mut self.writer, UndoPtr::NONE, For::Nobody)?;
+        self.writer.end(store, ROLLED_BACK)?;
+        Ok(())
+    }
+
+    /// It is rolled back: its rows are free.
+    pub(crate) fn free(self, store: &Store) {
+        store.streams.give(self.writer.tail);
+        self.owner.release_all();
+        store.losers.fetch_sub(1, AcqRel);
+    }
 }
 
 /// Undoes a transaction's records down to, not including, `stop`.
 pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>) -> Result<()> {
     let keeps = match why {
         For::Savepoint(owner) => Some(owner),
-        For::End | For::Recovery => None,
+        For::End | For::Nobody => None,
     };
-    let mut bytes = Vec::new();
+    let (abandoned, mut bytes) = (matches!(why, For::Nobody), Vec::new());
     let mut made = if stop.is_none() && w.makes_trees { trees_made(store, w)? } else { Vec::new() };
     while w.last != stop && !w.last.is_none() {
-        if matches!(why, For::Recovery) {
+        if abandoned {
             store.check_running()?;
         }
         let at = w.last;
@@ -56,7 +81,7 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
                 false
             }
             Body::DropTree { .. } => false,
-            _ => made.contains(&record.tree),
+            _ => made.contains(&record.tree) || abandoned && store.purge.doomed.lock().contains(&record.tree),
         };
         let open = !record.is_done() && !left_out;
         if open && goes {

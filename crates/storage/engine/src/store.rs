@@ -4,12 +4,13 @@ use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TrxId};
 use gannet_buffer::Pool;
-use gannet_lock::{LockOwner, LockTable};
+use gannet_lock::LockTable;
 use gannet_log::Log;
 use gannet_telemetry::Events;
 
 use crate::plant::{Fault, planted};
 use crate::purge::PurgeState;
+use crate::rollback::Orphan;
 use crate::scrub::Scrub;
 use crate::snapshot::Snapshots;
 use crate::trees::Trees;
@@ -28,12 +29,12 @@ pub(crate) struct Store {
     pub(crate) trees: Trees,
     pub(crate) purge: PurgeState,
     pub(crate) scrub: Scrub,
-    /// Transactions found unfinished at the start and not yet rolled back.
+    /// Transactions that belong to nobody and are not yet rolled back: those found unfinished at the start, and orphans.
     pub(crate) losers: AtomicU64,
     /// Prepared transactions found at the start which nobody has taken yet.
     pub(crate) prepared: Mutex<Vec<Writer>>,
-    /// Transactions dropped by a panic, or while they could not be rolled back, with their locks: the purge tasks do it.
-    pub(crate) orphans: Mutex<Vec<(Writer, LockOwner)>>,
+    /// Transactions dropped by a panic, or that could not be rolled back, at the start or later: the purge tasks do it.
+    pub(crate) orphans: Mutex<Vec<Orphan>>,
     pub(crate) events: Events,
     /// Set once by shutdown.
     pub(crate) stopped: AtomicBool,

@@ -8,7 +8,7 @@ use gannet_runtime::{Waker, mask_interrupts, now_ns, sleep};
 use gannet_telemetry::{Counter, count};
 
 use crate::plant::{Fault, planted};
-use crate::rollback::{For, undo_to};
+use crate::rollback::{For, Orphan, undo_to};
 use crate::snapshot::{CellId, Info};
 use crate::store::Store;
 use crate::trxtable::{TrxState, View};
@@ -732,7 +732,8 @@ impl Drop for Txn {
                             .warning(format_args!("transaction {id} cannot be rolled back: {e}; it is tried again"));
                     }
                     let owner = std::mem::replace(&mut self.owner, store.locks.owner(0));
-                    store.orphans.lock().push((w, owner));
+                    store.losers.fetch_add(1, AcqRel);
+                    store.orphans.lock().push(Orphan { writer: w, owner });
                 }
                 self.finish();
             }

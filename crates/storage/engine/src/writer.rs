@@ -1,5 +1,6 @@
 //! The writing side of a transaction: its id, its place in an undo stream, the way back.
 
+use gannet_base::sync::atomic::Ordering::Acquire;
 use gannet_base::{Lsn, TreeId, TrxId};
 use gannet_buffer::{Mtr, PageRef};
 use gannet_page::PageOp;
@@ -26,6 +27,8 @@ pub(crate) struct Writer {
     pub(crate) makes_trees: bool,
     /// It may drop trees.
     pub(crate) drops_trees: bool,
+    /// These, as far as it dropped them in this run.
+    pub(crate) drops: Vec<TreeId>,
 }
 
 impl Writer {
@@ -39,6 +42,7 @@ impl Writer {
             committed: Lsn::ZERO,
             makes_trees: false,
             drops_trees: false,
+            drops: Vec::new(),
         }
     }
 
@@ -111,9 +115,14 @@ impl Writer {
             let mut mtr = store.pool.mtr()?;
             let page = stream::latch(&mut mtr, self.begin)?;
             stream::set_flags(&mut mtr, page, self.begin, state);
-            Ok(mtr.commit_with(|lsn| match early {
-                false => self.ended(store, lsn),
-                true => self.note_end(lsn),
+            Ok(mtr.commit_with(|lsn| {
+                if state == record::COMMITTED && !self.drops.is_empty() && store.losers.load(Acquire) > 0 {
+                    store.purge.doomed.lock().extend(&self.drops);
+                }
+                match early {
+                    false => self.ended(store, lsn),
+                    true => self.note_end(lsn),
+                }
             }))
         })?;
         Ok(lsn)

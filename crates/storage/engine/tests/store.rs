@@ -814,6 +814,119 @@ fn drops_whose_ends_are_forgotten_do_not_wait_for_one_another() {
     assert_eq!((store.trees, store.findings), (2, vec![]));
 }
 
+/// Flips a bit in each page of a tree in a store that is closed.
+fn damage(dir: &TempDir, tree: TreeId) {
+    const PAGE: usize = 16384;
+    let file = dir.0.join("data.gnt");
+    let mut data = std::fs::read(&file).unwrap();
+    let mut pages = 0;
+    for page in data.chunks_exact_mut(PAGE).filter(|page| page[4] != 0 && page[24..32] == tree.0.to_le_bytes()) {
+        page[1000] ^= 1;
+        pages += 1;
+    }
+    assert!(pages > 1);
+    std::fs::write(&file, data).unwrap();
+}
+
+#[test]
+fn purge_passes_over_damage() {
+    let dir = TempDir::new();
+    let o = EngineOptions { purge_tasks: 0, ..options(&dir) };
+    let engine = Engine::open(o.clone()).unwrap();
+    let (bad, good) = (create(&engine, TreeKind::Row), create(&engine, TreeKind::Row));
+    for k in 0..300 {
+        put(&engine, &bad, k, &[1; 200]);
+        put(&engine, &good, k, &[1; 200]);
+    }
+    let delete = |engine: &Engine, keys: std::ops::Range<u64>| {
+        let mut t = begin(engine);
+        for k in keys {
+            t.delete(&engine.tree(bad.id()).unwrap(), &key(k)).unwrap();
+            t.delete(&engine.tree(good.id()).unwrap(), &key(k)).unwrap();
+        }
+        t.commit().unwrap();
+    };
+    delete(&engine, 0..100);
+    engine.shutdown().unwrap();
+    drop(engine);
+    damage(&dir, bad.id());
+    // What was left by the run before, and what comes now.
+    let engine = Engine::open(o).unwrap();
+    let tree = engine.tree(good.id()).unwrap();
+    assert_eq!(engine.check_tree(&tree).unwrap(), 300);
+    engine.purge_now().unwrap();
+    assert_eq!(engine.check_tree(&tree).unwrap(), 200);
+    let mut t = begin(&engine);
+    t.delete(&tree, &key(100)).unwrap();
+    let e = t.delete(&engine.tree(bad.id()).unwrap(), &key(100)).unwrap_err();
+    assert!(matches!(e, EngineError::Corrupt { page, .. } if page.0 >= bad.id().0), "{e}");
+    t.commit().unwrap();
+    engine.purge_now().unwrap();
+    assert_eq!(engine.check_tree(&tree).unwrap(), 199);
+    assert_eq!(engine.status().history_length, 0);
+}
+
+/// A transaction that cannot be rolled back because of a damaged tree keeps its rows locked until that tree is dropped.
+#[test]
+fn dropping_a_damaged_tree_lets_what_is_unfinished_there_end() {
+    for restart in [false, true] {
+        let dir = TempDir::new();
+        let engine = open(&dir);
+        let trees: Vec<_> = (0..3).map(|_| create(&engine, TreeKind::Row)).collect();
+        let (bad, good, other) = (trees[0].id(), trees[1].id(), trees[2].id());
+        for k in 0..300 {
+            trees.iter().for_each(|tree| put(&engine, tree, k, &[b'a'; 200]));
+        }
+        let mut t = begin(&engine);
+        t.update(&trees[1], &key(1), b"never committed").unwrap();
+        t.update(&trees[0], &key(1), b"never committed").unwrap();
+        engine.shutdown().unwrap();
+        drop((t, trees, engine));
+        damage(&dir, bad);
+        let mut engine = open(&dir);
+        let stuck = |engine: &Engine| {
+            for _ in 0..1000 {
+                let s = engine.status();
+                if s.recovering == s.stuck {
+                    return s.stuck;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            panic!("{:?}", engine.status());
+        };
+        assert_eq!(stuck(&engine), 1);
+        let wait = Duration::from_millis(50);
+        let mut t = engine.begin(TxnOptions { lock_wait_timeout: wait, ..TxnOptions::default() });
+        let tree = engine.tree(good).unwrap();
+        assert_eq!(t.update(&tree, &key(1), b"x").unwrap_err(), EngineError::LockWaitTimeout);
+        t.update(&tree, &key(2), b"x").unwrap();
+        // The drop of a sound tree waits too: it is not known where else there is something to undo.
+        t.drop_tree(&engine.tree(other).unwrap()).unwrap();
+        t.commit().unwrap();
+        assert_eq!(get(&engine, &tree, 1), Some(vec![b'a'; 200]));
+        assert_eq!(stuck(&engine), 1);
+        t.begin(TxnOptions::default()).unwrap();
+        t.drop_tree(&engine.tree(bad).unwrap()).unwrap();
+        t.commit().unwrap();
+        drop((t, tree));
+        if restart {
+            kill(engine);
+            engine = open(&dir);
+        }
+        let began = std::time::Instant::now();
+        while engine.status().recovering > 0 {
+            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", engine.status());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let tree = engine.tree(good).unwrap();
+        assert_eq!(get(&engine, &tree, 1), Some(vec![b'a'; 200]));
+        put(&engine, &tree, 1, b"free");
+        engine.purge_now().unwrap();
+        let store = engine.check_store().unwrap();
+        assert_eq!((store.trees, store.findings), (1, vec![]));
+    }
+}
+
 #[test]
 fn a_held_checkpoint_stays_and_recovery_begins_there() {
     let dir = TempDir::new();
