@@ -45,7 +45,7 @@ const WORKLOADS: &[Workload] = &[
             ("foundation/runtime/src/worker/mod.rs", 5.1, "the worker's flag that it sleeps, its mail"),
             ("foundation/runtime/src/task.rs", 5.1, "the session's park and wake-up by the log writer"),
             ("storage/buffer/src/state.rs", 3.2, "exclusive latches: the row's leaf, the transaction's undo page"),
-            ("storage/buffer/src/pool.rs", 0.2, "frames in use: pages of undo that are made"),
+            ("storage/buffer/src/pool.rs", 0.5, "frames in use: pages of undo, pages read in"),
             ("storage/log/src/ring.rs", 1.1, "log space: the change, which commits too"),
             ("foundation/telemetry/src/digest.rs", 1.1, "the count of the thread's own figures of the digest"),
             ("service/server/src/session/reply.rs", 1.1, "the same, when the reply leaves"),
