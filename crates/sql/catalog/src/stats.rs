@@ -27,7 +27,9 @@ const COUNTED: usize = 100;
 /// Statistics of one table, shared by all its versions.
 #[derive(Debug)]
 pub struct TableStatistics {
-    current: Mutex<Arc<Figures>>,
+    /// With the turn of whoever took them.
+    current: Mutex<(u64, Arc<Figures>)>,
+    turns: AtomicU64,
     histograms: Mutex<Arc<[Arc<Histogram>]>>,
     epoch: AtomicU64,
     /// The figures are not in the dictionary yet.
@@ -72,7 +74,8 @@ impl TableStatistics {
     /// With given figures (fixtures, virtual tables, new tables).
     pub fn new(figures: Figures) -> TableStatistics {
         TableStatistics {
-            current: Mutex::new(Arc::new(figures)),
+            current: Mutex::new((0, Arc::new(figures))),
+            turns: AtomicU64::new(0),
             histograms: Mutex::new(Arc::new([])),
             epoch: AtomicU64::new(1),
             unsaved: AtomicBool::new(false),
@@ -116,7 +119,7 @@ impl TableStatistics {
 
     /// The figures now.
     pub fn figures(&self) -> Arc<Figures> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
     /// Histograms, by column name.
@@ -140,9 +143,19 @@ impl TableStatistics {
         self.unsaved.load(Ordering::Relaxed)
     }
 
-    /// Puts new figures in place.
-    pub fn replace(&self, figures: Figures) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The turn of one who begins to take figures.
+    fn turn(&self) -> u64 {
+        self.turns.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Puts new figures in place, unless somebody has who began later: ANALYZE TABLE beside the background.
+    fn replace(&self, turn: u64, figures: Figures) {
+        let mut place = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let (newest, current) = &mut *place;
+        if turn < *newest {
+            return;
+        }
+        *newest = turn;
         let moved = differs(current.rows, figures.rows)
             || current.indexes.len() != figures.indexes.len()
             || current.indexes.iter().zip(&figures.indexes).any(|(a, b)| {
@@ -158,7 +171,7 @@ impl TableStatistics {
 
     /// What the dictionary holds, at start.
     pub(crate) fn restore(&self, figures: Figures) {
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(figures);
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).1 = Arc::new(figures);
     }
 
     /// Puts a histogram in the place of the column's last one, or (`None`) takes that away; false when there was none.
@@ -190,6 +203,7 @@ impl Figures {
 
 /// Takes a table's figures anew by sampling its trees at so many places each. Parks for pages.
 pub fn refresh(engine: &Engine, table: &Table, now_seconds: u64, places: u64) -> Result<(), EngineError> {
+    let turn = table.statistics.turn();
     let trees = table.trees(engine)?;
     let size = engine.tree_stats(&trees.row)?;
     let mut figures = Figures { rows: size.rows, pages: size.pages, indexes: Vec::new(), taken: now_seconds.max(1) };
@@ -208,7 +222,7 @@ pub fn refresh(engine: &Engine, table: &Table, now_seconds: u64, places: u64) ->
         });
     }
     txn.commit()?;
-    table.statistics.replace(figures);
+    table.statistics.replace(turn, figures);
     Ok(())
 }
 
@@ -444,10 +458,20 @@ mod tests {
     fn epoch_moves_only_when_it_matters() {
         let s = TableStatistics::default();
         let figures = |rows| Figures { rows, pages: 1, indexes: Vec::new(), taken: 1 };
-        s.replace(figures(1100));
+        s.replace(s.turn(), figures(1100));
         assert_eq!(s.epoch(), 1);
-        s.replace(figures(9000));
+        s.replace(s.turn(), figures(9000));
         assert_eq!(s.epoch(), 2);
+    }
+
+    #[test]
+    fn who_began_later_is_not_overwritten() {
+        let s = TableStatistics::default();
+        let figures = |rows| Figures { rows, pages: 1, indexes: Vec::new(), taken: 1 };
+        let (early, late) = (s.turn(), s.turn());
+        s.replace(late, figures(10));
+        s.replace(early, figures(20));
+        assert_eq!(s.figures().rows, 10);
     }
 
     #[test]
