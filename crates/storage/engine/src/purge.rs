@@ -136,8 +136,9 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
             break;
         }
     }
-    // What is left although no snapshot holds it, and nothing else does, is purge's own backlog.
-    let held = store.snapshots.oldest() < horizon || done == 0 || failed.is_some();
+    // What is left although no snapshot holds it, nor what cannot be rolled back, nor a damaged stream, is purge's own backlog.
+    let waits = failed.is_some() || !store.purge.doomed.lock().is_empty();
+    let held = store.snapshots.oldest() < horizon || done == 0 || waits;
     store.purge.backlog.store(if held { 0 } else { store.streams.history() }, Relaxed);
     save_rows(store)?;
     failed.map_or(Ok(done), Err)
@@ -246,6 +247,7 @@ fn start_one(store: &Store) -> Result<bool> {
 /// Frees a tree. False: there are transactions to be rolled back, which may name it.
 fn drop_tree(store: &Store, at: UndoPtr, record: &Record<'_>) -> Result<bool> {
     if store.losers.load(Acquire) > 0 {
+        store.purge.doomed.lock().insert(record.tree);
         return Ok(false);
     }
     // The number may be another tree's soon.
