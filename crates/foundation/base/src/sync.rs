@@ -371,28 +371,32 @@ impl Condvar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
     #[test]
     fn hook_is_called_instead_of_blocking() {
         static M: Mutex<u32> = Mutex::new(0);
-        thread_local!(static CALLS: Cell<u32> = const { Cell::new(0) });
+        static CALLS: AtomicU32 = AtomicU32::new(0);
         let guard = M.lock();
         fn hook(p: Point) {
             if p == Point::Spin {
-                CALLS.set(CALLS.get() + 1);
+                CALLS.fetch_add(1, SeqCst);
             }
         }
         std::thread::scope(|s| {
-            let t = s.spawn(|| {
+            s.spawn(|| {
                 set_hook(Some(hook));
                 *M.lock() += 1;
+                let before = CALLS.load(SeqCst);
                 spin_hint();
+                assert_eq!(CALLS.load(SeqCst), before + 1);
                 set_hook(None);
-                CALLS.get()
             });
-            std::thread::sleep(Duration::from_millis(5));
+            // It does not come back before the lock is free.
+            while CALLS.load(SeqCst) == 0 {
+                std::thread::yield_now();
+            }
             drop(guard);
-            assert!(t.join().unwrap() >= 2);
         });
         assert_eq!(*M.lock(), 1);
         assert_eq!(held(), 0);

@@ -22,6 +22,7 @@ const CHECKED: usize = 128;
 pub struct Flips {
     stores: u64,
     refused: u64,
+    purged: u64,
     trees_whole: u64,
     trees_failed: u64,
     scrubbed: u64,
@@ -33,10 +34,11 @@ pub struct Flips {
 
 impl std::fmt::Display for Flips {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Flips { stores, refused, trees_whole, trees_failed, scrubbed, barred, controls, controls_refused } = self;
+        let Flips { stores, refused, purged, trees_whole, trees_failed, scrubbed, barred, controls, controls_refused } =
+            self;
         write!(
             f,
-            "bits flipped in {stores} stores: {refused} refused, {trees_failed} trees failed, {trees_whole} read whole, \
+            "bits flipped in {stores} stores: {refused} refused, {purged} purged, {trees_failed} trees failed, {trees_whole} read whole, \
              {scrubbed} pages found by the scrubber, {barred} trees refused for that; in {controls} control files, \
              {controls_refused} refused"
         )
@@ -44,9 +46,10 @@ impl std::fmt::Display for Flips {
 }
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
-/// What the trees hold, what the scrubber finds, and what they hold then.
+/// What the trees hold, what purge says, what the scrubber finds, and what the trees hold then.
 struct Seen {
     trees: Vec<(TreeId, Result<Rows>)>,
+    purged: Result<u64>,
     scrubbed: Option<Vec<Damage>>,
     then: Vec<Result<Rows>>,
 }
@@ -81,9 +84,10 @@ fn read(disk: &SimDisk, seed: u64, trees: &[TreeId], write: Option<TreeId>) -> O
                 .expect("a write into a sound tree");
             t.commit().expect("a commit beside a damaged page");
         }
+        let purged = engine.purge_now();
         let scrubbed = scrub(&engine);
         let then = trees.iter().map(|&id| scan(&engine, id)).collect();
-        *o.borrow_mut() = Some(Ok(Seen { trees: all, scrubbed, then }));
+        *o.borrow_mut() = Some(Ok(Seen { trees: all, purged, scrubbed, then }));
         // It can be closed, or says why not.
         let _ = engine.shutdown();
     });
@@ -154,7 +158,12 @@ pub fn run(disk: &SimDisk, seed: u64, trees: &[TreeId], flips: &mut Flips) {
             );
             flips.refused += 1;
         }
-        Ok(Seen { trees: all, scrubbed, then }) => {
+        Ok(Seen { trees: all, purged, scrubbed, then }) => {
+            let in_trees = damaged.values().all(|&owner| trees.iter().any(|t| t.0 == owner));
+            match purged {
+                Ok(_) => flips.purged += 1,
+                Err(e) => assert!(names(&e) && !in_trees, "seed {seed}: {damaged:?}: purge ends with: {e}"),
+            }
             for damage in scrubbed.iter().flatten() {
                 assert!(
                     damaged.contains_key(&damage.page.0),
