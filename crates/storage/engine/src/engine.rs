@@ -382,7 +382,8 @@ impl Engine {
             let done = purge::round(store, true)?;
             all += done;
             // A drop waits for the other streams; a task may have purged them after this round met the drop, and left it nothing to do.
-            if done == 0 && !store.purge.drop_waits.swap(false, AcqRel) {
+            let again = store.purge.drop_waits.swap(false, AcqRel) && !gannet_runtime::interrupted();
+            if done == 0 && !again {
                 return Ok(all);
             }
         }
