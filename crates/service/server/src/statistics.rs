@@ -6,9 +6,9 @@
 use crate::server::Shared;
 use crate::vars::Live;
 use gannet_catalog::{RowSource, Table, TableId, stats};
-use gannet_engine::{Damage, EngineError};
+use gannet_engine::{EngineError, TreeId};
 use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park, unix_micros};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Pause between two looks at the tables in use.
@@ -52,7 +52,7 @@ const AFTER_NS: u64 = 1_000_000_000;
 /// The background task; ends when the server stops.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let mut saved: HashMap<TableId, u64> = HashMap::new();
-    let mut told = Vec::new();
+    let mut told = HashSet::new();
     let (mut freed, mut release_at) = (0, 0);
     while !shared.shutting_down() && !interrupted() {
         if park(Wait::StatisticsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
@@ -101,10 +101,13 @@ fn look_at_all(shared: &Arc<Shared>, saved: &mut HashMap<TableId, u64>) {
     }
 }
 
-/// Says in the log which tables the pages belong to that the scrubber has found damaged since the last look.
-fn tell_damage(shared: &Shared, told: &mut Vec<Damage>) {
-    let found = shared.engine.damaged_pages();
-    for damage in found.iter().filter(|d| !told.contains(d)) {
+/// Says in the log which tables have pages that the scrubber has found damaged, with the first page of each: once, until all are whole
+/// again.
+fn tell_damage(shared: &Shared, told: &mut HashSet<TreeId>) {
+    let mut trees = HashSet::new();
+    let mut found = shared.engine.damaged_pages();
+    found.retain(|d| trees.insert(d.tree));
+    for damage in found.iter().filter(|d| !told.contains(&d.tree)) {
         let snapshot = shared.catalog.snapshot();
         let has = |t: &&Arc<Table>| t.row_tree == damage.tree || t.indexes.iter().any(|i| i.tree == damage.tree);
         let table = snapshot.schemas().find_map(|s| snapshot.tables(&s.name).iter().find(has));
@@ -114,7 +117,7 @@ fn tell_damage(shared: &Shared, told: &mut Vec<Damage>) {
             None => shared.log.error(format_args!("Damage outside of any table: {what}")),
         }
     }
-    *told = found;
+    *told = trees;
 }
 
 /// The table has not been dropped since the snapshot was taken.
