@@ -399,7 +399,8 @@ impl Purger<'_> {
     /// it, and whatever is behind it in the stream goes on.
     fn record(&self, trx: TrxId, lsn: Lsn, at: UndoPtr, r: &Record<'_>) -> Result<bool> {
         match self.deal_with(trx, lsn, at, r) {
-            Err(e @ EngineError::Corrupt { page, .. }) if e.is_damage() => {
+            // A tree that cannot be freed is not one that is.
+            Err(e @ EngineError::Corrupt { page, .. }) if e.is_damage() && !matches!(r.body, Body::DropTree { .. }) => {
                 if self.store.purge.damaged.lock().insert(page) {
                     self.store.events.error(format_args!("purge: {e}; what is to be purged in tree {} stays", r.tree));
                 }

@@ -80,7 +80,11 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
                 }
                 false
             }
-            Body::DropTree { .. } => false,
+            Body::DropTree { .. } => {
+                // It may commit all the same, without this drop.
+                w.drops.retain(|dropped| *dropped != record.tree);
+                false
+            }
             _ => made.contains(&record.tree) || abandoned && store.purge.doomed.lock().contains(&record.tree),
         };
         let open = !record.is_done() && !left_out;
