@@ -1,10 +1,17 @@
 //! `cargo xtask fuzz`: the fuzz targets of `fuzz/` on the stable compiler. No coverage leads it: valid inputs are mutated, from a
 //! seed. A finding is kept in `target/fuzz/` and the line that replays it is printed.
+//!
+//! The targets `statements`, `prepared` and `changes` send their inputs to a server that is started for them (see `served`).
+
+pub(crate) mod changes;
+mod mutate;
+mod served;
+mod statements;
 
 use std::{
     fs,
     panic::catch_unwind,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Mutex,
         atomic::{AtomicU64, Ordering},
@@ -45,6 +52,21 @@ const TARGETS: &[Target] = &[
     Target { name: "log_redo", check: gannet_engine::fuzzing::redo, seeds: |_| gannet_engine::fuzzing::redo_seeds() },
     Target { name: "undo", check: gannet_engine::fuzzing::undo, seeds: |_| gannet_engine::fuzzing::undo_seeds() },
 ];
+
+/// Targets that need a server.
+const SERVED: &[(&str, served::Round)] =
+    &[("statements", statements::statements), ("prepared", statements::prepared), ("changes", changes::round)];
+
+/// How long, from where and how far rounds on a server go.
+struct Options {
+    span: Duration,
+    seed: u64,
+    rounds: u64,
+    /// Different findings after which a target ends.
+    findings: usize,
+    /// The binary to start; without one, that of a development build.
+    server: Option<PathBuf>,
+}
 
 /// An input that takes longer counts as a hang.
 const HANG: Duration = Duration::from_secs(20);
@@ -119,9 +141,18 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
         Some(v) => v.parse::<f64>().map_err(|_| format!("{name} takes a number, not '{v}'")),
         None => Ok(default),
     };
-    let chosen: Vec<&Target> = TARGETS.iter().filter(|t| value("--target").is_none_or(|name| name == t.name)).collect();
+    let wanted = value("--target").map(String::as_str);
+    let chosen: Vec<&Target> = TARGETS.iter().filter(|t| wanted.is_none_or(|name| name == t.name)).collect();
+    let span = Duration::from_secs_f64(number("--minutes", 1.0)? * 60.0);
+    let seed = number("--seed", std::time::UNIX_EPOCH.elapsed().map_or(1.0, |d| d.as_secs() as f64))? as u64;
+    if let Some((name, round)) = SERVED.iter().find(|(name, _)| wanted == Some(name)) {
+        let rounds = number("--rounds", f64::MAX)? as u64;
+        let findings = number("--findings", 1.0)? as usize;
+        let options = Options { span, seed, rounds, findings, server: value("--server").map(PathBuf::from) };
+        return served::run(root, name, *round, &options);
+    }
     if chosen.is_empty() {
-        let names: Vec<_> = TARGETS.iter().map(|t| t.name).collect();
+        let names: Vec<_> = TARGETS.iter().map(|t| t.name).chain(SERVED.iter().map(|s| s.0)).collect();
         return Err(format!("the targets are: {}", names.join(", ")));
     }
     if let (Some(file), [target]) = (value("--input"), &chosen[..]) {
@@ -129,8 +160,6 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
         (target.check)(&data);
         return Ok(format!("fuzz {}: {file} does no harm", target.name));
     }
-    let span = Duration::from_secs_f64(number("--minutes", 1.0)? * 60.0);
-    let seed = number("--seed", std::time::UNIX_EPOCH.elapsed().map_or(1.0, |d| d.as_secs() as f64))? as u64;
     let mut lines = Vec::new();
     for target in chosen {
         lines.push(one(root, target, span, seed)?);

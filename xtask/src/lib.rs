@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 pub mod atomics;
 pub mod clients;
+pub mod crash;
 pub mod diff;
+pub mod dist;
 pub mod fuzz;
 pub mod instructions;
 pub mod isolation;
+pub mod ledger;
 pub mod sim;
 pub mod statements;
 pub mod tidy;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{atomics, clients, diff, fuzz, instructions, isolation, sim, statements, tidy};
+use xtask::{atomics, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, sim, statements, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -11,14 +11,21 @@ cargo xtask VERB
   clients [FILTER]   installs real clients and runs them against a running Gannet (tests/clients/*.sh)
   fuzz [--target T] [--minutes M] [--seed N] [--input FILE]
                      mutated valid inputs into the decoders; without a target all of them, one after the other
+  fuzz --target statements|prepared|changes [--minutes M] [--seed N] [--rounds N] [--findings N] [--server BINARY]
+                     statements to a server that is started for them, until it breaks or changes a row that it should not
   sim [--seed N] [--steps M] [--seeds N] [--minutes M]
                      the engine with power cuts and failing disks, in the simulation
+  crash [--kind definitions|recovery|full-disk] [--rounds N] [--seed N] [--binary PATH] [--dir PATH]
+                     the real server under load, killed with -9; all that was acknowledged must be there, and all space given back
   diff --port-a A --port-b B [--seed N] [--statements N]   (or --socket-a, --socket-b)
-                     random statements on two servers, Gannet and MariaDB; differences made small (database gannet_diff)
+                     random statements on two servers, Gannet and MariaDB; differences made small (--database, gannet_diff)
   instructions [FILTER]   instructions of the server per event of sysbench's workloads (valgrind, sysbench)
   atomics [FILTER]   its atomic read-modify-writes per point select and commit, by place; more than is listed fails
   isolation --port-a A [--port-b B] [--only TEXT] [--record]
                      what each isolation level gives, as named steps in all orders: server A against B or InnoDB's recorded lines
+  ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]...
+                     sysbench against this build, MariaDB and other builds in turn; figures go to docs/ledger.csv
+  dist               the binary without symbols, its symbols, and a Debian package, in target/dist
   statements --server A --reference A FILE...
                      recorded statements against two servers: what differs, most frequent first
 ";
@@ -28,12 +35,15 @@ fn main() -> ExitCode {
     let outcome = match args.first().map(String::as_str) {
         Some("tidy") => tidy::run(&xtask::root(), args.iter().any(|a| a == "--bless")),
         Some("sim") => sim::run(&xtask::root(), &args[1..]),
+        Some("crash") => crash::run(&xtask::root(), &args[1..]),
         Some("fuzz") => fuzz::run(&xtask::root(), &args[1..]),
         Some("diff") => diff::run(&args[1..]),
         Some("instructions") => instructions::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("atomics") => atomics::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("statements") => statements::run(&args[1..]),
         Some("isolation") => isolation::run(&xtask::root(), &args[1..]),
+        Some("ledger") => ledger::run(&xtask::root(), &args[1..]),
+        Some("dist") => dist::run(&xtask::root()),
         Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),
         _ => Err(USAGE.to_owned()),
     };

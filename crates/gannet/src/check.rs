@@ -1,5 +1,7 @@
 //! `gannet check`: walks a store that no server has open, and compares what must agree.
 
+use std::io::Write;
+
 use gannet_server::check::check_store;
 
 const HELP: &str = "\
@@ -16,15 +18,18 @@ pub fn run(args: &[String]) -> Result<(), String> {
         return Ok(());
     }
     let report = check_store(args)?;
-    println!("{}", report.summary);
+    let mut text = report.summary;
     for finding in &report.findings {
-        println!("{finding}");
+        text.push('\n');
+        text.push_str(finding);
     }
+    if report.findings.is_empty() {
+        text.push_str("\nnothing found");
+    }
+    // A disk that is full, or a reader that has gone, must not look like a finding.
+    writeln!(std::io::stdout(), "{text}").map_err(|e| format!("cannot write what was found: {e}"))?;
     match report.findings.len() {
-        0 => {
-            println!("nothing found");
-            Ok(())
-        }
+        0 => Ok(()),
         n => Err(format!("{n} findings")),
     }
 }

@@ -73,7 +73,11 @@ fn missing_and_newer_files_are_refused() {
     let control = data.join("control");
     let whole = fs::read(&control).expect("the control file");
     let mut newer = whole.clone();
-    (newer[8], newer[4096 + 8]) = (9, 9);
+    for slot in [0, 4096] {
+        newer[slot + 88] = 9;
+        let sum = gannet_base::crc32c(0, &newer[slot + 16..slot + 128]);
+        newer[slot + 12..slot + 16].copy_from_slice(&sum.to_le_bytes());
+    }
     fs::write(&control, &newer).expect("the control file");
     let text = refused(&dir);
     assert!(text.contains("format 9") || text.contains("newer"), "{text}");

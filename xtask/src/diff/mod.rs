@@ -5,10 +5,10 @@
 //! known to differ for a reason is in `explained.rs`. A round's seed replays it: `--seed N --statements 1`.
 
 mod causes;
-mod change;
+pub(crate) mod change;
 mod explained;
 mod expr;
-mod generate;
+pub(crate) mod generate;
 mod query;
 mod wide;
 
@@ -26,7 +26,7 @@ use std::{
 
 /// Statements of one round.
 const ROUND: usize = 120;
-/// Where everything happens.
+/// Where everything happens, if no other name is given.
 const DATABASE: &str = "gannet_diff";
 /// Differences after which a run ends.
 const ENOUGH: usize = 20;
@@ -35,7 +35,7 @@ const ENOUGH: usize = 20;
 pub(crate) struct Random(u64);
 
 impl Random {
-    fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x2545_F491_4F6C_DD1D))
     }
 
@@ -48,16 +48,16 @@ impl Random {
     }
 
     /// Below `n`.
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
 
     /// True in `n` of a hundred cases.
-    fn percent(&mut self, n: usize) -> bool {
+    pub(crate) fn percent(&mut self, n: usize) -> bool {
         self.below(100) < n
     }
 
-    fn pick<'t, T>(&mut self, of: &'t [T]) -> &'t T {
+    pub(crate) fn pick<'t, T>(&mut self, of: &'t [T]) -> &'t T {
         &of[self.below(of.len())]
     }
 }
@@ -98,6 +98,7 @@ struct Pair {
     /// The second server with fewer optimizations.
     plain: Connection,
     addresses: [Address; 2],
+    database: String,
 }
 
 fn connect(address: &Address) -> Result<Connection, String> {
@@ -113,9 +114,9 @@ const SETUP: &[&str] = &[
 ];
 
 impl Pair {
-    fn new(addresses: [Address; 2]) -> Result<Pair, String> {
+    fn new(addresses: [Address; 2], database: &str) -> Result<Pair, String> {
         let (a, b, plain) = (connect(&addresses[0])?, connect(&addresses[1])?, connect(&addresses[1])?);
-        let mut pair = Pair { a, b, plain, addresses };
+        let mut pair = Pair { a, b, plain, addresses, database: database.into() };
         pair.prepare()?;
         Ok(pair)
     }
@@ -126,11 +127,11 @@ impl Pair {
         }
         // MariaDB's cache of subqueries takes values for the same that are equal in their collation only.
         let _ = self.one(true, "SET SESSION optimizer_switch = 'subquery_cache=off'")?;
-        self.must(&format!(
-            "CREATE DATABASE IF NOT EXISTS {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
-        ))?;
-        self.must(&format!("USE {DATABASE}"))?;
-        for sql in SETUP.iter().copied().chain([causes::PLAIN, &format!("USE {DATABASE}")]) {
+        let database = &self.database;
+        let (create, used) = (format!("CREATE DATABASE IF NOT EXISTS {database}"), format!("USE {database}"));
+        self.must(&format!("{create} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"))?;
+        self.must(&used)?;
+        for sql in SETUP.iter().copied().chain([causes::PLAIN, &used]) {
             if let Outcome::Refused(code, message) = self.plain(sql)? {
                 return Err(format!("{sql}: {code} {message}"));
             }
@@ -353,7 +354,7 @@ impl Tally {
 }
 
 /// Runs the verb. `--port-a`, `--port-b` (or `--socket-a`, `--socket-b`), `--seed`, `--statements`,
-/// `--differences` (after which it ends), `--theme` (rounds of it alone; `queries` and `changes` are those without a theme).
+/// `--differences` (after which it ends), `--database`, `--theme` (rounds of it alone; `queries` and `changes` are those without a theme).
 pub fn run(args: &[String]) -> Result<String, String> {
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
     let number = |name: &str, otherwise: u64| match option(name) {
@@ -371,7 +372,7 @@ pub fn run(args: &[String]) -> Result<String, String> {
     let (first, wanted) = (number("--seed", 1)?, number("--statements", 200_000)? as usize);
     let theme = option("--theme").map(String::as_str);
     let enough = number("--differences", ENOUGH as u64)? as usize;
-    let mut pair = Pair::new([address("a")?, address("b")?])?;
+    let mut pair = Pair::new([address("a")?, address("b")?], option("--database").map_or(DATABASE, |d| d))?;
     let (begin, mut tally, mut seed) = (Instant::now(), Tally::default(), first);
     while tally.statements < wanted && tally.found.len() < enough {
         // Each third round is one of a theme.

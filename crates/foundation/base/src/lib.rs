@@ -15,6 +15,7 @@ mod ids;
 mod pad;
 mod prefetch;
 pub mod slot;
+pub mod stack;
 pub mod sync;
 
 pub use codec::{DecodeError, Reader, Writer, varint_len};

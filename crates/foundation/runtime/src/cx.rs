@@ -29,8 +29,6 @@ pub(crate) struct Cx {
     pub(crate) kind: Cell<Kind>,
     pub(crate) task: Cell<*const Task>,
     pub(crate) context: Cell<*const ContextInner>,
-    /// Lowest usable address of the current stack; 0 when not known yet.
-    pub(crate) stack_low: Cell<usize>,
     /// The worker whose thread this is, or null.
     pub(crate) worker: Cell<*const Worker>,
     /// The fiber that runs, or null.
@@ -45,7 +43,6 @@ thread_local! {
             kind: Cell::new(Kind::Unset),
             task: Cell::new(ptr::null()),
             context: Cell::new(ptr::null()),
-            stack_low: Cell::new(0),
             worker: Cell::new(ptr::null()),
             fiber: Cell::new(ptr::null()),
             sim: Cell::new(ptr::null()),
@@ -85,6 +82,7 @@ pub(crate) fn adopt(context: Option<Arc<ContextInner>>) -> Kind {
     let task = Arc::new(Task::new(Home::Thread(std::thread::current())));
     let context = context.unwrap_or_else(|| ContextInner::new(Route::none()));
     context.attach(&task);
+    crate::stack::watch_thread();
     CX.with(|cx| {
         cx.kind.set(Kind::Thread);
         cx.task.set(Arc::as_ptr(&task));
@@ -101,6 +99,20 @@ pub(crate) fn adopt(context: Option<Arc<ContextInner>>) -> Kind {
         });
     }
     Kind::Thread
+}
+
+/// Runs `f` on a helper thread as part of another task: the interruptions that it sees are that one's.
+pub(crate) fn with_context_of<T>(context: &Arc<ContextInner>, f: impl FnOnce() -> T) -> T {
+    /// Puts the thread's own context back, also when `f` panics.
+    struct Restore(*const ContextInner);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CX.with(|cx| cx.context.set(self.0));
+        }
+    }
+    kind();
+    let _restore = Restore(CX.with(|cx| cx.context.replace(Arc::as_ptr(context))));
+    f()
 }
 
 /// True on the thread of a running simulation.

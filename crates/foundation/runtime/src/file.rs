@@ -5,10 +5,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::cx::simulated;
+use crate::fs::Readers;
 use crate::os::{Op, perform, perform_many, run_blocking};
 use crate::sim::{SimFile, current_disk};
 
-/// How to open a [`File`]. Files are made with mode 0600.
+/// How to open a [`File`]. Files are made for their owner alone, unless [`OpenOptions::readers`] says more.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct OpenOptions {
     pub(crate) write: bool,
@@ -16,12 +17,20 @@ pub struct OpenOptions {
     pub(crate) create_new: bool,
     pub(crate) truncate: bool,
     pub(crate) direct: bool,
+    pub(crate) readers: Readers,
 }
 
 impl OpenOptions {
     /// For reading only.
     pub const fn read() -> Self {
-        OpenOptions { write: false, create: false, create_new: false, truncate: false, direct: false }
+        OpenOptions {
+            write: false,
+            create: false,
+            create_new: false,
+            truncate: false,
+            direct: false,
+            readers: Readers::Owner,
+        }
     }
 
     /// For reading and writing.
@@ -42,6 +51,11 @@ impl OpenOptions {
     /// Cut an existing file to nothing.
     pub const fn truncate(self) -> Self {
         OpenOptions { truncate: true, ..self }
+    }
+
+    /// Who may read the file, if it is made.
+    pub const fn readers(self, readers: Readers) -> Self {
+        OpenOptions { readers, ..self }
     }
 
     /// Past the kernel's page cache (O_DIRECT). Buffers, offsets and lengths must then be multiples of
@@ -86,7 +100,7 @@ impl File {
                     .create(how.create)
                     .create_new(how.create_new)
                     .truncate(how.truncate)
-                    .mode(0o600)
+                    .mode(how.readers.mode())
                     .custom_flags(if direct { libc::O_DIRECT } else { 0 })
                     .open(path)
             };

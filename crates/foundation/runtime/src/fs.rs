@@ -2,12 +2,48 @@
 
 use std::fs as stdfs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::cx::simulated;
 use crate::os::run_blocking;
 use crate::sim::current_disk;
+
+/// Who may read a file that is made, beside the owner, who alone may write it. A file that is there keeps its mode.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Nobody: data, keys.
+    #[default]
+    Owner,
+    /// The owner's group: logs, settings, what statements write.
+    Group,
+    /// Everybody: certificates.
+    Everybody,
+}
+
+impl Readers {
+    /// The bits of the mode.
+    pub const fn mode(self) -> u32 {
+        match self {
+            Readers::Owner => 0o600,
+            Readers::Group => 0o640,
+            Readers::Everybody => 0o644,
+        }
+    }
+}
+
+/// How to write a plain file, one outside of the store, which is made if it is not there.
+pub fn plain_file(readers: Readers) -> stdfs::OpenOptions {
+    let mut how = stdfs::OpenOptions::new();
+    how.create(true).mode(readers.mode());
+    how
+}
+
+/// Writes a plain file as a whole.
+pub fn write_plain(path: impl AsRef<Path>, readers: Readers, content: &[u8]) -> io::Result<()> {
+    let mut file = plain_file(readers).write(true).truncate(true).open(path)?;
+    io::Write::write_all(&mut file, content)
+}
 
 /// Makes a directory and its parents, with mode 0700 for those that are new.
 pub fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {

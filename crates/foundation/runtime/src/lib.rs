@@ -29,12 +29,13 @@ pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;
 pub use monitor::Monitor;
-pub use os::{raise_descriptor_limit, release_free_memory, run_blocking};
+pub use os::{raise_descriptor_limit, release_free_memory, run_blocking, run_long};
 pub use serve::{
-    Addr, Conn, Factory, Listener, ListenerOptions, Next, Peer, Ready, Service, ThreadHandling, Transport,
+    Addr, Conn, Factory, Listener, ListenerOptions, Next, Panicked, Peer, Ready, Service, ThreadHandling, Transport,
+    remember_panics,
 };
 pub use spawn::{JoinHandle, spawn, spawn_local};
-pub use stack::remaining_stack;
+pub use stack::{LastWord, last_words_to, remaining_stack};
 pub use task::{
     Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, interrupted, interruption, mask_interrupts, park,
     site, slot, slot_count, waker, yield_if_due, yield_now,

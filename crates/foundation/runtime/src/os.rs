@@ -119,3 +119,14 @@ pub fn run_blocking<T: Send>(f: impl FnOnce() -> T + Send) -> T {
         _ => f(),
     }
 }
+
+/// Computes what may take long without holding up the worker: as [`run_blocking`], on helper threads of its own. There [`interrupted`]
+/// tells of the task that waits for it; nothing in `f` may wait for anything but processor time.
+///
+/// [`interrupted`]: crate::interrupted
+pub fn run_long<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    match kind() {
+        Kind::Fiber if !std::thread::panicking() => worker::run_long(f),
+        _ => f(),
+    }
+}

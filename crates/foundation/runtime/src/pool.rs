@@ -1,4 +1,5 @@
-//! A few helper threads for calls that block: the fallback for file I/O, and metadata operations.
+//! Helper threads: a few for calls that block (the fallback for file I/O, metadata operations), others for computations that take
+//! long, which must not keep files waiting.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -12,60 +13,79 @@ struct State {
     idle: usize,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { queue: VecDeque::new(), threads: 0, idle: 0 });
-static WORK: Condvar = Condvar::new();
+/// Threads that take jobs from one queue.
+pub(crate) struct Pool {
+    name: &'static str,
+    state: Mutex<State>,
+    work: Condvar,
+}
 
-/// Helper threads at most. Their work is waiting for a disk.
+/// Their work is waiting for a disk.
+pub(crate) static BLOCKING: Pool = Pool::new("blocking");
+/// Their work is computing.
+pub(crate) static LONG: Pool = Pool::new("long");
+
+/// Helper threads at most, of each pool.
 const MAX_THREADS: usize = 8;
 /// A helper without work for this long ends.
 const IDLE: Duration = Duration::from_secs(10);
+/// As deep as what runs on a fiber's own stack.
+const STACK: usize = if cfg!(debug_assertions) { 1 << 20 } else { 512 << 10 };
 
-fn lock() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(|e| e.into_inner())
-}
+impl Pool {
+    const fn new(name: &'static str) -> Pool {
+        let state = State { queue: VecDeque::new(), threads: 0, idle: 0 };
+        Pool { name, state: Mutex::new(state), work: Condvar::new() }
+    }
 
-/// Queues a job for the helper threads; starts one if all are busy. Runs it here when no thread can be had at all.
-pub(crate) fn submit(job: Job) {
-    let mut state = lock();
-    state.queue.push_back(job);
-    if state.idle >= state.queue.len() {
-        WORK.notify_one();
-        return;
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
-    if state.threads == MAX_THREADS {
-        return;
-    }
-    state.threads += 1;
-    drop(state);
-    if std::thread::Builder::new().name("blocking".into()).stack_size(256 << 10).spawn(run).is_err() {
-        let mut state = lock();
-        state.threads -= 1;
-        if state.threads == 0
-            && let Some(job) = state.queue.pop_back()
-        {
-            drop(state);
-            job();
-        }
-    }
-}
 
-fn run() {
-    let mut state = lock();
-    loop {
-        if let Some(job) = state.queue.pop_front() {
-            drop(state);
-            // A job catches its own panics: they belong to the task that waits for it.
-            job();
-            state = lock();
-            continue;
-        }
-        state.idle += 1;
-        let (s, timeout) = WORK.wait_timeout(state, IDLE).unwrap_or_else(|e| e.into_inner());
-        state = s;
-        state.idle -= 1;
-        if timeout.timed_out() && state.queue.is_empty() {
-            state.threads -= 1;
+    /// Queues a job for the helper threads; starts one if all are busy. Runs it here when no thread can be had at all.
+    pub(crate) fn submit(&'static self, job: Job) {
+        let mut state = self.lock();
+        state.queue.push_back(job);
+        if state.idle >= state.queue.len() {
+            self.work.notify_one();
             return;
+        }
+        if state.threads == MAX_THREADS {
+            return;
+        }
+        state.threads += 1;
+        drop(state);
+        let thread = std::thread::Builder::new().name(self.name.into()).stack_size(STACK);
+        if thread.spawn(|| self.run()).is_err() {
+            let mut state = self.lock();
+            state.threads -= 1;
+            if state.threads == 0
+                && let Some(job) = state.queue.pop_back()
+            {
+                drop(state);
+                job();
+            }
+        }
+    }
+
+    fn run(&self) {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.queue.pop_front() {
+                drop(state);
+                // A job catches its own panics: they belong to the task that waits for it.
+                job();
+                state = self.lock();
+                continue;
+            }
+            state.idle += 1;
+            let (s, timeout) = self.work.wait_timeout(state, IDLE).unwrap_or_else(|e| e.into_inner());
+            state = s;
+            state.idle -= 1;
+            if timeout.timed_out() && state.queue.is_empty() {
+                state.threads -= 1;
+                return;
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use gannet_base::sync::Mutex;
@@ -16,6 +16,7 @@ use gannet_telemetry::{Wait, waited};
 
 use crate::cx::{self, CX, Kind, kind};
 use crate::sim;
+use crate::stack::LastWord;
 use crate::time::{now_ns, real_now_ns};
 use crate::worker::{self, Fiber, Message, Worker, WorkerShared};
 
@@ -243,6 +244,8 @@ pub(crate) struct ContextInner {
     waiting: AtomicU32,
     waiting_since: AtomicU64,
     pub(crate) route: Route,
+    /// See [`TaskContext::set_last_word`].
+    pub(crate) last_word: OnceLock<Weak<dyn LastWord>>,
 }
 
 impl ContextInner {
@@ -253,6 +256,7 @@ impl ContextInner {
             waiting: AtomicU32::new(0),
             waiting_since: AtomicU64::new(0),
             route,
+            last_word: OnceLock::new(),
         })
     }
 
@@ -313,6 +317,11 @@ impl TaskContext {
         if self.0.flags.load(Relaxed) & why as u32 != 0 {
             self.0.flags.fetch_and(!(why as u32), SeqCst);
         }
+    }
+
+    /// What is written of the task should it end the process by overflowing its stack.
+    pub fn set_last_word(&self, word: Weak<dyn LastWord>) {
+        let _ = self.0.last_word.set(word);
     }
 
     /// The strongest pending interruption, masked or not.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gannet_runtime::{
-    Addr, Conn, Interrupt, IoMode, Listener, ListenerOptions, Next, Peer, Ready, RecvMode, SendMode, Service,
-    TaskContext, ThreadHandling, Unpark, Wait, Waker, WorkerOptions, Workers, now_ns, park,
+    Addr, Conn, Interrupt, IoMode, Listener, ListenerOptions, Next, Panicked, Peer, Ready, RecvMode, SendMode, Service,
+    TaskContext, ThreadHandling, Unpark, Wait, Waker, WorkerOptions, Workers, now_ns, park, remember_panics,
 };
 
 #[derive(Default)]
@@ -18,6 +18,7 @@ struct Seen {
     contexts: Mutex<Vec<TaskContext>>,
     tide: AtomicUsize,
     ashore: Mutex<Vec<Waker>>,
+    panics: Mutex<Vec<String>>,
 }
 
 impl Seen {
@@ -53,7 +54,7 @@ impl Service for Lines {
             conn.consume(end + 1);
             let (command, arg) = line.split_once(' ').unwrap_or((&line, ""));
             match command {
-                "panic" => panic!("as asked"),
+                "panic" => panic!("as asked for `{line}`"),
                 "quit" => return Next::Close,
                 // The reply is left until the tide is there; `soon` is two more than it is now.
                 "later" | "soon" => {
@@ -117,6 +118,10 @@ impl Service for Lines {
         assert_ne!(self.until, 13, "as asked");
         conn.out().extend_from_slice(format!("after {}\n", self.until).as_bytes());
         Some(if self.until == 17 { Next::Close } else { Next::Idle })
+    }
+
+    fn panicked(&mut self, panic: &Panicked<'_>) {
+        self.seen.panics.lock().unwrap().push(panic.to_string());
     }
 
     fn closed(&mut self, _: &mut Conn) {
@@ -207,6 +212,7 @@ fn all_ways(test: impl Fn(Option<WorkerOptions>)) {
 fn pipelines_panics_and_goodbyes() {
     all_ways(|o| {
         let server = start(o, u32::MAX);
+        remember_panics();
         let (mut bad, mut good) = (server.connect(), server.connect());
         bad.write_all(b"panic\n").unwrap();
         assert_eq!(bad.read(&mut [0]).unwrap(), 0, "a panic closes the connection");
@@ -218,6 +224,11 @@ fn pipelines_panics_and_goodbyes() {
         let gone = server.connect();
         drop(gone);
         eventually("all closed", || server.seen.closed.load(SeqCst) == 3);
+        let told = server.seen.panics.lock().unwrap().clone();
+        assert_eq!(told.len(), 1, "{told:?}");
+        // Its place, and nothing of what may be quoted from a client.
+        assert!(told[0].contains("serving a connection, at ") && told[0].contains("serving.rs:"), "{told:?}");
+        assert!(told[0].ends_with(": as asked for"), "{told:?}");
         server.stop();
     });
 }

@@ -116,12 +116,15 @@ counters! {
     ComAdminCommands = "Com_admin_commands", Counter, Both;
     ComAlterDb = "Com_alter_db", Counter, Both;
     ComAlterEvent = "Com_alter_event", Counter, Both;
+    ComAlterFunction = "Com_alter_function", Counter, Both;
     ComAlterInstance = "Com_alter_instance", Counter, Both;
+    ComAlterProcedure = "Com_alter_procedure", Counter, Both;
     ComAlterTable = "Com_alter_table", Counter, Both;
     ComAlterUser = "Com_alter_user", Counter, Both;
     ComAlterUserDefaultRole = "Com_alter_user_default_role", Counter, Both;
     ComAnalyze = "Com_analyze", Counter, Both;
     ComBinlog = "Com_binlog", Counter, Both;
+    ComCallProcedure = "Com_call_procedure", Counter, Both;
     ComChangeDb = "Com_change_db", Counter, Both;
     ComCheck = "Com_check", Counter, Both;
     ComChecksum = "Com_checksum", Counter, Both;

@@ -77,7 +77,7 @@ macro_rules! fields {
                 }
             }
 
-            fn add_to(&self, s: &mut DigestSnapshot) {
+            fn add_to<S>(&self, s: &mut DigestSnapshot<S>) {
                 $(s.$field += self.$field.load(Relaxed);)*
                 s.work.iter_mut().zip(&self.work).for_each(|(sum, n)| *sum += n.load(Relaxed));
                 s.min_ns = s.min_ns.min(self.min_ns.load(Relaxed));
@@ -159,7 +159,7 @@ impl Added {
 
 /// One digest's statistics, summed at one moment.
 #[derive(Clone, Debug)]
-pub struct DigestSnapshot {
+pub struct DigestSnapshot<S> {
     /// `None` for the row that stands for all statements beyond the memory bound.
     pub digest: Option<Digest>,
     /// Default database of the statement.
@@ -167,7 +167,7 @@ pub struct DigestSnapshot {
     /// Normalised text.
     pub text: String,
     /// One statement of this digest as it was written (cut to the store's bound).
-    pub sample: String,
+    pub sample: S,
     /// First execution, microseconds since 1970.
     pub first_seen_us: u64,
     /// Last execution, microseconds since 1970.
@@ -203,18 +203,18 @@ pub struct DigestSnapshot {
 /// Slots with a block of their own.
 const OWN_BLOCKS: usize = 32;
 
-struct Entry {
+struct Entry<S> {
     digest: Option<Digest>,
     schema: String,
     text: String,
-    sample: String,
+    sample: S,
     first_seen_us: AtomicU64,
     own: [OnceLock<Arc<CachePadded<Block>>>; OWN_BLOCKS],
     shared: OnceLock<Arc<CachePadded<Block>>>,
 }
 
-impl Entry {
-    fn new(digest: Option<Digest>, schema: String, text: String, sample: String, now_us: u64) -> Self {
+impl<S: Clone> Entry<S> {
+    fn new(digest: Option<Digest>, schema: String, text: String, sample: S, now_us: u64) -> Self {
         Entry {
             digest,
             schema,
@@ -230,7 +230,7 @@ impl Entry {
         self.own.iter().chain([&self.shared]).filter_map(|b| b.get().map(|b| &b.0))
     }
 
-    fn snapshot(&self) -> DigestSnapshot {
+    fn snapshot(&self) -> DigestSnapshot<S> {
         let mut s = DigestSnapshot {
             digest: self.digest,
             schema: self.schema.clone(),
@@ -258,10 +258,15 @@ impl Entry {
 }
 
 /// The way to one digest's counters. Cheap to clone; kept with the plan.
-#[derive(Clone)]
-pub struct DigestHandle(Arc<Entry>);
+pub struct DigestHandle<S>(Arc<Entry<S>>);
 
-impl DigestHandle {
+impl<S> Clone for DigestHandle<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: Clone> DigestHandle<S> {
     /// Adds one execution, made by the calling thread.
     #[inline]
     pub fn record(&self, e: &Execution) {
@@ -289,7 +294,7 @@ impl DigestHandle {
     }
 
     /// The sums at this moment.
-    pub fn snapshot(&self) -> DigestSnapshot {
+    pub fn snapshot(&self) -> DigestSnapshot<S> {
         self.0.snapshot()
     }
 }
@@ -308,30 +313,30 @@ impl DigestPlace {
     }
 }
 
-/// All digests of the server. Memory is bounded: `max_digests` entries, each with at most one block per worker; the
+/// All digests of the server; `S` is what is kept of a statement as a sample, which its maker bounds. Memory is bounded: `max_digests` entries, each with at most one block per worker; the
 /// statements of further digests are counted in one entry without a digest, as MySQL does.
-pub struct StatementStats {
+pub struct StatementStats<S> {
     max_digests: AtomicUsize,
     max_text: usize,
-    shards: [CachePadded<RwLock<Shard>>; SHARDS],
+    shards: [CachePadded<RwLock<Shard<S>>>; SHARDS],
     size: AtomicUsize,
-    others: DigestHandle,
+    others: DigestHandle<S>,
 }
 
 const SHARDS: usize = 16;
 
 /// By digest and default database.
-type Shard = HashMap<(Digest, String), DigestHandle>;
+type Shard<S> = HashMap<(Digest, String), DigestHandle<S>>;
 
-impl StatementStats {
-    /// An empty store for at most `max_digests` digests whose texts are cut to `max_text` bytes.
+impl<S: Clone + Default> StatementStats<S> {
+    /// An empty store for at most `max_digests` digests whose normalised texts are cut to `max_text` bytes.
     pub fn new(max_digests: usize, max_text: usize) -> Self {
         StatementStats {
             max_digests: AtomicUsize::new(max_digests),
             max_text,
             shards: std::array::from_fn(|_| CachePadded::new(RwLock::new(HashMap::new()))),
             size: AtomicUsize::new(0),
-            others: DigestHandle(Arc::new(Entry::new(None, String::new(), String::new(), String::new(), 0))),
+            others: DigestHandle(Arc::new(Entry::new(None, String::new(), String::new(), S::default(), 0))),
         }
     }
 
@@ -342,8 +347,8 @@ impl StatementStats {
         digest: Digest,
         schema: &str,
         now_unix_us: u64,
-        texts: impl FnOnce() -> (String, String),
-    ) -> DigestHandle {
+        texts: impl FnOnce() -> (String, S),
+    ) -> DigestHandle<S> {
         let shard = &self.shards[(digest.0 >> 64) as usize % SHARDS];
         let key = (digest, schema.to_owned());
         if let Some(found) = shard.read().get(&key) {
@@ -359,7 +364,7 @@ impl StatementStats {
             let _ = self.others.0.first_seen_us.compare_exchange(0, now_unix_us, Relaxed, Relaxed);
             return self.others.clone();
         }
-        let (text, sample) = (cut(text, self.max_text), cut(sample, self.max_text));
+        let text = cut(text, self.max_text);
         let made = DigestHandle(Arc::new(Entry::new(Some(digest), key.1.clone(), text, sample, now_unix_us)));
         map.insert(key, made.clone());
         made
@@ -376,7 +381,7 @@ impl StatementStats {
     }
 
     /// All digests' sums at this moment, in no order; the row of the others, if it was used, last.
-    pub fn snapshot(&self) -> Vec<DigestSnapshot> {
+    pub fn snapshot(&self) -> Vec<DigestSnapshot<S>> {
         let mut handles = Vec::new();
         for shard in &self.shards {
             handles.extend(shard.read().values().cloned());
@@ -417,7 +422,7 @@ mod tests {
     #[test]
     fn counts_and_merges() {
         let stats = StatementStats::new(2, 5);
-        let h = stats.handle(Digest(1), "test", 10, || ("SELECT ?".into(), "SELECT 1".into()));
+        let h = stats.handle(Digest(1), "test", 10, || ("SELECT ?".into(), "SELECT 1".to_string()));
         let threads: Vec<_> = (0..4)
             .map(|i| {
                 let h = h.clone();

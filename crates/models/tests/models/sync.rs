@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 pub use loom::sync::MutexGuard;
 /// Who owns what for how long is not modelled.
-pub use std::sync::{Arc, Weak};
+pub use std::sync::{Arc, OnceLock, Weak};
 
 /// A weakening: the source (the end of its path), a text, and which of the lines with that text it is in, from 1; 0: all. Operations
 /// there become `Relaxed`, fences vanish.

@@ -4,6 +4,10 @@ use crate::options::{Request, ServerOptions};
 use crate::vars::Live;
 use gannet_catalog::Catalog;
 use gannet_engine::{Engine, EngineOptions, OpenMode};
+use std::time::{Duration, Instant};
+
+/// Recovery that does not get on for so long is given up.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a check saw.
 pub struct Report {
@@ -11,6 +15,29 @@ pub struct Report {
     pub summary: String,
     /// What is wrong, a line each.
     pub findings: Vec<String>,
+}
+
+/// Waits until redo and rollback are over; gives the transactions that cannot be rolled back.
+fn wait_for_recovery(engine: &Engine) -> Result<u64, String> {
+    let (mut seen, mut since) = (None, Instant::now());
+    loop {
+        let (status, recovery) = (engine.status(), engine.recovery());
+        if recovery.percent >= 100.0 && status.recovering <= status.stuck {
+            return Ok(status.stuck);
+        }
+        let place = (recovery.percent.to_bits(), status.recovering, status.log_lsn, status.checkpoint_lsn);
+        // Reading a long log takes its time.
+        let reading = recovery.percent < 100.0 && !recovery.failed;
+        if seen.replace(place) != Some(place) || reading {
+            since = Instant::now();
+        } else if since.elapsed() > PATIENCE {
+            return Err(format!(
+                "recovery does not get on: {:.0} percent of the redo applied, {} transactions to roll back",
+                recovery.percent, status.recovering
+            ));
+        }
+        let _ = gannet_runtime::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Opens the store that the options of a server name, checks it and closes it. The error: it cannot be opened.
@@ -21,19 +48,17 @@ pub fn check_store(args: &[String]) -> Result<Report, String> {
     let datadir = options.datadir();
     let engine = Engine::open(EngineOptions {
         buffer_pool_bytes: options.get(Live::InnodbBufferPoolSize).as_u64(),
+        // What the store's log takes: of another capacity segments would be made or removed, and what lies in it could be too much.
+        redo_capacity_bytes: 0,
         mode: OpenMode::Existing,
         ..EngineOptions::new(&datadir)
     })
     .map_err(|e| crate::server::open_error(&datadir, &e))?;
     // What recovery has to do comes first: redo, rollback, purge.
-    let mut status = engine.status();
-    while engine.recovery().percent < 100.0 || status.recovering > status.stuck {
-        let _ = gannet_runtime::sleep(std::time::Duration::from_millis(20));
-        status = engine.status();
-    }
     let mut findings = Vec::new();
-    if status.stuck > 0 {
-        findings.push(format!("unfinished transactions that cannot be rolled back: {}", status.stuck));
+    match wait_for_recovery(&engine)? {
+        0 => {}
+        stuck => findings.push(format!("unfinished transactions that cannot be rolled back: {stuck}")),
     }
     if let Err(e) = engine.purge_now() {
         findings.push(format!("purge: {e}"));

@@ -6,10 +6,12 @@
 
 pub mod accounts;
 pub mod check;
+pub mod kept;
 pub mod log;
 mod names;
 pub mod options;
 pub mod registry;
+mod reports;
 pub mod server;
 mod session;
 mod statement_log;
@@ -24,3 +26,5 @@ pub mod xa;
 
 pub use options::{Request, ServerOptions, help};
 pub use server::{Server, Shared};
+#[doc(hidden)]
+pub use session::kinds;

@@ -1,10 +1,12 @@
 //! The error log: lines `time [Level] text` on stderr or in a file.
 
 use gannet_base::sync::Mutex;
+use gannet_runtime::fs::{Readers, plain_file};
 use gannet_telemetry::Events;
 use gannet_types::temporal::DateTime;
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -34,7 +36,8 @@ impl ErrorLog {
 
     /// Appends to a file.
     pub fn to_file(path: &Path) -> std::io::Result<Self> {
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = plain_file(Readers::Group).append(true).open(path)?;
+        gannet_runtime::last_words_to(file.as_raw_fd());
         Ok(Self { file: Mutex::new(Some(file)), verbosity: AtomicU8::new(Severity::Note as u8) })
     }
 

@@ -3,15 +3,19 @@
 //! Each session writes its own entry (plain stores to a line nobody else writes); SHOW PROCESSLIST reads them all. The
 //! map itself changes at connect and disconnect only.
 
+use crate::kept::KeptText;
 use gannet_base::sync::{Mutex, RwLock};
-use gannet_runtime::{Interrupt, TaskContext, Wait};
+use gannet_parser::LexMode;
+use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::Agreed;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::atomic::{
-    AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
+    AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
 };
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// `Command` of the process list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +77,12 @@ impl Activity {
 /// Words of the statement text kept in the entry: enough for what SHOW PROCESSLIST shows without FULL.
 const INFO_WORDS: usize = 16;
 
+/// Longest text that a list shows, as in MySQL.
+const LIST_BYTES: usize = 65_535;
+
+/// A longer text is cut before secrets are looked for in it.
+const LONG_INFO: usize = 1 << 20;
+
 /// What others see of a session. In this order in memory: what each statement writes lies together.
 #[repr(C)]
 pub struct Entry {
@@ -89,14 +99,33 @@ pub struct Entry {
     info: [AtomicU64; INFO_WORDS],
     /// The text when it is longer than what the words hold.
     long_info: Mutex<Option<Vec<u8>>>,
+    /// How the text is read: by the session's `sql_mode`.
+    mode: Mutex<LexMode>,
     /// User, `host:port` and database.
     who: RwLock<Who>,
     /// Connection attributes of its login.
     pub attributes: Mutex<Arc<[Attribute]>>,
+    /// Where it comes from; empty for a UNIX socket.
+    pub address: String,
+    /// How far its login is: see [`Progress`].
+    progress: AtomicU8,
     /// How its packets are compressed.
     pub compression: OnceLock<Algorithm>,
     /// How its connection is encrypted; empty where it is not.
     pub tls: OnceLock<Agreed>,
+}
+
+/// How far a connection's login is. Those that are in do not share a bound with those that are not, so that clients which connect and
+/// say nothing keep nobody out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Progress {
+    /// The client has not said anything.
+    Silent,
+    /// It has begun to log in.
+    Speaks,
+    /// It is in.
+    In,
 }
 
 /// A connection attribute: name and value.
@@ -173,8 +202,31 @@ impl Entry {
         self.info_version.store(version.wrapping_add(2), Release);
     }
 
-    /// The statement that runs, or nothing.
-    pub fn info(&self) -> Option<Vec<u8>> {
+    /// The statement that runs, or nothing: as lists show it.
+    pub fn info(&self) -> Option<KeptText> {
+        // Longer ones are not read again for each list.
+        self.kept(|text, _| Some(if text.len() > LONG_INFO { &text[..LIST_BYTES] } else { text }.into()))
+            .map(|text| text.first(LIST_BYTES))
+    }
+
+    /// The whole statement that runs, or nothing.
+    pub(crate) fn statement(&self) -> Option<KeptText> {
+        self.kept(|text, _| Some(text.into()))
+    }
+
+    /// What may be kept of the statement that runs, when `change` has made of its text what it wants to keep.
+    pub(crate) fn kept(&self, change: impl FnOnce(&[u8], LexMode) -> Option<Cow<'_, [u8]>>) -> Option<KeptText> {
+        let mode = *self.mode.lock();
+        let text = self.text()?;
+        change(&text, mode).map(|text| KeptText::of(&text, mode))
+    }
+
+    /// How the session's texts are read.
+    pub(crate) fn set_mode(&self, mode: LexMode) {
+        *self.mode.lock() = mode;
+    }
+
+    fn text(&self) -> Option<Vec<u8>> {
         for _ in 0..100 {
             let version = self.info_version.load(Acquire);
             let len = self.info_len.load(Relaxed) as usize;
@@ -240,22 +292,45 @@ impl Entry {
     }
 }
 
+impl LastWord for Entry {
+    /// The connection, and its statement up to the first text in quotes: what is in there may be secret.
+    fn last_word(&self, out: &mut [u8]) -> usize {
+        let mut rest = &mut out[..];
+        let free = rest.len();
+        // A slice of bytes takes what fits.
+        let _ = write!(rest, "connection {}", self.id);
+        let len = self.info_len.load(Relaxed) as usize;
+        if len > 0 {
+            let _ = rest.write(b": ");
+            let words = self.info.iter().flat_map(|w| w.load(Relaxed).to_le_bytes());
+            for byte in words.take(len).take_while(|b| !matches!(b, b'\'' | b'"')) {
+                let _ = rest.write(&[if byte.is_ascii_control() { b' ' } else { byte }]);
+            }
+        }
+        free - rest.len()
+    }
+}
+
 /// All sessions.
 #[derive(Default)]
 pub struct Registry {
     next: AtomicU64,
+    /// Connections whose clients have logged in.
+    inside: AtomicUsize,
     map: Mutex<BTreeMap<u64, Arc<Entry>>>,
 }
 
 impl Registry {
-    /// Registers a connection; returns its entry and how many there are now.
-    pub fn enter(&self, context: TaskContext, host: String) -> (Arc<Entry>, usize) {
+    /// Registers a connection whose client is still to log in; returns its entry and how many there are now.
+    pub fn enter(&self, context: TaskContext, host: String, address: String) -> (Arc<Entry>, usize) {
         let id = self.next.fetch_add(1, Relaxed) + 1;
         let entry = Arc::new(Entry {
             id,
             context,
             who: RwLock::new(Who { user: "unauthenticated user".into(), host, database: None }),
             attributes: Mutex::new(Arc::new([])),
+            address,
+            progress: AtomicU8::new(Progress::Silent as u8),
             compression: OnceLock::new(),
             tls: OnceLock::new(),
             activity: AtomicU8::new(Activity::Connect as u8),
@@ -264,15 +339,68 @@ impl Registry {
             info_len: AtomicU32::new(0),
             info_version: AtomicU32::new(0),
             long_info: Mutex::new(None),
+            mode: Mutex::default(),
         });
+        let word: Weak<Entry> = Arc::downgrade(&entry);
+        entry.context.set_last_word(word);
         let mut map = self.map.lock();
         map.insert(id, entry.clone());
         (entry, map.len())
     }
 
+    /// The client of a connection has begun to log in.
+    pub fn speaks(&self, entry: &Entry) {
+        if entry.progress.load(Relaxed) == Progress::Silent as u8 {
+            entry.progress.store(Progress::Speaks as u8, Relaxed);
+        }
+    }
+
+    /// Lets a client in, unless `most` are in already. Idempotent.
+    pub fn let_in(&self, entry: &Entry, most: usize) -> bool {
+        let fits = |n: usize| (n < most).then_some(n + 1);
+        if entry.progress.load(Relaxed) == Progress::In as u8 {
+            return true;
+        }
+        let fitted = self.inside.fetch_update(Relaxed, Relaxed, fits).is_ok();
+        if fitted {
+            entry.progress.store(Progress::In as u8, Relaxed);
+        }
+        fitted
+    }
+
+    /// Connections whose clients have logged in.
+    pub fn inside(&self) -> usize {
+        self.inside.load(Relaxed)
+    }
+
+    /// Sees that at most `most` connections wait for their clients to log in: of the address that has most of them those end which have
+    /// said nothing, the oldest first, and then the others.
+    pub fn make_room(&self, most: usize) {
+        let map = self.map.lock();
+        if map.len().saturating_sub(self.inside()) <= most {
+            return;
+        }
+        let progress = |e: &Entry| e.progress.load(Relaxed);
+        // What was told to end is as good as gone.
+        let ends = |e: &Entry| e.context.pending().is_some_and(|i| i >= Interrupt::PeerGone);
+        let waiting: Vec<&Arc<Entry>> =
+            map.values().filter(|e| progress(e) != Progress::In as u8 && !ends(e)).collect();
+        let mut of: BTreeMap<&str, usize> = BTreeMap::new();
+        waiting.iter().for_each(|e| *of.entry(&e.address).or_default() += 1);
+        let crowd = of.iter().max_by_key(|(_, n)| **n).map_or("", |(address, _)| address);
+        let mut theirs: Vec<&&Arc<Entry>> = waiting.iter().filter(|e| e.address == crowd).collect();
+        theirs.sort_by_key(|e| (progress(e), e.id));
+        for entry in theirs.into_iter().take(waiting.len().saturating_sub(most)) {
+            entry.context.interrupt(Interrupt::Connection);
+        }
+    }
+
     /// A connection ended.
     pub fn leave(&self, id: u64) {
-        self.map.lock().remove(&id);
+        let gone = self.map.lock().remove(&id);
+        if gone.is_some_and(|e| e.progress.load(Relaxed) == Progress::In as u8) {
+            self.inside.fetch_sub(1, Relaxed);
+        }
     }
 
     /// Connections now.
@@ -317,12 +445,12 @@ mod tests {
     #[test]
     fn statement_texts_of_every_length_are_seen() {
         let r = Registry::default();
-        let (e, n) = r.enter(gannet_runtime::context(), "localhost".into());
+        let (e, n) = r.enter(gannet_runtime::context(), "localhost".into(), String::new());
         assert_eq!((e.id, n), (1, 1));
         for len in [1, 7, 8, 9, 127, 128, 129, 5000] {
             let text = vec![b'x'; len];
             e.begin(Activity::Query, 1, &text);
-            assert_eq!(e.info().unwrap(), text);
+            assert_eq!(e.info().unwrap().bytes(), text);
         }
         e.idle(2);
         assert_eq!(e.info(), None);
@@ -339,13 +467,14 @@ mod tests {
     #[test]
     fn readers_never_see_a_mixture() {
         let r = Registry::default();
-        let (e, _) = r.enter(gannet_runtime::context(), String::new());
+        let (e, _) = r.enter(gannet_runtime::context(), String::new(), String::new());
         let done = Arc::new(AtomicU8::new(0));
         let reader = {
             let (e, done) = (e.clone(), done.clone());
             std::thread::spawn(move || {
                 while done.load(Relaxed) == 0 {
                     if let Some(t) = e.info() {
+                        let t = t.bytes();
                         assert!(t.iter().all(|b| *b == t[0]), "{t:?}");
                     }
                 }

@@ -1,10 +1,11 @@
 //! The server: what all sessions share, starting and stopping.
 
 use crate::accounts::Accounts;
+use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::options::ServerOptions;
 use crate::registry::Registry;
-use crate::session::query::Cached;
+use crate::session::cached::Cached;
 use crate::session::service::Connections;
 use crate::statement_log::StatementLogs;
 use crate::timers::Timers;
@@ -17,8 +18,9 @@ use gannet_catalog::Catalog;
 use gannet_engine::{Engine, EngineError, EngineOptions, FlushPolicy};
 use gannet_exec::TempSpace;
 use gannet_plan::PlanCache;
+use gannet_runtime::fs::{Readers, write_plain};
 use gannet_runtime::{Addr, Listener, ListenerOptions, ThreadHandling, WorkerOptions, Workers, now_ns};
-use gannet_telemetry::{StatementStats, totals};
+use gannet_telemetry::totals;
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, TimeZone};
 use gannet_wire::auth::RsaKey;
@@ -52,6 +54,8 @@ pub struct Shared {
     pub accounts: Accounts,
     /// Connections.
     pub registry: Registry,
+    /// What SHOW ENGINE INNODB STATUS keeps.
+    pub(crate) reports: crate::reports::Reports,
     /// Prepared branches of distributed transactions.
     pub branches: crate::xa::Branches,
     /// Facts.
@@ -286,9 +290,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 impl Server {
     /// Opens the store and starts to listen. The error is a sentence for the person who started it.
     pub fn start(options: ServerOptions) -> std::result::Result<Server, String> {
+        gannet_runtime::remember_panics();
         let datadir = prepare_datadir(&options)?;
+        let persisted = PersistedVars::load(&datadir, &options)?;
+        let note = persisted.note();
+        // A persisted value that keeps the server from starting is not seen on the command line.
+        Self::start_with(options, datadir, persisted).map_err(|e| format!("{e}{note}"))
+    }
+
+    fn start_with(
+        mut options: ServerOptions,
+        datadir: PathBuf,
+        persisted: PersistedVars,
+    ) -> std::result::Result<Server, String> {
+        let started_with = options.vars.clone();
+        persisted.apply(&mut options.vars);
         let log = Arc::new(open_log(&options, &datadir)?);
-        let mut it = Self::open(options, datadir, log)?;
+        let mut it = Self::open(options, datadir, log, (persisted, started_with))?;
         let get = |id: Live| it.shared.globals.get(id);
         let bind = bind_addresses(get(Live::BindAddress).as_str(), get(Live::Port).as_u64() as u16)?;
         let networking = !get(Live::SkipNetworking).as_bool();
@@ -312,10 +330,13 @@ impl Server {
     pub fn start_simulated(mut options: ServerOptions) -> std::result::Result<Server, String> {
         let mut set = |id: Live, value: VarValue| options.vars[id as usize] = value;
         set(Live::TlsVersion, VarValue::text(""));
-        crate::session::query::forget_thread();
+        crate::session::cached::forget_thread();
         set(Live::SkipNetworking, VarValue::bool(true));
         let datadir = options.datadir();
-        Self::open(options, datadir, Arc::new(ErrorLog::to_stderr()))
+        let persisted = PersistedVars::load(&datadir, &options)?;
+        let started_with = options.vars.clone();
+        persisted.apply(&mut options.vars);
+        Self::open(options, datadir, Arc::new(ErrorLog::to_stderr()), (persisted, started_with))
     }
 
     /// A client of a server inside a simulation.
@@ -327,15 +348,21 @@ impl Server {
         })
     }
 
-    /// Opens the store and what belongs to it.
-    fn open(options: ServerOptions, datadir: PathBuf, log: Arc<ErrorLog>) -> std::result::Result<Server, String> {
-        for w in &options.warnings {
+    /// Opens the store and what belongs to it. The persisted variables are applied already; with them come the values without them.
+    fn open(
+        options: ServerOptions,
+        datadir: PathBuf,
+        log: Arc<ErrorLog>,
+        (persisted, started_with): (PersistedVars, VarSet),
+    ) -> std::result::Result<Server, String> {
+        for w in options.warnings.iter().chain(&persisted.warnings) {
             log.warning(w);
         }
         let mut vars = options.vars;
-        let started_with = vars.clone();
-        let persisted = PersistedVars::load(&datadir)?;
-        persisted.apply(&mut vars);
+        if options.skip_grant_tables {
+            // As in MySQL: nobody comes from elsewhere.
+            vars[Live::SkipNetworking as usize] = VarValue::bool(true);
+        }
         settle_defaults(&mut vars, &datadir);
         fit_descriptors(&mut vars, &log);
         fit_threads(&mut vars, &log);
@@ -359,6 +386,15 @@ impl Server {
         let catalog = Catalog::open(engine.clone()).map_err(|e| format!("the dictionary cannot be read: {e}"))?;
         virt::publish(&catalog);
         let accounts = Accounts::load(&catalog).map_err(|e| format!("the accounts cannot be read: {e}"))?;
+        if options.skip_grant_tables {
+            accounts.skip();
+            log.warning("--skip-grant-tables: whoever connects may do everything, until FLUSH PRIVILEGES");
+        } else if accounts.is_empty() {
+            log.warning(
+                "there are no accounts: nobody can log in. Start with --skip-grant-tables, connect over the socket, run \
+                 FLUSH PRIVILEGES and CREATE USER",
+            );
+        }
         let mandatory = vars[Live::MandatoryRoles as usize].as_str();
         let roles = crate::accounts::parse_role_list(mandatory);
         accounts.set_mandatory(roles.ok_or_else(|| format!("--mandatory-roles={mandatory}: not a list of roles"))?);
@@ -403,6 +439,7 @@ impl Server {
             globals: GlobalVars::new(vars),
             accounts,
             registry: Registry::default(),
+            reports: Default::default(),
             branches: crate::xa::Branches::default(),
             facts,
             log,
@@ -425,6 +462,11 @@ impl Server {
             status_base: Mutex::new((Vec::new(), now_ns())),
         });
 
+        let weak = Arc::downgrade(&shared);
+        shared.engine.lock_table().describe_sessions(move |thread| {
+            let entry = weak.upgrade().and_then(|shared| shared.registry.get(thread));
+            entry.map_or(Vec::new(), |entry| crate::reports::session(&entry))
+        });
         shared.limit_temp();
         crate::statement_log::start(&shared.logs, &shared.globals, &shared.log);
         let taken_up = shared.branches.recover(&shared);
@@ -485,7 +527,7 @@ impl Server {
 
     fn write_pid(&self) -> std::result::Result<(), String> {
         let Some(path) = &self.pid_file else { return Ok(()) };
-        std::fs::write(path, format!("{}\n", std::process::id()))
+        write_plain(path, Readers::Group, format!("{}\n", std::process::id()).as_bytes())
             .map_err(|e| format!("cannot write the pid file {}: {e}", path.display()))
     }
 
@@ -553,9 +595,8 @@ impl Server {
         s.registry.shut_down();
         // Taken out first: nobody waits with a lock held.
         let statistics = self.statistics.lock().take();
-        if let Some(task) = statistics {
+        if let Some(task) = &statistics {
             task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
-            let _ = task.join();
         }
         let clean = match &self.workers {
             Some(w) => w.shutdown(PATIENCE),
@@ -563,6 +604,11 @@ impl Server {
         };
         if !clean {
             s.log.warning("some statements did not end in time; their transactions are rolled back at the next start");
+        }
+        // It may write, and the log be full.
+        s.engine.forgo_checkpoints();
+        if let Some(task) = statistics {
+            let _ = task.join();
         }
         if let Err(e) = s.engine.shutdown() {
             s.log.error(format_args!("the store was not closed cleanly: {e}"));
@@ -606,9 +652,9 @@ fn shown_ip(ip: IpAddr) -> String {
 
 /// Creates the data directory for its owner only, or makes sure that it is one.
 fn prepare_datadir(options: &ServerOptions) -> std::result::Result<PathBuf, String> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    use std::os::unix::fs::PermissionsExt;
     let dir = options.datadir();
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir);
+    let made = gannet_runtime::fs::create_dir_all(&dir);
     made.map_err(|e| format!("cannot create the data directory {}: {e}", dir.display()))?;
     let meta = std::fs::metadata(&dir).map_err(|e| format!("cannot look at {}: {e}", dir.display()))?;
     if meta.permissions().mode() & 0o077 != 0 {
@@ -699,7 +745,7 @@ fn server_uuid(datadir: &Path) -> String {
         b & 0xFFFF_FFFF_FFFF
     );
     // Without it the next start makes another one; nothing here depends on it yet.
-    let _ = std::fs::write(&path, format!("[auto]\nserver-uuid={uuid}\n"));
+    let _ = write_plain(&path, Readers::Group, format!("[auto]\nserver-uuid={uuid}\n").as_bytes());
     uuid
 }
 
@@ -724,6 +770,9 @@ fn bind_addresses(list: &str, port: u16) -> std::result::Result<Vec<SocketAddr>,
 pub(crate) fn open_error(datadir: &Path, e: &EngineError) -> String {
     match e {
         EngineError::DataDirInUse(_) => format!("the data directory {} is in use by another server", datadir.display()),
+        EngineError::Corrupt { .. } => {
+            format!("the data in {} cannot be opened: data.gnt: {e}", datadir.display())
+        }
         other => format!("the data in {} cannot be opened: {other}", datadir.display()),
     }
 }

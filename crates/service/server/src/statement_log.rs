@@ -4,9 +4,11 @@
 //! An entry is one `write` to a file opened for appending: entries of several threads do not mix, and a line that is there is
 //! whole. A statement pays for it when a log is on; else one load says that both are off.
 
+use crate::kept::KeptText;
 use crate::log::{ErrorLog, timestamp};
 use crate::vars::{GlobalVars, Live, VarSet, VarValue};
 use gannet_base::sync::Mutex;
+use gannet_runtime::fs::{Readers, plain_file};
 use gannet_types::{Result, SqlError, sql_err};
 use std::fs::File;
 use std::io::{self, Write};
@@ -44,7 +46,9 @@ pub(crate) struct Sender<'a> {
     /// As the client called itself, and the account that it is.
     pub(crate) user: &'a str,
     pub(crate) account: &'a str,
+    /// A name, and an address where it has one.
     pub(crate) host: &'a str,
+    pub(crate) address: &'a str,
     pub(crate) database: &'a str,
 }
 
@@ -58,12 +62,21 @@ pub(crate) struct Slow<'a> {
     pub(crate) locks_ns: u64,
     pub(crate) rows_sent: u64,
     pub(crate) rows_examined: u64,
-    pub(crate) text: &'a [u8],
+    pub(crate) text: &'a KeptText,
+}
+
+/// What stands behind a command in the general query log.
+#[derive(Clone, Copy)]
+pub(crate) enum Argument<'a> {
+    /// The text of a statement.
+    Text(&'a KeptText),
+    /// A name, or words of the server's own.
+    Words(&'a str),
 }
 
 impl LogFile {
     fn open(&mut self, header: &str) -> io::Result<()> {
-        let mut file = File::options().create(true).append(true).open(&self.path)?;
+        let mut file = plain_file(Readers::Group).append(true).open(&self.path)?;
         file.write_all(header.as_bytes())?;
         self.file = Some(file);
         self.database.clear();
@@ -197,20 +210,22 @@ impl StatementLogs {
     }
 
     /// Appends to the general query log. `command` as the process list names it.
-    pub(crate) fn write_general(&self, now_us: u64, id: u64, command: &str, argument: &[u8]) {
+    pub(crate) fn write_general(&self, now_us: u64, id: u64, command: &str, argument: Argument<'_>) {
         let mut entry = format!("{}\t{id:5} {command}\t", timestamp(now_us as i64)).into_bytes();
-        entry.extend_from_slice(argument);
+        entry.extend_from_slice(match argument {
+            Argument::Text(text) => text.bytes(),
+            Argument::Words(words) => words.as_bytes(),
+        });
         entry.push(b'\n');
         self.general.lock().append(&entry);
     }
 
     /// Appends to the slow query log.
     pub(crate) fn write_slow(&self, s: &Slow<'_>) {
-        let Sender { id, user, account, host, database } = s.sender;
+        let Sender { id, user, account, host, address, database } = s.sender;
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let ip = if host == "localhost" { "" } else { host };
         let mut entry = format!(
-            "# Time: {}\n# User@Host: {account}[{user}] @ {host} [{ip}]  Id: {id:5}\n\
+            "# Time: {}\n# User@Host: {account}[{user}] @ {host} [{address}]  Id: {id:5}\n\
              # Query_time: {:.6}  Lock_time: {:.6} Rows_sent: {}  Rows_examined: {}\n",
             timestamp(s.ended_us as i64),
             seconds(s.latency_ns),
@@ -226,7 +241,7 @@ impl StatementLogs {
             log.database = database.to_string();
         }
         entry.extend_from_slice(format!("SET timestamp={started};\n").as_bytes());
-        entry.extend_from_slice(s.text);
+        entry.extend_from_slice(s.text.bytes());
         entry.extend_from_slice(b";\n");
         log.append(&entry);
     }

@@ -16,13 +16,10 @@ const NEVER: &[&str] = &[
     "Binlog_cache_use",
     "Binlog_stmt_cache_disk_use",
     "Binlog_stmt_cache_use",
-    "Com_alter_function",
-    "Com_alter_procedure",
     "Com_alter_resource_group",
     "Com_alter_server",
     "Com_alter_tablespace",
     "Com_assign_to_keycache",
-    "Com_call_procedure",
     "Com_change_repl_filter",
     "Com_change_replication_source",
     "Com_create_resource_group",
@@ -289,44 +286,6 @@ pub(crate) fn shown_trx(trx: gannet_base::TrxId, lock_owner: u64) -> u64 {
     if trx.0 == 0 { 1 << 48 | lock_owner } else { trx.0 }
 }
 
-/// The members of the last deadlock: who waited for what, and who was rolled back.
-fn deadlock(server: &Shared, out: &mut String) {
-    use gannet_engine::lock::LockKind;
-    let Some(d) = server.engine.lock_table().last_deadlock() else { return };
-    let at = crate::log::timestamp(d.unix_micros as i64).replace('T', " ");
-    out.push_str(&format!("{}\n", at.get(..19).unwrap_or(&at)));
-    let hex = |key: &[u8]| key.iter().take(64).map(|b| format!("{b:02x}")).collect::<String>();
-    for (i, m) in d.members.iter().enumerate() {
-        let (n, p) = (i + 1, &m.party);
-        out.push_str(&format!("*** ({n}) TRANSACTION:\nTRANSACTION {}, ACTIVE\n", p.trx.0));
-        out.push_str(&format!("undo log entries {}\nMySQL thread id {}\n", m.weight, p.thread));
-        out.push_str(&format!("*** ({n}) WAITING FOR THIS LOCK TO BE GRANTED:\n"));
-        let what = match &m.waits_for {
-            LockKind::Record { tree, key, mode } => {
-                let mode = if *mode == gannet_engine::lock::Mode::Shared { "S" } else { "X" };
-                format!(
-                    "RECORD LOCKS space id {} key {} lock_mode {mode} locks rec but not gap waiting",
-                    tree.0,
-                    hex(key)
-                )
-            }
-            LockKind::Gap { tree, .. } | LockKind::Rows { tree, .. } => {
-                format!("RECORD LOCKS space id {} lock_mode X locks gap waiting", tree.0)
-            }
-            LockKind::Insert { tree, key } => {
-                let at = format!("space id {} key {}", tree.0, hex(key));
-                format!("RECORD LOCKS {at} lock_mode X locks gap before rec insert intention waiting")
-            }
-            LockKind::Transaction(trx) => format!("RECORD LOCKS of transaction {} waiting", trx.0),
-            LockKind::Metadata { name, mode, .. } => format!("TABLE METADATA LOCK {name} mode {mode:?} waiting"),
-        };
-        out.push_str(&format!("{what}\n"));
-    }
-    if let Some(i) = d.members.iter().position(|m| m.victim) {
-        out.push_str(&format!("*** WE ROLL BACK TRANSACTION ({})\n", i + 1));
-    }
-}
-
 /// The text of SHOW ENGINE INNODB STATUS, in InnoDB's layout.
 pub(crate) fn innodb(server: &Shared) -> String {
     let s = server.engine.status();
@@ -357,8 +316,12 @@ pub(crate) fn innodb(server: &Shared) -> String {
     }
     title(&mut out, "SEMAPHORES");
     line(&mut out, format!("Optimistic read restarts {}", total(Counter::OptimisticRestarts)));
+    if let Some(report) = server.reports.foreign_key() {
+        title(&mut out, "LATEST FOREIGN KEY ERROR");
+        out.push_str(&report);
+    }
     title(&mut out, "LATEST DETECTED DEADLOCK");
-    deadlock(server, &mut out);
+    crate::reports::deadlock(server, &mut out);
     title(&mut out, "TRANSACTIONS");
     line(&mut out, format!("Trx id counter {}", s.next_trx_id.0));
     line(&mut out, format!("Purge done for trx's n:o < {} undo n:o < 0 state: running", s.next_trx_id.0));
@@ -382,7 +345,7 @@ pub(crate) fn innodb(server: &Shared) -> String {
             let who = e.who();
             line(&mut out, format!("MySQL thread id {}, query id 0 {} {} {}", e.id, who.host, who.user, e.state()));
             if let Some(info) = e.info() {
-                line(&mut out, String::from_utf8_lossy(&info).into_owned());
+                line(&mut out, info.to_string());
             }
             if let Some((gannet_runtime::Wait::RowLock, since)) = e.context.waiting() {
                 let seconds = gannet_runtime::now_ns().saturating_sub(since) / 1_000_000_000;

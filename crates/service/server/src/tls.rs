@@ -4,10 +4,9 @@ use crate::log::ErrorLog;
 use crate::server::Shared;
 use crate::vars::{Live, VarSet, VarValue};
 use gannet_base::sync::RwLock;
+use gannet_runtime::fs::{Readers, write_plain};
 use gannet_types::{Result, sql_err};
 use gannet_wire::tls::{self, Acceptor, Settings};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -126,18 +125,16 @@ fn own_files(datadir: &Path, hostname: &str) -> std::result::Result<(), String> 
     let now = (gannet_runtime::unix_micros() / 1_000_000) as i64;
     let made = tls::certificate::make(&product, &hosts, now)?;
     // The authority last: a start that was cut short before leaves some files only, and the next one says so.
-    for (name, text, mode) in [
-        ("ca-key.pem", &made.ca.key, 0o600),
-        ("client-key.pem", &made.client.key, 0o600),
-        ("client-cert.pem", &made.client.certificate, 0o644),
-        (KEY, &made.server.key, 0o600),
-        (CERTIFICATE, &made.server.certificate, 0o644),
-        (CA, &made.ca.certificate, 0o644),
+    for (name, text, readers) in [
+        ("ca-key.pem", &made.ca.key, Readers::Owner),
+        ("client-key.pem", &made.client.key, Readers::Owner),
+        ("client-cert.pem", &made.client.certificate, Readers::Everybody),
+        (KEY, &made.server.key, Readers::Owner),
+        (CERTIFICATE, &made.server.certificate, Readers::Everybody),
+        (CA, &made.ca.certificate, Readers::Everybody),
     ] {
         let path = datadir.join(name);
-        let file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&path);
-        file.and_then(|mut f| f.write_all(text.as_bytes()))
-            .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+        write_plain(&path, readers, text.as_bytes()).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     }
     Ok(())
 }

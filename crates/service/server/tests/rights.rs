@@ -459,3 +459,44 @@ fn definitions_ask_for_what_they_touch_elsewhere() {
     run(&mut root, "REVOKE DROP ON open_db.* FROM maker@localhost");
     assert_eq!(error(&mut c, "ALTER TABLE own RENAME other"), 1142);
 }
+
+#[test]
+fn stored_programs_ask_for_their_rights_first() {
+    let r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE DATABASE other",
+        "CREATE USER nobody@localhost, some@localhost",
+        "GRANT EXECUTE, ALTER ROUTINE, EVENT ON d.* TO some@localhost",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut some = login(&r, "some");
+    let mut nobody = login(&r, "nobody");
+    let statements = [
+        ("CALL d.p()", 1305, 1370),
+        ("DROP PROCEDURE d.p", 1305, 1370),
+        ("DROP FUNCTION IF EXISTS d.f", 0, 1370),
+        ("ALTER FUNCTION d.f COMMENT ''", 1305, 1370),
+        ("DROP EVENT d.e", 1539, 1044),
+        ("ALTER EVENT d.e DISABLE", 1539, 1044),
+        ("SHOW CREATE EVENT d.e", 1539, 1044),
+        ("DROP TRIGGER d.t", 1360, 1360),
+        ("SHOW CREATE PROCEDURE d.p", 1305, 1305),
+    ];
+    for (sql, with, without) in statements {
+        assert_eq!((error(&mut some, sql), error(&mut nobody, sql)), (with, without), "{sql}");
+        // Neither tells whether there is such a database.
+        for schema in ["other.", "none."] {
+            let elsewhere = sql.replace("d.", schema);
+            assert_eq!(
+                (error(&mut some, &elsewhere), error(&mut nobody, &elsewhere)),
+                (without, without),
+                "{elsewhere}"
+            );
+        }
+    }
+    let denied = outcome(&mut nobody, "CALL d.p()").expect("an error").1;
+    assert!(denied.contains("execute command denied to user 'nobody'@'localhost' for routine 'd.p'"), "{denied}");
+}

@@ -100,6 +100,16 @@ impl Compressed {
         self.raw.extend_from_slice(raw);
     }
 
+    /// Bytes that the next packet says it has when it is uncompressed; 0 when it is not there as a whole, or travels plain.
+    pub fn announced(&self) -> usize {
+        match self.raw.first_chunk::<HEADER>() {
+            Some([a, b, c, _, d, e, f]) if self.raw.len() >= HEADER + u32::from_le_bytes([*a, *b, *c, 0]) as usize => {
+                u32::from_le_bytes([*d, *e, *f, 0]) as usize
+            }
+            _ => 0,
+        }
+    }
+
     /// Appends the contents of the next packet to `plain`; `false` when it is not there as a whole. One packet only, so
     /// that no more is uncompressed than somebody waits for.
     pub fn next(&mut self, plain: &mut Vec<u8>) -> Result<bool, Fault> {

@@ -200,6 +200,16 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Writes the header of the next packet of a payload that is written piece by piece, `left` bytes of which are still to come, and
+    /// says how many of them belong to this packet. One that is filled up is followed by another, which may be empty.
+    pub fn announce(&mut self, left: usize) -> usize {
+        let len = left.min(MAX_PAYLOAD);
+        let le = (len as u32).to_le_bytes();
+        self.out.extend_from_slice(&[le[0], le[1], le[2], *self.sequence]);
+        *self.sequence = self.sequence.wrapping_add(1);
+        len
+    }
+
     /// Drops the packet opened at `mark`, with its payload.
     pub fn cancel(&mut self, mark: Mark) {
         self.out.truncate(mark.0);

@@ -9,6 +9,7 @@ use gannet_types::charset::Charset;
 use gannet_types::convert::float;
 use gannet_types::sqltype::WireType;
 use gannet_types::{SqlType, TypeId, ValueRef, temporal};
+use std::borrow::Cow;
 
 /// How values of one column are written; made once for a result set, from the column's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,14 @@ impl Format {
         let scaled = matches!(ty.id, TypeId::Decimal | TypeId::Float | TypeId::Double);
         let scale = if scaled { ty.scale } else { SqlType::NOT_FIXED };
         Self { wire: ty.wire_type(), scale, fill, unsigned: ty.unsigned }
+    }
+
+    /// Values travel as texts in the binary protocol too.
+    pub fn is_text(&self) -> bool {
+        use WireType as W;
+        let number = matches!(self.wire, W::LongLong | W::Long | W::Int24 | W::Short | W::Year | W::Tiny);
+        let other = matches!(self.wire, W::Double | W::Float | W::Date | W::DateTime | W::Timestamp | W::Time);
+        !number && !other
     }
 }
 
@@ -64,13 +73,36 @@ pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option
     }
 }
 
+/// The text of a long value as it travels, behind its length; `None` for those that are no texts or documents.
+pub fn long_text(v: ValueRef<'_>, results: Option<Charset>) -> Option<Cow<'_, [u8]>> {
+    match v {
+        ValueRef::Str(s, c) => Some(match conversion(c.charset(), results) {
+            Some(to) => Cow::Owned(c.charset().convert(s, to).bytes.into_owned()),
+            None => Cow::Borrowed(s),
+        }),
+        ValueRef::Json(s) => {
+            let mut text = Vec::new();
+            gannet_types::json::Json::write_stored(s, &mut text);
+            Some(Cow::Owned(match conversion(Charset::Utf8mb4, results) {
+                Some(to) => Charset::Utf8mb4.convert(&text, to).bytes.into_owned(),
+                None => text,
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// The character set that text has to be converted to.
+#[inline]
+fn conversion(from: Charset, results: Option<Charset>) -> Option<Charset> {
+    results.filter(|to| *to != from && *to != Charset::Binary && from != Charset::Binary && !from.is_subset_of(*to))
+}
+
 #[inline]
 fn string(out: &mut Vec<u8>, s: &[u8], from: Charset, results: Option<Charset>) {
-    match results {
-        Some(to) if to != from && to != Charset::Binary && from != Charset::Binary && !from.is_subset_of(to) => {
-            text_bytes(out, &from.convert(s, to).bytes);
-        }
-        _ => text_bytes(out, s),
+    match conversion(from, results) {
+        Some(to) => text_bytes(out, &from.convert(s, to).bytes),
+        None => text_bytes(out, s),
     }
 }
 

@@ -14,12 +14,17 @@ pub const MAX_INDEXES: usize = 64;
 pub const MAX_KEY_PARTS: usize = 16;
 /// Bytes of the longest key, counted as MySQL does (characters times the longest character).
 pub const MAX_KEY_BYTES: u64 = 3072;
+/// Bytes of a part of a key in a table with one of InnoDB's older row formats.
+const OLD_PART_BYTES: u64 = 767;
 /// Bytes of the longest row, large objects apart.
 pub const MAX_ROW_BYTES: u64 = 65535;
 /// Characters of the longest comments.
-const MAX_COLUMN_COMMENT: usize = 1024;
-const MAX_TABLE_COMMENT: usize = 2048;
-const MAX_INDEX_COMMENT: usize = 1024;
+/// Characters of the longest comment of a column.
+pub const MAX_COLUMN_COMMENT: usize = 1024;
+/// Characters of the longest comment of a table.
+pub const MAX_TABLE_COMMENT: usize = 2048;
+/// Characters of the longest comment of an index.
+pub const MAX_INDEX_COMMENT: usize = 1024;
 
 /// A table as CREATE TABLE describes it.
 #[derive(Clone, Debug)]
@@ -152,10 +157,14 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
         if index.kind == IndexKind::Primary && indexes.iter().any(|i: &Index| i.kind == IndexKind::Primary) {
             return Err(error(ErrorCode::MultiplePriKey, &[]));
         }
-        let defined = define_index(&columns, &indexes, index)?;
+        let defined = define_index(&columns, &indexes, index, &definition.options)?;
         if index.kind == IndexKind::Primary {
             for part in &defined.parts {
                 let source = &definition.columns[part.column as usize];
+                if columns[part.column as usize].generated.as_ref().is_some_and(|g| !g.stored) {
+                    let what = "Defining a virtual generated column as primary key";
+                    return Err(error(ErrorCode::UnsupportedActionOnGeneratedColumn, &[&what]));
+                }
                 if source.explicit_null {
                     return Err(error(ErrorCode::PrimaryCantHaveNull, &[]));
                 }
@@ -176,6 +185,10 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
     check_auto_increment(&columns, &indexes)?;
     sort_indexes(&columns, &mut indexes);
     let clustered = choose_clustered(&columns, &indexes);
+    // A unique key in the place of a primary key, too.
+    if clustered.is_some_and(|c| indexes[c].invisible) {
+        return Err(error(ErrorCode::PkIndexCantBeInvisible, &[]));
+    }
     if !columns.iter().any(|c| !c.invisible && !c.hidden) {
         return Err(error(ErrorCode::TableMustHaveAVisibleColumn, &[]));
     }
@@ -216,7 +229,7 @@ fn define_constraints(
                 using: None,
                 generated: true,
             };
-            indexes.push(define_index(columns, indexes, &index)?);
+            indexes.push(define_index(columns, indexes, &index, &definition.options)?);
         }
         foreign_keys.push(ForeignKey {
             name: given.name.clone(),
@@ -330,7 +343,16 @@ pub fn define_column(given: &ColumnDefinition) -> Result<Column> {
 }
 
 /// Checks one index against the columns and the indexes already there, and gives it a name.
-pub fn define_index(columns: &[Column], present: &[Index], given: &IndexDefinition) -> Result<Index> {
+pub fn define_index(
+    columns: &[Column],
+    present: &[Index],
+    given: &IndexDefinition,
+    options: &TableOptions,
+) -> Result<Index> {
+    let old_format = |(n, v): &(Box<str>, Box<str>)| {
+        &**n == "ROW_FORMAT" && (v.eq_ignore_ascii_case("COMPACT") || v.eq_ignore_ascii_case("REDUNDANT"))
+    };
+    let most_part_bytes = if options.create_options.iter().any(old_format) { OLD_PART_BYTES } else { MAX_KEY_BYTES };
     if given.parts.len() > MAX_KEY_PARTS {
         return Err(error(ErrorCode::TooManyKeyParts, &[&MAX_KEY_PARTS]));
     }
@@ -345,7 +367,10 @@ pub fn define_index(columns: &[Column], present: &[Index], given: &IndexDefiniti
         }
         let (prefix, part_bytes) = check_part(&columns[column], *prefix)?;
         bytes += part_bytes;
-        if part_bytes > MAX_KEY_BYTES || bytes > MAX_KEY_BYTES {
+        if part_bytes > most_part_bytes {
+            return Err(error(ErrorCode::TooLongKey, &[&most_part_bytes]));
+        }
+        if bytes > MAX_KEY_BYTES {
             return Err(error(ErrorCode::TooLongKey, &[&MAX_KEY_BYTES]));
         }
         parts.push(IndexPart { column: column as u32, prefix, descending: *descending });
@@ -374,6 +399,14 @@ fn check_part(column: &Column, prefix: Option<u32>) -> Result<(Option<u32>, u64)
     let ty = &column.ty;
     if ty.id == TypeId::Json {
         return Err(error(ErrorCode::JsonUsedAsKey, &[&column.name]));
+    }
+    if ty.id == TypeId::Null || (ty.id.is_string() && !ty.id.is_lob() && ty.length == 0) {
+        return Err(match &column.generated {
+            Some(generated) if column.hidden => {
+                error(ErrorCode::WrongKeyColumnFunctionalIndex, &[&generated.expression])
+            }
+            _ => error(ErrorCode::WrongKeyColumn, &[&column.name]),
+        });
     }
     let unit = if ty.id.is_string() { u64::from(ty.collation.charset().max_len()) } else { 1 };
     let Some(n) = prefix else {

@@ -50,7 +50,7 @@ impl<'a> Edit<'a> {
     }
 
     fn schema(&self, name: &str) -> CatalogResult<Schema> {
-        self.view.schema(name).cloned().ok_or_else(|| sql(ErrorCode::BadDb, &[&name]))
+        self.view.schema(name).cloned().ok_or_else(|| names::missing_schema(name).into())
     }
 
     /// Keeps the schema from being dropped by another transaction until this one ends.
@@ -105,6 +105,7 @@ impl<'a> Edit<'a> {
     /// Drops a schema with its tables; gives their number. Error 1008 when there is none.
     pub fn drop_schema(&mut self, name: &str) -> CatalogResult<usize> {
         let Some(schema) = self.view.schema(name).cloned() else {
+            names::check_schema_name(name)?;
             return Err(sql(ErrorCode::DbDropExists, &[&name]));
         };
         self.refuse_system(&schema)?;

@@ -40,10 +40,20 @@ fn check(name: &str, wrong: ErrorCode) -> Result<()> {
     if name.chars().count() > MAX_IDENTIFIER_CHARS {
         return Err(SqlError::new(ErrorCode::TooLongIdent, &[&name]));
     }
-    if name.is_empty() || name.ends_with(' ') || name.contains(['\0', '\u{FFFF}']) {
+    if name.is_empty() || ends_with_space(name) || name.contains(['\0', '\u{FFFF}']) {
         return Err(SqlError::new(wrong, &[&name]));
     }
     Ok(())
+}
+
+/// The last character is white space, which no name of an object may end with.
+pub fn ends_with_space(name: &str) -> bool {
+    name.ends_with([' ', '\t', '\n', '\x0B', '\x0C', '\r'])
+}
+
+/// The error of a schema that is not there: 1059 or 1102 when none can have the name, else 1049.
+pub fn missing_schema(name: &str) -> SqlError {
+    check_schema_name(name).err().unwrap_or_else(|| SqlError::new(ErrorCode::BadDb, &[&name]))
 }
 
 /// Errors 1059 and 1102.
@@ -72,6 +82,11 @@ pub fn check_constraint_name(name: &str) -> Result<()> {
 /// Errors 1059 and 1280.
 pub fn check_index_name(name: &str) -> Result<()> {
     check(name, ErrorCode::WrongNameForIndex)
+}
+
+/// Errors 1059 and 1458, of names of routines, triggers and events.
+pub fn check_routine_name(name: &str) -> Result<()> {
+    check(name, ErrorCode::SpWrongName)
 }
 
 /// Appends an identifier between `quote`s (a backtick, or a double quote under ANSI_QUOTES), doubling those inside.

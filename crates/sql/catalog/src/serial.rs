@@ -21,7 +21,7 @@ use crate::define::{MAX_COLUMNS, MAX_INDEXES, MAX_KEY_PARTS};
 use crate::model::*;
 use crate::stats::TableStatistics;
 use gannet_base::{DecodeError, Reader, TreeId, Writer};
-use gannet_types::sqltype::Members;
+use gannet_types::members::Members;
 use gannet_types::value::Text;
 use gannet_types::{Collation, CollationId, Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
 use std::sync::{Arc, OnceLock};
@@ -289,7 +289,7 @@ fn decode_type(r: &mut Reader<'_>) -> Decoded<SqlType> {
     if flags & 8 != 0 {
         let n = count(r, MAX_MEMBERS, "number of members")?;
         let names = (0..n).map(|_| text(r, MAX_NAME)).collect::<Decoded<_>>()?;
-        members = Some(Arc::new(Members { names, collation }));
+        members = Some(Arc::new(Members::new(names, collation)));
     }
     let listed = matches!(id, TypeId::Enum | TypeId::Set);
     if flags & !15 != 0 || listed != members.is_some() || scale > SqlType::NOT_FIXED {

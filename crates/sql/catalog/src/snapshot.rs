@@ -1,7 +1,7 @@
 //! An immutable state of the dictionary.
 
 use crate::model::{Schema, SchemaId, Table, TableId};
-use crate::names::canonical_schema;
+use crate::names::{self, canonical_schema};
 use gannet_types::{ErrorCode, Result, SqlError};
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -123,16 +123,17 @@ impl CatalogSnapshot {
 
     /// A table, or MySQL's error: 1049 for the schema, 1146 for the table.
     pub fn require_table(&self, schema: &str, name: &str) -> Result<&Arc<Table>> {
-        match self.table(schema, name) {
-            Some(table) => Ok(table),
-            None if name.is_empty() => Err(SqlError::new(ErrorCode::WrongTableName, &[&name])),
-            None if schema.is_empty() => Err(SqlError::new(ErrorCode::WrongDbName, &[&schema])),
-            None if self.entry(schema).is_none() => Err(SqlError::new(ErrorCode::BadDb, &[&schema])),
-            None if &*canonical_schema(schema) == "information_schema" => {
+        if let Some(table) = self.table(schema, name) {
+            return Ok(table);
+        }
+        names::check_table_name(name)?;
+        match self.entry(schema) {
+            None => Err(names::missing_schema(schema)),
+            Some(_) if &*canonical_schema(schema) == "information_schema" => {
                 let upper = name.to_ascii_uppercase();
                 Err(SqlError::new(ErrorCode::UnknownTable, &[&upper, &"information_schema"]))
             }
-            None => Err(SqlError::new(ErrorCode::NoSuchTable, &[&schema, &name])),
+            Some(_) => Err(SqlError::new(ErrorCode::NoSuchTable, &[&schema, &name])),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::model::*;
 use crate::serial::{TableParts, assemble, decode_schema, decode_table, encode_schema, encode_table};
 use crate::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_base::TreeId;
-use gannet_types::sqltype::Members;
+use gannet_types::members::Members;
 use gannet_types::{CollationId, Date, Decimal, SqlType, TypeId, Value, ValueRef};
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ fn int() -> SqlType {
 fn rich() -> Table {
     let members = |id| {
         let names = Box::new(["a".into(), "it's".into()]);
-        SqlType::enumeration(id, Arc::new(Members { names, collation: CollationId::DEFAULT }))
+        SqlType::enumeration(id, Arc::new(Members::new(names, CollationId::DEFAULT)))
     };
     let text = |n| SqlType::varchar(n, CollationId::DEFAULT);
     let mut id = column("id", SqlType::bigint_unsigned(), false, ColumnDefault::None);

@@ -271,6 +271,12 @@ impl Batch {
         self.rows += 1;
     }
 
+    /// True when the rows of `next` are few enough to be appended one by one instead of being kept as a batch of their own.
+    pub(crate) fn has_room_for(&self, next: &Batch) -> bool {
+        const FEW: usize = 8;
+        next.rows <= FEW && self.rows + next.rows <= BATCH_ROWS
+    }
+
     /// Appends a row of values.
     pub fn push_values(&mut self, values: &[Value]) {
         for (column, value) in self.columns.iter_mut().zip(values) {

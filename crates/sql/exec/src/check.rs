@@ -1,12 +1,15 @@
-//! Comparing a table's indexes with its rows: CHECK TABLE, `gannet check`.
+//! Comparing a table's indexes with its rows, and its rows with its expressions: CHECK TABLE, `gannet check`.
 
 use std::hash::Hasher;
+use std::sync::Arc;
 
 use gannet_catalog::{RowSource, Table};
 use gannet_engine::{Engine, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
-use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
 
-use crate::codec::{decode_row, index_entry};
+use crate::codec::{decode_row, encode_row, index_entry};
+use crate::context::{Cx, Session, Settings};
+use crate::dml::complete;
 use crate::error::from_engine;
 
 /// A number of entries, and a sum over them that does not depend on their order.
@@ -71,6 +74,68 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     }
     txn.commit().map_err(from_engine)?;
     Ok(())
+}
+
+/// What a session's evaluation needs.
+pub struct Evaluation<'a> {
+    /// What functions may ask.
+    pub session: &'a mut dyn Session,
+    /// Variables.
+    pub settings: &'a Settings,
+}
+
+/// Computes the generated columns of each row anew and evaluates the checks: a line for each whose rows do not agree. Indexes hold what
+/// the rows hold, so [`check_table`] cannot see it. The session's time zone and sql_mode are part of what some expressions mean,
+/// so a line is a warning.
+pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<'_>) -> Result<Vec<String>> {
+    if table.source != RowSource::Engine || !table.has_expressions() {
+        return Ok(Vec::new());
+    }
+    let exprs = gannet_plan::table_exprs(table)?;
+    let plan = crate::ddl::plan_over(table, Some(exprs.clone()));
+    let mut stale = vec![0u64; exprs.generated.len()];
+    let mut violated = vec![0u64; exprs.checks.len()];
+    let row_tree = table.trees(engine).map_err(from_engine)?.row.clone();
+    let options = TxnOptions { autocommit: true, ..TxnOptions::default() };
+    let mut reading = engine.try_begin(options).map_err(from_engine)?;
+    let mut txn = engine.try_begin(options).map_err(from_engine)?;
+    let mut warnings = Warnings::default();
+    let mut cx = Cx::new(&plan, &mut txn, evaluation.session, evaluation.settings, &mut warnings, &[]);
+    let mut encoded = Vec::new();
+    scan(&mut reading, &row_tree, |_, payload| {
+        let row = decode_row(table, payload)?;
+        let mut again = row.clone();
+        // What cannot be computed is stale too: a statement that wrote the row would have failed, or stored what it could.
+        let computed = complete::generate(0, &mut again, 1, &mut cx);
+        cx.warnings.clear();
+        encoded.clear();
+        if computed.is_ok() {
+            encode_row(table, &again, &mut encoded)?;
+            again = decode_row(table, &encoded)?;
+        }
+        for ((column, _), n) in exprs.generated.iter().zip(&mut stale) {
+            *n += u64::from(computed.is_err() || row[*column as usize] != again[*column as usize]);
+        }
+        for ((_, check), n) in exprs.checks.iter().zip(&mut violated) {
+            *n += u64::from(complete::violates(check, &row, &mut cx)?);
+        }
+        Ok(())
+    })?;
+    let mut lines = Vec::new();
+    for ((column, _), n) in exprs.generated.iter().zip(stale).filter(|(_, n)| *n > 0) {
+        let definition = &table.columns[*column as usize];
+        let index = table.indexes.iter().find(|i| i.parts.iter().any(|p| p.column == *column));
+        let what = match index.filter(|_| definition.hidden) {
+            Some(index) => format!("Functional index '{}'", index.name),
+            None => format!("Generated column '{}'", definition.name),
+        };
+        lines.push(format!("{what}: {n} rows hold another value than its expression gives in this session"));
+    }
+    for ((position, _), n) in exprs.checks.iter().zip(violated).filter(|(_, n)| *n > 0) {
+        let name = &table.constraints.checks[*position as usize].name;
+        lines.push(format!("Check constraint '{name}': {n} rows violate it"));
+    }
+    Ok(lines)
 }
 
 fn scan(txn: &mut Txn, tree: &TreeHandle, mut each: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Comparison of values, and keys that stand for them: for hashing (equal bytes = equal values) and for sorting (bytes
 //! order as values do).
 
-use crate::{batch::Column, context::Cx};
+use crate::{batch::Column, context::Cx, long, order::shorter};
 use gannet_plan::expr::{CompareOp, Comparison};
 use gannet_types::json::Json;
 use gannet_types::{
@@ -24,9 +24,6 @@ fn domain(by: Comparison) -> CompareAs {
     }
 }
 
-/// Texts of so many bytes take long to compare: that can be interrupted.
-const LONG: usize = 256 << 10;
-
 /// Order of two values; `None` when either is NULL.
 #[inline]
 pub(crate) fn compare(
@@ -36,19 +33,32 @@ pub(crate) fn compare(
     cx: &mut Cx<'_, '_>,
 ) -> Result<Option<Ordering>> {
     let by = domain(by);
-    if let (CompareAs::Text(collation), ValueRef::Str(x, p), ValueRef::Str(y, q)) = (by, a, b)
-        && x.len().min(y.len()) >= LONG
-        && [p, q].iter().all(|c| c.charset() == collation.charset())
-    {
-        return match collation.get().compare_until(x, y, crate::context::stopped) {
-            None => Err(gannet_types::sql_err!(QueryInterrupted)),
-            order => Ok(order),
-        };
+    if shorter(a, b) >= long::LONG {
+        return compare_long(by, a, b, cx);
     }
     match convert::compare::compare_same(a, b, by) {
         Some(order) => Ok(Some(order)),
         None => convert::compare(a, b, by, &mut cx.eval_context().conversion()),
     }
+}
+
+/// The same for long texts and documents, which can be interrupted.
+#[cold]
+fn compare_long(by: CompareAs, a: ValueRef<'_>, b: ValueRef<'_>, cx: &mut Cx<'_, '_>) -> Result<Option<Ordering>> {
+    let mut context = cx.eval_context();
+    let mut conversion = context.conversion();
+    long::aside(|| {
+        if let (CompareAs::Text(collation), ValueRef::Str(x, p), ValueRef::Str(y, q)) = (by, a, b)
+            && [p, q].iter().all(|c| c.charset() == collation.charset())
+        {
+            let order = collation.get().compare_until(x, y, crate::context::stopped);
+            return order.map(Some).ok_or_else(|| gannet_types::sql_err!(QueryInterrupted));
+        }
+        match convert::compare::compare_same(a, b, by) {
+            Some(order) => Ok(Some(order)),
+            None => convert::compare(a, b, by, &mut conversion),
+        }
+    })
 }
 
 /// True when operands in that order satisfy the operator.
@@ -82,7 +92,7 @@ pub(crate) fn append_domain_key(
     out: &mut Vec<u8>,
 ) -> Result<bool> {
     let by = domain(by);
-    let coerced = convert::compare::coerce(value, by, &mut cx.eval_context().conversion())?;
+    let coerced = cx.convert(value.long_bytes(), |conversion| convert::compare::coerce(value, by, conversion))?;
     if coerced.is_null() {
         out.push(0);
         return Ok(false);
@@ -144,13 +154,13 @@ fn append_equality_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
             out.push(11);
             let start = out.len();
             out.extend_from_slice(&[0; 4]);
-            collation.sort_key(text, out);
+            long::over(text.len(), || collation.sort_key(text, out));
             let length = (out.len() - start - 4) as u32;
             out[start..start + 4].copy_from_slice(&length.to_be_bytes());
         }
         ValueRef::Json(stored) => {
             tagged(12, &[]);
-            append_json(stored, out);
+            long::over(stored.len(), || append_json(stored, out));
         }
     }
 }
@@ -198,11 +208,9 @@ fn append_ordered(value: ValueRef<'_>, ty: &SqlType, out: &mut Vec<u8>) {
         ValueRef::Str(text, own) => {
             let collation =
                 if ty.id.is_string() && ty.collation.charset() == own.charset() { ty.collation } else { own };
-            let mut key = Vec::with_capacity(text.len() * 2);
-            collation.sort_key(text, &mut key);
-            append_escaped(&key, out);
+            long::over(text.len(), || collation.get().key(text, out));
         }
-        ValueRef::Json(stored) => append_json(stored, out),
+        ValueRef::Json(stored) => long::over(stored.len(), || append_json(stored, out)),
     }
 }
 
@@ -212,17 +220,6 @@ fn append_json(stored: &[u8], out: &mut Vec<u8>) {
         Ok(json) => gannet_types::json::sort_key(&json, out),
         Err(_) => out.push(0xFF),
     }
-}
-
-/// Bytes that cannot be a prefix of another value's: 0 becomes 0 0xFF, and 0 0 ends them.
-fn append_escaped(key: &[u8], out: &mut Vec<u8>) {
-    for byte in key {
-        out.push(*byte);
-        if *byte == 0 {
-            out.push(0xFF);
-        }
-    }
-    out.extend_from_slice(&[0, 0]);
 }
 
 fn append_double(v: f64, out: &mut Vec<u8>) {

@@ -30,6 +30,8 @@ pub trait Session: SessionInfo {
         wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
+    /// A foreign key refuses a row: SHOW ENGINE INNODB STATUS shows the last one.
+    fn foreign_key_refused(&mut self, refused: &crate::foreign::Refused<'_>);
 }
 
 /// What a statement takes from the session's variables, fixed when it starts.
@@ -112,19 +114,30 @@ pub struct Cx<'a, 'p> {
     pub(crate) subqueries: Vec<crate::subquery::State<'p>>,
     pub(crate) ctes: Vec<crate::cte::State<'p>>,
     pub(crate) in_sets: Option<HashMap<usize, crate::eval::InSet>>,
+    pub(crate) alternatives: Option<HashMap<usize, crate::alternatives::Alternatives>>,
     call_states: CallStates,
     memory: Memory,
+    /// Bytes that evaluations went through since others were last let run: see [`Cx::worked`].
+    pub(crate) worked: usize,
     /// Warnings that an INSERT gives once for a column: see [`Cx::warn_of_column`].
     told: Vec<(ErrorCode, Box<str>)>,
 }
 
 impl<'a, 'p> Cx<'a, 'p> {
+    /// The first time that the statement has something to tell of a constant.
+    pub(crate) fn tells_first(&mut self, code: ErrorCode, of: &str) -> bool {
+        let first = !self.told.iter().any(|(c, name)| *c == code && **name == *of);
+        if first {
+            self.told.push((code, of.into()));
+        }
+        first
+    }
+
     /// Warns of a column without a value; INSERT does so once for each column, however many rows there are.
     pub(crate) fn warn_of_column(&mut self, code: ErrorCode, column: &str) {
-        if self.told.iter().any(|(c, name)| *c == code && **name == *column) {
+        if !self.tells_first(code, column) {
             return;
         }
-        self.told.push((code, column.into()));
         self.warnings.push(Warning::new(Level::Warning, code, &[&column]));
     }
 
@@ -156,8 +169,10 @@ impl<'a, 'p> Cx<'a, 'p> {
             subqueries: plan.subplans.iter().map(|_| crate::subquery::State::default()).collect(),
             ctes: plan.ctes.iter().map(|_| crate::cte::State::default()).collect(),
             in_sets: None,
+            alternatives: None,
             call_states: CallStates::default(),
             memory: Memory::new(settings.memory_limit),
+            worked: 0,
             told: Vec::new(),
         }
     }
@@ -230,6 +245,13 @@ impl<'a, 'p> Cx<'a, 'p> {
         }
     }
 
+    /// Takes note of a long value that was computed.
+    #[cold]
+    pub(crate) fn made(&mut self, bytes: usize) {
+        let session = &*self.session;
+        self.memory.made(bytes, || session.temp_space());
+    }
+
     /// True when an operator which holds `own` bytes has to put them on disk.
     #[inline]
     pub(crate) fn over(&self, own: usize) -> bool {
@@ -264,7 +286,7 @@ fn memory_exceeded() -> SqlError {
 
 /// Whether the statement was killed, for what takes long over one value. Whoever kills it may be a connection of the same worker, which
 /// gets its turn here.
-pub(crate) fn stopped() -> bool {
+pub fn stopped() -> bool {
     gannet_runtime::yield_if_due();
     gannet_runtime::interrupted()
 }

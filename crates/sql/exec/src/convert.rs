@@ -17,7 +17,7 @@ pub(crate) fn cast(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Result<Va
         cx.warnings.warn(ErrorCode::WarnAllowedPacketOverflowed, &[&"cast_as_binary", &limit]);
         return Ok(Value::Null);
     }
-    convert::cast(value.as_ref(), ty, &mut cx.eval_context().conversion())
+    cx.convert(value.long_bytes(), |conversion| convert::cast(value.as_ref(), ty, conversion))
 }
 
 /// Brings a branch's value (CASE and the like) to the common type; a value which is of its kind stays as it is.
@@ -33,7 +33,7 @@ pub(crate) fn cast_common(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Re
         _ => {}
     }
     if ty.id == TypeId::Json {
-        return Ok(Value::Json(convert::to_json(value.as_ref(), &cx.eval_context().conversion())?.to_text()?));
+        return cx.convert(value.long_bytes(), |c| Ok(Value::Json(convert::to_json(value.as_ref(), c)?.to_text()?)));
     }
     cast(value, ty, cx)
 }
@@ -53,7 +53,7 @@ pub(crate) fn store(value: Value, table: &str, column: &Column, row: u64, cx: &m
         &*column.name
     };
     let at = StoreTarget { column: name, row };
-    convert::store(value.as_ref(), &column.ty, at, &mut cx.eval_context().conversion())
+    cx.convert(value.long_bytes(), |conversion| convert::store(value.as_ref(), &column.ty, at, conversion))
 }
 
 /// What a NOT NULL column without DEFAULT gets where MySQL invents a value.

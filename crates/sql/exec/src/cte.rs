@@ -1,4 +1,4 @@
-//! Common table expressions: computed at first use, kept for the execution.
+//! Common table expressions: computed at first use, kept while what they read of queries around stays the same.
 
 use crate::{batch::Batch, compare::append_row_key, context::Cx, ops, spill::Kept};
 use gannet_types::{Result, sql_err};
@@ -8,6 +8,8 @@ use std::collections::HashSet;
 #[derive(Default)]
 pub(crate) struct State<'p> {
     rows: Option<Kept>,
+    /// Versions of the registers that the rows were computed for.
+    versions: Vec<u64>,
     /// While the recursive part runs: the rows of the previous round.
     round: Option<Kept>,
     _plan: std::marker::PhantomData<&'p ()>,
@@ -16,11 +18,20 @@ pub(crate) struct State<'p> {
 /// Computes the expression if that has not happened yet.
 pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let n = number as usize;
-    if cx.ctes[n].rows.is_some() || cx.ctes[n].round.is_some() {
-        return Ok(());
-    }
     let plan = cx.plan;
     let cte = &plan.ctes[n];
+    if cx.ctes[n].round.is_some() {
+        return Ok(());
+    }
+    let versions = cx.register_versions(&cte.depends);
+    if let Some(mut rows) = cx.ctes[n].rows.take() {
+        if cx.ctes[n].versions == versions {
+            cx.ctes[n].rows = Some(rows);
+            return Ok(());
+        }
+        rows.clear(cx);
+    }
+    cx.ctes[n].versions = versions;
     gannet_telemetry::count(gannet_telemetry::Counter::CreatedTmpTables);
     let mut seen = HashSet::new();
     let mut base = ops::build(&cte.base, cx.profile.is_some())?;

@@ -19,8 +19,12 @@ pub fn from_engine(error: EngineError) -> SqlError {
         EngineError::KeyTooLong { .. } => sql_err!(TooLongKey, 3072),
         EngineError::RowTooLong { .. } => sql_err!(TooBigRowsize, u32::MAX),
         EngineError::TooManyTransactions => SqlError::with_message(ErrorCode::OutOfResources, error.to_string()),
-        EngineError::Corrupt { .. } => SqlError::with_message(ErrorCode::NotKeyfile, error.to_string()),
-        EngineError::LogPoisoned => SqlError::with_message(ErrorCode::ErrorOnWrite, error.to_string()),
+        EngineError::Corrupt { .. } | EngineError::Damaged(_) => {
+            SqlError::with_message(ErrorCode::NotKeyfile, error.to_string())
+        }
+        EngineError::LogPoisoned | EngineError::LogFull | EngineError::NotWrittenBack(_) => {
+            SqlError::with_message(ErrorCode::ErrorOnWrite, error.to_string())
+        }
         EngineError::ShutDown => sql_err!(ServerShutdown),
         other => SqlError::internal(other),
     }

@@ -1,19 +1,17 @@
 //! Evaluation of a bound expression for one row.
 
 use crate::{
+    alternatives,
     batch::Batch,
     compare::{append_domain_key, compare, holds, truth},
     context::Cx,
-    convert, subquery,
+    convert, long, subquery,
 };
 use gannet_functions::Call;
 use gannet_plan::explain;
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::{cmp::Ordering, collections::HashSet};
-
-/// Below this an expression or subquery is refused instead of overflowing the fiber's stack.
-pub const MIN_STACK_BYTES: usize = 48 * 1024;
 
 /// IN lists at least this long are looked up in a set.
 const SET_SIZE: usize = 12;
@@ -30,15 +28,14 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) 
 }
 
 fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
-    if gannet_runtime::remaining_stack() < MIN_STACK_BYTES {
-        return Err(SqlError::unsupported("expressions nested this deeply"));
-    }
+    gannet_types::check_stack()?;
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Column(_) | ExprKind::Register(_) => {
             eval(expr, batch, row, cx)
         }
         ExprKind::Call(def, args) => call(expr, def, args, batch, row, cx),
         ExprKind::And(args) => junction(args, false, batch, row, cx),
+        ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::value(args, batch, row, cx),
         ExprKind::Or(args) => junction(args, true, batch, row, cx),
         ExprKind::Not(arg) => {
             let value = eval(arg, batch, row, cx)?;
@@ -152,7 +149,7 @@ fn call<'p>(
     }
     let types: smallvec::SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
     let call = Call { ty: &expr.ty, args: &types, site: args.as_ptr() as usize };
-    (def.eval)(&mut cx.eval_context(), call, &values).map_err(|e| named(e, expr, cx))
+    long::call(def, call, &values, cx).map_err(|e| named(e, expr, cx))
 }
 
 /// BENCHMARK(count, expression)
@@ -232,6 +229,22 @@ pub(crate) fn constant_date(constant: &Expr, value: &mut Value, other: &Expr, cx
     Ok(())
 }
 
+/// As [`constant_date`] for BETWEEN, which takes text that is no date for the zero date and tells of it once.
+fn bound_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<()> {
+    let wanted = match other.ty.id {
+        TypeId::Date => "date",
+        TypeId::DateTime | TypeId::Timestamp => "datetime",
+        _ => return Ok(()),
+    };
+    if let (ExprKind::Literal(_) | ExprKind::Param(_), Value::Str(text, _)) = (&constant.kind, &*value) {
+        let tell = cx.tells_first(ErrorCode::TruncatedWrongValue, &String::from_utf8_lossy(text));
+        let mut context = cx.eval_context();
+        let (at, fsp) = gannet_types::convert::bound_datetime(value.as_ref(), wanted, tell, &mut context.conversion())?;
+        *value = Value::DateTime(at, fsp);
+    }
+    Ok(())
+}
+
 /// Comparison of `(a, b)` with `(SELECT x, y ...)`: lexicographic, each column in the common domain.
 fn row_comparison<'p>(
     op: CompareOp,
@@ -280,9 +293,9 @@ fn between<'p>(
     let mut low = eval(&args[1], batch, row, cx)?;
     let mut high = eval(&args[2], batch, row, cx)?;
     if by == Comparison::Datetime {
-        constant_date(&args[1], &mut low, &args[0], cx)?;
-        constant_date(&args[2], &mut high, &args[0], cx)?;
-        constant_date(&args[0], &mut value, &args[1], cx)?;
+        bound_date(&args[1], &mut low, &args[0], cx)?;
+        bound_date(&args[2], &mut high, &args[0], cx)?;
+        bound_date(&args[0], &mut value, &args[1], cx)?;
     }
     let above = compare(by, value.as_ref(), low.as_ref(), cx)?.map(|o| o != Ordering::Less);
     let below = compare(by, value.as_ref(), high.as_ref(), cx)?.map(|o| o != Ordering::Greater);
@@ -359,7 +372,7 @@ pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &m
         }
     }
     if let Some(all) = &mut integers {
-        all.sort_unstable();
+        long::over(size_of_val(&all[..]), || all.sort_unstable());
     }
     set.integers = integers;
     Ok(set)

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! As in InnoDB: checks happen row by row, at once; a parent's row is locked shared in the index that is asked; rows that follow are
-//! changed with all their index entries, their own children following in turn, [`MAX_DEPTH`] levels deep. ON UPDATE actions that come back
+//! changed with all their index entries, their own children following in turn, `MAX_DEPTH` levels deep. ON UPDATE actions that come back
 //! to a table which the same cascade has changed act like RESTRICT. With `foreign_key_checks` = 0 nothing of this happens.
 
 use crate::context::Cx;
@@ -57,6 +57,48 @@ fn has_child(table: &Table, key: &ForeignKey) -> SqlError {
     sql_err!(RowIsReferenced2, described(table, key))
 }
 
+/// A row that a foreign key refuses: for those who look at the last one later.
+pub struct Refused<'a> {
+    /// The transaction, zero if it has not written.
+    pub trx: gannet_base::TrxId,
+    /// The referring table.
+    pub child: &'a Table,
+    /// Its key.
+    pub key: &'a ForeignKey,
+    /// The row referred to is to go or to change; else the referring row came or changed.
+    pub parent_goes: bool,
+    /// The referring columns' values, as an index has them.
+    pub tuple: Vec<Vec<u8>>,
+}
+
+impl Refused<'_> {
+    /// Name of the referring table's index that serves the key.
+    pub fn child_index(&self) -> &str {
+        serving(self.child, &self.key.columns).map_or("", |i| &self.child.indexes[i].name)
+    }
+}
+
+/// Tells the session of the row; gives the error.
+#[cold]
+fn refused(child: &Table, key: &ForeignKey, parent_goes: bool, row: Vec<&Value>, cx: &mut Cx<'_, '_>) -> SqlError {
+    let parts = serving(child, &key.columns).map(|i| child.key_parts(i)).unwrap_or_default();
+    let field = |(part, value): (_, &&Value)| {
+        let mut bytes = Vec::new();
+        // A value that the column cannot have has no bytes there.
+        let _ = key::encode(part, value.as_ref(), &mut bytes);
+        bytes
+    };
+    let tuple = parts.iter().zip(&row).map(field).collect();
+    cx.session.foreign_key_refused(&Refused {
+        trx: cx.txn.id().unwrap_or(gannet_base::TrxId(0)),
+        child,
+        key,
+        parent_goes,
+        tuple,
+    });
+    if parent_goes { has_child(child, key) } else { no_parent(child, key) }
+}
+
 fn links<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p ForeignLinks> {
     let plan = cx.plan;
     if !cx.settings.foreign_key_checks {
@@ -108,7 +150,7 @@ pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), 
         }
         if let Some(prefix) = Cascade::prefix(link, old, cx)? {
             Cascade::refuse_own(slot, link, old, cx)?;
-            Cascade::refuse(link, &prefix, cx)?;
+            Cascade::refuse(link, &prefix, old, cx)?;
         }
     }
     Ok(())
@@ -143,11 +185,12 @@ fn parents(
         if old.is_some_and(|old| key.columns.iter().all(|c| old[*c as usize] == *value(c))) {
             continue;
         }
-        let Some((place, index)) = link.parent else { return Err(no_parent(table, key)) };
+        let row = || key.columns.iter().map(value).collect();
+        let Some((place, index)) = link.parent else { return Err(refused(table, key, false, row(), cx)) };
         let (parent, index) = (&*plan.tables[place as usize].table, index as usize);
         prefix.clear();
         if encode_prefix(parent, index, key.columns.iter().map(|c| value(c).as_ref()), &mut prefix).is_err() {
-            return Err(no_parent(table, key));
+            return Err(refused(table, key, false, row(), cx));
         }
         let whole = parent.clustered == Some(index) && parent.indexes[index].parts.len() == key.columns.len();
         let found = if whole {
@@ -158,7 +201,7 @@ fn parents(
             exists(codec::index_tree(parent, index, cx)?, &prefix, ReadMode::FOR_SHARE, cx.txn)?
         };
         if !found {
-            return Err(no_parent(table, key));
+            return Err(refused(table, key, false, row(), cx));
         }
     }
     Ok(())
@@ -197,7 +240,7 @@ impl Cascade {
                 ReferenceAction::SetNull => self.change(link, &prefix, |_| Value::Null, cx)?,
                 _ => {
                     Self::refuse_own(slot, link, row, cx)?;
-                    Self::refuse(link, &prefix, cx)?;
+                    Self::refuse(link, &prefix, row, cx)?;
                 }
             }
         }
@@ -225,7 +268,7 @@ impl Cascade {
                 ReferenceAction::SetNull if !again => self.change(link, &prefix, |_| Value::Null, cx)?,
                 _ => {
                     Self::refuse_own(slot, link, old, cx)?;
-                    Self::refuse(link, &prefix, cx)?;
+                    Self::refuse(link, &prefix, old, cx)?;
                 }
             }
         }
@@ -246,24 +289,30 @@ impl Cascade {
     }
 
     /// Error 1451 when a row refers to it.
-    fn refuse(link: &ChildLink, prefix: &[u8], cx: &mut Cx<'_, '_>) -> Result<()> {
+    fn refuse(link: &ChildLink, prefix: &[u8], row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
         let plan = cx.plan;
         let child = &*plan.tables[link.table as usize].table;
         let tree = codec::index_tree(child, link.index as usize, cx)?;
         if exists(tree, prefix, ReadMode::FOR_SHARE, cx.txn)? {
-            return Err(has_child(child, &child.constraints.foreign_keys[link.key as usize]));
+            let key = &child.constraints.foreign_keys[link.key as usize];
+            return Err(refused(child, key, true, Self::referred(link, row), cx));
         }
         Ok(())
     }
 
+    /// The columns of the parent's row that are referred to.
+    fn referred<'v>(link: &ChildLink, row: &'v [Value]) -> Vec<&'v Value> {
+        link.columns.iter().map(|c| &row[*c as usize]).collect()
+    }
+
     /// Error 1451 when the row refers to itself: its own reference counts until it is gone.
-    fn refuse_own(slot: usize, link: &ChildLink, row: &[Value], cx: &Cx<'_, '_>) -> Result<()> {
+    fn refuse_own(slot: usize, link: &ChildLink, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
         let plan = cx.plan;
         let child = &*plan.tables[link.table as usize].table;
         let key = &child.constraints.foreign_keys[link.key as usize];
         let own = child.id == plan.tables[slot].table.id
             && key.columns.iter().zip(&link.columns).all(|(c, p)| row[*c as usize] == row[*p as usize]);
-        if own { Err(has_child(child, key)) } else { Ok(()) }
+        if own { Err(refused(child, key, true, Self::referred(link, row), cx)) } else { Ok(()) }
     }
 
     fn deeper<'p>(

@@ -3,6 +3,7 @@
 //! [`run()`] executes a plan in a transaction and gives the rows to a [`ResultSink`]. Plans are shared and never
 //! changed here; all state is in [`Cx`] and in the operators of one execution.
 
+mod alternatives;
 pub mod batch;
 pub mod check;
 pub(crate) mod codec;
@@ -17,7 +18,8 @@ pub mod dml;
 pub mod error;
 pub mod eval;
 pub mod file;
-pub(crate) mod foreign;
+pub mod foreign;
+mod long;
 pub(crate) mod ops;
 pub(crate) mod order;
 pub(crate) mod padding;
@@ -29,7 +31,7 @@ pub(crate) mod subquery;
 pub(crate) mod typed;
 pub(crate) mod vector;
 
-pub use context::{Counts, Cx, Session, Settings};
+pub use context::{Counts, Cx, Session, Settings, stopped};
 pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
 pub use dml::{Affected, Load, check_load, load};

@@ -5,7 +5,7 @@
 use crate::{
     batch::{Batch, Column},
     context::Cx,
-    vector,
+    long, vector,
 };
 use gannet_plan::expr::{ExprKind, SortKey};
 use gannet_types::{CollationId, Result, SqlType, TypeId, ValueRef, convert::compare::order};
@@ -49,7 +49,7 @@ impl Keyed {
     }
 
     /// Appends row `row` of another one with the same keys.
-    fn push(&mut self, other: &Keyed, row: usize) {
+    pub(crate) fn push(&mut self, other: &Keyed, row: usize) {
         self.rows.push_row(&other.rows, row);
         for (mine, theirs) in self.keys.iter_mut().zip(&other.keys) {
             if let (KeyColumn::Computed(mine), KeyColumn::Computed(theirs)) = (mine, theirs) {
@@ -152,7 +152,16 @@ pub(crate) fn compare_values(a: ValueRef<'_>, b: ValueRef<'_>, ty: &SqlType) -> 
         ValueRef::Str(_, own) => text_collation(own, ty),
         _ => ty.collation,
     };
-    order(a, b, collation)
+    long::over(shorter(a, b), || order(a, b, collation))
+}
+
+/// Bytes that two texts or documents have both.
+#[inline]
+pub(crate) fn shorter(a: ValueRef<'_>, b: ValueRef<'_>) -> usize {
+    match (a, b) {
+        (ValueRef::Str(a, _) | ValueRef::Json(a), ValueRef::Str(b, _) | ValueRef::Json(b)) => a.len().min(b.len()),
+        _ => 0,
+    }
 }
 
 fn text_collation(own: CollationId, ty: &SqlType) -> CollationId {

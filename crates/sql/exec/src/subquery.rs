@@ -8,7 +8,7 @@ use crate::{
     ops::{self, BoxedOperator},
 };
 use gannet_plan::expr::{CompareOp, Comparison, ExprKind, Subquery, SubqueryKind};
-use gannet_types::{Level, Result, SqlError, Value, sql_err};
+use gannet_types::{Level, Result, Value, sql_err};
 use std::cmp::Ordering;
 
 /// A subplan's operators and its last result, which is good while the registers it depends on are unchanged.
@@ -59,12 +59,10 @@ fn run<'p>(state: &mut State<'p>, query: &'p Subquery, enough: usize, cx: &mut C
     let plan = cx.plan;
     let subplan = &plan.subplans[query.subplan as usize];
     let versions = cx.register_versions(&subplan.depends);
-    if state.result.as_ref().is_some_and(|(kept_for, _)| *kept_for == versions) {
+    if subplan.steady && state.result.as_ref().is_some_and(|(kept_for, _)| *kept_for == versions) {
         return Ok(());
     }
-    if gannet_runtime::remaining_stack() < eval::MIN_STACK_BYTES {
-        return Err(SqlError::unsupported("subqueries nested this deeply"));
-    }
+    gannet_types::check_stack()?;
     let held: usize = state.result.take().map_or(0, |(_, rows)| bytes(&rows));
     cx.release(held);
     let operator = match &mut state.operator {

@@ -7,12 +7,12 @@
 use crate::batch::{Batch, Column};
 use crate::compare::holds;
 use crate::context::Cx;
-use crate::eval::{MIN_STACK_BYTES, constant_date};
+use crate::eval::constant_date;
 use gannet_functions::{FunctionDef, Kernel};
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::convert::arith::{ArithOp, Domain, arith_type};
 use gannet_types::temporal::DateFlags;
-use gannet_types::{Date, Decimal, Result, TypeId, Value, ValueRef};
+use gannet_types::{Date, Decimal, ErrorCode, Result, TypeId, Value, ValueRef};
 use std::cmp::Ordering;
 
 /// A constant, as a loop compares with it.
@@ -128,8 +128,13 @@ pub(crate) fn select_between(
     cx: &mut Cx<'_, '_>,
 ) -> Result<Option<Vec<u32>>> {
     let Some(values) = column_of(&args[0], batch).filter(|_| !rows.is_empty()) else { return Ok(None) };
-    let Some(low) = bound(by, &args[0], &args[1], cx)? else { return Ok(None) };
-    let Some(high) = bound(by, &args[0], &args[2], cx)? else { return Ok(None) };
+    // What is no date is told of, and taken for the zero date, row by row.
+    let mut known = |other: &Expr| match bound(by, &args[0], other, cx) {
+        Err(error) if error.code() == ErrorCode::WrongValue => Ok(None),
+        outcome => outcome,
+    };
+    let Some(low) = known(&args[1])? else { return Ok(None) };
+    let Some(high) = known(&args[2])? else { return Ok(None) };
     Ok(keep(rows, |row| {
         let value = values.get(row);
         let (Some(from), Some(to)) = (low.order_of(value)?, high.order_of(value)?) else { return Ok(false) };
@@ -213,7 +218,7 @@ fn compute(
     let [left, right] = args else { return None };
     let settings = cx.settings;
     if expr.ty.id != TypeId::Decimal
-        || gannet_runtime::remaining_stack() < MIN_STACK_BYTES
+        || gannet_types::check_stack().is_err()
         || arith_type(op, &left.ty, &right.ty, settings.sql_mode, settings.div_precision_increment).1 != Domain::Decimal
     {
         return None;

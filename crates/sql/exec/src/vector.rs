@@ -2,6 +2,7 @@
 //! DECIMAL and DATE are in [`crate::typed`]); everything else goes row by row.
 
 use crate::{
+    alternatives,
     batch::{Batch, Column, Nulls},
     compare::{append_domain_key, holds, truth},
     context::Cx,
@@ -94,6 +95,7 @@ fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut
             }
             Ok(rows)
         }
+        ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::select(args, batch, rows, cx),
         ExprKind::Compare { op, by: Comparison::Integer, args } => {
             if let (ExprKind::Column(n), Some(wanted)) = (&args[0].kind, constant_int(&args[1], cx))
                 && let Column::Int(values, nulls) = &batch.columns[*n as usize]

@@ -88,8 +88,7 @@ fn numeric_type(args: &[ArgInfo<'_>]) -> SqlType {
         let wide = first.id.is_integer() && args.iter().any(|a| a.ty.length == 0);
         let length = if wide { 0 } else { args.iter().map(|a| a.ty.length).max().unwrap_or(0) };
         let scale = args.iter().map(|a| a.ty.scale).max().unwrap_or(0);
-        let zerofill = args.iter().all(|a| a.ty.zerofill);
-        return SqlType { length, scale, zerofill, ..first.clone() };
+        return SqlType { length, scale, zerofill: false, ..first.clone() };
     }
     if args.iter().any(|a| matches!(a.ty.id, TypeId::Float | TypeId::Double)) {
         return SqlType::DOUBLE;

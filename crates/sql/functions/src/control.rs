@@ -8,6 +8,7 @@ use gannet_types::{
     Result, SqlType, Value,
     convert::{self, compare, compare_as},
 };
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// Converts the alternative that is chosen to the common type. A DECIMAL keeps its own digits, a text is made of those of its type
@@ -60,8 +61,16 @@ fn coalesce_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn coalesce(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     match args.iter().position(|v| !v.is_null()) {
-        Some(i) => chosen(cx, call, args, i),
+        Some(i) => chosen(cx, call, args, i).map(number_of_bits),
         None => Ok(Value::Null),
+    }
+}
+
+/// What is computed of bits is their number, also as a text; IF and CASE hand on the bits themselves.
+fn number_of_bits(value: Value) -> Value {
+    match value {
+        Value::Bit(n, _) => Value::UInt(n),
+        other => other,
     }
 }
 
@@ -106,13 +115,17 @@ fn extreme_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn extreme(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], wanted: Ordering) -> Result<Value> {
     let how = compare_as(call.ty, call.ty, call.ty.collation);
+    let mut shown = Cow::Borrowed(args);
+    if call.ty.id.is_string() {
+        shown.to_mut().iter_mut().zip(call.args).for_each(|(v, ty)| v.settle_text(ty));
+    }
     let mut best = 0;
-    for (i, candidate) in args.iter().enumerate().skip(1) {
-        if compare(candidate.as_ref(), args[best].as_ref(), how, &mut cx.conversion())? == Some(wanted) {
+    for (i, candidate) in shown.iter().enumerate().skip(1) {
+        if compare(candidate.as_ref(), shown[best].as_ref(), how, &mut cx.conversion())? == Some(wanted) {
             best = i;
         }
     }
-    chosen(cx, call, args, best)
+    chosen(cx, call, args, best).map(number_of_bits)
 }
 
 fn greatest(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -178,5 +191,5 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .sees_null(),
     FunctionDef::new("SLEEP", 1, 1, rules::int_not_null, sleep, "Waits that many seconds; 1 if it was interrupted.")
         .sees_null()
-        .is(Stability::Volatile),
+        .is(Stability::Effect),
 ];

@@ -11,6 +11,9 @@ use std::io::{Read, Write};
 
 const BLOCK: usize = 16;
 
+/// What a byte of zlib's may become (its own figure: 1032 for an endless run).
+const MOST_INFLATED: usize = 1032;
+
 /// AES of one of its three key sizes.
 enum Aes {
     K128(aes::Aes128),
@@ -347,7 +350,8 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("RANDOM_BYTES", 1, 1, random_bytes_rule, random_bytes, "So many random bytes, up to 1024.")
         .is(Stability::Volatile),
     FunctionDef::new("COMPRESS", 1, 1, compress_rule, compress, "Text compressed by zlib, behind its length."),
-    FunctionDef::new("UNCOMPRESS", 1, 1, uncompress_rule, uncompress, "What was compressed."),
+    FunctionDef::new("UNCOMPRESS", 1, 1, uncompress_rule, uncompress, "What was compressed.")
+        .makes(|args| args[0].long_bytes().saturating_mul(MOST_INFLATED)),
     FunctionDef::new(
         "UNCOMPRESSED_LENGTH",
         1,

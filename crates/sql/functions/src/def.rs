@@ -90,8 +90,21 @@ pub enum Stability {
     Pure,
     /// Constant during a statement, but not between statements (NOW, DATABASE, CONNECTION_ID).
     Statement,
-    /// A new value, or an effect, at each evaluation (RAND, UUID, SLEEP, GET_LOCK).
+    /// A new value at each evaluation, which no other expression sees (RAND, UUID).
     Volatile,
+    /// Changes, or shows, what other expressions of the statement see or change: the order of evaluation tells (SLEEP, GET_LOCK,
+    /// LAST_INSERT_ID).
+    Effect,
+}
+
+impl Stability {
+    /// One evaluation does not stand for another one in the same statement.
+    pub fn varies(self) -> bool {
+        match self {
+            Stability::Pure | Stability::Statement => false,
+            Stability::Volatile | Stability::Effect => true,
+        }
+    }
 }
 
 /// Operators for which the executor has loops over typed columns; others are evaluated value by value.
@@ -138,6 +151,8 @@ pub struct FunctionDef {
     pub made_of: fn(usize) -> bool,
     /// Its text may have names of months and days, which are ASCII in English alone.
     pub names_dates: bool,
+    /// Bytes of a result that may be far longer than the arguments, where they ask for that.
+    pub makes: Option<fn(&[Value]) -> usize>,
     /// One line for the manual.
     pub doc: &'static str,
 }
@@ -202,7 +217,7 @@ pub enum Part {
 }
 
 /// The state of one aggregate in one group.
-pub trait Accumulator {
+pub trait Accumulator: Send + Sync {
     /// Takes one row's arguments.
     fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()>;
     /// Takes one row out again that was added. False: it cannot be done exactly, and nothing changed.
@@ -225,7 +240,7 @@ pub trait Accumulator {
 }
 
 /// The session's side of an evaluation: what is in neither the arguments nor the statement's fixed facts.
-pub trait SessionInfo {
+pub trait SessionInfo: Send {
     /// `DATABASE()`.
     fn database(&self) -> Option<&str>;
     /// `CONNECTION_ID()`.
@@ -337,8 +352,15 @@ impl FunctionDef {
             takes_numbers: false,
             made_of: |_| false,
             names_dates: false,
+            makes: None,
             doc,
         }
+    }
+
+    /// See [`FunctionDef::makes`].
+    pub const fn makes(mut self, bytes: fn(&[Value]) -> usize) -> FunctionDef {
+        self.makes = Some(bytes);
+        self
     }
 
     /// See [`FunctionDef::made_of`].

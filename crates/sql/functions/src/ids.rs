@@ -332,7 +332,7 @@ fn is_ipv4_mapped(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("UUID", 0, 0, uuid_rule, uuid, "A new universally unique identifier.").is(Stability::Volatile),
     FunctionDef::new("UUID_SHORT", 0, 0, uuid_short_rule, uuid_short, "A new identifier as an integer.")
-        .is(Stability::Volatile),
+        .is(Stability::Effect),
     FunctionDef::new("UUID_TO_BIN", 1, 2, uuid_to_bin_rule, uuid_to_bin, "Bytes of a UUID; 1: time's high part first.")
         .sees_null(),
     FunctionDef::new("BIN_TO_UUID", 1, 2, bin_to_uuid_rule, bin_to_uuid, "Text of a UUID's bytes.").sees_null(),

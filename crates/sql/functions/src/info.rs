@@ -78,7 +78,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         "The first AUTO_INCREMENT value of the last INSERT; with an argument: sets it.",
     )
     .sees_null()
-    .is(Stability::Volatile),
+    .is(Stability::Effect),
     FunctionDef::new("ROW_COUNT", 0, 0, rules::int, row_count, "Rows changed by the statement before.")
         .is(Stability::Statement),
     FunctionDef::new(

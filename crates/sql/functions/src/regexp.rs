@@ -141,7 +141,7 @@ fn regexp_like(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
 fn offset(cx: &mut EvalContext<'_>, subject: &str, position: Option<&Value>) -> Result<usize> {
     let position = position.map_or(Ok(1), |p| count_arg(cx, p))?;
     let outside = || sql_err!(RegexpIndexOutofbounds);
-    let n = usize::try_from(position - 1).map_err(|_| outside())?;
+    let n = position.checked_sub(1).and_then(|n| usize::try_from(n).ok()).ok_or_else(outside)?;
     match subject.char_indices().nth(n) {
         Some((at, _)) => Ok(at),
         None if subject.chars().count() == n => Ok(subject.len()),

@@ -55,6 +55,7 @@ pub(crate) fn source(cx: RuleContext, a: &ArgInfo<'_>) -> CollationSource {
     match a.ty.id {
         TypeId::Json => CollationSource::new(CollationId::UTF8MB4_BIN, Coercibility::Implicit),
         TypeId::Null => CollationSource::new(cx.collation, Coercibility::Ignorable),
+        TypeId::Bit => CollationSource::new(CollationId::BINARY, Coercibility::Implicit),
         _ if a.ty.is_text() || a.ty.id.is_binary_string() => a.collation,
         _ => CollationSource { ascii_only: true, ..CollationSource::new(cx.collation, Coercibility::Numeric) },
     }
@@ -167,7 +168,7 @@ pub(crate) fn text_in(value: &Value, charset: Charset) -> Cow<'_, [u8]> {
     }
 }
 
-/// The text of a value of a type in a character set: a FLOAT or DOUBLE with a fixed number of decimals shows them.
+/// The text of a value of a type in a character set, with the decimals and zeros that the type asks for.
 pub(crate) fn text_of<'v>(value: &'v Value, ty: &SqlType, charset: Charset) -> Cow<'v, [u8]> {
     match value.shown_as(ty) {
         Some(text) => Cow::Owned(charset.ascii(&text).into_owned()),

@@ -137,7 +137,8 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
         cut.truncate(charset.prefix_len(&cut, chars));
         let missing = chars - charset.char_count(&cut);
         if ty.collation.get().pad == gannet_types::collation::Pad::PadSpace {
-            cut.resize(cut.len() + missing, b' ');
+            let space = charset.ascii(b" ");
+            (0..missing).for_each(|_| cut.extend_from_slice(&space));
         }
     }
     let mut key = Vec::new();
@@ -163,7 +164,7 @@ fn shaped_weights(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], text
     }
     let (bytes, count) = (bytes as usize, usize::try_from(count).unwrap_or(usize::MAX));
     let (mut space, mut key) = (Vec::new(), Vec::new());
-    collation.weights(b" ", &mut space);
+    collation.weights(&collation.charset().ascii(b" "), &mut space);
     let units = match collation.get().weight_units() {
         // A character may have several weights.
         Some(width) => {
@@ -231,18 +232,18 @@ fn strength_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("GET_LOCK", 2, 2, lock_rule, get_lock, "Takes a named lock; 0 after so many seconds without it.")
         .sees_null()
-        .is(Stability::Volatile),
+        .is(Stability::Effect),
     FunctionDef::new("RELEASE_LOCK", 1, 1, lock_rule, release_lock, "Gives a named lock up.")
         .sees_null()
-        .is(Stability::Volatile),
+        .is(Stability::Effect),
     FunctionDef::new("RELEASE_ALL_LOCKS", 0, 0, release_all_rule, release_all_locks, "Gives all named locks up.")
-        .is(Stability::Volatile),
+        .is(Stability::Effect),
     FunctionDef::new("IS_FREE_LOCK", 1, 1, lock_rule, is_free_lock, "Has nobody the named lock?")
         .sees_null()
-        .is(Stability::Volatile),
+        .is(Stability::Effect),
     FunctionDef::new("IS_USED_LOCK", 1, 1, used_lock_rule, is_used_lock, "Connection that has the named lock.")
         .sees_null()
-        .is(Stability::Volatile),
+        .is(Stability::Effect),
     FunctionDef::new("BENCHMARK", 2, 2, benchmark_rule, benchmark, "Evaluates an expression so many times.")
         .sees_null()
         .is(Stability::Volatile)

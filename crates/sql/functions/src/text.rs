@@ -286,6 +286,25 @@ fn repeat(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
     repeated(cx, call, "repeat", &arg_text(call, args, 0), count)
 }
 
+/// A number of times or characters, of whatever it is made; 0 for what is no number.
+fn count_of(value: &Value) -> usize {
+    match value {
+        Value::Int(n) => usize::try_from(*n).unwrap_or(0),
+        Value::UInt(n) => usize::try_from(*n).unwrap_or(usize::MAX),
+        Value::Decimal(n) => n.to_i64().map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(0)),
+        Value::Double(n) => *n as usize,
+        Value::Float(n) => *n as usize,
+        // Text may say any number.
+        Value::Str(..) | Value::Json(_) => usize::MAX,
+        _ => 0,
+    }
+}
+
+/// Bytes that LPAD and RPAD fill up to.
+fn padded(args: &[Value]) -> usize {
+    count_of(&args[1])
+}
+
 fn space_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let chars = constant_int(&args[0]).map_or(u64::from(u32::MAX), |n| n.max(0) as u64);
     Ok(rules::ascii_type(cx, chars, true))
@@ -467,11 +486,15 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("LTRIM", 1, 2, trim_rule, ltrim, "Text without leading spaces.").made_of(|_| true),
     FunctionDef::new("RTRIM", 1, 2, trim_rule, rtrim, "Text without trailing spaces.").made_of(|_| true),
     FunctionDef::new("LPAD", 3, 3, pad_rule, lpad, "Text filled up in front to n characters, or cut.")
-        .made_of(|i| i != 1),
+        .made_of(|i| i != 1)
+        .makes(padded),
     FunctionDef::new("RPAD", 3, 3, pad_rule, rpad, "Text filled up behind to n characters, or cut.")
-        .made_of(|i| i != 1),
-    FunctionDef::new("REPEAT", 2, 2, repeat_rule, repeat, "Text n times.").made_of(|i| i == 0),
-    FunctionDef::new("SPACE", 1, 1, space_rule, space, "n spaces."),
+        .made_of(|i| i != 1)
+        .makes(padded),
+    FunctionDef::new("REPEAT", 2, 2, repeat_rule, repeat, "Text n times.")
+        .made_of(|i| i == 0)
+        .makes(|args| args[0].long_bytes().max(1).saturating_mul(count_of(&args[1]))),
+    FunctionDef::new("SPACE", 1, 1, space_rule, space, "n spaces.").makes(|args| count_of(&args[0])),
     FunctionDef::new("INSERT", 4, 4, insert_rule, insert, "Text in which n characters from a position are replaced.")
         .made_of(|i| matches!(i, 0 | 3)),
     FunctionDef::new("ASCII", 1, 1, ascii_rule, ascii, "The first byte's number."),

@@ -12,6 +12,7 @@ use crate::plan::{Plan, PlanKind};
 use crate::range::{Bounds, Limit, encode_ranges, encode_values};
 use gannet_catalog::histogram::{KeyCut, key_part};
 use gannet_catalog::{Column, Table, TableStatistics};
+use gannet_types::convert::never;
 use gannet_types::{SqlError, TimeZone, Value};
 
 /// Dives remembered by a plan.
@@ -36,7 +37,8 @@ pub struct Dive {
     pub ranges: Ranges,
 }
 
-/// Rows in some ranges of an index; `value` gives constants and parameters. `None`: not known, or too many ranges to look at each.
+/// Rows in some ranges of an index; `value` gives constants and parameters. `None`: not known, too many ranges to look at
+/// each, or `stopped`.
 pub(crate) fn rows_in(
     estimator: &dyn RangeEstimator,
     table: &Table,
@@ -44,6 +46,7 @@ pub(crate) fn rows_in(
     ranges: &Ranges,
     zone: &TimeZone,
     value: &dyn Fn(&Expr) -> Option<Value>,
+    stopped: fn() -> bool,
 ) -> Option<f64> {
     let mut bounds = Bounds::default();
     let mut eval = |e: &Expr| value(e).ok_or_else(|| SqlError::internal("a value that is not known yet"));
@@ -58,6 +61,9 @@ pub(crate) fn rows_in(
     }
     let mut rows = 0.0;
     for n in 0..bounds.len() {
+        if stopped() {
+            return None;
+        }
         let (low, high) = bounds.get(n);
         rows += estimator.rows(table, index, low, high)?;
     }
@@ -107,7 +113,7 @@ impl Plan {
         };
         self.dives.iter().fold(0, |signature, dive| {
             let table = &self.tables[dive.table as usize].table;
-            add_class(signature, rows_in(estimator, table, dive.index as usize, &dive.ranges, zone, &value))
+            add_class(signature, rows_in(estimator, table, dive.index as usize, &dive.ranges, zone, &value, never))
         })
     }
 

@@ -5,10 +5,19 @@ use crate::bind::expr::predicate;
 use crate::bind::literal::constant;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SubqueryKind};
 use crate::options::PlanOptions;
+use crate::typing::natural;
 use gannet_functions::{Call, CallStates, EvalContext, SessionInfo, Stability};
 use gannet_types::convert::{CompareAs, Context, cast, compare};
 use gannet_types::{Date, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings};
 use std::cmp::Ordering;
+use std::collections::HashMap;
+
+/// Computing with longer texts is the executor's, which lets others run meanwhile and can be interrupted.
+const LONG: usize = 4096;
+
+fn is_long(value: &Value) -> bool {
+    value.long_bytes() > LONG
+}
 
 /// The value of a literal.
 pub(crate) fn literal(e: &Expr) -> Option<&Value> {
@@ -90,6 +99,9 @@ fn junction(args: Box<[Expr]>, conjunction: bool, ty: SqlType) -> Expr {
     }
     let before = flat.len();
     flat.retain(|a| truth(a) != Some(Some(conjunction)));
+    if flat.len() >= LONG_JUNCTION {
+        flat = gather(flat, conjunction);
+    }
     match (flat.len(), before) {
         (0, _) => value(conjunction),
         // A lone operand is a truth value only if it was a predicate already.
@@ -98,6 +110,75 @@ fn junction(args: Box<[Expr]>, conjunction: bool, ty: SqlType) -> Expr {
             let kind = if conjunction { ExprKind::And(flat.into()) } else { ExprKind::Or(flat.into()) };
             Expr { kind, ty }
         }
+    }
+}
+
+/// From this many operands on an OR is looked through for equalities that are one IN.
+const LONG_JUNCTION: usize = 32;
+
+/// Of a long OR the equalities of one column with constants become one IN, of a long AND the inequalities one NOT IN: a list
+/// is looked up where an OR is gone through. Where the order of the operands matters they stay as they are.
+fn gather(args: Vec<Expr>, conjunction: bool) -> Vec<Expr> {
+    if !args.iter().all(Expr::is_steady) {
+        return args;
+    }
+    let mut lists: HashMap<(u32, Comparison), usize> = HashMap::new();
+    for arg in &args {
+        if let Some((list, values)) = listed(arg, conjunction) {
+            *lists.entry(list).or_default() += values.len();
+        }
+    }
+    lists.retain(|_, values| *values >= LONG_JUNCTION);
+    let mut gathered: HashMap<(u32, Comparison), (usize, Vec<Expr>)> = HashMap::new();
+    let mut out: Vec<Expr> = Vec::new();
+    for arg in args {
+        match listed(&arg, conjunction).filter(|(list, _)| lists.contains_key(list)) {
+            None => out.push(arg),
+            Some((list, values)) => {
+                let values = values.iter().cloned();
+                match gathered.get_mut(&list) {
+                    Some((_, all)) => all.extend(values),
+                    // The first one holds the place, and the column.
+                    None => {
+                        gathered.insert(list, (out.len(), values.collect()));
+                        out.push(arg);
+                    }
+                }
+            }
+        }
+    }
+    for ((_, by), (place, list)) in gathered {
+        let column = match &out[place].kind {
+            ExprKind::Compare { args, .. } => args.iter().find(|e| matches!(e.kind, ExprKind::Column(_))).cloned(),
+            ExprKind::In { arg, .. } => Some((**arg).clone()),
+            _ => None,
+        };
+        let Some(arg) = column.map(Box::new) else { continue };
+        let nullable = arg.ty.nullable || list.iter().any(|e| e.ty.nullable);
+        let kind = ExprKind::In { by, negated: conjunction, arg, list: list.into(), constant_list: true };
+        out[place] = predicate(kind, nullable);
+    }
+    out
+}
+
+/// The column and the constants of an equality or IN; with `negated` of their opposites. Only where the column compares in its
+/// own domain, so that a comparison neither warns nor fails.
+fn listed(e: &Expr, negated: bool) -> Option<((u32, Comparison), &[Expr])> {
+    let constant = |e: &Expr| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_));
+    let of = |column: &Expr, by: Comparison| match column.kind {
+        ExprKind::Column(id) if by == natural(&column.ty) && by != Comparison::Json => Some((id, by)),
+        _ => None,
+    };
+    match &e.kind {
+        ExprKind::Compare { op, by, args } if *op == if negated { CompareOp::Ne } else { CompareOp::Eq } => {
+            let (left, right) = args.split_at(1);
+            let (column, value) = if constant(&right[0]) { (&left[0], right) } else { (&right[0], left) };
+            constant(&value[0]).then(|| Some((of(column, *by)?, value)))?
+        }
+        ExprKind::In { by, negated: n, arg, list, constant_list: true } if *n == negated => {
+            list.iter().all(constant).then(|| Some((of(arg, *by)?, &**list)))?
+        }
+        _ => None,
     }
 }
 
@@ -206,7 +287,7 @@ fn compare_literals(op: CompareOp, by: Comparison, a: &Value, b: &Value) -> Opti
         return Some(predicate(ExprKind::Literal(Value::Null), true));
     }
     let temporal = |v: &Value| matches!(v, Value::Time(..) | Value::Timestamp(..));
-    if temporal(a) != temporal(b) {
+    if temporal(a) != temporal(b) || is_long(a) || is_long(b) {
         return None;
     }
     let how = compare_as(by)?;
@@ -237,7 +318,7 @@ fn cast_literal(v: &Value, ty: &SqlType) -> Option<Expr> {
     if ty.id.is_temporal() && digits > usize::from(ty.scale) {
         return None;
     }
-    let long = ty.id == TypeId::Binary && ty.length > 4096;
+    let long = is_long(v) || ty.id == TypeId::Binary && ty.length as usize > LONG;
     // Whether a fraction is cut or rounded depends on the SQL mode.
     let fraction = ty.id.is_temporal() && matches!(v, Value::Str(text, _) if text.contains(&b'.'));
     if long || fraction || matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
@@ -256,6 +337,9 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         return e;
     }
     let mut values: Vec<Value> = args.iter().filter_map(literal).cloned().collect();
+    if values.iter().any(is_long) {
+        return e;
+    }
     if !def.keeps_digits {
         values.iter_mut().zip(args).for_each(|(v, a)| v.settle(&a.ty));
     }
@@ -271,7 +355,7 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         today: Date::new(1970, 1, 1),
         div_precision_increment: options.div_precision_increment,
         group_concat_max_len: 1024,
-        max_allowed_packet: 64 << 20,
+        max_allowed_packet: LONG as u64,
         default_week_format: 0,
         locale: options.locale,
         strict: false,
@@ -280,10 +364,9 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         states: &mut CallStates::default(),
         session: &mut NoSession,
     };
-    // A function that repeats or pads can make much of little: not worth keeping in a plan.
-    let small = |v: &Value| !matches!(v, Value::Str(t, _) if t.len() > 4096);
+    // A function that repeats or pads can make much of little: not worth keeping in a plan. It refuses that with a warning.
     match (def.eval)(&mut cx, Call { ty: &e.ty, args: &types, site: 0 }, &values) {
-        Ok(v) if warnings.is_empty() && small(&v) => Expr { kind: ExprKind::Literal(v), ty: e.ty },
+        Ok(v) if warnings.is_empty() && !is_long(&v) => Expr { kind: ExprKind::Literal(v), ty: e.ty },
         _ => e,
     }
 }

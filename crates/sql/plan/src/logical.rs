@@ -30,6 +30,7 @@ pub(crate) struct Arena {
     /// Values of parameters that come from the text at hand; for estimates only.
     pub(crate) seen: Vec<Option<Value>>,
     pub(crate) uses: Uses,
+    pub(crate) effects: crate::effects::Effects,
     /// Columns of views that are named: plan table and ordinal.
     pub(crate) view_reads: Vec<(u32, u32)>,
     /// Texts among computed columns and those of derived tables: coercibility, and whether all is ASCII. Other texts are
@@ -37,10 +38,19 @@ pub(crate) struct Arena {
     pub(crate) texts: HashMap<ColId, (Coercibility, bool)>,
     /// Columns of merged derived tables: what they stand for.
     pub(crate) replaced: HashMap<ColId, Expr>,
+    /// How much that is.
+    pub(crate) measures: HashMap<ColId, Measure>,
     /// Blocks as hints name them.
     pub(crate) blocks: Vec<crate::bind::NamedBlock>,
     /// What each execution warns of: hints that are for nothing.
     pub(crate) warnings: Vec<gannet_types::Warning>,
+}
+
+/// Height and nodes of an expression.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measure {
+    pub(crate) height: u32,
+    pub(crate) size: u64,
 }
 
 /// What a column is called.
@@ -73,6 +83,8 @@ pub(crate) struct CteQuery {
     pub(crate) distinct: bool,
     pub(crate) limit: Option<(Option<Expr>, Option<Expr>)>,
     pub(crate) uses: u32,
+    /// Columns of enclosing queries which it reads.
+    pub(crate) free: Vec<ColId>,
 }
 
 /// A query expression.
@@ -103,6 +115,8 @@ pub(crate) enum Body {
         inputs: Vec<Query>,
         kind: SetOperation,
         distinct: bool,
+        /// SQL_CALC_FOUND_ROWS: all rows are counted, whatever LIMIT says.
+        count_all: bool,
     },
     Values(Vec<Vec<Expr>>),
     /// JSON_TABLE of a document.
@@ -367,6 +381,23 @@ impl Arena {
         self.texts.get(&id).copied()
     }
 
+    /// Completes a recursive common table expression.
+    pub(crate) fn recurses(
+        &mut self,
+        number: u32,
+        part: Query,
+        distinct: bool,
+        limit: Option<(Option<Expr>, Option<Expr>)>,
+    ) {
+        let free = crate::bind::query::free_columns(self, &part);
+        let cte = &mut self.ctes[number as usize];
+        let more: Vec<ColId> = free.into_iter().filter(|id| !cte.free.contains(id)).collect();
+        cte.free.extend(more);
+        (cte.recursive, cte.distinct, cte.limit) = (Some(part), distinct, limit);
+        // References from inside do not count as uses.
+        cte.uses = 0;
+    }
+
     pub(crate) fn expr(&self, id: ColId) -> Expr {
         Expr { kind: ExprKind::Column(id), ty: self.types[id as usize].clone() }
     }
@@ -494,6 +525,11 @@ impl Block {
                 q.for_each_expr(f);
             }
         }
+        self.for_each_own_expr(f);
+    }
+
+    /// Those of [`Block::for_each_expr`] that are not in derived tables.
+    pub(crate) fn for_each_own_expr<'a>(&'a self, f: &mut impl FnMut(&'a Expr)) {
         if let Some(from) = &self.from {
             from.for_each_on(f);
         }

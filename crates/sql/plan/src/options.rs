@@ -42,10 +42,12 @@ pub struct PlanOptions<'a> {
     pub max_depth: u32,
     /// Bytes left of the native stack: planning recurses with the nesting of queries, and refuses before it runs out.
     pub remaining_stack: fn() -> usize,
+    /// The statement was killed or has run out of time: planning stops with error 1317.
+    pub stopped: fn() -> bool,
 }
 
-/// With less native stack than this planning goes no deeper: error 1436. Unoptimized frames are several times larger.
-const STACK_RESERVE: usize = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
+/// With less native stack than this planning goes no deeper: error 1436.
+const STACK_RESERVE: usize = gannet_types::STACK_RESERVE;
 
 impl PlanOptions<'_> {
     /// Error 1436 where the nesting, or the native stack, is exhausted.
@@ -54,7 +56,19 @@ impl PlanOptions<'_> {
         if depth < self.max_depth && left >= STACK_RESERVE {
             return Ok(());
         }
-        Err(gannet_types::sql_err!(StackOverrunNeedMore, STACK_RESERVE, left, STACK_RESERVE))
+        Err(self.too_deep())
+    }
+
+    /// Error 1317 for a statement that was killed; asked by what goes through lists of a client's size.
+    pub(crate) fn check_stopped(&self) -> gannet_types::Result<()> {
+        if (self.stopped)() { Err(gannet_types::sql_err!(QueryInterrupted)) } else { Ok(()) }
+    }
+
+    /// Error 1436.
+    #[cold]
+    pub(crate) fn too_deep(&self) -> gannet_types::SqlError {
+        let left = (self.remaining_stack)();
+        gannet_types::sql_err!(StackOverrunNeedMore, STACK_RESERVE, left, STACK_RESERVE)
     }
 }
 
@@ -155,6 +169,7 @@ impl<'a> PlanOptions<'a> {
             on_table: None,
             max_depth: 256,
             remaining_stack: || usize::MAX,
+            stopped: gannet_types::convert::never,
         }
     }
 }

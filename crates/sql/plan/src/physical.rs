@@ -6,6 +6,7 @@
 
 use crate::expr::{Aggregate, Bind, Comparison, Expr, SortKey};
 use gannet_types::SqlType;
+use std::sync::Arc;
 
 /// An operator with its row type and estimates.
 #[derive(Clone, Debug)]
@@ -18,6 +19,9 @@ pub struct Physical {
     pub rows: f64,
     /// Estimated cost of one run (1.0 = evaluating ten rows, as in MySQL's cost model).
     pub cost: f64,
+    /// Rows are delivered one at a time, as late as possible: what reads them has effects that their evaluation may see, or the
+    /// other way round.
+    pub one_by_one: bool,
 }
 
 /// The operators.
@@ -38,7 +42,7 @@ pub enum Op {
         /// The document; sees an empty row (and registers).
         document: Box<Expr>,
         /// Paths and columns.
-        table: std::sync::Arc<gannet_functions::json::table::JsonTable>,
+        table: Arc<gannet_functions::json::table::JsonTable>,
     },
     /// For each row of `outer`: store `binds` (over the outer row), run `inner`, join.
     NestedLoop {
@@ -380,19 +384,31 @@ pub struct KeyValue {
     pub null_safe: bool,
 }
 
-/// A multi-range condition on an index, still symbolic.
+/// A multi-range condition on an index, still symbolic: the union of its products. One flat list, however an OR is written,
+/// so that nothing recurses over it; shared, because a search for a plan keeps many paths with the same ranges.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ranges {
-    /// Per index part a list of alternatives (equalities from `=`, IN, IS NULL): all combinations. Then optionally an interval on
-    /// the part that follows, applied to each combination.
-    Product {
-        /// Alternatives for each leading part.
-        parts: Box<[Box<[KeyValue]>]>,
-        /// Interval on the next part.
-        last: Option<Interval>,
-    },
-    /// A union, from OR. Nested at most a few levels.
-    Union(Box<[Ranges]>),
+pub struct Ranges(pub Arc<[RangeProduct]>);
+
+impl Ranges {
+    /// One product.
+    pub fn one(parts: Box<[Arc<[KeyValue]>]>, last: Option<Interval>) -> Ranges {
+        Ranges(Arc::new([RangeProduct { parts, last: last.map(Box::new) }]))
+    }
+
+    /// The entries that begin with a key.
+    pub fn of_key(key: &[KeyValue]) -> Ranges {
+        Ranges::one(key.iter().map(|k| Arc::from([k.clone()])).collect(), None)
+    }
+}
+
+/// Per index part a list of alternatives (equalities from `=`, IN, IS NULL): all combinations. Then optionally an interval on
+/// the part that follows, applied to each combination.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeProduct {
+    /// Alternatives for each leading part.
+    pub parts: Box<[Arc<[KeyValue]>]>,
+    /// Interval on the next part.
+    pub last: Option<Box<Interval>>,
 }
 
 /// An interval on one key part. An inclusive bound on neither side means IS NOT NULL.

@@ -158,8 +158,13 @@ pub struct Subplan {
     pub root: Physical,
     /// The rows depend on registers (its own binds or outer ones): run for each evaluation. Otherwise run once for each execution and kept.
     pub correlated: bool,
-    /// Registers its result depends on, its own binds and those of enclosing drivers: a result may be reused while they are unchanged.
+    /// Registers its result depends on, its own binds and those of enclosing drivers: a steady result may be reused while they are
+    /// unchanged.
     pub depends: Box<[u32]>,
+    /// The same registers give the same result.
+    pub steady: bool,
+    /// It has effects, or sees effects of the statement.
+    pub ordered: bool,
 }
 
 /// A common table expression.
@@ -175,6 +180,8 @@ pub struct Cte {
     pub distinct: bool,
     /// LIMIT / OFFSET on the recursive union: stops the rounds.
     pub limit: Option<(Option<Expr>, Option<Expr>)>,
+    /// Registers which it reads: when one is bound anew the rows are computed anew.
+    pub depends: Box<[u32]>,
 }
 
 /// Where a parameter's value comes from.

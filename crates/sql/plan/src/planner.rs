@@ -99,8 +99,12 @@ pub fn plan_load(
 
 /// Plans a query (also one behind SHOW, CREATE TABLE ... SELECT and the like). INTO is the caller's.
 pub fn plan_query(query: &AstQuery, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Plan> {
+    plan_query_with(Binder::new(snapshot, options), query)
+}
+
+fn plan_query_with(mut binder: Binder<'_>, query: &AstQuery) -> Result<Plan> {
+    let (snapshot, options) = (binder.snapshot, binder.options);
     let max_execution_time = hinted_time(&query.body);
-    let mut binder = Binder::new(snapshot, options);
     let mut query = binder.top_query(query)?;
     binder.check_hints();
     let mut arena = binder.arena;
@@ -163,7 +167,9 @@ pub fn plan_expressions(
         into: None,
         span: Span::default(),
     };
-    plan_query(&query, snapshot, options)
+    let mut binder = Binder::new(snapshot, options);
+    binder.without_select = true;
+    plan_query_with(binder, &query)
 }
 
 pub(crate) fn finish(
@@ -173,6 +179,8 @@ pub(crate) fn finish(
     snapshot: &CatalogSnapshot,
     options: &PlanOptions<'_>,
 ) -> Result<Plan> {
+    let mut kind = kind;
+    crate::effects::one_by_one(&mut kind, &mut builder);
     let arena = builder.arena;
     let tables = arena.tables.iter().enumerate().map(|(i, t)| {
         let of_table = |label: &Label| match label {

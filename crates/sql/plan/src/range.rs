@@ -12,7 +12,7 @@ pub use locate::{Located, is_sargable, is_total, locate};
 use crate::expr::{Comparison, Expr};
 use crate::physical::{Access, Interval, IntervalBound, KeyValue, Ranges};
 use gannet_catalog::Table;
-use gannet_types::collation::{LikePattern, Pad};
+use gannet_types::collation::{CutKeys, LikePattern};
 use gannet_types::convert::to_text;
 use gannet_types::key::{self, KeyPart};
 use gannet_types::{Result, SqlError, TimeZone, TypeId, Value, ValueRef};
@@ -285,6 +285,11 @@ struct Encoder<'a> {
 
 impl Encoder<'_> {
     fn equal<'p>(&mut self, key: &'p [KeyValue], eval: &mut impl FnMut(&'p Expr) -> Result<Value>) -> Result<()> {
+        if self.parts.iter().zip(key).any(|(part, _)| part.cuts_disorder()) {
+            let alternatives: Vec<&[KeyValue]> = key.iter().map(std::slice::from_ref).collect();
+            let values = key.iter().map(|k| Ok(vec![eval(&k.value)?])).collect::<Result<Vec<_>>>()?;
+            return self.product(&alternatives, &values, None);
+        }
         for (part, value) in self.parts.iter().zip(key) {
             match self.append(part, value, eval)? {
                 Appended::Yes => {}
@@ -324,26 +329,23 @@ impl Encoder<'_> {
     }
 
     fn ranges<'p>(&mut self, ranges: &'p Ranges, eval: &mut impl FnMut(&'p Expr) -> Result<Value>) -> Result<()> {
-        match ranges {
-            Ranges::Union(all) => all.iter().try_for_each(|r| self.ranges(r, eval)),
-            Ranges::Product { parts, last } => {
-                let mut values = Vec::with_capacity(parts.len());
-                for alternatives in parts {
-                    values.push(alternatives.iter().map(|k| eval(&k.value)).collect::<Result<Vec<_>>>()?);
-                }
-                let last = match last {
-                    None => None,
-                    Some(interval) => Some(self.evaluate(interval, eval)?),
-                };
-                self.bounds.prefix.clear();
-                self.product(parts, &values, last.as_ref())
+        ranges.0.iter().try_for_each(|product| {
+            let mut values = Vec::with_capacity(product.parts.len());
+            for alternatives in &product.parts {
+                values.push(alternatives.iter().map(|k| eval(&k.value)).collect::<Result<Vec<_>>>()?);
             }
-        }
+            let last = match &product.last {
+                None => None,
+                Some(interval) => Some(self.evaluate(interval, eval)?),
+            };
+            self.bounds.prefix.clear();
+            self.product(&product.parts, &values, last.as_ref())
+        })
     }
 
     fn product(
         &mut self,
-        parts: &[Box<[KeyValue]>],
+        parts: &[impl AsRef<[KeyValue]>],
         values: &[Vec<Value>],
         last: Option<&EvaluatedInterval>,
     ) -> Result<()> {
@@ -364,8 +366,22 @@ impl Encoder<'_> {
         };
         debug_assert!(depth > 0);
         let length = self.bounds.prefix.len();
-        for (key, value) in alternatives.iter().zip(values) {
+        for (key, value) in alternatives.as_ref().iter().zip(values) {
             self.bounds.prefix.truncate(length);
+            if let Some(cuts) = self.cuts(part, key.by, value)? {
+                for point in cuts.points {
+                    self.bounds.prefix.truncate(length);
+                    self.bounds.prefix.extend_from_slice(&point);
+                    let mut inner = Encoder { parts: behind, zone: self.zone, bounds: &mut *self.bounds };
+                    inner.product(rest, values_rest, last)?;
+                }
+                if let Some(stem) = cuts.rest {
+                    self.bounds.prefix.truncate(length);
+                    self.bounds.prefix.extend_from_slice(&stem);
+                    self.bounds.push_prefix();
+                }
+                continue;
+            }
             match self.append_value(part, key, value)? {
                 Appended::Yes => {
                     let mut inner = Encoder { parts: behind, zone: self.zone, bounds: &mut *self.bounds };
@@ -492,10 +508,31 @@ impl Encoder<'_> {
             Located::AboveAll => return if lower { Ok(None) } else { Ok(Some(self.edge(part, lower)?)) },
         };
         let mut key = self.bounds.prefix.clone();
-        key::encode(part, value.as_ref(), &mut key)?;
+        if let Some(cuts) = self.cuts(part, *by, &value)? {
+            // What is cut off may make the difference: such keys are read, wherever they lie.
+            for point in &cuts.points {
+                let keys = [key.as_slice(), point].concat();
+                let range = (self.bounds.before(&keys), self.bounds.after(&keys));
+                self.bounds.ranges.push(range);
+            }
+            key.extend_from_slice(cuts.rest.as_ref().or(cuts.points.last()).map_or(&[], Vec::as_slice));
+        } else {
+            key::encode(part, value.as_ref(), &mut key)?;
+        }
         // Before the value's keys for an inclusive lower or exclusive upper bound; the other way round in a descending part.
         let before = (lower == inclusive) != part.descending;
         Ok(Some(if before { self.bounds.before(&key) } else { self.bounds.after(&key) }))
+    }
+
+    /// Where the keys of texts equal to `value` lie, if the part has first characters only that may be ordered as the texts are not.
+    fn cuts(&self, part: &KeyPart, by: Comparison, value: &Value) -> Result<Option<CutKeys>> {
+        if !part.cuts_disorder() {
+            return Ok(None);
+        }
+        match locate(&part.ty, by, value.as_ref(), self.zone)? {
+            Located::Exact(Value::Str(text, _)) => Ok(Some(part.cut_keys(&text))),
+            _ => Ok(None),
+        }
     }
 
     /// Where the column's values that are not NULL begin or end.
@@ -523,13 +560,7 @@ impl Encoder<'_> {
             self.bounds.ranges.push((low, high));
             return Ok(());
         }
-        let mut key = self.bounds.prefix.clone();
-        key::encode(part, ValueRef::Str(stem, collation), &mut key)?;
-        // Without its end the key is a prefix of all keys that begin alike.
-        let properties = collation.get();
-        let unit = if properties.is_bytes() { 1 } else { 2 };
-        let end = if properties.pad == Pad::NoPad { 2 } else { unit + 1 };
-        key.truncate(key.len().saturating_sub(end).max(self.bounds.prefix.len()));
+        let key = [self.bounds.prefix.as_slice(), &part.stem(stem)].concat();
         let (low, high) = (self.bounds.before(&key), self.bounds.after(&key));
         self.bounds.ranges.push((low, high));
         Ok(())

@@ -1,7 +1,7 @@
 //! The expressions of a table's definition (generated columns, defaults, checks) bound over the table's own row.
 
 use crate::bind::Binder;
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprKind};
 use crate::logical::ColId;
 use crate::optimize::Builder;
 use crate::options::PlanOptions;
@@ -24,6 +24,26 @@ pub struct TableExprs {
 /// The expressions of a table, bound at the first call for this version of it.
 pub fn table_exprs(table: &Arc<Table>) -> Result<Arc<TableExprs>> {
     table.compiled(|| bind_all(table))
+}
+
+/// Rows that were written for version `old` of a table hold what the expressions of version `new` give, and its checks hold for
+/// them, the columns being where they were. A change of a column's type, collation or default shows in what is bound to it.
+pub fn rows_keep(old: &Arc<Table>, new: &Arc<Table>) -> Result<bool> {
+    let after = table_exprs(new)?;
+    // Nothing is known of values whose expressions can no longer be bound.
+    let Ok(before) = table_exprs(old) else { return Ok(false) };
+    let same_default = |c: u32| old.columns[c as usize].default == new.columns[c as usize].default;
+    let same_defaults = |e: &Expr| {
+        !e.any(&mut |e| match &e.kind {
+            ExprKind::Default { column, .. } => !same_default(*column),
+            _ => false,
+        })
+    };
+    let same_type = |c: u32| old.columns[c as usize].ty == new.columns[c as usize].ty;
+    let known = |check: &Expr| before.checks.iter().any(|(_, e)| e == check) && same_defaults(check);
+    Ok(before.generated == after.generated
+        && after.generated.iter().all(|(column, e)| same_type(*column) && same_defaults(e))
+        && after.checks.iter().all(|(_, check)| known(check)))
 }
 
 fn bind_all(table: &Arc<Table>) -> Result<TableExprs> {

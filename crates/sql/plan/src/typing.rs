@@ -24,7 +24,7 @@ impl Bound {
             ExprKind::Literal(_) | ExprKind::Param(_) if expr.ty.is_text() || expr.ty.id.is_string() => {
                 Coercibility::Coercible
             }
-            _ if expr.ty.is_text() || expr.ty.id.is_string() => Coercibility::Implicit,
+            _ if expr.ty.is_text() || expr.ty.id.is_string() || expr.ty.id == TypeId::Bit => Coercibility::Implicit,
             _ => Coercibility::Numeric,
         };
         Bound { expr, coercibility, ascii: false, hex: false }
@@ -141,6 +141,7 @@ pub(crate) fn comparison_of_all(first: &Bound, others: &[&Bound], operation: &st
     let mut strings = is_stringy(first.ty()) || unknown;
     for other in others {
         if other.ty().id == TypeId::Null {
+            sources.push(other.source());
             continue;
         }
         strings &= is_stringy(other.ty());
@@ -157,6 +158,10 @@ pub(crate) fn comparison_of_all(first: &Bound, others: &[&Bound], operation: &st
     }
     if strings && domain.is_some() {
         return Ok(Comparison::String(aggregate_all(&sources, operation)?.collation));
+    }
+    // NULL settles no collation.
+    if domain.is_none() && is_stringy(first.ty()) && first.coercibility == Coercibility::None {
+        aggregate_all(&sources, operation)?;
     }
     Ok(domain.unwrap_or_else(|| natural(first.ty())))
 }

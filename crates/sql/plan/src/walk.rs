@@ -3,6 +3,7 @@
 use crate::expr::{Expr, ExprKind, SubqueryKind};
 use crate::physical::{Access, FrameBound, Hole, Op, Physical, Ranges};
 use crate::plan::{InsertSource, Plan, PlanKind};
+use std::sync::Arc;
 
 impl Expr {
     /// Calls `f` for each direct operand. The binds and needles of a subquery count as operands, its plan does not.
@@ -97,6 +98,15 @@ impl Expr {
         found
     }
 
+    /// Computing it once more, or less often, changes nothing. Of subqueries and user variables that is not said.
+    pub(crate) fn is_steady(&self) -> bool {
+        !self.any(&mut |e| match &e.kind {
+            ExprKind::Subquery(_) | ExprKind::SetUserVar(..) | ExprKind::UserVar(_) => true,
+            ExprKind::Call(def, _) => def.stability.varies(),
+            _ => false,
+        })
+    }
+
     /// The same value for every row of an execution: nothing but literals, parameters, functions that are constant
     /// during a statement, and system variables.
     pub fn is_execution_constant(&self) -> bool {
@@ -107,7 +117,7 @@ impl Expr {
             | ExprKind::UserVar(_)
             | ExprKind::SetUserVar(..)
             | ExprKind::Default { .. } => true,
-            ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
+            ExprKind::Call(def, _) => def.stability.varies(),
             _ => false,
         })
     }
@@ -135,6 +145,30 @@ impl Physical {
             | Op::Materialize { input, .. }
             | Op::Window { input, .. } => f(input),
             Op::SetOperation { inputs, .. } => inputs.iter().for_each(f),
+        }
+    }
+
+    /// As [`Physical::for_each_input`], to change them.
+    pub(crate) fn for_each_input_mut(&mut self, mut f: impl FnMut(&mut Physical)) {
+        match &mut self.op {
+            Op::TableScan(_) | Op::Values { .. } | Op::CteScan { .. } | Op::JsonTable { .. } => {}
+            Op::NestedLoop { outer, inner, .. } => {
+                f(outer);
+                f(inner);
+            }
+            Op::HashJoin { left, right, .. } => {
+                f(left);
+                f(right);
+            }
+            Op::Filter { input, .. }
+            | Op::Project { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Limit { input, .. }
+            | Op::Aggregate { input, .. }
+            | Op::Distinct { input, .. }
+            | Op::Materialize { input, .. }
+            | Op::Window { input, .. } => f(input),
+            Op::SetOperation { inputs, .. } => inputs.iter_mut().for_each(f),
         }
     }
 
@@ -194,27 +228,13 @@ fn access_exprs<'p>(access: &'p Access, f: &mut impl FnMut(&'p Expr)) {
     match access {
         Access::Full => {}
         Access::Point { key } | Access::Ref { key } => key.iter().for_each(|k| f(&k.value)),
-        Access::Ranges { ranges } => range_exprs(ranges, f),
+        Access::Ranges { ranges } => ranges.for_each_value(f),
         Access::Merge { parts, .. } => parts.iter().for_each(|p| access_exprs(&p.access, f)),
         Access::Skip(skip) => {
             access_exprs(&skip.outer, f);
-            skip.inner.iter().for_each(|r| range_exprs(r, f));
+            skip.inner.iter().for_each(|r| r.for_each_value(f));
         }
         Access::Virtual { equals } => equals.iter().for_each(|(_, e)| f(e)),
-    }
-}
-
-fn range_exprs<'p>(ranges: &'p Ranges, f: &mut impl FnMut(&'p Expr)) {
-    match ranges {
-        Ranges::Product { parts, last } => {
-            parts.iter().flatten().for_each(|k| f(&k.value));
-            if let Some(interval) = last {
-                interval.low.iter().chain(&interval.high).for_each(|b| f(&b.value));
-                interval.like.iter().for_each(|l| f(&l.pattern));
-                interval.holes.iter().flat_map(Hole::values).for_each(&mut *f);
-            }
-        }
-        Ranges::Union(all) => all.iter().for_each(|r| range_exprs(r, f)),
     }
 }
 
@@ -251,33 +271,29 @@ pub(crate) fn count(plan: &Plan) -> usize {
 impl Ranges {
     /// Calls `f` with each value.
     pub fn for_each_value<'r>(&'r self, f: &mut impl FnMut(&'r Expr)) {
-        match self {
-            Ranges::Product { parts, last } => {
-                parts.iter().flatten().for_each(|k| f(&k.value));
-                if let Some(interval) = last {
-                    interval.low.iter().chain(&interval.high).for_each(|b| f(&b.value));
-                    interval.like.iter().for_each(|l| f(&l.pattern));
-                    interval.holes.iter().flat_map(Hole::values).for_each(&mut *f);
-                }
+        for product in self.0.iter() {
+            product.parts.iter().flat_map(|p| p.iter()).for_each(|k| f(&k.value));
+            if let Some(interval) = &product.last {
+                interval.low.iter().chain(&interval.high).for_each(|b| f(&b.value));
+                interval.like.iter().for_each(|l| f(&l.pattern));
+                interval.holes.iter().flat_map(Hole::values).for_each(&mut *f);
             }
-            Ranges::Union(all) => all.iter().for_each(|r| r.for_each_value(f)),
         }
     }
 
     /// As [`Ranges::for_each_value`], to change them.
     pub fn for_each_value_mut(&mut self, f: &mut impl FnMut(&mut Expr)) {
-        match self {
-            Ranges::Product { parts, last } => {
-                parts.iter_mut().flatten().for_each(|k| f(&mut k.value));
-                if let Some(interval) = last {
-                    interval.low.iter_mut().chain(&mut interval.high).for_each(|b| f(&mut b.value));
-                    interval.like.iter_mut().for_each(|l| f(&mut l.pattern));
-                    for hole in &mut interval.holes {
-                        std::iter::once(&mut hole.low).chain(&mut hole.high).for_each(|b| f(&mut b.value));
-                    }
+        for product in Arc::make_mut(&mut self.0) {
+            for alternatives in &mut product.parts {
+                Arc::make_mut(alternatives).iter_mut().for_each(|k| f(&mut k.value));
+            }
+            if let Some(interval) = &mut product.last {
+                interval.low.iter_mut().chain(&mut interval.high).for_each(|b| f(&mut b.value));
+                interval.like.iter_mut().for_each(|l| f(&mut l.pattern));
+                for hole in &mut interval.holes {
+                    std::iter::once(&mut hole.low).chain(&mut hole.high).for_each(|b| f(&mut b.value));
                 }
             }
-            Ranges::Union(all) => all.iter_mut().for_each(|r| r.for_each_value_mut(f)),
         }
     }
 }

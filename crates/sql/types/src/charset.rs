@@ -321,6 +321,12 @@ impl Charset {
         self == to || to == Binary || self == Ascii && !to.is_wide() || (self, to) == (Utf8mb3, Utf8mb4)
     }
 
+    /// Is `c` in front of the text, and not what malformed bytes there are decoded as?
+    fn begins_with(self, text: &[u8], c: char) -> bool {
+        let mut own = Vec::with_capacity(4);
+        self.encode(c, &mut own) && text.starts_with(&own)
+    }
+
     /// Converts text; borrows where bytes stay as they are. Characters without a counterpart, and malformed bytes, become `?`.
     pub fn convert(self, bytes: &[u8], to: Charset) -> Converted<'_> {
         let plain = self != Charset::Binary && !self.is_wide() && !to.is_wide();
@@ -342,11 +348,13 @@ impl Charset {
         }
         let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 2);
         let mut lossy = false;
-        for c in self.chars(bytes) {
-            if c == '\u{FFFD}' && self != Charset::Utf8mb4 || !to.encode(c, &mut out) {
+        let mut rest = bytes;
+        while let Some((c, n)) = self.decode(rest) {
+            if c == '\u{FFFD}' && !self.begins_with(rest, c) || !to.encode(c, &mut out) {
                 to.encode('?', &mut out);
                 lossy = true;
             }
+            rest = &rest[n..];
         }
         Converted { bytes: Cow::Owned(out), lossy }
     }

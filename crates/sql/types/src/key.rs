@@ -8,7 +8,7 @@
 //! * text: [`Collation::key`](crate::Collation::key), terminated; bytes are escaped (00 becomes 00 FF, the end is 00 00);
 //! * a descending part has all its bytes inverted, tag included, so that NULL comes last.
 
-use crate::collation::{Algorithm, Pad};
+use crate::collation::{Algorithm, CutKeys, Pad};
 use crate::decimal::Decimal;
 use crate::error::{Result, SqlError};
 use crate::sql_err;
@@ -28,6 +28,45 @@ pub struct KeyPart {
 impl KeyPart {
     pub fn new(ty: SqlType) -> KeyPart {
         KeyPart { ty, prefix: None, descending: false }
+    }
+
+    /// Is the order of what is indexed another than the order of the values it was cut from?
+    pub fn cuts_disorder(&self) -> bool {
+        self.prefix.is_some() && self.ty.id.is_string() && !self.ty.collation.get().cuts_keep_order()
+    }
+
+    /// The first characters of a text, as many as are indexed.
+    fn cut<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        match self.prefix {
+            Some(n) => &text[..self.ty.collation.charset().prefix_len(text, n as usize)],
+            None => text,
+        }
+    }
+
+    /// What the keys of texts begin with whose first characters equal those of `text` one by one: see [`Collation::stem_key`](crate::Collation::stem_key).
+    pub fn stem(&self, text: &[u8]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(text.len() * 2 + 1);
+        self.ty.collation.get().stem_key(self.cut(text), &mut key);
+        self.dressed(key)
+    }
+
+    /// Where the keys of texts lie that are equal to `text`, if [`cuts_disorder`](Self::cuts_disorder): see
+    /// [`Collation::cut_keys`](crate::Collation::cut_keys).
+    pub fn cut_keys(&self, text: &[u8]) -> CutKeys {
+        let keys = self.ty.collation.get().cut_keys(text, self.cut(text));
+        let points = keys.points.into_iter().map(|k| self.dressed(k)).collect();
+        CutKeys { points, rest: keys.rest.map(|k| self.dressed(k)) }
+    }
+
+    /// The beginning of a part's encoding that is not of NULL, from the beginning of its text's key.
+    fn dressed(&self, mut key: Vec<u8>) -> Vec<u8> {
+        if self.ty.nullable {
+            key.insert(0, 1);
+        }
+        if self.descending {
+            key.iter_mut().for_each(|b| *b = !*b);
+        }
+        key
     }
 
     /// Can [`decode`] give the column's value back?
@@ -143,12 +182,7 @@ fn encode_value(part: &KeyPart, value: ValueRef<'_>, out: &mut Vec<u8>) -> Resul
         }
         (TypeId::Enum, ValueRef::Enum(v, _)) => out.extend_from_slice(&v.to_be_bytes()),
         (id, ValueRef::Str(v, _)) if id.is_string() => {
-            let collation = ty.collation.get();
-            let text = match part.prefix {
-                Some(n) => &v[..collation.charset.prefix_len(v, n as usize)],
-                None => v,
-            };
-            collation.key(text, out);
+            ty.collation.get().key(part.cut(v), out);
         }
         (id, v) => return Err(SqlError::internal(format_args!("key part of {id:?} from {v:?}"))),
     }

@@ -10,6 +10,7 @@ pub mod decimal;
 pub mod error;
 pub mod json;
 pub mod key;
+pub mod members;
 pub mod mode;
 pub mod row;
 pub mod sqltype;
@@ -23,6 +24,17 @@ pub use mode::SqlMode;
 pub use sqltype::{SqlType, TypeId};
 pub use temporal::{Date, DateTime, Time, TimeZone, Timestamp};
 pub use value::{Value, ValueRef};
+
+/// With less stack than this nothing goes deeper: room for what does not recurse. Unoptimized frames are several times larger.
+pub const STACK_RESERVE: usize = if cfg!(debug_assertions) { 128 << 10 } else { 64 << 10 };
+
+/// Error 1436 where the stack does not hold what is nested this deeply: whatever recurses over what a client has made, and is
+/// not bounded otherwise, asks at each level.
+#[inline]
+pub fn check_stack() -> Result<()> {
+    let left = gannet_base::stack::remaining();
+    if left >= STACK_RESERVE { Ok(()) } else { Err(error::stack_overrun(left)) }
+}
 
 #[cfg(test)]
 mod testing;

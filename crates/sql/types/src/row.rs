@@ -19,8 +19,9 @@
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
 use crate::error::{Result, SqlError};
+use crate::members::Members;
 use crate::sql_err;
-use crate::sqltype::{Members, SqlType, TypeId};
+use crate::sqltype::{SqlType, TypeId};
 use crate::temporal::{Date, DateTime, Time, Timestamp};
 use crate::value::{Value, ValueRef};
 use std::sync::Arc;

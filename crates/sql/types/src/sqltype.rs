@@ -1,6 +1,7 @@
 //! Types of columns and expressions: how they are declared, printed, stored and described on the wire.
 
 use crate::collation::CollationId;
+use crate::members::Members;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
@@ -132,13 +133,6 @@ impl TypeId {
             _ => 0,
         }
     }
-}
-
-/// The list of an ENUM or SET.
-#[derive(PartialEq, Eq, Hash, Debug)]
-pub struct Members {
-    pub names: Box<[Box<str>]>,
-    pub collation: CollationId,
 }
 
 /// A type with its attributes. Cheap to clone.
@@ -333,9 +327,7 @@ impl SqlType {
             TypeId::Date => 10,
             TypeId::Time => 10 + fraction,
             TypeId::DateTime | TypeId::Timestamp => 19 + fraction,
-            TypeId::Enum => {
-                self.members.iter().flat_map(|m| m.names.iter()).map(|n| n.chars().count() as u32).max().unwrap_or(0)
-            }
+            TypeId::Enum => self.members.as_ref().map_or(0, |m| m.longest),
             TypeId::Set => {
                 let sum: u32 =
                     self.members.iter().flat_map(|m| m.names.iter()).map(|n| n.chars().count() as u32 + 1).sum();
@@ -521,7 +513,7 @@ mod tests {
         ] {
             assert_eq!(ty.to_string(), text);
         }
-        let members = Members { names: ["a".into(), "it's".into()].into(), collation: ci };
+        let members = Members::new(["a".into(), "it's".into()].into(), ci);
         assert_eq!(SqlType::enumeration(TypeId::Set, members.into()).to_string(), "set('a','it''s')");
     }
 

@@ -106,7 +106,7 @@ pub(crate) fn seeds(count: u64, test: impl Fn(&mut Rng)) {
 
 /// A random column type.
 pub(crate) fn random_type(rng: &mut Rng) -> crate::SqlType {
-    use crate::sqltype::Members;
+    use crate::members::Members;
     use crate::{CollationId, SqlType, TypeId};
     let id = *rng.pick(&TypeId::ALL[1..]);
     let mut ty = SqlType::new(id);
@@ -132,7 +132,7 @@ pub(crate) fn random_type(rng: &mut Rng) -> crate::SqlType {
         }
     } else if matches!(id, TypeId::Enum | TypeId::Set) {
         let names = (0..1 + rng.below(20)).map(|i| format!("m{i}").into()).collect();
-        let members = Members { names, collation: CollationId::DEFAULT };
+        let members = Members::new(names, CollationId::DEFAULT);
         ty = SqlType { nullable: ty.nullable, ..SqlType::enumeration(id, members.into()) };
     }
     ty

@@ -3,7 +3,7 @@
 use crate::charset::Charset;
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
-use crate::sqltype::Members;
+use crate::members::Members;
 use crate::temporal::{Date, DateTime, Time, Timestamp};
 use std::fmt;
 use std::ops::Deref;
@@ -144,6 +144,15 @@ impl Value {
         Value::Str(bytes.into(), CollationId::BINARY)
     }
 
+    /// See [`ValueRef::long_bytes`].
+    #[inline]
+    pub fn long_bytes(&self) -> usize {
+        match self {
+            Value::Str(text, _) | Value::Json(text) => text.len(),
+            _ => 0,
+        }
+    }
+
     #[inline]
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
@@ -193,12 +202,14 @@ impl Value {
         match self {
             Value::Double(v) if float => crate::convert::float::write_fixed(*v, ty.scale, &mut text),
             Value::Float(v) if float => crate::convert::float::write_fixed(f64::from(*v), ty.scale, &mut text),
-            Value::Int(_) | Value::UInt(_) if ty.zerofill => {
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) if ty.zerofill => {
                 self.write_text(&mut text);
-                let zeros = (ty.display_chars() as usize).saturating_sub(text.len());
-                text.splice(0..0, std::iter::repeat_n(b'0', zeros));
             }
             _ => return None,
+        }
+        if ty.zerofill {
+            let zeros = (ty.display_chars() as usize).saturating_sub(text.len());
+            text.splice(0..0, std::iter::repeat_n(b'0', zeros));
         }
         Some(text)
     }
@@ -248,6 +259,15 @@ impl From<Decimal> for Value {
 }
 
 impl ValueRef<'_> {
+    /// Bytes of a text or a document: what work over the value is in proportion to. 0 for others, which are short.
+    #[inline]
+    pub fn long_bytes(&self) -> usize {
+        match self {
+            ValueRef::Str(text, _) | ValueRef::Json(text) => text.len(),
+            _ => 0,
+        }
+    }
+
     /// The character set of the value's text.
     pub fn text_charset(&self) -> Charset {
         match self {

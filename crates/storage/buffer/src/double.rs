@@ -7,6 +7,7 @@
 //! place that may have been torn.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use gannet_base::sync::Mutex;
@@ -147,7 +148,11 @@ pub fn repair(dir: &Path, checkpoint: Lsn) -> Result<Repair, Error> {
             continue;
         }
         double.read_exact_at(&mut copy.0, i * PAGE_SIZE as u64).map_err(io("read the double-write file"))?;
-        data.write_at(&copy.0, no.offset()).map_err(io("restore a torn page"))?;
+        match data.write_at(&copy.0, no.offset()) {
+            // A hole, and no room to fill it: freed, and its blocks given back. Pages in use have theirs.
+            Err(e) if e.kind() == ErrorKind::StorageFull && place.is_blank() => continue,
+            written => written.map_err(io("restore a torn page"))?,
+        }
         done.restored += 1;
         count(Counter::PageFaultsRepaired);
     }

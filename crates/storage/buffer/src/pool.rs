@@ -128,6 +128,8 @@ pub struct Pool {
 pub(crate) struct Cleaner {
     pub(crate) running: AtomicBool,
     pub(crate) stop: AtomicBool,
+    /// The store is being closed: a full disk is not waited for.
+    pub(crate) closing: AtomicBool,
     pub(crate) called: AtomicBool,
     pub(crate) wakers: Mutex<Vec<Waker>>,
     pub(crate) tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -183,6 +185,7 @@ impl Pool {
             cleaner: Cleaner {
                 running: AtomicBool::new(false),
                 stop: AtomicBool::new(false),
+                closing: AtomicBool::new(false),
                 called: AtomicBool::new(false),
                 wakers: Mutex::new(Vec::new()),
                 tasks: Mutex::new(Vec::new()),
@@ -214,6 +217,15 @@ impl Pool {
     #[inline]
     pub fn wal(&self) -> &dyn Wal {
         &*self.wal
+    }
+
+    /// The store is one to be recovered, and not a new one.
+    pub(crate) fn has_redo(&self) -> bool {
+        self.redo.get().is_some()
+    }
+
+    pub(crate) fn redo_is_active(&self) -> bool {
+        self.redo_active.load(Acquire)
     }
 
     /// Every pending change has been applied: pages are no longer asked about.
@@ -589,6 +601,9 @@ impl Pool {
             if !self.cleaner.running.load(Acquire) {
                 self.reclaim(16)?;
             } else if self.evict_clean(16) == 0 {
+                if let Some(e) = self.poisoned() {
+                    return Err(e);
+                }
                 self.starved.lock().push(waker());
                 self.call_cleaner();
                 if self.frames_in_use() >= self.budget as i64 {

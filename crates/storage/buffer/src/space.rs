@@ -16,16 +16,16 @@ use std::collections::{BTreeSet, HashMap};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
 use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
-use gannet_page::raw::{EXTENT_PAGES, Extent, FileHeader, REGION_EXTENTS, REGION_PAGES, SYSTEM, extent};
-use gannet_page::{HEADER_SIZE, PageOp, PageType};
+use gannet_page::raw::{EXTENT_PAGES, Extent, REGION_EXTENTS, SYSTEM};
 use gannet_runtime::{Wait, Waker, mask_interrupts, park, waker};
 use gannet_telemetry::{Counter, add};
 
-use crate::pool::NEVER_WRITTEN;
-use crate::{Error, ExclusiveGuard, Mtr, Pool, Priority, Stop};
+use crate::{Error, ExclusiveGuard, Mtr, Pool, Stop};
 
 /// Pages kept for the engine's directories, at fixed places: used from the start, to be formatted with [`Mtr::create`].
 pub const META_PAGES: std::ops::Range<u64> = 2..EXTENT_PAGES;
+
+mod open;
 
 const EXTENT_BYTES: u64 = EXTENT_PAGES * PAGE_SIZE as u64;
 /// Free extents that stay allocated in the file rather than become holes, at most; and no more than a part of the pool's size,
@@ -38,6 +38,8 @@ const SEED_PAGES: u8 = 4;
 const SEEDS: usize = 8;
 /// Holes beside each other that are made ready at once, in a file of many extents.
 const RUN: u64 = 16;
+/// A hole that could not be made is tried again after so long.
+const PUNCH_AGAIN_NS: u64 = 5_000_000_000;
 /// Owner in memory of an extent that is retired.
 const RETIRED: TreeId = TreeId::MAX;
 
@@ -67,6 +69,8 @@ struct Inner {
     /// Somebody found no ready extent.
     wants_ready: bool,
     retired: Vec<(Lsn, u64)>,
+    /// What counts as having no blocks may have some: nobody has looked since the start, or a hole could not be made. From this time on it is done (again).
+    punch_due: Option<u64>,
     growing: bool,
     waiting: Vec<Waker>,
 }
@@ -167,6 +171,12 @@ impl Space {
         let inner = self.inner.lock();
         let owner = inner.extents.get((no.0 / EXTENT_PAGES) as usize)?.owner;
         inner.trees.contains_key(&owner).then_some(owner)
+    }
+
+    /// Whether the page's extent is one that nobody owns, and whose freeing is durable.
+    pub fn is_free(&self, no: PageNo) -> bool {
+        let inner = self.inner.lock();
+        inner.extents.get((no.0 / EXTENT_PAGES) as usize).is_some_and(|e| e.owner.is_zero())
     }
 
     /// Whether a page belongs to a tree and is in use.
@@ -487,6 +497,7 @@ impl Pool {
     /// Puts extents whose freeing is durable back into use, most of them as holes. Frames that still hold their pages are
     /// thrown away, unwritten. Called by the cleaner and before the file grows.
     pub fn give_back(&self) {
+        self.punch_unknown();
         let durable = self.wal.durable_lsn();
         let (due, keep) = {
             let mut inner = self.space.inner.lock();
@@ -514,6 +525,11 @@ impl Pool {
     /// of the file. No latch may be held.
     pub(crate) fn grow(&self) -> Result<(), Error> {
         self.give_back();
+        self.alone(|| self.grow_alone())
+    }
+
+    /// Does something while nobody else allocates or gives back blocks of free extents.
+    fn alone<T>(&self, f: impl FnOnce() -> T) -> T {
         let _mask = mask_interrupts();
         loop {
             {
@@ -526,7 +542,7 @@ impl Pool {
             }
             let _ = park(Wait::FileMeta, None);
         }
-        let outcome = self.grow_alone();
+        let outcome = f();
         let waiting = {
             let mut inner = self.space.inner.lock();
             inner.growing = false;
@@ -551,25 +567,43 @@ impl Pool {
     }
 
     /// Gives extents blocks for their first `pages`, in one piece where all of neighbours are due; `free` ones go to where
-    /// they belong then.
+    /// they belong then. Where there is no room for all there may be for some: an error says that none has got any.
     fn allocate(&self, some: &[u64], free: bool, pages: u64) -> Result<(), Error> {
         let bytes = pages * PAGE_SIZE as u64;
-        let outcome = match some.first() {
-            Some(first) if pages == EXTENT_PAGES => self.file.allocate(first * EXTENT_BYTES, some.len() as u64 * bytes),
-            _ => some.iter().try_for_each(|e| self.file.allocate(e * EXTENT_BYTES, bytes)),
-        };
-        let mut inner = self.space.inner.lock();
+        let neighbours = some.len() > 1 && pages == EXTENT_PAGES;
+        let at_once = neighbours && self.file.allocate(some[0] * EXTENT_BYTES, some.len() as u64 * bytes).is_ok();
+        let (mut outcome, mut any) = (Ok(()), false);
         for &e in some {
+            if !at_once && outcome.is_ok() {
+                outcome = self.file.allocate(e * EXTENT_BYTES, bytes);
+            }
+            let mut inner = self.space.inner.lock();
             let owner = inner.extents[e as usize].owner;
             // An owned one may have been freed meanwhile, and its blocks given back.
             if outcome.is_ok() && (free || inner.trees.contains_key(&owner)) {
                 inner.blocks[e as usize] = pages as u8;
+                any = true;
             }
+            let rest = outcome.is_err().then(|| inner.unallocated(e)).flatten();
+            drop(inner);
+            // What fails for want of room may have taken all the room there was.
+            rest.into_iter().for_each(|pages| self.punch(pages));
             if free {
-                inner.sort_in(e);
+                self.space.inner.lock().sort_in(e);
             }
         }
-        outcome.map_err(|error| Error::io("allocate space in the data file", error))
+        match outcome {
+            Err(error) if !any => Err(Error::io("allocate space in the data file", error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes pages their blocks, which nobody counts on; what fails is tried again later.
+    fn punch(&self, pages: std::ops::Range<u64>) {
+        let (at, bytes) = (PageNo(pages.start).offset(), (pages.end - pages.start) * PAGE_SIZE as u64);
+        if self.file.punch_hole(at, bytes).is_err() {
+            self.space.inner.lock().punch_due = Some(gannet_runtime::now_ns() + PUNCH_AGAIN_NS);
+        }
     }
 
     /// Makes the file longer: by holes.
@@ -599,78 +633,15 @@ impl Pool {
         }
         Ok(())
     }
-
-    /// Writes the space map of a new region; of region 0 also the file header.
-    fn format_region(&self, region: u64) -> Result<(), Error> {
-        self.run(|| {
-            let mut mtr = self.mtr()?;
-            let map = mtr.create(PageNo(region * REGION_PAGES + 1))?;
-            let header = if region == 0 { Some(mtr.create(PageNo(0))?) } else { None };
-            mtr.apply(map, &PageOp::Format { ty: PageType::SpaceMap, owner: SYSTEM });
-            mtr.apply(map, &PageOp::SetExtent { index: 0, owner: SYSTEM, used: u64::MAX });
-            if let Some(header) = header {
-                mtr.apply(header, &PageOp::Format { ty: PageType::FileHeader, owner: SYSTEM });
-                let bytes = FileHeader { store_id: self.store_id() }.encode();
-                mtr.apply(header, &PageOp::Overwrite { at: HEADER_SIZE as u16, bytes: &bytes });
-            }
-            mtr.commit();
-            Ok(())
-        })
-    }
-
-    /// Reads the space maps, or makes those of a new file.
-    pub(crate) fn space_open(&self) -> Result<(), Error> {
-        let io = |what| move |e| Error::io(what, e);
-        let len = self.file.len().map_err(io("read the size of the data file"))?;
-        let extents = len / EXTENT_BYTES;
-        if extents * EXTENT_PAGES > self.arena.pages() {
-            return Err(Error::Full);
-        }
-        if extents == 0 {
-            self.space.inner.lock().wants_ready = true;
-            return self.grow();
-        }
-        self.space.pages.store(extents * EXTENT_PAGES, Release);
-        let never_written = |no| match self.load(no, Priority::Normal) {
-            Err(Error::Page(e)) if e.what == NEVER_WRITTEN => Ok(true),
-            other => other.map(|()| false),
-        };
-        if never_written(PageNo(0))? {
-            // The file was made, and nothing that came after it reached the log.
-            if !never_written(PageNo(1))? {
-                return Err(Error::page(PageNo(0), Lsn::ZERO, "the data file has lost its header"));
-            }
-            self.format_region(0)?;
-        }
-        {
-            let header = self.run(|| {
-                let page = self.shared(PageNo(0))?;
-                FileHeader::decode(&page).map_err(|c| crate::error::corrupt(PageNo(0), page.lsn(), c).into())
-            })?;
-            if header.store_id != self.store_id() {
-                return Err(Error::page(PageNo(0), Lsn::ZERO, "the data file belongs to another store"));
-            }
-        }
-        for region in 0..extents.div_ceil(REGION_EXTENTS) {
-            let no = PageNo(region * REGION_PAGES + 1);
-            if never_written(no)? {
-                // The file had grown and the new region's map never reached the log: nothing in it was ever used.
-                self.format_region(region)?;
-            }
-            self.run(|| {
-                let map = self.shared(no)?;
-                let mut inner = self.space.inner.lock();
-                for index in 0..REGION_EXTENTS.min(extents - region * REGION_EXTENTS) {
-                    inner.add(region * REGION_EXTENTS + index, extent(&*map, index));
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
 }
 
 impl Inner {
+    /// The pages of an extent that count as having no blocks; `None` when there are none, or it is retired.
+    fn unallocated(&self, e: u64) -> Option<std::ops::Range<u64>> {
+        let pages = e * EXTENT_PAGES + u64::from(self.blocks[e as usize])..(e + 1) * EXTENT_PAGES;
+        (self.extents[e as usize].owner != RETIRED && !pages.is_empty()).then_some(pages)
+    }
+
     fn retire_owned(&mut self, tree: TreeId, e: u64) {
         if let Some(t) = self.trees.get_mut(&tree) {
             t.used -= (self.extents[e as usize].used.count_ones() as u64).min(t.used);

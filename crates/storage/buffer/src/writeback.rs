@@ -140,7 +140,7 @@ impl Pool {
         let start = now_ns();
         while let Err(e) = self.file.write_many(parts) {
             let full = matches!(e.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT));
-            if !full || self.cleaner.stop.load(Acquire) || now_ns() - start > IN_PLACE_PATIENCE_NS {
+            if !full || self.cleaner.closing.load(Acquire) || now_ns() - start > IN_PLACE_PATIENCE_NS {
                 return Err(self.poison("write the data file", &e));
             }
             let _ = park(Wait::PageWrite, Some(now_ns() + CLEANER_PAUSE_NS));
@@ -273,8 +273,14 @@ impl Pool {
         }
     }
 
+    /// From now on nobody waits for room on the disk: the store is being closed.
+    pub fn begin_close(&self) {
+        self.cleaner.closing.store(true, Release);
+    }
+
     /// Stops the page cleaners and waits for their end.
     pub fn stop_cleaner(&self) {
+        self.begin_close();
         self.cleaner.stop.store(true, Release);
         self.call_cleaner();
         let tasks = std::mem::take(&mut *self.cleaner.tasks.lock());

@@ -9,7 +9,7 @@ use gannet_base::Lsn;
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use gannet_buffer::Pool;
-use gannet_log::Log;
+use gannet_log::{Checkpoints, Log};
 use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park};
 use gannet_telemetry::Events;
 
@@ -125,10 +125,13 @@ impl Checkpointer {
     /// the checkpoint passes no pending page.
     pub(crate) fn run(mut self, recovery: &Recovery, next_trx: impl Fn() -> TrxId) {
         while !recovery.redo_is_done() {
+            let failing = recovery.status().failed;
+            self.log.set_checkpoints(if failing { Checkpoints::Fail } else { Checkpoints::Move });
             if self.pause(SECOND / 20) {
                 return;
             }
         }
+        self.log.set_checkpoints(Checkpoints::Move);
         while !interrupted() {
             if self.is_held() {
                 if self.pause(IDLE_NS / 10) {
@@ -168,6 +171,7 @@ impl Checkpointer {
     fn is_final(&mut self, e: &EngineError) -> bool {
         let last = self.pool.poisoned().is_some() || self.log.poisoned().is_some();
         self.figures.failed.store(true, Relaxed);
+        self.log.set_checkpoints(if last { Checkpoints::Failed } else { Checkpoints::Fail });
         let text = e.to_string();
         if self.trouble.as_ref() != Some(&text) {
             let end = if last { "nothing is written back until a restart" } else { "it is tried again" };
@@ -185,6 +189,7 @@ impl Checkpointer {
     fn overcome(&mut self) {
         if self.trouble.take().is_some() {
             self.figures.failed.store(false, Relaxed);
+            self.log.set_checkpoints(Checkpoints::Move);
             self.events.note("checkpoint: pages can be written back again");
         }
     }
@@ -244,10 +249,11 @@ impl Checkpointer {
 
     /// Moves the checkpoint to `lsn` unless that gains too little.
     fn move_to(&mut self, lsn: Lsn, next_trx: &impl Fn() -> TrxId) -> Result<()> {
-        let gain = lsn.since(self.log.checkpoint_lsn());
+        let (newest, in_both) = self.control.checkpoints();
+        let gain = lsn.since(newest);
         let now = now_ns();
         let worth_it = gain >= self.log.usable_bytes() / 32 || now - self.written_at >= SECOND;
-        if gain == 0 || !worth_it {
+        if (gain == 0 && newest == in_both) || !worth_it {
             return Ok(());
         }
         self.written_at = now;
@@ -265,8 +271,20 @@ fn write(log: &Log, control: &Control, lsn: Lsn, next_trx: TrxId) -> Result<()> 
         data.checkpoint_epoch = log.epoch_at(lsn);
         data.next_trx = data.next_trx.max(next_trx);
     })?;
-    log.set_checkpoint(lsn);
+    log.set_checkpoint(control.checkpoints().1);
     Ok(())
+}
+
+/// Writes everything back where the log is half full. The checkpointer has ended, or has not begun; all redo is applied.
+pub(crate) fn make_room(pool: &Pool, log: &Log, control: &Control, next_trx: TrxId) -> Result<()> {
+    if log.braked_age() <= log.usable_bytes() / 2 {
+        return Ok(());
+    }
+    log.wait_durable(log.tail_lsn())?;
+    let lsn = pool.flush_all()?;
+    // Twice: the log is free up to the checkpoint that stands in both slots.
+    write(log, control, lsn, next_trx)?;
+    write(log, control, lsn, next_trx)
 }
 
 /// The last checkpoint of a store that is closed in good order: all is written back, the log ends at the checkpoint. The

@@ -15,18 +15,21 @@
 //! 64   u64      greatest epoch used by any incarnation
 //! 72   u64      next transaction id, at least
 //! 80   u64      when the store was created, microseconds since 1970
-//! 88   40 bytes zero
+//! 88   u32      format version again, where the checksum covers it; 0 in slots of builds that did not write it
+//! 92   36 bytes zero
 //! 128  ...      zero up to 4096
 //! ```
 //!
+//! The version that counts is the one at 88. In a slot without it (formats 1 and 2 only) the word at 8 says 1, or else it is 2.
+//!
 //! INV-CTL-1: an epoch is durable in both slots before the log's first record of that epoch is written, and so is that the store
 //! exists before anybody is told: with one slot damaged neither is forgotten.
-//! INV-CTL-2: a checkpoint is durable here before a log segment below it is used again.
+//! INV-CTL-2: a checkpoint is durable in both slots before a log segment below it is used again: either slot alone opens the store.
 
 use std::path::Path;
 
 use gannet_base::sync::Mutex;
-use gannet_base::{Lsn, PageNo, Reader, TrxId, Writer, crc32c};
+use gannet_base::{Lsn, Reader, TrxId, Writer, crc32c};
 use gannet_runtime::{AlignedBuf, File, OpenOptions, fs};
 
 use crate::{EngineError, Result};
@@ -110,7 +113,8 @@ fn encode(sequence: u64, data: &ControlData, slot: &mut [u8]) {
         .u64(data.checkpoint_epoch)
         .u64(data.epoch)
         .u64(data.next_trx.0)
-        .u64(data.created_us);
+        .u64(data.created_us)
+        .u32(FORMAT_VERSION);
     out.resize(CHECKED.len(), 0);
     slot.fill(0);
     slot[..8].copy_from_slice(&MAGIC);
@@ -128,8 +132,14 @@ fn decode(slot: &[u8]) -> Slot {
     if word(12) != crc32c(0, checked) {
         return Slot::Bad;
     }
-    if word(8) != FORMAT_VERSION {
-        return Slot::Other(word(8));
+    let version = match (word(88), word(8)) {
+        (0, 1) => 1,
+        // No other format was ever written without the word that is checked: the one that is not is damaged.
+        (0, _) => 2,
+        (version, _) => version,
+    };
+    if version != FORMAT_VERSION {
+        return Slot::Other(version);
     }
     let mut r = Reader::new(checked);
     let parsed = (|| {
@@ -187,7 +197,8 @@ pub(crate) fn inspect(dir: &Path) -> Result<Found> {
 /// The control file of an open store.
 pub(crate) struct Control {
     file: File,
-    state: Mutex<(u64, ControlData)>,
+    /// Sequence and content of the newer slot, and the older one's checkpoint as far as it was written by this value.
+    state: Mutex<(u64, ControlData, Lsn)>,
     /// One writer at a time; never held by anybody who only reads.
     writing: Mutex<bool>,
 }
@@ -198,7 +209,7 @@ impl Control {
         let path = dir.join(FILE);
         let file = File::open(&path, &OpenOptions::read_write().create().truncate().direct())
             .map_err(io("create the control file"))?;
-        let control = Control { file, state: Mutex::new((0, data)), writing: Mutex::new(false) };
+        let control = Control { file, state: Mutex::new((0, data, Lsn::ZERO)), writing: Mutex::new(false) };
         // Both slots, so that none is ever missing.
         control.update(|_| ())?;
         control.update(|_| ())?;
@@ -210,13 +221,19 @@ impl Control {
     pub(crate) fn open(dir: &Path, sequence: u64, data: ControlData) -> Result<Control> {
         let file =
             File::open(dir.join(FILE), &OpenOptions::read_write().direct()).map_err(io("open the control file"))?;
-        Ok(Control { file, state: Mutex::new((sequence, data)), writing: Mutex::new(false) })
+        Ok(Control { file, state: Mutex::new((sequence, data, Lsn::ZERO)), writing: Mutex::new(false) })
     }
 
     /// What it says now.
     #[cfg(test)]
     pub(crate) fn data(&self) -> ControlData {
         self.state.lock().1
+    }
+
+    /// The newest checkpoint, and the one that stands in both slots: nothing below that is ever needed.
+    pub(crate) fn checkpoints(&self) -> (Lsn, Lsn) {
+        let state = self.state.lock();
+        (state.1.checkpoint, state.1.checkpoint.min(state.2))
     }
 
     /// [`Control::update`] in both slots.
@@ -235,14 +252,15 @@ impl Control {
     }
 
     fn write(&self, change: impl FnOnce(&mut ControlData)) -> Result<()> {
-        let (sequence, mut data) = *self.state.lock();
+        let (sequence, mut data, _) = *self.state.lock();
+        let before = data.checkpoint;
         change(&mut data);
         let sequence = sequence + 1;
         let mut slot = AlignedBuf::zeroed(SLOT);
         encode(sequence, &data, &mut slot);
         self.file.write_at(&slot, sequence % 2 * SLOT as u64).map_err(io("write the control file"))?;
         self.file.sync_data().map_err(io("sync the control file"))?;
-        *self.state.lock() = (sequence, data);
+        *self.state.lock() = (sequence, data, before);
         Ok(())
     }
 }
@@ -275,7 +293,7 @@ pub(crate) fn fuzz(slot: &[u8]) {
 
 /// What refusing to start says.
 pub(crate) fn damaged(what: impl Into<String>) -> EngineError {
-    EngineError::Corrupt { page: PageNo::ZERO, lsn: Lsn::ZERO, what: what.into() }
+    EngineError::Damaged(what.into())
 }
 
 #[cfg(test)]
@@ -300,13 +318,34 @@ mod tests {
         assert_eq!(decode(&slot), Slot::Bad);
         encode(6, &data(), &mut slot);
         assert_eq!(decode(&slot), Slot::Valid(6, data()));
-        for i in (0..128).filter(|i| !(8..12).contains(i)) {
-            slot[i] ^= 4;
-            assert_eq!(decode(&slot), Slot::Bad, "byte {i}");
-            slot[i] ^= 4;
+        let flip = |slot: &[u8], bit: usize| {
+            let mut slot = slot.to_vec();
+            slot[bit / 8] ^= 1 << (bit % 8);
+            decode(&slot)
+        };
+        for bit in 0..SLOT * 8 {
+            // What is not covered by the checksum says nothing.
+            let spared = (8 * 8..12 * 8).contains(&bit) || bit >= 128 * 8;
+            let expected = if spared { Slot::Valid(6, data()) } else { Slot::Bad };
+            assert_eq!(flip(&slot, bit), expected, "bit {bit}");
         }
-        for version in [1, 3] {
-            slot[8] = version;
+        // A slot of a build that wrote the version once only.
+        let mut old = slot.clone();
+        old[88..92].fill(0);
+        let sum = |slot: &mut [u8]| {
+            let crc = crc32c(0, &slot[CHECKED]);
+            slot[12..16].copy_from_slice(&crc.to_le_bytes());
+        };
+        sum(&mut old);
+        assert_eq!(decode(&old), Slot::Valid(6, data()));
+        for bit in 8 * 8..12 * 8 {
+            assert_eq!(flip(&old, bit), Slot::Valid(6, data()), "bit {bit}");
+        }
+        old[8] = 1;
+        assert_eq!(decode(&old), Slot::Other(1));
+        for version in [1, 3, 4] {
+            slot[88] = version;
+            sum(&mut slot);
             assert_eq!(decode(&slot), Slot::Other(version.into()));
         }
         for n in 0..130 {

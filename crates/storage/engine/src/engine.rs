@@ -54,6 +54,8 @@ fn stop(tasks: Vec<JoinHandle<()>>) {
 impl Background {
     fn stop(&self) {
         self.store.stopped.store(true, Release);
+        self.store.forgo_checkpoints();
+        self.store.pool.begin_close();
         let running = self.running.lock().take();
         if let Some(running) = running {
             stop(running.writers);
@@ -184,6 +186,12 @@ impl Engine {
         }
         self.background.stop();
         crate::open::close(&self.store, &self.background.files)
+    }
+
+    /// From now on nobody waits for a checkpoint: the server is stopping, and its sessions had their time. Whoever finds the log full gets
+    /// [`EngineError::ShutDown`]; the next start rolls back what that leaves unfinished.
+    pub fn forgo_checkpoints(&self) {
+        self.store.forgo_checkpoints();
     }
 
     /// A new transaction, begun. For speed keep it and use [`Txn::begin`] for the next one.

@@ -58,6 +58,12 @@ pub enum EngineError {
         /// The version that this build knows.
         known: u32,
     },
+    /// A page could not be written back, and why; none is until a restart.
+    NotWrittenBack(String),
+    /// A file of the store other than the data file is damaged or missing.
+    Damaged(String),
+    /// The log is full, and pages cannot be written back to free it.
+    LogFull,
     /// The engine was shut down.
     ShutDown,
     /// Another error of the operating system.
@@ -67,7 +73,11 @@ pub enum EngineError {
 impl EngineError {
     /// The page itself is damaged: trying again does not help. (That a read fails may pass.)
     pub(crate) fn is_damage(&self) -> bool {
-        matches!(self, EngineError::Corrupt { what, .. } if !what.starts_with("cannot be read"))
+        match self {
+            EngineError::Corrupt { what, .. } => !what.starts_with("cannot be read"),
+            EngineError::Damaged(_) => true,
+            _ => false,
+        }
     }
 }
 
@@ -83,6 +93,7 @@ impl std::fmt::Display for EngineError {
             ReadOnly => f.write_str("transaction is read only"),
             Corrupt { page, lsn, what } => write!(f, "page {page} (LSN {lsn}) is damaged: {what}"),
             LogPoisoned => f.write_str("the log could not be written; writes are refused until a restart"),
+            LogFull => f.write_str("the log is full, and pages cannot be written back to free it"),
             DiskFull => f.write_str("no space left for data"),
             KeyTooLong { bytes } => write!(f, "key of {bytes} bytes is too long"),
             RowTooLong { bytes } => write!(f, "row of {bytes} bytes is too long"),
@@ -91,7 +102,8 @@ impl std::fmt::Display for EngineError {
             DataDirInUse(dir) => write!(f, "data directory {dir} is in use by another server"),
             OtherFormat { found, known } => write!(f, "store has format {found}; this build knows format {known} only"),
             ShutDown => f.write_str("the engine is shut down"),
-            Io(e) => f.write_str(e),
+            NotWrittenBack(why) => write!(f, "pages cannot be written back until a restart: {why}"),
+            Io(e) | Damaged(e) => f.write_str(e),
         }
     }
 }
@@ -106,7 +118,7 @@ impl From<gannet_buffer::Error> for EngineError {
             Page(p) => EngineError::Corrupt { page: p.page, lsn: p.lsn, what: p.what.into_owned() },
             Log(e) => e.into(),
             Full => EngineError::DiskFull,
-            Poisoned(_) => EngineError::LogPoisoned,
+            Poisoned(why) => EngineError::NotWrittenBack(why.to_string()),
             TooLong { bytes } => EngineError::KeyTooLong { bytes },
             e => EngineError::Io(e.to_string()),
         }
@@ -121,6 +133,7 @@ impl From<gannet_log::LogError> for EngineError {
             Poisoned(_) => EngineError::LogPoisoned,
             Closed => EngineError::ShutDown,
             NoSpace { .. } => EngineError::DiskFull,
+            Full => EngineError::LogFull,
             NewerFormat { version, .. } => {
                 EngineError::OtherFormat { found: version, known: crate::control::FORMAT_VERSION }
             }

@@ -185,7 +185,9 @@ pub(crate) fn close(store: &Store, files: &Files) -> Result<()> {
         pool.stop_cleaner();
         return Ok(store.log.close()?);
     }
-    let saved = store.trees.save(true);
+    // The checkpointer has ended.
+    let make_room = || checkpoint::make_room(pool, &store.log, &files.control, store.trx.next());
+    let saved = store.trees.save(true, make_room);
     pool.stop_cleaner();
     saved?;
     checkpoint::close(pool, &store.log, &files.control, store.trx.next())

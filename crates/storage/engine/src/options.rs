@@ -36,7 +36,8 @@ pub struct EngineOptions {
     pub datadir: PathBuf,
     /// Memory for pages. At least 4 MiB.
     pub buffer_pool_bytes: u64,
-    /// Size the log may take on disk; bounds the age of the checkpoint and thus recovery time. At least 8 MiB.
+    /// Size the log may take on disk; bounds the age of the checkpoint and thus recovery time. At least 8 MiB. 0 = what the
+    /// log of the store takes.
     pub redo_capacity_bytes: u64,
     /// Durability of commits; may be changed later.
     pub flush_policy: FlushPolicy,

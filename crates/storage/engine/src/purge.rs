@@ -98,6 +98,7 @@ pub(crate) fn task(store: &Store) {
                 let _ = park(Wait::Purge, Some(now_ns() + IDLE_NS));
             }
             Ok(_) => yield_if_due(),
+            Err(EngineError::ShutDown) => return,
             Err(e) => {
                 let first = store.purge.error.lock().replace(e.clone()) != Some(e.clone());
                 if first {
@@ -190,7 +191,7 @@ fn save_rows(store: &Store) -> Result<()> {
         && store.purge.last_save_ns.compare_exchange(last, now, Relaxed, Relaxed).is_ok()
         && last != 0
     {
-        store.trees.save(false)?;
+        store.trees.save(false, || Ok(()))?;
     }
     Ok(())
 }

@@ -267,7 +267,7 @@ impl Txn {
                         locked = self.take_lock(tree, key, mode, left(&wait), fresh)?;
                         continue;
                     }
-                    self.wait_trx(trx, left(&wait))?;
+                    self.wait_trx(tree, key, trx, left(&wait))?;
                 }
                 Some((_, Whose::Committed(_))) | None => {
                     if let Some((_, Whose::Committed(lsn))) = whose {

@@ -30,7 +30,7 @@ use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use gannet_base::sync::{Arc, Mutex, RwLock};
 use gannet_base::{Lsn, PageNo, TrxId};
 use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource};
-use gannet_log::{FIRST_LSN, Log, LogReader, Start};
+use gannet_log::{FIRST_LSN, Log, LogError, LogReader, Start};
 use gannet_page::Corrupt;
 use gannet_runtime::{JoinHandle, Monitor, Wait, fs, now_ns, random_u64, spawn, unix_micros};
 use gannet_telemetry::Events;
@@ -243,6 +243,14 @@ fn log_options(options: &EngineOptions) -> gannet_log::Options {
     }
 }
 
+fn open_log(options: &EngineOptions, start: Start) -> Result<Arc<Log>> {
+    // Who starts the server wants to know that it is the log for which there is no room.
+    Log::open(log_options(options), start).map_err(|e| match e {
+        LogError::NoSpace { .. } => EngineError::Io(e.to_string()),
+        e => e.into(),
+    })
+}
+
 /// Opens or creates the files. Redo is not done yet: see [`Recovery::spawn`].
 pub(crate) fn open(options: &EngineOptions) -> Result<Opened> {
     let dir_lock = DirLock::take(&options.datadir)?;
@@ -284,7 +292,7 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
     };
     let control = Control::create(&options.datadir, data)?;
     let (store, end) = (data.log_store(), FIRST_LSN);
-    let log = Log::open(log_options(options), Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })?;
+    let log = open_log(options, Start { store, checkpoint: end, end, epochs: Vec::new(), epoch: 1 })?;
     let pool = Pool::open(&pool_options(options, &data), log.clone(), None)?;
     let recovery = Recovery::new(None, 0, None, Progress::default(), options.events.clone());
     recovery.progress.enter(RecoveryPhase::Done);
@@ -324,7 +332,7 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
         d.state = State::Open;
     })?;
     let start = Start { store: data.log_store(), checkpoint: data.checkpoint, end, epochs, epoch };
-    let log = Log::open(log_options(options), start)?;
+    let log = open_log(options, start)?;
     let index = index_state(options, &data, &chunks, data.checkpoint, data.checkpoint_epoch);
     let from = (data.checkpoint, data.checkpoint_epoch);
     let indexed = match chunks.is_empty() {
@@ -634,8 +642,13 @@ impl Recovery {
             if gannet_runtime::interrupted() {
                 return false;
             }
-            pool.load_many(chunk, Priority::Scan);
-            for &no in chunk {
+            // What the log frees in the end needs no changes: its pages would be given blocks of the file, and be written, for nothing.
+            let (free, used): (Vec<_>, Vec<_>) = chunk.iter().partition(|&&no| pool.space().is_free(no));
+            for no in free {
+                self.done_with(round, no);
+            }
+            pool.load_many(&used, Priority::Scan);
+            for no in used {
                 if !self.bring_up_to_date(round, pool, no) {
                     return false;
                 }
@@ -668,6 +681,11 @@ impl Recovery {
             }
             let _ = gannet_runtime::sleep(RETRY_AFTER);
         }
+        self.done_with(round, no);
+        true
+    }
+
+    fn done_with(&self, round: &Round, no: PageNo) {
         // First here: who sees that it is pending may still ask for its changes.
         if let Some(indexed) = self.indexed() {
             indexed.forget(no);
@@ -676,7 +694,6 @@ impl Recovery {
             gathered.forget(no);
         }
         self.progress.pages.fetch_add(1, Relaxed);
-        true
     }
 
     /// Whoever needs a damaged page gets an error, now and after every start: when the checkpoint has passed its changes, nothing else tells

@@ -11,6 +11,7 @@ use gannet_buffer::{Mtr, Stop};
 use gannet_lock::{LockOwner, Mode};
 use gannet_page::node::MAX_ENTRY;
 use gannet_runtime::now_ns;
+use gannet_telemetry::{Counter, count};
 
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
 use crate::store::{Store, Whose};
@@ -349,6 +350,11 @@ impl Txn {
         let result = self.write_row(tree, key, change, &mut wait);
         match result {
             Ok(Step::Done) => {
+                count(match change {
+                    Change::Insert(..) => Counter::InnodbRowsInserted,
+                    Change::Update(..) => Counter::InnodbRowsUpdated,
+                    Change::Delete(..) => Counter::InnodbRowsDeleted,
+                });
                 self.owner.stamped(&tree.shared.locks, key);
                 Ok(Step::Done)
             }

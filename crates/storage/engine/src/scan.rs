@@ -405,7 +405,7 @@ impl Scan {
                         continue;
                     }
                     match state {
-                        EntryState::Undecided(trx) => match txn.wait_trx(trx, left(l)) {
+                        EntryState::Undecided(trx) => match txn.wait_trx(&self.tree, &name, trx, left(l)) {
                             Ok(()) => {}
                             Err(EngineError::NoWait) if l.policy != WaitPolicy::NoWait => {
                                 self.drop_candidate(txn, l);

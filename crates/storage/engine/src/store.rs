@@ -5,7 +5,7 @@ use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TrxId};
 use gannet_buffer::Pool;
 use gannet_lock::LockTable;
-use gannet_log::Log;
+use gannet_log::{Checkpoints, Log};
 use gannet_telemetry::Events;
 
 use crate::plant::{Fault, planted};
@@ -65,6 +65,11 @@ impl Store {
 
     pub(crate) fn check_running(&self) -> Result<()> {
         if self.stopped.load(Acquire) { Err(EngineError::ShutDown) } else { Ok(()) }
+    }
+
+    /// Nobody waits for a checkpoint from now on.
+    pub(crate) fn forgo_checkpoints(&self) {
+        self.log.set_checkpoints(Checkpoints::Closing);
     }
 
     /// Moves the purge horizon up.

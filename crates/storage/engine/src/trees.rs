@@ -386,10 +386,12 @@ impl Trees {
         Ok(())
     }
 
-    /// Writes counts and exact counters of the trees in use into the table. `exact`: nobody reserves values any more.
-    pub(crate) fn save(&self, exact: bool) -> Result<()> {
+    /// Writes counts and exact counters of the trees in use into the table. `exact`: nobody reserves values any more. `make_room` is asked
+    /// before each: where no checkpointer runs, the log must not become full of them.
+    pub(crate) fn save(&self, exact: bool, make_room: impl Fn() -> Result<()>) -> Result<()> {
         let trees: Vec<_> = self.map.read().values().cloned().collect();
         for tree in trees.iter().filter(|t| t.barred.load(Acquire) & GONE == 0) {
+            make_room()?;
             let (rows, used) = (tree.rows(), tree.counter.used.load(Acquire));
             let saved = tree.change_record(|r| {
                 r.rows = rows;

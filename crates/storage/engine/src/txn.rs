@@ -523,10 +523,10 @@ impl Txn {
         false
     }
 
-    pub(crate) fn wait_trx(&mut self, trx: TrxId, wait: Wait) -> Result<()> {
+    pub(crate) fn wait_trx(&mut self, tree: &TreeHandle, name: &[u8], trx: TrxId, wait: Wait) -> Result<()> {
         self.show_progress();
         let store = &*self.engine.store;
-        self.owner.wait_trx(trx, || store.trx.state(trx) == TrxState::Active, wait)?;
+        self.owner.wait_trx_at((&tree.shared.locks, name), trx, || store.trx.state(trx) == TrxState::Active, wait)?;
         Ok(())
     }
 

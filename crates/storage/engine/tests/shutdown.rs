@@ -89,3 +89,64 @@ fn a_shutdown_beside_running_statements_loses_nothing() {
         assert!(!told.lock().unwrap().is_empty(), "seed {seed}: nothing was committed");
     }
 }
+
+/// Rows that take so much log.
+fn rows(megabytes: u64) -> u64 {
+    megabytes * 320
+}
+
+/// Writes `megabytes` of log into a store whose log may be 64 MiB, and cuts the power before a checkpoint.
+fn leave_a_long_log(disk: &SimDisk, megabytes: u64) -> TreeId {
+    let made = Arc::new(Mutex::new(None));
+    let m = made.clone();
+    Sim::new(megabytes).disk(disk).max_steps(20_000_000).run_outcome(move || {
+        let engine = Engine::open(EngineOptions { redo_capacity_bytes: 64 << 20, ..options() }).unwrap();
+        engine.hold_checkpoint(true);
+        let tree = common::create(&engine, TreeKind::Row);
+        *m.lock().unwrap() = Some(tree.id());
+        let mut t = engine.begin(TxnOptions::default());
+        for n in 0..rows(megabytes) {
+            t.insert(&tree, &n.to_be_bytes(), &[n as u8; 3000]).unwrap();
+            if n % 16 == 15 {
+                t.commit().unwrap();
+                t.begin(TxnOptions::default()).unwrap();
+            }
+        }
+        gannet_runtime::sim::crash();
+    });
+    let id = made.lock().unwrap().take();
+    id.expect("a tree")
+}
+
+/// A tool opens a store, waits for recovery and closes it at once: what was in the log may be far more than the log it asked for, and no
+/// checkpointer has moved the checkpoint yet.
+#[test]
+fn a_store_with_a_long_log_is_opened_and_closed_whatever_capacity_is_asked_for() {
+    for megabytes in [4, 12, 24] {
+        let disk = SimDisk::new();
+        let id = leave_a_long_log(&disk, megabytes);
+        for capacity in [0, 8 << 20, 16 << 20, 64 << 20] {
+            let copy = disk.copy();
+            for round in 0..2 {
+                let closed = Arc::new(Mutex::new(false));
+                let c = closed.clone();
+                Sim::new(capacity + round).disk(&copy).max_steps(5_000_000).run_outcome(move || {
+                    let engine = Engine::open(EngineOptions {
+                        redo_capacity_bytes: capacity,
+                        mode: OpenMode::Existing,
+                        ..options()
+                    })
+                    .unwrap();
+                    while engine.recovery().percent < 100.0 {
+                        let _ = gannet_runtime::sleep(std::time::Duration::from_millis(1));
+                    }
+                    let tree = engine.tree(id).unwrap();
+                    assert_eq!(common::dump(&engine, &tree).len() as u64, rows(megabytes));
+                    engine.shutdown().unwrap();
+                    *c.lock().unwrap() = true;
+                });
+                assert!(*closed.lock().unwrap(), "{megabytes} MiB, capacity {capacity}, round {round}: does not end");
+            }
+        }
+    }
+}

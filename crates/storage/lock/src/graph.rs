@@ -29,6 +29,8 @@ pub struct DeadlockMember {
     pub party: Party,
     /// What it waited for; the next member (after the last: the first) had it or was in front.
     pub waits_for: LockKind,
+    /// What its session said of itself at that moment: see [`LockTable::describe_sessions`].
+    pub session: Vec<u8>,
     /// Its weight.
     pub weight: u64,
     /// The one that was rolled back.
@@ -126,7 +128,7 @@ impl Graph {
             // Else it was granted or gave up meanwhile: look again.
             if victim.condemn() {
                 count(Counter::InnodbDeadlocks);
-                state.report(&cycle, &victim);
+                state.report(table, &cycle, &victim);
             }
         }
     }
@@ -186,7 +188,7 @@ impl State {
                 table.record_blockers(owner, wanted, me, &mut seen.queues, out);
             }
             Target::Insert { tree, key } => tree.insert_blockers(owner, key, out),
-            Target::Trx(trx) => {
+            Target::Trx { trx, .. } => {
                 // One that does not wait ends the search: leave it out.
                 let found = self.by_trx.get(&trx.get());
                 out.extend(found.map(|o| Edge { to: o.clone(), via: None }));
@@ -240,9 +242,11 @@ impl State {
         None
     }
 
-    fn report(&mut self, cycle: &[Step], victim: &Arc<Owner>) {
+    fn report(&mut self, table: &LockTable, cycle: &[Step], victim: &Arc<Owner>) {
+        let said = |party: &Party| table.describe.get().map_or(Vec::new(), |describe| describe(party.thread));
         let member = |s: &Step| DeadlockMember {
             party: Party::of(&s.owner),
+            session: said(&Party::of(&s.owner)),
             waits_for: LockKind::wanted(&s.target),
             weight: s.owner.weight.load(Relaxed),
             victim: Arc::ptr_eq(&s.owner, victim),
@@ -265,6 +269,12 @@ fn path(steps: Vec<(Step, usize)>, at: usize) -> Vec<Step> {
 }
 
 impl LockTable {
+    /// What a session, by its thread id, says of itself: asked when it is a member of a deadlock, for those who look at that later. Called
+    /// with the graph's mutex held: it must not wait, nor ask this table anything. The first one stays.
+    pub fn describe_sessions(&self, describe: impl Fn(u64) -> Vec<u8> + Send + Sync + 'static) {
+        let _ = self.describe.set(Box::new(describe));
+    }
+
     /// The last deadlock found.
     pub fn last_deadlock(&self) -> Option<Deadlock> {
         self.graph.last_deadlock()

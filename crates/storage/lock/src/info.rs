@@ -70,8 +70,13 @@ pub enum LockKind {
         /// Its key.
         key: Vec<u8>,
     },
-    /// A transaction whose stamp is on a row.
-    Transaction(TrxId),
+    /// The end of a transaction whose stamp is on a row.
+    Transaction {
+        /// Which.
+        trx: TrxId,
+        /// The row's tree and key, where they are known.
+        row: Option<(TreeId, Vec<u8>)>,
+    },
     /// A metadata lock.
     Metadata {
         /// The object.
@@ -88,7 +93,9 @@ impl LockKind {
         match target {
             Target::Record(w) => LockKind::Record { tree: w.tree.id(), key: w.key.to_vec(), mode: w.mode },
             Target::Insert { tree, key } => LockKind::Insert { tree: tree.id(), key: key.to_vec() },
-            Target::Trx(trx) => LockKind::Transaction(*trx),
+            Target::Trx { trx, at } => {
+                LockKind::Transaction { trx: *trx, row: at.as_ref().map(|(tree, key)| (*tree, key.to_vec())) }
+            }
             Target::Mdl { object, mode } => {
                 let (object, name) = object.describe();
                 LockKind::Metadata { object, name: name.to_string(), mode: *mode }
@@ -221,7 +228,7 @@ impl LockTable {
             let in_front: BTreeSet<Party> = edges.iter().filter_map(|e| e.via.as_deref()).map(Party::of).collect();
             let holders = edges.iter().map(|e| Party::of(&e.to)).filter(|p| !in_front.contains(p));
             let mut blockers: Vec<Party> = in_front.iter().copied().chain(holders).collect();
-            if let (Target::Trx(trx), true) = (&target, blockers.is_empty()) {
+            if let (Target::Trx { trx, .. }, true) = (&target, blockers.is_empty()) {
                 let by_trx = |o: &Arc<Owner>| o.trx.load(Relaxed) == trx.get();
                 blockers.extend(self.owners().into_iter().find(by_trx).map(|o| Party::of(&o)));
             }

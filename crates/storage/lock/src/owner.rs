@@ -3,12 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use gannet_base::TrxId;
 use gannet_base::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU64,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 use gannet_base::sync::{Arc, Mutex, MutexGuard};
+use gannet_base::{TreeId, TrxId};
 use gannet_runtime::{Unpark, Waker, now_ns, park, waker};
 use gannet_telemetry::{Counter, Wait as WaitEvent, add, count, note_row_lock, sub};
 
@@ -21,9 +21,19 @@ use crate::{LockError, MdlMode, MdlObject, Wait};
 #[derive(Clone)]
 pub(crate) enum Target {
     Record(RecordWait),
-    Insert { tree: Arc<TreeLocks>, key: Arc<[u8]> },
-    Trx(TrxId),
-    Mdl { object: MdlObject, mode: MdlMode },
+    Insert {
+        tree: Arc<TreeLocks>,
+        key: Arc<[u8]>,
+    },
+    /// The end of a transaction, whose stamp is on the record.
+    Trx {
+        trx: TrxId,
+        at: Option<(TreeId, Arc<[u8]>)>,
+    },
+    Mdl {
+        object: MdlObject,
+        mode: MdlMode,
+    },
 }
 
 /// A wait that has begun.

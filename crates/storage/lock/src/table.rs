@@ -7,7 +7,7 @@ use gannet_base::sync::atomic::{
     AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed, SeqCst},
 };
-use gannet_base::sync::{Arc, Mutex, MutexGuard, Weak};
+use gannet_base::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use gannet_base::{CachePadded, TreeId};
 use gannet_runtime::random_u64;
 
@@ -56,7 +56,11 @@ pub struct LockTable {
     owners: Mutex<BTreeMap<u64, Weak<Owner>>>,
     next_owner: AtomicU64,
     next_ticket: AtomicU64,
+    /// See [`LockTable::describe_sessions`].
+    pub(crate) describe: OnceLock<Box<Describe>>,
 }
+
+pub(crate) type Describe = dyn Fn(u64) -> Vec<u8> + Send + Sync;
 
 /// The explicit locks of one tree: kept in the tree's handle, so that writers look with one load.
 pub struct TreeLocks {
@@ -126,6 +130,7 @@ impl LockTable {
             owners: Mutex::new(BTreeMap::new()),
             next_owner: AtomicU64::new(1),
             next_ticket: AtomicU64::new(1),
+            describe: OnceLock::new(),
         })
     }
 

@@ -265,7 +265,7 @@ fn waiting_for_a_transaction() {
         let second = waiting(s, &o[2], || o[2].lock_record(&tree, b"k", Exclusive, LONG));
         let waits = table.waits();
         assert_eq!(waits.len(), 2);
-        assert_eq!(waits[0].waits_for, LockKind::Transaction(TrxId(9)));
+        assert_eq!(waits[0].waits_for, LockKind::Transaction { trx: TrxId(9), row: None });
         assert_eq!(waits[0].blockers[0].thread, 100);
         assert_eq!((waits[1].party.thread, waits[1].blockers[0].thread), (102, 101));
         active.store(false, SeqCst);

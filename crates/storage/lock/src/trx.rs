@@ -96,7 +96,7 @@ impl LockOwner {
             self.inner.may_be_passed_from(now_ns());
         }
         self.set_pending(tree, key, true);
-        let outcome = self.wait_trx(trx, active, wait);
+        let outcome = self.wait_end(trx, Some((tree, key)), active, wait);
         self.set_pending(tree, key, false);
         outcome
     }
@@ -111,12 +111,34 @@ impl LockOwner {
     ///
     /// Take the record's lock first: then only one waits here for each row, the others wait in line behind it.
     pub fn wait_trx(&self, trx: TrxId, active: impl FnOnce() -> bool, wait: Wait) -> Result<(), LockError> {
+        self.wait_end(trx, None, active, wait)
+    }
+
+    /// [`LockOwner::wait_trx`], naming the row for who looks at waits.
+    pub fn wait_trx_at(
+        &self,
+        row: (&Arc<TreeLocks>, &[u8]),
+        trx: TrxId,
+        active: impl FnOnce() -> bool,
+        wait: Wait,
+    ) -> Result<(), LockError> {
+        self.wait_end(trx, Some(row), active, wait)
+    }
+
+    fn wait_end(
+        &self,
+        trx: TrxId,
+        at: Option<(&Arc<TreeLocks>, &[u8])>,
+        active: impl FnOnce() -> bool,
+        wait: Wait,
+    ) -> Result<(), LockError> {
         let me = &self.inner;
         let limit = match Self::limit(wait) {
             Ok(limit) => limit,
             Err(e) => return if active() { Err(e) } else { Ok(()) },
         };
-        me.begin_wait(Target::Trx(trx));
+        let at = at.map(|(tree, key)| (tree.id(), Arc::from(key)));
+        me.begin_wait(Target::Trx { trx, at });
         self.table.trx_waits.enter(trx, me);
         fence(SeqCst);
         if !active() {

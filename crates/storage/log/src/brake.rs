@@ -6,9 +6,11 @@ use gannet_runtime::{Unpark, Wait, mask_interrupts, now_ns, park, waker};
 use gannet_telemetry::{Counter, count};
 
 use crate::LogError;
-use crate::core::Core;
+use crate::core::{Checkpoints, Core};
 use crate::waiters::Want;
 
+/// How long a checkpoint that fails is waited for where the log is full: what keeps it from moving may pass.
+const PATIENCE_NS: u64 = 10_000_000_000;
 /// The longest delay of one mini-transaction by age alone.
 const MOST_DELAY_NS: f64 = 20e6;
 
@@ -32,6 +34,7 @@ impl Core {
     /// The slow part of [`crate::Log::admit`].
     #[cold]
     pub(crate) fn brake(&self) -> Result<(), LogError> {
+        let mut failing_since = None;
         loop {
             self.check()?;
             if self.stop.load(SeqCst) {
@@ -55,6 +58,12 @@ impl Core {
                 }
                 None => {
                     count(Counter::InnodbLogWaits);
+                    match self.checkpoints() {
+                        Checkpoints::Move => failing_since = None,
+                        Checkpoints::Fail if now_ns() - *failing_since.get_or_insert_with(now_ns) < PATIENCE_NS => {}
+                        Checkpoints::Fail | Checkpoints::Failed => return Err(LogError::Full),
+                        Checkpoints::Closing => return Err(LogError::Closed),
+                    }
                     self.space_waiters.lock().push(waker());
                     if self.checkpoint.load(Acquire) == checkpoint && !self.stop.load(SeqCst) {
                         // Even an interrupted task has to wait: its roll-back writes too.

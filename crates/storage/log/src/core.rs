@@ -17,6 +17,19 @@ use crate::ring::Ring;
 use crate::segments::Segments;
 use crate::waiters::Waiters;
 
+/// Whether the checkpoint may be waited for: who moves it says so.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Checkpoints {
+    /// It moves as pages are written back.
+    Move,
+    /// Pages cannot be written back, or redo cannot be applied; that may pass.
+    Fail,
+    /// It does not move any more: a write has failed for good.
+    Failed,
+    /// It does not move any more: the store is being closed.
+    Closing,
+}
+
 /// Read by every writer and reader, written seldom: by the log writer once a round, by policy changes.
 pub(crate) struct Rules {
     /// Up to this reservation nobody is slowed down.
@@ -72,6 +85,7 @@ pub(crate) struct Core {
     pub(crate) segments: Segments,
     /// Waiting for the checkpoint to advance.
     pub(crate) space_waiters: Mutex<Vec<Waker>>,
+    checkpoints: Mutex<Checkpoints>,
     poison: OnceLock<String>,
     poisoned: AtomicBool,
     events: Events,
@@ -113,6 +127,7 @@ impl Core {
             ended: AtomicBool::new(false),
             segments: parts.segments,
             space_waiters: Mutex::new(Vec::new()),
+            checkpoints: Mutex::new(Checkpoints::Move),
             poison: OnceLock::new(),
             poisoned: AtomicBool::new(false),
             events: parts.events,
@@ -191,6 +206,23 @@ impl Core {
         self.rules.admit.store(0, Release);
         self.waiters.wake(0, 0, true);
         self.wake_space_waiters();
+    }
+
+    pub(crate) fn checkpoints(&self) -> Checkpoints {
+        *self.checkpoints.lock()
+    }
+
+    /// From [`Checkpoints::Failed`] on there is no way back.
+    pub(crate) fn set_checkpoints(&self, now: Checkpoints) {
+        {
+            let mut is = self.checkpoints.lock();
+            if *is == now || *is >= Checkpoints::Failed.max(now) {
+                return;
+            }
+            *is = now;
+        }
+        self.wake_space_waiters();
+        self.writer_task.wake();
     }
 
     pub(crate) fn wake_space_waiters(&self) {

@@ -45,6 +45,8 @@ pub enum LogError {
         /// Bytes that were wanted.
         need: u64,
     },
+    /// So much was written since the checkpoint that there is no room, and pages cannot be written back to move it.
+    Full,
     /// The log was closed.
     Closed,
 }
@@ -77,6 +79,7 @@ impl fmt::Display for LogError {
             }
             LogError::SegmentMissing { lsn } => write!(f, "no log segment holds LSN {lsn}"),
             LogError::NoSpace { dir, need } => write!(f, "no room for {need} bytes of log in {}", dir.display()),
+            LogError::Full => write!(f, "the log is full, and pages cannot be written back to free it"),
             LogError::Closed => write!(f, "the log is closed"),
         }
     }

@@ -27,7 +27,8 @@
 //! 24  u64      start LSN; 0 in a segment not in use
 //! 32  u64      body bytes
 //! 40  u64      epoch of the incarnation that put it to use
-//! 48  16 bytes zero
+//! 48  u32      format version again, where the checksum covers it; 0 in headers of builds that did not write it: it is 1
+//! 52  12 bytes zero
 //! 64  ...      zero up to 4096
 //! ```
 //!
@@ -49,6 +50,8 @@ pub(crate) const VERSION: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"GNTLOG\r\n";
 const LEN_BITS: u32 = 24;
+/// End of what a segment's header says.
+const CHECKED_TO: usize = 64;
 
 /// Longest payload of one record in bytes (sum of its parts). Longer is a caller's error.
 pub const MAX_PAYLOAD: usize = 1 << 20;
@@ -188,7 +191,14 @@ pub(crate) enum HeaderBlock {
 impl SegmentHeader {
     pub(crate) fn encode(&self, block: &mut [u8]) {
         let mut out = Vec::with_capacity(64);
-        Writer::new(&mut out).u64(self.store).u64(self.start).u64(self.body_bytes).u64(self.epoch).u128(0);
+        Writer::new(&mut out)
+            .u64(self.store)
+            .u64(self.start)
+            .u64(self.body_bytes)
+            .u64(self.epoch)
+            .u32(VERSION)
+            .u32(0)
+            .u64(0);
         block.fill(0);
         block[..8].copy_from_slice(&MAGIC);
         block[8..12].copy_from_slice(&VERSION.to_le_bytes());
@@ -203,18 +213,38 @@ impl SegmentHeader {
         if block.iter().all(|&b| b == 0) {
             return HeaderBlock::Blank;
         }
+        match Self::decode_exactly(block) {
+            HeaderBlock::Bad(why) => Self::corrected(block).map_or(HeaderBlock::Bad(why), HeaderBlock::Valid),
+            exact => exact,
+        }
+    }
+
+    /// With one bit flipped there is one header only that it can have been: the checksum tells headers apart that differ in so few
+    /// bits.
+    fn corrected(block: &[u8]) -> Option<SegmentHeader> {
+        let mut head = block[..CHECKED_TO].to_vec();
+        (0..CHECKED_TO * 8).find_map(|bit| {
+            head[bit / 8] ^= 1 << (bit % 8);
+            let decoded = Self::decode_exactly(&head);
+            head[bit / 8] ^= 1 << (bit % 8);
+            if let HeaderBlock::Valid(header) = decoded { Some(header) } else { None }
+        })
+    }
+
+    fn decode_exactly(block: &[u8]) -> HeaderBlock {
         if block[..8] != MAGIC {
             return HeaderBlock::Bad("not a log segment");
         }
-        let version = u32::from_le_bytes([block[8], block[9], block[10], block[11]]);
-        let crc = u32::from_le_bytes([block[12], block[13], block[14], block[15]]);
-        if crc != crc32c(0, &block[16..64]) {
+        let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+        if word(12) != crc32c(0, &block[16..CHECKED_TO]) {
             return HeaderBlock::Bad("the header's checksum is wrong");
         }
+        // The word at 8 is not covered: it is for people.
+        let version = word(48).max(1);
         if version > VERSION {
             return HeaderBlock::Newer(version);
         }
-        let mut r = Reader::new(&block[16..64]);
+        let mut r = Reader::new(&block[16..CHECKED_TO]);
         let (Ok(store), Ok(start), Ok(body_bytes), Ok(epoch)) = (r.u64(), r.u64(), r.u64(), r.u64()) else {
             return HeaderBlock::Bad("the header is short");
         };
@@ -248,12 +278,32 @@ mod tests {
         assert_eq!(SegmentHeader::decode(&block), HeaderBlock::Blank);
         header.encode(&mut block);
         assert_eq!(SegmentHeader::decode(&block), HeaderBlock::Valid(header));
-        for i in (0..64).filter(|i| !(8..12).contains(i)) {
-            let mut bad = block.clone();
-            bad[i] ^= 0x10;
-            assert!(matches!(SegmentHeader::decode(&bad), HeaderBlock::Bad(_)), "byte {i}");
+        let sum = |block: &mut [u8]| {
+            let crc = crc32c(0, &block[16..CHECKED_TO]);
+            block[12..16].copy_from_slice(&crc.to_le_bytes());
+        };
+        // As builds wrote it that did not repeat the version.
+        let mut old = block.clone();
+        old[48..52].fill(0);
+        sum(&mut old);
+        for block in [&block, &old] {
+            for bit in 0..block.len() * 8 {
+                let mut flipped = block.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(SegmentHeader::decode(&flipped), HeaderBlock::Valid(header), "bit {bit}");
+                if bit < CHECKED_TO * 8 && !(8 * 8..12 * 8).contains(&bit) {
+                    let other = (bit + 77) % (CHECKED_TO * 8);
+                    flipped[other / 8] ^= 1 << (other % 8);
+                    let decoded = SegmentHeader::decode(&flipped);
+                    assert!(matches!(decoded, HeaderBlock::Bad(_) | HeaderBlock::Valid(_)), "bits {bit}, {other}");
+                    if let HeaderBlock::Valid(found) = decoded {
+                        assert_eq!(found, header, "bits {bit}, {other}");
+                    }
+                }
+            }
         }
-        block[8] = 9;
+        block[48] = 9;
+        sum(&mut block);
         assert_eq!(SegmentHeader::decode(&block), HeaderBlock::Newer(9));
         assert!(matches!(SegmentHeader::decode(&block[..100]), HeaderBlock::Bad(_)));
     }

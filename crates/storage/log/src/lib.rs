@@ -24,6 +24,7 @@ mod tests;
 mod waiters;
 mod writer;
 
+pub use core::Checkpoints;
 pub use error::LogError;
 pub use format::{FIRST_LSN, MAX_PAYLOAD, RecordKind, record_bytes};
 pub use log::{FlushPolicy, Log, Options, Start};

@@ -7,7 +7,7 @@ use gannet_base::sync::{Arc, Backoff, Mutex};
 use gannet_runtime::{JoinHandle, Wait, Waker, mask_interrupts, park, slot, spawn, waker};
 use gannet_telemetry::{Counter, Events, count};
 
-use crate::core::{Core, CoreParts};
+use crate::core::{Checkpoints, Core, CoreParts};
 use crate::format::{self, EpochStart, RecordKind, block_up};
 use crate::ring::Ring;
 use crate::segments::{MIN_CAPACITY, Segments};
@@ -35,7 +35,7 @@ pub enum FlushPolicy {
 pub struct Options {
     /// The directory of the segments.
     pub dir: PathBuf,
-    /// innodb_redo_log_capacity in bytes: a soft bound, raised to 8 MiB if less.
+    /// innodb_redo_log_capacity in bytes: a soft bound, raised to 8 MiB if less. 0: what the segments take that are there.
     pub capacity: u64,
     /// innodb_flush_log_at_trx_commit.
     pub policy: FlushPolicy,
@@ -85,10 +85,10 @@ pub struct Log {
 impl Log {
     /// Opens (on a new store: creates) the log for a new incarnation and starts its writer.
     pub fn open(options: Options, start: Start) -> Result<Arc<Log>, LogError> {
-        let capacity = options.capacity.max(MIN_CAPACITY);
         let first = block_up(start.end.get());
         let (store, epoch) = (start.store, start.epoch);
-        let segments = Segments::open(&options.dir, store, epoch, start.checkpoint.get(), start.end.get(), capacity)?;
+        let segments =
+            Segments::open(&options.dir, store, epoch, start.checkpoint.get(), start.end.get(), options.capacity)?;
         let most = (segments.capacity() / 8).max(MIN_RING);
         let ring_bytes = (options.ring_bytes as u64).clamp(MIN_RING, most);
         // The greatest power of two that is not above.
@@ -262,6 +262,11 @@ impl Log {
         }
         core.update_admit();
         core.wake_space_waiters();
+    }
+
+    /// Tells whether the checkpoint may be waited for. [`Checkpoints::Failed`] and [`Checkpoints::Closing`] are final.
+    pub fn set_checkpoints(&self, now: Checkpoints) {
+        self.core.set_checkpoints(now);
     }
 
     /// The last checkpoint set.

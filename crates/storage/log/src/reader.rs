@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use gannet_base::Lsn;
 use gannet_base::sync::Arc;
-use gannet_runtime::AlignedBuf;
+use gannet_runtime::{AlignedBuf, File};
 
 use crate::LogError;
 use crate::ahead::{Buffers, Chunk, HEADROOM, ReadAhead};
 use crate::format::{
-    EpochStart, HEADER, HeaderBlock, MAX_PAYLOAD, RecordKind, block_down, block_up, checksum, record_bytes, unword,
+    BLOCK, EpochStart, HEADER, HeaderBlock, MAX_PAYLOAD, RecordKind, SEGMENT_HEADER, block_down, block_up, checksum,
+    record_bytes, unword,
 };
 use crate::segments::{Segment, chain, into_segment, scan};
 
@@ -134,6 +135,8 @@ pub struct LogReader {
     epochs: Vec<(Lsn, u64)>,
     /// All segments in use, whether they belong to the chain or not: start, epoch, file.
     in_use: Vec<(u64, u64, PathBuf)>,
+    /// Files that do not say which part of the log they hold, and what is wrong with them.
+    nameless: Vec<(File, PathBuf, &'static str)>,
     done: bool,
     /// To the log's end.
     whole: bool,
@@ -167,11 +170,18 @@ impl LogReader {
             _ => None,
         });
         let in_use = in_use.collect();
+        let mut nameless = Vec::new();
         let mut segments: Vec<_> = found
             .into_iter()
             .enumerate()
-            .filter(|(i, _)| order.contains(i))
-            .filter_map(|(_, f)| into_segment(f))
+            .filter_map(|(i, f)| match f.header {
+                HeaderBlock::Bad(why) => {
+                    nameless.push((f.file, f.path, why));
+                    None
+                }
+                _ if order.contains(&i) => into_segment(f),
+                _ => None,
+            })
             .collect();
         segments.sort_by_key(|s| s.start);
         let low = block_down(from.get());
@@ -186,6 +196,7 @@ impl LogReader {
             current: None,
             epochs: vec![(from, epoch)],
             in_use,
+            nameless,
             done: false,
         })
     }
@@ -335,6 +346,7 @@ impl LogReader {
                 ),
             });
         }
+        self.check_nameless(end)?;
         // A segment that begins at the next block may be a later incarnation's first, torn.
         let later = |s: &&(u64, u64, PathBuf)| s.0 > block_up(end) && s.1 >= self.epoch();
         let Some((start, _, path)) = self.in_use.iter().filter(later).min_by_key(|s| s.0) else { return Ok(()) };
@@ -353,6 +365,23 @@ impl LogReader {
             path: holder.path.clone(),
             what: format!("the log is damaged at LSN {end}, but goes on at {start} in {}", path.display()),
         })
+    }
+
+    /// None of the files with a damaged header holds what follows the last segment: there, too, a flush unit would say that the log was
+    /// durable behind the segment's beginning, and the header with it.
+    fn check_nameless(&self, end: u64) -> Result<(), LogError> {
+        let Some(base) = self.ahead.segments().last().map(Segment::end) else { return Ok(()) };
+        for (file, path, why) in &self.nameless {
+            let mut bytes = AlignedBuf::zeroed(WITNESS_BYTES as usize);
+            let n = file.read_at(&mut bytes, SEGMENT_HEADER).map_err(LogError::io("read", path))?;
+            let epochs = self.epoch()..=self.epoch().saturating_add(LATER_EPOCHS);
+            let says = |at: u64| epochs.clone().any(|epoch| durable_beyond(&bytes[..n], base, at, epoch));
+            if (base..base + n as u64).step_by(BLOCK as usize).any(says) {
+                let what = format!("{why}; it holds the log from LSN {base} on, which would end at {end} without it");
+                return Err(LogError::Corrupt { path: path.clone(), what });
+            }
+        }
+        Ok(())
     }
 
     /// A flush unit behind `end` which says that the log was durable beyond: its LSN and what it says. Units begin at blocks. One of a
@@ -429,6 +458,18 @@ impl LogReader {
             buffers: self.ahead.buffers().clone(),
         }
     }
+}
+
+/// Whether the records from `at` on, in bytes that are the log's from `base` on, say that it was durable beyond `base`.
+fn durable_beyond(bytes: &[u8], base: u64, mut at: u64, epoch: u64) -> bool {
+    while let RecordAt::Whole(record) = record_at(bytes, Lsn(base), Lsn(at), epoch) {
+        let said = record.payload.first_chunk().filter(|_| record.kind == RecordKind::Pad);
+        if said.is_some_and(|b| u64::from_le_bytes(*b) > base) {
+            return true;
+        }
+        at = record.lsn.get();
+    }
+    false
 }
 
 /// What lies at a place of the log.

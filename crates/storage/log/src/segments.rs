@@ -95,6 +95,14 @@ pub(crate) struct Found {
     pub(crate) number: u64,
 }
 
+impl Found {
+    /// Bytes it has room for.
+    fn body(&self) -> Result<u64, LogError> {
+        let bytes = self.file.len().map_err(LogError::io("look at", &self.path))?;
+        Ok(bytes.saturating_sub(SEGMENT_HEADER) / BLOCK * BLOCK)
+    }
+}
+
 impl State {
     /// Keeps a segment for later use, unless there are enough without it or it is from a time of greater capacity: few long segments
     /// would leave little of the capacity to use ([`Segments::granule`]).
@@ -166,14 +174,26 @@ pub(crate) fn chain(found: &[Found], store: u64, from: u64) -> Result<Vec<usize>
     let touches = chain.is_empty() && headers.iter().any(|(_, h)| h.start + h.body_bytes == from);
     let fresh = chain.is_empty() && from <= crate::FIRST_LSN.get() && headers.is_empty();
     if chain.is_empty() && !touches && !fresh {
-        return Err(LogError::SegmentMissing { lsn: gannet_base::Lsn(from) });
+        return Err(missing(found, from));
     }
     Ok(chain)
 }
 
+/// Nothing holds `lsn`; or what did is a file whose header is damaged.
+fn missing(found: &[Found], lsn: u64) -> LogError {
+    let damaged = found.iter().find_map(|f| match f.header {
+        HeaderBlock::Bad(why) => Some((f.path.clone(), why)),
+        _ => None,
+    });
+    match damaged {
+        None => LogError::SegmentMissing { lsn: gannet_base::Lsn(lsn) },
+        Some((path, why)) => LogError::Corrupt { path, what: format!("{why}, and no other segment holds LSN {lsn}") },
+    }
+}
+
 impl Segments {
     /// Opens the files for writing from `end` on; what lies in `[checkpoint, end)` is kept and synced. Allocates up to
-    /// the capacity; where much of it is kept, as much more.
+    /// the capacity (0: what the files take that are there); where much of it is kept, as much more.
     pub(crate) fn open(
         dir: &Path,
         store: u64,
@@ -184,6 +204,11 @@ impl Segments {
     ) -> Result<Segments, LogError> {
         fs::create_dir_all(dir).map_err(LogError::io("create", dir))?;
         let found = scan(dir, true)?;
+        let capacity = match capacity {
+            0 => found.iter().try_fold(0, |sum, f| f.body().map(|body| sum + body))?,
+            capacity => capacity,
+        };
+        let capacity = capacity.max(MIN_CAPACITY);
         let mut kept = chain(&found, store, checkpoint)?;
         let start_of = |i: usize| match found[i].header {
             HeaderBlock::Valid(h) => (h.start, h.body_bytes),
@@ -192,7 +217,7 @@ impl Segments {
         kept.retain(|&i| start_of(i).0 < end);
         let covered = kept.last().map_or(checkpoint, |&i| start_of(i).0 + start_of(i).1);
         if covered < end && checkpoint < end {
-            return Err(LogError::SegmentMissing { lsn: gannet_base::Lsn(covered) });
+            return Err(missing(&found, covered));
         }
         let mut state = State {
             live: VecDeque::new(),
@@ -214,8 +239,7 @@ impl Segments {
                 live.push(Arc::new(segment));
                 continue;
             }
-            let bytes = f.file.len().map_err(LogError::io("look at", &f.path))?;
-            let body = bytes.saturating_sub(SEGMENT_HEADER) / BLOCK * BLOCK;
+            let body = f.body()?;
             let prepared = matches!(f.header, HeaderBlock::Valid(_));
             let free = Free { file: f.file, path: f.path, body, prepared };
             if body < MIN_BODY || body > body_for(capacity) || state.total + body > capacity.max(MIN_CAPACITY) {

@@ -398,7 +398,9 @@ fn damage_before_a_later_segment_is_not_taken_for_the_end() {
     std::fs::write(&file, &bad).unwrap();
     let error = LogReader::open(dir.path(), 5, FIRST_LSN, 1).err().unwrap();
     assert!(matches!(error, LogError::Corrupt { .. }), "{error}");
-    bad[8] = 2;
+    bad[48] = 2;
+    let sum = gannet_base::crc32c(0, &bad[16..64]);
+    bad[12..16].copy_from_slice(&sum.to_le_bytes());
     std::fs::write(&file, &bad).unwrap();
     let error = read_from(dir.path(), FIRST_LSN, 1).unwrap_err();
     assert!(matches!(error, LogError::NewerFormat { version: 2, .. }), "{error}");

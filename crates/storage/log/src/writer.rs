@@ -8,7 +8,7 @@ use gannet_base::sync::{Arc, Backoff};
 use gannet_runtime::{AlignedBuf, Wait, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count};
 
-use crate::core::{Core, publish};
+use crate::core::{Checkpoints, Core, publish};
 use crate::format::{BLOCK, RecordKind, block_down};
 use crate::segments::Segment;
 use crate::{FlushPolicy, LogError};
@@ -230,7 +230,8 @@ impl Writer {
                 return Ok(segment);
             }
             // The disk is full and nothing can be recycled: the checkpoint frees a segment in time.
-            if self.core.stop.load(SeqCst) && !self.core.segments.is_preparing() {
+            let last = self.core.stop.load(SeqCst) || self.core.checkpoints() >= Checkpoints::Failed;
+            if last && !self.core.segments.is_preparing() {
                 return Err(LogError::NoSpace { dir: self.core.dir.clone(), need: self.core.segments.granule() });
             }
             count(Counter::InnodbLogWaits);

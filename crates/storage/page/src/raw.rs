@@ -13,7 +13,7 @@
 //! **Meta page**: from 32 the engine's own bytes.
 
 use gannet_base::Reader;
-use gannet_base::{PAGE_SIZE, PageNo, TreeId};
+use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
 
 use crate::{Corrupt, HEADER_SIZE, PageBuf, PageBytes, PageType};
 
@@ -208,6 +208,16 @@ impl FileHeader {
         let mut w = gannet_base::Writer::new(&mut out);
         w.bytes(&MAGIC).u32(FORMAT_VERSION).u32(PAGE_SIZE as u32).bytes(&self.store_id);
         out
+    }
+
+    /// The whole page of that LSN, but for its checksum.
+    pub fn page(&self, lsn: Lsn) -> Box<PageBuf> {
+        let mut page = PageBuf::boxed();
+        page.format(PageType::FileHeader, PageNo::ZERO, SYSTEM);
+        let bytes = self.encode();
+        page.0[HEADER_SIZE..HEADER_SIZE + bytes.len()].copy_from_slice(&bytes);
+        page.set_lsn(lsn);
+        page
     }
 
     /// Reads the header from page 0.

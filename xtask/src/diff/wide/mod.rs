@@ -2,6 +2,7 @@
 //! reach. After each statement that is no query the tables are compared, and where the theme is about conversions the
 //! warnings.
 
+mod changes;
 mod columns;
 mod definitions;
 mod documents;
@@ -115,6 +116,9 @@ const THEMES: &[Theme] = &[
     views::views,
     definitions::definitions,
     definitions::joined,
+    changes::several_tables,
+    changes::variables,
+    changes::locking,
 ];
 
 /// The round of a seed.
@@ -149,7 +153,7 @@ pub(super) fn warning(row: &[String]) -> String {
 
 /// A round on both servers.
 pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
-    pair.must(&format!("DROP DATABASE IF EXISTS {}", super::DATABASE))?;
+    pair.must(&format!("DROP DATABASE IF EXISTS {}", pair.database))?;
     pair.prepare()?;
     for sql in &story.setup {
         pair.must(sql)?;
@@ -219,7 +223,7 @@ pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally
         }
     }
     let _ = pair.both("ROLLBACK")?;
-    pair.must(&format!("DROP DATABASE IF EXISTS {}", super::DATABASE))?;
+    pair.must(&format!("DROP DATABASE IF EXISTS {}", pair.database))?;
     pair.again_without_pause()
 }
 

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use super::socket;
 use crate::sim::{self, SimPipe};
 use crate::worker::{self, WorkerConn};
-use crate::{TaskContext, interrupted, now_ns};
+use crate::{Interrupt, TaskContext, interrupted, now_ns};
 
 /// Who is at the other end.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,14 +70,46 @@ pub(crate) enum Link {
 const SLICE: Duration = Duration::from_millis(100);
 
 /// How long a thread may wait in the kernel now: an error when the deadline has passed or the task was interrupted.
-fn next_slice(deadline: Option<u64>) -> io::Result<Duration> {
-    if interrupted() {
+fn next_slice(deadline: Option<u64>, whose: &Interruptible<'_>) -> io::Result<Duration> {
+    if interrupted() && whose.ends() {
         return Err(io::ErrorKind::Interrupted.into());
     }
     match deadline.map(|d| d.saturating_sub(now_ns())) {
         Some(0) => Err(io::ErrorKind::TimedOut.into()),
         Some(left) => Ok(SLICE.min(Duration::from_nanos(left))),
         None => Ok(SLICE),
+    }
+}
+
+/// What [`Interrupt::Query`] does to a wait for the client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Statement {
+    /// Nothing: no statement runs, and what is received or sent belongs to the connection. It is forgotten.
+    None,
+    /// It ends the wait.
+    Runs,
+    /// Nothing yet: the statement is in the middle of a packet. It is kept for later.
+    InPacket,
+}
+
+/// What ends the waits of a connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Interruptible<'a> {
+    pub(crate) context: &'a TaskContext,
+    pub(crate) statement: Statement,
+    /// [`Interrupt::Query`] came and is kept.
+    pub(crate) kept: &'a Cell<bool>,
+}
+
+impl Interruptible<'_> {
+    /// The task is interrupted: does that end a wait for the client?
+    pub(crate) fn ends(&self) -> bool {
+        if self.statement == Statement::Runs || self.context.pending() != Some(Interrupt::Query) {
+            return true;
+        }
+        self.context.clear(Interrupt::Query);
+        self.kept.set(self.statement == Statement::InPacket);
+        false
     }
 }
 
@@ -90,11 +123,53 @@ pub struct Conn {
     pub(crate) context: TaskContext,
     pub(crate) link: Link,
     pub(crate) transport: Option<Box<dyn Transport>>,
+    statement: Statement,
+    kept: Cell<bool>,
+    /// Output cannot go on: part of it is lost.
+    broken: bool,
+    /// As it travels, the rest of what a flush that was interrupted did not send. (A worker keeps what it sends itself.)
+    unsent: Vec<u8>,
 }
 
 impl Conn {
     pub(crate) fn new(peer: Peer, context: TaskContext, link: Link) -> Conn {
-        Conn { input: Vec::new(), pos: 0, out: Vec::new(), deadline: None, peer, context, link, transport: None }
+        Conn {
+            input: Vec::new(),
+            pos: 0,
+            out: Vec::new(),
+            deadline: None,
+            peer,
+            context,
+            link,
+            transport: None,
+            statement: Statement::None,
+            kept: Cell::new(false),
+            broken: false,
+            unsent: Vec::new(),
+        }
+    }
+
+    /// A statement begins: from now on [`Interrupt::Query`] ends waits for the client too. One that came before is forgotten.
+    #[inline]
+    pub fn begin_statement(&mut self) {
+        self.context.clear(Interrupt::Query);
+        self.statement = Statement::Runs;
+    }
+
+    /// The statement has ended: what is still to be sent of its reply, and what is received from now on, is not to be interrupted by
+    /// [`Interrupt::Query`], which would break a packet off.
+    #[inline]
+    pub fn end_statement(&mut self) {
+        self.statement = Statement::None;
+    }
+
+    pub(crate) fn interruptible(&self) -> Interruptible<'_> {
+        Interruptible { context: &self.context, statement: self.statement, kept: &self.kept }
+    }
+
+    /// The connection's own waits, between requests.
+    pub(crate) fn idle_wait(&self) -> Interruptible<'_> {
+        Interruptible { statement: Statement::None, ..self.interruptible() }
     }
 
     /// Takes the transport away, to put another one around it, and the bytes not yet consumed.
@@ -214,9 +289,13 @@ impl Conn {
     fn fill_raw(&mut self) -> io::Result<usize> {
         match &mut self.link {
             Link::Worker(c) => worker::fill(*c, self),
-            Link::Sim(pipe) => sim::fill(pipe.clone(), &mut self.input, self.deadline),
+            Link::Sim(pipe) => {
+                let whose = Interruptible { context: &self.context, statement: self.statement, kept: &self.kept };
+                sim::fill(pipe, &mut self.input, self.deadline, &whose)
+            }
             Link::Thread { fd, recv_timeout, .. } => loop {
-                let slice = next_slice(self.deadline)?;
+                let whose = Interruptible { context: &self.context, statement: self.statement, kept: &self.kept };
+                let slice = next_slice(self.deadline, &whose)?;
                 if *recv_timeout != Some(slice) {
                     socket::set_timeout(fd, libc::SO_RCVTIMEO, Some(slice))?;
                     *recv_timeout = Some(slice);
@@ -240,39 +319,78 @@ impl Conn {
     /// two flushes gave is on its way, and an error may be reported by the next call.
     ///
     /// # Errors
-    /// `TimedOut` after the deadline, `Interrupted` when killed, `BrokenPipe` and the like when the peer is gone.
+    /// `Interrupted` when killed: nothing is lost, and the next flush goes on. `TimedOut` after the deadline, `BrokenPipe` and the
+    /// like when the peer is gone: the connection is of no use any more, and later flushes fail too.
     pub fn flush(&mut self) -> io::Result<()> {
-        if self.out.is_empty() {
+        if self.broken {
+            self.out.clear();
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if self.out.is_empty() && self.unsent.is_empty() {
             return Ok(());
         }
-        if let Link::Worker(c) = self.link {
-            return worker::flush(c, self);
-        }
-        self.seal()?;
-        let outcome = match &mut self.link {
-            Link::Worker(_) => Ok(()),
-            Link::Sim(pipe) => sim::flush(pipe.clone(), &self.out, self.deadline),
-            Link::Thread { fd, .. } => {
-                let mut rest = &self.out[..];
-                loop {
-                    if rest.is_empty() {
-                        break Ok(());
-                    }
-                    match socket::send(fd, rest, libc::MSG_DONTWAIT) {
-                        Ok(n) => rest = &rest[n..],
-                        Err(e) if e.kind() == io::ErrorKind::WouldBlock => match next_slice(self.deadline) {
-                            Ok(slice) => socket::wait_writable(fd, slice),
-                            Err(e) => break Err(e),
-                        },
-                        Err(e) => break Err(e),
-                    }
-                }
-            }
+        let outcome = match self.link {
+            Link::Worker(c) => worker::flush(c, self),
+            Link::Sim(_) | Link::Thread { .. } => self.flush_all(),
         };
-        self.out.clear();
+        if let Err(e) = &outcome
+            && e.kind() != io::ErrorKind::Interrupted
+        {
+            self.broken = true;
+        }
+        outcome
+    }
+
+    /// [`Conn::flush`] of a buffer that ends in the middle of a packet, which has to be sent whole: [`Interrupt::Query`] is seen only
+    /// when it returns.
+    pub fn flush_within_packet(&mut self) -> io::Result<()> {
+        let before = std::mem::replace(&mut self.statement, Statement::InPacket);
+        let outcome = self.flush();
+        self.statement = before;
+        if self.kept.take() {
+            self.context.interrupt(Interrupt::Query);
+        }
+        outcome
+    }
+
+    /// [`Conn::flush`] where this task sends itself: nothing is on its way afterwards.
+    fn flush_all(&mut self) -> io::Result<()> {
+        self.send_unsent()?;
+        self.seal()?;
+        self.unsent = std::mem::take(&mut self.out);
+        self.send_unsent()?;
+        self.out = std::mem::take(&mut self.unsent);
         if self.out.capacity() > KEEP_CAPACITY {
             self.out = Vec::new();
         }
+        Ok(())
+    }
+
+    fn send_unsent(&mut self) -> io::Result<()> {
+        let whose = Interruptible { context: &self.context, statement: self.statement, kept: &self.kept };
+        let mut done = 0;
+        let outcome = loop {
+            let rest = &self.unsent[done..];
+            if rest.is_empty() {
+                break Ok(());
+            }
+            let sent = match &self.link {
+                Link::Worker(_) => Ok(rest.len()),
+                Link::Sim(pipe) => sim::send(pipe, rest, self.deadline, &whose),
+                Link::Thread { fd, .. } => match socket::send(fd, rest, libc::MSG_DONTWAIT) {
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => next_slice(self.deadline, &whose).map(|slice| {
+                        socket::wait_writable(fd, slice);
+                        0
+                    }),
+                    sent => sent,
+                },
+            };
+            match sent {
+                Ok(n) => done += n,
+                Err(e) => break Err(e),
+            }
+        };
+        self.unsent.drain(..done);
         outcome
     }
 

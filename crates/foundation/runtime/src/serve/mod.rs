@@ -6,8 +6,8 @@ pub(crate) mod socket;
 mod thread;
 mod watch;
 
-pub(crate) use conn::Link;
 pub use conn::{Conn, Peer, Transport};
+pub(crate) use conn::{Interruptible, Link};
 pub use listener::{Addr, Listener, ListenerOptions, ThreadHandling};
 pub(crate) use thread::{run_on_task, wait_for_rest};
 
@@ -68,6 +68,11 @@ pub trait Service: Send {
         let _ = conn;
     }
 
+    /// A panic of one of the others was caught; [`Service::closed`] follows.
+    fn panicked(&mut self, panic: &Panicked<'_>) {
+        eprintln!("gannet: {panic}, the connection is closed");
+    }
+
     /// Seconds this connection may be idle before it is closed (`wait_timeout`). Asked about once a second while it is
     /// idle, not at each request. `u32::MAX` means for ever.
     fn idle_timeout_s(&self) -> u32 {
@@ -91,19 +96,66 @@ where
     }
 }
 
+/// A panic that was caught while a connection was served.
+#[derive(Debug)]
+pub struct Panicked<'a> {
+    /// What was being done.
+    pub doing: &'a str,
+    /// File, line and column; empty where [`remember_panics`] was not called.
+    pub place: &'a str,
+    /// What it says, up to the first quotation: that may be of a client's text.
+    pub what: &'a str,
+}
+
+impl std::fmt::Display for Panicked<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a panic while {}, at {}: {}", self.doing, self.place, self.what)
+    }
+}
+
+thread_local! {
+    /// Where this thread panicked last.
+    static PLACE: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
+}
+
+/// From now on [`Panicked`] tells the place of a panic. The hook that was there still prints it.
+pub fn remember_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let place = info.location().map_or_else(String::new, ToString::to_string);
+            PLACE.with(|p| p.replace(place));
+            before(info);
+        }));
+    });
+}
+
 /// Reports a caught panic, once, where it was caught. The panic hook has printed where it happened.
 pub(crate) fn log_panic(doing: &str, panic: &(dyn std::any::Any + Send)) {
+    report_panic(doing, panic, |panicked| eprintln!("gannet: {panicked}"));
+}
+
+/// Reports a panic of a service to itself, which has a log and knows the request.
+pub(crate) fn tell_panic(service: &mut dyn Service, doing: &str, panic: &(dyn std::any::Any + Send)) {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    report_panic(doing, panic, |panicked| {
+        if catch_unwind(AssertUnwindSafe(|| service.panicked(panicked))).is_err() {
+            eprintln!("gannet: {panicked}; and again while that was told");
+        }
+    });
+}
+
+fn report_panic(doing: &str, panic: &(dyn std::any::Any + Send), tell: impl FnOnce(&Panicked<'_>)) {
     if crate::sim::is_power_cut(panic) {
         return;
     }
     gannet_telemetry::count(gannet_telemetry::Counter::FiberPanics);
-    let what = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("of an unknown kind");
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let what = text.unwrap_or("of an unknown kind").split(['`', '\'', '"', '\n']).next().unwrap_or_default().trim_end();
     if crate::sim::active() {
         crate::sim::note_panic(panic);
     }
-    eprintln!("gannet: a panic while {doing}, the connection is closed: {what}");
+    let place = PLACE.with(|p| p.take());
+    tell(&Panicked { doing, place: &place, what });
 }

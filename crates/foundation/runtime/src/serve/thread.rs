@@ -1,7 +1,7 @@
 //! One thread a connection.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use gannet_telemetry::Wait;
 use super::conn::{Conn, Link, Peer, RECV_CHUNK};
 use super::{Next, Ready, Service, socket, watch};
 use crate::task::TaskContext;
-use crate::{cx, mask_interrupts, now_ns, park, sim, waker};
+use crate::{Interrupt, cx, mask_interrupts, now_ns, park, sim, waker};
 
 /// Serves one accepted connection to its end on the calling thread.
 pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dyn Service>) {
@@ -19,6 +19,10 @@ pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dy
     let fd = Arc::new(fd);
     // From now on a kill ends the thread's wait for the client too.
     context.0.route.set_socket(Some(fd.clone()));
+    if context.pending().is_some_and(|i| i >= Interrupt::Connection) {
+        // It was killed before there was a socket to shut down.
+        socket::shutdown_read(fd.as_raw_fd());
+    }
     let _watched = watch::add(&fd, &context);
     let link = Link::Thread { fd, recv_timeout: None };
     run_on_task(service, Conn::new(peer, context.clone(), link));
@@ -29,7 +33,7 @@ pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dy
 pub(crate) fn run_on_task(mut service: Box<dyn Service>, mut conn: Conn) {
     let served = catch_unwind(AssertUnwindSafe(|| serve(&mut *service, &mut conn)));
     if let Err(panic) = served {
-        super::log_panic("serving a connection", &*panic);
+        super::tell_panic(&mut *service, "serving a connection", &*panic);
         // Half a reply helps nobody.
         conn.out.clear();
     }
@@ -38,7 +42,7 @@ pub(crate) fn run_on_task(mut service: Box<dyn Service>, mut conn: Conn) {
         service.closed(&mut conn)
     }));
     if let Err(panic) = closed {
-        super::log_panic("closing a connection", &*panic);
+        super::tell_panic(&mut *service, "closing a connection", &*panic);
     }
     let _ = catch_unwind(AssertUnwindSafe(|| {
         conn.seal_last();
@@ -85,8 +89,8 @@ fn wait(service: &mut dyn Service, conn: &mut Conn) -> io::Result<usize> {
         u32::MAX => None,
         s => Some(Duration::from_secs(s.max(1) as u64)),
     };
-    let mut sealed = Vec::new();
-    let to = if conn.transport.is_none() { &mut conn.input } else { &mut sealed };
+    let mut arrived = Vec::new();
+    let to = if conn.transport.is_none() { &mut conn.input } else { &mut arrived };
     let n = match &mut conn.link {
         Link::Thread { fd, recv_timeout, .. } => {
             if timeout != *recv_timeout {
@@ -96,13 +100,14 @@ fn wait(service: &mut dyn Service, conn: &mut Conn) -> io::Result<usize> {
             socket::recv(fd, to, RECV_CHUNK, 0)?
         }
         Link::Sim(pipe) => {
-            let deadline = timeout.map(|t| now_ns() + t.as_nanos() as u64);
-            sim::fill(pipe.clone(), to, deadline)?
+            let (pipe, deadline) = (pipe.clone(), timeout.map(|t| now_ns() + t.as_nanos() as u64));
+            let n = sim::fill(&pipe, &mut arrived, deadline, &conn.idle_wait())?;
+            return conn.receive(&arrived).map(|()| n);
         }
         Link::Worker(_) => unreachable!("a worker's connection"),
     };
     if conn.transport.is_some() {
-        conn.receive(&sealed)?;
+        conn.receive(&arrived)?;
     }
     Ok(n)
 }

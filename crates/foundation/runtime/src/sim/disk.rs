@@ -329,6 +329,18 @@ impl SimDisk {
         true
     }
 
+    /// Cuts a file behind the server's back, durably. `false` when there is none that is longer.
+    pub fn cut(&self, path: impl AsRef<Path>, len: u64) -> bool {
+        let mut state = self.lock();
+        let Some(&inode) = state.names.files.get(&clean(path.as_ref())) else { return false };
+        let Some(inode) = state.inodes.get_mut(&inode) else { return false };
+        let longer = inode.live.len > len;
+        for image in [&mut inode.live, &mut inode.durable] {
+            image.set_len(image.len.min(len));
+        }
+        longer
+    }
+
     pub(crate) fn open(&self, path: &Path, how: &OpenOptions) -> io::Result<SimFile> {
         if !io_pause(1, 20) {
             return Err(dead());

@@ -23,7 +23,7 @@ use std::rc::Rc;
 pub(crate) use disk::SimFile;
 pub use disk::{Faults, Lie, SimDisk};
 pub use net::{SimClient, connect};
-pub(crate) use net::{SimPipe, fill, flush};
+pub(crate) use net::{SimPipe, fill, send};
 pub(crate) use sched::{
     SimCore, current_disk, io_pause, is_power_cut, note_panic, now_ns, park, random_u64, slot, slot_count, spawn_task,
     unix_micros, wake, yield_now,

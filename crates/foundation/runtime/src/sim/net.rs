@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use gannet_telemetry::Wait;
 
 use super::{io_pause, random_u64};
-use crate::serve::{Conn, Link, Peer, Service};
+use crate::serve::{Conn, Interruptible, Link, Peer, Service};
 use crate::task::{ContextInner, Route};
 use crate::{Interrupt, TaskContext, Unpark, Waker, park, waker};
 
@@ -47,7 +47,7 @@ impl SimPipe {
         if to_server { &mut pipe.to_server } else { &mut pipe.to_client }
     }
 
-    fn read(&self, to_server: bool, to: &mut Vec<u8>, deadline: Option<u64>) -> io::Result<usize> {
+    fn read(&self, to_server: bool, to: &mut Vec<u8>, deadline: Option<u64>, whose: Whose<'_>) -> io::Result<usize> {
         loop {
             {
                 let mut pipe = self.lock();
@@ -64,15 +64,16 @@ impl SimPipe {
                 }
                 lane.reader = Some(waker());
             }
-            wait(Wait::ClientRead, deadline)?;
+            wait(Wait::ClientRead, deadline, whose)?;
         }
     }
 
-    fn write(&self, to_server: bool, mut bytes: &[u8], deadline: Option<u64>) -> io::Result<()> {
+    /// Takes some of `bytes`, and says how many.
+    fn write(&self, to_server: bool, bytes: &[u8], deadline: Option<u64>, whose: Whose<'_>) -> io::Result<usize> {
         if !io_pause(5, 100) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        while !bytes.is_empty() {
+        loop {
             {
                 let mut pipe = self.lock();
                 let lane = Self::lane(&mut pipe, to_server);
@@ -81,16 +82,14 @@ impl SimPipe {
                 }
                 let n = bytes.len().min(CAPACITY - lane.bytes.len());
                 lane.bytes.extend(&bytes[..n]);
-                bytes = &bytes[n..];
                 if n > 0 {
                     lane.wake();
-                    continue;
+                    return Ok(n);
                 }
                 lane.writer = Some(waker());
             }
-            wait(Wait::ClientWrite, deadline)?;
+            wait(Wait::ClientWrite, deadline, whose)?;
         }
-        Ok(())
     }
 
     /// Nothing more comes in either direction; what is under way to the client still arrives.
@@ -104,20 +103,36 @@ impl SimPipe {
     }
 }
 
-fn wait(why: Wait, deadline: Option<u64>) -> io::Result<()> {
-    match park(why, deadline) {
-        Unpark::Woken => Ok(()),
-        Unpark::TimedOut => Err(io::ErrorKind::TimedOut.into()),
-        Unpark::Interrupted => Err(io::ErrorKind::Interrupted.into()),
+/// What ends a wait of the server's end; the client's end belongs to a task that nobody interrupts.
+type Whose<'a> = Option<&'a Interruptible<'a>>;
+
+fn wait(why: Wait, deadline: Option<u64>, whose: Whose<'_>) -> io::Result<()> {
+    loop {
+        return match park(why, deadline) {
+            Unpark::Woken => Ok(()),
+            Unpark::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+            Unpark::Interrupted if whose.is_some_and(|w| !w.ends()) => continue,
+            Unpark::Interrupted => Err(io::ErrorKind::Interrupted.into()),
+        };
     }
 }
 
-pub(crate) fn fill(pipe: SimPipe, to: &mut Vec<u8>, deadline: Option<u64>) -> io::Result<usize> {
-    pipe.read(true, to, deadline)
+pub(crate) fn fill(
+    pipe: &SimPipe,
+    to: &mut Vec<u8>,
+    deadline: Option<u64>,
+    whose: &Interruptible<'_>,
+) -> io::Result<usize> {
+    pipe.read(true, to, deadline, Some(whose))
 }
 
-pub(crate) fn flush(pipe: SimPipe, bytes: &[u8], deadline: Option<u64>) -> io::Result<()> {
-    pipe.write(false, bytes, deadline)
+pub(crate) fn send(
+    pipe: &SimPipe,
+    bytes: &[u8],
+    deadline: Option<u64>,
+    whose: &Interruptible<'_>,
+) -> io::Result<usize> {
+    pipe.write(false, bytes, deadline, Some(whose))
 }
 
 /// The client's end of a simulated connection. Dropping it is a client that vanishes.
@@ -146,12 +161,17 @@ pub fn connect(service: impl FnOnce(&Peer, &TaskContext) -> Box<dyn Service>) ->
 impl SimClient {
     /// Sends bytes; waits while the server does not read.
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.pipe.write(true, bytes, None)
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let n = self.pipe.write(true, rest, None, None)?;
+            rest = &rest[n..];
+        }
+        Ok(())
     }
 
     /// Appends at least one byte that has arrived; 0 when the server has closed.
     pub fn read(&mut self, to: &mut Vec<u8>) -> io::Result<usize> {
-        self.pipe.read(false, to, None)
+        self.pipe.read(false, to, None, None)
     }
 
     /// When it is dropped the client is gone without a word, or the network between: the server's end stays open, nothing comes

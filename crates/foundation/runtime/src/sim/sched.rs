@@ -249,7 +249,7 @@ impl SimCore {
             cx.kind.set(Kind::Sim);
             cx.task.set(Arc::as_ptr(&task.task));
             cx.context.set(Arc::as_ptr(&task.context));
-            cx.stack_low.replace(task.core.stack_low())
+            gannet_base::stack::set_low(task.core.stack_low())
         });
         sync::set_held(task.held.get());
         *self.current.borrow_mut() = Some(task.clone());
@@ -262,7 +262,7 @@ impl SimCore {
         sync::set_held(0);
         CX.with(|cx| {
             cx.kind.set(Kind::SimScheduler);
-            cx.stack_low.set(low);
+            gannet_base::stack::set_low(low);
         });
         if !alive {
             self.tasks.borrow_mut().remove(&id);

@@ -17,7 +17,7 @@ use gannet_telemetry::Wait;
 
 use super::driver::{Driver, SendMode};
 use super::{Fiber, Job, SWEEP_NS, Worker};
-use crate::serve::{Conn, Link, Next, Peer, Ready, Service, log_panic, socket, wait_for_rest};
+use crate::serve::{Conn, Link, Next, Peer, Ready, Service, socket, tell_panic, wait_for_rest};
 use crate::task::{Interrupt, TaskContext, Unpark};
 use crate::{mask_interrupts, park};
 
@@ -165,6 +165,10 @@ impl Worker {
         // SAFETY: as in `dispatch`; no fiber serves it any more.
         let (wc, conn) = unsafe { (c.as_ref(), &mut *c.as_ref().conn.get()) };
         wc.fiber.set(std::ptr::null());
+        // The message that told of it came while a fiber served the connection, which did not look.
+        if wc.context.pending().is_some_and(|i| i >= Interrupt::PeerGone) {
+            return self.start_fiber(Job::Close(c));
+        }
         wc.since.set(ticks(self.now.get()));
         self.give_buffers_back(conn);
         self.want_bytes(wc);
@@ -426,7 +430,7 @@ impl Worker {
             if conn.out.capacity() == 0 {
                 conn.out = self.take_buffer();
             }
-            let next = ask(conn, |conn| service.resume(conn, &self.waker));
+            let next = ask(service, conn, |service, conn| service.resume(conn, &self.waker));
             let Some(next) = next else { return self.ask_held.set(false) };
             self.held.borrow_mut().pop_front();
             if let Some(why) = wc.held.take() {
@@ -587,7 +591,7 @@ fn look(service: &mut dyn Service, conn: &mut Conn) -> Ready {
         }
     };
     catch_unwind(AssertUnwindSafe(|| ready(conn))).unwrap_or_else(|panic| {
-        log_panic("reading a request", &*panic);
+        tell_panic(service, "reading a request", &*panic);
         Ready::Close
     })
 }
@@ -600,9 +604,13 @@ fn wake_if_waiting(wc: &WorkerConn) {
 }
 
 /// What a service says to a request. A panic closes the connection.
-fn ask(conn: &mut Conn, service: impl FnOnce(&mut Conn) -> Option<Next>) -> Option<Next> {
-    catch_unwind(AssertUnwindSafe(|| service(conn))).unwrap_or_else(|panic| {
-        log_panic("serving a connection", &*panic);
+fn ask(
+    service: &mut dyn Service,
+    conn: &mut Conn,
+    what: impl FnOnce(&mut dyn Service, &mut Conn) -> Option<Next>,
+) -> Option<Next> {
+    catch_unwind(AssertUnwindSafe(|| what(service, conn))).unwrap_or_else(|panic| {
+        tell_panic(service, "serving a connection", &*panic);
         // Half a reply helps nobody.
         conn.out.clear();
         Some(Next::Close)
@@ -617,9 +625,9 @@ pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>, mut resumed: Option
         conn.out = worker.take_buffer();
     }
     loop {
-        let mut next = resumed.take().or_else(|| ask(conn, |conn| Some(service.serve(conn))));
+        let mut next = resumed.take().or_else(|| ask(service, conn, |service, conn| Some(service.serve(conn))));
         if let Some(Next::Later(why)) = next {
-            next = ask(conn, |conn| match conn.out.is_empty() {
+            next = ask(service, conn, |service, conn| match conn.out.is_empty() {
                 true => service.resume(conn, &worker.waker),
                 // Replies of requests before that one leave together with its own.
                 false => Some(wait_for_rest(service, conn, why)),
@@ -666,7 +674,7 @@ pub(super) fn close(worker: &Worker, c: NonNull<WorkerConn>) {
         let _mask = mask_interrupts();
         let closed = catch_unwind(AssertUnwindSafe(|| service.closed(conn)));
         if let Err(panic) = &closed {
-            log_panic("closing a connection", &**panic);
+            tell_panic(service, "closing a connection", &**panic);
             conn.out.clear();
         }
         conn.seal_last();
@@ -685,7 +693,7 @@ pub(crate) fn is_sending(c: NonNull<WorkerConn>) -> bool {
 
 /// Sends all output without waiting for its end, except for that of an earlier one.
 fn send_all(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<()> {
-    wait_for_send(wc, conn.deadline)?;
+    wait_for_send(wc, conn)?;
     conn.seal()?;
     worker.start_send(wc, std::mem::take(&mut conn.out));
     check(wc)
@@ -698,38 +706,40 @@ fn check(wc: &WorkerConn) -> io::Result<()> {
     }
 }
 
-fn wait_for_send(wc: &WorkerConn, deadline: Option<u64>) -> io::Result<()> {
+fn wait_for_send(wc: &WorkerConn, conn: &Conn) -> io::Result<()> {
     while wc.send_inflight.get() {
-        await_event(wc, Wait::ClientWrite, deadline)?;
+        await_event(wc, conn, Wait::ClientWrite)?;
     }
     check(wc)
 }
 
 /// Parks the serving fiber until something happens to its connection.
-fn await_event(wc: &WorkerConn, why: Wait, deadline: Option<u64>) -> io::Result<()> {
+fn await_event(wc: &WorkerConn, conn: &Conn, why: Wait) -> io::Result<()> {
     wc.awaits.set(true);
-    let unpark = park(why, deadline);
+    let unpark = park(why, conn.deadline);
     wc.awaits.set(false);
     match unpark {
         Unpark::Woken => Ok(()),
         Unpark::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+        Unpark::Interrupted if !conn.interruptible().ends() => Ok(()),
         Unpark::Interrupted => Err(io::ErrorKind::Interrupted.into()),
     }
 }
 
 /// Moves bytes that arrived during the service to where it sees them.
 fn take_pending(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<usize> {
-    let mut pending = wc.pending.borrow_mut();
+    // What comes out of a long compressed packet is computed elsewhere, and more may arrive meanwhile.
+    let pending = wc.pending.take();
     let n = pending.len();
     if n == 0 {
         return Ok(0);
     }
     if conn.input.capacity() == 0 && conn.transport.is_none() {
-        conn.input = std::mem::take(&mut pending);
+        conn.input = pending;
         return Ok(n);
     }
     let taken = conn.receive(&pending);
-    worker.keep_buffer(std::mem::take(&mut pending));
+    worker.keep_buffer(pending);
     taken.map(|()| n)
 }
 
@@ -756,7 +766,7 @@ pub(crate) fn fill(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<usize>
             }
             Driver::Epoll(_) => {}
         }
-        await_event(wc, Wait::ClientRead, conn.deadline)?;
+        await_event(wc, conn, Wait::ClientRead)?;
     }
 }
 

@@ -81,7 +81,7 @@ impl Driver {
                 // SAFETY: the caller keeps what the pointers point to valid; they are used by one thread at a time.
                 unsafe impl Send for Send_ {}
                 let (op, shared) = (Send_(*op), shared.clone());
-                crate::pool::submit(Box::new(move || {
+                crate::pool::BLOCKING.submit(Box::new(move || {
                     let op = op;
                     let result = op.0.execute();
                     shared.post(super::Message::OpDone { key, result });

@@ -185,7 +185,7 @@ impl Worker {
             cx.task.set(Arc::as_ptr(&f.task));
             cx.context.set(f.context.get());
             cx.fiber.set(fiber.as_ptr());
-            cx.stack_low.replace(f.core.stack_low())
+            gannet_base::stack::set_low(f.core.stack_low())
         });
         f.state.set(State::Running);
         f.resumed_at.set(self.now.get());
@@ -196,7 +196,7 @@ impl Worker {
             cx.task.set(std::ptr::null());
             cx.context.set(std::ptr::null());
             cx.fiber.set(std::ptr::null());
-            cx.stack_low.set(before);
+            gannet_base::stack::set_low(before);
         });
         debug_assert!(alive);
         match f.state.get() {

@@ -30,6 +30,7 @@ pub(crate) use ring::entry;
 
 use crate::cx::{CX, Kind};
 use crate::os::Op;
+use crate::pool;
 use crate::serve::{Peer, Service};
 use crate::task::{ContextInner, Route, Task, TaskContext, Waker};
 use crate::time::real_now_ns;
@@ -69,7 +70,7 @@ impl Default for WorkerOptions {
             count: 0,
             io: IoMode::Auto,
             // Unoptimised code has frames several times as large.
-            stack_size: if cfg!(debug_assertions) { 1 << 20 } else { 256 << 10 },
+            stack_size: if cfg!(debug_assertions) { 1 << 20 } else { 512 << 10 },
             spin_us: 0,
             recv: RecvMode::Multishot,
             send: SendMode::Ring,
@@ -161,6 +162,7 @@ impl Workers {
             });
             let (s, o, tx) = (shared.clone(), options.clone(), tx.clone());
             let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
+                crate::stack::watch_thread();
                 let driver = match new_driver(&o, &s) {
                     Ok(driver) => driver,
                     Err(e) => return drop(tx.send(Err(e))),
@@ -518,6 +520,22 @@ pub(crate) fn perform(ops: &[Op], results: &mut [i32]) {
 
 /// Runs a closure on a helper thread while the current fiber is blocked.
 pub(crate) fn run_blocking<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    run_on(&pool::BLOCKING, f)
+}
+
+/// The same for a computation, which sees when the fiber's task is interrupted.
+pub(crate) fn run_long<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    // SAFETY: the current fiber's context is alive, and stays so while the fiber is blocked: it is raised for the time.
+    let context = unsafe {
+        let context = CX.with(|cx| cx.context.get());
+        Arc::increment_strong_count(context);
+        Arc::from_raw(context)
+    };
+    run_on(&pool::LONG, move || crate::cx::with_context_of(&context, f))
+}
+
+fn run_on<T: Send>(pool: &'static pool::Pool, f: impl FnOnce() -> T + Send) -> T {
+    debug_assert_eq!(gannet_base::sync::held(), 0, "others run while a lock or latch is held");
     let batch = Batch { pending: Cell::new(1), fiber: fiber::current() };
     let slot = OpSlot { result: Cell::new(0), batch: &batch };
     let (key, shared) = (&raw const slot as usize, fiber::worker().shared.clone());
@@ -530,7 +548,7 @@ pub(crate) fn run_blocking<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     // SAFETY: only the lifetime changes. What the job borrows lives in this frame and the caller's, and this function
     // returns only after the message that is posted when the job is done with its borrows.
     let job: Box<dyn FnOnce() + Send + 'static> = unsafe { std::mem::transmute(job) };
-    crate::pool::submit(job);
+    pool.submit(job);
     batch.wait();
     match outcome.expect("the job has run") {
         Ok(value) => value,
@@ -545,6 +563,7 @@ pub(crate) fn current_shared() -> Option<Arc<WorkerShared>> {
 
 /// Lets the worker's other fibers run, and looks for events.
 pub(crate) fn yield_now() {
+    debug_assert_eq!(gannet_base::sync::held(), 0, "others run while a lock or latch is held");
     fiber::suspend(fiber::State::Yielded);
 }
 

@@ -35,11 +35,14 @@ const OPEN_TO_ALL: &[&str] = &[
 ];
 
 impl Access {
-    /// The rights of `account` with `roles` active.
+    /// The rights of `account` with `roles` active. An account that was dropped or renamed leaves its sessions none, whatever it had.
     pub fn new(accounts: &Accounts, account: &Arc<Account>, roles: &[Name]) -> Self {
         let version = accounts.version();
-        let now = accounts.get(&account.user, &account.host).unwrap_or_else(|| account.clone());
-        let members = accounts.with_roles(&now, roles);
+        let now = match account.is_unchecked() {
+            true => Some(account.clone()),
+            false => accounts.get(&account.user, &account.host),
+        };
+        let members = now.map_or(Vec::new(), |now| accounts.with_roles(&now, roles));
         let global = members.iter().fold(Privileges::NONE, |p, m| p.with(m.grants.global));
         let list = accounts.list();
         let open = |a: &&Arc<Account>| {

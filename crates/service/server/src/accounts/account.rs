@@ -275,6 +275,8 @@ pub struct Account {
     pub policy: Policy,
     /// SHA256(SHA256(password)) after the first full login. A new password makes a new `Account`.
     fast: OnceLock<FastDigest>,
+    /// Of a session that was let in by `--skip-grant-tables`: everything, whatever the accounts say. Never stored.
+    unchecked: bool,
 }
 
 fn now_s() -> u64 {
@@ -294,7 +296,19 @@ impl Account {
             grants: Grants { global, ..Grants::default() },
             policy: Policy::default(),
             fast: OnceLock::new(),
+            unchecked: false,
         }
+    }
+
+    /// Whom `--skip-grant-tables` lets in, by MySQL's name.
+    pub fn unchecked() -> Self {
+        let all = Privileges::all();
+        Self { unchecked: true, ..Self::new("skip-grants user", "skip-grants host", Secret::Empty(Plugin::Sha2), all) }
+    }
+
+    /// It is nobody's: [`Account::unchecked`].
+    pub fn is_unchecked(&self) -> bool {
+        self.unchecked
     }
 
     /// `user@host`.

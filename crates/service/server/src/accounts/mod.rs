@@ -25,8 +25,8 @@ pub use account::{
 pub use limits::{Limits, Usage};
 pub use origin::Origin;
 pub use privileges::{
-    COLUMN_LEVEL, GRANT_ORDER, PRIVILEGES, Privilege, Privileges, ROUTINE_LEVEL, SCHEMA_LEVEL, TABLE_LEVEL, by_name,
-    is_dynamic, name as privilege_name,
+    COLUMN_LEVEL, DB_ORDER, GRANT_ORDER, PRIVILEGES, Privilege, Privileges, ROUTINE_LEVEL, SCHEMA_LEVEL, TABLE_LEVEL,
+    by_name, is_dynamic, name as privilege_name,
 };
 
 use gannet_base::sync::RwLock;
@@ -36,6 +36,9 @@ use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Stands in the dictionary in the place of accounts when there are none left; no account has such a name.
+const EMPTIED: &str = "none";
 
 /// All accounts, most specific first.
 pub type AccountList = Arc<Vec<Arc<Account>>>;
@@ -47,6 +50,8 @@ pub struct Accounts {
     mandatory: RwLock<Arc<Vec<Name>>>,
     version: AtomicU64,
     partial_revokes: AtomicBool,
+    /// `--skip-grant-tables`: whoever comes may do everything.
+    skipped: AtomicBool,
     /// Failed logins and resource use.
     pub limits: Limits,
 }
@@ -59,6 +64,7 @@ impl Accounts {
             version: AtomicU64::new(1),
             limits: Limits::default(),
             partial_revokes: AtomicBool::new(false),
+            skipped: AtomicBool::new(false),
         }
     }
 
@@ -68,12 +74,14 @@ impl Accounts {
         let stored = catalog.accounts().all(&mut txn).map_err(engine)?;
         txn.commit().map_err(engine)?;
         let mut list = Vec::new();
-        for (name, record) in stored {
+        // A server whose accounts were all taken away has been set up before: it gets no open one.
+        let emptied = stored.iter().any(|(name, _)| name == EMPTIED);
+        for (name, record) in stored.into_iter().filter(|(name, _)| name != EMPTIED) {
             let damaged = || SqlError::internal(format_args!("the record of account '{name}' is damaged"));
             list.push(Arc::new(Account::decode(&name, &record).ok_or_else(damaged)?));
         }
         let it = Self::empty();
-        if list.is_empty() {
+        if list.is_empty() && !emptied {
             let mut root = Account::new("root", "localhost", Secret::Empty(Plugin::Sha2), Privileges::all());
             root.grants.grantable = Privileges::all_dynamic();
             root.grants.proxies.push(ProxyGrant::of_anybody());
@@ -203,12 +211,36 @@ impl Accounts {
         for a in &put {
             stored.put(&mut txn, &a.name(), &a.encode()).map_err(engine)?;
         }
-        txn.commit().map_err(engine)?;
         let mut list: Vec<Arc<Account>> = self.list().to_vec();
         list.retain(|a| !remove.iter().any(|n| a.is(n)) && !put.iter().any(|p| a.is(&p.id())));
         list.extend(put);
+        match list.is_empty() {
+            true => stored.put(&mut txn, EMPTIED, &[]).map_err(engine)?,
+            false => drop(stored.remove(&mut txn, EMPTIED).map_err(engine)?),
+        }
+        txn.commit().map_err(engine)?;
         self.replace(list);
         Ok(())
+    }
+
+    /// `--skip-grant-tables`.
+    pub fn skip(&self) {
+        self.skipped.store(true, Ordering::Release);
+    }
+
+    /// Nobody is asked who he is.
+    pub fn skipped(&self) -> bool {
+        self.skipped.load(Ordering::Acquire)
+    }
+
+    /// FLUSH PRIVILEGES: accounts count again. Sessions that were let in without one keep their rights.
+    pub fn take_up(&self) {
+        self.skipped.store(false, Ordering::Release);
+    }
+
+    /// There is no account at all.
+    pub fn is_empty(&self) -> bool {
+        self.list().is_empty()
     }
 
     /// An account without a password that is reachable when the server listens beyond loopback, if there is one.

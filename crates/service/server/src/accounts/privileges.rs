@@ -261,6 +261,29 @@ pub const GRANT_ORDER: [Privilege; 31] = [
     Privilege::DropRole,
 ];
 
+/// Order of the columns of mysql.db.
+pub const DB_ORDER: [Privilege; 19] = [
+    Privilege::Select,
+    Privilege::Insert,
+    Privilege::Update,
+    Privilege::Delete,
+    Privilege::Create,
+    Privilege::Drop,
+    Privilege::GrantOption,
+    Privilege::References,
+    Privilege::Index,
+    Privilege::Alter,
+    Privilege::CreateTemporaryTables,
+    Privilege::LockTables,
+    Privilege::CreateView,
+    Privilege::ShowView,
+    Privilege::CreateRoutine,
+    Privilege::AlterRoutine,
+    Privilege::Execute,
+    Privilege::Event,
+    Privilege::Trigger,
+];
+
 /// Privileges on schemas.
 pub const SCHEMA_LEVEL: Privileges = Privileges::of(&[
     Privilege::Select,

@@ -16,6 +16,10 @@ pub struct ServerOptions {
     pub warnings: Vec<String>,
     /// `--innodb-buffer-pool-size` was not given: the value was chosen.
     pub pool_size_chosen: bool,
+    /// `--skip-grant-tables`: whoever comes may do everything, and comes over the UNIX socket.
+    pub skip_grant_tables: bool,
+    /// Variables that the command line gave, option files apart.
+    on_command_line: Vec<VarId>,
 }
 
 /// What a command line asks for.
@@ -32,7 +36,13 @@ pub enum Request {
 impl ServerOptions {
     /// All defaults, with the data in `datadir`.
     pub fn new(datadir: &Path) -> Self {
-        let mut it = Self { vars: vars::defaults(), warnings: Vec::new(), pool_size_chosen: true };
+        let mut it = Self {
+            vars: vars::defaults(),
+            warnings: Vec::new(),
+            pool_size_chosen: true,
+            skip_grant_tables: false,
+            on_command_line: Vec::new(),
+        };
         it.set(Live::Datadir, VarValue::text(&datadir.to_string_lossy()));
         it.set(Live::InnodbBufferPoolSize, VarValue::uint(sensible_pool_bytes()));
         it
@@ -46,6 +56,11 @@ impl ServerOptions {
     /// A variable's value.
     pub fn get(&self, id: Live) -> &VarValue {
         &self.vars[id as usize]
+    }
+
+    /// The command line itself gave the variable a value.
+    pub(crate) fn is_on_command_line(&self, id: VarId) -> bool {
+        self.on_command_line.contains(&id)
     }
 
     /// The data directory.
@@ -87,10 +102,16 @@ impl ServerOptions {
         let mut old_redo: (Option<u64>, u64) = (None, 2);
         let mut redo_given = false;
         for g in given {
-            match it.apply(&g)? {
+            let applied = it.apply(&g)?;
+            if let Applied::Live(id) = applied
+                && g.origin.is_empty()
+            {
+                it.on_command_line.push(id);
+            }
+            match applied {
                 Applied::Live(id) if id.is(Live::InnodbBufferPoolSize) => it.pool_size_chosen = false,
                 Applied::Live(id) if id.is(Live::InnodbRedoLogCapacity) => redo_given = true,
-                Applied::Live(_) => {}
+                Applied::Live(_) | Applied::Plain => {}
                 Applied::OldRedoSize(n) => old_redo.0 = Some(n),
                 Applied::OldRedoFiles(n) => old_redo.1 = n,
                 Applied::Meaningless(name) => meaningless.push(name),
@@ -139,6 +160,11 @@ impl ServerOptions {
             "user" => {
                 self.warnings.push(format!("--user={} does nothing: start Gannet as that user", value.unwrap_or("")));
                 return Ok(Applied::Meaningless(name.into()));
+            }
+            "skip-grant-tables" => {
+                let on = value.is_none_or(|v| !matches!(v.to_ascii_lowercase().as_str(), "0" | "off" | "false"));
+                self.skip_grant_tables = on;
+                return Ok(Applied::Plain);
             }
             "log-error" if value.is_none() => return self.apply_named(name, Some("gannet.err")),
             _ => {}
@@ -211,6 +237,8 @@ struct Given {
 
 enum Applied {
     Live(VarId),
+    /// An option that is no variable.
+    Plain,
     Meaningless(String),
     OldRedoSize(u64),
     OldRedoFiles(u64),
@@ -271,6 +299,7 @@ pub fn help() -> String {
     let line = |out: &mut String, name: &str, help: &str| {
         out.push_str(&format!("  --{name:<42} {help}\n"));
     };
+    line(&mut out, "skip-grant-tables", "let everybody do everything, over the socket: to set a lost password");
     line(&mut out, "defaults-file=FILE", "read groups [mysqld], [server], [gannet] of a my.cnf");
     for def in vars::live::LIVE.iter().filter(|d| d.option && !d.help.is_empty()) {
         let default = def.initial.value().display(&def.kind).unwrap_or_default();

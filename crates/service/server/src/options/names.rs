@@ -84,7 +84,6 @@ pub(super) const NO_MEANING: &[&str] = &[
 
 /// Options whose loss would change what the server does: refused, with the reason.
 pub(super) const UNSUPPORTED: &[(&str, &str)] = &[
-    ("skip-grant-tables", "not supported; accounts are always checked"),
     ("initialize", "not needed: the data directory is created at the first start"),
     ("initialize-insecure", "not needed: the data directory is created at the first start"),
     ("daemonize", "not supported; start Gannet from a service manager"),

@@ -5,7 +5,7 @@ use super::command::{Done, Io};
 use super::login::nonce;
 use super::sink::{RowsSink, plain_column};
 use super::state::text;
-use crate::accounts::{Account, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
+use crate::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
 use crate::vars::Live;
 use gannet_parser::ast::{self, AuthSecret, RoleSelection, UserOption};
 use gannet_telemetry::{Counter, count};
@@ -421,10 +421,8 @@ impl Session {
         self.send_table(&RowsSink { columns, rows }, io)
     }
 
-    /// Stores accounts; ends the transaction that is open.
-    pub(crate) fn store_accounts(&mut self, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<Done> {
-        self.commit_implicitly()?;
-        self.require_writable()?;
+    /// Error 1819 for an account without a password where others than this machine can reach it.
+    pub(crate) fn refuse_open(&self, put: &[Arc<Account>]) -> Result<()> {
         if self.server.listens_beyond_loopback()
             && let Some(open) = put.iter().find(|a| a.is_open())
         {
@@ -433,6 +431,17 @@ impl Session {
                 format!("{} needs a password: the server listens beyond loopback", open.id().quoted()),
             ));
         }
+        Ok(())
+    }
+
+    /// Stores accounts; ends the transaction that is open.
+    pub(crate) fn store_accounts(&mut self, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<Done> {
+        if self.server.accounts.skipped() {
+            return Err(sql_err!(OptionPreventsStatement, "--skip-grant-tables"));
+        }
+        self.commit_implicitly()?;
+        self.require_writable()?;
+        self.refuse_open(&put)?;
         self.server.accounts.store(&self.server.catalog, put, remove)?;
         self.state.renew_access();
         Ok(Done::default())
@@ -509,7 +518,9 @@ impl Session {
     /// SET ROLE.
     pub(crate) fn set_role(&mut self, selection: &RoleSelection) -> Result<Done> {
         let own = self.state.account.id();
-        let now = self.server.accounts.get(&own.user, &own.host).unwrap_or_else(|| self.state.account.clone());
+        let now = self.server.accounts.get(&own.user, &own.host);
+        // An account that is gone has no roles.
+        let now = now.unwrap_or_else(|| Arc::new(self.state.account.changed(|a| a.grants = Grants::default())));
         self.state.roles = self.default_roles(&now, selection)?;
         self.state.renew_access();
         Ok(Done::default())

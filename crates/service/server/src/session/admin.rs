@@ -70,7 +70,10 @@ impl Session {
                     let (general, slow) = (FlushTarget::GeneralLogs, FlushTarget::SlowLogs);
                     self.server.logs.reopen(all || *target == general, all || *target == slow)?;
                 }
-                FlushTarget::Privileges => self.server.accounts.limits.forgive_all(),
+                FlushTarget::Privileges => {
+                    self.server.accounts.limits.forgive_all();
+                    self.server.accounts.take_up();
+                }
                 FlushTarget::Hosts => self.server.accounts.limits.forget_hosts(),
                 FlushTarget::UserResources => self.server.accounts.limits.forget_usage(),
                 FlushTarget::Status => {

@@ -47,20 +47,7 @@ impl Session {
             // A deadlock has rolled the transaction back: nothing may go on as if it were there.
             (BranchState::Active(_), None) if !self.transaction.is_open() => return Err(sql_err!(XaRbrollback)),
             (BranchState::Active(_), None) => false,
-            (_, Some(s)) => {
-                let ends = matches!(
-                    s,
-                    Statement::Begin(_)
-                        | Statement::Commit(_)
-                        | Statement::Rollback(_)
-                        | Statement::LockTables(_)
-                        | Statement::User(_)
-                        | Statement::Grant(_)
-                        | Statement::Revoke(_)
-                        | Statement::TableMaintenance(_)
-                );
-                ends || gannet_exec::ddl::is_ddl(s)
-            }
+            (_, Some(s)) => super::kinds::of(s).commits,
         };
         if refused { Err(sql_err!(XaerRmfail, self.branch.name())) } else { Ok(()) }
     }

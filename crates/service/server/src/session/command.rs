@@ -10,7 +10,7 @@ use crate::registry::{Activity, Who};
 use crate::vars::Live;
 use gannet_runtime::{Conn, Interrupt, Next, Wait, now_ns, unix_micros};
 use gannet_telemetry::{Counter, add, count};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use gannet_wire::auth::Verdict;
 use gannet_wire::command::Command;
 use gannet_wire::flags::cap;
@@ -51,13 +51,14 @@ impl Session {
     pub(crate) fn command(&mut self, packet: &[u8], conn: &mut Conn, sequence: &mut u8) -> Next {
         self.prefetch_behind();
         // KILL QUERY between statements has no statement to kill.
-        conn.context().clear(Interrupt::Query);
+        conn.begin_statement();
         self.state.clock = Clock::now();
         let mut io = Io { conn, sequence, binary: false };
         let command = match Command::decode(packet, self.capabilities) {
             Ok(command) => command,
             Err(_) => {
                 self.fail(&mut io, sql_err!(MalformedPacket));
+                io.conn.end_statement();
                 return Next::Idle;
             }
         };
@@ -76,6 +77,7 @@ impl Session {
 
     /// The reply is written.
     pub(super) fn end_command(&mut self, io: &mut Io<'_>, quit: bool) -> Next {
+        io.conn.end_statement();
         add(Counter::BytesSent, io.conn.out().len() as u64);
         self.state.counters.leave();
         self.entry.idle(match self.state.clock.ended_us {
@@ -96,6 +98,17 @@ impl Session {
     }
 
     fn dispatch(&mut self, command: Command<'_>, io: &mut Io<'_>) {
+        match &command {
+            Command::ProcessKill(_)
+            | Command::ProcessInfo
+            | Command::Shutdown
+            | Command::Debug
+            | Command::Refresh(_) => {
+                // Statements look for newer rights where they take their snapshot.
+                self.state.renew_snapshot();
+            }
+            _ => {}
+        }
         match command {
             Command::Query { sql, attributes } if attributes.is_empty() => self.query(sql, io),
             Command::Query { sql, attributes } => {
@@ -108,35 +121,35 @@ impl Session {
             Command::Execute(execute) => self.execute_prepared(execute, io),
             Command::Prepare(sql) => self.prepare(sql, io),
             Command::CloseStatement(id) => {
-                self.note_command("Close stmt", b"");
+                self.note_command("Close stmt", "");
                 self.close_prepared(id);
             }
             Command::SendLongData { statement, parameter, data } => self.long_data(statement, parameter, data),
             Command::ResetStatement(id) => {
-                self.note_command("Reset stmt", b"");
+                self.note_command("Reset stmt", "");
                 let outcome = self.reset_prepared(id);
                 self.answer(io, outcome);
             }
             Command::Fetch { statement, rows } => self.fetch_prepared(statement, rows, io),
             Command::Ping => {
                 count(Counter::ComAdminCommands);
-                self.note_command("Ping", b"");
+                self.note_command("Ping", "");
                 self.begins(Activity::Other, b"");
                 self.answer(io, Ok(Done::default()));
             }
             Command::InitDb(name) => {
                 self.begins(Activity::InitDb, name);
                 count(Counter::ComChangeDb);
-                self.note_command("Init DB", name);
                 let name = String::from_utf8_lossy(name).into_owned();
+                self.note_command("Init DB", &name);
                 let outcome = self.use_database(&name).map(|()| Done::default());
                 self.warnings.clear();
                 self.answer(io, outcome);
             }
-            Command::Quit => self.note_command("Quit", b""),
+            Command::Quit => self.note_command("Quit", ""),
             Command::ResetConnection => {
                 count(Counter::ComAdminCommands);
-                self.note_command("Reset Connection", b"");
+                self.note_command("Reset Connection", "");
                 let hello = self.as_hello();
                 self.reset(&hello);
                 self.answer(io, Ok(Done::default()));
@@ -156,12 +169,12 @@ impl Session {
             }
             Command::Statistics => {
                 count(Counter::ComShowStatus);
-                self.note_command("Statistics", b"");
+                self.note_command("Statistics", "");
                 let text = crate::status::one_line(&self.server);
                 Writer::new(io.conn.out(), io.sequence).packet(text.as_bytes());
             }
             Command::FieldList { table, pattern } => {
-                self.note_command("Field List", table);
+                self.note_command("Field List", &String::from_utf8_lossy(table));
                 self.begins(Activity::FieldList, table);
                 let outcome = self.field_list(table, pattern, io);
                 if let Err(e) = outcome {
@@ -235,8 +248,19 @@ impl Session {
     /// Writes an error packet.
     #[cold]
     pub(crate) fn fail(&mut self, io: &mut Io<'_>, error: SqlError) {
+        if error.code() == ErrorCode::InternalError {
+            self.tell_internal(&error);
+        }
         let mut w = Writer::new(io.conn.out(), io.sequence);
         reply::err(&mut w, self.capabilities, error.number(), &error.sqlstate(), error.message());
+    }
+
+    /// An error of the server's own is not the client's alone to know.
+    #[cold]
+    fn tell_internal(&self, error: &SqlError) {
+        let text = self.entry.info().unwrap_or_default();
+        let statement = super::service::in_log(text.bytes(), super::query::lex_mode(self.settings.sql_mode));
+        self.server.log.error(format_args!("Connection {}: {}; {statement}", self.entry.id, error.message()));
     }
 
     /// Does the client want its results described? `resultset_metadata`.
@@ -279,7 +303,7 @@ impl Session {
                 self.answer(io, Ok(Done::default()));
             }
             Err(error) => {
-                self.note_command("Change user", error.message().as_bytes());
+                self.note_command("Change user", error.message());
                 self.fail(io, error);
                 self.closing = true;
             }
@@ -299,17 +323,24 @@ impl Session {
                 )
             }
         };
-        // The response was made from a nonce of an earlier exchange, which is not kept: a switch brings a new one.
-        let passwordless = matches!(hello.response.as_slice(), [] | [0]);
-        let hello = handshake::Login { plugin: hello.plugin.filter(|_| passwordless).or(Some(b"".to_vec())), ..hello };
+        let (hello, nonce) = if self.capabilities & cap::PLUGIN_AUTH != 0 {
+            // A switch brings a new nonce, whatever the response was made from.
+            let passwordless = matches!(hello.response.as_slice(), [] | [0]);
+            let plugin = hello.plugin.filter(|_| passwordless).or(Some(b"".to_vec()));
+            (handshake::Login { plugin, ..hello }, nonce())
+        } else {
+            // Such a client cannot be switched: it has answered the greeting's.
+            (hello, self.nonce)
+        };
         let server = self.server.clone();
         let (mut attempt, mut verdict) = {
             let mut w = Writer::new(io.conn.out(), io.sequence);
-            Attempt::start(&server, hello, origin, nonce(), secure, &mut w)?
+            Attempt::start(&server, hello, origin, nonce, secure, &mut w)?
         };
         while verdict == Verdict::More {
             let lenient = self.entry.compression.get().is_some();
-            let packet = read_packet(io, self.net_read_timeout_s(), lenient, LOGIN_PACKET)?;
+            let mut decoder = packets(LOGIN_PACKET, lenient);
+            let packet = read_packet(io, self.net_read_timeout_s(), &mut decoder)?;
             verdict = attempt.feed(&server, &packet, &mut Writer::new(io.conn.out(), io.sequence))?;
         }
         let own = attempt.admitted(&server, verdict, self.entry.tls.get())?;
@@ -361,17 +392,23 @@ impl Session {
     }
 }
 
-/// Sends what is due and reads the client's next packet in the middle of an exchange: at most `limit` bytes, else error 1153.
-/// `lenient`: its sequence number is taken as it comes.
-pub(crate) fn read_packet(io: &mut Io<'_>, timeout_s: u64, lenient: bool, limit: usize) -> Result<Vec<u8>> {
+/// What reads packets of at most `limit` bytes. `lenient`: their sequence numbers are taken as they come.
+pub(crate) fn packets(limit: usize, lenient: bool) -> Decoder {
+    let mut decoder = Decoder::new(limit);
+    decoder.set_lenient(lenient);
+    decoder
+}
+
+/// Sends what is due and reads the client's next packet in the middle of an exchange; error 1153 when it is longer than `decoder`
+/// allows. After error 1317 the exchange may go on, with the same decoder: it has what has come of the packet.
+pub(crate) fn read_packet(io: &mut Io<'_>, timeout_s: u64, decoder: &mut Decoder) -> Result<Vec<u8>> {
     let lost = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::TimedOut => sql_err!(NetReadInterrupted),
+        std::io::ErrorKind::Interrupted => sql_err!(QueryInterrupted),
         _ => sql_err!(NetRead),
     };
     add(Counter::BytesSent, io.conn.out().len() as u64);
     io.conn.flush().map_err(lost)?;
-    let mut decoder = Decoder::new(limit);
-    decoder.set_lenient(lenient);
     loop {
         // It limits the time between two arrivals, not that of a long packet.
         io.conn.set_deadline(Some(now_ns() + timeout_s * 1_000_000_000));

@@ -6,7 +6,7 @@
 use super::Charsets;
 use super::command::{Done, Io};
 use super::sink::{WireSink, describe};
-use super::{Session, query::CachedPlan};
+use super::{Session, cached::CachedPlan};
 use crate::registry::Activity;
 use gannet_exec::spill::{TempFile, damaged};
 use gannet_exec::{ResultSink, Rows, TempSpace};
@@ -208,7 +208,8 @@ impl Session {
     fn send_fetched(&mut self, cursor: &mut Cursor, rows: u32, io: &mut Io<'_>) -> Result<bool> {
         let target = self.target(io);
         let mut formats = std::mem::take(&mut self.formats);
-        let mut sink = WireSink { target, formats: &mut formats, header: None, left: u64::MAX, began: true, sent: 0 };
+        let mut sink =
+            WireSink { target, formats: &mut formats, header: None, left: u64::MAX, long: false, began: true, sent: 0 };
         for _ in 0..rows {
             match cursor.next()? {
                 Some(row) => sink.packet(row)?,

@@ -2,11 +2,11 @@
 
 use super::Session;
 use super::command::{Done, Io};
+use super::kinds::{self, Way};
 use super::locks::is_stale;
 use super::query::{lex_mode, parse_error};
 use super::sink::{RowsSink, plain_column};
 use super::state::{text, unsupported};
-use super::statement::{is_planned, refuse};
 use crate::accounts::{Privilege, Privileges};
 use crate::registry::Activity;
 use crate::vars::Live;
@@ -87,8 +87,8 @@ impl Session {
                 }
             },
         };
-        if !is_planned(statement) {
-            return Err(refuse(statement));
+        if kinds::of(statement).way != Way::Planned {
+            return Err(SqlError::unsupported(kinds::of(statement).name));
         }
         match e.analyze {
             true => self.explain_analyze(statement).map(Some),
@@ -98,7 +98,7 @@ impl Session {
 
     fn explain_statement(&mut self, statement: &Statement, format: &str) -> Result<RowsSink> {
         self.state.renew_snapshot();
-        let plan = self.make_plan(statement, (&[], &[]), None)?;
+        let (plan, _) = self.make_inner_plan(statement)?;
         self.check_view_rights(&plan)?;
         self.state.last_query_cost = plan.cost();
         plan.warnings.iter().for_each(|w| self.warnings.push(w.clone()));
@@ -119,14 +119,14 @@ impl Session {
         let mut tries = 0;
         loop {
             self.state.renew_snapshot();
-            let plan = self.make_plan(statement, (&[], &[]), None)?;
+            let (plan, params) = self.make_inner_plan(statement)?;
             self.check_view_rights(&plan)?;
             if !matches!(plan.kind, PlanKind::Query(_) | PlanKind::PointSelect(_)) || plan.into.is_some() {
                 return unsupported("EXPLAIN ANALYZE of other statements than SELECT without INTO");
             }
             let locks = self.plan_locks(&plan);
             let mut profile = None;
-            let outcome = self.execute_with(&plan, &locks, &[], |cx, _| {
+            let outcome = self.execute_with(&plan, &locks, &params, |cx, _| {
                 profile = Some(gannet_exec::analyze(cx)?);
                 Ok(gannet_exec::Outcome::Rows { sent: 0 })
             });
@@ -149,16 +149,14 @@ impl Session {
             self.state.privileges().require(Privilege::Process)?;
         }
         let activity = entry.activity().0;
-        let Some(running) = entry.info().filter(|_| activity != Activity::Sleep) else { return Ok(None) };
+        let Some(running) = entry.statement().filter(|_| activity != Activity::Sleep) else { return Ok(None) };
         if activity != Activity::Query {
             return Err(sql_err!(ExplainNotSupported));
         }
         // In the mode of the session that asks: the other's own is not told.
-        let parsed = gannet_parser::parse_one(&running, lex_mode(self.settings.sql_mode)).map_err(parse_error)?;
-        let explainable = matches!(
-            parsed.statement,
-            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
-        );
+        let parsed =
+            gannet_parser::parse_one(running.bytes(), lex_mode(self.settings.sql_mode)).map_err(parse_error)?;
+        let explainable = kinds::of(&parsed.statement).way == Way::Planned;
         match explainable && parsed.params == 0 {
             true => Ok(Some((parsed.statement, who.database))),
             false => Err(sql_err!(ExplainNotSupported)),

@@ -3,8 +3,10 @@
 
 use super::state::State;
 use crate::accounts::Privilege;
+use crate::vars::{GlobalVars, Live, VarValue};
+use gannet_runtime::fs::Readers;
 use gannet_runtime::{File, OpenOptions};
-use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,12 +22,16 @@ fn prevented() -> SqlError {
     sql_err!(OptionPreventsStatement, "--secure-file-priv")
 }
 
-/// The directory which files must be in; `Some("")`: any. Error 1290 for none.
+/// The directory which files must be in; `Some("")`: any. The text `NULL` is none, as in MySQL, and no directory of that name.
+pub(crate) fn secure_directory(globals: &GlobalVars) -> Option<String> {
+    let value = globals.get(Live::SecureFilePriv);
+    let none = value == VarValue::Null || value.as_str().eq_ignore_ascii_case("NULL");
+    (!none).then(|| value.as_str().to_owned())
+}
+
+/// [`secure_directory`], or error 1290.
 fn directory(state: &State) -> Result<String> {
-    match super::variables::value(state, true, "secure_file_priv")? {
-        Value::Str(text, _) => Ok(String::from_utf8_lossy(&text).into_owned()),
-        _ => Err(prevented()),
-    }
+    secure_directory(&state.server.globals).ok_or_else(prevented)
 }
 
 /// A path as the server takes it: a relative one begins in the data directory.
@@ -96,7 +102,7 @@ pub(crate) fn create(state: &State, name: &str) -> Result<(File, PathBuf)> {
     check_below(&parent, &directory)?;
     let real = parent.join(file);
     // A link is something that is there, wherever it leads: `create_new` does not follow it.
-    match File::open(&real, &OpenOptions::read_write().create_new()) {
+    match File::open(&real, &OpenOptions::read_write().create_new().readers(Readers::Group)) {
         Ok(file) => Ok((file, real)),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(sql_err!(FileExists, name)),
         Err(e) => Err(cannot(&e)),

@@ -7,7 +7,7 @@ use super::Session;
 use super::command::{Done, Io};
 use super::sink::RowsSink;
 use crate::accounts::Privilege;
-use gannet_catalog::{RowSource, Table, TableId};
+use gannet_catalog::{RowSource, Table};
 use gannet_parser::ast::{BinaryOp, Expr, Handler, HandlerAction, HandlerPosition, Limit};
 use gannet_types::{Result, Value, sql_err};
 use std::fmt::Write;
@@ -20,15 +20,23 @@ const MOST: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Opened {
     alias: String,
-    schema: String,
-    name: String,
-    table: TableId,
+    table: Arc<Table>,
     /// The index read last; `None`: natural order.
     index: Option<String>,
-    /// Values of the order's columns in the row read last.
-    at: Option<Vec<Value>>,
-    /// Rows read so far, for tables without a key.
-    passed: u64,
+    at: At,
+}
+
+/// The place of an open handler in the order that it walks.
+#[derive(Clone, Debug)]
+enum At {
+    /// Before the first row.
+    Start,
+    /// At the row with these values of the order's columns.
+    Row(Vec<Value>),
+    /// At the row with this number, from 1: of a table without a key.
+    Number(u64),
+    /// Behind the last row.
+    End,
 }
 
 /// Where a read goes.
@@ -86,6 +94,11 @@ fn same(columns: &[String], values: &[Value]) -> String {
 impl Session {
     /// HANDLER.
     pub(crate) fn handler(&mut self, h: &Handler, io: &mut Io<'_>) -> Result<Done> {
+        // Whatever changes a table's definition or empties it, here or in another session, closes its handlers.
+        self.state.renew_snapshot();
+        let snapshot = &self.state.snapshot;
+        let same = |t: &Arc<Table>| snapshot.table(&t.schema, &t.name).is_some_and(|now| Arc::ptr_eq(now, t));
+        self.handlers.retain(|o| same(&o.table));
         match &h.action {
             HandlerAction::Open(alias) => {
                 let alias = alias.as_ref().unwrap_or(&h.table.name).text.to_string();
@@ -122,15 +135,7 @@ impl Session {
         if t.source != RowSource::Engine {
             return Err(sql_err!(IllegalHa, t.name));
         }
-        self.handlers.push(Opened {
-            alias,
-            schema: t.schema.to_string(),
-            name: t.name.to_string(),
-            table: t.id,
-            index: None,
-            at: None,
-            passed: 0,
-        });
+        self.handlers.push(Opened { alias, table: t, index: None, at: At::Start });
         Ok(())
     }
 
@@ -147,21 +152,12 @@ impl Session {
         filter: &Option<Expr>,
         limit: Option<&Limit>,
     ) -> Result<RowsSink> {
-        self.state.renew_snapshot();
         let o = &self.handlers[at];
-        let t: Arc<Table> = match self.state.snapshot.table(&o.schema, &o.name) {
-            Some(t) if t.id == o.table => t.clone(),
-            // Dropped or made anew: the handler is gone with it.
-            _ => {
-                let alias = self.handlers.remove(at).alias;
-                return Err(sql_err!(UnknownTable, alias, "HANDLER"));
-            }
-        };
+        let t = o.table.clone();
         let order = order_of(&t, index, &o.alias)?;
         let names: Vec<String> = order.iter().map(|c| ident(&t.columns[*c as usize].name)).collect();
         let moved = o.index.as_deref() != index;
-        let last = o.at.clone().filter(|_| !moved && !names.is_empty());
-        let passed = if moved { 0 } else { o.passed };
+        let place = if moved { At::Start } else { o.at.clone() };
         let (mut count, mut skip) = (1, 0);
         if let Some(l) = limit {
             let mut number = |e: &Expr| -> Result<u64> {
@@ -174,11 +170,26 @@ impl Session {
             count = number(&l.count)?;
             skip = l.offset.as_ref().map_or(Ok(0), number)?;
         }
+        let nothing = || Some("FALSE".to_string());
         let (condition, way) = match position {
             HandlerPosition::First => (None, Way::Forward),
             HandlerPosition::Last => (None, Way::Backward),
-            HandlerPosition::Next => (last.map(|v| beyond(&names, &v, Way::Forward, false)), Way::Forward),
-            HandlerPosition::Prev => (last.map(|v| beyond(&names, &v, Way::Backward, false)), Way::Backward),
+            HandlerPosition::Next => match &place {
+                At::Start => (None, Way::Forward),
+                At::Row(values) => (Some(beyond(&names, values, Way::Forward, false)), Way::Forward),
+                At::Number(n) if filter.is_some() => (Some(format!("{ROW_NUMBER} > {n}")), Way::Forward),
+                At::Number(n) => {
+                    skip += n;
+                    (None, Way::Forward)
+                }
+                At::End => (nothing(), Way::Forward),
+            },
+            HandlerPosition::Prev => match &place {
+                At::Start if moved => (None, Way::Backward),
+                At::Start => (nothing(), Way::Backward),
+                At::Row(values) => (Some(beyond(&names, values, Way::Backward, false)), Way::Backward),
+                At::Number(_) | At::End => (None, Way::Backward),
+            },
             HandlerPosition::Key(op, exprs) => {
                 let parts = index.and_then(|i| t.index(i)).map_or(0, |i| t.indexes[i].parts.len());
                 if exprs.len() > parts {
@@ -196,11 +207,24 @@ impl Session {
             }
         };
         let alias = ident(&self.handlers[at].alias);
-        let mut sql = format!("SELECT * FROM {}.{} AS {alias}", ident(&t.schema), ident(&t.name));
+        let unkeyed = names.is_empty();
+        let table = format!("{}.{}", ident(&t.schema), ident(&t.name));
+        // Rows without a key are known by their number; a condition needs it beside them, otherwise they can be counted.
+        let numbered = unkeyed && filter.is_some();
+        let mut sql = match numbered {
+            true => {
+                let columns: Vec<String> =
+                    t.columns.iter().filter(|c| !c.hidden && !c.invisible).map(|c| ident(&c.name)).collect();
+                let columns = columns.join(", ");
+                format!(
+                    "SELECT * FROM (SELECT {columns}, ROW_NUMBER() OVER () AS {ROW_NUMBER} FROM {table}) AS {alias}"
+                )
+            }
+            false => format!("SELECT * FROM {table} AS {alias}"),
+        };
         if let Some(c) = condition {
             let _ = write!(sql, " WHERE {c}");
         }
-        let unkeyed = names.is_empty();
         if unkeyed && way == Way::Backward {
             return Err(sql_err!(IllegalHa, t.name));
         }
@@ -209,10 +233,11 @@ impl Session {
             let list: Vec<String> = names.iter().map(|n| format!("{n}{direction}")).collect();
             let _ = write!(sql, " ORDER BY {}", list.join(", "));
         }
-        if unkeyed && *position == HandlerPosition::Next {
-            skip += passed;
-        }
-        let rows = self.rows_where(&format!("{sql} LIMIT {skip}, {count}"), filter.clone())?;
+        let mut rows = self.rows_where(&format!("{sql} LIMIT {skip}, {count}"), filter.clone())?;
+        let number = match numbered {
+            true => rows.take_last_column(),
+            false => unkeyed.then(|| Value::UInt(skip + rows.rows.len() as u64)),
+        };
         let key = rows.rows.last().map(|row| {
             let value = |c: &u32| {
                 let name = &t.columns[*c as usize].name;
@@ -222,15 +247,26 @@ impl Session {
             order.iter().map(value).collect()
         });
         let read = rows.rows.len() as u64;
+        let exact = matches!(position, HandlerPosition::Key(..));
         let o = &mut self.handlers[at];
         o.index = index.map(str::to_string);
-        o.passed = if *position == HandlerPosition::Next { passed + read } else { read };
-        if key.is_some() {
-            o.at = key;
-        }
+        o.at = match (key, number) {
+            // It has looked at all rows there are in its way.
+            _ if read < count && !exact => match way {
+                Way::Forward => At::End,
+                Way::Backward => At::Start,
+            },
+            (Some(_), Some(Value::Int(n))) => At::Number(u64::try_from(n).unwrap_or(0)),
+            (Some(_), Some(Value::UInt(n))) => At::Number(n),
+            (Some(key), _) => At::Row(key),
+            (None, _) => place,
+        };
         Ok(rows)
     }
 }
+
+/// The column with the numbers of rows, among those of a table without a key.
+const ROW_NUMBER: &str = "`number of the row`";
 
 /// Columns of an order in which every row has its place: the index's, and the primary key's.
 fn order_of(t: &Table, index: Option<&str>, alias: &str) -> Result<Vec<u32>> {

@@ -11,7 +11,7 @@
 //! connection stays usable. A name is the client's business: it is bound by its own rules about what it sends.
 
 use super::Session;
-use super::command::{Done, Io, read_packet};
+use super::command::{Done, Io, packets, read_packet};
 use super::files;
 use crate::vars::Live;
 use gannet_exec::file::{Format, Input};
@@ -19,8 +19,8 @@ use gannet_exec::{Load, Outcome};
 use gannet_parser::ast;
 use gannet_runtime::File;
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, Result, SqlError, SqlMode, sql_err};
-use gannet_wire::frame::Writer;
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, sql_err};
+use gannet_wire::frame::{Decoder, Writer};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 64 * 1024;
@@ -36,8 +36,7 @@ impl Input for ServerFile {
         let old = buffer.len();
         buffer.resize(old + CHUNK, 0);
         let read = self.file.read_at(&mut buffer[old..], self.offset);
-        let n = read
-            .map_err(|e| SqlError::with_message(gannet_types::ErrorCode::EeRead, format!("Error reading file: {e}")))?;
+        let n = read.map_err(|e| SqlError::with_message(ErrorCode::EeRead, format!("Error reading file: {e}")))?;
         buffer.truncate(old + n);
         self.offset += n as u64;
         Ok(n > 0)
@@ -48,10 +47,7 @@ impl Input for ServerFile {
 struct ClientFile<'a, 'b> {
     io: &'a mut Io<'b>,
     timeout_s: u64,
-    /// `max_allowed_packet`.
-    limit: usize,
-    /// Packets are compressed.
-    lenient: bool,
+    decoder: Decoder,
     over: bool,
     lost: bool,
 }
@@ -61,12 +57,14 @@ impl Input for ClientFile<'_, '_> {
         if self.over {
             return Ok(false);
         }
-        match read_packet(self.io, self.timeout_s, self.lenient, self.limit) {
+        match read_packet(self.io, self.timeout_s, &mut self.decoder) {
             Ok(packet) => {
                 self.over = packet.is_empty();
                 buffer.extend_from_slice(&packet);
                 Ok(!self.over)
             }
+            // The statement was killed. The client goes on sending; `drain` takes that.
+            Err(e) if e.code() == ErrorCode::QueryInterrupted => Err(e),
             Err(e) => {
                 (self.over, self.lost) = (true, true);
                 Err(e)
@@ -76,8 +74,9 @@ impl Input for ClientFile<'_, '_> {
 }
 
 impl ClientFile<'_, '_> {
-    /// Reads what the client still sends.
+    /// Reads what the client still sends. The statement is over by then: nothing is left that KILL QUERY could stop.
     fn drain(&mut self) {
+        self.io.conn.end_statement();
         let mut rest = Vec::new();
         while matches!(self.read(&mut rest), Ok(true)) {
             rest.clear();
@@ -110,9 +109,9 @@ impl Session {
             let locks = self.plan_locks(&plan);
             let mut lost = false;
             let outcome = if load.local {
-                let (timeout_s, limit) = (self.net_read_timeout_s(), self.max_packet());
-                let lenient = self.entry.compression.get().is_some();
-                let mut source = ClientFile { io, timeout_s, limit, lenient, over: false, lost: false };
+                let timeout_s = self.net_read_timeout_s();
+                let decoder = packets(self.max_packet(), self.entry.compression.get().is_some());
+                let mut source = ClientFile { io, timeout_s, decoder, over: false, lost: false };
                 let outcome = self.execute_with(&plan, &locks, &[], |cx, _| {
                     let mut request = vec![0xFB];
                     request.extend_from_slice(load.file.as_bytes());

@@ -93,10 +93,17 @@ impl Session {
                 continue;
             }
             self.require_on_schema(Privilege::LockTables.into(), &schema)?;
+            self.refuse_virtual_lock(&schema, &w.table.name)?;
             let table = self.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
             let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
             self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
             resolved.push((table, alias, w.kind == TableLockKind::Write, true));
+        }
+        // They are MySQL's system tables; written ones are locked apart from everything else.
+        let system = |(t, _, write, _): &&(Arc<Table>, String, bool, bool)| *write && *t.schema == *"mysql";
+        let written = resolved.iter().filter(system).count();
+        if written > 0 && written < resolved.len() {
+            return Err(sql_err!(WrongLockOfSystemTable));
         }
         if writes {
             // FLUSH TABLES WITH READ LOCK waits for who may write, and the other way round.
@@ -124,6 +131,18 @@ impl Session {
         }
         self.state.renew_snapshot();
         Ok(())
+    }
+
+    /// Nobody locks tables that the server makes up: errors 1044 and 1142.
+    fn refuse_virtual_lock(&self, schema: &str, table: &str) -> Result<()> {
+        let a = &self.state.account;
+        match &*gannet_catalog::names::canonical_schema(schema) {
+            "information_schema" => Err(sql_err!(DbaccessDenied, a.user, a.host, schema)),
+            "performance_schema" => {
+                Err(sql_err!(TableaccessDenied, "SELECT, LOCK TABLES", a.user, self.state.host(), table))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The tables that a view reads, and those of the views below it: they are locked with it, under their own names.

@@ -2,34 +2,47 @@
 
 use super::Session;
 use super::query::{Figures, lex_mode};
-use crate::statement_log::{Sender, Slow};
+use crate::kept::{KeptText, tokens, trimmed, word};
+use crate::statement_log::{Argument, Sender, Slow};
 use crate::vars::{Live, VarValue};
 use gannet_parser::LexMode;
-use gannet_parser::lexer::{Lexer, Tok, Token};
+use gannet_parser::lexer::{Tok, Token};
 use gannet_runtime::unix_micros;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Result, Value};
 use std::borrow::Cow;
 
-/// Stands for a password.
-const SECRET: &[u8] = b"<secret>";
-
 impl Session {
-    /// Notes a command in the general query log, when that is on.
+    /// Notes a command in the general query log, when that is on: `words` of the server's own, or a name.
     #[inline]
-    pub(crate) fn note_command(&self, command: &str, argument: &[u8]) {
+    pub(crate) fn note_command(&self, command: &str, words: &str) {
         if self.server.logs.general() {
-            self.write_command(command, argument);
+            self.write_command(command, Argument::Words(words));
+        }
+    }
+
+    /// Notes a command with the text of a statement.
+    #[inline]
+    pub(crate) fn note_text(&self, command: &str, text: &[u8]) {
+        if self.server.logs.general() {
+            self.write_text(command, text);
         }
     }
 
     #[cold]
-    fn write_command(&self, command: &str, argument: &[u8]) {
-        if self.state.vars[Live::SqlLogOff].as_bool() {
-            return;
+    fn write_text(&self, command: &str, text: &[u8]) {
+        let kept = match self.server.logs.raw() {
+            true => KeptText::raw(text),
+            false => KeptText::of(text, lex_mode(self.settings.sql_mode)),
+        };
+        self.write_command(command, Argument::Text(&kept));
+    }
+
+    #[cold]
+    fn write_command(&self, command: &str, argument: Argument<'_>) {
+        if !self.state.vars[Live::SqlLogOff].as_bool() {
+            self.server.logs.write_general(unix_micros(), self.entry.id, command, argument);
         }
-        let argument = self.without_secrets(argument);
-        self.server.logs.write_general(unix_micros(), self.entry.id, command, &argument);
     }
 
     /// Notes who has logged in, and how.
@@ -43,7 +56,7 @@ impl Session {
             };
             let (user, host) = (&who.user, self.state.host());
             let database = who.database.as_deref().unwrap_or("");
-            self.write_command(command, format!("{user}@{host} on {database} using {transport}").as_bytes());
+            self.write_command(command, Argument::Words(&format!("{user}@{host} on {database} using {transport}")));
         }
     }
 
@@ -62,14 +75,14 @@ impl Session {
             true => gannet_parser::parse_one(text, mode).map_or(text.len(), |p| p.consumed.min(text.len())),
             false => text.len(),
         };
-        self.write_command("Query", trimmed(&text[..consumed]));
+        self.write_text("Query", trimmed(&text[..consumed]));
     }
 
     /// Notes an execution of a prepared statement, with its values in place of the markers.
     #[inline]
     pub(super) fn note_execution(&self, text: &[u8], values: &[Value]) {
         if self.server.logs.general() {
-            self.write_command("Execute", &with_values(text, lex_mode(self.settings.sql_mode), values));
+            self.write_text("Execute", &with_values(text, lex_mode(self.settings.sql_mode), values));
         }
     }
 
@@ -104,21 +117,22 @@ impl Session {
 
     #[cold]
     fn write_slow(&self, latency_ns: u64, locks_ns: u64, figures: &Figures, values: &[Value]) {
-        let Some(text) = self.entry.info() else { return };
-        let text = trimmed(&text);
-        let mode = lex_mode(self.settings.sql_mode);
-        if !self.server.logs.administration() && is_administration(text, mode) {
-            return;
-        }
-        let text = with_values(text, mode, values);
+        let administration = self.server.logs.administration();
+        let text = self.entry.kept(|text, mode| {
+            let text = trimmed(text);
+            (administration || !is_administration(text, mode))
+                .then(|| with_values(text, mode, values).into_owned().into())
+        });
+        let Some(text) = text else { return };
         let who = self.entry.who();
-        let host = who.host.rsplit_once(':').map_or(who.host.as_str(), |(host, _)| host);
         self.server.logs.write_slow(&Slow {
             sender: Sender {
                 id: self.entry.id,
                 user: &who.user,
                 account: &self.state.account.user,
-                host,
+                // Addresses have no names here.
+                host: if who.host.starts_with("localhost") { "localhost" } else { "" },
+                address: &self.entry.address,
                 database: self.state.database.as_deref().unwrap_or(""),
             },
             ended_us: unix_micros(),
@@ -126,34 +140,9 @@ impl Session {
             locks_ns,
             rows_sent: figures.sent,
             rows_examined: figures.examined,
-            text: &self.without_secrets(&text),
+            text: &text,
         });
     }
-
-    /// The text with `<secret>` in place of passwords, unless `log_raw` is on.
-    fn without_secrets<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        match self.server.logs.raw() {
-            true => Cow::Borrowed(text),
-            false => hide_secrets(text, lex_mode(self.settings.sql_mode)),
-        }
-    }
-}
-
-/// Without the blanks and semicolons around it.
-fn trimmed(text: &[u8]) -> &[u8] {
-    let blank = |b: &u8| b.is_ascii_whitespace() || *b == b';' || *b == 0;
-    let start = text.iter().position(|b| !blank(b)).unwrap_or(text.len());
-    let end = text.iter().rposition(|b| !blank(b)).map_or(start, |e| e + 1);
-    &text[start..end]
-}
-
-fn tokens(text: &[u8], mode: LexMode) -> impl Iterator<Item = Token> + '_ {
-    let mut lexer = Lexer::new(text, mode);
-    std::iter::from_fn(move || Some(lexer.next()).filter(|t| t.kind != Tok::End && t.end > t.start))
-}
-
-fn word<'t>(text: &'t [u8], t: &Token) -> &'t [u8] {
-    &text[t.start as usize..t.end as usize]
 }
 
 fn is_word(text: &[u8], t: &Token, words: &[&str]) -> bool {
@@ -168,39 +157,6 @@ fn is_administration(text: &[u8], mode: LexMode) -> bool {
     starts(0, &["ANALYZE", "CHECK", "OPTIMIZE", "REPAIR"])
         || starts(0, &["ALTER"]) && starts(1, &["TABLE"])
         || starts(0, &["CREATE", "DROP"]) && of_index(1)
-}
-
-/// Puts `<secret>` for the literals of statements about accounts and replication that may be passwords: behind BY, AS, REPLACE, an
-/// equals sign and an opening parenthesis. Of PREPARE, which holds a statement in a text, the whole text goes.
-fn hide_secrets(text: &[u8], mode: LexMode) -> Cow<'_, [u8]> {
-    let holds = |what: &[u8]| text.windows(what.len()).any(|w| w.eq_ignore_ascii_case(what));
-    if !holds(b"PASSWORD") && !holds(b"IDENTIFIED") {
-        return Cow::Borrowed(text);
-    }
-    let mut all = tokens(text, mode).peekable();
-    let first = all.peek().copied();
-    let starts = |words: &[&str]| first.is_some_and(|t| is_word(text, &t, words));
-    let nested = starts(&["PREPARE"]);
-    if !nested && !starts(&["CREATE", "ALTER", "SET", "GRANT", "CHANGE", "START"]) {
-        return Cow::Borrowed(text);
-    }
-    let (mut out, mut done) = (Vec::with_capacity(text.len()), 0);
-    let mut before: Option<Token> = None;
-    for t in all {
-        let secret = |b: &Token| {
-            matches!(b.kind, Tok::Eq | Tok::Assign | Tok::LParen) || is_word(text, b, &["BY", "AS", "REPLACE"])
-        };
-        if matches!(t.kind, Tok::Str | Tok::NStr | Tok::Hex | Tok::Quoted)
-            && (nested || before.is_some_and(|b| secret(&b)))
-        {
-            out.extend_from_slice(&text[done..t.start as usize]);
-            out.extend_from_slice(SECRET);
-            done = t.end as usize;
-        }
-        before = Some(t);
-    }
-    out.extend_from_slice(&text[done..]);
-    Cow::Owned(out)
 }
 
 /// The text of a prepared statement with literals in place of its markers.
@@ -245,39 +201,6 @@ fn literal(v: &Value, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn hidden(text: &str) -> String {
-        String::from_utf8(hide_secrets(text.as_bytes(), LexMode::default()).into_owned()).unwrap()
-    }
-
-    #[test]
-    fn passwords_are_not_written() {
-        for (given, written) in [
-            ("CREATE USER a@'%' IDENTIFIED BY 'x'", "CREATE USER a@'%' IDENTIFIED BY <secret>"),
-            (
-                "alter user a identified with 'mysql_native_password' as '*00' comment 'c'",
-                "alter user a identified with 'mysql_native_password' as <secret> comment 'c'",
-            ),
-            (
-                "ALTER USER USER() IDENTIFIED BY \"new\" REPLACE 'old'",
-                "ALTER USER USER() IDENTIFIED BY <secret> REPLACE <secret>",
-            ),
-            ("SET PASSWORD FOR a@b = 'x'", "SET PASSWORD FOR a@b = <secret>"),
-            (
-                "CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD='x', SOURCE_PORT=3",
-                "CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=<secret>, SOURCE_PORT=3",
-            ),
-            ("PREPARE s FROM 'ALTER USER a IDENTIFIED BY ''x'''", "PREPARE s FROM <secret>"),
-            (
-                "/* x */ CREATE USER a IDENTIFIED /* 'y' */ BY 'x'",
-                "/* x */ CREATE USER a IDENTIFIED /* 'y' */ BY <secret>",
-            ),
-            ("SELECT id FROM users WHERE password = 'x'", "SELECT id FROM users WHERE password = 'x'"),
-            ("CREATE USER a", "CREATE USER a"),
-        ] {
-            assert_eq!(hidden(given), written);
-        }
-    }
 
     #[test]
     fn markers_become_values() {

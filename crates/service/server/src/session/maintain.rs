@@ -8,9 +8,11 @@ use super::state::text;
 use crate::accounts::{Privilege, Privileges};
 use crate::statistics::Wanted;
 use gannet_catalog::RowSource;
+use gannet_exec::check::Evaluation;
 use gannet_parser::ast::{self, Ident, ShowFilter};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Level, Result, SqlType, Value, sql_err};
+use std::sync::Arc;
 
 impl Session {
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
@@ -35,6 +37,7 @@ impl Session {
             _ => Counter::ComOptimize,
         });
         let mut rows = Vec::new();
+        m.tables.iter().try_for_each(|name| gannet_catalog::names::check_table_name(&name.name))?;
         for name in &m.tables {
             let schema = match &name.schema {
                 Some(s) => s.text.to_string(),
@@ -69,8 +72,15 @@ impl Session {
                 self.maintain_one(m.kind, &t).map(|()| t)
             });
             let outcome = outcome.and_then(|t| match m.kind {
-                Kind::Analyze => self.renew_histograms(&t),
-                _ => Ok(()),
+                Kind::Analyze => self.renew_histograms(&t).map(|()| t),
+                _ => Ok(t),
+            });
+            let mut stale = Vec::new();
+            let outcome = outcome.and_then(|t| {
+                if m.kind == Kind::Check {
+                    stale = self.stale_values(&t)?;
+                }
+                Ok(())
             });
             let mut line =
                 |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
@@ -84,6 +94,7 @@ impl Session {
                     line("note", "The storage engine for the table doesn't support repair");
                 }
                 Ok(()) => {
+                    stale.iter().for_each(|message| line("warning", message));
                     if m.kind == Kind::Optimize {
                         line("note", "Table does not support optimize, doing recreate + analyze instead");
                     }
@@ -112,6 +123,12 @@ impl Session {
         }
     }
 
+    fn stale_values(&mut self, t: &Arc<gannet_catalog::Table>) -> Result<Vec<String>> {
+        let settings = super::variables::settings(&self.state, self.capabilities);
+        let evaluation = Evaluation { session: &mut self.state, settings: &settings };
+        gannet_exec::check::stale_values(t, &self.server.engine, evaluation)
+    }
+
     fn maintain_one(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {
         if t.source != RowSource::Engine || kind == ast::MaintenanceKind::Repair {
             return Ok(());
@@ -136,6 +153,7 @@ impl Session {
         count(Counter::ComChecksum);
         let quick = m.options.iter().any(|o| o.eq_ignore_ascii_case("QUICK"));
         let mut rows = Vec::new();
+        m.tables.iter().try_for_each(|name| gannet_catalog::names::check_table_name(&name.name))?;
         for name in &m.tables {
             let schema = match &name.schema {
                 Some(s) => s.text.to_string(),

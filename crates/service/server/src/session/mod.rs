@@ -6,7 +6,9 @@
 //! | [`transport`] | TLS and compression below it |
 //! | [`login`] | greeting, authentication, COM_CHANGE_USER |
 //! | [`command`] | commands of the protocol |
-//! | [`query`] | SQL text: shape, plan cache, execution |
+//! | [`kinds`] | what there is to know of a kind of statement |
+//! | [`query`] | SQL text: shape, execution |
+//! | [`cached`] | the plan cache |
 //! | [`deprecated`] | warnings of deprecated syntax |
 //! | [`profile`] | SHOW PROFILES |
 //! | [`planning`] | plans |
@@ -19,6 +21,7 @@
 //! | [`set`] | SET |
 //! | [`show`] | SHOW |
 //! | [`accounts`], [`grants`] | accounts and roles; GRANT, REVOKE |
+//! | [`grant_tables`] | changes of mysql.user and its kin |
 //! | [`privileges`] | what statements need |
 //! | [`files`], [`load`], [`outfile`] | files of the server; LOAD DATA; SELECT ... INTO OUTFILE |
 //! | [`maintain`] | ANALYZE TABLE and its kin |
@@ -31,6 +34,7 @@
 mod accounts;
 pub(crate) mod admin;
 pub(crate) mod branch;
+pub(crate) mod cached;
 pub(crate) mod command;
 mod components;
 mod counting;
@@ -40,13 +44,15 @@ mod estimate;
 mod explain;
 mod files;
 mod functions;
+pub(crate) mod grant_tables;
 pub(crate) mod grants;
 mod handler;
 mod hinted;
 mod histogram;
+pub mod kinds;
 mod load;
 pub(crate) mod locks;
-mod logging;
+pub(crate) mod logging;
 pub(crate) mod login;
 mod maintain;
 mod outfile;
@@ -54,6 +60,7 @@ mod planning;
 pub(crate) mod prepared;
 mod privileges;
 mod profile;
+mod programs;
 pub(crate) mod query;
 mod reply;
 mod safety;
@@ -101,11 +108,13 @@ pub(crate) struct Session {
     pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
     /// The optimizer's passes.
     pub(crate) passes: gannet_plan::options::Passes,
-    /// Parameter values of a prepared definition statement which is about to run.
-    pub(crate) definition_params: Vec<gannet_types::Value>,
+    /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
+    pub(crate) markers: Vec<gannet_types::Value>,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
+    /// The greeting's challenge.
+    pub(crate) nonce: [u8; gannet_wire::auth::NONCE],
     /// What functions and the executor see. From its second part on: for every statement.
     pub(crate) state: State,
     pub(crate) server: Arc<Shared>,
@@ -208,7 +217,9 @@ impl Session {
         capabilities: u32,
     ) -> Result<Self> {
         let limit = server.globals.get(Live::MaxConnections).as_u64() as usize;
-        if server.registry.len() > limit && !account.grants.global.may_administer_connections() {
+        // One more is for administrators.
+        let extra = usize::from(account.grants.global.may_administer_connections());
+        if !server.registry.let_in(&entry, limit + extra) {
             return Err(sql_err!(ConCount));
         }
         let vars = SessionVars::new(&server.globals);
@@ -243,9 +254,10 @@ impl Session {
             read_locked: false,
             branch: branch::BranchState::None,
             handlers: Vec::new(),
-            definition_params: Vec::new(),
+            markers: Vec::new(),
             dropped: Vec::new(),
             ended: false,
+            nonce: [0; gannet_wire::auth::NONCE],
             transaction: Transaction::default(),
             txn,
             state,
@@ -299,6 +311,7 @@ impl Session {
         self.passes = variables::passes(&self.state.vars);
         self.isolation = transaction::session_isolation(&self.state.vars);
         self.today_of_s = None;
+        self.entry.set_mode(query::lex_mode(self.settings.sql_mode));
         self.refresh_tracker();
     }
 
@@ -350,9 +363,12 @@ impl Session {
 
     /// Makes `name` the default database; `""` leaves none.
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
+        if name.is_empty() {
+            return Err(sql_err!(NoDb));
+        }
         self.state.renew_snapshot();
         self.require_entry(name)?;
-        let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name))?;
+        let schema = self.state.snapshot.schema(name).ok_or_else(|| gannet_catalog::names::missing_schema(name))?;
         let (name, collation) = (schema.name.clone(), schema.collation);
         self.state.set_database(Some(name.clone()));
         self.state.vars.set(Live::CharacterSetDatabase, VarValue::text(collation.charset().name()));

@@ -40,6 +40,15 @@ impl Session {
         self.opened_once(plan)
     }
 
+    /// Plans a query inside the statement that runs, which may name that statement's parameters; and the values of the plan's own.
+    pub(crate) fn make_inner_plan(&mut self, statement: &Statement) -> Result<(Plan, Vec<Value>)> {
+        let markers = self.markers.clone();
+        let types: Vec<SqlType> = markers.iter().map(super::prepared::type_of).collect();
+        let plan = self.make_plan(statement, (&types, &markers), None)?;
+        let params = self.bind(&plan, &[], b"", &markers)?;
+        Ok((plan, params))
+    }
+
     /// The plan of a query whose rows make a table.
     pub(crate) fn make_source_plan(&mut self, query: &ast::Query, markers: &[SqlType]) -> Result<Plan> {
         let plan =
@@ -90,6 +99,7 @@ impl Session {
             time_zone: &self.settings.time_zone,
             variables: Some(&self.state),
             remaining_stack: gannet_runtime::remaining_stack,
+            stopped: gannet_exec::stopped,
             estimator: Some(self),
             passes: self.passes,
             ..PlanOptions::new(None)

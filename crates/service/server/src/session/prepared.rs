@@ -1,12 +1,14 @@
 //! Prepared statements: of the protocol (COM_STMT_...) and of SQL (PREPARE).
 
 use super::Session;
+use super::cached::CachedPlan;
 use super::command::{Done, Io};
 use super::cursor::Cursor;
+use super::kinds::{self, count_statement};
 use super::locks::is_stale;
-use super::query::{CachedPlan, lex_mode, parse_error};
+use super::query::{lex_mode, parse_error};
 use super::sink::describe;
-use super::statement::count_statement;
+use crate::kept::DigestHandle;
 use crate::registry::Activity;
 use crate::vars::Live;
 use gannet_base::hash::HashMap;
@@ -16,7 +18,7 @@ use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Plan, PlanKey};
-use gannet_telemetry::{Counter, DigestHandle, add, count, sub};
+use gannet_telemetry::{Counter, add, count, sub};
 use gannet_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, Time, TypeId, Value, sql_err,
 };
@@ -58,8 +60,10 @@ pub(crate) struct Statement_ {
     types: Vec<ParamType>,
     /// Parameters that came in pieces.
     long: Vec<Option<Vec<u8>>>,
-    /// More came than is held: the next execution fails.
-    long_overflow: bool,
+    /// Bytes of these.
+    long_held: usize,
+    /// Why more was not taken: the next execution fails.
+    long_refused: Option<SqlError>,
     plan: Option<Arc<CachedPlan>>,
     /// CURSOR_TYPE_READ_ONLY.
     cursor: Option<Box<Cursor>>,
@@ -70,7 +74,18 @@ pub(crate) struct Statement_ {
 /// Bytes that COM_STMT_SEND_LONG_DATA may pile up beyond `max_allowed_packet`.
 const LONG_DATA_SLACK: usize = 1024;
 
+/// A parameter's value that is longer is not kept after the execution.
+const LONG_KEPT: usize = 4096;
+
 const LONG_DATA_OVERFLOW: &str = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than 'max_allowed_packet' bytes";
+
+impl Statement_ {
+    /// Forgets what came in pieces; gives the bytes that are free now.
+    fn forget_long(&mut self) -> usize {
+        self.long = Vec::new();
+        std::mem::take(&mut self.long_held)
+    }
+}
 
 impl Prepared {
     pub(crate) fn clear(&mut self) {
@@ -103,7 +118,9 @@ impl Session {
         let parsed =
             if shared { gannet_parser::parse_parameterised(&text, mode) } else { gannet_parser::parse(&text, mode) };
         let parsed = parsed.map_err(parse_error)?;
-        refuse_nested(&parsed.statement)?;
+        if !kinds::of(&parsed.statement).prepared {
+            return Err(sql_err!(UnsupportedPs));
+        }
         let params = u16::try_from(parsed.params).map_err(|_| sql_err!(PsManyParam))?;
         Ok(Statement_ {
             digest: self.digest_handle(&text),
@@ -117,7 +134,8 @@ impl Session {
             database: self.state.database.clone(),
             types: Vec::new(),
             long: Vec::new(),
-            long_overflow: false,
+            long_held: 0,
+            long_refused: None,
             plan: None,
             cursor: None,
             values: Vec::new(),
@@ -135,7 +153,7 @@ impl Session {
     pub(crate) fn prepare(&mut self, sql: &[u8], io: &mut Io<'_>) {
         count(Counter::ComStmtPrepare);
         self.begins(Activity::Prepare, sql);
-        self.note_command("Prepare", sql);
+        self.note_text("Prepare", sql);
         match self.prepare_and_reply(sql, io) {
             Ok(()) => {}
             Err(e) => {
@@ -149,7 +167,7 @@ impl Session {
         // What SHOW WARNINGS and its kin are to show outlives their preparation.
         let shown = std::mem::take(&mut self.warnings);
         let mut made = self.make_prepared(sql)?;
-        if super::statement::keeps_diagnostics(&made.statement) {
+        if kinds::of(&made.statement).keeps_diagnostics {
             self.warnings = shown;
             self.warnings.keep();
         }
@@ -310,25 +328,28 @@ impl Session {
             return self.fail(io, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
         self.begins(Activity::Execute, &s.text);
-        match super::statement::keeps_diagnostics(&s.statement) {
+        match kinds::of(&s.statement).keeps_diagnostics {
             true => self.warnings.keep(),
             false => self.warnings.clear(),
         }
         self.state.statement_id += 1;
         io.binary = true;
         s.cursor = None;
-        let outcome = match std::mem::take(&mut s.long_overflow) {
-            false if s.sets_variables => {
+        let outcome = match s.long_refused.take() {
+            None if s.sets_variables => {
                 let statement = s.statement.clone();
                 self.with_hinted(&statement, |session| session.execute_statement(&mut s, &execute, io))
             }
-            false => self.execute_statement(&mut s, &execute, io),
-            true => Err(SqlError::with_message(ErrorCode::UnknownError, LONG_DATA_OVERFLOW)),
+            None => self.execute_statement(&mut s, &execute, io),
+            Some(refused) => Err(refused),
         };
-        s.long.clear();
+        self.state.held.give(s.forget_long());
         self.state.query_attributes.clear();
         self.note_execution(&s.text, &s.values);
         let outcome = self.finish_statement(started, Some(&s.digest), &s.values, outcome);
+        if s.values.iter().any(|v| v.long_bytes() > LONG_KEPT) {
+            s.values = Vec::new();
+        }
         if let Some(place) = self.statements.by_id.get_mut(&execute.statement) {
             *place = Some(s);
         }
@@ -368,12 +389,7 @@ impl Session {
         self.state.renew_snapshot();
         if !self.is_planned_here(&s.statement) {
             count_statement(&s.statement);
-            if s.params > 0 && !matches!(*s.statement, Statement::CreateTable(_)) {
-                return Err(sql_err!(UnsupportedPs));
-            }
-            self.definition_params = bound;
-            let statement = s.statement.clone();
-            return self.run_statement(&statement, io);
+            return self.run_unplanned(s, bound, io);
         }
         let types_hash = types_hash(&s.types);
         let fresh = s.plan.as_ref().is_none_or(|p| p.key != self.prepared_key(s, types_hash) || !p.plan.is_current());
@@ -446,8 +462,9 @@ impl Session {
     /// COM_STMT_CLOSE.
     pub(crate) fn close_prepared(&mut self, id: u32) {
         count(Counter::ComStmtClose);
-        if self.statements.by_id.remove(&id).is_some() {
+        if let Some(s) = self.statements.by_id.remove(&id) {
             self.statements.give_back(1);
+            self.state.held.give(s.map_or(0, |s| s.long_held));
         }
     }
 
@@ -463,12 +480,14 @@ impl Session {
         if s.long.len() <= i {
             s.long.resize(i + 1, None);
         }
-        let held: usize = s.long.iter().flatten().map(Vec::len).sum();
         let slot = s.long[i].get_or_insert_default();
-        if held + data.len() <= limit {
-            slot.extend_from_slice(data);
+        if s.long_held + data.len() > limit {
+            s.long_refused = Some(SqlError::with_message(ErrorCode::UnknownError, LONG_DATA_OVERFLOW));
+        } else if !self.state.hold(data.len()) {
+            s.long_refused = Some(sql_err!(OutOfResources));
         } else {
-            s.long_overflow = true;
+            slot.extend_from_slice(data);
+            s.long_held += data.len();
         }
     }
 
@@ -477,9 +496,10 @@ impl Session {
         count(Counter::ComStmtReset);
         let s = self.statements.by_id.get_mut(&id).and_then(Option::as_mut);
         let s = s.ok_or_else(|| sql_err!(UnknownStmtHandler, id, "mysqld_stmt_reset"))?;
-        s.long.clear();
-        s.long_overflow = false;
+        s.long_refused = None;
         s.cursor = None;
+        let given = s.forget_long();
+        self.state.held.give(given);
         Ok(Done::default())
     }
 
@@ -559,9 +579,7 @@ impl Session {
         self.state.renew_snapshot();
         count_statement(&s.statement);
         if !self.is_planned_here(&s.statement) {
-            self.definition_params = bound;
-            let statement = s.statement.clone();
-            return self.run_statement(&statement, io);
+            return self.run_unplanned(s, bound, io);
         }
         let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
         let mut tries = 0;
@@ -579,6 +597,15 @@ impl Session {
         }
     }
 
+    /// Runs a statement that is not planned as a whole: the plans inside it find the parameters in [`Session::markers`].
+    fn run_unplanned(&mut self, s: &Statement_, markers: Vec<Value>, io: &mut Io<'_>) -> Result<Done> {
+        let statement = s.statement.clone();
+        self.markers = markers;
+        let outcome = self.run_statement(&statement, io);
+        self.markers.clear();
+        outcome
+    }
+
     /// DEALLOCATE PREPARE.
     pub(crate) fn deallocate(&mut self, name: &str) -> Result<Done> {
         count(Counter::ComDeallocSql);
@@ -588,16 +615,6 @@ impl Session {
         }
         self.statements.give_back(1);
         Ok(Done::default())
-    }
-}
-
-/// Statements about prepared statements cannot be prepared (1295).
-fn refuse_nested(statement: &Statement) -> Result<()> {
-    match statement {
-        Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_) | Statement::Load(_) => {
-            Err(sql_err!(UnsupportedPs))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What statements need: the questions; [`crate::accounts::Access`] has the answers.
 
-use super::Session;
+use super::{Session, kinds};
 use crate::accounts::{Access, Privilege, Privileges};
 use gannet_catalog::Table;
 use gannet_exec::ddl;
@@ -8,7 +8,7 @@ use gannet_parser::ast::{self, Statement};
 use gannet_plan::expr::{Expr, ExprKind};
 use gannet_plan::plan::{Intent, PlanTable};
 use gannet_plan::{Plan, PlanKind};
-use gannet_types::{Result, sql_err};
+use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
 
 /// Privileges on a table, and the columns they are needed for.
@@ -173,81 +173,73 @@ impl Session {
         }
     }
 
-    /// What a definition statement needs.
+    /// What a definition statement needs. Each kind says so itself: one that says nothing is refused.
     pub(crate) fn check_ddl_privileges(&self, statement: &Statement) -> Result<()> {
         if self.state.access.all {
             return Ok(());
         }
         use Privilege as P;
         let database = self.state.database.as_deref().unwrap_or_default();
-        let on = |list: &[P], name: &ast::ObjectName| {
-            let schema = name.schema.as_ref().map_or(database, |s| s);
-            let by_name = matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_));
-            if !by_name && self.state.snapshot.temporary_table(schema, &name.name).is_some() {
-                return Ok(());
-            }
-            self.require_on_table(Privileges::of(list), schema, &name.name)
+        let schema_of = |name: &'_ ast::ObjectName| name.schema.as_ref().map_or(database, |s| s).to_owned();
+        // Of tables that the statement makes, or names whether or not there is a temporary one.
+        let by_name = |list: &[P], name: &ast::ObjectName| {
+            self.require_on_table(Privileges::of(list), &schema_of(name), &name.name)
         };
-        if let Statement::CreateTable(c) = statement
-            && let ast::CreateTableBody::Like(other) = &c.body
+        // Whoever could make a temporary table may do everything with it.
+        let on = |list: &[P], name: &ast::ObjectName| match self
+            .state
+            .snapshot
+            .temporary_table(&schema_of(name), &name.name)
         {
-            let schema = other.schema.as_ref().map_or(database, |s| s);
-            if self.state.snapshot.temporary_table(schema, &other.name).is_none() {
-                self.require_on_table(P::Select.into(), schema, &other.name)?;
-            }
-        }
+            Some(_) => Ok(()),
+            None => by_name(list, name),
+        };
+        let on_each = |list: &[P], names: &[ast::ObjectName]| names.iter().try_for_each(|name| on(list, name));
         match statement {
             Statement::CreateDatabase { name, .. } => self.require_on_schema(P::Create.into(), name),
             Statement::DropDatabase { name, .. } => self.require_on_schema(P::Drop.into(), name),
             Statement::AlterDatabase { name, .. } => {
                 self.require_on_schema(P::Alter.into(), name.as_ref().map_or(database, |n| n))
             }
-            Statement::CreateTable(c) if c.temporary => {
-                let schema = c.name.schema.as_ref().map_or(database, |s| s);
-                self.require_on_schema(P::CreateTemporaryTables.into(), schema)
+            Statement::CreateTable(c) => {
+                let made_by_query = match &c.body {
+                    ast::CreateTableBody::Like(other) => {
+                        on(&[P::Select], other)?;
+                        false
+                    }
+                    ast::CreateTableBody::Define { query, .. } => query.is_some(),
+                };
+                if c.temporary {
+                    return self.require_on_schema(P::CreateTemporaryTables.into(), &schema_of(&c.name));
+                }
+                self.check_foreign_keys(statement, database)?;
+                by_name(if made_by_query { &[P::Create, P::Insert] } else { &[P::Create] }, &c.name)
             }
             Statement::DropTable { temporary: true, .. } => Ok(()),
+            Statement::DropTable { names, .. } | Statement::DropView { names, .. } => on_each(&[P::Drop], names),
+            Statement::Truncate(name) => on(&[P::Drop], name),
             Statement::RenameTable(pairs) => pairs.iter().try_for_each(|(from, to)| {
-                on(&[P::Alter, P::Drop], from)?;
-                on(&[P::Create, P::Insert], to)
+                by_name(&[P::Alter, P::Drop], from)?;
+                by_name(&[P::Create, P::Insert], to)
             }),
-            other => {
-                self.check_foreign_keys(other, database)?;
-                let list: &[P] = match other {
-                    Statement::AlterTable(a) if a.actions.iter().any(|x| matches!(x, ast::AlterAction::Rename(_))) => {
-                        for action in &a.actions {
-                            if let ast::AlterAction::Rename(to) = action {
-                                on(&[P::Create, P::Insert], to)?;
-                            }
-                        }
-                        &[P::Alter, P::Drop]
+            Statement::AlterTable(a) => {
+                self.check_foreign_keys(statement, database)?;
+                let mut renamed = false;
+                for action in &a.actions {
+                    if let ast::AlterAction::Rename(to) = action {
+                        on(&[P::Create, P::Insert], to)?;
+                        renamed = true;
                     }
-                    Statement::CreateTable(c)
-                        if matches!(c.body, ast::CreateTableBody::Define { query: Some(_), .. }) =>
-                    {
-                        &[P::Create, P::Insert]
-                    }
-                    Statement::CreateTable(_) => &[P::Create],
-                    Statement::DropTable { .. } | Statement::Truncate(_) | Statement::DropView { .. } => &[P::Drop],
-                    Statement::CreateView(v) if v.alter || v.existence.or_replace => &[P::CreateView, P::Drop],
-                    Statement::CreateView(_) => &[P::CreateView],
-                    Statement::AlterTable(_) => &[P::Alter],
-                    Statement::CreateIndex(_) | Statement::DropIndex(_) => &[P::Index],
-                    _ => &[],
-                };
-                match ddl::locked_tables(other).split_first() {
-                    // What the first one is made from or like is read.
-                    Some((first, rest)) if matches!(other, Statement::CreateTable(_)) => {
-                        on(list, first)?;
-                        rest.iter().try_for_each(|name| on(&[P::Select], name))
-                    }
-                    Some((first, rest)) => {
-                        on(list, first)?;
-                        rest.iter().try_for_each(|name| on(list, name))
-                    }
-                    None => Ok(()),
                 }
+                on(if renamed { &[P::Alter, P::Drop] } else { &[P::Alter] }, &a.name)
             }
+            Statement::CreateView(v) => match v.alter || v.existence.or_replace {
+                true => on(&[P::CreateView, P::Drop], &v.name),
+                false => on(&[P::CreateView], &v.name),
+            },
+            Statement::CreateIndex(c) => on(&[P::Index], &c.table),
+            Statement::DropIndex(d) => on(&[P::Index], &d.table),
+            other => Err(SqlError::internal(format_args!("what {} needs is not declared", kinds::of(other).name))),
         }
     }
 

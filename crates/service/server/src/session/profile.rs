@@ -6,8 +6,10 @@
 
 use super::Session;
 use super::command::{Done, Io};
+use super::query::lex_mode;
 use super::show::{column, table};
 use super::sink::{RowsSink, plain_column};
+use crate::kept::KeptText;
 use crate::vars::Live;
 use gannet_parser::ast::Limit;
 use gannet_runtime::now_ns;
@@ -30,7 +32,7 @@ pub(crate) struct Profiles {
 
 struct Profile {
     id: u64,
-    text: Value,
+    text: KeptText,
     /// Stages and how long each took, nanoseconds.
     stages: Vec<(&'static str, u64)>,
 }
@@ -48,7 +50,7 @@ impl Profiles {
         self.running.clear();
     }
 
-    fn keep(&mut self, text: Value, ended: u64, size: usize) {
+    fn keep(&mut self, text: KeptText, ended: u64, size: usize) {
         let begun = std::mem::take(&mut self.running);
         let ends = begun.iter().skip(1).map(|(_, at)| *at).chain([ended]);
         let stages = begun.iter().zip(ends).map(|((name, at), end)| (*name, end.saturating_sub(*at))).collect();
@@ -89,10 +91,7 @@ impl Session {
         }
         let text = &text[..(*consumed).min(text.len())];
         let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
-        // A character is not cut in two.
-        let whole = |n: &usize| text.get(*n).is_none_or(|b| b & 0xc0 != 0x80);
-        let length = (0..=text.len().min(TEXT_BYTES)).rev().find(whole).unwrap_or(0);
-        let text = Value::Str((&text[..length]).into(), Collation::default_of(self.charsets.client).id);
+        let text = KeptText::of(text, lex_mode(self.settings.sql_mode)).first(TEXT_BYTES);
         let size = self.state.vars[Live::ProfilingHistorySize].as_u64() as usize;
         self.state.profiles.keep(text, now_ns(), size);
         outcome
@@ -108,9 +107,10 @@ impl Session {
             plain_column("Duration", duration),
             column("Query", TEXT_BYTES as u32),
         ];
+        let collation = Collation::default_of(self.charsets.client).id;
         let row = |p: &Profile| {
             let total = p.stages.iter().map(|(_, ns)| ns).sum();
-            vec![Value::UInt(p.id), seconds(total, 8), p.text.clone()]
+            vec![Value::UInt(p.id), seconds(total, 8), Value::Str(p.text.bytes().into(), collation)]
         };
         table(columns, self.state.profiles.kept.iter().map(row).collect())
     }

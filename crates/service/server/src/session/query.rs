@@ -5,65 +5,27 @@
 //! but what the literals need, and nothing is written that another worker reads.
 
 use super::Session;
+use super::cached::{Cached, CachedPlan, with_scan};
 use super::command::{Done, Io};
+use super::kinds;
 use super::locks::{PlanLocks, is_stale};
-use super::sink::{HeaderCache, OneRowSink, RowsSink, WireSink};
+use super::sink::{OneRowSink, RowsSink, WireSink};
 use super::state::Clock;
-use super::statement::{count_statement, counter, is_planned, keeps_diagnostics};
+use crate::kept::DigestHandle;
 use crate::registry::Activity;
 use crate::vars::Live;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink};
 use gannet_parser::ast::{self, Statement};
-use gannet_parser::digest::{self, LiteralToken, Scan};
-use gannet_parser::lexer::Tok;
-use gannet_parser::{ErrorKind, LexMode, Notice, ParseError};
+use gannet_parser::digest;
+use gannet_parser::{ErrorKind, LexMode, ParseError};
 use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
-use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey, PlanKind};
-use gannet_runtime::{now_ns, unix_micros};
-use gannet_telemetry::{Counter, Digest, DigestHandle, Execution, count};
+use gannet_plan::{Local, Plan, PlanKind};
+use gannet_runtime::{Interrupt, now_ns};
+use gannet_telemetry::{Counter, Execution, count};
 use gannet_types::charset::Charset;
-use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, Value, sql_err};
+use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, Value, sql_err};
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::sync::Arc;
-
-/// What a cached plan carries besides the plan.
-#[derive(Debug)]
-pub(crate) struct Cached {
-    pub(crate) digest: Handle,
-    pub(crate) header: HeaderCache,
-    pub(crate) locks: PlanLocks,
-    pub(crate) counter: Option<Counter>,
-    /// Deprecated syntax of the text: each text that arrives with it is warned of it.
-    pub(crate) notices: Box<[Notice]>,
-}
-
-/// A digest's handle that can be printed.
-#[derive(Clone)]
-pub(crate) struct Handle(pub(crate) DigestHandle);
-
-impl std::fmt::Debug for Handle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("DigestHandle")
-    }
-}
-
-/// The shared cache's entries.
-pub(crate) type CachedPlan = Entry<Cached>;
-
-thread_local! {
-    /// This worker's cache, and its scanner's buffers.
-    static FRONT: RefCell<FrontCache<Cached>> = RefCell::new(FrontCache::new(512));
-    static SCAN: RefCell<Option<Scan>> = const { RefCell::new(None) };
-}
-
-/// Forgets what the calling thread keeps for its server: the machine it simulated is another one now, with other trees under the same
-/// numbers.
-pub(crate) fn forget_thread() {
-    FRONT.set(FrontCache::new(512));
-    SCAN.set(None);
-}
 
 /// The bits of `sql_mode` which the lexer needs.
 pub(crate) fn lex_mode(mode: SqlMode) -> LexMode {
@@ -87,14 +49,6 @@ pub(crate) fn parse_error(e: ParseError) -> SqlError {
         ErrorKind::TooManyParams => sql_err!(PsManyParam),
         _ => SqlError::with_message(ErrorCode::Parse, e.to_string()),
     }
-}
-
-/// Moves the scanner's buffers out of the worker's storage while they are used: a statement may park.
-fn with_scan<R>(secret: u64, f: impl FnOnce(&mut Scan) -> R) -> R {
-    let mut scan = SCAN.with(|s| s.borrow_mut().take()).unwrap_or_else(|| Scan::new(secret));
-    let result = f(&mut scan);
-    SCAN.with(|s| *s.borrow_mut() = Some(scan));
-    result
 }
 
 /// A statement whose tables change between planning and locking is planned anew, so often at most.
@@ -231,8 +185,8 @@ impl Session {
         if more {
             self.begins(Activity::Query, statement_text);
         }
-        count_statement(&parsed.statement);
-        match keeps_diagnostics(&parsed.statement) {
+        kinds::count_statement(&parsed.statement);
+        match kinds::of(&parsed.statement).keeps_diagnostics {
             true => self.warnings.keep(),
             false => self.warnings.clear(),
         }
@@ -270,7 +224,7 @@ impl Session {
 
     /// Goes through the planner: not what only looks like it, changes of the grant tables.
     pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
-        is_planned(statement) && !self.is_grant_table_delete(statement)
+        kinds::of(statement).way == kinds::Way::Planned && self.grant_table(statement).is_none()
     }
 
     /// A statement that never ran: it counts in the statistics all the same.
@@ -293,8 +247,8 @@ impl Session {
         self.state.renew_snapshot();
         let mut tries = 0;
         loop {
-            let plan = self.make_plan(statement, (&[], &[]), None)?;
-            match self.run_plan(&plan, None, &[], io) {
+            let (plan, params) = self.make_inner_plan(statement)?;
+            match self.run_plan(&plan, None, &params, io) {
                 Err(e) if is_stale(&e) && tries < MAX_REPLANS => tries += 1,
                 outcome => return outcome,
             }
@@ -327,6 +281,10 @@ impl Session {
     ) -> Result<Done> {
         self.state.profiles.stage("query end");
         let outcome = outcome.map_err(|e| self.final_error(e));
+        if std::mem::take(&mut self.timed_out) {
+            // The limit was this statement's, which may have ended by itself just then: not the next one of the text.
+            self.entry.context.clear(Interrupt::Query);
+        }
         if let Err(e) = &outcome {
             self.warnings.push(e.to_warning(Level::Error));
         }
@@ -358,147 +316,6 @@ impl Session {
         self.locks_seen_ns = self.locks_seen_ns.wrapping_add(locks_ns);
         self.check_slow(latency, locks_ns, &figures, values, &outcome);
         outcome
-    }
-
-    // ---- the plan cache ----
-
-    /// What a plan for a statement of this session depends on.
-    pub(crate) fn plan_key(&self, shape: u128, parameter_types: u64) -> PlanKey {
-        PlanKey {
-            shape,
-            database: self.state.database_id(),
-            catalog_version: self.state.snapshot.version(),
-            mode: self.mode_key ^ self.state.plan_salt,
-            collation: self.literal_collation().0,
-            parameter_types,
-        }
-    }
-
-    /// Collation of literals.
-    pub(crate) fn literal_collation(&self) -> CollationId {
-        self.charsets.connection
-    }
-
-    /// Collation of literals in definitions, whose text is kept as UTF-8: where literals are in another character set, the default.
-    pub(crate) fn definition_collation(&self) -> CollationId {
-        let c = self.charsets.connection;
-        match c.charset() {
-            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => c,
-            _ => CollationId::DEFAULT,
-        }
-    }
-
-    /// The cached plan of a text; of a class, when one is given.
-    fn find_plan(&self, key: &PlanKey, scan: &Scan, text: &[u8], class: Option<u64>) -> Option<Local<Cached>> {
-        let fits = |plan: &Plan| plan.fits(text, &scan.literals) && class.is_none_or(|c| c == plan.selectivity);
-        FRONT.with(|front| front.borrow_mut().get(&self.server.plans, key, fits))
-    }
-
-    /// The plan that is right for the literals at hand, when `entry` is dear or was seen to read too much: see
-    /// [`gannet_plan::dive`]. `None`: it has to be made.
-    #[cold]
-    fn plan_of_class(&self, entry: Local<Cached>, key: &PlanKey, scan: &Scan, text: &[u8]) -> Option<Local<Cached>> {
-        let Ok(params) = self.bind(&entry.plan, &scan.literals, text, &[]) else { return Some(entry) };
-        let class = entry.plan.class_of(&params, self, &self.settings.time_zone);
-        if class == entry.plan.selectivity {
-            return Some(entry);
-        }
-        let other = self.find_plan(key, scan, text, Some(class));
-        other.or_else(|| self.server.plans.is_full(key).then_some(entry))
-    }
-
-    /// The plan for `key`, from the caches, for a statement whose literals are fixed.
-    pub(crate) fn find_prepared_plan(
-        &self,
-        key: &PlanKey,
-        text: &[u8],
-        literals: &[LiteralToken],
-        class: Option<u64>,
-    ) -> Option<Arc<CachedPlan>> {
-        let right = |plan: &Plan| class.is_none_or(|c| c == plan.selectivity);
-        self.server.plans.get(key, |plan| plan.fits(text, literals) && right(plan))
-    }
-
-    /// Makes the plan of a text that was not found, and puts it into the caches.
-    fn plan_text(
-        &mut self,
-        statement: &Statement,
-        notices: &[Notice],
-        text: &[u8],
-    ) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
-        let secret = self.server.scan_secret;
-        let mode = lex_mode(self.settings.sql_mode);
-        with_scan(secret, |scan| {
-            digest::scan(text, mode, scan);
-            let plan = self.make_plan(statement, (&[], &[]), Some((text, &scan.literals)))?;
-            let key = self.plan_key(scan.shape, 0);
-            let entry = self.enter_plan(plan, key, text, &scan.literals, statement, notices);
-            let params = self.bind(&entry.plan, &scan.literals, text, &[])?;
-            Ok((entry, params))
-        })
-    }
-
-    /// Puts a plan into the shared cache, unless it is good for this execution only.
-    pub(crate) fn enter_plan(
-        &self,
-        plan: Plan,
-        key: PlanKey,
-        text: &[u8],
-        literals: &[LiteralToken],
-        statement: &Statement,
-        notices: &[Notice],
-    ) -> Arc<CachedPlan> {
-        let cached = Cached {
-            digest: Handle(self.digest_handle(text)),
-            header: HeaderCache::default(),
-            locks: self.plan_locks(&plan),
-            counter: counter(statement),
-            notices: notices.into(),
-        };
-        if plan.uses.uncacheable || plan.uses.user_variables || has_adjacent_strings(text, literals) {
-            return Arc::new(Entry::alone(key, plan, cached));
-        }
-        self.server.plans.insert(key, plan, cached)
-    }
-
-    /// An entry for one session: its text is not for the cache.
-    pub(crate) fn enter_private_plan(
-        &self,
-        plan: Plan,
-        key: PlanKey,
-        text: &[u8],
-        statement: &Statement,
-    ) -> Arc<CachedPlan> {
-        let cached = Cached {
-            digest: Handle(self.digest_handle(text)),
-            header: HeaderCache::default(),
-            locks: self.plan_locks(&plan),
-            counter: counter(statement),
-            notices: Box::new([]),
-        };
-        Arc::new(Entry::alone(key, plan, cached))
-    }
-
-    /// The statistics' handle of a text.
-    pub(crate) fn digest_handle(&self, text: &[u8]) -> DigestHandle {
-        let digest = digest::digest(text, lex_mode(self.settings.sql_mode));
-        let schema = self.state.database.as_deref().unwrap_or_default();
-        let sample = || String::from_utf8_lossy(&text[..text.len().min(1024)]).into_owned();
-        self.server.stats.handle(Digest(digest.hash), schema, unix_micros(), || (digest.text.clone(), sample()))
-    }
-
-    /// The values of the plan's parameters: literals of the text, and the client's.
-    pub(crate) fn bind(
-        &self,
-        plan: &Plan,
-        literals: &[LiteralToken],
-        text: &[u8],
-        markers: &[Value],
-    ) -> Result<Vec<Value>> {
-        let mut values = Vec::with_capacity(plan.params.len());
-        let mode = lex_mode(self.settings.sql_mode);
-        plan.bind(text, literals, mode, self.literal_collation(), markers, &mut values)?;
-        Ok(values)
     }
 
     // ---- execution ----
@@ -542,7 +359,7 @@ impl Session {
         let target = self.target(io);
         let mut formats = std::mem::take(&mut self.formats);
         let left = self.select_limit(plan);
-        let mut sink = WireSink { target, formats: &mut formats, header, left, began: false, sent: 0 };
+        let mut sink = WireSink { target, formats: &mut formats, header, left, long: false, began: false, sent: 0 };
         let outcome = self.execute(plan, locks, params, &mut sink);
         let sent = sink.sent;
         self.formats = formats;
@@ -579,6 +396,10 @@ impl Session {
 
     /// Runs a query of the server's own and keeps its rows.
     pub(crate) fn run_kept(&mut self, plan: &Plan, params: &[Value]) -> Result<RowsSink> {
+        // A `?` of a prepared statement that is no query: only its expressions get values.
+        if params.len() < plan.params.len() {
+            return Err(sql_err!(UnsupportedPs));
+        }
         let mut sink = RowsSink::default();
         let locks = self.plan_locks(plan);
         self.execute(plan, &locks, params, &mut sink)?;
@@ -645,6 +466,9 @@ impl Session {
         params: &[Value],
         run: impl FnOnce(&mut Cx<'_, 'p>, &mut DirectBuffers) -> Result<Outcome>,
     ) -> Result<Outcome> {
+        if params.len() < plan.params.len() {
+            return Err(SqlError::internal("a plan without the values of its parameters"));
+        }
         if !self.state.access.all || plan.uses.views {
             self.check_plan_privileges(plan)?;
         }
@@ -755,8 +579,8 @@ impl Session {
     /// The value of an expression, by a query without tables.
     pub(crate) fn evaluate_by_query(&mut self, expr: &ast::Expr) -> Result<Value> {
         self.state.renew_snapshot();
-        let plan = self.make_plan(&Statement::Do(vec![expr.clone()]), (&[], &[]), None)?;
-        let kept = self.run_kept(&plan, &[])?;
+        let (plan, params) = self.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
+        let kept = self.run_kept(&plan, &params)?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }
 }
@@ -772,18 +596,4 @@ pub(super) fn writes_base(plan: &Plan) -> bool {
 fn today(now_us: i64, zone: &gannet_types::TimeZone) -> gannet_types::Date {
     let stamp = gannet_types::Timestamp::from_unix_micros(now_us);
     stamp.map_or(gannet_types::Date::new(0, 0, 0), |t| t.to_local(zone).date())
-}
-
-/// `'a' 'b'` is one literal in the tree and two in the text: such statements are not cached.
-fn has_adjacent_strings(text: &[u8], literals: &[LiteralToken]) -> bool {
-    literals.windows(2).any(|w| {
-        let [a, b] = w else { return false };
-        let between = &text[a.end as usize..b.start as usize];
-        let string = |t: &LiteralToken| matches!(t.kind, Tok::Str | Tok::NStr);
-        string(a)
-            && string(b)
-            && !between
-                .iter()
-                .any(|c| matches!(c, b',' | b'(' | b')' | b'=' | b'<' | b'>') || c.is_ascii_alphanumeric())
-    })
 }

@@ -6,7 +6,9 @@ use super::transport;
 use crate::accounts::Origin;
 use crate::registry::{Activity, Entry};
 use crate::server::Shared;
-use gannet_runtime::{Conn, Factory, Next, Peer, Ready, Service, TaskContext, Waker, now_ns};
+use crate::statement_log::Argument;
+use crate::vars::Live;
+use gannet_runtime::{Conn, Factory, Interrupt, Next, Panicked, Peer, Ready, Service, TaskContext, Waker, now_ns};
 use gannet_telemetry::{Counter, add, count, note_connections, sub};
 use gannet_types::{ErrorCode, SqlError, sql_err};
 use gannet_wire::compress::Algorithm;
@@ -26,6 +28,12 @@ impl Factory for Connections {
 
 /// Largest packet of a client that has not logged in.
 pub(super) const LOGIN_PACKET: usize = 256 * 1024;
+
+/// Characters of a statement's digest text in the log.
+const MAX_LOGGED: usize = 2048;
+
+/// Bytes of replies that are collected while further commands are there already.
+const MOST_REPLIES: usize = 64 * 1024;
 
 /// How long the last packet of a connection may take.
 const LAST_WORDS_NS: u64 = 1_000_000_000;
@@ -67,20 +75,28 @@ impl Connection {
             Peer::Tcp { peer, .. } => peer.to_string(),
             Peer::Unix { .. } => "localhost".into(),
         };
-        let (entry, connected) = server.registry.enter(context.clone(), host);
+        let address = match peer {
+            Peer::Tcp { peer, .. } => peer.ip().to_canonical().to_string(),
+            Peer::Unix { .. } => String::new(),
+        };
+        let (entry, connected) = server.registry.enter(context.clone(), host, address);
         count(Counter::Connections);
         add(Counter::ThreadsConnected, 1);
         note_connections(connected as u64);
         // One connection more than the limit is let in for administrators; login decides.
-        let limit = server.globals.get(crate::vars::Live::MaxConnections).as_u64() as usize;
-        let most = server.globals.get(crate::vars::Live::MaxConnectErrors).as_u64();
+        let limit = server.globals.get(Live::MaxConnections).as_u64() as usize;
+        let waiting = most_waiting(&server, limit);
+        if connected > waiting {
+            server.registry.make_room(waiting);
+        }
+        let most = server.globals.get(Live::MaxConnectErrors).as_u64();
         let blocked = match origin {
             Origin::Remote(ip) => server.accounts.limits.check_host(ip, most).err(),
             Origin::Local(_) => None,
         };
         let phase = if let Some(error) = blocked {
             Phase::Refuse(error)
-        } else if connected > limit + 1 {
+        } else if server.registry.inside() > limit {
             count(Counter::ConnectionErrorsMaxConnections);
             Phase::Refuse(sql_err!(ConCount))
         } else if server.shutting_down() {
@@ -102,7 +118,7 @@ impl Connection {
     }
 
     fn connect_timeout_s(&self) -> u64 {
-        self.server.globals.get(crate::vars::Live::ConnectTimeout).as_u64()
+        self.server.globals.get(Live::ConnectTimeout).as_u64()
     }
 
     fn deadline(&self, conn: &mut Conn) {
@@ -156,6 +172,7 @@ impl Connection {
                 next
             }
             Phase::Login(login) => {
+                self.server.registry.speaks(&self.entry);
                 let step = login.feed(&self.request, &self.entry, conn.out(), &mut self.sequence);
                 self.stepped(step, conn)
             }
@@ -209,7 +226,7 @@ impl Connection {
                 self.say(conn, &error);
                 if self.server.logs.general() {
                     let (now, id) = (gannet_runtime::unix_micros(), self.entry.id);
-                    self.server.logs.write_general(now, id, "Connect", error.message().as_bytes());
+                    self.server.logs.write_general(now, id, "Connect", Argument::Words(error.message()));
                 }
                 count(Counter::AbortedConnects);
                 Next::Close
@@ -290,6 +307,17 @@ impl Connection {
     }
 }
 
+/// Connections that may wait for their clients to log in. They have descriptors, or threads, beside those of `limit` sessions.
+fn most_waiting(server: &Shared, limit: usize) -> usize {
+    const LEAST: usize = 32;
+    const MOST: usize = 4096;
+    let spare = match server.globals.get(Live::ThreadHandling).as_str() {
+        "one-thread-per-connection" => gannet_runtime::ListenerOptions::default().max_threads,
+        _ => server.globals.get(Live::OpenFilesLimit).as_u64() as usize,
+    };
+    limit.min(MOST).min(spare.saturating_sub(limit)).max(LEAST)
+}
+
 impl Drop for Connection {
     /// A listener that finds no thread for a connection drops it without calling `closed`; it must not count for ever.
     fn drop(&mut self) {
@@ -312,6 +340,18 @@ pub(super) fn frame_error(e: FrameError) -> SqlError {
         FrameError::OutOfOrder { .. } => sql_err!(NetPacketsOutOfOrder),
         FrameError::TooLarge => sql_err!(NetPacketTooLarge),
     }
+}
+
+/// What the log says of a panic: the connection, the place, and the statement without its literals, which may be passwords.
+fn panic_line(id: u64, panic: &Panicked<'_>, statement: &[u8], mode: gannet_parser::LexMode) -> String {
+    format!("Connection {id} is closed: {panic}; {}", in_log(statement, mode))
+}
+
+/// A statement as the error log tells of it: its digest text, and its digest.
+pub(super) fn in_log(statement: &[u8], mode: gannet_parser::LexMode) -> String {
+    let digest = gannet_parser::digest::digest(statement, mode);
+    let text: String = digest.text.chars().take(MAX_LOGGED).collect();
+    format!("its statement: {text} (digest {:032x})", digest.hash)
 }
 
 impl Service for Connection {
@@ -376,6 +416,10 @@ impl Service for Connection {
                 }
             }
             let next = self.one(conn);
+            // Replies to many commands at once are sent before they are many.
+            if next == Next::Idle && conn.out().len() > MOST_REPLIES && conn.flush().is_err() {
+                return Next::Close;
+            }
             // An idle connection keeps no large buffer.
             if self.request.capacity() > 4096 && conn.buffered().is_empty() {
                 self.request = Vec::new();
@@ -397,6 +441,13 @@ impl Service for Connection {
         if matches!(self.phase, Phase::Login(_) | Phase::Encrypt(..)) {
             self.note_handshake(conn, false);
         }
+        if matches!(self.phase, Phase::Greet | Phase::Login(_))
+            && conn.context().pending() == Some(Interrupt::Connection)
+        {
+            // It had to make room for others.
+            count(Counter::ConnectionErrorsMaxConnections);
+            self.say(conn, &sql_err!(ConCount));
+        }
         if let Phase::Ready(session) = &mut self.phase {
             let mut farewell = session.farewell(conn);
             if farewell.is_none() && self.timed_out(conn) {
@@ -416,6 +467,15 @@ impl Service for Connection {
         self.leave();
     }
 
+    fn panicked(&mut self, panic: &Panicked<'_>) {
+        let text = self.entry.info().unwrap_or_default();
+        let mode = match &self.phase {
+            Phase::Ready(session) => super::query::lex_mode(session.settings.sql_mode),
+            _ => super::query::lex_mode(gannet_types::SqlMode::DEFAULT),
+        };
+        self.server.log.error(panic_line(self.entry.id, panic, text.bytes(), mode));
+    }
+
     fn idle_timeout_s(&self) -> u32 {
         let seconds = match &self.phase {
             Phase::Ready(session) if self.partial => session.net_read_timeout_s(),
@@ -423,5 +483,26 @@ impl Service for Connection {
             _ => self.connect_timeout_s(),
         };
         u32::try_from(seconds).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_types::SqlMode;
+
+    #[test]
+    fn a_panic_is_logged_without_literals() {
+        let panic = Panicked { doing: "serving a connection", place: "src/a.rs:1:2", what: "index out of bounds" };
+        let mode = super::super::query::lex_mode(SqlMode::DEFAULT);
+        let line = panic_line(7, &panic, b"CREATE USER u IDENTIFIED BY 'secret' COMMENT 'x'", mode);
+        let head = "Connection 7 is closed: a panic while serving a connection, at src/a.rs:1:2: index out of bounds; its statement: ";
+        assert!(line.starts_with(head), "{line}");
+        assert!(line.contains("IDENTIFIED BY ?") && line.contains("(digest ") && !line.contains("secret"), "{line}");
+        // A text that ends inside of a literal, and none at all.
+        for text in [&b"SET PASSWORD = 'secret"[..], b"SELECT \"secret", b"SELECT x'secret", b""] {
+            let line = panic_line(7, &panic, text, mode);
+            assert!(line.starts_with(head) && !line.contains("secret"), "{line}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
 use crate::accounts::Privilege;
-use crate::vars::{self, Effect, Live, Scope, VarId, VarValue};
+use crate::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
 use gannet_exec::Session as _;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
@@ -97,8 +97,10 @@ impl Session {
         let read_only = |what: &str| sql_err!(IncorrectGlobalLocalVar, def.name, what);
         let p = self.state.privileges();
         match scope {
-            VarScope::PersistOnly if def.effect == Effect::Fact => return Err(read_only("non persistent read only")),
-            VarScope::PersistOnly if !def.dynamic => {}
+            VarScope::PersistOnly if !def.dynamic && !self.may_persist(def, *scope) => {
+                return Err(read_only("non persistent read only"));
+            }
+            VarScope::PersistOnly => {}
             _ if !def.dynamic => return Err(read_only("read only")),
             _ => {}
         }
@@ -116,11 +118,28 @@ impl Session {
         if global && !p.may_administer_variables() {
             return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
         }
+        if matches!(scope, VarScope::Persist | VarScope::PersistOnly) && !self.may_persist(def, *scope) {
+            return Err(read_only("non persistent"));
+        }
         if !global && RESTRICTED.contains(&def.name) && !p.may_set_restricted_variables() {
             let need = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
             return Err(sql_err!(SpecificAccessDenied, need));
         }
         Ok(())
+    }
+
+    /// May the session persist the variable, its privileges apart?
+    fn may_persist(&self, def: &VarDef, scope: VarScope) -> bool {
+        match def.persist {
+            Persist::Free => true,
+            Persist::Never => false,
+            Persist::Restricted => {
+                let administrator = self.server.globals.get(Live::PersistOnlyAdminX509Subject);
+                let client = self.entry.tls.get().and_then(|tls| tls.client.as_ref());
+                let named = |subject: &str| subject == administrator.as_str() && !subject.is_empty();
+                scope == VarScope::PersistOnly && client.is_some_and(|c| named(&c.subject))
+            }
+        }
     }
 
     fn set_item(&mut self, item: &SetItem) -> Result<()> {
@@ -320,10 +339,14 @@ impl Session {
             return crate::statement_log::check_output(text);
         }
         if is(Live::GeneralLogFile) || is(Live::SlowQueryLogFile) {
-            let secure = self.server.globals.get(Live::SecureFilePriv);
-            let secure = (secure != VarValue::Null).then(|| secure.as_str());
+            let secure = super::files::secure_directory(&self.server.globals);
             let datadir = self.server.globals.get(Live::Datadir);
-            crate::statement_log::check_path(id.def().name, text, std::path::Path::new(datadir.as_str()), secure)?;
+            crate::statement_log::check_path(
+                id.def().name,
+                text,
+                std::path::Path::new(datadir.as_str()),
+                secure.as_deref(),
+            )?;
         }
         if is(Live::TlsVersion) && !crate::tls::check_version(text) {
             return Err(sql_err!(WrongValueForVar, "tls_version", text));

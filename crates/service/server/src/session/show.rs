@@ -12,7 +12,7 @@ use crate::accounts::{self, Privilege};
 use crate::status;
 use crate::virt;
 use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
-use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, Statement, VarScope};
+use gannet_parser::ast::{self, Ident, ObjectName, ProgramKind, Show, ShowFilter, ShowKind, Statement, VarScope};
 use gannet_plan::plan::ResultColumn;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, TypeId, Value, sql_err};
@@ -55,7 +55,15 @@ impl Session {
     pub(crate) fn send_table(&mut self, t: &RowsSink, io: &mut Io<'_>) -> Result<Done> {
         let target = self.target(io);
         let mut formats = std::mem::take(&mut self.formats);
-        let mut sink = WireSink { target, formats: &mut formats, header: None, left: u64::MAX, began: false, sent: 0 };
+        let mut sink = WireSink {
+            target,
+            formats: &mut formats,
+            header: None,
+            left: u64::MAX,
+            long: false,
+            began: false,
+            sent: 0,
+        };
         let outcome = sink.table(&t.columns, &t.rows);
         let sent = sink.sent;
         self.formats = formats;
@@ -89,8 +97,8 @@ impl Session {
             Some(filter) => Statement::Query(Box::new(filtered(*inner, like, filter))),
         };
         let saved = std::mem::replace(&mut self.settings.sql_mode, SqlMode::DEFAULT);
-        let planned = self.make_plan(&statement, (&[], &[]), None);
-        let outcome = planned.and_then(|plan| self.run_kept(&plan, &[]));
+        let planned = self.make_inner_plan(&statement);
+        let outcome = planned.and_then(|(plan, params)| self.run_kept(&plan, &params));
         self.settings.sql_mode = saved;
         let mut kept = outcome?;
         for c in &mut kept.columns {
@@ -110,8 +118,8 @@ impl Session {
                 None => right,
             });
         }
-        let plan = self.make_plan(&Statement::Query(query), (&[], &[]), None)?;
-        let mut kept = self.run_kept(&plan, &[])?;
+        let (plan, params) = self.make_inner_plan(&Statement::Query(query))?;
+        let mut kept = self.run_kept(&plan, &params)?;
         for c in &mut kept.columns {
             c.org_table = c.table.clone();
         }
@@ -368,13 +376,16 @@ impl Session {
                 let t = self.state.snapshot.require_table(&schema, &name)?.clone();
                 self.show_create_view(&t)
             }
-            ShowKind::CreateProcedure(name) => Err(sql_err!(SpDoesNotExist, "PROCEDURE", name.name)),
-            ShowKind::CreateFunction(name) => Err(sql_err!(SpDoesNotExist, "FUNCTION", name.name)),
-            ShowKind::CreateTrigger(_) => Err(sql_err!(TrgDoesNotExist)),
-            ShowKind::CreateEvent(name) => Err(sql_err!(EventDoesNotExist, name.name)),
+            ShowKind::CreateProcedure(name) => Err(self.show_create_program(ProgramKind::Procedure, name)?),
+            ShowKind::CreateFunction(name) => Err(self.show_create_program(ProgramKind::Function, name)?),
+            ShowKind::CreateTrigger(name) => Err(self.show_create_program(ProgramKind::Trigger, name)?),
+            ShowKind::CreateEvent(name) => Err(self.show_create_program(ProgramKind::Event, name)?),
             ShowKind::LogEvents { .. } => unsupported("SHOW BINLOG EVENTS"),
             ShowKind::Profile { types, query, limit } => self.show_profile(types, *query, limit.as_ref()),
-            ShowKind::ProcedureCode(_) | ShowKind::FunctionCode(_) => unsupported("SHOW PROCEDURE CODE"),
+            // As a MySQL that was built for use answers.
+            ShowKind::ProcedureCode(_) | ShowKind::FunctionCode(_) => {
+                Err(sql_err!(FeatureDisabled, "SHOW PROCEDURE|FUNCTION CODE", "--with-debug"))
+            }
             ShowKind::ParseTree(_) => unsupported("SHOW PARSE_TREE"),
             ShowKind::Other(words) => {
                 let words: Vec<&str> = words.iter().map(|w| &*w.text).collect();
@@ -516,7 +527,6 @@ impl Session {
             return Err(sql_err!(DbaccessDenied, own.user, own.host, "mysql"));
         }
         let found = self.server.accounts.get(&name.user, &name.host);
-        let found = found.or_else(|| own.is(&name).then(|| own.clone()));
         found.ok_or_else(|| sql_err!(NonexistingGrant, name.user, name.host))
     }
 

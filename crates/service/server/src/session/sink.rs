@@ -6,16 +6,21 @@ use gannet_plan::plan::ResultColumn;
 use gannet_runtime::{Conn, now_ns};
 use gannet_telemetry::{Counter, add};
 use gannet_types::charset::Charset;
-use gannet_types::{Result, SqlError, SqlType, TypeId, Value, sql_err};
+use gannet_types::{Result, SqlError, SqlType, TypeId, Value, ValueRef, sql_err};
+use gannet_wire::codec::put_lenenc;
+use gannet_wire::compress::Algorithm;
 use gannet_wire::flags::cap;
-use gannet_wire::frame::Writer;
+use gannet_wire::frame::{MAX_PAYLOAD, Writer};
 use gannet_wire::reply::{self, Column};
 use gannet_wire::row::BinaryRow;
-use gannet_wire::value::{Format, binary_value, text_value};
+use gannet_wire::value::{Format, binary_value, long_text, text_value};
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 /// The output buffer is sent when it holds more.
 const FLUSH_BYTES: usize = 32 * 1024;
+/// Rows with a value of more bytes are sent piece by piece.
+const LONG: usize = 128 << 10;
 
 /// Encoded column definitions of one plan, for the commonest kinds of client.
 #[derive(Debug, Default)]
@@ -44,17 +49,54 @@ impl Target<'_> {
 
     /// Sends when enough has come together.
     fn flush_if_full(&mut self) -> Result<()> {
-        let waiting = self.conn.out().len();
-        if waiting < FLUSH_BYTES {
+        if self.conn.out().len() < FLUSH_BYTES {
             return Ok(());
         }
-        add(Counter::BytesSent, waiting as u64);
+        self.flush(false)?;
+        // A client that reads as fast as rows are made never lets the flush wait, and rows that are kept (of a cursor, of SHOW) come
+        // from nothing that looks.
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, within_packet: bool) -> Result<()> {
+        add(Counter::BytesSent, self.conn.out().len() as u64);
         self.conn.set_deadline(Some(now_ns() + self.write_timeout_ns));
-        self.conn.flush().map_err(|e| match e.kind() {
+        let sent = if within_packet { self.conn.flush_within_packet() } else { self.conn.flush() };
+        sent.map_err(|e| match e.kind() {
             std::io::ErrorKind::Interrupted => sql_err!(QueryInterrupted),
             std::io::ErrorKind::TimedOut => sql_err!(NetWriteInterrupted),
             _ => sql_err!(NetErrorOnWrite),
         })
+    }
+
+    /// Writes a payload of any length, sending it as it goes: the output buffer does not grow with it. To a client that compresses it
+    /// goes in one: there are some (Connector/Python) that expect a packet in two compressed ones at most.
+    fn payload<'p>(&mut self, total: usize, parts: impl Iterator<Item = &'p [u8]>) -> Result<()> {
+        let in_pieces = Algorithm::agreed(self.capabilities).is_none();
+        let mut last = self.writer().announce(total);
+        let (mut room, mut left) = (last, total - last);
+        for mut part in parts {
+            while !part.is_empty() {
+                if room == 0 {
+                    last = self.writer().announce(left);
+                    (room, left) = (last, left - last);
+                }
+                let (now, rest) = part.split_at(part.len().min(room).min(FLUSH_BYTES));
+                self.conn.out().extend_from_slice(now);
+                (part, room) = (rest, room - now.len());
+                if in_pieces && self.conn.out().len() >= FLUSH_BYTES {
+                    self.flush(true)?;
+                    gannet_runtime::yield_if_due();
+                }
+            }
+        }
+        if last == MAX_PAYLOAD {
+            self.writer().announce(0);
+        }
+        self.flush_if_full()?;
+        // A kill that came in the middle.
+        if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
     }
 }
 
@@ -66,6 +108,8 @@ pub(crate) struct WireSink<'a> {
     pub(crate) header: Option<&'a HeaderCache>,
     /// `sql_select_limit`: rows that may still be sent.
     pub(crate) left: u64,
+    /// Values may be long.
+    pub(crate) long: bool,
     /// Column definitions are out: an error has to wait for its place behind them.
     pub(crate) began: bool,
     pub(crate) sent: u64,
@@ -139,6 +183,7 @@ impl ResultSink for WireSink<'_> {
     fn begin(&mut self, columns: &[ResultColumn]) -> Result<()> {
         self.formats.clear();
         self.formats.extend(columns.iter().map(|c| Format::of(&c.ty)));
+        self.long = columns.iter().any(|c| c.ty.max_bytes() > LONG as u64);
         self.header(columns);
         self.began = true;
         Ok(())
@@ -151,6 +196,10 @@ impl ResultSink for WireSink<'_> {
         self.left -= count;
         self.sent += count;
         for i in 0..count as usize {
+            if self.long && (0..self.formats.len()).any(|c| rows.value(i, c).long_bytes() > LONG) {
+                self.long_row(&|c| rows.value(i, c))?;
+                continue;
+            }
             let mut w = self.target.writer();
             let mark = w.begin();
             let out = w.buf();
@@ -174,9 +223,46 @@ impl ResultSink for WireSink<'_> {
 impl WireSink<'_> {
     /// A row that is encoded already.
     pub(crate) fn packet(&mut self, row: &[u8]) -> Result<()> {
-        self.target.writer().packet(row);
         self.sent += 1;
+        if row.len() > LONG {
+            return self.target.payload(row.len(), std::iter::once(row));
+        }
+        self.target.writer().packet(row);
         self.target.flush_if_full()
+    }
+
+    /// A row with long values: these are not copied.
+    #[cold]
+    fn long_row<'v>(&mut self, value: &dyn Fn(usize) -> ValueRef<'v>) -> Result<()> {
+        let (results, binary) = (self.target.charsets.results, self.target.binary);
+        let mut short = Vec::new();
+        // Long values, and how many of the others' bytes come before each.
+        let mut long: Vec<(usize, Cow<'v, [u8]>)> = Vec::new();
+        let head = binary.then(|| BinaryRow::begin(&mut short, self.formats.len()));
+        for (c, f) in self.formats.iter().enumerate() {
+            let v = value(c);
+            if v.long_bytes() > LONG
+                && (!binary || f.is_text())
+                && let Some(bytes) = gannet_runtime::run_long(|| long_text(v, results))
+            {
+                put_lenenc(&mut short, bytes.len() as u64);
+                long.push((short.len(), bytes));
+                continue;
+            }
+            match head {
+                Some(head) => binary_value(&mut short, head, c, v, *f, results),
+                None => text_value(&mut short, v, *f, results),
+            }
+        }
+        let total = short.len() + long.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(2 * long.len() + 1);
+        let mut done = 0;
+        for (at, bytes) in &long {
+            parts.extend([&short[done..*at], &bytes[..]]);
+            done = *at;
+        }
+        parts.push(&short[done..]);
+        self.target.payload(total, parts.into_iter())
     }
 
     /// Rows that the server has at hand: SHOW and its kin.
@@ -251,6 +337,14 @@ impl ResultSink for OneRowSink {
 pub(crate) struct RowsSink {
     pub(crate) columns: Vec<ResultColumn>,
     pub(crate) rows: Vec<Vec<Value>>,
+}
+
+impl RowsSink {
+    /// Takes the last column away; its value in the last row.
+    pub(crate) fn take_last_column(&mut self) -> Option<Value> {
+        self.columns.pop();
+        self.rows.iter_mut().map(Vec::pop).last().flatten()
+    }
 }
 
 /// Rows that [`RowsSink`] keeps at most.

@@ -6,6 +6,7 @@ use crate::registry::Entry;
 use crate::server::Shared;
 use crate::vars::{Live, SessionVars};
 use gannet_catalog::CatalogSnapshot;
+use gannet_catalog::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
 use gannet_functions::SessionInfo;
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park, unix_micros};
 use gannet_telemetry::SessionCounters;
@@ -44,6 +45,8 @@ pub(crate) struct State {
     pub(crate) current_user: String,
     pub(crate) database: Option<Arc<str>>,
     pub(crate) user_vars: UserVariables,
+    /// Memory of these, and of parameters that came in pieces.
+    pub(crate) held: gannet_exec::spill::Held,
     /// Locks of GET_LOCK, with how often each is held.
     pub(crate) user_locks: Vec<(String, u32)>,
     /// Query attributes of the running statement: name, and text or NULL.
@@ -92,6 +95,13 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Takes memory that outlives the statement: at most what a statement may hold, and all sessions together no more than all
+    /// statements.
+    pub(crate) fn hold(&mut self, bytes: usize) -> bool {
+        let limit = self.vars[Live::StatementMemory].as_u64();
+        self.held.take(bytes, usize::try_from(limit.saturating_mul(2)).unwrap_or(usize::MAX))
+    }
+
     pub(crate) fn new(
         server: Arc<Shared>,
         entry: Arc<Entry>,
@@ -124,6 +134,7 @@ impl State {
             shows_temporary: false,
             vars,
             user_vars: UserVariables::new(),
+            held: gannet_exec::spill::Held::new(server.temp.clone()),
             fixed_time_us: None,
             clock: Clock::now(),
             last_insert_id: 0,
@@ -154,14 +165,16 @@ impl State {
     /// Computes the rights anew.
     pub(crate) fn renew_access(&mut self) {
         self.access = Access::new(&self.server.accounts, &self.account, &self.roles);
-        if let Some(now) = self.server.accounts.get(&self.account.user, &self.account.host) {
+        let now = self.server.accounts.get(&self.account.user, &self.account.host);
+        if let Some(now) = now.filter(|_| !self.account.is_unchecked()) {
             self.account = now;
         }
     }
 
     /// Roles that are no longer granted are no longer active.
     pub(crate) fn drop_lost_roles(&mut self) {
-        let granted = self.server.accounts.roles_of(&self.account);
+        let now = self.server.accounts.get(&self.account.user, &self.account.host);
+        let granted = now.map_or(Vec::new(), |now| self.server.accounts.roles_of(&now));
         self.roles.retain(|r| granted.contains(r));
         self.renew_access();
     }
@@ -321,17 +334,29 @@ impl gannet_exec::Session for State {
     }
 
     fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
-        /// Variables of a session, and bytes of one value: a session's memory is bounded.
+        /// Variables of a session.
         const MAX_VARIABLES: usize = 100_000;
+        let long = name.len() > MAX_IDENTIFIER_CHARS && name.chars().count() > MAX_IDENTIFIER_CHARS;
+        if long || name.is_empty() || ends_with_space(name) {
+            return Err(sql_err!(IllegalUserVar, name));
+        }
         if self.user_vars.len() >= MAX_VARIABLES && !self.user_vars.contains_key(name) {
             return Err(sql_err!(OutOfResources));
         }
-        self.user_vars.insert(name.to_lowercase(), value);
+        if !self.hold(value.long_bytes()) {
+            return Err(sql_err!(OutOfResources));
+        }
+        let before = self.user_vars.insert(name.to_lowercase(), value);
+        self.held.give(before.map_or(0, |v| v.long_bytes()));
         Ok(())
     }
 
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value> {
         super::variables::value(self, global, name)
+    }
+
+    fn foreign_key_refused(&mut self, refused: &gannet_exec::foreign::Refused<'_>) {
+        self.server.reports.foreign_key_refused(&self.entry, refused);
     }
 
     fn temp_space(&self) -> Option<std::sync::Arc<gannet_exec::TempSpace>> {

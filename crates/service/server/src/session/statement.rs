@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::command::{Done, Io};
+use super::kinds;
 use super::state::unsupported;
 use crate::accounts::Privilege;
 use crate::vars::Live;
@@ -18,132 +19,6 @@ use std::sync::Arc;
 
 /// What a definition statement reports, the snapshot after it, and its query's plan if it was not used.
 pub(super) type Defined = (ddl::Done, Arc<CatalogSnapshot>, Option<(Plan, Vec<Value>)>);
-
-/// Statements that go through the planner.
-pub(crate) fn is_planned(statement: &Statement) -> bool {
-    matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
-}
-
-/// The `Com_...` counter of a statement.
-pub(crate) fn counter(statement: &Statement) -> Option<Counter> {
-    Some(match statement {
-        Statement::Query(_) => Counter::ComSelect,
-        Statement::Insert(i) => match (i.replace, matches!(i.source, ast::InsertSource::Query(_))) {
-            (false, false) => Counter::ComInsert,
-            (false, true) => Counter::ComInsertSelect,
-            (true, false) => Counter::ComReplace,
-            (true, true) => Counter::ComReplaceSelect,
-        },
-        Statement::Update(u) if matches!(&*u.tables, [ast::TableRef::Table { .. }]) => Counter::ComUpdate,
-        Statement::Update(_) => Counter::ComUpdateMulti,
-        Statement::Delete(d) if d.targets.is_empty() => Counter::ComDelete,
-        Statement::Delete(_) => Counter::ComDeleteMulti,
-        Statement::Load(_) => Counter::ComLoad,
-        Statement::Handler(h) => match h.action {
-            ast::HandlerAction::Open(_) => Counter::ComHaOpen,
-            ast::HandlerAction::Close => Counter::ComHaClose,
-            ast::HandlerAction::Read { .. } => Counter::ComHaRead,
-        },
-        Statement::CreateView(_) => Counter::ComCreateView,
-        Statement::DropView { .. } => Counter::ComDropView,
-        Statement::CreateTable(_) => Counter::ComCreateTable,
-        Statement::AlterTable(_) => Counter::ComAlterTable,
-        Statement::DropTable { .. } => Counter::ComDropTable,
-        Statement::Truncate(_) => Counter::ComTruncate,
-        Statement::RenameTable(_) => Counter::ComRenameTable,
-        Statement::CreateIndex(_) => Counter::ComCreateIndex,
-        Statement::DropIndex(_) => Counter::ComDropIndex,
-        Statement::CreateDatabase { .. } => Counter::ComCreateDb,
-        Statement::AlterDatabase { .. } => Counter::ComAlterDb,
-        Statement::DropDatabase { .. } => Counter::ComDropDb,
-        Statement::Use(_) => Counter::ComChangeDb,
-        Statement::Do(_) => Counter::ComDo,
-        Statement::Explain(e) => match &e.target {
-            ast::ExplainTarget::Statement(explained) => return counter(explained),
-            ast::ExplainTarget::Connection(_) => Counter::ComExplainOther,
-        },
-        Statement::Help(_) => Counter::ComHelp,
-        Statement::Show(show) => return counter_of_show(&show.kind),
-        Statement::Empty => Counter::ComEmptyQuery,
-        Statement::GetDiagnostics(_) => Counter::ComGetDiagnostics,
-        Statement::Reset(_) => Counter::ComReset,
-        Statement::Restart => Counter::ComRestart,
-        Statement::Binlog(_) => Counter::ComBinlog,
-        Statement::Clone(_) => Counter::ComClone,
-        Statement::Install(i) => match **i {
-            ast::Install::Plugin { .. } => Counter::ComInstallPlugin,
-            ast::Install::Component { .. } => Counter::ComInstallComponent,
-        },
-        Statement::Uninstall(u) => match u {
-            ast::Uninstall::Plugin(_) => Counter::ComUninstallPlugin,
-            ast::Uninstall::Component(_) => Counter::ComUninstallComponent,
-        },
-        Statement::Storage(s) if s.object == ast::StorageObject::Instance => Counter::ComAlterInstance,
-        Statement::CreateRole { .. } => Counter::ComCreateRole,
-        Statement::DropRole { .. } => Counter::ComDropRole,
-        Statement::SetRole(_) => Counter::ComSetRole,
-        Statement::SetDefaultRole { .. } => Counter::ComAlterUserDefaultRole,
-        Statement::SetPassword(_) => Counter::ComSetPassword,
-        Statement::CreateRoutine(r) => match r.kind {
-            ast::RoutineKind::Procedure => Counter::ComCreateProcedure,
-            ast::RoutineKind::Function => Counter::ComCreateFunction,
-        },
-        Statement::CreateTrigger(_) => Counter::ComCreateTrigger,
-        Statement::CreateEvent(_) => Counter::ComCreateEvent,
-        Statement::AlterEvent(_) => Counter::ComAlterEvent,
-        Statement::DropProgram { kind, .. } => match kind {
-            ast::ProgramKind::Procedure => Counter::ComDropProcedure,
-            ast::ProgramKind::Function => Counter::ComDropFunction,
-            ast::ProgramKind::Trigger => Counter::ComDropTrigger,
-            ast::ProgramKind::Event => Counter::ComDropEvent,
-        },
-        Statement::LockTables(_) => Counter::ComLockTables,
-        Statement::UnlockTables => Counter::ComUnlockTables,
-        _ => return None,
-    })
-}
-
-/// As [`counter`], of those SHOWs that are not counted where they are run.
-fn counter_of_show(kind: &ast::ShowKind) -> Option<Counter> {
-    use ast::ShowKind as Kind;
-    Some(match kind {
-        Kind::OpenTables { .. } => Counter::ComShowOpenTables,
-        Kind::Triggers { .. } => Counter::ComShowTriggers,
-        Kind::Events { .. } => Counter::ComShowEvents,
-        Kind::CreateProcedure(_) => Counter::ComShowCreateProc,
-        Kind::CreateFunction(_) => Counter::ComShowCreateFunc,
-        Kind::CreateTrigger(_) => Counter::ComShowCreateTrigger,
-        Kind::CreateEvent(_) => Counter::ComShowCreateEvent,
-        Kind::CreateUser(_) => Counter::ComShowCreateUser,
-        Kind::CreateView(_) => Counter::ComShowCreateTable,
-        Kind::Plugins => Counter::ComShowPlugins,
-        Kind::ProcedureStatus => Counter::ComShowProcedureStatus,
-        Kind::FunctionStatus => Counter::ComShowFunctionStatus,
-        Kind::Profiles => Counter::ComShowProfiles,
-        Kind::Profile { .. } => Counter::ComShowProfile,
-        Kind::BinaryLogs => Counter::ComShowBinlogs,
-        Kind::BinaryLogStatus => Counter::ComShowBinaryLogStatus,
-        Kind::LogEvents { .. } => Counter::ComShowBinlogEvents,
-        Kind::Replicas => Counter::ComShowReplicas,
-        Kind::ReplicaStatus { .. } => Counter::ComShowReplicaStatus,
-        _ => return None,
-    })
-}
-
-/// Statements that look at the diagnostics of the one before.
-pub(super) fn keeps_diagnostics(statement: &Statement) -> bool {
-    match statement {
-        Statement::Show(s) => matches!(
-            s.kind,
-            ast::ShowKind::Warnings(_)
-                | ast::ShowKind::Errors(_)
-                | ast::ShowKind::CountWarnings
-                | ast::ShowKind::CountErrors
-        ),
-        Statement::GetDiagnostics(_) => true,
-        _ => false,
-    }
-}
 
 impl Session {
     /// Runs a statement that is not planned.
@@ -194,7 +69,7 @@ impl Session {
                 self.unlock_explicitly()?;
                 Ok(Done::default())
             }
-            Statement::Delete(d) => self.delete_grants(d),
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => self.change_grants(statement, io),
             Statement::Reset(targets) => self.reset_statement(targets),
             Statement::Load(l) => self.load(l, io),
             Statement::Handler(h) => self.handler(h, io),
@@ -204,9 +79,41 @@ impl Session {
             Statement::Help(_) => self.help(io),
             Statement::TableMaintenance(m) => self.maintain(m, io),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
+            Statement::DropProgram { kind, if_exists, name } => self.drop_program(*kind, *if_exists, name),
+            Statement::AlterRoutine { kind, name, .. } => self.alter_routine(*kind, name),
+            Statement::AlterEvent(e) => self.alter_event(&e.name),
+            Statement::Call { name, .. } => self.call(name),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
-            s if ddl::is_ddl(s) => self.ddl(s, io),
-            other => unsupported(name_of(other)),
+            Statement::CreateDatabase { .. }
+            | Statement::AlterDatabase { .. }
+            | Statement::DropDatabase { .. }
+            | Statement::CreateTable(_)
+            | Statement::AlterTable(_)
+            | Statement::DropTable { .. }
+            | Statement::Truncate(_)
+            | Statement::RenameTable(_)
+            | Statement::CreateIndex(_)
+            | Statement::DropIndex(_)
+            | Statement::CreateView(_)
+            | Statement::DropView { .. } => self.ddl(statement, io),
+            Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
+            Statement::CreateRoutine(_)
+            | Statement::CreateLoadableFunction(_)
+            | Statement::CreateTrigger(_)
+            | Statement::CreateEvent(_)
+            | Statement::Compound(_)
+            | Statement::Storage(_)
+            | Statement::LockInstance
+            | Statement::UnlockInstance
+            | Statement::ExecuteImmediate(_)
+            | Statement::KeyCache(_)
+            | Statement::Restart
+            | Statement::Binlog(_)
+            | Statement::Clone(_)
+            | Statement::ImportTable(_)
+            | Statement::Replication(_)
+            | Statement::Signal(_)
+            | Statement::GetDiagnostics(_) => unsupported(kinds::of(statement).name),
         }
     }
 
@@ -218,6 +125,14 @@ impl Session {
                     let p = self.state.privileges();
                     if !p.has(Privilege::SystemVariablesAdmin) && !p.has(Privilege::Super) {
                         return Err(sql_err!(SpecificAccessDenied, "SYSTEM_VARIABLES_ADMIN or SUPER"));
+                    }
+                    let read_only = |n: &str| crate::vars::find(n).is_some_and(|id| !id.def().dynamic);
+                    let named = name.as_ref().map(|n| &*n.text);
+                    let some =
+                        self.server.persisted.all().keys().any(|n| named.is_none_or(|own| own == *n) && read_only(n));
+                    if some && !p.has(Privilege::Super) && !p.has(Privilege::PersistRoVariablesAdmin) {
+                        let need = "SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN";
+                        return Err(sql_err!(SpecificAccessDenied, need));
                     }
                     self.reset_persist(name.as_ref().map(|n| &*n.text), *if_exists)?;
                 }
@@ -339,7 +254,7 @@ impl Session {
 
     /// The plan of CREATE TABLE ... SELECT's query, its tables locked, and the values of its parameters.
     pub(super) fn select_of(&mut self, statement: &Statement) -> Result<Option<(Plan, Vec<Value>)>> {
-        let values = std::mem::take(&mut self.definition_params);
+        let values = self.markers.clone();
         let (name, query) = match statement {
             Statement::CreateView(view) => (&view.name, &view.query),
             Statement::CreateTable(create) => match &create.body {
@@ -375,9 +290,11 @@ impl Session {
                         true => self.state.snapshot.temporary_table(schema, &name.name),
                         false => self.state.snapshot.base_table(schema, &name.name),
                     };
+                    // A view that replaces what is there is not refused for that.
+                    let replaces = matches!(statement, Statement::CreateView(v) if v.alter || v.existence.or_replace);
                     return match taken {
-                        Some(_) => Ok(None),
-                        None => Err(e),
+                        Some(_) if !replaces => Ok(None),
+                        _ => Err(e),
                     };
                 }
                 Err(e) => return Err(e),
@@ -427,43 +344,5 @@ impl Session {
             }
             _ => error,
         }
-    }
-}
-
-/// What error 1235 calls a statement.
-fn name_of(statement: &Statement) -> &'static str {
-    match statement {
-        Statement::Call { .. } => "CALL",
-        Statement::CreateRoutine(_) => "CREATE PROCEDURE and CREATE FUNCTION",
-        Statement::AlterRoutine { .. } => "ALTER PROCEDURE and ALTER FUNCTION",
-        Statement::CreateLoadableFunction(_) => "CREATE FUNCTION ... SONAME",
-        Statement::CreateTrigger(_) => "CREATE TRIGGER",
-        Statement::CreateEvent(_) | Statement::AlterEvent(_) => "events",
-        Statement::DropProgram { .. } => "DROP of stored programs",
-        Statement::Compound(_) => "stored programs",
-        Statement::Storage(_) => "tablespaces, servers and resource groups",
-        Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
-        Statement::ExecuteImmediate(_) => "EXECUTE IMMEDIATE",
-        Statement::KeyCache(_) => "key caches",
-        Statement::Restart => "RESTART",
-        Statement::Binlog(_) => "BINLOG",
-        Statement::Clone(_) => "CLONE",
-        Statement::ImportTable(_) => "IMPORT TABLE",
-        Statement::Replication(_) => "replication",
-        Statement::Signal(_) => "SIGNAL",
-        Statement::GetDiagnostics(_) => "GET DIAGNOSTICS",
-        _ => "this statement",
-    }
-}
-
-/// Refuses a statement by name, for callers outside.
-pub(crate) fn refuse(statement: &Statement) -> SqlError {
-    SqlError::unsupported(name_of(statement))
-}
-
-/// Counts a statement in its `Com_...` counter.
-pub(crate) fn count_statement(statement: &Statement) {
-    if let Some(c) = counter(statement) {
-        count(c);
     }
 }

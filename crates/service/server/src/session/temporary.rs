@@ -48,6 +48,17 @@ impl Session {
     ) -> Result<Done> {
         self.state.renew_snapshot();
         self.refuse_system_schemas(statement)?;
+        self.make_temporary(statement, create, io)
+    }
+
+    /// [`Session::create_temporary`], in whatever schema.
+    pub(super) fn make_temporary(
+        &mut self,
+        statement: &Statement,
+        create: &ast::CreateTable,
+        io: &mut Io<'_>,
+    ) -> Result<Done> {
+        self.state.renew_snapshot();
         if !matches!(self.branch, super::branch::BranchState::None) {
             return Err(SqlError::unsupported("temporary tables in XA transactions"));
         }
@@ -123,7 +134,7 @@ impl Session {
         };
     }
 
-    fn forget_temporary(&mut self, table: &Table) {
+    pub(super) fn forget_temporary(&mut self, table: &Table) {
         let Some(all) = self.state.snapshot.temporaries() else { return };
         let mut left = (**all).clone();
         left.retain(|_, t| t.id != table.id);

@@ -29,6 +29,13 @@ impl Transport for Encrypted {
 /// Headers of packets, and the next command, beside a packet of the greatest length allowed.
 const SLACK: usize = 64 << 10;
 
+/// What is longer is compressed, or comes out of its packet, on a helper thread: the worker has other sessions.
+const LONG: usize = 128 << 10;
+
+fn aside<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {
+    if bytes < LONG { f() } else { gannet_runtime::run_long(f) }
+}
+
 /// Compresses a connection from now on, above its encryption.
 pub(super) fn compress(conn: &mut Conn, algorithm: Algorithm, max_packet: usize) {
     let (below, kept) = conn.take_transport();
@@ -59,18 +66,21 @@ impl Transport for Compression {
     }
 
     fn more(&mut self, input: &mut Vec<u8>) -> io::Result<bool> {
-        self.codec.next(input).map_err(|fault| {
+        let codec = &mut self.codec;
+        aside(codec.announced(), || codec.next(input)).map_err(|fault| {
             self.fault = Some(fault);
             io::ErrorKind::InvalidData.into()
         })
     }
 
     fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> io::Result<()> {
+        let codec = &mut self.codec;
+        let mut compress = |to: &mut Vec<u8>| aside(plain.len(), || codec.send(plain, to));
         match &mut self.below {
-            None => self.codec.send(plain, wire),
+            None => compress(wire),
             Some(below) => {
                 let mut compressed = Vec::new();
-                self.codec.send(plain, &mut compressed);
+                compress(&mut compressed);
                 below.send(&compressed, wire)?;
             }
         }

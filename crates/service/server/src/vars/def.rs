@@ -79,6 +79,18 @@ pub enum Effect {
     DefaultOnly,
 }
 
+/// May SET PERSIST keep the variable? (Manual, 7.1.9.4 "Nonpersistible and Persist-Restricted System Variables".)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persist {
+    /// By whoever may set it.
+    Free,
+    /// It says where the server is, what it listens on or which files it uses: by the administrator alone whose certificate
+    /// `persist_only_admin_x509_subject` names.
+    Restricted,
+    /// By nobody.
+    Never,
+}
+
 /// One variable.
 #[derive(Clone, Copy, Debug)]
 pub struct VarDef {
@@ -96,6 +108,8 @@ pub struct VarDef {
     pub dynamic: bool,
     /// May be given on the command line and in option files.
     pub option: bool,
+    /// May be persisted.
+    pub persist: Persist,
     /// One line for `--help`; empty: not listed there.
     pub help: &'static str,
 }
@@ -110,6 +124,18 @@ impl VarDef {
     /// Cannot be SET while the server runs.
     pub const fn read_only(mut self) -> Self {
         self.dynamic = false;
+        self
+    }
+
+    /// Persisted by the administrator of `persist_only_admin_x509_subject` alone.
+    pub const fn persist_restricted(mut self) -> Self {
+        self.persist = Persist::Restricted;
+        self
+    }
+
+    /// Never persisted.
+    pub const fn not_persisted(mut self) -> Self {
+        self.persist = Persist::Never;
         self
     }
 
@@ -136,13 +162,13 @@ impl VarDef {
 
     /// A fact which nobody sets.
     pub const fn fact(self) -> Self {
-        self.effect(Effect::Fact).read_only().no_option()
+        self.effect(Effect::Fact).read_only().no_option().not_persisted()
     }
 }
 
 const fn def(name: &'static str, scope: Scope, kind: Kind, initial: Initial) -> VarDef {
     let option = !matches!(scope, Scope::Session);
-    VarDef { name, scope, kind, initial, effect: Effect::Live, dynamic: true, option, help: "" }
+    VarDef { name, scope, kind, initial, effect: Effect::Live, dynamic: true, option, persist: Persist::Free, help: "" }
 }
 
 /// ON or OFF.

@@ -45,14 +45,14 @@ const BLOCK_MODES: &[&str] = &[
 
 live! {
     // Where the server is and listens.
-    Datadir = text("datadir", Global, "./gannet-data").read_only().help("directory of the data; created when missing");
-    Port = int("port", Global, 3306, 0, 65535).read_only().help("TCP port; 0 lets the system choose one");
-    BindAddress = text("bind_address", Global, "127.0.0.1").read_only()
+    Datadir = text("datadir", Global, "./gannet-data").persist_restricted().read_only().help("directory of the data; created when missing");
+    Port = int("port", Global, 3306, 0, 65535).persist_restricted().read_only().help("TCP port; 0 lets the system choose one");
+    BindAddress = text("bind_address", Global, "127.0.0.1").persist_restricted().read_only()
         .help("address to listen on; beyond loopback every account needs a password");
-    Socket = text("socket", Global, "").read_only().help("path of the UNIX socket (default: gannet.sock in the datadir)");
-    SkipNetworking = boolean("skip_networking", Global, false).read_only().help("serve the UNIX socket only");
-    PidFile = text("pid_file", Global, "").read_only().help("file to write the process id to");
-    LogError = text("log_error", Global, "stderr").read_only().help("file for the error log (default: stderr)");
+    Socket = text("socket", Global, "").persist_restricted().read_only().help("path of the UNIX socket (default: gannet.sock in the datadir)");
+    SkipNetworking = boolean("skip_networking", Global, false).persist_restricted().read_only().help("serve the UNIX socket only");
+    PidFile = text("pid_file", Global, "").persist_restricted().read_only().help("file to write the process id to");
+    LogError = text("log_error", Global, "stderr").persist_restricted().read_only().help("file for the error log (default: stderr)");
     LogErrorVerbosity = int("log_error_verbosity", Global, 2, 1, 3).help("1 errors, 2 and warnings, 3 and notes");
     GeneralLog = boolean("general_log", Global, false).help("write what clients send to general_log_file");
     GeneralLogFile = text("general_log_file", Global, "").help("file of the general query log (default: HOST.log in the datadir)");
@@ -114,9 +114,9 @@ live! {
     ProtocolCompressionAlgorithms = text("protocol_compression_algorithms", Global, "zlib,zstd,uncompressed")
         .help("how packets may be compressed: zlib, zstd, uncompressed");
     TlsVersion = text("tls_version", Global, "TLSv1.2,TLSv1.3").help("versions of TLS offered; empty: none");
-    SslCa = text("ssl_ca", Global, "").help("authorities of client certificates, PEM (default: ca.pem in the datadir, made when missing)");
-    SslCert = text("ssl_cert", Global, "").help("certificate of the server, PEM (default: server-cert.pem in the datadir)");
-    SslKey = text("ssl_key", Global, "").help("its private key, PEM (default: server-key.pem in the datadir)");
+    SslCa = text("ssl_ca", Global, "").persist_restricted().help("authorities of client certificates, PEM (default: ca.pem in the datadir, made when missing)");
+    SslCert = text("ssl_cert", Global, "").persist_restricted().help("certificate of the server, PEM (default: server-cert.pem in the datadir)");
+    SslKey = text("ssl_key", Global, "").persist_restricted().help("its private key, PEM (default: server-key.pem in the datadir)");
     SslCipher = text("ssl_cipher", Global, "").help("ciphers of TLS 1.2, by OpenSSL's names, separated by colons");
     TlsCiphersuites = text("tls_ciphersuites", Global, "").help("ciphers of TLS 1.3, separated by colons");
     ProtocolVersion = int("protocol_version", Global, 10, 0, 255).fact();
@@ -200,7 +200,7 @@ live! {
     ExplicitDefaultsForTimestamp = boolean("explicit_defaults_for_timestamp", Both, true).default_only();
     MaxPreparedStmtCount = int("max_prepared_stmt_count", Global, 16382, 0, 4_194_304).help("prepared statements on all connections");
     LocalInfile = boolean("local_infile", Global, false).help("clients may send files of theirs: LOAD DATA LOCAL");
-    SecureFilePriv = VarDef { kind: Kind::NullableText, ..text("secure_file_priv", Global, "NULL").read_only().help("directory of files that statements read and write; NULL: none, empty: any") };
+    SecureFilePriv = VarDef { kind: Kind::NullableText, ..text("secure_file_priv", Global, "NULL").read_only().persist_restricted().help("directory of files that statements read and write; NULL: none, empty: any") };
     SessionTrackSchema = boolean("session_track_schema", Both, true);
     SessionTrackSystemVariables = text("session_track_system_variables", Both,
         "time_zone,autocommit,character_set_client,character_set_results,character_set_connection");
@@ -236,9 +236,9 @@ live! {
     Hostname = text("hostname", Global, "localhost").fact();
     ServerUuid = text("server_uuid", Global, "").fact();
     ServerId = int("server_id", Global, 1, 0, 4_294_967_295).help("this server's number among replicas");
-    Basedir = text("basedir", Global, "").read_only().tuning();
-    Tmpdir = text("tmpdir", Global, "").read_only().help("directory of temporary files (default: the datadir)");
-    PluginDir = text("plugin_dir", Global, "").read_only().tuning();
+    Basedir = text("basedir", Global, "").persist_restricted().read_only().tuning();
+    Tmpdir = text("tmpdir", Global, "").persist_restricted().read_only().help("directory of temporary files (default: the datadir)");
+    PluginDir = text("plugin_dir", Global, "").persist_restricted().read_only().tuning();
     LogBin = boolean("log_bin", Global, false).fact();
     GtidMode = choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).default_only();
     PerformanceSchema = boolean("performance_schema", Global, true).read_only().tuning();
@@ -263,7 +263,11 @@ live! {
         .help("memory for the sorts, hash tables and kept rows of a statement; more of them goes to tmpdir");
     TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX)
         .help("bytes that the temporary files of all statements may have together");
-    Components = text("gannet_components", Global, "").read_only().no_option();
+    PersistedGlobalsLoad = boolean("persisted_globals_load", Global, true).read_only().not_persisted()
+        .help("take up what SET PERSIST has kept");
+    PersistOnlyAdminX509Subject = text("persist_only_admin_x509_subject", Global, "").read_only().not_persisted()
+        .help("subject of the certificate whose owner may persist restricted variables; empty: nobody may");
+    Components = text("gannet_components", Global, "").not_persisted().read_only().no_option();
     ValidatePasswordUserName = boolean("validate_password.check_user_name", Global, true);
     ValidatePasswordLength = int("validate_password.length", Global, 8, 0, 2_147_483_647);
     ValidatePasswordMixedCase = int("validate_password.mixed_case_count", Global, 1, 0, 2_147_483_647);

@@ -2,10 +2,16 @@
 //!
 //! They are kept in `persisted-variables` in the data directory, a text file: one line a variable, tab-separated: name,
 //! value (`\N` for NULL; tab, newline and backslash escaped), time (microseconds since 1970), user, host. The file is read before the
-//! store opens, and its values win over the command line, as in MySQL. It is replaced as a whole: written beside, synced, renamed.
+//! store opens. Its values win over those of option files, as in MySQL; what the command line says wins over them, so that whoever starts
+//! the server has the last word. `persisted_globals_load=OFF` leaves the file out. It is replaced as a whole: written beside, synced, renamed.
+//!
+//! Which variables may be persisted is a part of their declarations ([`Persist`]). A value in the file of one that may not is left
+//! out, with a warning.
 
-use super::{VarId, VarSet, VarValue, find};
+use super::{Live, Persist, VarId, VarSet, VarValue, find};
+use crate::options::ServerOptions;
 use gannet_base::sync::Mutex;
+use gannet_runtime::fs::{Readers, plain_file};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,6 +38,10 @@ pub type PersistedMap = BTreeMap<&'static str, Persisted>;
 pub struct PersistedVars {
     path: PathBuf,
     map: Mutex<PersistedMap>,
+    /// Those that hold at this start.
+    loaded: Vec<(VarId, VarValue)>,
+    /// What the error log is told of the others.
+    pub(crate) warnings: Vec<String>,
 }
 
 fn escape(s: &str) -> String {
@@ -79,23 +89,72 @@ fn parse(text: &str) -> Result<PersistedMap, String> {
 }
 
 impl PersistedVars {
-    /// Reads the file, if there is one.
-    pub fn load(datadir: &Path) -> Result<Self, String> {
+    /// Reads the file, if there is one, and decides which of its values hold with these options.
+    pub(crate) fn load(datadir: &Path, options: &ServerOptions) -> Result<Self, String> {
         let path = datadir.join(FILE);
-        let map = match std::fs::read_to_string(&path) {
-            Ok(text) => parse(&text).map_err(|e| format!("{}: {e}", path.display()))?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => PersistedMap::new(),
-            Err(e) => return Err(format!("{} cannot be read: {e}", path.display())),
+        let wanted = options.get(Live::PersistedGlobalsLoad).as_bool();
+        let mut warnings = Vec::new();
+        let read = match std::fs::read_to_string(&path) {
+            Ok(text) => parse(&text).map_err(|e| format!("{}: {e}", path.display())),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(PersistedMap::new()),
+            Err(e) => Err(format!("{} cannot be read: {e}", path.display())),
         };
-        Ok(Self { path, map: Mutex::new(map) })
+        let map = match read {
+            Ok(map) => map,
+            Err(e) if wanted => return Err(format!("{e}\n(--persisted-globals-load=OFF starts without the file)")),
+            Err(e) => {
+                warnings.push(format!("{e}; the next SET PERSIST replaces the file"));
+                PersistedMap::new()
+            }
+        };
+        let administered = !options.get(Live::PersistOnlyAdminX509Subject).as_str().is_empty();
+        let mut loaded = Vec::new();
+        for (name, p) in &map {
+            let Some(id) = find(name) else { continue };
+            let may = match id.def().persist {
+                Persist::Free => true,
+                Persist::Restricted => administered,
+                Persist::Never => false,
+            };
+            let own = id.is(Live::Components);
+            if options.is_on_command_line(id) || !wanted && !own {
+                continue;
+            }
+            match may || own {
+                true => loaded.push((id, p.value.clone())),
+                false => {
+                    warnings.push(format!("{}: {name} cannot be persisted; its value is left out", path.display()))
+                }
+            }
+        }
+        Ok(Self { path, map: Mutex::new(map), loaded, warnings })
     }
 
-    /// Puts the values over those of a start.
-    pub fn apply(&self, vars: &mut VarSet) {
-        for (name, p) in self.map.lock().iter() {
-            if let Some(id) = find(name) {
-                vars[id.index()] = p.value.clone();
-            }
+    /// Puts the values that hold over those of a start.
+    pub(crate) fn apply(&self, vars: &mut VarSet) {
+        for (id, value) in &self.loaded {
+            vars[id.index()] = value.clone();
+        }
+    }
+
+    /// The variable has its value from the file.
+    pub(crate) fn holds(&self, id: VarId) -> bool {
+        self.loaded.iter().any(|(held, _)| *held == id)
+    }
+
+    /// What to say beside an error of the start: which values came from the file.
+    pub(crate) fn note(&self) -> String {
+        let shown = |(id, value): &(VarId, VarValue)| {
+            format!("{}={}", id.def().name, value.display(&id.def().kind).unwrap_or_else(|| "NULL".into()))
+        };
+        let all: Vec<String> = self.loaded.iter().filter(|(id, _)| !id.is(Live::Components)).map(shown).collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => format!(
+                "\n(persisted in {}: {}; an option on the command line wins over it, --persisted-globals-load=OFF starts without the file)",
+                self.path.display(),
+                all.join(", ")
+            ),
         }
     }
 
@@ -115,7 +174,7 @@ impl PersistedVars {
         let mut next = map.clone();
         change(&mut next);
         let beside = self.path.with_extension("new");
-        let mut file = std::fs::File::create(&beside)?;
+        let mut file = plain_file(Readers::Group).write(true).truncate(true).open(&beside)?;
         for (name, p) in &next {
             file.write_all(line(name, p).as_bytes())?;
         }

@@ -1,7 +1,9 @@
 //! Rows about accounts: mysql.user and its kin, privileges and roles in information_schema.
 
 use super::{Emit, Equals, member, members, micros, seconds, text, yes_no};
-use crate::accounts::{Account, GRANT_ORDER, Privilege, Privileges, Require, Restriction, RoleGrant, privilege_name};
+use crate::accounts::{
+    Account, DB_ORDER, GRANT_ORDER, Privilege, Privileges, Require, Restriction, RoleGrant, privilege_name,
+};
 use crate::session::state::State;
 use gannet_types::{Result, Value};
 use std::sync::Arc;
@@ -322,29 +324,6 @@ pub(super) fn mysql_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
     }
     Ok(())
 }
-
-/// The columns of mysql.db, in order.
-const DB_ORDER: [Privilege; 19] = [
-    Privilege::Select,
-    Privilege::Insert,
-    Privilege::Update,
-    Privilege::Delete,
-    Privilege::Create,
-    Privilege::Drop,
-    Privilege::GrantOption,
-    Privilege::References,
-    Privilege::Index,
-    Privilege::Alter,
-    Privilege::CreateTemporaryTables,
-    Privilege::LockTables,
-    Privilege::CreateView,
-    Privilege::ShowView,
-    Privilege::CreateRoutine,
-    Privilege::AlterRoutine,
-    Privilege::Execute,
-    Privilege::Event,
-    Privilege::Trigger,
-];
 
 pub(super) fn mysql_db(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for a in by_name(state) {

@@ -17,7 +17,7 @@ use gannet_catalog::{
 };
 use gannet_plan::plan::ResultColumn;
 use gannet_types::charset::Charset;
-use gannet_types::sqltype::Members;
+use gannet_types::members::Members;
 use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value};
 use std::sync::Arc;
 
@@ -269,7 +269,7 @@ fn parse_type(spec: &str, collation: CollationId) -> SqlType {
         _ => {
             let names = args.split(',').map(|m| m.trim_matches('\'').into()).collect();
             let id = if base == "set" { TypeId::Set } else { TypeId::Enum };
-            SqlType::enumeration(id, Arc::new(Members { names, collation }))
+            SqlType::enumeration(id, Arc::new(Members::new(names, collation)))
         }
     }
 }

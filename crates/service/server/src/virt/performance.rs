@@ -83,7 +83,7 @@ pub(super) fn data_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
                 (*tree, mode_name(*mode).to_string(), data)
             }
             LockKind::Insert { tree, key } => (*tree, "X,GAP,INSERT_INTENTION".to_string(), hex(key)),
-            LockKind::Transaction(_) | LockKind::Metadata { .. } => continue,
+            LockKind::Transaction { .. } | LockKind::Metadata { .. } => continue,
         };
         let null = || (Value::Null, Value::Null, Value::Null);
         let (schema, table, index) = names.get(&tree.0).cloned().unwrap_or_else(null);

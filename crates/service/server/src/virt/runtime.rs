@@ -26,7 +26,7 @@ pub(crate) fn visible(state: &State) -> Vec<Arc<Entry>> {
 pub(crate) fn process_row(e: &Entry, now_us: u64) -> [Value; 8] {
     let who = e.who();
     let (activity, since) = e.activity();
-    let info = e.info().map(|i| text(&String::from_utf8_lossy(&i)));
+    let info = e.info().map(|i| text(&i.to_string()));
     [
         Value::UInt(e.id),
         text(&who.user),
@@ -103,7 +103,7 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             ps(s.latency.quantile(0.95)),
             ps(s.latency.quantile(0.99)),
             ps(s.latency.quantile(0.999)),
-            if s.digest.is_some() { text(&s.sample) } else { Value::Null },
+            if s.digest.is_some() { text(&s.sample.to_string()) } else { Value::Null },
             micros(s.first_seen_us, 6),
             zero(),
         ])?;
@@ -175,7 +175,8 @@ pub(super) fn variables_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
     let server = state.server.clone();
     for (name, id) in crate::vars::sorted() {
         let def = id.def();
-        let (setter, kept) = (server.globals.setter(*id), server.persisted.get(*id));
+        let kept = server.persisted.get(*id).filter(|_| server.persisted.holds(*id));
+        let setter = server.globals.setter(*id);
         let source = match (&setter, &kept) {
             (Some(_), _) => "DYNAMIC",
             (None, Some(_)) => "PERSISTED",
@@ -237,10 +238,7 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         };
         // A single statement that has not written began when the session began it.
         let started = if t.started_us == 0 { entry.as_ref().map_or(now_us, |e| e.activity().1) } else { t.started_us };
-        let query = entry
-            .as_ref()
-            .and_then(|e| e.info())
-            .map(|i| String::from_utf8_lossy(&i[..i.len().min(1024)]).into_owned());
+        let query = entry.as_ref().and_then(|e| e.info()).map(|i| i.first(1024).to_string());
         let (rows, trees, bytes) =
             t.locks.as_ref().map_or((0, 0, 0), |l| (l.records as u64, l.gap_trees as u64, l.bytes as u64));
         let level = match t.isolation {

@@ -1,4 +1,5 @@
-//! A server in this process on a directory of its own, and connections to it.
+//! A server in this process on a directory of its own, and connections to it. When it goes, its error log must not tell of a panic or
+//! an internal error (1815), whatever the test has looked at.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use gannet_server::vars::{Live, VarValue};
@@ -15,6 +16,13 @@ pub struct Running {
     pub server: Option<Server>,
     pub dir: PathBuf,
     configure: fn(&mut ServerOptions),
+    /// The test breaks something that only an internal error can tell of.
+    pub may_break: bool,
+}
+
+/// The error log, beside the data directory.
+fn log_of(dir: &Path) -> PathBuf {
+    dir.with_extension("log")
 }
 
 impl Running {
@@ -28,7 +36,8 @@ impl Running {
         let n = NUMBER.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("gannet-test-{}-{n}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
-        let mut it = Self { server: None, dir, configure };
+        let _ = std::fs::remove_file(log_of(&dir));
+        let mut it = Self { server: None, dir, configure, may_break: false };
         it.up();
         it
     }
@@ -41,6 +50,8 @@ impl Running {
         o.set(Live::InnodbRedoLogCapacity, VarValue::Int(32 << 20));
         o.set(Live::Workers, VarValue::Int(2));
         o.set(Live::LogErrorVerbosity, VarValue::Int(1));
+        let log = log_of(&self.dir);
+        o.set(Live::LogError, VarValue::text(log.to_str().expect("a path of text")));
         (self.configure)(&mut o);
         self.server = Some(Server::start(o).expect("the server starts"));
     }
@@ -74,6 +85,15 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.server = None;
         let _ = std::fs::remove_dir_all(&self.dir);
+        let log = std::fs::read_to_string(log_of(&self.dir)).unwrap_or_default();
+        let _ = std::fs::remove_file(log_of(&self.dir));
+        let broken: Vec<&str> =
+            log.lines().filter(|l| l.contains("a panic while") || l.contains("Internal error")).collect();
+        if std::thread::panicking() {
+            eprint!("{log}");
+        }
+        let known = self.may_break || std::thread::panicking();
+        assert!(known || broken.is_empty(), "the server's log tells of faults of its own:\n{}", broken.join("\n"));
     }
 }
 

@@ -7,7 +7,7 @@
 use super::definition::Definer;
 use super::expressions::{self, Use};
 use super::extras::Extras;
-use super::{DdlContext, Done, copy, foreign, sql};
+use super::{DdlContext, Done, copy, foreign, online, sql};
 use gannet_catalog::names::eq_name;
 use gannet_catalog::{
     Alteration, CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, Edit, IndexDefinition, IndexKind, Pending,
@@ -66,7 +66,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
         }
         Err(error) => return Err(error),
     };
-    check_words(alter)?;
+    let asked = online::asked(&alter.actions)?;
     let (schema, name) = target(alter, &old, cx)?;
     let renamed = *schema != *old.schema || *name != *old.name;
     let taken = match old.temporary {
@@ -77,6 +77,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
         return Err(sql_err!(TableExists, name));
     }
     if alter.actions.iter().all(only_renames) {
+        asked.check_rename()?;
         if renamed {
             sql(edit.rename_table(&old.schema, &old.name, &schema, &name))?;
         }
@@ -95,7 +96,9 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     maker.options(alter, edit, cx)?;
     maker.columns(&alter.actions, cx)?;
     maker.indexes(&alter.actions, cx)?;
-    let alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
+    let mut alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
+    asked.check_alteration(&alter.actions, &old, &alteration, cx)?;
+    alteration.rebuild = alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition)?;
     let copies = |a: &AlterAction| matches!(a, AlterAction::Algorithm(word) if word.eq_ignore_ascii_case("COPY"));
     run(&old, alteration, alter.actions.iter().any(copies), edit, cx)
 }
@@ -144,23 +147,6 @@ fn converts(pending: &Pending) -> bool {
 fn only_renames(action: &AlterAction) -> bool {
     use AlterAction as A;
     matches!(action, A::Rename(_) | A::Algorithm(_) | A::Lock(_) | A::Validation(_) | A::EnableKeys | A::DisableKeys)
-}
-
-/// ALGORITHM and LOCK: words that do not exist are refused; how a change is done is decided here, always under an exclusive lock.
-fn check_words(alter: &AlterTable) -> Result<()> {
-    let among = |word: &Ident, list: &[&str]| list.iter().any(|w| word.text.eq_ignore_ascii_case(w));
-    for action in &alter.actions {
-        match action {
-            AlterAction::Algorithm(word) if !among(word, &["DEFAULT", "INSTANT", "INPLACE", "COPY"]) => {
-                return Err(sql_err!(UnknownAlterAlgorithm, word));
-            }
-            AlterAction::Lock(word) if !among(word, &["DEFAULT", "NONE", "SHARED", "EXCLUSIVE"]) => {
-                return Err(sql_err!(UnknownAlterLock, word));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// The table's name afterwards.
@@ -225,7 +211,7 @@ impl Maker<'_> {
         for (ordinal, column) in self.old.columns.iter().enumerate() {
             let named = |name: &Ident| eq_name(name, &column.name) && !column.hidden;
             let changes = |a: &&AlterAction| match a {
-                AlterAction::ChangeColumn { old, .. } => named(old),
+                AlterAction::ChangeColumn { old, .. } | AlterAction::RenameColumn { old, .. } => named(old),
                 AlterAction::ModifyColumn { column, .. } => named(&column.name),
                 _ => false,
             };
@@ -233,19 +219,7 @@ impl Maker<'_> {
             if actions.iter().filter(changes).count() > 1 {
                 return Err(sql_err!(BadField, column.name, self.old.name));
             }
-            let dropped = |a: &AlterAction| matches!(a, AlterAction::DropColumn { name, .. } if named(name));
-            if actions.iter().any(dropped) {
-                let goes = |k: &gannet_catalog::ForeignKeyDefinition| {
-                    actions.iter().any(|a| match a {
-                        AlterAction::DropForeignKey { name, .. } | AlterAction::DropConstraint { name, .. } => {
-                            eq_name(name, &k.name)
-                        }
-                        _ => false,
-                    })
-                };
-                let kept: Vec<&str> =
-                    self.definition.foreign_keys.iter().filter(|k| !goes(k)).map(|k| &*k.name).collect();
-                foreign::check_dropped(self.old, &kept, ordinal as u32)?;
+            if self.drops(ordinal as u32, actions)? {
                 continue;
             }
             let mut slot = Slot {
@@ -292,6 +266,40 @@ impl Maker<'_> {
         self.place(actions, cx)
     }
 
+    /// The column is dropped. Errors 1091 when it is dropped twice, 1054 when something else is done to it too, 1828.
+    fn drops(&self, ordinal: u32, actions: &[AlterAction]) -> Result<bool> {
+        let column = &self.old.columns[ordinal as usize];
+        let named = |name: &Ident| eq_name(name, &column.name) && !column.hidden;
+        match actions.iter().filter(|a| matches!(a, AlterAction::DropColumn { name, .. } if named(name))).count() {
+            0 => return Ok(false),
+            1 => {}
+            _ => return Err(cannot_drop(&column.name)),
+        }
+        let altered = |a: &AlterAction| match a {
+            AlterAction::ChangeColumn { old: name, .. }
+            | AlterAction::RenameColumn { old: name, .. }
+            | AlterAction::SetDefault { column: name, .. }
+            | AlterAction::DropDefault(name)
+            | AlterAction::ColumnVisibility { column: name, .. } => named(name),
+            AlterAction::ModifyColumn { column, .. } => named(&column.name),
+            _ => false,
+        };
+        if actions.iter().any(altered) {
+            return Err(unknown_column(&column.name, self.old));
+        }
+        let goes = |k: &gannet_catalog::ForeignKeyDefinition| {
+            actions.iter().any(|a| match a {
+                AlterAction::DropForeignKey { name, .. } | AlterAction::DropConstraint { name, .. } => {
+                    eq_name(name, &k.name)
+                }
+                _ => false,
+            })
+        };
+        let kept: Vec<&str> = self.definition.foreign_keys.iter().filter(|k| !goes(k)).map(|k| &*k.name).collect();
+        foreign::check_dropped(self.old, &kept, ordinal)?;
+        Ok(true)
+    }
+
     /// Adds and moves columns, in the order written.
     fn place(&mut self, actions: &[AlterAction], cx: &mut DdlContext<'_>) -> Result<()> {
         let collation = self.definition.options.collation;
@@ -325,12 +333,6 @@ impl Maker<'_> {
         }
         if !self.slots.iter().any(|s| !s.definition.column.hidden) {
             return Err(sql_err!(CantRemoveAllFields));
-        }
-        let unlocked = |a: &AlterAction| matches!(a, AlterAction::Lock(word) if word.text.eq_ignore_ascii_case("NONE"));
-        let numbered = |s: &Slot| s.origin.is_none() && s.definition.column.auto_increment;
-        if actions.iter().any(unlocked) && self.slots.iter().any(numbered) {
-            let reason = "Adding an auto-increment column requires a lock";
-            return Err(sql_err!(AlterOperationNotSupportedReason, "LOCK=NONE", reason, "LOCK=SHARED"));
         }
         Ok(())
     }
@@ -374,7 +376,10 @@ impl Maker<'_> {
         for action in actions {
             match action {
                 AlterAction::DropIndex { name, if_exists } => match self.old.index(name) {
-                    Some(position) => self.kept.retain(|k| k.position != position),
+                    Some(position) if self.kept.iter().any(|k| k.position == position) => {
+                        self.kept.retain(|k| k.position != position);
+                    }
+                    Some(_) => return Err(cannot_drop(name)),
                     None if *if_exists => cx.note(&cannot_drop(name)),
                     None => return Err(cannot_drop(name)),
                 },
@@ -391,11 +396,17 @@ impl Maker<'_> {
                     renames.push((position, new.text.clone()));
                 }
                 AlterAction::IndexVisibility { name, visible } => {
-                    let position =
-                        self.old.index(name).ok_or_else(|| sql_err!(KeyDoesNotExits, name, self.old.name))?;
-                    if let Some(kept) = self.kept.iter_mut().find(|k| k.position == position) {
-                        kept.definition.invisible = !visible;
-                    }
+                    // Under its old name it is no longer there when it is dropped or renamed as well.
+                    let same = |other: &Ident| eq_name(other, name);
+                    let gone = actions.iter().any(|a| match a {
+                        AlterAction::DropIndex { name, .. } => same(name),
+                        AlterAction::RenameIndex { old, new } => same(old) && !same(new),
+                        _ => false,
+                    });
+                    let position = self.old.index(name).filter(|_| !gone);
+                    let kept = self.kept.iter_mut().find(|k| Some(k.position) == position);
+                    let kept = kept.ok_or_else(|| sql_err!(KeyDoesNotExits, name, self.old.name))?;
+                    kept.definition.invisible = !visible;
                 }
                 AlterAction::AddElement(element) => {
                     Definer::new(self.definition.options.collation, cx).element(element, &mut self.extras)?;
@@ -416,7 +427,9 @@ impl Maker<'_> {
             }
         }
         for (position, new) in renames {
-            let Some(at) = self.kept.iter().position(|k| k.position == position) else { continue };
+            let Some(at) = self.kept.iter().position(|k| k.position == position) else {
+                return Err(sql_err!(KeyDoesNotExits, self.old.indexes[position].name, self.old.name));
+            };
             let taken =
                 |k: &Kept| k.position != position && k.definition.name.as_deref().is_some_and(|n| eq_name(n, &new));
             if self.kept.iter().any(taken) {
@@ -461,10 +474,7 @@ impl Maker<'_> {
         self.definition.columns = self.slots.iter().map(|s| s.definition.clone()).collect();
         self.keep_expressions()?;
         let extras = std::mem::take(&mut self.extras);
-        let enforced = self.definition.checks.iter().filter(|c| c.enforced).count();
         let added = extras.resolve(&mut self.definition, &schema, snapshot, cx)?;
-        // Rows are checked by copying them.
-        self.rebuild |= self.definition.checks.iter().filter(|c| c.enforced).count() > enforced;
         // Columns of functional parts are new.
         self.slots.extend(
             self.definition.columns[self.slots.len()..].iter().map(|c| Slot { definition: c.clone(), origin: None }),
@@ -573,11 +583,7 @@ impl Maker<'_> {
                 }
             }
             AlterAction::Enforce { name, enforced, constraint } => match check(self, name) {
-                Some(at) => {
-                    // Rows are checked by copying them.
-                    self.rebuild |= *enforced && !self.definition.checks[at].enforced;
-                    self.definition.checks[at].enforced = *enforced;
-                }
+                Some(at) => self.definition.checks[at].enforced = *enforced,
                 None if *constraint && (foreign(self, name).is_some() || self.old.index(name).is_some()) => {
                     return Err(sql_err!(AlterConstraintEnforcementNotSupported, name));
                 }
@@ -654,7 +660,7 @@ fn convert_column(column: &mut Column, to: CollationId) -> Result<()> {
         made = SqlType { collation: to, nullable: ty.nullable, ..SqlType::new(id) };
     }
     if let Some(members) = &ty.members {
-        made.members = Some(Arc::new(gannet_types::sqltype::Members { names: members.names.clone(), collation: to }));
+        made.members = Some(Arc::new(gannet_types::members::Members::new(members.names.clone(), to)));
     }
     let most = SqlType::MAX_VARCHAR_BYTES / u32::from(to.charset().max_len() as u8);
     if made.id == TypeId::VarChar && made.length > most {

@@ -93,7 +93,7 @@ impl<'a, 'b> Definer<'a, 'b> {
     /// A key or constraint.
     pub(super) fn element(&mut self, element: &TableElement, extras: &mut Extras) -> Result<()> {
         match element {
-            TableElement::Index(definition) => extras.indexes.push(index(definition)?),
+            TableElement::Index(definition) => extras.indexes.push(index(definition, self.cx)?),
             TableElement::ForeignKey(key) => extras.foreign_keys.push(key.clone()),
             TableElement::Check(check) => extras.checks.push((check.clone(), None)),
             TableElement::Column(_) => return Err(SqlError::internal("a column among keys")),
@@ -122,7 +122,10 @@ impl<'a, 'b> Definer<'a, 'b> {
                 }
                 TableOption::Charset(name) => charset = Some(Charset::by_name(name)?),
                 TableOption::Collate(name) => collation = Some(Collation::by_name(name)?),
-                TableOption::Comment(text) => comment = in_dictionary(text),
+                TableOption::Comment(text) => {
+                    let most = gannet_catalog::define::MAX_TABLE_COMMENT;
+                    comment = in_dictionary(text, most, sql_err!(TooLongTableComment, table, most), self.cx)?;
+                }
                 TableOption::AutoIncrement(n) => auto_increment = Some(*n),
                 // How rows and statistics are stored has no meaning here; SHOW CREATE TABLE repeats the words.
                 TableOption::RowFormat(word) => keep("ROW_FORMAT", word.to_ascii_uppercase()),
@@ -205,7 +208,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 ColumnAttribute::Unique => {
                     extras.indexes.push(PendingIndex::plain(column_key(IndexKind::Unique, name)))
                 }
-                ColumnAttribute::Comment(text) => made.comment = in_dictionary(text),
+                ColumnAttribute::Comment(text) => made.comment = column_comment(name, text, self.cx)?,
                 ColumnAttribute::Collate(_) | ColumnAttribute::Visible => {}
                 ColumnAttribute::Invisible => made.invisible = true,
                 ColumnAttribute::ColumnFormat(_) | ColumnAttribute::Storage(_) => {}
@@ -306,8 +309,9 @@ impl<'a, 'b> Definer<'a, 'b> {
             }
             value => value,
         };
-        if let (Some(members), Value::Str(text, _)) = (&column.ty.members, &value) {
-            let named = |name: &[u8]| members.names.iter().any(|n| members.collation.get().equal(n.as_bytes(), name));
+        if let (Some(members), Value::Str(text, from)) = (&column.ty.members, &value) {
+            let named = |name: &[u8]| members.find_utf8(name).is_some();
+            let text = from.charset().convert(text, Charset::Utf8mb4).bytes;
             let text = text.trim_ascii_end();
             let known = match column.ty.id {
                 TypeId::Set => text.is_empty() || text.split(|b| *b == b',').all(named),
@@ -380,7 +384,7 @@ fn column_key(kind: IndexKind, column: &str) -> IndexDefinition {
 }
 
 /// A key of a table.
-pub(super) fn index(definition: &IndexDef) -> Result<PendingIndex> {
+fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex> {
     let kind = match definition.kind {
         ast::IndexKind::Primary => IndexKind::Primary,
         ast::IndexKind::Unique => IndexKind::Unique,
@@ -416,7 +420,11 @@ pub(super) fn index(definition: &IndexDef) -> Result<PendingIndex> {
         match option {
             IndexOption::Using(word) if word.eq_ignore_ascii_case("btree") => made.using = Some(Using::Btree),
             IndexOption::Using(word) if word.eq_ignore_ascii_case("hash") => made.using = Some(Using::Hash),
-            IndexOption::Comment(text) => made.comment = in_dictionary(text),
+            IndexOption::Comment(text) => {
+                let most = gannet_catalog::define::MAX_INDEX_COMMENT;
+                let name: &str = made.name.as_deref().unwrap_or_default();
+                made.comment = in_dictionary(text, most, sql_err!(TooLongIndexComment, name, most), cx)?;
+            }
             IndexOption::Visible => made.invisible = false,
             IndexOption::Invisible => made.invisible = true,
             // The size of an index block is a hint that InnoDB ignores for uncompressed tables.
@@ -458,7 +466,19 @@ fn option_name(option: &TableOption) -> &'static str {
     }
 }
 
-/// A comment as the dictionary keeps it: in utf8mb3, with `?` for what that has not.
-fn in_dictionary(comment: &str) -> Box<str> {
-    comment.chars().map(|c| if c > '\u{FFFF}' { '?' } else { c }).collect()
+fn column_comment(name: &str, text: &str, cx: &mut DdlContext<'_>) -> Result<Box<str>> {
+    let most = gannet_catalog::define::MAX_COLUMN_COMMENT;
+    in_dictionary(text, most, sql_err!(TooLongFieldComment, name, most), cx)
+}
+
+/// A comment as the dictionary keeps it: in utf8mb3, with `?` for what that has not. One of more characters than `most` is an error in
+/// strict mode, and is cut with a warning otherwise.
+fn in_dictionary(comment: &str, most: usize, too_long: SqlError, cx: &mut DdlContext<'_>) -> Result<Box<str>> {
+    let kept: Box<str> = comment.chars().map(|c| if c > '\u{FFFF}' { '?' } else { c }).collect();
+    let Some((end, _)) = kept.char_indices().nth(most) else { return Ok(kept) };
+    if cx.settings.sql_mode.is_strict() {
+        return Err(too_long);
+    }
+    cx.warnings.push(too_long.to_warning(Level::Warning));
+    Ok(kept[..end].into())
 }

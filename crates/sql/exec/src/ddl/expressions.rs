@@ -9,7 +9,7 @@ use crate::context::Cx;
 use crate::dml::complete::{self, Options};
 use gannet_catalog::names::eq_name;
 use gannet_catalog::{
-    Column, ColumnDefault, Constraints, SchemaId, Table, TableId, TableOptions, TableParts, assemble,
+    Column, ColumnDefault, Constraints, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, assemble,
 };
 use gannet_engine::Txn;
 use gannet_functions::Stability;
@@ -116,7 +116,13 @@ impl Definition<'_> {
         text.map(Into::into).map_err(|_| SqlError::unsupported("strings outside of UTF-8 in definitions"))
     }
 
+    /// Checks an expression that was taken before, against other columns than then. `owner` is the column it belongs to.
+    pub(super) fn recheck(&self, usage: &Use, owner: Option<usize>, expr: &Expr) -> Result<()> {
+        self.rewrite(&mut expr.clone(), usage, owner)
+    }
+
     fn rewrite(&self, e: &mut Expr, usage: &Use, owner: Option<usize>) -> Result<()> {
+        gannet_types::check_stack()?;
         self.check_node(e, usage)?;
         match e {
             Expr::Column(column) => self.column(column, usage, owner)?,
@@ -468,8 +474,28 @@ pub(super) fn check_generated_change(old: &Column, new: &Column) -> Result<()> {
     if allowed { Ok(()) } else { Err(sql_err!(UnsupportedActionOnGeneratedColumn, "Changing the STORED status")) }
 }
 
+/// An expression that the dictionary keeps.
+pub(super) fn parse(text: &str) -> Result<Expr> {
+    gannet_parser::parse_expr(text.as_bytes(), gannet_parser::LexMode::default())
+        .map_err(|e| SqlError::internal(format_args!("stored expression {text}: {e}")))
+}
+
+/// Rows of the table hold what the expressions of its next version give. What the actions of an ALTER say of it would be a long
+/// list; what the expressions of both versions are bound to decides.
+pub(super) fn rows_keep(old: &Arc<Table>, next: &TableDefinition) -> Result<bool> {
+    if !old.has_expressions() && next.checks.is_empty() {
+        return Ok(true);
+    }
+    let defined = gannet_catalog::define::define(next)?;
+    gannet_plan::rows_keep(old, &scratch_of(&defined.columns, defined.constraints, next.options.collation))
+}
+
 /// A table that exists nowhere, to bind expressions over columns.
 pub(super) fn scratch(columns: &[Column], collation: CollationId) -> Arc<Table> {
+    scratch_of(columns, Constraints::default(), collation)
+}
+
+fn scratch_of(columns: &[Column], constraints: Constraints, collation: CollationId) -> Arc<Table> {
     let parts = TableParts {
         id: TableId(0),
         schema_id: SchemaId(0),
@@ -479,15 +505,14 @@ pub(super) fn scratch(columns: &[Column], collation: CollationId) -> Arc<Table> 
         source: gannet_catalog::RowSource::Engine,
         temporary: false,
         replaced: 0,
-        constraints: Constraints::default(),
+        constraints,
     };
     Arc::new(assemble(parts, "".into(), "".into(), columns.to_vec(), Vec::new(), None, Arc::default()))
 }
 
 /// The type of an expression over columns, as the column of a functional key part has it.
-pub(super) fn functional_type(columns: &[Column], index: &str, text: &str, collation: CollationId) -> Result<SqlType> {
-    let parsed = gannet_parser::parse_expr(text.as_bytes(), gannet_parser::LexMode::default())
-        .map_err(|e| SqlError::internal(format_args!("functional part of {index}: {e}")))?;
+pub(super) fn functional_type(columns: &[Column], text: &str, collation: CollationId) -> Result<SqlType> {
+    let parsed = parse(text)?;
     if matches!(parsed, Expr::Column(_)) {
         return Err(sql_err!(FunctionalIndexOnField));
     }
@@ -543,7 +568,7 @@ impl Compiled {
 }
 
 /// A plan that does nothing over one table.
-pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> Plan {
+pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> Plan {
     let slot = PlanTable {
         table: table.clone(),
         alias: (&*table.name).into(),
@@ -561,6 +586,7 @@ pub(super) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
             types: Box::new([]),
             rows: 0.0,
             cost: 0.0,
+            one_by_one: false,
         })),
         columns: Box::new([]),
         tables: Box::new([slot]),

@@ -58,6 +58,22 @@ impl Extras {
                 definition.columns[at].column = column.clone();
             }
         }
+        let given = |name: &str| {
+            self.expressions.iter().any(|(usage, _)| match usage {
+                Use::Generated(n) | Use::Default(n) => eq_name(n, name),
+                Use::Check(_) | Use::Functional(_) => false,
+            })
+        };
+        for at in 0..columns.len() {
+            if !given(&columns[at].name) {
+                columns[at] = kept(at, &columns, definition, cx)?;
+                definition.columns[at].column = columns[at].clone();
+            }
+        }
+        for check in &definition.checks {
+            let parsed = expressions::parse(&check.expression)?;
+            over(&columns, definition, cx).recheck(&Use::Check((&*check.name).into()), None, &parsed)?;
+        }
         let mut indexes: Vec<IndexDefinition> = Vec::with_capacity(self.indexes.len());
         for pending in self.indexes {
             let taken: Vec<Box<str>> =
@@ -70,9 +86,7 @@ impl Extras {
         let scratch = expressions::scratch(&columns, definition.options.collation);
         gannet_plan::table_exprs(&scratch)?;
         for check in &definition.checks {
-            let parsed = gannet_parser::parse_expr(check.expression.as_bytes(), Default::default());
-            let parsed = parsed.map_err(|e| gannet_types::SqlError::internal(format_args!("check: {e}")))?;
-            gannet_plan::bind_over(&scratch, &parsed)?;
+            gannet_plan::bind_over(&scratch, &expressions::parse(&check.expression)?)?;
         }
         Ok(indexes)
     }
@@ -85,6 +99,30 @@ fn over<'a>(columns: &'a [Column], definition: &'a TableDefinition, cx: &DdlCont
         collation: cx.collation,
         week_format: cx.settings.default_week_format,
     }
+}
+
+/// A column that an alteration keeps: its expression is checked against the columns as they are now, and the column of a functional part
+/// gets the type that its expression has over them.
+fn kept(at: usize, columns: &[Column], definition: &TableDefinition, cx: &DdlContext<'_>) -> Result<Column> {
+    let mut column = columns[at].clone();
+    let (usage, text) = match (&column.generated, &column.default) {
+        (Some(generated), _) if column.hidden => {
+            let index = hidden_owner(&column.name);
+            column.ty = expressions::functional_type(columns, &generated.expression, cx.collation)?;
+            (Use::Functional(index.into()), &generated.expression)
+        }
+        (Some(generated), _) => (Use::Generated((&*column.name).into()), &generated.expression),
+        (None, ColumnDefault::Expression(text)) => (Use::Default((&*column.name).into()), text),
+        (None, _) => return Ok(column),
+    };
+    over(columns, definition, cx).recheck(&usage, Some(at), &expressions::parse(text)?)?;
+    Ok(column)
+}
+
+/// The index in the name of a functional part's column, `!hidden!index!part!number`.
+fn hidden_owner(column: &str) -> &str {
+    let inside = column.strip_prefix("!hidden!").unwrap_or(column);
+    inside.rsplitn(3, '!').last().unwrap_or(inside)
 }
 
 /// Gives each expression among an index's parts a hidden column.
@@ -112,7 +150,7 @@ fn functional(
     };
     for (part, expr) in &pending.expressions {
         let text = over(columns, definition, cx).text(&Use::Functional(name.clone()), expr)?;
-        let ty = expressions::functional_type(columns, &name, &text, cx.collation)?;
+        let ty = expressions::functional_type(columns, &text, cx.collation)?;
         let mut column_name = format!("!hidden!{name}!{part}!0");
         let mut n = 0;
         while columns.iter().any(|c| *c.name == *column_name) {

@@ -139,10 +139,7 @@ fn compatible(a: &SqlType, b: &SqlType) -> bool {
 pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &DdlContext<'_>) -> Result<()> {
     let (old, new) = (&pending.old, &pending.table);
     let moved = |ordinal: u32| pending.columns.iter().position(|o| *o == Some(ordinal)).map(|i| i as u32);
-    let changed = |a: u32, b: u32| {
-        !compatible(&old.columns[a as usize].ty, &new.columns[b as usize].ty)
-            || old.columns[a as usize].ty.id != new.columns[b as usize].ty.id
-    };
+    let changed = |a: u32, b: u32| super::online::converts(&old.columns[a as usize].ty, &new.columns[b as usize].ty);
     let gone = |columns: &[u32]| -> Option<&Arc<str>> {
         // The index which served is the one that was dropped.
         let dropped = |i: &usize| !pending.origins.contains(&Some(*i));

@@ -10,14 +10,17 @@ mod definition;
 mod expressions;
 mod extras;
 mod foreign;
+mod online;
 mod select;
 mod views;
 
+pub(crate) use expressions::plan_over;
 pub use select::insert_plan;
 
 use crate::context::{Session, Settings};
 use crate::error::from_catalog;
 use definition::Definer;
+use gannet_catalog::names::{check_table_name, missing_schema};
 use gannet_catalog::{Catalog, CatalogError, CatalogResult, CatalogSnapshot, Edit, Temporaries};
 use gannet_engine::Txn;
 use gannet_parser::ast::{
@@ -88,25 +91,6 @@ impl DdlContext<'_> {
     fn note(&mut self, error: &SqlError) {
         self.warnings.push(error.to_warning(Level::Note));
     }
-}
-
-/// True for statements that [`run`] executes.
-pub fn is_ddl(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::CreateDatabase { .. }
-            | Statement::AlterDatabase { .. }
-            | Statement::DropDatabase { .. }
-            | Statement::CreateTable(_)
-            | Statement::AlterTable(_)
-            | Statement::DropTable { .. }
-            | Statement::Truncate(_)
-            | Statement::RenameTable(_)
-            | Statement::CreateIndex(_)
-            | Statement::DropIndex(_)
-            | Statement::CreateView(_)
-            | Statement::DropView { .. }
-    )
 }
 
 /// The tables whose definition the statement changes: (schema as written, name).
@@ -360,7 +344,7 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             if create.temporary && elements.iter().any(|e| matches!(e, TableElement::ForeignKey(_))) {
                 return Err(sql_err!(CannotAddForeign));
             }
-            let inherited = edit.snapshot().schema(&schema).ok_or_else(|| sql_err!(BadDb, schema))?.collation;
+            let inherited = edit.snapshot().schema(&schema).ok_or_else(|| missing_schema(&schema))?.collation;
             let selected = select::columns(cx)?;
             selected.iter().for_each(|c| definition::deprecated_type(&c.column, cx));
             Definer::new(inherited, cx).table(&name, elements, selected, options, &schema, edit.snapshot())?
@@ -406,6 +390,7 @@ fn drop_tables(
             }
             present.push(named);
         } else {
+            check_table_name(name)?;
             missing.push(format!("{schema}.{name}"));
         }
     }

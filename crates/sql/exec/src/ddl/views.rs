@@ -1,10 +1,11 @@
 //! CREATE VIEW, ALTER VIEW, DROP VIEW.
 
 use super::{DdlContext, select, sql};
+use gannet_catalog::names::{check_column_name, check_table_name};
 use gannet_catalog::{CheckOption, Column, Edit, View, ViewAlgorithm};
-use gannet_parser::ast::{Account, CreateView, ObjectName};
+use gannet_parser::ast::{Account, CreateView, ObjectName, QueryBody, SelectItem};
 use gannet_plan::PlanOptions;
-use gannet_types::{Level, Result, sql_err};
+use gannet_types::{Level, Result, SqlError, sql_err};
 
 /// CREATE VIEW and ALTER VIEW; the plan of the query is the context's. Errors 1050, 1347, 1350, 1351, 1353, 1368, 1146.
 pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
@@ -35,6 +36,8 @@ pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlConte
         locale: cx.settings.locale,
         ..PlanOptions::new(cx.database)
     };
+    create.columns.iter().try_for_each(|name| check_view_column(name))?;
+    check_aliases(&create.query.body)?;
     let definition = gannet_plan::view_definition(&create.query, &create.columns, edit.snapshot(), &options)?;
     let mut algorithm = match create.algorithm.as_ref().map(|a| a.text.to_ascii_uppercase()).as_deref() {
         Some("MERGE") => ViewAlgorithm::Merge,
@@ -52,12 +55,16 @@ pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlConte
     }
     let before = old.as_ref().and_then(|t| t.view());
     let definer = match (&create.definer, before) {
-        (Some(account), _) => account_of(account, cx),
+        (Some(account), _) => account_of(account, cx)?,
         (None, Some(view)) if create.alter => view.definer.clone(),
         (None, _) => (cx.account.0.into(), cx.account.1.into()),
     };
     let invoker = create.invoker.unwrap_or(create.alter && before.is_some_and(|v| v.invoker));
     let mut columns: Vec<Column> = select::columns(cx)?.into_iter().map(|c| c.column).collect();
+    if columns.is_empty() {
+        // A dictionary with such an entry cannot be read.
+        return Err(SqlError::internal("a view without columns"));
+    }
     for (column, name) in columns.iter_mut().zip(&create.columns) {
         column.name = (&*name.text).into();
     }
@@ -72,11 +79,44 @@ pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlConte
     sql(edit.create_view(&schema, &name, columns, view, old.is_some(), now))
 }
 
-fn account_of(account: &Account, cx: &DdlContext<'_>) -> (Box<str>, Box<str>) {
-    match account {
-        Account::CurrentUser => (cx.account.0.into(), cx.account.1.into()),
-        Account::Name { user, host, .. } => (user.clone(), host.clone()),
+/// Error 1166 for a name that no column of a view can have, be it long or ill-formed.
+fn check_view_column(name: &str) -> Result<()> {
+    check_column_name(name).map_err(|_| sql_err!(WrongColumnName, name))
+}
+
+/// As [`check_view_column`], of the aliases that become columns.
+fn check_aliases(body: &QueryBody) -> Result<()> {
+    match body {
+        QueryBody::Select(select) => select.items.iter().try_for_each(|item| match item {
+            SelectItem::Expr { alias: Some(alias), .. } => check_view_column(alias),
+            SelectItem::Expr { alias: None, .. } | SelectItem::Wildcard(_) | SelectItem::TableWildcard(_) => Ok(()),
+        }),
+        QueryBody::Query(query) => check_aliases(&query.body),
+        QueryBody::Set(set) => {
+            check_aliases(&set.first)?;
+            set.rest.iter().try_for_each(|arm| check_aliases(&arm.body))
+        }
+        QueryBody::Values(_) | QueryBody::Table(_) => Ok(()),
     }
+}
+
+/// A definer. Error 1470 for a name that no account can have.
+fn account_of(account: &Account, cx: &DdlContext<'_>) -> Result<(Box<str>, Box<str>)> {
+    const USER_CHARS: usize = 32;
+    const HOST_CHARS: usize = 255;
+    let (user, host) = match account {
+        Account::CurrentUser => return Ok((cx.account.0.into(), cx.account.1.into())),
+        Account::Name { user, host, .. } => (user, host),
+    };
+    if user.chars().count() > USER_CHARS {
+        return Err(sql_err!(WrongStringLength, user, "user name", USER_CHARS));
+    }
+    if host.chars().count() > HOST_CHARS {
+        // The error shows the beginning.
+        let beginning: String = host.chars().take(70).collect();
+        return Err(sql_err!(WrongStringLength, beginning, "host name", HOST_CHARS));
+    }
+    Ok((user.clone(), host.clone()))
 }
 
 /// DROP VIEW: all or none. Missing ones are named together in error 1051, or noted with IF EXISTS; error 1347 for tables.
@@ -86,7 +126,10 @@ pub(super) fn drop(if_exists: bool, names: &[ObjectName], edit: &mut Edit<'_>, c
     for name in names {
         let (schema, name) = cx.resolve(name)?;
         match edit.snapshot().base_table(schema, name) {
-            None => missing.push(format!("{schema}.{name}")),
+            None => {
+                check_table_name(name)?;
+                missing.push(format!("{schema}.{name}"));
+            }
             Some(t) if t.view().is_none() => return Err(sql_err!(WrongObject, schema, name, "VIEW")),
             Some(_) => {
                 let named = (schema.to_owned(), name.to_owned());

@@ -7,8 +7,8 @@
 use crate::batch::{Batch, Column};
 use crate::context::Cx;
 use crate::{convert, eval};
-use gannet_plan::plan::ViewCheck;
 use gannet_plan::table_exprs::TableExprs;
+use gannet_plan::{Expr, plan::ViewCheck};
 use gannet_types::{Result, SqlError, Value, sql_err};
 
 fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
@@ -106,11 +106,20 @@ pub(crate) fn violated<'p>(
     }
     let batch = batch_of(row);
     for (position, expr) in checks {
-        let value = eval::eval(expr, &batch, 0, cx)?;
-        if crate::compare::truth(value.as_ref(), cx)? == Some(false) {
+        if is_false(expr, &batch, cx)? {
             let name = &plan.tables[slot].table.constraints.checks[*position as usize].name;
             return Ok(Some(sql_err!(CheckConstraintViolated, name)));
         }
     }
     Ok(None)
+}
+
+/// The row violates the check.
+pub(crate) fn violates<'p>(check: &'p Expr, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    is_false(check, &batch_of(row), cx)
+}
+
+fn is_false<'p>(check: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    let value = eval::eval(check, batch, 0, cx)?;
+    Ok(crate::compare::truth(value.as_ref(), cx)? == Some(false))
 }

@@ -56,6 +56,18 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     Ok(run.finish(cx))
 }
 
+/// The greatest value of a type of integers, but for BIGINT.
+fn greatest(ty: &gannet_types::SqlType) -> Option<u64> {
+    let bits = match ty.id {
+        TypeId::TinyInt => 8,
+        TypeId::SmallInt => 16,
+        TypeId::MediumInt => 24,
+        TypeId::Int => 32,
+        _ => return None,
+    };
+    Some((1 << if ty.unsigned { bits } else { bits - 1 }) - 1)
+}
+
 /// The query reads what the statement writes: then all its rows come first.
 fn reads_target(insert: &Insert, tables: &[PlanTable]) -> bool {
     let target = tables[insert.table as usize].table.id;
@@ -183,7 +195,7 @@ impl<'p> Run<'p> {
                         under_construction = self.visible_row(&row);
                     }
                     let value = eval::eval(expr, &under_construction, 0, cx)?;
-                    self.convert(value, column, cx)?
+                    self.convert(value, column, false, cx)?
                 }
                 // Filled when the other columns are there.
                 None if self.table.columns[column].generated.is_some() => continue,
@@ -195,13 +207,14 @@ impl<'p> Run<'p> {
         self.complete(row, cx)
     }
 
-    /// The row as expressions of a self-referring VALUES list see it.
+    /// The row as expressions of a self-referring VALUES list see it: a column without a value yet has its default, if that is
+    /// a literal, else what its type holds when nothing is given.
     fn visible_row(&self, row: &[Option<Value>]) -> Batch {
         let mut values = Vec::with_capacity(row.len());
         for (value, column) in row.iter().zip(&self.table.columns) {
-            values.push(match value {
-                Some(value) => value.clone(),
-                None => defaults::implicit(column),
+            values.push(match (value, &column.default) {
+                (Some(value), _) | (None, ColumnDefault::Literal(value)) => value.clone(),
+                (None, _) => defaults::implicit(column),
             });
         }
         Batch { rows: 1, columns: values.into_iter().map(|v| crate::batch::Column::Constant(v, 1)).collect() }
@@ -211,18 +224,22 @@ impl<'p> Run<'p> {
         let mut row: Vec<Option<Value>> = vec![None; self.table.columns.len()];
         for (value, column) in source.iter().zip(&self.insert.columns) {
             let column = *column as usize;
-            row[column] = Some(self.convert(value.clone(), column, cx)?);
+            row[column] = Some(self.convert(value.clone(), column, false, cx)?);
         }
         self.complete(row, cx)
     }
 
     /// Converts a given value into its column's type; NULL into NOT NULL is error 1048, or the implicit default where
-    /// MySQL is lenient.
-    fn convert(&mut self, value: Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    /// MySQL is lenient. `updates`: by ON DUPLICATE KEY UPDATE.
+    fn convert(&mut self, value: Value, column: usize, updates: bool, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
         if value.is_null() && !definition.nullable && !definition.auto_increment {
-            // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default.
-            let single = self.expected == 1 && matches!(self.insert.source, InsertSource::Values(_));
+            // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default. What a query's row
+            // changes by ON DUPLICATE KEY UPDATE is as strict as a single row.
+            let single = match self.insert.source {
+                InsertSource::Values(_) => self.expected == 1,
+                InsertSource::Query(_) => updates,
+            };
             if cx.strict || (single && !self.insert.ignore) {
                 return Err(sql_err!(BadNull, definition.name));
             }
@@ -294,6 +311,19 @@ impl<'p> Run<'p> {
                 self.reserved = Some((first.saturating_add(step), wanted - 1));
                 first
             }
+        };
+        let id = match greatest(&definition.ty) {
+            // In steps of more than one the last value of the series that the type holds comes again.
+            Some(most) if id > most && step > 1 => {
+                if cx.strict {
+                    return Err(sql_err!(WarnDataOutOfRange, definition.name, self.records + 1));
+                }
+                cx.warnings
+                    .push(sql_err!(WarnDataOutOfRange, definition.name, self.records + 1).to_warning(Level::Warning));
+                let offset = cx.settings.auto_increment_offset.clamp(1, step);
+                most.checked_sub(offset).map_or(most, |beyond| beyond / step * step + offset)
+            }
+            _ => id,
         };
         self.row_id = (id, true);
         // A value beyond the column's type becomes its largest value, whose second use is a duplicate.
@@ -502,7 +532,7 @@ impl<'p> Run<'p> {
                     padding::fill_row(&mut all, self.table, cx);
                     let columns = all.into_iter().map(|v| crate::batch::Column::Constant(v, 1)).collect();
                     let value = eval::eval(expr, &Batch { rows: 1, columns }, 0, cx)?;
-                    self.convert(value, column, cx)?
+                    self.convert(value, column, true, cx)?
                 }
             };
             new[column] = value;

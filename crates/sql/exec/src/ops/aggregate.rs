@@ -10,7 +10,7 @@ use crate::{
     batch::{BATCH_ROWS, Batch, Column},
     compare::{append_sort_key, append_value_key},
     context::Cx,
-    eval,
+    eval, long,
     order::compare_values,
     spill::{MAX_LEVEL, Partitions, Run},
     vector,
@@ -581,9 +581,7 @@ impl<'p> Aggregation<'p> {
             for state in &group.states {
                 row.push(match state {
                     State::Count(n) => Value::Int(*n),
-                    State::Boxed(s) | State::Distinct(s, _) | State::Ordered(s, _, _) => {
-                        s.value(&mut cx.eval_context())?
-                    }
+                    State::Boxed(s) | State::Distinct(s, _) | State::Ordered(s, _, _) => cx.accumulated(&**s)?,
                 });
             }
             for places in self.plan.groupings {
@@ -644,9 +642,9 @@ fn put_value_aside(
 fn finish_group(group: &mut Group, cx: &mut Cx<'_, '_>) -> Result<()> {
     for state in &mut group.states {
         if let State::Ordered(accumulator, rows, _) = state {
-            rows.sort_by(|a, b| a.0.cmp(&b.0));
+            long::over(rows.len() * size_of::<(Vec<u8>, Vec<Value>)>(), || rows.sort_by(|a, b| a.0.cmp(&b.0)));
             for (_, values) in rows.drain(..) {
-                accumulator.add(&mut cx.eval_context(), &values)?;
+                cx.accumulate(&mut **accumulator, &values)?;
             }
         }
     }
@@ -655,10 +653,10 @@ fn finish_group(group: &mut Group, cx: &mut Cx<'_, '_>) -> Result<()> {
 
 fn add_row<'p>(state: &mut dyn Accumulator, columns: &[Column], row: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
     match columns {
-        [one] => state.add(&mut cx.eval_context(), &[one.get(row).to_owned()]),
+        [one] => cx.accumulate(state, &[one.get(row).to_owned()]),
         _ => {
             let values: Vec<Value> = columns.iter().map(|c| c.get(row).to_owned()).collect();
-            state.add(&mut cx.eval_context(), &values)
+            cx.accumulate(state, &values)
         }
     }
 }

@@ -40,12 +40,45 @@ pub type BoxedOperator<'p> = Box<dyn Operator<'p> + 'p>;
 
 /// Makes the operators of a plan tree; `timed`: for EXPLAIN ANALYZE.
 pub fn build<'p>(node: &'p Physical, timed: bool) -> Result<BoxedOperator<'p>> {
-    let operator = operator(node, timed)?;
-    Ok(if timed { Box::new(crate::profile::Timed::new(node, operator)) } else { operator })
+    build_at(node, timed, 1)
 }
 
-fn operator<'p>(node: &'p Physical, timed: bool) -> Result<BoxedOperator<'p>> {
-    let build = |node: &'p Physical| build(node, timed);
+/// Levels of operators that call each other before one asks whether the stack holds more.
+const CHECKED: u32 = 16;
+
+fn build_at<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOperator<'p>> {
+    let mut operator = operator(node, timed, depth)?;
+    if timed {
+        operator = Box::new(crate::profile::Timed::new(node, operator));
+    }
+    if node.one_by_one {
+        operator = Box::new(rows::OneByOne::new(operator));
+    }
+    Ok(if depth.is_multiple_of(CHECKED) { Box::new(Checked(operator)) } else { operator })
+}
+
+/// An operator deep in a tree: error 1436 where the stack does not hold what is below it.
+struct Checked<'p>(BoxedOperator<'p>);
+
+impl<'p> Operator<'p> for Checked<'p> {
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        gannet_types::check_stack()?;
+        self.0.open(cx)
+    }
+
+    fn want(&mut self, rows: u64) {
+        self.0.want(rows);
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        gannet_types::check_stack()?;
+        self.0.next(cx)
+    }
+}
+
+fn operator<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOperator<'p>> {
+    gannet_types::check_stack()?;
+    let build = |node: &'p Physical| build_at(node, timed, depth + 1);
     Ok(match &node.op {
         Op::TableScan(scan) => scan::build(scan, &node.types),
         Op::Values { rows, .. } => Box::new(rows::Values::new(rows, &node.types)),

@@ -1,4 +1,4 @@
-//! Operators that look at one row at a time: Values, Filter, Project, Limit.
+//! Operators that look at one row at a time: Values, Filter, Project, Limit; and the one that delivers them so.
 
 use super::{BoxedOperator, Operator};
 use crate::{batch::Batch, context::Cx, eval, vector};
@@ -92,6 +92,40 @@ impl<'p> Operator<'p> for Project<'p> {
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(cx)? else { return Ok(None) };
         vector::project(self.exprs, batch, self.stored, cx).map(Some)
+    }
+}
+
+/// The input's rows one at a time; the input is asked for no more than that.
+pub struct OneByOne<'p> {
+    input: BoxedOperator<'p>,
+    batch: Batch,
+    at: usize,
+}
+
+impl<'p> OneByOne<'p> {
+    pub fn new(input: BoxedOperator<'p>) -> Self {
+        OneByOne { input, batch: Batch::default(), at: 0 }
+    }
+}
+
+impl<'p> Operator<'p> for OneByOne<'p> {
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        (self.batch, self.at) = (Batch::default(), 0);
+        self.input.open(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        while self.at >= self.batch.rows {
+            self.input.want(1);
+            let Some(batch) = self.input.next(cx)? else { return Ok(None) };
+            cx.check_interrupt()?;
+            if batch.rows == 1 {
+                return Ok(Some(batch));
+            }
+            (self.batch, self.at) = (batch, 0);
+        }
+        self.at += 1;
+        Ok(Some(self.batch.slice(self.at - 1, self.at)))
     }
 }
 

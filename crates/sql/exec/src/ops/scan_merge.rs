@@ -13,7 +13,7 @@ use crate::{
     codec,
     context::Cx,
     error::from_engine,
-    eval, vector,
+    eval, long, vector,
 };
 use gannet_catalog::Table;
 use gannet_engine::{Cut, Direction, KeyRange, Scan, ScanOptions};
@@ -91,7 +91,7 @@ impl<'p> MergeScan<'p> {
                         return Ok(false);
                     }
                 }
-                part.keys.sort_unstable_by(|a, b| b.cmp(a));
+                long::over(own, || part.keys.sort_unstable_by(|a, b| b.cmp(a)));
                 part.keys.dedup();
             }
             part.advance(scan, table, cx)?;

@@ -4,6 +4,7 @@ use super::{BoxedOperator, Operator, rows::limit_value};
 use crate::{
     batch::{BATCH_ROWS, Batch},
     context::Cx,
+    long,
     order::{Keyed, RowOrder},
     spill::{Merge, MergeOrder, Run, RunWriter, SpillFile, chunk_rows, reduce},
 };
@@ -43,6 +44,8 @@ struct Entry {
 
 /// Rows sorted without a look at interruptions: some milliseconds.
 const SORT_PIECE: usize = 16 << 10;
+/// Rows of fewer bytes are compared in no time.
+const LONG_ROW: usize = 1 << 10;
 
 /// Appends two sorted pieces as one; of equal rows the left ones first.
 fn merge(
@@ -134,8 +137,11 @@ impl<'p> Sort<'p> {
         let (order, rows) = (self.order, &self.rows);
         let place = |e: &Entry| (&rows[e.batch as usize], e.row as usize);
         let compare = |a: &Entry, b: &Entry| a.prefix.cmp(&b.prefix).then_with(|| order.compare(place(a), place(b)));
+        // Comparing rows of long values takes as long as they are.
+        let each = self.reserved / self.sorted.len().max(1);
+        let each = if each < LONG_ROW { 0 } else { each };
         for piece in self.sorted.chunks_mut(SORT_PIECE) {
-            piece.sort_by(compare);
+            long::over(each * piece.len(), || piece.sort_by(compare));
             cx.check_interrupt()?;
         }
         let len = self.sorted.len();
@@ -174,13 +180,19 @@ impl<'p> Sort<'p> {
     }
 
     fn take_batch(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        let number = self.rows.len() as u32;
         let rows = self.order.keyed(batch, cx)?;
         let count = rows.rows.rows;
-        let entry = |row: usize| Entry { prefix: self.order.prefix(&rows, row), batch: number, row: row as u32 };
-        self.sorted.extend((0..count).map(entry));
         let bytes = rows.memory_bytes() + count * size_of::<Entry>();
-        self.rows.push(rows);
+        let joined = self.rows.last().filter(|last| last.rows.has_room_for(&rows.rows)).map(|last| last.rows.rows);
+        let number = (self.rows.len() - usize::from(joined.is_some())) as u32;
+        let first = joined.unwrap_or(0);
+        let entry =
+            |row: usize| Entry { prefix: self.order.prefix(&rows, row), batch: number, row: (first + row) as u32 };
+        self.sorted.extend((0..count).map(entry));
+        match self.rows.last_mut() {
+            Some(last) if joined.is_some() => (0..count).for_each(|row| last.push(&rows, row)),
+            _ => self.rows.push(rows),
+        }
         self.take_memory(bytes, cx);
         Ok(())
     }

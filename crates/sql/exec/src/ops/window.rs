@@ -534,7 +534,7 @@ impl Sliding {
             self.front.truncate(self.front_end - frame.start);
             if let Some(back) = &mut self.back {
                 for row in self.end..frame.end {
-                    back.add(&mut cx.eval_context(), &rows.args(n, row)?)?;
+                    cx.accumulate(&mut **back, &rows.args(n, row)?)?;
                 }
             }
             self.end = self.end.max(frame.end);
@@ -546,7 +546,7 @@ impl Sliding {
         cx.reserve(self.held)?;
         self.front.clear();
         for row in frame.clone().rev() {
-            state.add(&mut cx.eval_context(), &rows.args(n, row)?)?;
+            cx.accumulate(&mut *state, &rows.args(n, row)?)?;
             self.front.extend(state.part());
         }
         (self.front_end, self.end, self.back) = (frame.end, frame.end, fresh());
@@ -557,7 +557,7 @@ impl Sliding {
         let Some(mut state) = fresh() else { return Ok(Value::Null) };
         let back = self.back.as_ref().and_then(|back| back.part());
         self.front.last().copied().into_iter().chain(back).for_each(|part| state.join(part));
-        state.value(&mut cx.eval_context())
+        cx.accumulated(&*state)
     }
 }
 
@@ -576,7 +576,7 @@ impl State {
         let args = rows.args(n, i)?;
         match &mut self.accumulator {
             None => self.counted += i64::from(args.iter().all(|v| !v.is_null())),
-            Some(accumulator) => accumulator.add(&mut cx.eval_context(), &args)?,
+            Some(accumulator) => cx.accumulate(&mut **accumulator, &args)?,
         }
         Ok(())
     }
@@ -600,7 +600,7 @@ impl State {
     fn value(&self, cx: &mut Cx<'_, '_>) -> Result<Value> {
         match &self.accumulator {
             None => Ok(Value::Int(self.counted)),
-            Some(accumulator) => accumulator.value(&mut cx.eval_context()),
+            Some(accumulator) => cx.accumulated(&**accumulator),
         }
     }
 }

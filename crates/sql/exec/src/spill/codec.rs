@@ -12,7 +12,7 @@
 use super::damaged;
 use crate::batch::{Batch, Column, Nulls, TextColumn};
 use gannet_types::{
-    CollationId, Date, DateTime, Decimal, Result, Time, Timestamp, Value, sqltype::Members, value::Text,
+    CollationId, Date, DateTime, Decimal, Result, Time, Timestamp, Value, members::Members, value::Text,
 };
 use std::sync::Arc;
 

@@ -40,7 +40,10 @@ impl Kept {
         let bytes = batch.memory_bytes();
         self.held += bytes;
         cx.hold(bytes);
-        self.memory.push(batch);
+        match self.memory.last_mut() {
+            Some(last) if last.has_room_for(&batch) => (0..batch.rows).for_each(|row| last.push_row(&batch, row)),
+            _ => self.memory.push(batch),
+        }
         if cx.over(self.held) {
             gannet_telemetry::count(Counter::CreatedTmpDiskTables);
             let mut writer = RunWriter::new(&SpillFile::create(&cx.temp_space()?)?);

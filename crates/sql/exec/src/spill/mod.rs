@@ -23,7 +23,7 @@ use crate::batch::{BATCH_ROWS, Batch};
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_runtime::{File, OpenOptions, fs};
 use gannet_telemetry::Counter;
-use gannet_types::{ErrorCode, Result, SqlError, sql_err, sqltype::Members};
+use gannet_types::{ErrorCode, Result, SqlError, members::Members, sql_err};
 use std::{
     cell::RefCell,
     io,
@@ -133,11 +133,13 @@ pub(crate) struct Memory {
     /// All statements together hold too much.
     pressed: bool,
     space: Option<Arc<TempSpace>>,
+    /// Bytes of long values that were computed: they are not counted against a bound, but given back with the rest.
+    made: usize,
 }
 
 impl Memory {
     pub(crate) fn new(limit: usize) -> Memory {
-        Memory { held: 0, granted: GRANT, limit, pressed: false, space: None }
+        Memory { held: 0, granted: GRANT, limit, pressed: false, space: None, made: 0 }
     }
 
     /// Accounts for memory. True: more has to be granted first.
@@ -157,6 +159,15 @@ impl Memory {
         }
         if let Some(space) = &self.space {
             self.pressed = space.grant(wanted);
+        }
+    }
+
+    /// Takes note of a long value.
+    #[cold]
+    pub(crate) fn made(&mut self, bytes: usize, space: impl FnOnce() -> Option<Arc<TempSpace>>) {
+        self.made += bytes;
+        if self.space.is_none() {
+            self.space = space();
         }
     }
 
@@ -194,7 +205,61 @@ impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(space) = &self.space {
             space.give_back(self.granted - GRANT);
+            space.given_back.fetch_add(self.made, Relaxed);
         }
+    }
+}
+
+/// Memory that a session holds from one statement to the next: values of its variables, parameters that came in pieces. It counts
+/// with that of statements.
+pub struct Held {
+    held: usize,
+    granted: usize,
+    space: Arc<TempSpace>,
+}
+
+impl Held {
+    /// Nothing yet.
+    pub fn new(space: Arc<TempSpace>) -> Held {
+        Held { held: 0, granted: GRANT, space }
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        self.held
+    }
+
+    /// Takes memory. False: the session holds `limit`, or more than its share while all together hold too much; then nothing is taken.
+    pub fn take(&mut self, bytes: usize, limit: usize) -> bool {
+        let held = self.held.saturating_add(bytes);
+        if held > limit.max(LEAST_HARD) {
+            return false;
+        }
+        if held > self.granted {
+            let wanted = (held - self.granted).next_multiple_of(GRANT);
+            if self.space.grant(wanted) && held > LEAST_HARD {
+                self.space.give_back(wanted);
+                return false;
+            }
+            self.granted += wanted;
+        }
+        self.held = held;
+        true
+    }
+
+    /// Gives memory back.
+    pub fn give(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+        if self.granted > self.held + 4 * GRANT {
+            let kept = self.held.next_multiple_of(GRANT).max(GRANT);
+            self.space.give_back(std::mem::replace(&mut self.granted, kept) - kept);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.space.give_back(self.granted - GRANT);
     }
 }
 

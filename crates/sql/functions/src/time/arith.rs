@@ -173,14 +173,18 @@ fn difference(cx: &mut EvalContext<'_>, call: Call<'_>, a: Option<Moment>, b: Op
 fn addtime_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let fsp = rules::fsp_of(&args[0]).max(rules::fsp_of(&args[1]));
     Ok(match args[0].ty.id {
-        TypeId::DateTime | TypeId::Timestamp => datetime_type(fsp),
+        TypeId::Date | TypeId::DateTime | TypeId::Timestamp => datetime_type(fsp),
         TypeId::Time => time_type(fsp),
         _ => rules::ascii_type(cx, DATETIME_CHARS, true),
     })
 }
 
 fn plus_time(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], sign: i64) -> Result<Value> {
-    let (a, b) = (moment_arg(cx, &args[0])?, moment_arg(cx, &args[1])?);
+    let a = match &args[0] {
+        Value::Date(date) => Some(Moment::DateTime(date.to_datetime())),
+        other => moment_arg(cx, other)?,
+    };
+    let b = moment_arg(cx, &args[1])?;
     let (Some(a), Some(Moment::Time(b))) = (a, b) else { return Ok(Value::Null) };
     add_time(cx, call, a, sign * b.to_micros())
 }
@@ -354,6 +358,9 @@ mod tests {
             ("ADDTIME('01:59:59.999999', '02:00:00.999998')", "04:00:00.999997"),
             ("ADDTIME('10:00:00', '2000-01-01 00:00:00')", "NULL"),
             ("ADDTIME(TIME'800:00:00', '100:00:00')", "838:59:59 !1292"),
+            ("ADDTIME(DATE'2021-01-01', '01:01:01')", "2021-01-01 01:01:01"),
+            ("SUBTIME(DATE'2021-01-01', TIME'01:00:00.5')", "2020-12-31 22:59:59.5"),
+            ("ADDTIME('2021-01-01', '01:01:01')", "01:21:22 !1292"),
             ("SUBTIME('2007-12-31 23:59:59.999999', '1 1:1:1.000002')", "2007-12-30 22:58:58.999997"),
             ("SUBTIME('01:00:00', '02:00:00')", "-01:00:00"),
             ("ADDTIME(TIMESTAMP'2007-12-31 23:59:59', '1')", "2008-01-01 00:00:00"),

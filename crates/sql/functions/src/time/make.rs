@@ -6,7 +6,7 @@ use crate::{
     rules,
 };
 use gannet_types::{
-    Date, Decimal, ErrorCode, Result, SqlType, Time, Value, convert,
+    Date, Decimal, ErrorCode, Result, SqlMode, SqlType, Time, Value, convert,
     temporal::{from_days, to_days},
 };
 
@@ -43,7 +43,9 @@ fn maketime(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<
     let (hour, minute) = (rules::count_arg(cx, &args[0])?, rules::count_arg(cx, &args[1])?);
     let second = convert::to_decimal(args[2].as_ref(), &mut cx.conversion())?;
     let valid = (0..=59).contains(&minute) && !second.is_negative() && second < Decimal::from_i64(60);
-    let Some(micros) = micros_of(&second).filter(|_| valid) else { return Ok(Value::Null) };
+    let cut = cx.sql_mode.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+    let rounded = if cut { second.truncate(6) } else { second.round(6) };
+    let Some(micros) = rounded.as_ref().and_then(micros_of).filter(|_| valid) else { return Ok(Value::Null) };
     let negative = hour < 0;
     if hour.unsigned_abs() > 1_000_000 {
         return limit(cx, call, negative, &format!("{hour}:{minute:02}:{:02}", micros / 1_000_000));
@@ -97,6 +99,7 @@ mod tests {
             ("MAKETIME(12, 15, 30)", "12:15:30"),
             ("MAKETIME(12, 15, 30.5)", "12:15:30.5"),
             ("MAKETIME(-1, 15, 30)", "-01:15:30"),
+            ("MAKETIME(23, 59, 59.9999999)", "24:00:00.000000"),
             ("MAKETIME(1, 60, 0)", "NULL"),
             ("MAKETIME(1, 0, 60)", "NULL"),
             ("MAKETIME(900, 0, 0)", "838:59:59 !1292"),

@@ -72,6 +72,7 @@ impl Evaluation<'_, '_> {
 
     /// The nodes of an expression that is some.
     pub(super) fn nodes(&mut self, expr: &Expr, around: Around) -> Result<Nodes> {
+        gannet_types::check_stack()?;
         match expr {
             Expr::Root => Ok(vec![(0, 0)]),
             Expr::Context => Ok(vec![(around.node, around.position)]),
@@ -233,6 +234,7 @@ impl Evaluation<'_, '_> {
 
     /// The value of any expression: of nodes their texts with blanks between.
     pub(super) fn value(&mut self, expr: &Expr, around: Around) -> Result<Val> {
+        gannet_types::check_stack()?;
         self.tick()?;
         Ok(match expr {
             Expr::Number(n) => Val::Number(*n),

@@ -4,6 +4,8 @@ use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 
 /// Expressions within expressions.
 const MAX_DEPTH: usize = 128;
+/// Operators of an expression, those of expressions in it included: chains lean to the left, so their length is a depth, too.
+const MAX_OPERATORS: usize = 256;
 /// Bytes of the rest that an error shows.
 const SHOWN: usize = 32;
 
@@ -171,13 +173,14 @@ struct Parser<'a> {
     start: usize,
     end: usize,
     depth: usize,
+    operators: usize,
     /// Inside of a predicate there is a context: `position()` means something.
     inside: bool,
 }
 
 /// Reads an expression. Error 1105.
 pub(super) fn parse(text: &[u8]) -> Result<Expr> {
-    let mut parser = Parser { text, token: Token::End, start: 0, end: 0, depth: 0, inside: false };
+    let mut parser = Parser { text, token: Token::End, start: 0, end: 0, depth: 0, operators: 0, inside: false };
     parser.next();
     let expr = parser.expr()?;
     if parser.token != Token::End {
@@ -287,6 +290,7 @@ impl Parser<'_> {
         if self.depth > MAX_DEPTH {
             return Err(error("XPATH expression is nested too deeply", &self.text[self.start..]));
         }
+        gannet_types::check_stack()?;
         let expr = self.binary(0);
         self.depth -= 1;
         expr
@@ -297,8 +301,6 @@ impl Parser<'_> {
             return self.unary();
         }
         let mut left = self.binary(level + 1)?;
-        // Chains lean to the left: their length is a depth, too.
-        let mut chain = 0;
         while let Some(op) = self.operator(level) {
             let at = self.start;
             self.next();
@@ -307,14 +309,17 @@ impl Parser<'_> {
                 return Err(error("XPATH error: comparison of two nodesets is not supported", &self.text[at..]));
             }
             left = Expr::Binary(op, Box::new([left, right]));
-            self.bound(&mut chain)?;
+            self.count_operator()?;
         }
         Ok(left)
     }
 
-    fn bound(&self, chain: &mut usize) -> Result<()> {
-        *chain += 1;
-        if *chain > MAX_DEPTH { Err(error("XPATH expression is too long", &self.text[self.start..])) } else { Ok(()) }
+    fn count_operator(&mut self) -> Result<()> {
+        self.operators += 1;
+        if self.operators > MAX_OPERATORS {
+            return Err(error("XPATH expression is too long", &self.text[self.start..]));
+        }
+        Ok(())
     }
 
     fn unary(&mut self) -> Result<Expr> {
@@ -333,14 +338,13 @@ impl Parser<'_> {
 
     fn union(&mut self) -> Result<Expr> {
         let mut left = self.path()?;
-        let mut chain = 0;
         while left.is_nodes() && self.take(Token::Byte(b'|')) {
             let right = self.path()?;
             if !right.is_nodes() {
                 return Err(self.wrong());
             }
             left = Expr::Union(Box::new([left, right]));
-            self.bound(&mut chain)?;
+            self.count_operator()?;
         }
         Ok(left)
     }

@@ -17,7 +17,7 @@ pub struct DataType {
     pub zerofill: bool,
     /// NATIONAL, NCHAR, NVARCHAR (character set utf8mb3).
     pub national: bool,
-    /// CHARACTER SET (ASCII means latin1, UNICODE means ucs2, BYTE means binary).
+    /// CHARACTER SET. The words ASCII, UNICODE and BYTE alone are here as latin1, ucs2 and binary.
     pub charset: Option<Ident>,
     /// BINARY attribute of a character type: the character set's `_bin` collation.
     pub bin_collation: bool,

@@ -530,6 +530,22 @@ pub enum WindowFunc {
     NthValue,
 }
 
+impl WindowFunc {
+    /// The least and the greatest number of arguments.
+    pub fn arguments(self) -> (usize, usize) {
+        match self {
+            WindowFunc::RowNumber
+            | WindowFunc::Rank
+            | WindowFunc::DenseRank
+            | WindowFunc::CumeDist
+            | WindowFunc::PercentRank => (0, 0),
+            WindowFunc::Ntile | WindowFunc::FirstValue | WindowFunc::LastValue => (1, 1),
+            WindowFunc::Lead | WindowFunc::Lag => (1, 3),
+            WindowFunc::NthValue => (2, 2),
+        }
+    }
+}
+
 /// A window function call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowCall {

@@ -38,6 +38,8 @@ pub const MAX_HEIGHT: u32 = 200;
 /// Bytes of native stack the parser uses at most before it refuses a text as nested too deeply. A caller must have this
 /// much left, and some 32 KiB for what does not recurse.
 pub const STACK_BUDGET: usize = 192 << 10;
+/// And what has to be left where the caller's stack is known: texts are parsed inside of statements, too (views).
+const STACK_RESERVE: usize = 32 << 10;
 /// Greatest number of operators, parentheses and calls open at once in all expressions.
 pub(crate) const MAX_OPEN: usize = 4096;
 /// Parameters of a statement at most.
@@ -332,7 +334,8 @@ impl<'a> Parser<'a> {
     /// Refuses to go deeper if the stack budget is used up. Every cycle of the grammar's recursion passes here.
     #[inline]
     fn check_stack(&self) -> Result<()> {
-        if self.stack_base.abs_diff(stack_position()) > STACK_BUDGET { self.too_deep() } else { Ok(()) }
+        let used = self.stack_base.abs_diff(stack_position());
+        if used > STACK_BUDGET || gannet_base::stack::remaining() < STACK_RESERVE { self.too_deep() } else { Ok(()) }
     }
 
     // Names and small pieces.

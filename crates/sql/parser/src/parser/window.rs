@@ -67,7 +67,17 @@ impl Parser<'_> {
         let start = self.here();
         self.advance();
         self.advance();
-        let args = if self.at(Tok::RParen) { Vec::new() } else { self.list(Self::expr)? };
+        let (least, most) = func.arguments();
+        let mut args = Vec::with_capacity(most);
+        while args.len() < most {
+            match args.len() {
+                0 => {}
+                n if n < least => drop(self.expect(Tok::Comma)?),
+                _ if self.eat(Tok::Comma) => {}
+                _ => break,
+            }
+            args.push(self.expr()?);
+        }
         self.expect(Tok::RParen)?;
         let mut from_last = false;
         if func == WindowFunc::NthValue && self.eat_kw(Kw::FROM) {

@@ -16,7 +16,6 @@
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
 use super::expr::{compare_op, hex_as_number, not};
-use super::scope::Clause;
 use super::{Binder, error};
 use crate::expr::{Aggregate, CompareOp, Expr, ExprKind, SortKey};
 use crate::fold;
@@ -24,7 +23,7 @@ use crate::logical::Label;
 use crate::typing::{Bound, comparison, is_stringy};
 use gannet_functions::{ArgInfo, FunctionDef, RuleContext, Stability};
 use gannet_parser::ast::{self, AggregateFunc, TrimSide};
-use gannet_types::{Coercibility, CollationId, ErrorCode, Result, SqlError, SqlType, Value};
+use gannet_types::{Coercibility, CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
 impl Binder<'_> {
     pub(super) fn rule_context(&self) -> RuleContext {
@@ -81,10 +80,11 @@ impl Binder<'_> {
         match def.stability {
             Stability::Pure => {}
             Stability::Statement => self.arena.uses.now = true,
-            Stability::Volatile => self.arena.uses.non_deterministic = true,
+            Stability::Volatile | Stability::Effect => self.arena.uses.non_deterministic = true,
         }
         let source = is_stringy(&ty).then(|| gannet_functions::text_source(self.rule_context(), def, &ty, &infos));
         let exprs: Box<[Expr]> = args.into_iter().map(|a| a.expr).collect();
+        self.arena.effects.note_call(def, &exprs);
         let mut expr = Expr { kind: ExprKind::Call(def, exprs), ty };
         if let Some(wide) = wide.filter(|w| w.collation != expr.ty.collation) {
             let ty = SqlType { nullable: expr.ty.nullable, ..wide };
@@ -191,7 +191,7 @@ impl Binder<'_> {
                     let ty = gannet_types::SqlType {
                         length: *length as u32,
                         nullable: true,
-                        ..gannet_types::SqlType::new(gannet_types::TypeId::Binary)
+                        ..gannet_types::SqlType::new(TypeId::Binary)
                     };
                     arg = self.cast_to(arg, ty);
                 }
@@ -266,6 +266,17 @@ impl Binder<'_> {
         Ok(Bound::new(Expr { kind: ExprKind::Call(def, exprs), ty }))
     }
 
+    /// Error 1436 for an expression that is about to stand twice and is long: nested, it would double at each level.
+    fn check_copied(&self, e: &Expr) -> Result<()> {
+        const MOST: usize = 4096;
+        let mut nodes = 0;
+        let long = e.any(&mut |_| {
+            nodes += 1;
+            nodes > MOST
+        });
+        if long { Err(self.options.too_deep()) } else { Ok(()) }
+    }
+
     /// Functions that are forms of their own.
     fn built_form(&mut self, name: &str, args: &[ast::Expr]) -> Result<Option<Bound>> {
         let wrong = || error(ErrorCode::WrongParamcountToNativeFct, &[&name]);
@@ -279,6 +290,7 @@ impl Binder<'_> {
             "NULLIF" => {
                 let [a, b] = args else { return Err(wrong()) };
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
+                self.check_copied(&a.expr)?;
                 let b = self.beside_year(&a, b)?;
                 let compared = self.beside_year(&b, a.clone())?;
                 let by = comparison(&compared, &b, "nullif")?;
@@ -295,6 +307,11 @@ impl Binder<'_> {
             "ANY_VALUE" => {
                 let [a] = args else { return Err(wrong()) };
                 let value = self.expr(a)?;
+                // Elsewhere, and of what is one value for the group, it is the value.
+                let own = self.scopes.len() - 1;
+                if !self.scopes[own].takes_any_value(&self.arena, &value.expr) {
+                    return Ok(Some(value));
+                }
                 let text = (value.coercibility, value.ascii);
                 let id = self.arena.text_column(value.ty().clone(), Label::Computed, text);
                 self.scope().any_values.push((value.expr, id));
@@ -332,9 +349,8 @@ impl Binder<'_> {
     /// Errors 1111, 3601.
     fn grouping(&mut self, args: &[ast::Expr]) -> Result<Bound> {
         const MAX_ARGS: usize = 64;
-        let clause = self.clause();
         let scope = self.scope();
-        if !matches!(clause, Clause::Fields | Clause::Having | Clause::Order) || scope.in_aggregate || !scope.rollup {
+        if !scope.takes_aggregates() || !scope.rollup {
             return Err(error(ErrorCode::InvalidGroupFuncUse, &[]));
         }
         if args.len() > MAX_ARGS {
@@ -363,9 +379,7 @@ impl Binder<'_> {
         self.scopes[own].in_aggregate = false;
         let (args, order) = bound?;
         // An aggregate of outer columns only belongs to the outer query.
-        let allowed = |s: &super::scope::Scope| {
-            matches!(s.clause, Clause::Fields | Clause::Having | Clause::Order) && !s.in_aggregate
-        };
+        let allowed = super::scope::Scope::takes_aggregates;
         // Where that one's clause has no place for aggregates, to the next query inside.
         let (mut level, fixed) = self.aggregate_level(own, &args);
         while level < own && !allowed(&self.scopes[level]) {
@@ -443,6 +457,14 @@ impl Binder<'_> {
             let all = std::mem::take(&mut args);
             args.push(self.call_named("CONCAT", all)?);
         }
+        if call.func == AggregateFunc::GroupConcat && (call.distinct || !order.is_empty()) {
+            // To be compared bits become numbers, whose digits stay the text of bits: bytes.
+            for arg in args.iter_mut().filter(|a| a.ty().id == TypeId::Bit) {
+                let bits = std::mem::replace(arg, Bound::new(super::literal::constant(Value::Null)));
+                let number = self.cast_to(bits, SqlType::bigint_unsigned());
+                *arg = self.cast_to(number, SqlType::varbinary(BIT_DIGITS));
+            }
+        }
         if call.func == AggregateFunc::GroupConcat {
             let separator = call.separator.as_ref().map_or(",".into(), |s| String::from_utf8_lossy(s));
             let value = super::literal::text_value(separator.as_bytes(), self.collation)?;
@@ -485,6 +507,9 @@ pub(super) fn aggregated_text(args: &[Bound]) -> (Coercibility, bool) {
     }
 }
 
+/// Decimal digits of the largest BIT.
+const BIT_DIGITS: u32 = 20;
+
 /// Functions whose arguments become JSON values.
 fn takes_json_values(name: &str) -> bool {
     matches!(
@@ -508,8 +533,8 @@ impl Binder<'_> {
         of: &ast::Expr,
     ) -> Result<()> {
         if let (super::expr::Operand::Scalar(json), super::expr::Operand::Scalar(value)) = (beside, operand)
-            && json.ty().id == gannet_types::TypeId::Json
-            && value.ty().id != gannet_types::TypeId::Json
+            && json.ty().id == TypeId::Json
+            && value.ty().id != TypeId::Json
             && is_truth(of)
         {
             *value = self.call_named("JSON BOOLEAN", vec![value.clone()])?;

@@ -7,6 +7,9 @@ use crate::fold;
 use crate::typing::{Bound, comparison};
 use gannet_types::{ErrorCode, Result, TypeId};
 
+/// Columns up to which an order of rows is written out as a disjunction, whose alternatives may be ranges of an index.
+const WIDE_ROW: usize = 16;
+
 impl Binder<'_> {
     pub(super) fn compare_operands(&mut self, op: CompareOp, a: Operand, b: Operand) -> Result<Expr> {
         match (a, b) {
@@ -40,6 +43,9 @@ impl Binder<'_> {
                 let mut equal: Vec<Expr> = Vec::new();
                 let pairs: Vec<_> = pairs.collect();
                 let last = pairs.len() - 1;
+                if pairs.len() > WIDE_ROW {
+                    return self.compare_wide_rows(op, strict, pairs);
+                }
                 for (i, (a, b)) in pairs.into_iter().enumerate() {
                     let mut all = equal.clone();
                     all.push(self.compare_operands(if i == last { op } else { strict }, a.clone(), b.clone())?);
@@ -49,6 +55,28 @@ impl Binder<'_> {
                 Ok(or(alternatives))
             }
         }
+    }
+
+    /// The order of rows of many columns: each pair is compared once and decides, until one is not equal. That grows with the
+    /// number of columns, where the disjunction grows with its square; but no index serves it.
+    fn compare_wide_rows(&mut self, op: CompareOp, strict: CompareOp, pairs: Vec<(Operand, Operand)>) -> Result<Expr> {
+        let last = pairs.len() - 1;
+        let mut whens = Vec::with_capacity(2 * last);
+        let mut otherwise = None;
+        for (i, (a, b)) in pairs.into_iter().enumerate() {
+            if i == last {
+                otherwise = Some(Box::new(self.compare_operands(op, a, b)?));
+                break;
+            }
+            let differs = self.compare_operands(CompareOp::Ne, a.clone(), b.clone())?;
+            let order = self.compare_operands(strict, a, b)?;
+            // What is NULL leaves the whole unknown, whatever comes behind: NULL OR (NULL AND ...).
+            let null = predicate(ExprKind::IsNull { arg: Box::new(differs.clone()), negated: false }, false);
+            whens.push((null, super::literal::constant(gannet_types::Value::Null)));
+            whens.push((differs, order));
+        }
+        let kind = ExprKind::Case { operand: None, by: Comparison::Integer, whens: whens.into(), otherwise };
+        Ok(predicate(kind, true))
     }
 
     /// A comparison of two values.

@@ -3,7 +3,6 @@
 
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::{Arena, Block, Body, ColId, From, FromJoin, Query, RelKind};
-use gannet_functions::Stability;
 
 /// What a condition of a FROM clause says, once all of `guard` is known: the side that may be missing is then missing in
 /// all rows of a group or in none.
@@ -73,7 +72,7 @@ fn collect<'b>(
         }
         FromJoin::Left => {
             side.iter().for_each(|r| missing[*r] = true);
-            if !on.iter().all(repeats) {
+            if !on.iter().all(Expr::is_steady) {
                 return;
             }
             let mut guard = guard.to_vec();
@@ -91,15 +90,6 @@ fn collect<'b>(
         }
         FromJoin::Semi | FromJoin::Anti { .. } => {}
     }
-}
-
-/// The same values of its columns give the same value of the expression.
-fn repeats(e: &Expr) -> bool {
-    !e.any(&mut |e| match &e.kind {
-        ExprKind::Call(def, _) => def.stability == Stability::Volatile,
-        ExprKind::SetUserVar(..) | ExprKind::UserVar(_) | ExprKind::Subquery(_) => true,
-        _ => false,
-    })
 }
 
 /// Columns that are not NULL where the condition holds.
@@ -260,13 +250,13 @@ impl Closure<'_> {
         let known = determined(self.arena, inner, known, false);
         let one = inner.aggregated && inner.groups.iter().all(|(_, id)| known.contains(id));
         let fixed = |e: &Expr| {
-            let mut all = repeats(e);
+            let mut all = e.is_steady();
             self.arena.columns_of(e, &mut |id| all &= known.contains(&id));
             all
         };
         let items = inner.items.iter().enumerate();
         items
-            .filter(|(_, item)| (one && repeats(&item.expr)) || fixed(&item.expr))
+            .filter(|(_, item)| (one && item.expr.is_steady()) || fixed(&item.expr))
             .map(|(i, _)| first + i as ColId)
             .collect()
     }

@@ -2,6 +2,7 @@
 
 use super::from::FromBuilder;
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
+use super::target::Named;
 use super::{Binder, BoundCheck, error};
 use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind, conjuncts};
@@ -26,7 +27,6 @@ pub(crate) struct BoundInsert {
     pub(crate) update_row: Vec<ColId>,
     /// Columns of the row under construction, as VALUES reads them.
     pub(crate) value_row: Vec<ColId>,
-    pub(crate) self_reference: bool,
     /// Of the view that is named.
     pub(crate) checks: Vec<BoundCheck>,
 }
@@ -46,8 +46,8 @@ pub(crate) struct BoundUpdate {
 
 /// One updated table.
 pub(crate) struct BoundTarget {
-    /// Position among the block's relations.
-    pub(crate) rel: usize,
+    /// First column of its relation, which names it in the block: a rewrite of the joins moves relations to other positions.
+    pub(crate) first: ColId,
     pub(crate) assignments: Vec<(u32, Option<Expr>)>,
     /// Of views through which it is updated.
     pub(crate) checks: Vec<BoundCheck>,
@@ -56,8 +56,8 @@ pub(crate) struct BoundTarget {
 /// A bound DELETE.
 pub(crate) struct BoundDelete {
     pub(crate) block: Block,
-    /// Positions among the block's relations.
-    pub(crate) targets: Vec<usize>,
+    /// First columns of the targets' relations, as in [`BoundTarget::first`].
+    pub(crate) targets: Vec<ColId>,
     pub(crate) ignore: bool,
 }
 
@@ -123,7 +123,6 @@ impl Binder<'_> {
             on_duplicate: Vec::new(),
             update_row: Vec::new(),
             value_row: (old..old + table.columns.len() as u32).collect(),
-            self_reference: false,
             columns,
             checks,
         };
@@ -134,6 +133,7 @@ impl Binder<'_> {
             }
             ast::InsertSource::Query(query) => {
                 let target = self.scopes.pop();
+                self.place = super::query::Place { outermost: true, exists: false };
                 let mut query = self.nested_query(query)?;
                 self.scopes.extend(target);
                 if query.columns.len() != bound.columns.len() {
@@ -151,6 +151,13 @@ impl Binder<'_> {
         }
         if !insert.on_duplicate.is_empty() {
             self.on_duplicate(&table, insert, &mut bound)?;
+        }
+        // The rows of a query are all there before the first is stored.
+        if let BoundSource::Values(rows) = &bound.source {
+            let given = rows.iter().flatten().chain(bound.on_duplicate.iter().map(|(_, v)| v));
+            let values: Vec<&Expr> = given.filter_map(Option::as_ref).collect();
+            let view = bound.checks.first().map(|c| c.view);
+            self.refuse_read_targets(None, &values, &[self.inserted(slot, &insert.table, view)], "INSERT")?;
         }
         self.scopes.pop();
         self.lock_subqueries();
@@ -194,18 +201,16 @@ impl Binder<'_> {
         };
         let mut columns: Vec<u32> = fields.iter().filter_map(of_column).collect();
         let mut values: Vec<Option<Expr>> = vec![None; columns.len()];
-        let mut self_reference = false;
         self.scope().clause = Clause::Values;
         for assignment in &load.assignments {
             let target = column(&assignment.column)?;
             let value = self.assigned(&assignment.value, &table, target)?;
-            if let Some(value) = &value {
-                self_reference |= value.any(&mut |e| matches!(e.kind, ExprKind::Column(_)));
-            }
             columns.push(target);
             values.push(value);
         }
         let old = builder.rels[0].first;
+        let set: Vec<&Expr> = values.iter().filter_map(Option::as_ref).collect();
+        self.refuse_read_targets(None, &set, &[self.inserted(slot, &load.table, None)], "LOAD")?;
         self.scopes.pop();
         self.lock_subqueries();
         let bound = BoundInsert {
@@ -218,7 +223,6 @@ impl Binder<'_> {
             on_duplicate: Vec::new(),
             update_row: Vec::new(),
             value_row: (old..old + table.columns.len() as u32).collect(),
-            self_reference,
             checks: Vec::new(),
         };
         Ok((bound, fields))
@@ -270,11 +274,7 @@ impl Binder<'_> {
             }
             let mut bound_row = Vec::with_capacity(row.len());
             for (e, column) in row.iter().zip(&bound.columns) {
-                let value = self.assigned(e, table, *column)?;
-                if let Some(value) = &value {
-                    bound.self_reference |= value.any(&mut |e| matches!(e.kind, ExprKind::Column(_)));
-                }
-                bound_row.push(value);
+                bound_row.push(self.assigned(e, table, *column)?);
             }
             values.push(bound_row);
         }
@@ -525,24 +525,30 @@ impl Binder<'_> {
             let id = self.base_column(id)?;
             let position = block.rel_of(id).ok_or_else(|| self.unknown(&assignment.column, Clause::Fields))?;
             let table = self.writable(&block, position, "UPDATE")?;
-            columns.push((position, table, id - block.rels[position].first));
+            let first = block.rels[position].first;
+            columns.push((first, table, id - first));
         }
         self.changed_rows(&mut block, update.filter.as_ref())?;
         self.scope().clause = Clause::Values;
-        for (assignment, (position, table, column)) in update.assignments.iter().zip(columns) {
+        for (assignment, (first, table, column)) in update.assignments.iter().zip(columns) {
             let value = self.assigned(&assignment.value, &table, column)?;
-            match targets.iter_mut().find(|t| t.rel == position) {
+            match targets.iter_mut().find(|t| t.first == first) {
                 Some(target) => target.assignments.push((column, value)),
                 None => {
                     let assignments = vec![(column, value)];
-                    targets.push(BoundTarget { rel: position, assignments, checks: Vec::new() });
+                    targets.push(BoundTarget { first, assignments, checks: Vec::new() });
                 }
             }
         }
-        let changed: Vec<usize> = targets.iter().map(|t| t.rel).collect();
-        self.updated_through(views, &mut targets, &block)?;
+        let changed: Vec<ColId> = targets.iter().map(|t| t.first).collect();
+        self.refuse_two_keys(&targets, &views, &block)?;
+        let first = self.scope().rels.first().map_or(0, |r| r.first);
+        let read = self.changed_tables(&changed, &block, |_| self.named(first, &views, &block));
+        self.updated_through(views, &mut targets)?;
         self.set_targets(&mut block, &changed, Intent::Update);
         self.changed_order(&mut block, &update.order_by, update.limit.as_ref())?;
+        let values: Vec<&Expr> = targets.iter().flat_map(|t| &t.assignments).filter_map(|(_, v)| v.as_ref()).collect();
+        self.refuse_read_targets(Some(&block), &values, &read, "UPDATE")?;
         self.scopes.pop();
         self.lock_subqueries();
         Ok(BoundUpdate { block, targets, ignore: update.ignore })
@@ -561,7 +567,7 @@ impl Binder<'_> {
         let mut block = self.changed_block(&delete.tables, Intent::Read, delete.hints.as_deref())?;
         let firsts: Vec<ColId> = block.rels.iter().map(|r| r.first).collect();
         let views = self.merge_views(&mut block);
-        let mut targets = Vec::new();
+        let mut named = Vec::new();
         if multiple {
             for name in &delete.targets {
                 let schema = name.schema.as_ref().map(|s| &*s.text).or(self.options.database);
@@ -573,25 +579,29 @@ impl Binder<'_> {
                     self.scopes[self.scopes.len() - 1].rels.iter().enumerate().collect();
                 let found = rels.iter().find(matches).map(|(i, _)| *i);
                 match found {
-                    Some(i) if !targets.contains(&i) => targets.push(i),
+                    Some(i) if !named.contains(&i) => named.push(i),
                     Some(_) => return Err(error(ErrorCode::NonuniqTable, &[&name.name.text])),
                     None => return Err(error(ErrorCode::UnknownTable, &[&name.name.text, &"MULTI DELETE"])),
                 }
             }
         } else {
-            targets.push(0);
+            named.push(0);
         }
-        for target in &mut targets {
-            let first = firsts[*target];
-            *target = match Self::view_of(&views, first) {
-                Some(view) => self.deleted_through(view, &block)?,
-                None => block.rel_of(first).unwrap_or(*target),
+        let mut targets = Vec::with_capacity(named.len());
+        for position in named {
+            let first = match Self::view_of(&views, firsts[position]) {
+                Some(view) => self.deleted_through(view)?,
+                None => firsts[position],
             };
-            self.writable(&block, *target, "DELETE")?;
+            let position = block.rel_of(first).ok_or_else(|| SqlError::internal("a target is no relation"))?;
+            self.writable(&block, position, "DELETE")?;
+            targets.push(first);
         }
         self.set_targets(&mut block, &targets, Intent::Delete);
         self.changed_rows(&mut block, delete.filter.as_ref())?;
         self.changed_order(&mut block, &delete.order_by, delete.limit.as_ref())?;
+        let read = self.changed_tables(&targets, &block, |first| self.named(first, &views, &block));
+        self.refuse_read_targets(Some(&block), &[], &read, "DELETE")?;
         self.scopes.pop();
         self.lock_subqueries();
         Ok(BoundDelete { block, targets, ignore: delete.ignore })
@@ -650,6 +660,20 @@ impl Binder<'_> {
         })
     }
 
+    /// Tables of the relations with these first columns, each with a name for messages.
+    fn changed_tables(
+        &self,
+        firsts: &[ColId],
+        block: &Block,
+        name: impl Fn(ColId) -> Named,
+    ) -> Vec<(gannet_catalog::TableId, Named)> {
+        let table = |first: &ColId| match block.rels.iter().find(|r| r.first == *first)?.kind {
+            RelKind::Base(slot) => Some((self.arena.tables[slot as usize].table.id, name(*first))),
+            _ => None,
+        };
+        firsts.iter().filter_map(table).collect()
+    }
+
     fn changed_block(&mut self, tables: &[ast::TableRef], intent: Intent, hints: Option<&str>) -> Result<Block> {
         self.selects += 1;
         let mut block = super::select::empty_block(self.selects);
@@ -673,11 +697,11 @@ impl Binder<'_> {
     }
 
     /// Targets are locked exclusively, other tables as reads inside DML are.
-    fn set_targets(&mut self, block: &mut Block, targets: &[usize], intent: Intent) {
+    fn set_targets(&mut self, block: &mut Block, targets: &[ColId], intent: Intent) {
         let alone = intent == Intent::Update && block.rels.len() == 1;
-        for (i, rel) in block.rels.iter_mut().enumerate() {
+        for rel in &mut block.rels {
             let RelKind::Base(slot) = rel.kind else { continue };
-            if targets.contains(&i) {
+            if targets.contains(&rel.first) {
                 rel.lock = exclusive();
                 if alone {
                     rel.lock.wait = LockWait::IfMatched;
@@ -699,8 +723,11 @@ impl Binder<'_> {
 
     fn changed_order(&mut self, block: &mut Block, order: &[ast::OrderItem], limit: Option<&ast::Limit>) -> Result<()> {
         for item in order {
-            let expr = self.order_item(&item.expr, Clause::Order, block)?;
+            let expr = self.order_item(&item.expr, Clause::ChangeOrder, block)?;
             block.order.push(SortKey { expr, descending: item.desc });
+        }
+        if !self.scope().aggregates.is_empty() {
+            return Err(error(ErrorCode::InvalidGroupFuncUse, &[]));
         }
         if let Some(limit) = limit {
             if limit.offset.is_some() {

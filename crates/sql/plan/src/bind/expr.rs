@@ -157,6 +157,7 @@ impl Binder<'_> {
                     value = self.cast_to(value, ty);
                 }
                 self.arena.uses.user_variables = true;
+                self.arena.effects.note_assignment(&var.text);
                 let ty = value.expr.ty.clone();
                 let kind = ExprKind::SetUserVar((&*var.text).into(), Box::new(value.expr));
                 Ok(Bound::new(Expr { kind, ty }))
@@ -170,6 +171,7 @@ impl Binder<'_> {
             E::InSubquery { expr, query, negated } => self.in_subquery(expr, query, *negated),
             E::Quantified { left, op, all, query } => self.quantified(left, *op, *all, query),
             E::Exists(query) => {
+                self.place = super::query::Place { outermost: false, exists: true };
                 let subplan = self.subquery(query, None)?;
                 Ok(self.subquery_expr(subplan, SubqueryKind::Exists { negated: false }, boolean(false)))
             }
@@ -214,7 +216,8 @@ impl Binder<'_> {
 
     fn user_variable(&mut self, name: &ast::Ident) -> Bound {
         self.arena.uses.user_variables = true;
-        let known = self.options.variables.and_then(|v| v.user(&name.text));
+        // One that is NULL may get a value before it is read.
+        let known = self.options.variables.and_then(|v| v.user(&name.text)).filter(|ty| ty.id != TypeId::Null);
         let default = SqlType { collation: self.collation, ..SqlType::new(TypeId::LongText) };
         let ty = known.unwrap_or(default);
         Bound::new(Expr { kind: ExprKind::UserVar((&*name.text).into()), ty })

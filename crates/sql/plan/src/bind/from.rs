@@ -209,7 +209,8 @@ impl Binder<'_> {
         if !derived.lateral {
             self.scope().visible_from = usize::MAX;
         }
-        let query = self.nested_query(&derived.query);
+        // An aggregate inside cannot be one of the query around: that has no rows yet.
+        let query = self.in_clause(Clause::On, |b| b.nested_query(&derived.query));
         self.scope().visible_from = visible;
         let mut query = query?;
         rename(&mut query, &derived.columns)?;
@@ -534,8 +535,10 @@ impl Binder<'_> {
         Ok(shape)
     }
 
-    /// Applies FOR UPDATE and FOR SHARE to the relations of a block. Error 3568 for an unknown name in OF.
+    /// Applies FOR UPDATE and FOR SHARE to the relations of a block. Error 3568 for an unknown name in OF, 3569 for a table that two
+    /// clauses mean.
     pub(super) fn apply_locking(&mut self, locking: &[ast::Locking], rels: &mut [Rel]) -> Result<()> {
+        let mut meant = vec![false; rels.len()];
         for clause in locking {
             let strength = match clause.strength {
                 ast::LockStrength::Update => LockStrength::Exclusive,
@@ -548,14 +551,18 @@ impl Binder<'_> {
             };
             let lock = RowLock { strength, wait };
             for name in &clause.of {
-                if !rels.iter().any(|r| *r.alias == *name.name.text) {
-                    return Err(error(ErrorCode::UnresolvedTableLock, &[&name.name.text]));
+                if !rels.iter().any(|r| is_called(&self.arena, r, name)) {
+                    return Err(error(ErrorCode::UnresolvedTableLock, &[&super::scope::display_table(name)]));
                 }
             }
-            for rel in rels.iter_mut() {
-                let named = clause.of.iter().any(|n| *rel.alias == *n.name.text);
-                if !clause.of.is_empty() && !named {
+            for (rel, meant) in rels.iter_mut().zip(&mut meant) {
+                let named = clause.of.iter().any(|n| is_called(&self.arena, rel, n));
+                let table = rel.view.is_some() || matches!(rel.kind, RelKind::Base(_));
+                if !(named || clause.of.is_empty() && table) {
                     continue;
+                }
+                if std::mem::replace(meant, true) {
+                    return Err(error(ErrorCode::DuplicateTableLock, &[&rel.alias]));
                 }
                 match &mut rel.kind {
                     RelKind::Base(slot) => {
@@ -572,6 +579,17 @@ impl Binder<'_> {
         }
         Ok(())
     }
+}
+
+/// The relation answers to a name in OF.
+fn is_called(arena: &crate::logical::Arena, rel: &Rel, name: &ast::ObjectName) -> bool {
+    let slot = match rel.kind {
+        RelKind::Base(slot) => Some(slot),
+        RelKind::Derived(_) | RelKind::Cte(_) => rel.view,
+    };
+    let table = slot.map(|slot| &arena.tables[slot as usize].table);
+    let of = |s: &ast::Ident| table.is_some_and(|t| gannet_catalog::names::canonical_schema(&s.text) == *t.schema);
+    name.schema.as_ref().is_none_or(of) && *rel.alias == *name.name.text
 }
 
 /// Column names written behind an alias. Error 1353.

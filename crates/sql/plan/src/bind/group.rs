@@ -52,7 +52,10 @@ impl Binder<'_> {
         let any_values = std::mem::take(&mut scope.any_values);
         block.aggregated = !block.groups.is_empty() || !block.aggregates.is_empty();
         if !block.aggregated {
-            self.arena.replaced.extend(any_values.into_iter().map(|(e, id)| (id, e)));
+            let values = any_values.into_iter().map(|(e, id)| (id, e)).collect();
+            block.for_each_expr_mut(&mut |e| crate::rewrite::substitute(e, &values));
+            // Subqueries may read them too.
+            self.arena.replaced.extend(values);
             return Ok(());
         }
         block.carried = any_values;
@@ -172,7 +175,7 @@ impl Binder<'_> {
 }
 
 /// Replaces group keys inside an expression by the columns which hold them.
-fn replace_keys(e: &mut Expr, keys: &[(Expr, ColId)], types: &[gannet_types::SqlType]) {
+pub(crate) fn replace_keys(e: &mut Expr, keys: &[(Expr, ColId)], types: &[gannet_types::SqlType]) {
     if let Some((_, id)) = keys.iter().find(|(key, _)| key == e) {
         *e = Expr { kind: ExprKind::Column(*id), ty: types[*id as usize].clone() };
         return;

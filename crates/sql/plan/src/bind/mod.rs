@@ -15,6 +15,7 @@ pub(crate) mod literal;
 pub(crate) mod query;
 mod scope;
 pub(crate) mod select;
+mod target;
 pub(crate) mod types;
 mod view;
 
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 pub(crate) use call::info;
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
+pub(crate) use group::replace_keys;
 pub(crate) use hints::{NamedBlock, block_of};
 pub(crate) use view::BoundCheck;
 pub use view::{Definition, definition, explained, view_tables, view_text_in};
@@ -57,12 +59,17 @@ pub(crate) struct Binder<'a> {
     views: Vec<gannet_catalog::TableId>,
     /// collation_connection; inside a view the one it was created with.
     collation: gannet_types::CollationId,
+    /// Expressions and queries bound so far.
+    bound: u32,
     /// What names stood for, when the statement is to be printed with all of them qualified.
     names: Option<view::Names>,
     /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: the name of its table, those of its columns with their ordinals, its
     /// first column.
     new_row: Option<NewRow>,
     pub(crate) hints: hints::Hints,
+    place: query::Place,
+    /// The expressions are no select list: those of SET and DO.
+    pub(crate) without_select: bool,
 }
 
 /// See [`Binder::new_row`].
@@ -71,6 +78,9 @@ struct NewRow {
     columns: Vec<(Box<str>, u32)>,
     first: crate::logical::ColId,
 }
+
+/// Expressions bound between two looks at whether the statement was killed.
+const CHECKED: u32 = 1024;
 
 #[cold]
 pub(crate) fn error(code: ErrorCode, args: &[&dyn Display]) -> SqlError {
@@ -90,18 +100,25 @@ impl<'a> Binder<'a> {
             hint: None,
             selects: 0,
             depth: 0,
+            bound: 0,
             new_row: None,
             through: None,
             views: Vec::new(),
             collation: options.collation,
             names: None,
             hints: hints::Hints::default(),
+            place: query::Place::default(),
+            without_select: false,
         }
     }
 
     /// Runs `f` one level deeper; error 1436 beyond the bound.
     fn deeper<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.options.check_depth(self.depth)?;
+        self.bound += 1;
+        if self.bound.is_multiple_of(CHECKED) {
+            self.options.check_stopped()?;
+        }
         self.depth += 1;
         let result = f(self);
         self.depth -= 1;

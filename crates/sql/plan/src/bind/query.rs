@@ -11,9 +11,13 @@ use gannet_catalog::names::{eq_name, fold_name};
 use gannet_parser::ast::{self, QueryBody, SetOp};
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType};
 
+/// Set operations inside of each other: a chain in which the operators change nests to the left.
+const MAX_SET_DEPTH: u32 = 64;
+
 impl Binder<'_> {
     /// Binds the query of a statement.
     pub(crate) fn top_query(&mut self, query: &ast::Query) -> Result<Query> {
+        self.place = Place { outermost: true, exists: false };
         let bound = self.query(query);
         self.scopes.clear();
         bound
@@ -21,10 +25,14 @@ impl Binder<'_> {
 
     /// Binds a query in a scope of its own.
     pub(super) fn nested_query(&mut self, query: &ast::Query) -> Result<Query> {
+        self.nested(|b| b.query(query))
+    }
+
+    fn nested(&mut self, bind: impl FnOnce(&mut Self) -> Result<Query>) -> Result<Query> {
         self.deeper(|b| {
             let scopes = b.scopes.len();
             let hint = b.hint.take();
-            let bound = b.query(query);
+            let bound = bind(b);
             b.scopes.truncate(scopes);
             b.hint = hint;
             bound
@@ -55,18 +63,25 @@ impl Binder<'_> {
     /// Binds a query expression; the scopes it leaves behind are the caller's to remove.
     pub(super) fn query(&mut self, query: &ast::Query) -> Result<Query> {
         let ctes = self.ctes.len();
+        let place = std::mem::take(&mut self.place);
         if let Some(with) = &query.with {
             self.with_clause(with)?;
         }
-        let bound = match &query.body {
+        self.place = place;
+        let bound = self.query_body(&query.body, query);
+        self.ctes.truncate(ctes);
+        bound
+    }
+
+    /// Binds a body with the clauses of a query around it.
+    fn query_body(&mut self, body: &QueryBody, query: &ast::Query) -> Result<Query> {
+        match body {
             QueryBody::Select(select) => self.select(select, query),
             QueryBody::Table(name) => self.table_query(name, query),
             QueryBody::Values(rows) => self.values_query(rows, query),
             QueryBody::Query(inner) => self.parenthesised(inner, query),
             QueryBody::Set(set) => self.set_query(set, query),
-        };
-        self.ctes.truncate(ctes);
-        bound
+        }
     }
 
     /// `TABLE t` is `SELECT * FROM t`.
@@ -91,7 +106,9 @@ impl Binder<'_> {
     fn values_query(&mut self, rows: &[Vec<ast::Expr>], query: &ast::Query) -> Result<Query> {
         self.selects += 1;
         let select = self.selects;
+        self.place = Place::default();
         self.scopes.push(Scope::new());
+        self.scope().clause = Clause::Values;
         let width = rows.first().map_or(0, Vec::len);
         let mut bound: Vec<Vec<Bound>> = Vec::with_capacity(rows.len());
         for (i, row) in rows.iter().enumerate() {
@@ -104,6 +121,7 @@ impl Binder<'_> {
             let values = self.pinned(|b| row.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>>>())?;
             bound.push(values);
         }
+        self.apply_locking(&query.locking, &mut [])?;
         self.scopes.pop();
         let mut columns = Vec::with_capacity(width);
         let mut types = Vec::with_capacity(width);
@@ -123,14 +141,23 @@ impl Binder<'_> {
 
     /// `(query)` with clauses of its own, then perhaps further ones.
     fn parenthesised(&mut self, inner: &ast::Query, query: &ast::Query) -> Result<Query> {
-        let bound = self.nested_query(inner)?;
+        let mut bound = match query.locking.is_empty() {
+            true => self.nested_query(inner)?,
+            // The tables of the query inside are meant.
+            false => {
+                let mut inner = inner.clone();
+                inner.locking.extend(query.locking.iter().cloned());
+                self.nested_query(&inner)?
+            }
+        };
         if query.order_by.is_empty() && query.limit.is_none() {
             return Ok(bound);
         }
         // The outer clauses work on the inner result: a union of one.
         let columns = self.fresh_columns(&bound)?;
         let select = bound.select;
-        let body = Body::Set { inputs: vec![bound], kind: SetOperation::Union, distinct: false };
+        let count_all = take_count(&mut bound);
+        let body = Body::Set { inputs: vec![bound], kind: SetOperation::Union, distinct: false, count_all };
         let mut result = Query { body, columns, order: Vec::new(), limit: None, offset: None, select };
         self.order_and_limit(&mut result, query)?;
         Ok(result)
@@ -154,36 +181,53 @@ impl Binder<'_> {
     }
 
     fn set_query(&mut self, set: &ast::SetOperation, query: &ast::Query) -> Result<Query> {
-        let mut left = self.set_operand(&set.first)?;
-        let mut rest = set.rest.iter().peekable();
-        while let Some(arm) = rest.next() {
-            let mut inputs = vec![left, self.set_operand(&arm.body)?];
-            // A run of one operator is one node.
-            while let Some(next) = rest.next_if(|n| n.op == arm.op && n.all == arm.all && n.op != SetOp::Except) {
-                inputs.push(self.set_operand(&next.body)?);
-            }
+        let place = self.place;
+        let mut inputs = vec![self.set_operand(&set.first, &[])?];
+        let mut operator: Option<(SetOperation, bool)> = None;
+        let mut depth = 0;
+        for (i, arm) in set.rest.iter().enumerate() {
             let kind = match arm.op {
                 SetOp::Union => SetOperation::Union,
                 SetOp::Intersect => SetOperation::Intersect,
                 SetOp::Except => SetOperation::Except,
             };
-            left = self.set_node(inputs, kind, !arm.all)?;
+            let distinct = !arm.all;
+            // A run of one operator is one node; a distinct union makes the unions to its left distinct, too.
+            let same = |(k, d): (SetOperation, bool)| {
+                k == kind && k != SetOperation::Except && (d == distinct || k == SetOperation::Union && distinct)
+            };
+            if let Some((before, all)) = operator.filter(|o| !same(*o)) {
+                depth += 1;
+                if depth > MAX_SET_DEPTH {
+                    return Err(self.options.too_deep());
+                }
+                inputs = vec![self.set_node(inputs, before, all)?];
+            }
+            // A locking clause behind all is for the tables of the last query block.
+            let locking = if i + 1 == set.rest.len() { &query.locking[..] } else { &[] };
+            self.place = Place { outermost: false, ..place };
+            inputs.push(self.set_operand(&arm.body, locking)?);
+            operator = Some((kind, distinct));
         }
+        let (kind, distinct) = operator.unwrap_or((SetOperation::Union, false));
+        let mut left = self.set_node(inputs, kind, distinct)?;
         self.order_and_limit(&mut left, query)?;
         Ok(left)
     }
 
-    fn set_operand(&mut self, body: &QueryBody) -> Result<Query> {
-        let query = ast::Query {
+    /// Binds an operand of a set operation: a body without clauses of its own. The body is not copied: it may be deep, and what
+    /// is inside it has operands of its own.
+    fn set_operand(&mut self, body: &QueryBody, locking: &[ast::Locking]) -> Result<Query> {
+        let bare = ast::Query {
             with: None,
-            body: body.clone(),
+            body: QueryBody::Values(Vec::new()),
             order_by: Vec::new(),
             limit: None,
-            locking: Vec::new(),
+            locking: locking.to_vec(),
             into: None,
             span: ast::Span::default(),
         };
-        self.nested_query(&query)
+        self.nested(|b| b.query_body(body, &bare))
     }
 
     fn set_node(&mut self, mut inputs: Vec<Query>, kind: SetOperation, distinct: bool) -> Result<Query> {
@@ -204,7 +248,8 @@ impl Binder<'_> {
             self.coerce(input, &types);
         }
         let select = inputs[0].select;
-        let body = Body::Set { inputs, kind, distinct };
+        let count_all = take_count(&mut inputs[0]);
+        let body = Body::Set { inputs, kind, distinct, count_all };
         Ok(Query { body, columns, order: Vec::new(), limit: None, offset: None, select })
     }
 
@@ -299,7 +344,7 @@ impl Binder<'_> {
     /// ORDER BY and LIMIT of a set operation or VALUES: names, positions, and expressions of its columns.
     fn order_and_limit(&mut self, query: &mut Query, ast: &ast::Query) -> Result<()> {
         let mut scope = Scope::new();
-        scope.clause = Clause::Order;
+        scope.clause = Clause::SetOrder;
         let first = query.columns.first().map_or(0, |c| c.id);
         let contiguous = query.columns.iter().enumerate().all(|(i, c)| c.id == first + i as u32);
         if contiguous {
@@ -350,8 +395,11 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// LIMIT and OFFSET: literals are lifted, a `?` is an unsigned integer.
+    /// LIMIT and OFFSET: literals are lifted, a `?` is an unsigned integer. Error 1327 for a name: it is one of a variable.
     pub(super) fn limit_value(&mut self, e: &ast::Expr) -> Result<Expr> {
+        if let ast::Expr::Column(column) = e {
+            return Err(error(ErrorCode::SpUndeclaredVar, &[&super::scope::display(column)]));
+        }
         self.hint = Some(SqlType::bigint_unsigned());
         let pinning = std::mem::take(&mut self.pinning);
         let bound = self.lifted(e);
@@ -390,7 +438,16 @@ impl Binder<'_> {
 
     fn add_cte(&mut self, name: &str, query: Query) -> u32 {
         let (base, distinct) = (Some(query), false);
-        self.arena.ctes.push(CteQuery { name: name.into(), base, recursive: None, distinct, limit: None, uses: 0 });
+        let free = base.as_ref().map_or_else(Vec::new, |q| self.free_columns(q));
+        self.arena.ctes.push(CteQuery {
+            name: name.into(),
+            base,
+            recursive: None,
+            distinct,
+            limit: None,
+            uses: 0,
+            free,
+        });
         self.arena.ctes.len() as u32 - 1
     }
 
@@ -442,7 +499,7 @@ impl Binder<'_> {
         }
         let mut seeds = Vec::new();
         for body in &bodies[..split] {
-            seeds.push(self.set_operand(body)?);
+            seeds.push(self.set_operand(body, &[])?);
         }
         let mut base = match seeds.len() {
             1 => seeds.remove(0),
@@ -457,10 +514,11 @@ impl Binder<'_> {
         let number = self.add_cte(name, base);
         self.ctes.push((folded.to_owned(), number));
         let mut parts = Vec::new();
-        for body in &bodies[split..] {
+        for (place, body) in bodies.iter().enumerate().skip(split) {
             let recursion = Recursion { cte: number, depth: self.scopes.len() + 1, found: false };
             self.recursions.push(recursion);
-            let part = self.set_operand(body);
+            let last = place + 1 == bodies.len();
+            let part = self.set_operand(body, if last { &cte.query.locking } else { &[] });
             self.recursions.pop();
             let mut part = part?;
             let block_ordered =
@@ -497,10 +555,7 @@ impl Binder<'_> {
                 Some((Some(count), offset))
             }
         };
-        let entry = &mut self.arena.ctes[number as usize];
-        (entry.recursive, entry.distinct, entry.limit) = (Some(recursive), distinct, limit);
-        // References from inside do not count as uses.
-        entry.uses = 0;
+        self.arena.recurses(number, recursive, distinct, limit);
         Ok(number)
     }
 
@@ -550,6 +605,15 @@ impl Binder<'_> {
     pub(super) const READ: Intent = Intent::Read;
 }
 
+/// Where the query that is bound next stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Place {
+    /// Its first SELECT is the statement's first one.
+    pub(super) outermost: bool,
+    /// It is EXISTS's.
+    pub(super) exists: bool,
+}
+
 /// A recursive query block that is being bound.
 pub(super) struct Recursion {
     cte: u32,
@@ -557,6 +621,15 @@ pub(super) struct Recursion {
     depth: usize,
     /// The CTE has been named.
     found: bool,
+}
+
+/// SQL_CALC_FOUND_ROWS of the first SELECT counts for the set operation around it.
+fn take_count(first: &mut Query) -> bool {
+    match &mut first.body {
+        Body::Block(block) => std::mem::take(&mut block.calc_found_rows),
+        Body::Set { count_all, .. } => std::mem::take(count_all),
+        Body::Values(_) | Body::Json(..) => false,
+    }
 }
 
 /// The expression as a value of the type.
@@ -571,6 +644,9 @@ pub(crate) fn convert(e: Expr, ty: &SqlType) -> Expr {
     }
     let mut ty = ty.clone();
     ty.nullable = e.ty.nullable;
+    // Among texts of other rows bits are the digits of their number.
+    let bits = e.ty.id == gannet_types::TypeId::Bit && ty.id.is_string();
+    let e = if bits { convert(e, &SqlType::bigint_unsigned()) } else { e };
     crate::fold::simplify(Expr { kind: ExprKind::Cast(Box::new(e)), ty })
 }
 
@@ -581,6 +657,11 @@ pub(crate) fn free_columns(arena: &crate::logical::Arena, query: &Query) -> Vec<
         arena.columns_of(e, &mut |id| {
             read.insert(id);
         })
+    });
+    query.for_each_cte(&mut |number| {
+        // A recursive part that names its own expression is not in the arena yet, or taken out.
+        let cte = &arena.ctes[number as usize];
+        read.extend(cte.free.iter().copied());
     });
     let mut defined: Vec<(ColId, u32)> = Vec::new();
     query.for_each_defined(&mut |first, n| defined.push((first, n)));

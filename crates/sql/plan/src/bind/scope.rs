@@ -7,33 +7,64 @@ use crate::typing::Bound;
 use gannet_catalog::Table;
 use gannet_catalog::names::{canonical_schema, eq_name};
 use gannet_parser::ast;
-use gannet_types::{ErrorCode, Result, SqlError};
+use gannet_types::{ErrorCode, Level, Result, SqlError, Warning};
 use std::sync::Arc;
 
 /// The clause that is being bound: decides what names may mean, and which words errors use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Clause {
+    /// FROM: derived tables see what is before them.
+    From,
     Fields,
     Where,
     On,
     Group,
     Having,
+    /// ORDER BY of a SELECT.
     Order,
-    /// Argument lists of DML and others without aggregates.
+    /// ORDER BY of a set operation or of VALUES.
+    SetOrder,
+    /// ORDER BY of UPDATE and DELETE.
+    ChangeOrder,
+    /// Argument lists of DML, rows of VALUES, expressions without a SELECT (SET, DO).
     Values,
     /// The document of JSON_TABLE.
     TableFunction,
 }
 
+/// Whether a clause has a place for something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Places {
+    /// Aggregate functions, GROUPING(): the clause sees the rows which a SELECT's aggregation delivers.
+    pub(super) aggregates: bool,
+    /// Window functions.
+    pub(super) windows: bool,
+    /// ANY_VALUE() takes a value of a group; elsewhere it is its argument.
+    pub(super) any_value: bool,
+}
+
 impl Clause {
+    /// What may stand in the clause. Whatever has no place is refused when it is bound: operators have nothing to compute it with.
+    pub(super) fn places(self) -> Places {
+        let (aggregates, windows, any_value) = match self {
+            Clause::Fields | Clause::Order => (true, true, true),
+            Clause::Having => (true, false, true),
+            // An aggregate is refused with an error of its own, once it is known to be there.
+            Clause::SetOrder => (true, false, false),
+            Clause::From | Clause::Where | Clause::On | Clause::Group => (false, false, false),
+            Clause::ChangeOrder | Clause::Values | Clause::TableFunction => (false, false, false),
+        };
+        Places { aggregates, windows, any_value }
+    }
+
     pub(super) fn words(self) -> &'static str {
         match self {
-            Clause::Fields | Clause::Values => "field list",
+            Clause::Fields | Clause::Values | Clause::From => "field list",
             Clause::Where => "where clause",
             Clause::On => "on clause",
             Clause::Group => "group statement",
             Clause::Having => "having clause",
-            Clause::Order => "order clause",
+            Clause::Order | Clause::SetOrder | Clause::ChangeOrder => "order clause",
             Clause::TableFunction => "a table function argument",
         }
     }
@@ -54,6 +85,8 @@ pub(super) struct Scope {
     pub(super) named_windows: Vec<(Box<str>, ast::WindowSpec)>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,
+    /// Inside the arguments or the definition of a window function.
+    pub(super) in_window: bool,
     /// GROUP BY ... WITH ROLLUP.
     pub(super) rollup: bool,
     /// `ANY_VALUE(x)`: expression and the column that stands for it.
@@ -155,18 +188,55 @@ impl Scope {
         Scope {
             rels: Vec::new(),
             merged: None,
-            clause: Clause::Fields,
+            clause: Clause::From,
             items: Vec::new(),
             group_columns: Vec::new(),
             aggregates: Vec::new(),
             windows: Vec::new(),
             named_windows: Vec::new(),
             in_aggregate: false,
+            in_window: false,
             rollup: false,
             any_values: Vec::new(),
             groupings: Vec::new(),
             visible_from: 0,
         }
+    }
+
+    /// An aggregate may be computed for what is being bound.
+    pub(super) fn takes_aggregates(&self) -> bool {
+        self.clause.places().aggregates && !self.in_aggregate
+    }
+
+    /// The value is one that a group has many of, of which ANY_VALUE() takes one.
+    pub(super) fn takes_any_value(&self, arena: &crate::logical::Arena, value: &Expr) -> bool {
+        let single = |id: ColId| {
+            let windows = self.windows.iter().flat_map(|w| &w.functions).any(|(_, f)| *f == id);
+            windows || self.aggregates.iter().any(|(_, a)| *a == id) || self.any_values.iter().any(|(_, v)| *v == id)
+        };
+        self.clause.places().any_value && !self.in_aggregate && !arena.reads(value, single)
+    }
+
+    /// Error 3593 where no window function may stand.
+    pub(super) fn check_window(&self, name: &str) -> Result<()> {
+        if !self.clause.places().windows || self.in_aggregate || self.in_window {
+            return Err(error(ErrorCode::WindowInvalidWindowFuncUse, &[&name]));
+        }
+        Ok(())
+    }
+
+    /// The expression reads what window functions of the query make.
+    pub(super) fn reads_windows(&self, arena: &crate::logical::Arena, e: &Expr) -> bool {
+        arena.reads(e, |id| self.windows.iter().flat_map(|w| &w.functions).any(|(_, f)| *f == id))
+    }
+
+    /// The column of GROUP BY that an unqualified or qualified name means.
+    fn grouped(&self, column: &ast::ColumnRef, labels: &Labels<'_>) -> Option<ColId> {
+        self.group_columns.iter().copied().find(|id| {
+            let owner = |r: &&ScopeRel| *id >= r.first && *id - r.first < r.names.len() as u32;
+            let called = |q: &ast::ObjectName| self.rels.iter().find(owner).is_some_and(|r| r.is_called(q));
+            eq_name(labels.name(*id), &column.column.text) && column.qualifier.as_ref().is_none_or(|q| called(q))
+        })
     }
 
     fn visible(&self) -> impl Iterator<Item = &ScopeRel> {
@@ -246,7 +316,10 @@ impl Scope {
                 None => found = Some(i),
                 Some(other) if self.items[other].bound.expr == item.bound.expr => {}
                 // An alias is firmer than the name of a column.
-                Some(other) if self.items[other].aliased != item.aliased && clause != Clause::Order => {
+                Some(other)
+                    if self.items[other].aliased != item.aliased
+                        && !matches!(clause, Clause::Order | Clause::SetOrder | Clause::ChangeOrder) =>
+                {
                     if item.aliased {
                         found = Some(i);
                     }
@@ -271,6 +344,14 @@ impl Labels<'_> {
             Label::Derived { name, .. } => name,
             Label::Computed => "",
         }
+    }
+}
+
+/// A table's name as messages print it.
+pub(super) fn display_table(name: &ast::ObjectName) -> String {
+    match &name.schema {
+        Some(schema) => format!("{}.{}", schema.text, name.name.text),
+        None => name.name.text.to_string(),
     }
 }
 
@@ -320,7 +401,17 @@ impl Binder<'_> {
             // HAVING sees the select list and the group keys first, and of the tables only what is grouped.
             if at == Clause::Having && !scope.in_aggregate {
                 if let Some(item) = scope.find_item(column, at, &Labels(&self.arena))? {
-                    return self.item_alias(level, item, column);
+                    // A column of GROUP BY comes before another item of its name (manual, "SELECT Statement").
+                    let Some(id) = scope
+                        .grouped(column, &Labels(&self.arena))
+                        .filter(|id| scope.items[item].bound.expr.kind != ExprKind::Column(*id))
+                    else {
+                        return self.item_alias(level, item, column);
+                    };
+                    let told = [&display(column) as &dyn std::fmt::Display, &at.words()];
+                    self.arena.warnings.push(Warning::new(Level::Warning, ErrorCode::NonUniq, &told));
+                    self.note_column(column, id);
+                    return Ok(self.column(id));
                 }
                 if let Some(id) = scope.find(column, at)?
                     && (scope.group_columns.contains(&id) || !own)
@@ -335,7 +426,8 @@ impl Binder<'_> {
                 return Ok(self.column(id));
             }
             // Elsewhere aliases are a last resort, and only where the list is bound already.
-            if (matches!(at, Clause::Order | Clause::Group) || at == Clause::Fields && !own)
+            if (matches!(at, Clause::Order | Clause::SetOrder | Clause::ChangeOrder | Clause::Group)
+                || at == Clause::Fields && !own)
                 && column.qualifier.is_none()
                 && let Some(item) = scope.find_item(column, at, &Labels(&self.arena))?
             {
@@ -348,7 +440,7 @@ impl Binder<'_> {
     fn item_alias(&mut self, level: usize, item: usize, column: &ast::ColumnRef) -> Result<Bound> {
         let scope = &self.scopes[level];
         let item = &scope.items[item];
-        if item.has_window && scope.clause != Clause::Order {
+        if item.has_window && (!scope.clause.places().windows || scope.in_window) {
             return Err(error(ErrorCode::WindowInvalidWindowFuncAliasUse, &[&column.column.text]));
         }
         let in_list = scope.clause == Clause::Fields;

@@ -14,6 +14,50 @@ use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, V
 /// Window functions over one definition, while the block is bound.
 pub(super) type PendingWindow = WindowBlock;
 
+/// The arguments of a window function that is no aggregate; a `?` among them is a number of rows, or a value as the first argument is.
+fn window_args(b: &mut Binder<'_>, kind: &WindowKind, args: &[ast::Expr]) -> Result<Vec<Bound>> {
+    let rows_at = match kind {
+        WindowKind::Lead | WindowKind::Lag | WindowKind::NthValue => Some(1),
+        WindowKind::Ntile => Some(0),
+        _ => None,
+    };
+    let mut bound: Vec<Bound> = Vec::with_capacity(args.len());
+    for (i, arg) in args.iter().enumerate() {
+        if matches!(arg, ast::Expr::Param(_)) {
+            let like_first = bound.first().map(|first| first.ty().clone());
+            b.hint = if rows_at == Some(i) { Some(SqlType::bigint_unsigned()) } else { like_first };
+        }
+        let value = b.expr(arg)?;
+        b.hint = None;
+        bound.push(value);
+    }
+    Ok(bound)
+}
+
+/// Binds what belongs to a window function: another one has no place there.
+fn in_window<'b, R>(b: &mut Binder<'b>, f: impl FnOnce(&mut Binder<'b>) -> Result<R>) -> Result<R> {
+    b.scope().in_window = true;
+    let result = f(b);
+    b.scope().in_window = false;
+    result
+}
+
+fn window_name(func: WindowFunc) -> &'static str {
+    match func {
+        WindowFunc::RowNumber => "row_number",
+        WindowFunc::Rank => "rank",
+        WindowFunc::DenseRank => "dense_rank",
+        WindowFunc::CumeDist => "cume_dist",
+        WindowFunc::PercentRank => "percent_rank",
+        WindowFunc::Ntile => "ntile",
+        WindowFunc::Lead => "lead",
+        WindowFunc::Lag => "lag",
+        WindowFunc::FirstValue => "first_value",
+        WindowFunc::LastValue => "last_value",
+        WindowFunc::NthValue => "nth_value",
+    }
+}
+
 /// A block with nothing in it.
 pub(crate) fn empty_block(select: u32) -> Block {
     Block {
@@ -64,6 +108,7 @@ impl Binder<'_> {
     pub(super) fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<Query> {
         self.selects += 1;
         let mut block = empty_block(self.selects);
+        let place = std::mem::take(&mut self.place);
         self.scopes.push(Scope::new());
         if select.options.all && select.options.distinct {
             return Err(error(ErrorCode::WrongUsage, &[&"ALL", &"DISTINCT"]));
@@ -73,6 +118,9 @@ impl Binder<'_> {
         block.straight = select.options.straight_join || hinted.straight;
         (block.orders, block.semijoin) = (hinted.orders, hinted.semijoin);
         block.distinct = select.options.distinct;
+        if select.options.sql_calc_found_rows && !place.outermost {
+            return Err(error(ErrorCode::CantUseOptionHere, &[&"SQL_CALC_FOUND_ROWS"]));
+        }
         if select.options.sql_calc_found_rows {
             block.calc_found_rows = true;
             self.arena.uses.calc_found_rows = true;
@@ -86,7 +134,11 @@ impl Binder<'_> {
             let bound = self.in_clause(Clause::Where, |b| b.condition(filter))?;
             conjuncts(bound, &mut block.filter);
         }
-        let names = self.pinned(|b| b.select_list(select, &mut block))?;
+        let listed = std::mem::take(&mut self.without_select);
+        self.scope().clause = if listed { Clause::Values } else { Clause::Fields };
+        // EXISTS does not look at a list that is `*` alone; tables are not needed for it.
+        let any_row = place.exists && select.having.is_none();
+        let names = self.pinned(|b| b.select_list(select, any_row, &mut block))?;
         self.group_by(select, &mut block)?;
         if let Some(having) = &select.having {
             let bound = self.in_clause(Clause::Having, |b| b.condition(having))?;
@@ -107,10 +159,14 @@ impl Binder<'_> {
     }
 
     /// Binds the select list; gives the names of its columns.
-    fn select_list(&mut self, select: &ast::Select, block: &mut Block) -> Result<Vec<Box<str>>> {
+    fn select_list(&mut self, select: &ast::Select, any_row: bool, block: &mut Block) -> Result<Vec<Box<str>>> {
         let mut names = Vec::new();
         for item in &select.items {
             match item {
+                SelectItem::Wildcard(_) if any_row && select.from.is_empty() => {
+                    let one = Bound::new(super::literal::constant(Value::Int(1)));
+                    self.add_item("1".into(), one, false, block, &mut names);
+                }
                 SelectItem::Wildcard(span) => {
                     if select.from.is_empty() {
                         return Err(error(ErrorCode::NoTablesUsed, &[]));
@@ -199,8 +255,7 @@ impl Binder<'_> {
         let text = (bound.coercibility, bound.ascii);
         let id = self.arena.text_column(bound.ty().clone(), Label::Computed, text);
         block.items.push(Item { expr: bound.expr.clone(), id });
-        let windows: Vec<u32> = self.scope().windows.iter().flat_map(|w| &w.functions).map(|(_, id)| *id).collect();
-        let has_window = self.arena.reads(&bound.expr, |id| windows.contains(&id));
+        let has_window = self.scopes.last().is_some_and(|s| s.reads_windows(&self.arena, &bound.expr));
         self.scope().items.push(ScopeItem { name: name.clone(), bound, aliased, has_window });
         names.push(name);
     }
@@ -326,7 +381,9 @@ impl Binder<'_> {
         if call.ignore_nulls == Some(true) {
             return Err(SqlError::unsupported("IGNORE NULLS"));
         }
-        let mut args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let name = window_name(call.func);
+        self.scope().check_window(name)?;
+        let mut args = in_window(self, |b| window_args(b, &kind, &call.args))?;
         // The row of another place is read from a table of texts.
         if let Some(first) = args.first_mut().filter(|a| matches!(a.ty().id, TypeId::Enum | TypeId::Set)) {
             let mut ty = SqlType::varchar(first.ty().display_chars(), first.ty().collation);
@@ -349,20 +406,7 @@ impl Binder<'_> {
                 ty
             }
         };
-        let name = match call.func {
-            WindowFunc::RowNumber => "row_number",
-            WindowFunc::Rank => "rank",
-            WindowFunc::DenseRank => "dense_rank",
-            WindowFunc::CumeDist => "cume_dist",
-            WindowFunc::PercentRank => "percent_rank",
-            WindowFunc::Ntile => "ntile",
-            WindowFunc::Lead => "lead",
-            WindowFunc::Lag => "lag",
-            WindowFunc::FirstValue => "first_value",
-            WindowFunc::LastValue => "last_value",
-            WindowFunc::NthValue => "nth_value",
-        };
-        self.add_window(kind, name, args, ty, text, &call.over)
+        self.add_window(kind, args, ty, text, &call.over)
     }
 
     pub(super) fn aggregate_window(
@@ -377,31 +421,27 @@ impl Binder<'_> {
         if !call.order_by.is_empty() || call.separator.is_some() {
             return Err(SqlError::unsupported("GROUP_CONCAT as a window function"));
         }
-        let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let name = def.name.to_lowercase();
+        self.scope().check_window(&name)?;
+        let args = in_window(self, |b| call.args.iter().map(|a| b.expr(a)).collect::<Result<Vec<_>>>())?;
         if !def.arity.accepts(args.len()) {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }
         let infos: Vec<ArgInfo<'_>> = args.iter().map(super::call::info).collect();
         let ty = (def.rule)(self.rule_context(), &infos)?;
-        let name = def.name.to_lowercase();
         let text = super::call::aggregated_text(&args);
         super::call::compares_values(def.name, &args)?;
-        self.add_window(WindowKind::Aggregate(def), &name, args, ty, text, over)
+        self.add_window(WindowKind::Aggregate(def), args, ty, text, over)
     }
 
     fn add_window(
         &mut self,
         kind: WindowKind,
-        name: &str,
         args: Vec<Bound>,
         ty: SqlType,
         text: (Coercibility, bool),
         over: &ast::WindowRef,
     ) -> Result<Bound> {
-        let scope = self.scope();
-        if !matches!(scope.clause, Clause::Fields | Clause::Order) || scope.in_aggregate {
-            return Err(error(ErrorCode::WindowInvalidWindowFuncUse, &[&name]));
-        }
         let spec = self.window_spec(over, 0)?;
         let bind = |b: &mut Self, e: &ast::Expr| {
             if super::call::position(e).is_some() {
@@ -409,12 +449,15 @@ impl Binder<'_> {
             }
             Ok(b.pinned(|b| b.expr(e))?.expr)
         };
-        let partition = spec.partition_by.iter().map(|e| bind(self, e)).collect::<Result<Vec<_>>>()?;
-        let mut order = Vec::with_capacity(spec.order_by.len());
-        for item in &spec.order_by {
-            order.push(SortKey { expr: bind(self, &item.expr)?, descending: item.desc });
-        }
-        let frame = self.frame(spec.frame.as_ref(), &order)?;
+        let (partition, order, frame) = in_window(self, |b| {
+            let partition = spec.partition_by.iter().map(|e| bind(b, e)).collect::<Result<Vec<_>>>()?;
+            let mut order = Vec::with_capacity(spec.order_by.len());
+            for item in &spec.order_by {
+                order.push(SortKey { expr: bind(b, &item.expr)?, descending: item.desc });
+            }
+            let frame = b.frame(spec.frame.as_ref(), &order)?;
+            Ok((partition, order, frame))
+        })?;
         let id = match is_stringy(&ty) {
             true => self.arena.text_column(ty.clone(), Label::Computed, text),
             false => self.arena.column(ty.clone(), Label::Computed),

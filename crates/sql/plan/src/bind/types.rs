@@ -5,9 +5,10 @@ use crate::options::PlanOptions;
 use crate::typing::Bound;
 use gannet_parser::ast::{BaseType, CastType, DataType};
 use gannet_types::charset::Charset;
-use gannet_types::sqltype::Members;
+use gannet_types::members::Members;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, SqlType, TypeId};
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a column's type depends on besides its words.
@@ -140,7 +141,6 @@ fn is_binary_charset(ty: &DataType) -> bool {
 
 fn collation(ty: &DataType, collate: Option<&str>, table: CollationId) -> Result<CollationId> {
     let charset = match &ty.charset {
-        Some(name) if name.text.eq_ignore_ascii_case("ascii") => Some(Charset::Latin1),
         Some(name) => Some(Charset::by_name(&name.text)?),
         None if ty.national => Some(Charset::Utf8mb3),
         None => None,
@@ -225,13 +225,16 @@ fn float(ty: &mut SqlType, length: Option<u64>, decimals: Option<u64>, column: &
     Ok(())
 }
 
+/// Characters of the longest member of an ENUM or SET.
+const MAX_MEMBER_CHARS: usize = 255;
+
 fn members(ty: &mut SqlType, definition: &DataType, cx: TypeContext<'_>) -> Result<()> {
     let column = cx.column;
     let set = ty.id == TypeId::Set;
     let mut names: Vec<Box<str>> = Vec::with_capacity(definition.members.len());
     let charset = ty.collation.charset();
     let own = |name: &str| Charset::Utf8mb4.convert(name.as_bytes(), charset).bytes.into_owned();
-    let mut duplicates = 0;
+    let (mut keys, mut duplicates) = (HashSet::with_capacity(definition.members.len()), 0);
     for bytes in &definition.members {
         // Names are UTF-8; bytes that are not were given in hexadecimal, in the column's character set.
         let bytes = if Charset::Utf8mb4.is_valid(bytes) {
@@ -241,10 +244,15 @@ fn members(ty: &mut SqlType, definition: &DataType, cx: TypeContext<'_>) -> Resu
         };
         let text = String::from_utf8_lossy(&bytes);
         let text = if ty.collation.is_binary() { &*text } else { text.trim_end_matches(' ') };
+        if text.chars().count() > MAX_MEMBER_CHARS {
+            return Err(error(ErrorCode::TooLongSetEnumValue, &[&column]));
+        }
         if set && text.contains(',') {
             return Err(error(ErrorCode::IllegalValueForType, &[&"set", &text]));
         }
-        if names.iter().any(|n| ty.collation.get().equal(&own(n), &own(text))) {
+        let mut key = Vec::new();
+        ty.collation.sort_key(&own(text), &mut key);
+        if !keys.insert(key) {
             duplicates += 1;
             let kind = if set { "SET" } else { "ENUM" };
             cx.lenient(error(ErrorCode::DuplicatedValueInType, &[&column, &text, &kind]))?;
@@ -255,9 +263,9 @@ fn members(ty: &mut SqlType, definition: &DataType, cx: TypeContext<'_>) -> Resu
         return Err(error(ErrorCode::TooBigSet, &[&column]));
     }
     if !set && names.len() > 65535 {
-        return Err(SqlError::unsupported("ENUM with more than 65535 members"));
+        return Err(error(ErrorCode::TooBigEnum, &[&column]));
     }
-    ty.members = Some(Arc::new(Members { names: names.into(), collation: ty.collation }));
+    ty.members = Some(Arc::new(Members::new(names.into(), ty.collation)));
     Ok(())
 }
 

@@ -65,6 +65,18 @@ pub(crate) struct ThroughView {
     conditions: Conditions,
 }
 
+impl ThroughView {
+    /// Its first column.
+    pub(super) fn first(&self) -> ColId {
+        self.first
+    }
+
+    /// The relation with this first column is the view, or a table below it.
+    pub(super) fn shows(&self, first: ColId) -> bool {
+        self.first == first || self.bases.contains(&first)
+    }
+}
+
 fn invalid(table: &Table) -> SqlError {
     error(ErrorCode::ViewInvalid, &[&table.schema, &table.name])
 }
@@ -147,7 +159,7 @@ impl Binder<'_> {
             let (Some(slot), RelKind::Derived(inner)) = (rel.view, &mut rel.kind) else { continue };
             let mut conditions = Vec::new();
             self.conditions(inner, slot, false, &mut conditions);
-            merge::query(&mut self.arena, inner);
+            merge::view(&mut self.arena, inner);
             let mut bases = Vec::new();
             let merged = merge::can_merge(inner);
             if let Body::Block(below) = &inner.body {
@@ -205,8 +217,8 @@ impl Binder<'_> {
         Ok(id)
     }
 
-    /// The base table that DELETE from a view means. Errors 1288, 1395.
-    pub(super) fn deleted_through(&mut self, view: &ThroughView, block: &Block) -> Result<usize> {
+    /// The base table that DELETE from a view means, by its first column. Errors 1288, 1395.
+    pub(super) fn deleted_through(&mut self, view: &ThroughView) -> Result<ColId> {
         let table = self.arena.tables[view.slot as usize].table.clone();
         match &view.bases[..] {
             _ if !view.merged || view.bases.is_empty() => {
@@ -214,11 +226,7 @@ impl Binder<'_> {
             }
             [only] => {
                 self.arena.tables[view.slot as usize].intent = Intent::Delete;
-                block
-                    .rels
-                    .iter()
-                    .position(|r| r.first == *only)
-                    .ok_or_else(|| SqlError::internal("a view without table"))
+                Ok(*only)
             }
             _ => Err(error(ErrorCode::ViewDeleteMergeView, &[&table.schema, &table.name])),
         }
@@ -230,14 +238,9 @@ impl Binder<'_> {
     }
 
     /// Marks views as updated, and gives the targets their conditions. Error 1393 for a second table of one view.
-    pub(super) fn updated_through(
-        &mut self,
-        views: Vec<ThroughView>,
-        targets: &mut [BoundTarget],
-        block: &Block,
-    ) -> Result<()> {
+    pub(super) fn updated_through(&mut self, views: Vec<ThroughView>, targets: &mut [BoundTarget]) -> Result<()> {
         for view in views {
-            let of_view = |t: &&mut BoundTarget| view.bases.contains(&block.rels[t.rel].first);
+            let of_view = |t: &&mut BoundTarget| view.bases.contains(&t.first);
             let mut below = targets.iter_mut().filter(of_view);
             let Some(target) = below.next() else { continue };
             let table = self.arena.tables[view.slot as usize].table.clone();
@@ -268,7 +271,7 @@ impl Binder<'_> {
         let mut query = self.view_query(table, view, slot)?;
         let mut conditions = Vec::new();
         self.conditions(&query, slot, false, &mut conditions);
-        merge::query(&mut self.arena, &mut query);
+        merge::view(&mut self.arena, &mut query);
         if !merge::can_merge(&query) {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
@@ -304,16 +307,14 @@ impl Binder<'_> {
                 names.iter().filter_map(find).collect()
             }
             _ if joined => return Err(refused(ErrorCode::ViewNoInsertFieldList)),
-            _ => (0..shown.len()).collect(),
+            Some(_) => Vec::new(),
+            None => (0..shown.len()).collect(),
         };
         let mut target = None;
-        for (_, place) in &shown {
-            let twice = shown.iter().filter(|(_, p)| p.is_some() && p == place).count() > 1;
-            if !joined && (place.is_none() || twice) {
+        for (n, &i) in named.iter().enumerate() {
+            if shown[i].1.is_some() && named[..n].iter().any(|before| *before != i && shown[*before].1 == shown[i].1) {
                 return Err(refused(ErrorCode::NonInsertableTable));
             }
-        }
-        for i in named {
             match (shown[i].1, target) {
                 (None, _) => return Err(error(ErrorCode::NonupdateableColumn, &[&shown[i].0])),
                 (Some((rel, _)), Some(other)) if rel != other => return Err(refused(ErrorCode::ViewMultiupdate)),
@@ -325,6 +326,10 @@ impl Binder<'_> {
         let rel = block.rels.swap_remove(target);
         let RelKind::Base(base) = rel.kind else { return Err(refused(ErrorCode::NonInsertableTable)) };
         if self.arena.tables[base as usize].table.source != RowSource::Engine {
+            return Err(refused(ErrorCode::NonInsertableTable));
+        }
+        let table = self.arena.tables[base as usize].table.id;
+        if block.filter.iter().any(|e| self.read_in(e, table).is_some()) {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
         self.arena.tables[base as usize].intent = builder.intent;
@@ -480,7 +485,7 @@ pub fn definition(
     if let Some(t) = binder.arena.tables.iter().find(|t| t.table.temporary) {
         return Err(error(ErrorCode::ViewSelectTmptable, &[&t.alias]));
     }
-    merge::query(&mut binder.arena, &mut bound);
+    merge::view(&mut binder.arena, &mut bound);
     let mergeable = merge::can_merge(&bound);
     let updatable = mergeable
         && match &bound.body {

@@ -21,6 +21,12 @@ pub fn blamed(plan: &Plan, wanted: &Expr, parameters: &[Value]) -> Option<String
     search.text(wanted, &row)
 }
 
+/// What stands for a column may repeat another twice, which repeats another twice: not printed beyond so many bytes. Messages
+/// have 512.
+fn is_short(text: &str) -> bool {
+    text.len() <= 2048
+}
+
 /// A value as an operand: text in quotes, a negative number as the operator it was written with.
 pub fn operand(value: &Value) -> String {
     let mut bytes = Vec::new();
@@ -213,8 +219,8 @@ impl Search<'_> {
             }
             ExprKind::Literal(value) => operand(value),
             ExprKind::Param(n) => operand(self.parameters.get(*n as usize)?),
-            ExprKind::Column(n) => row.get(*n as usize)?.clone()?,
-            ExprKind::Register(n) => self.registers.get(*n as usize)?.clone()?,
+            ExprKind::Column(n) => row.get(*n as usize)?.clone().filter(|text| is_short(text))?,
+            ExprKind::Register(n) => self.registers.get(*n as usize)?.clone().filter(|text| is_short(text))?,
             ExprKind::And(args) => format!("({})", self.list(args, " and ", row)?),
             ExprKind::Or(args) => format!("({})", self.list(args, " or ", row)?),
             ExprKind::Not(arg) => format!("(not({}))", self.text(arg, row)?),

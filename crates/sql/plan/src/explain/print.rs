@@ -13,6 +13,14 @@ pub(super) struct Printer<'p> {
     pub(super) registers: Vec<String>,
 }
 
+/// Bytes of what stands for a column that are printed in an expression: such a text may repeat another twice, which repeats
+/// another twice.
+const MAX_SHOWN: usize = 2048;
+
+fn shown(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_SHOWN)]
+}
+
 impl Printer<'_> {
     pub(super) fn expr(&self, e: &Expr, row: &Names) -> String {
         let mut out = String::new();
@@ -66,8 +74,10 @@ impl Printer<'_> {
                     Some(Param::Literal { .. }) => write!(out, ":{n}"),
                 };
             }
-            ExprKind::Column(n) => out.push_str(row.get(*n as usize).map_or("?", String::as_str)),
-            ExprKind::Register(n) => out.push_str(self.registers.get(*n as usize).map_or("outer", String::as_str)),
+            ExprKind::Column(n) => out.push_str(shown(row.get(*n as usize).map_or("?", String::as_str))),
+            ExprKind::Register(n) => {
+                out.push_str(shown(self.registers.get(*n as usize).map_or("outer", String::as_str)));
+            }
             ExprKind::And(args) => self.joined(args, "and", row, out),
             ExprKind::Or(args) => self.joined(args, "or", row, out),
             ExprKind::Not(arg) => {

@@ -364,10 +364,7 @@ impl<'p> TableFacts<'p> {
 
 /// Key parts that some range restricts.
 fn parts_of(ranges: &crate::physical::Ranges) -> usize {
-    match ranges {
-        crate::physical::Ranges::Product { parts, last } => parts.len() + usize::from(last.is_some()),
-        crate::physical::Ranges::Union(all) => all.iter().map(parts_of).max().unwrap_or(0),
-    }
+    ranges.0.iter().map(|p| p.parts.len() + usize::from(p.last.is_some())).max().unwrap_or(0)
 }
 
 fn add_where(row: &mut ExplainRow) {

@@ -3,10 +3,11 @@
 use super::Actual;
 use super::print::{Names, Printer};
 use crate::physical::{
-    Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, MergeKind, MergePart, Op, Physical, ROW_ID, Ranges,
-    SetOperation, SkipTake, TableScan,
+    Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, MergeKind, MergePart, Op, Physical, ROW_ID,
+    RangeProduct, Ranges, SetOperation, SkipTake, TableScan,
 };
 use crate::plan::{InsertSource, Plan, PlanKind};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The plan as a tree of lines. `estimates`: with costs and row counts.
@@ -22,7 +23,15 @@ pub fn analyzed(plan: &Plan, actual: &dyn Fn(&Physical) -> Option<Actual>) -> St
 fn write(plan: &Plan, estimates: bool, actual: Option<&dyn Fn(&Physical) -> Option<Actual>>) -> String {
     let registers = vec!["outer".to_owned(); plan.registers as usize];
     let printer = Printer { plan, registers };
-    let mut tree = Tree { printer, out: String::new(), estimates, actual, shown: Vec::new(), grouped: false };
+    let mut tree = Tree {
+        printer,
+        out: String::new(),
+        estimates,
+        actual,
+        shown: Vec::new(),
+        grouped: false,
+        names: HashMap::new(),
+    };
     match &plan.kind {
         PlanKind::Query(root) => drop(tree.node(root, 0)),
         PlanKind::PointSelect(point) => {
@@ -71,6 +80,8 @@ struct Tree<'p> {
     estimates: bool,
     actual: Option<&'p dyn Fn(&Physical) -> Option<Actual>>,
     shown: Vec<u32>,
+    /// Names of the columns of nodes, by where they are, as far as they were asked for.
+    names: HashMap<usize, Names>,
     /// The scan at hand is below a grouping.
     grouped: bool,
 }
@@ -211,6 +222,11 @@ impl Tree<'_> {
 
     /// Names a node's columns would have, without writing it.
     fn ahead(&mut self, node: &Physical) -> Names {
+        // Who writes a node asks for the names below it first: each node is asked once for each node above it.
+        let place = std::ptr::from_ref(node) as usize;
+        if let Some(names) = self.names.get(&place) {
+            return names.clone();
+        }
         let written = std::mem::take(&mut self.out);
         let registers = self.printer.registers.clone();
         let shown = self.shown.clone();
@@ -218,6 +234,7 @@ impl Tree<'_> {
         self.out = written;
         self.printer.registers = registers;
         self.shown = shown;
+        self.names.insert(place, names.clone());
         names
     }
 
@@ -337,18 +354,12 @@ impl Tree<'_> {
         names: &Names,
     ) {
         let Some(index) = table.indexes.get(part.index as usize) else { return };
-        let all: Vec<Box<[KeyValue]>>;
-        let made;
         let ranges = match &part.access {
-            Access::Ranges { ranges } => ranges,
-            Access::Point { key } | Access::Ref { key } => {
-                all = key.iter().map(|k| Box::from([k.clone()])).collect();
-                made = Ranges::Product { parts: all.into(), last: None };
-                &made
-            }
+            Access::Ranges { ranges } => ranges.clone(),
+            Access::Point { key } | Access::Ref { key } => Ranges::of_key(key),
             _ => return,
         };
-        let over = self.ranges(ranges, Some(index), table, names);
+        let over = self.ranges(&ranges, Some(index), table, names);
         self.line(depth, &format!("Index range scan on {alias} using {} over {over}", index.name), None);
     }
 
@@ -359,29 +370,26 @@ impl Tree<'_> {
         table: &gannet_catalog::Table,
         names: &Names,
     ) -> String {
-        match ranges {
-            Ranges::Union(all) => {
-                all.iter().map(|r| self.ranges(r, index, table, names)).collect::<Vec<_>>().join(" OR ")
+        let column =
+            |i: usize| index.and_then(|x| x.parts.get(i)).map_or("?", |p| &table.columns[p.column as usize].name);
+        let one = |product: &RangeProduct| {
+            let mut texts = Vec::new();
+            for (i, part) in product.parts.iter().enumerate() {
+                texts.push(match &part[..] {
+                    [one] => format!("{} = {}", column(i), self.printer.expr(&one.value, names)),
+                    many if many.len() > 8 => format!("{} in {} values", column(i), many.len()),
+                    many => {
+                        let values: Vec<String> = many.iter().map(|k| self.printer.expr(&k.value, names)).collect();
+                        format!("{} in ({})", column(i), values.join(", "))
+                    }
+                });
             }
-            Ranges::Product { parts, last } => {
-                let column = |i: usize| {
-                    index.and_then(|x| x.parts.get(i)).map_or("?", |p| &table.columns[p.column as usize].name)
-                };
-                let mut texts = Vec::new();
-                for (i, part) in parts.iter().enumerate() {
-                    let values: Vec<String> = part.iter().map(|k| self.printer.expr(&k.value, names)).collect();
-                    texts.push(match &values[..] {
-                        [one] => format!("{} = {one}", column(i)),
-                        many if many.len() > 8 => format!("{} in {} values", column(i), many.len()),
-                        many => format!("{} in ({})", column(i), many.join(", ")),
-                    });
-                }
-                if let Some(interval) = last {
-                    texts.push(self.interval(interval, column(parts.len()), names));
-                }
-                format!("({})", texts.join(", "))
+            if let Some(interval) = &product.last {
+                texts.push(self.interval(interval, column(product.parts.len()), names));
             }
-        }
+            format!("({})", texts.join(", "))
+        };
+        ranges.0.iter().map(one).collect::<Vec<_>>().join(" OR ")
     }
 
     fn interval(&self, interval: &Interval, column: &str, names: &Names) -> String {

@@ -10,12 +10,18 @@ use super::relset::RelSet;
 use super::sarg::{Sarg, Says};
 use crate::logical::IndexHints;
 use crate::options::Passes;
-use crate::physical::{Access, Hole, Interval, KeyValue, Ranges};
+use crate::physical::{Access, Hole, Interval, KeyValue, RangeProduct, Ranges};
 use gannet_catalog::{Figures, IndexKind, IndexPart, Table};
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Combinations of IN lists on several key parts before the later parts are left to the filter.
 const MAX_PRODUCT: usize = 4096;
+
+/// From this many alternatives on the rows that an OR's ranges find are not compared with each of them again, where the ranges
+/// are exactly its rows.
+const MANY_ALTERNATIVES: usize = 64;
 
 /// What is known of a base relation, prepared once for a block.
 pub(super) struct BaseRel {
@@ -25,7 +31,7 @@ pub(super) struct BaseRel {
     pub(super) rows: f64,
     pub(super) sargs: Vec<Sarg>,
     /// OR conditions whose alternatives are all on this relation: their number, what each alternative says, what they need.
-    pub(super) unions: Vec<(usize, Vec<Vec<Sarg>>, RelSet)>,
+    pub(super) unions: Vec<(usize, Vec<Alternative>, RelSet)>,
     /// Columns that have to be delivered, ascending ordinals.
     pub(super) columns: Vec<u32>,
     /// Conditions with their share of rows and what they need besides this relation.
@@ -39,6 +45,28 @@ pub(super) struct BaseRel {
     pub(super) exclusive: bool,
     /// SKIP LOCKED: many take rows of the table at the same time.
     pub(super) skips_locked: bool,
+    /// All relations that its conditions read.
+    pub(super) reads: OnceCell<RelSet>,
+    /// What [`BaseRel::paths_after`] has found.
+    pub(super) known: RefCell<Vec<(RelSet, Rc<[Path]>)>>,
+}
+
+/// One alternative of an OR.
+pub(super) struct Alternative {
+    /// What it says of columns of the relation. In place of the conditions' numbers: those of its parts, from [`PARTS`] on.
+    pub(super) says: Vec<Sarg>,
+    /// Conditions it is the conjunction of.
+    pub(super) parts: usize,
+}
+
+/// Numbers from here on are parts of an alternative, not conditions of the block.
+pub(super) const PARTS: usize = 1 << 32;
+
+impl Alternative {
+    /// An access that ensures these conditions finds rows which satisfy the alternative.
+    fn is_ensured_by(&self, ensured: &[usize]) -> bool {
+        (0..self.parts).all(|part| ensured.contains(&(PARTS + part)))
+    }
 }
 
 /// A way to read it.
@@ -107,11 +135,11 @@ impl BaseRel {
         }
     }
 
-    /// Share of rows that pass the conditions checkable with `available`, those in `ensured` apart.
+    /// Share of rows that pass the conditions checkable with `available`, those in `ensured` (ascending) apart.
     fn selectivity(&self, available: RelSet, ensured: &[usize]) -> f64 {
         let mut share = 1.0;
         for (condition, s, needs) in &self.filters {
-            if needs.within(available) && !ensured.contains(condition) {
+            if needs.within(available) && ensured.binary_search(condition).is_err() {
                 share *= s;
             }
         }
@@ -130,6 +158,28 @@ impl BaseRel {
             self.rows.powf(0.8 * parts as f64 / whole).max(1.0)
         });
         (self.rows / distinct.max(1.0)).max(1.0)
+    }
+
+    /// All ways to read the relation when `available` has been read, as they were found before when nothing but what does not
+    /// concern the relation differs: a search for an order of joins asks for each set of relations that may come first. For
+    /// one set of passes and one way to estimate.
+    pub(super) fn paths_after(
+        &self,
+        available: RelSet,
+        passes: Passes,
+        estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
+    ) -> Rc<[Path]> {
+        let sargs = self.sargs.iter().map(|s| s.needs);
+        let others = self.unions.iter().map(|u| u.2).chain(self.filters.iter().map(|f| f.2));
+        let reads = *self.reads.get_or_init(|| sargs.chain(others).fold(RelSet::EMPTY, RelSet::union));
+        let available = available.intersect(reads);
+        let find = |known: &Vec<(RelSet, Rc<[Path]>)>| known.iter().find(|k| k.0 == available).map(|k| k.1.clone());
+        if let Some(paths) = find(&self.known.borrow()) {
+            return paths;
+        }
+        let paths: Rc<[Path]> = self.paths(available, passes, estimate).into();
+        self.known.borrow_mut().push((available, paths.clone()));
+        paths
     }
 
     /// All ways to read the relation when `available` has been read.
@@ -218,7 +268,7 @@ impl BaseRel {
         let no_ranges = self.hints.no_range >> index & 1 == 1;
         let passes = if no_ranges { passes.without(Passes::RANGES) } else { passes };
         let built = self.product(&self.table.indexes[index].parts, &usable, passes)?;
-        Some(self.finish(index, built, available, passes, estimate))
+        Some(self.finish(index, &built, available, passes, estimate))
     }
 
     /// Walks parts of an index: equalities, then IN lists, then one interval.
@@ -232,7 +282,7 @@ impl BaseRel {
                 _ => None,
             });
             if let Some((sarg, key)) = equal {
-                product.parts.push(vec![key.clone()]);
+                product.parts.push(Arc::from([key.clone()]));
                 product.sources.push(sarg.source);
                 if sarg.exact && whole {
                     product.ensured.push(sarg.condition);
@@ -263,27 +313,19 @@ impl BaseRel {
     fn finish(
         &self,
         index: usize,
-        product: Product,
+        product: &Product,
         available: RelSet,
         passes: Passes,
         estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
     ) -> Path {
-        let definition = &self.table.indexes[index];
         let n = product.parts.len();
-        let bound = product.parts.iter().take_while(|p| p.len() == 1).count();
+        let bound = product.bound();
         let single = bound == n && product.last.is_none();
-        let null_safe = product.parts.iter().flatten().any(|k| k.null_safe);
-        let prefixed = definition.parts.iter().take(n).any(|p| p.prefix.is_some());
-        let combinations = product.count() as f64;
-        let mut examined = if n == 0 { self.rows } else { self.rows_per_key(index, n) * combinations };
-        if let Some(interval) = &product.last {
-            examined *= interval_share(interval);
-        }
+        let mut examined = self.guess(index, product);
         let (mut most, mut seen) = (self.rows.max(1.0), false);
         let (ensured, sources) = (product.ensured.clone(), product.sources.clone());
         let used = n + usize::from(product.last.is_some());
-        let access = if single && definition.unique() && n == definition.parts.len() && !null_safe && !prefixed {
-            examined = 1.0;
+        let access = if single && self.is_point(index, product) {
             Access::Point { key: product.single_key() }
         } else if single {
             let key = product.single_key();
@@ -313,8 +355,30 @@ impl BaseRel {
             rows: 0.0,
             cost: 0.0,
         };
-        self.price(&mut path, combinations, available, passes);
+        self.price(&mut path, product.count() as f64, available, passes);
         path
+    }
+
+    /// The product is one whole key of a unique index.
+    fn is_point(&self, index: usize, product: &Product) -> bool {
+        let definition = &self.table.indexes[index];
+        let n = product.parts.len();
+        definition.unique()
+            && n == definition.parts.len()
+            && product.bound() == n
+            && product.last.is_none()
+            && !product.parts.iter().any(|p| p.iter().any(|k| k.null_safe))
+            && !definition.parts.iter().any(|p| p.prefix.is_some())
+    }
+
+    /// Entries that statistics let expect of a product.
+    fn guess(&self, index: usize, product: &Product) -> f64 {
+        if self.is_point(index, product) {
+            return 1.0;
+        }
+        let n = product.parts.len();
+        let keys = if n == 0 { self.rows } else { self.rows_per_key(index, n) * product.count() as f64 };
+        keys * product.last.as_ref().map_or(1.0, interval_share)
     }
 
     fn price(&self, path: &mut Path, descents: f64, available: RelSet, passes: Passes) {
@@ -333,6 +397,7 @@ impl BaseRel {
                 served.push(sarg.condition);
             }
         }
+        served.sort_unstable();
         path.rows = (path.examined * self.selectivity(available, &served))
             .max(if matches!(path.access, Access::Point { .. }) { 0.5 } else { 0.01 });
     }
@@ -349,29 +414,31 @@ impl BaseRel {
         if self.hints.no_range >> index & 1 == 1 {
             return;
         }
+        // What holds besides an OR holds in each alternative.
+        let common: Vec<&Sarg> = self.sargs.iter().filter(|s| s.needs.within(available)).collect();
+        let parts = &self.table.indexes[index].parts;
         for (condition, alternatives, needs) in &self.unions {
             if !needs.within(available) {
                 continue;
             }
-            // What holds besides the OR holds in each alternative.
-            let common: Vec<&Sarg> = self.sargs.iter().filter(|s| s.needs.within(available)).collect();
             let mut ranges = Vec::with_capacity(alternatives.len());
             // Alternatives may overlap: as independent events, so that ranges never seem dearer than the whole index.
             let mut left_out = 1.0;
             let mut descents = 0.0;
+            let mut exact = alternatives.len() >= MANY_ALTERNATIVES;
             for alternative in alternatives {
-                let all: Vec<&Sarg> = alternative.iter().chain(common.iter().copied()).collect();
-                let parts = &self.table.indexes[index].parts;
+                let all: Vec<&Sarg> = alternative.says.iter().chain(common.iter().copied()).collect();
                 let Some(product) = self.product(parts, &all, passes) else { break };
-                let one = self.finish(index, product.clone(), available, passes, &|_, _| None);
-                left_out *= 1.0 - one.examined / self.rows.max(one.examined);
+                let examined = self.guess(index, &product).clamp(1.0, self.rows.max(1.0));
+                left_out *= 1.0 - examined / self.rows.max(examined);
                 descents += product.count() as f64;
-                ranges.push(product.ranges());
+                exact &= alternative.is_ensured_by(&product.ensured);
+                ranges.push(product.range());
             }
             if ranges.len() < alternatives.len() {
                 continue;
             }
-            let ranges = Ranges::Union(ranges.into());
+            let ranges = Ranges(ranges.into());
             let guess = self.rows * (1.0 - left_out);
             let dived = estimate(index, &ranges);
             let examined = dived.unwrap_or(guess).clamp(1.0, self.rows.max(1.0));
@@ -380,7 +447,7 @@ impl BaseRel {
                 covering: false,
                 access: Access::Ranges { ranges },
                 reverse: false,
-                ensured: Vec::new(),
+                ensured: if exact { vec![*condition] } else { Vec::new() },
                 sources: Vec::new(),
                 parts: 1,
                 bound: 0,
@@ -399,15 +466,15 @@ impl BaseRel {
     /// Positions of indexes that some condition could use: EXPLAIN's possible_keys. `groups`: columns of a loose index scan.
     pub(super) fn possible(&self, available: RelSet, groups: &[u32]) -> Box<[u32]> {
         let first = |i: usize| self.table.indexes[i].parts[0].column;
-        let served = |a: &Vec<Sarg>| {
-            let by = |i: usize| self.usable(i) && a.iter().any(|s| s.column == first(i));
+        let served = |a: &Alternative| {
+            let by = |i: usize| self.usable(i) && a.says.iter().any(|s| s.column == first(i));
             (0..self.table.indexes.len()).any(by)
         };
-        let merges: Vec<&Vec<Sarg>> =
+        let merges: Vec<&Alternative> =
             self.unions.iter().filter(|u| u.1.iter().all(served)).flat_map(|u| u.1.iter()).collect();
         let says = |column: u32| {
             let plain = self.sargs.iter().any(|s| s.column == column && s.needs.within(available));
-            plain || merges.iter().any(|a| a.iter().any(|s| s.column == column))
+            plain || merges.iter().any(|a| a.says.iter().any(|s| s.column == column))
         };
         let has = |i: usize, c: u32| self.table.indexes[i].parts.iter().any(|p| p.column == c);
         let grouped = |i: usize| !groups.is_empty() && groups.iter().all(|c| has(i, *c));
@@ -474,13 +541,18 @@ impl BaseRel {
 /// Key parts with their alternatives, and perhaps an interval behind them.
 #[derive(Clone, Debug, Default)]
 struct Product {
-    parts: Vec<Vec<KeyValue>>,
+    parts: Vec<Arc<[KeyValue]>>,
     last: Option<Interval>,
     ensured: Vec<usize>,
     sources: Vec<Option<u32>>,
 }
 
 impl Product {
+    /// Leading parts that are bound to one value each.
+    fn bound(&self) -> usize {
+        self.parts.iter().take_while(|p| p.len() == 1).count()
+    }
+
     fn count(&self) -> usize {
         self.parts.iter().fold(1usize, |n, p| n.saturating_mul(p.len().max(1)))
     }
@@ -489,9 +561,12 @@ impl Product {
         self.parts.iter().filter_map(|p| p.first().cloned()).collect()
     }
 
-    fn ranges(self) -> Ranges {
-        let parts = self.parts.into_iter().map(Into::into).collect();
-        Ranges::Product { parts, last: self.last }
+    fn range(&self) -> RangeProduct {
+        RangeProduct { parts: self.parts.as_slice().into(), last: self.last.clone().map(Box::new) }
+    }
+
+    fn ranges(&self) -> Ranges {
+        Ranges(Arc::new([self.range()]))
     }
 
     /// Combines the bounds on one column: the first lower and the first upper one; a LIKE only when nothing else is there.

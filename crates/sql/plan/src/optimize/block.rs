@@ -9,7 +9,7 @@ mod scan;
 
 pub(crate) use scan::part_len;
 
-use super::access::{BaseRel, Path};
+use super::access::{Alternative, BaseRel, PARTS, Path};
 use super::build::{Builder, Looked, Node};
 use super::cost;
 use super::join::{Condition, Inner, JoinOrder, Method, Search, Step, Unit, UnitSource, assign, units};
@@ -25,6 +25,10 @@ use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, RO
 use gannet_catalog::RowSource;
 use gannet_functions::AggregateKernel;
 use gannet_types::{Result, Value};
+use std::sync::Arc;
+
+/// ORs of a relation that may become ranges: each is a path of its own for every index.
+const MAX_UNIONS: usize = 100;
 
 /// A block while its operators are made.
 pub(super) struct Planned<'b> {
@@ -133,8 +137,8 @@ impl Builder<'_> {
             (found_units, list) = units(&without_inner_conditions(from), &mut number);
         }
         level.extend(list);
-        let sets: Vec<RelSet> = conditions.iter().map(|e| self.set_of(block, e)).collect();
-        let infos = conditions.iter().zip(&sets).map(|(e, s)| self.condition(block, e, *s)).collect();
+        let infos = conditions.iter().map(|e| self.condition(block, e, self.set_of(block, e))).collect();
+        let infos = behind_others(self.arena, &found_units, &level, block, &conditions, infos);
         let applied = vec![false; conditions.len()];
         let mut planned = Planned {
             block,
@@ -215,6 +219,7 @@ impl Builder<'_> {
     /// JOIN_ORDER and its like: units wait for those that are to come before them. A hint that cannot be followed, with what the joins
     /// themselves need and the hints before it, is told and left out.
     fn order_hints(&self, planned: &mut Planned<'_>) {
+        starts_first(self.arena, planned);
         let block = planned.block;
         for hint in &block.orders {
             let unit_of = |(name, of): &(Box<str>, Option<Box<str>>)| {
@@ -282,16 +287,19 @@ impl Builder<'_> {
             sarg::extract(self.arena, rel, own, e, *c, &set_of, &mut sargs);
             let share = self.share_by_values(&table, rel, e, &sargs[before..]);
             filters.push((*c, share.unwrap_or_else(|| self.share_on(&table, rel, e)), rels.minus(own)));
-            if let ExprKind::Or(alternatives) = &e.kind {
+            if let ExprKind::Or(alternatives) = &e.kind
+                && unions.len() < MAX_UNIONS
+            {
                 let mut all = Vec::with_capacity(alternatives.len());
                 for alternative in alternatives {
-                    let (mut parts, mut found) = (Vec::new(), Vec::new());
+                    let (mut parts, mut says) = (Vec::new(), Vec::new());
                     conjuncts(alternative.clone(), &mut parts);
-                    parts.iter().for_each(|p| sarg::extract(self.arena, rel, own, p, *c, &set_of, &mut found));
-                    found.iter_mut().for_each(|s| s.exact = false);
-                    all.push(found);
+                    for (number, part) in (PARTS..).zip(&parts) {
+                        sarg::extract(self.arena, rel, own, part, number, &set_of, &mut says);
+                    }
+                    all.push(Alternative { says, parts: parts.len() });
                 }
-                if all.iter().all(|a| !a.is_empty()) {
+                if all.iter().all(|a| !a.says.is_empty()) {
                     unions.push((*c, all, rels.minus(own)));
                 }
             }
@@ -329,6 +337,8 @@ impl Builder<'_> {
             locking,
             exclusive,
             skips_locked,
+            reads: Default::default(),
+            known: Default::default(),
         }
     }
 
@@ -342,13 +352,12 @@ impl Builder<'_> {
             let column = table.columns.get(column as usize)?;
             dive::share_in(column, ranges, self.options.time_zone, &value, &table.statistics)
         };
-        let equal =
-            |key: &crate::physical::KeyValue| Ranges::Product { parts: [[key.clone()].into()].into(), last: None };
+        let equal = |key: &crate::physical::KeyValue| Ranges::of_key(std::slice::from_ref(key));
         if let [sarg] = says {
             let ranges = match &sarg.says {
                 sarg::Says::Equals(key) => equal(key),
-                sarg::Says::AnyOf(keys) => Ranges::Product { parts: [keys.clone().into()].into(), last: None },
-                sarg::Says::Within(interval) => Ranges::Product { parts: [].into(), last: Some(interval.clone()) },
+                sarg::Says::AnyOf(keys) => Ranges::one([keys.clone()].into(), None),
+                sarg::Says::Within(interval) => Ranges::one([].into(), Some(interval.clone())),
             };
             return share(sarg.column, &ranges);
         }
@@ -360,7 +369,7 @@ impl Builder<'_> {
             _ => return None,
         };
         let key = crate::physical::KeyValue { value: other.clone(), by: *by, null_safe: false };
-        let there = Ranges::Product { parts: [].into(), last: Some(crate::physical::Interval::KNOWN) };
+        let there = Ranges::one([].into(), Some(crate::physical::Interval::KNOWN));
         let column = id - rel.first;
         Some((share(column, &there)? - share(column, &equal(&key))?).max(0.0))
     }
@@ -418,7 +427,7 @@ impl Builder<'_> {
                     } else {
                         let mut node = self.query(query)?;
                         node.schema = (rel.first..rel.first + rel.width).collect();
-                        Some(node)
+                        Some(if self.arena.query_is_ordered(query) { self.kept(block, i, node) } else { node })
                     }
                 }
             };
@@ -443,11 +452,69 @@ impl Builder<'_> {
         if exprs.is_empty() {
             return Ok(node);
         }
-        exprs.sort_by_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
+        if !exprs.iter().any(|e| self.arena.is_ordered(e)) {
+            exprs.sort_by_cached_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
+        }
         let predicate = and(self.lower_all(&exprs, &node.schema)?);
         let (rows, cost) = (node.physical.rows * share, node.physical.cost + node.physical.rows * cost::ROW);
         let op = Op::Filter { input: Box::new(node.physical), predicate };
         Ok(self.node(op, node.schema, rows, cost))
+    }
+}
+
+/// What varies is evaluated where all relations of its level are there: on the rows which the other conditions let through.
+fn behind_others(
+    arena: &crate::logical::Arena,
+    units: &[Unit],
+    level: &[usize],
+    block: &Block,
+    conditions: &[Expr],
+    mut infos: Vec<Condition>,
+) -> Vec<Condition> {
+    fn place(units: &[Unit], level: &[usize], at: RelSet, varies: &dyn Fn(usize) -> bool, infos: &mut [Condition]) {
+        for c in level.iter().copied().filter(|c| varies(*c)) {
+            infos[c] = Condition { rels: infos[c].rels.union(at), equal: None, ..infos[c] };
+        }
+        for unit in units {
+            if let UnitSource::Nest(inner, own) = &unit.source {
+                place(inner, own, unit.rels, varies, infos);
+            }
+            if unit.kind != JoinKind::Inner {
+                place(&[], &unit.on, unit.rels.union(unit.deps), varies, infos);
+            }
+        }
+    }
+    let varies: Vec<bool> = conditions.iter().map(|e| arena.varies(e)).collect();
+    if varies.contains(&true) {
+        let all = (0..block.rels.len()).fold(RelSet::EMPTY, |set, rel| set.union(RelSet::one(rel)));
+        place(units, level, all, &|c| varies[c], &mut infos);
+    }
+    infos
+}
+
+/// `(SELECT @n := 0) start`: a derived table without tables of its own is MySQL's first one to be computed.
+fn starts_first(arena: &crate::logical::Arena, planned: &mut Planned<'_>) {
+    let starts = |q: &crate::logical::Query| {
+        matches!(&q.body, crate::logical::Body::Block(b) if b.from.is_none()) && arena.query_is_ordered(q)
+    };
+    let rels = &planned.block.rels;
+    let first = |unit: &Unit| match unit.source {
+        UnitSource::Rel(i) => unit.kind == JoinKind::Inner && rels[i].kind.derived().is_some_and(starts),
+        UnitSource::Nest(..) => false,
+    };
+    let (starts, others): (Vec<usize>, Vec<usize>) = (0..planned.units.len()).partition(|i| first(&planned.units[*i]));
+    if starts.is_empty() {
+        return;
+    }
+    let mut units = planned.units.clone();
+    for other in others {
+        for start in &starts {
+            units[other].deps = units[other].deps.union(planned.units[*start].rels);
+        }
+    }
+    // STRAIGHT_JOIN, or a lateral derived table, may want it otherwise.
+    if can_be_ordered(&units) {
+        planned.units = units;
     }
 }
 
@@ -552,9 +619,8 @@ fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) ->
     if table.indexes[index].parts.get(key.len()).is_none_or(|p| p.column != column) {
         return false;
     }
-    let parts = key.iter().map(|k| Box::from([k.clone()])).collect();
-    let last = Some(crate::physical::Interval::KNOWN);
-    path.access = Access::Ranges { ranges: Ranges::Product { parts, last } };
+    let parts = key.iter().map(|k| Arc::from([k.clone()])).collect();
+    path.access = Access::Ranges { ranges: Ranges::one(parts, Some(crate::physical::Interval::KNOWN)) };
     true
 }
 

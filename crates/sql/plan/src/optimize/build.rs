@@ -80,7 +80,7 @@ impl<'a> Builder<'a> {
 
     pub(super) fn node(&self, op: Op, schema: Vec<ColId>, rows: f64, cost: f64) -> Node {
         let types = self.types_of(&schema);
-        Node { physical: Physical { op, types, rows, cost }, schema }
+        Node { physical: Physical { op, types, rows, cost, one_by_one: false }, schema }
     }
 
     /// Translates an expression for an operator whose input row is `schema`.
@@ -195,8 +195,9 @@ impl<'a> Builder<'a> {
             root = first_row(root);
         }
         let depends: Box<[u32]> = free_registers(&root, &self.subplans, &self.ctes).into_iter().collect();
-        let correlated = !depends.is_empty() || is_volatile(&root, &self.subplans);
-        self.subplans.push(Subplan { root, correlated, depends });
+        let (steady, ordered) = (!self.arena.query_varies(query), self.arena.query_is_ordered(query));
+        let correlated = !depends.is_empty() || !steady;
+        self.subplans.push(Subplan { root, correlated, depends, steady, ordered });
         let number = self.subplans.len() as u32 - 1;
         if shared {
             self.row_subplans.insert(place, number);
@@ -231,21 +232,6 @@ fn first_row(root: Physical) -> Physical {
     }
 }
 
-/// Something in the tree gives another result each time.
-fn is_volatile(root: &Physical, subplans: &[Subplan]) -> bool {
-    let mut found = false;
-    root.for_each_expr(|e| {
-        found |= e.any(&mut |e| match &e.kind {
-            ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
-            ExprKind::UserVar(_) | ExprKind::SetUserVar(..) => true,
-            ExprKind::Subquery(s) => subplans.get(s.subplan as usize).is_some_and(|p| is_volatile(&p.root, subplans)),
-            _ => false,
-        });
-    });
-    root.for_each_input(|i| found |= is_volatile(i, subplans));
-    found
-}
-
 /// Registers that a tree reads and does not bind itself.
 pub(super) fn free_registers(root: &Physical, subplans: &[Subplan], ctes: &[Cte]) -> BTreeSet<u32> {
     let (mut read, mut bound) = (BTreeSet::new(), BTreeSet::new());
@@ -260,7 +246,7 @@ fn collect(root: &Physical, subplans: &[Subplan], ctes: &[Cte], read: &mut BTree
         Op::NestedLoop { binds, .. } => bound.extend(binds.iter().map(|b| b.register)),
         Op::CteScan { cte } => {
             if let Some(cte) = ctes.get(*cte as usize) {
-                collect(&cte.base, subplans, &[], read, bound);
+                read.extend(cte.depends.iter().copied());
             }
         }
         _ => {}

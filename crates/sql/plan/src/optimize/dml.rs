@@ -10,6 +10,22 @@ use gannet_catalog::Table;
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
 
+/// A table that an UPDATE or DELETE changes.
+struct Target {
+    /// Plan table.
+    slot: u32,
+    table: Arc<Table>,
+    first: ColId,
+    /// With the hidden row id where that is the table's key.
+    width: u32,
+}
+
+impl Target {
+    fn columns(&self) -> std::ops::Range<ColId> {
+        self.first..self.first + self.width
+    }
+}
+
 impl Builder<'_> {
     pub(crate) fn insert(&mut self, bound: BoundInsert) -> Result<Insert> {
         let source = match &bound.source {
@@ -23,6 +39,14 @@ impl Builder<'_> {
             }
             BoundSource::Query(query) => InsertSource::Query(Box::new(self.query_plan(query)?)),
         };
+        // Asked of what was lowered, where the columns that subqueries read are there as their binds.
+        let self_reference = match &source {
+            InsertSource::Values(rows) => {
+                let reads = |e: &Expr| e.any(&mut |e| matches!(e.kind, ExprKind::Column(_)));
+                rows.iter().flatten().flatten().any(reads)
+            }
+            InsertSource::Query(_) => false,
+        };
         let on_duplicate = self.assignments(&bound.on_duplicate, &bound.update_row)?;
         Ok(Insert {
             table: bound.table,
@@ -32,7 +56,7 @@ impl Builder<'_> {
             ignore: bound.ignore,
             on_duplicate,
             checks: self.checks(&bound.checks, &bound.value_row)?,
-            self_reference: bound.self_reference,
+            self_reference,
         })
     }
 
@@ -57,36 +81,32 @@ impl Builder<'_> {
     }
 
     /// Whole rows of the targets are wanted.
-    pub(crate) fn mark_targets(&mut self, block: &Block, targets: &[usize]) {
-        block.for_each_expr(&mut |e| self.mark(e));
+    fn mark_targets(&mut self, targets: &[Target]) {
         // The rest is carried along, not read: privileges do not ask for it.
         self.read = Some(self.used.clone());
-        for target in targets {
-            let rel = &block.rels[*target];
-            let hidden = self.target(block, *target).is_none_or(|t| t.clustered.is_none());
-            let width = if hidden { rel.width } else { rel.width - 1 };
-            (rel.first..rel.first + width).for_each(|id| self.mark_column(id));
-        }
+        targets.iter().flat_map(Target::columns).for_each(|id| self.mark_column(id));
     }
 
-    fn target(&self, block: &Block, rel: usize) -> Option<Arc<Table>> {
-        match block.rels[rel].kind {
-            RelKind::Base(slot) => Some(self.arena.tables[slot as usize].table.clone()),
-            _ => None,
+    /// The relation of a block that has `first` as its first column, wherever the rewrites have put it.
+    fn target(&self, block: &Block, first: ColId) -> Result<Target> {
+        match block.rels.iter().find(|r| r.first == first).map(|r| &r.kind) {
+            Some(RelKind::Base(slot)) => {
+                let table = self.arena.tables[*slot as usize].table.clone();
+                let width = table.columns.len() as u32 + u32::from(table.clustered.is_none());
+                Ok(Target { slot: *slot, table, first, width })
+            }
+            _ => Err(SqlError::internal("a target is no table of the statement")),
         }
     }
 
     /// Rows with the targets' columns side by side, in the order of `targets`; their offsets.
-    fn target_rows(&mut self, block: &Block, targets: &[usize]) -> Result<(Node, Vec<u32>)> {
+    fn target_rows(&mut self, block: &Block, targets: &[Target]) -> Result<(Node, Vec<u32>)> {
         let node = self.changed_rows(block)?;
         let mut schema = Vec::new();
         let mut offsets = Vec::new();
         for target in targets {
-            let rel = &block.rels[*target];
             offsets.push(schema.len() as u32);
-            let hidden = self.target(block, *target).is_none_or(|t| t.clustered.is_none());
-            let width = if hidden { rel.width } else { rel.width - 1 };
-            schema.extend(rel.first..rel.first + width);
+            schema.extend(target.columns());
         }
         // What assignments read of other tables comes behind.
         schema.extend(node.schema.iter().copied().filter(|id| !schema.contains(id)).collect::<Vec<_>>());
@@ -101,25 +121,22 @@ impl Builder<'_> {
     }
 
     pub(crate) fn update(&mut self, bound: BoundUpdate) -> Result<Update> {
-        let rels: Vec<usize> = bound.targets.iter().map(|t| t.rel).collect();
+        let tables = bound.targets.iter().map(|t| self.target(&bound.block, t.first));
+        let tables = tables.collect::<Result<Vec<Target>>>()?;
         for (_, value) in bound.targets.iter().flat_map(|t| &t.assignments) {
             if let Some(e) = value {
                 self.mark(e);
             }
         }
-        self.mark_targets(&bound.block, &rels);
+        bound.block.for_each_expr(&mut |e| self.mark(e));
+        self.mark_targets(&tables);
         let conditions = bound.targets.iter().flat_map(|t| &t.checks).flat_map(|c| &c.conditions);
         conditions.for_each(|e| self.mark(e));
-        let (node, offsets) = self.target_rows(&bound.block, &rels)?;
-        let mut targets = Vec::with_capacity(rels.len());
+        let (node, offsets) = self.target_rows(&bound.block, &tables)?;
+        let mut targets = Vec::with_capacity(tables.len());
         let joined = bound.block.rels.len() > 1;
         let mut collect_first = joined;
-        for (target, offset) in bound.targets.iter().zip(offsets) {
-            let table =
-                self.target(&bound.block, target.rel).ok_or_else(|| SqlError::internal("update of no table"))?;
-            let RelKind::Base(slot) = bound.block.rels[target.rel].kind else {
-                return Err(SqlError::internal("update of no table"));
-            };
+        for ((target, Target { slot, table, .. }), offset) in bound.targets.iter().zip(tables).zip(offsets) {
             let assignments = self.assignments(&target.assignments, &node.schema)?;
             let assigned = |c: u32| target.assignments.iter().any(|(a, _)| *a == c) || changes_by_itself(&table, c);
             let touched = |i: &gannet_catalog::Index| i.parts.iter().any(|p| assigned(p.column));
@@ -134,15 +151,12 @@ impl Builder<'_> {
     }
 
     pub(crate) fn delete(&mut self, bound: BoundDelete) -> Result<Delete> {
-        self.mark_targets(&bound.block, &bound.targets);
-        let (node, offsets) = self.target_rows(&bound.block, &bound.targets)?;
-        let mut targets = Vec::with_capacity(offsets.len());
-        for (rel, offset) in bound.targets.iter().zip(offsets) {
-            let RelKind::Base(slot) = bound.block.rels[*rel].kind else {
-                return Err(SqlError::internal("delete from no table"));
-            };
-            targets.push((slot, offset));
-        }
+        let tables = bound.targets.iter().map(|first| self.target(&bound.block, *first));
+        let tables = tables.collect::<Result<Vec<Target>>>()?;
+        bound.block.for_each_expr(&mut |e| self.mark(e));
+        self.mark_targets(&tables);
+        let (node, offsets) = self.target_rows(&bound.block, &tables)?;
+        let targets: Vec<(u32, u32)> = tables.iter().map(|t| t.slot).zip(offsets).collect();
         let collect_first = bound.block.rels.len() > 1;
         let plain = |e: &&Expr| !collect_first && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)));
         let recheck = bound.block.filter.iter().filter(plain).map(|e| self.lower(e, &node.schema));

@@ -9,7 +9,7 @@ use super::cost;
 use super::relset::RelSet;
 use crate::logical::{From, FromJoin, Semijoin};
 use crate::options::Passes;
-use crate::physical::JoinKind;
+use crate::physical::{JoinKind, Ranges};
 
 /// Units up to which all orders are compared.
 const EXHAUSTIVE: usize = 8;
@@ -124,7 +124,7 @@ pub(super) struct Search<'a> {
     pub(super) lateral: RelSet,
     /// Recursive common table expressions: nobody knows how many rows they have.
     pub(super) guessed: RelSet,
-    pub(super) estimate: &'a dyn Fn(usize, usize, &crate::physical::Ranges) -> Option<f64>,
+    pub(super) estimate: &'a dyn Fn(usize, usize, &Ranges) -> Option<f64>,
     /// The first relation has to be read by one of these paths (for its order).
     pub(super) first: Option<(usize, Vec<Path>)>,
     /// Orders of nests found so far: nests in nests would be searched exponentially often.
@@ -419,16 +419,15 @@ impl Search<'_> {
                     (Inner::Other, rows * share, run)
                 }
                 Some(base) => {
-                    let mut paths =
-                        base.paths(available, self.passes, &|index, ranges| (self.estimate)(*i, index, ranges));
-                    // Where the order of joins is fixed, another relation may come first.
-                    if first
-                        && let Some((wanted, ordered)) = &self.first
-                        && wanted == i
-                    {
-                        paths = ordered.clone();
-                    }
-                    let best = paths.into_iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
+                    let cheapest = |paths: &[Path]| paths.iter().min_by(|a, b| a.cost.total_cmp(&b.cost)).cloned();
+                    let best = match &self.first {
+                        // Where the order of joins is fixed, another relation may come first.
+                        Some((wanted, ordered)) if first && wanted == i => cheapest(ordered),
+                        _ => {
+                            let estimate = |index: usize, ranges: &Ranges| (self.estimate)(*i, index, ranges);
+                            cheapest(&base.paths_after(available, self.passes, &estimate))
+                        }
+                    };
                     match best {
                         Some(path) => {
                             let (rows, cost) = (path.rows, path.cost);

@@ -45,6 +45,7 @@ impl Builder<'_> {
 
     pub(super) fn query(&mut self, query: &Query) -> Result<Node> {
         self.options.check_depth(self.depth)?;
+        self.options.check_stopped()?;
         self.depth += 1;
         let node = self.query_inner(query);
         self.depth -= 1;
@@ -53,9 +54,10 @@ impl Builder<'_> {
 
     fn query_inner(&mut self, query: &Query) -> Result<Node> {
         let columns: Vec<ColId> = query.columns.iter().map(|c| c.id).collect();
+        let count_all = matches!(query.body, Body::Set { count_all: true, .. });
         let mut node = match &query.body {
             Body::Block(block) => return self.block(block, &columns),
-            Body::Set { inputs, kind, distinct } => self.set_operation(inputs, *kind, *distinct, &columns)?,
+            Body::Set { inputs, kind, distinct, .. } => self.set_operation(inputs, *kind, *distinct, &columns)?,
             Body::Values(rows) => {
                 let count = rows.len() as f64;
                 let lower = |row: &Vec<Expr>| Ok(self.lower_all(row, &[])?.into());
@@ -72,10 +74,10 @@ impl Builder<'_> {
         };
         if !query.order.is_empty() {
             let keys = self.lower_keys(&query.order, &node.schema)?;
-            let limit = self.top(query.limit.as_ref(), query.offset.as_ref())?;
+            let limit = if count_all { None } else { self.top(query.limit.as_ref(), query.offset.as_ref())? };
             node = self.sorted(node, keys, limit, query.limit.as_ref());
         }
-        self.limited(node, query.limit.as_ref(), query.offset.as_ref(), false)
+        self.limited(node, query.limit.as_ref(), query.offset.as_ref(), count_all)
     }
 
     pub(super) fn top(&mut self, limit: Option<&Expr>, offset: Option<&Expr>) -> Result<Option<TopN>> {
@@ -178,9 +180,6 @@ impl Builder<'_> {
         };
         let node = self.query(base)?;
         let depends = super::build::free_registers(&node.physical, &self.subplans, &self.ctes);
-        if !depends.is_empty() {
-            return Err(SqlError::unsupported("common table expression that reads an outer query and is used twice"));
-        }
         let place = self.ctes.len() as u32;
         self.cte_map.insert(number, place);
         let rows = node.physical.rows;
@@ -190,6 +189,7 @@ impl Builder<'_> {
             recursive: None,
             distinct: source.distinct,
             limit: None,
+            depends: depends.into_iter().collect(),
         });
         if let Some(recursive) = &source.recursive {
             let node = self.query(recursive)?;
@@ -201,7 +201,14 @@ impl Builder<'_> {
                     Some((limit, offset))
                 }
             };
+            let more = super::build::free_registers(&node.physical, &self.subplans, &self.ctes);
             let cte = &mut self.ctes[place as usize];
+            cte.depends = more
+                .into_iter()
+                .chain(cte.depends.iter().copied())
+                .collect::<std::collections::BTreeSet<_>>()
+                .into_iter()
+                .collect();
             (cte.recursive, cte.limit) = (Some(node.physical), limit);
         }
         let factor = if source.recursive.is_some() { ROUNDS } else { 1.0 };

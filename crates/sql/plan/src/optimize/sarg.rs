@@ -7,6 +7,7 @@ use crate::logical::{Arena, ColId, Rel};
 use crate::physical::{Hole, Interval, IntervalBound, KeyValue, LikeRange};
 use crate::range::{is_sargable, is_total};
 use gannet_types::{TypeId, Value};
+use std::sync::Arc;
 
 /// What a condition says of one column.
 #[derive(Clone, Debug)]
@@ -14,7 +15,7 @@ pub(super) enum Says {
     /// `=`, `<=>`, IS NULL.
     Equals(KeyValue),
     /// IN: each of them.
-    AnyOf(Vec<KeyValue>),
+    AnyOf(Arc<[KeyValue]>),
     /// Bounds.
     Within(Interval),
 }
@@ -182,12 +183,11 @@ fn compare(op: CompareOp, by: Comparison, value: &Expr) -> Says {
 
 /// The expression may be computed when a scan opens: nothing volatile, no assignment, no subquery but one of a single value.
 fn is_key_value(arena: &Arena, e: &Expr) -> bool {
-    let _ = arena;
-    !e.any(&mut |e| match &e.kind {
-        ExprKind::Subquery(s) => !matches!(s.kind, crate::expr::SubqueryKind::Scalar),
-        ExprKind::SetUserVar(..) | ExprKind::Default { .. } | ExprKind::Row(_) => true,
-        ExprKind::UserVar(_) => true,
-        ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
-        _ => e.ty.id == TypeId::Json && !matches!(e.kind, ExprKind::Literal(_)),
-    })
+    !arena.varies(e)
+        && !e.any(&mut |e| match &e.kind {
+            ExprKind::Subquery(s) => !matches!(s.kind, crate::expr::SubqueryKind::Scalar),
+            ExprKind::SetUserVar(..) | ExprKind::Default { .. } | ExprKind::Row(_) => true,
+            ExprKind::UserVar(_) => true,
+            _ => e.ty.id == TypeId::Json && !matches!(e.kind, ExprKind::Literal(_)),
+        })
 }

@@ -250,9 +250,8 @@ fn locate_text(ty: &SqlType, by: Comparison, value: ValueRef<'_>) -> Result<Loca
     };
     if ty.id == TypeId::Enum {
         let Some(members) = &ty.members else { return Ok(Located::Unknown) };
-        let found = members.names.iter().position(|n| collation.get().equal(n.as_bytes(), &text));
-        return Ok(match found {
-            Some(i) => Located::Exact(Value::Enum(i as u16 + 1, members.clone())),
+        return Ok(match members.find(&text) {
+            Some(position) => Located::Exact(Value::Enum(position as u16, members.clone())),
             None if text.is_empty() => Located::Unknown,
             None => Located::Between(None),
         });

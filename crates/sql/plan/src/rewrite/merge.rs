@@ -1,35 +1,56 @@
 //! Derived tables and common table expressions become part of the query around them.
 
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Arena, Block, Body, ColId, From, FromJoin, Query, Rel, RelKind};
+use crate::logical::{Arena, Block, Body, ColId, From, FromJoin, Measure, Query, Rel, RelKind};
+use std::collections::HashMap;
+
+/// Common table expressions inside of each other that become derived tables: the others stay what they are, so that a long
+/// list in which each reads the one before is no deep tree.
+const MAX_INLINED: u32 = 32;
+/// Relations of a block at most, as in MySQL: more are not merged into it.
+const MAX_RELATIONS: usize = 61;
+/// Height of an expression that a merged column stands for. It adds to that of each expression which reads the column.
+const MAX_HEIGHT: u32 = 64;
+/// Nodes of such an expression that are repeated wherever the column is read.
+const MAX_SIZE: u64 = 64;
+/// Nodes that larger ones may add to a block.
+const MAX_ADDED: u64 = 100_000;
 
 /// Common table expressions with one user become derived tables of it.
 pub(super) fn inline_ctes(arena: &mut Arena, query: &mut Query) {
+    inline_below(arena, query, 0);
+}
+
+fn inline_below(arena: &mut Arena, query: &mut Query, depth: u32) {
     match &mut query.body {
         Body::Block(block) => {
             for rel in &mut block.rels {
-                if let RelKind::Cte(number) = rel.kind {
+                let mut below = depth;
+                if let RelKind::Cte(number) = rel.kind
+                    && depth < MAX_INLINED
+                {
                     let cte = &mut arena.ctes[number as usize];
                     if cte.uses == 1
                         && cte.recursive.is_none()
                         && let Some(base) = cte.base.take()
                     {
                         rel.kind = RelKind::Derived(Box::new(base));
+                        below += 1;
                     }
                 }
                 if let RelKind::Derived(inner) = &mut rel.kind {
-                    inline_ctes(arena, inner);
+                    inline_below(arena, inner, below);
                 }
             }
         }
-        Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| inline_ctes(arena, q)),
+        Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| inline_below(arena, q, depth)),
         Body::Values(_) | Body::Json(..) => {}
     }
 }
 
 /// Merges the views among the relations, which is how a statement reaches the tables below them.
 pub(crate) fn views(arena: &mut Arena, block: &mut Block) {
-    merge_rels(arena, block, |rel| rel.view.is_some());
+    merge_rels(arena, block, |_, rel| rel.view.is_some());
 }
 
 /// The query can be merged where no outer join makes its columns NULL.
@@ -47,15 +68,23 @@ pub(super) fn hinted(arena: &mut Arena, query: &mut Query) {
     query_where(arena, query, where_asked);
 }
 
-fn unless_refused(rel: &Rel) -> bool {
-    rel.hints.merge != Some(false)
+/// As [`query`] for the query of a view that is changed: nothing but merging leads to the tables.
+pub(crate) fn view(arena: &mut Arena, query: &mut Query) {
+    query_where(arena, query, |_, rel| rel.hints.merge != Some(false));
 }
 
-fn where_asked(rel: &Rel) -> bool {
-    rel.hints.merge == Some(true)
+/// Whether a derived table is to be merged, if it can be.
+type Wanted = fn(&Arena, &Rel) -> bool;
+
+fn unless_refused(arena: &Arena, rel: &Rel) -> bool {
+    rel.hints.merge != Some(false) && !order_tells(arena, rel)
 }
 
-fn query_where(arena: &mut Arena, query: &mut Query, wanted: fn(&Rel) -> bool) {
+fn where_asked(arena: &Arena, rel: &Rel) -> bool {
+    rel.hints.merge == Some(true) && !order_tells(arena, rel)
+}
+
+fn query_where(arena: &mut Arena, query: &mut Query, wanted: Wanted) {
     match &mut query.body {
         Body::Block(b) => block_where(arena, b, wanted),
         Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| query_where(arena, q, wanted)),
@@ -68,7 +97,7 @@ pub(super) fn block(arena: &mut Arena, block: &mut Block) {
     block_where(arena, block, unless_refused);
 }
 
-fn block_where(arena: &mut Arena, block: &mut Block, wanted: fn(&Rel) -> bool) {
+fn block_where(arena: &mut Arena, block: &mut Block, wanted: Wanted) {
     for rel in &mut block.rels {
         if let RelKind::Derived(inner) = &mut rel.kind {
             query_where(arena, inner, wanted);
@@ -77,12 +106,15 @@ fn block_where(arena: &mut Arena, block: &mut Block, wanted: fn(&Rel) -> bool) {
     merge_rels(arena, block, wanted);
 }
 
-fn merge_rels(arena: &mut Arena, block: &mut Block, wanted: fn(&Rel) -> bool) {
-    keep_order(block, wanted);
+fn merge_rels(arena: &mut Arena, block: &mut Block, wanted: Wanted) {
+    keep_order(arena, block, wanted);
+    let uses = uses(arena, block);
     let Some(from) = block.from.take() else { return };
     let rels = std::mem::take(&mut block.rels);
+    let total = rels.len();
     let rels = rels.into_iter().map(Some).collect();
-    let mut merger = Merger { arena, rels, merged: Vec::new(), filter: Vec::new(), orders: Vec::new(), wanted };
+    let (merged, filter, orders) = (Vec::new(), Vec::new(), Vec::new());
+    let mut merger = Merger { arena, rels, merged, filter, orders, wanted, uses, total, added: 0 };
     let mut outer_filter = Vec::new();
     let from = merger.from(from, false, &mut outer_filter);
     block.rels = merger.merged;
@@ -92,9 +124,9 @@ fn merge_rels(arena: &mut Arena, block: &mut Block, wanted: fn(&Rel) -> bool) {
 }
 
 /// The order of an only derived table is the query's, unless that has one of its own or loses it by grouping.
-fn keep_order(block: &mut Block, wanted: fn(&Rel) -> bool) {
+fn keep_order(arena: &Arena, block: &mut Block, wanted: Wanted) {
     let [rel @ Rel { kind: RelKind::Derived(inner), .. }] = &block.rels[..] else { return };
-    if !wanted(rel) {
+    if !wanted(arena, rel) {
         return;
     }
     let Body::Block(below) = &inner.body else { return };
@@ -110,7 +142,13 @@ struct Merger<'a> {
     merged: Vec<Rel>,
     filter: Vec<Expr>,
     orders: Vec<crate::logical::OrderHint>,
-    wanted: fn(&Rel) -> bool,
+    wanted: Wanted,
+    /// How often the block reads columns of derived tables.
+    uses: HashMap<ColId, u64>,
+    /// Relations that the block has.
+    total: usize,
+    /// Nodes that merged columns of some size have added to the block.
+    added: u64,
 }
 
 impl Merger<'_> {
@@ -127,9 +165,11 @@ impl Merger<'_> {
             }
             From::Rel(i) => {
                 let Some(rel) = self.rels[i].take() else { return From::Rel(i) };
-                let wanted = (self.wanted)(&rel);
+                let wanted = (self.wanted)(self.arena, &rel);
                 match rel.kind {
-                    RelKind::Derived(inner) if wanted && is_mergeable(&inner, nullable) => {
+                    RelKind::Derived(inner)
+                        if wanted && is_mergeable(&inner, nullable) && self.takes(&inner, rel.first) =>
+                    {
                         self.merge(*inner, rel.first, filter)
                     }
                     mut kind => {
@@ -142,6 +182,33 @@ impl Merger<'_> {
                 }
             }
         }
+    }
+
+    /// What the columns of a query stand for is no more than the block can take.
+    fn takes(&mut self, inner: &Query, first: u32) -> bool {
+        let Body::Block(below) = &inner.body else { return false };
+        let (mut added, mut measures) = (self.added, Vec::with_capacity(below.items.len()));
+        for (id, item) in (first..).zip(&below.items) {
+            let measure = measure(self.arena, &item.expr);
+            if measure.height > MAX_HEIGHT {
+                return false;
+            }
+            if measure.size > MAX_SIZE {
+                let uses = self.uses.get(&id).copied().unwrap_or(0);
+                added = added.saturating_add(uses.max(1).saturating_mul(measure.size));
+            }
+            measures.push(((id, item.id), measure));
+        }
+        let total = self.total - 1 + below.rels.len();
+        if added > MAX_ADDED || total > MAX_RELATIONS {
+            return false;
+        }
+        (self.added, self.total) = (added, total);
+        for ((outside, inside), measure) in measures {
+            self.arena.measures.insert(outside, measure);
+            self.arena.measures.insert(inside, measure);
+        }
+        true
     }
 
     fn merge(&mut self, inner: Query, first: u32, filter: &mut Vec<Expr>) -> From {
@@ -161,6 +228,39 @@ impl Merger<'_> {
             None => unreachable!("is_mergeable saw a FROM"),
         }
     }
+}
+
+/// How often a block reads each column of its derived tables.
+fn uses(arena: &Arena, block: &Block) -> HashMap<ColId, u64> {
+    let mut uses = HashMap::new();
+    if block.rels.iter().any(|r| matches!(r.kind, RelKind::Derived(_))) {
+        let own = |id: ColId| block.rels.iter().any(|r| r.has(id) && matches!(r.kind, RelKind::Derived(_)));
+        block.for_each_own_expr(&mut |e| {
+            arena.columns_of(e, &mut |id| {
+                if own(id) {
+                    *uses.entry(id).or_default() += 1;
+                }
+            });
+        });
+    }
+    uses
+}
+
+/// Height and size of an expression when what merged columns stand for is in their places.
+fn measure(arena: &Arena, e: &Expr) -> Measure {
+    if let ExprKind::Column(id) = e.kind
+        && let Some(known) = arena.measures.get(&id)
+    {
+        return *known;
+    }
+    let mut whole = Measure { height: 0, size: 1 };
+    e.for_each_child(|c| {
+        let part = measure(arena, c);
+        whole.height = whole.height.max(part.height);
+        whole.size = whole.size.saturating_add(part.size);
+    });
+    whole.height += 1;
+    whole
 }
 
 /// Columns of tables that are kept have their types' digits; expressions that are merged compute with their own.
@@ -194,6 +294,13 @@ fn settle(arena: &Arena, query: &mut Query) {
 /// What they choose keeps its own digits.
 const CHOICES: [&str; 6] = ["IF", "IFNULL", "COALESCE", "NULLIF", "GREATEST", "LEAST"];
 
+/// The query's conditions vary, or the order of its rows is one in which the statement is to see them: `@sum := @sum + d.x`.
+fn order_tells(arena: &Arena, rel: &Rel) -> bool {
+    let Some(inner) = rel.kind.derived() else { return false };
+    let ordered = matches!(&inner.body, Body::Block(block) if !block.order.is_empty());
+    arena.effects.any() && ordered || arena.query_varies(inner)
+}
+
 fn shift(from: From, by: usize) -> From {
     match from {
         From::Rel(i) => From::Rel(i + by),
@@ -215,14 +322,7 @@ fn is_mergeable(query: &Query, nullable: bool) -> bool {
         && block.windows.is_empty()
         && block.having.is_empty()
         && query.limit.is_none();
-    let steady = |e: &Expr| {
-        !e.any(&mut |e| match &e.kind {
-            ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
-            ExprKind::UserVar(_) | ExprKind::SetUserVar(..) | ExprKind::Subquery(_) => true,
-            _ => false,
-        })
-    };
     // NULLs of an outer join come from columns only.
     let column = |e: &Expr| matches!(e.kind, ExprKind::Column(_));
-    plain && block.items.iter().all(|i| steady(&i.expr) && (!nullable || column(&i.expr)))
+    plain && block.items.iter().all(|i| i.expr.is_steady() && (!nullable || column(&i.expr)))
 }

@@ -15,11 +15,7 @@ pub(crate) use equal::propagate;
 /// Runs the passes over a query and everything inside it.
 pub(crate) fn query(arena: &mut Arena, query: &mut Query, options: &PlanOptions<'_>) {
     merge::inline_ctes(arena, query);
-    let mut subqueries = std::mem::take(&mut arena.subqueries);
-    for sub in &mut subqueries {
-        merge::inline_ctes(arena, &mut sub.query);
-    }
-    arena.subqueries = subqueries;
+    inline_in_subqueries(arena);
     let merging = if options.passes.has(Passes::DERIVED_MERGE) { merge::query } else { merge::hinted };
     merging(arena, query);
     for_each_part(arena, merging);
@@ -30,6 +26,7 @@ pub(crate) fn query(arena: &mut Arena, query: &mut Query, options: &PlanOptions<
 
 /// Runs the passes over the block of an UPDATE or DELETE.
 pub(crate) fn block(arena: &mut Arena, block: &mut Block, options: &PlanOptions<'_>) {
+    inline_in_subqueries(arena);
     if options.passes.has(Passes::DERIVED_MERGE) {
         merge::block(arena, block);
         for_each_part(arena, merge::query);
@@ -44,11 +41,21 @@ pub(crate) fn block(arena: &mut Arena, block: &mut Block, options: &PlanOptions<
 
 /// Runs the passes over the subqueries of a statement whose own part has none (INSERT ... VALUES).
 pub(crate) fn parts(arena: &mut Arena, options: &PlanOptions<'_>) {
+    inline_in_subqueries(arena);
     if options.passes.has(Passes::DERIVED_MERGE) {
         for_each_part(arena, merge::query);
     }
     substitute_parts(arena);
     for_each_part(arena, |arena, q| blocks(arena, q, options));
+}
+
+/// A common table expression that reads a row outside of its subquery can only run in the place of its one user.
+fn inline_in_subqueries(arena: &mut Arena) {
+    let mut subqueries = std::mem::take(&mut arena.subqueries);
+    for sub in &mut subqueries {
+        merge::inline_ctes(arena, &mut sub.query);
+    }
+    arena.subqueries = subqueries;
 }
 
 /// Runs `f` on each subquery and common table expression; the part is taken out of the arena meanwhile.
@@ -181,13 +188,8 @@ fn push_into_derived(arena: &mut Arena, block: &mut Block, options: &PlanOptions
             Some(Some(first)) if rels.iter().all(|r| *r == Some(*first)) => Some(*first),
             _ => None,
         };
-        let volatile = e.any(&mut |e| match &e.kind {
-            ExprKind::Subquery(_) | ExprKind::UserVar(_) | ExprKind::SetUserVar(..) => true,
-            ExprKind::Call(def, _) => def.stability == gannet_functions::Stability::Volatile,
-            _ => false,
-        });
         let pushed = match single {
-            Some(rel) if !volatile && !is_nullable_side(block, rel) => {
+            Some(rel) if e.is_steady() && !is_nullable_side(block, rel) => {
                 let first = block.rels[rel].first;
                 match &mut block.rels[rel].kind {
                     RelKind::Derived(query) => push(arena, query, &e, first),
@@ -220,7 +222,8 @@ fn is_nullable_side(block: &Block, rel: usize) -> bool {
 
 /// Adds a condition over a query's columns (`first` + position) to the query; false when it has to stay outside.
 fn push(arena: &mut Arena, query: &mut Query, e: &Expr, first: ColId) -> bool {
-    if query.limit.is_some() {
+    // What varies in the query is computed for all of its rows, once for each.
+    if query.limit.is_some() || arena.query_varies(query) {
         return false;
     }
     let width = query.columns.len() as u32;

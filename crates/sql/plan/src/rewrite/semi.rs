@@ -50,7 +50,9 @@ fn convert(arena: &mut Arena, block: &mut Block, subquery: Subquery) -> Result<(
     };
     let sub = &arena.subqueries[subquery.subplan as usize];
     let off = matches!(&sub.query.body, Body::Block(b) if b.semijoin.off);
-    if off || !is_plain(&sub.query, block) || nested_subquery(&subquery) {
+    let varies = arena.query_varies(&sub.query)
+        || matches!(&subquery.kind, SubqueryKind::In { needle, .. } if needle.iter().any(|n| arena.varies(n)));
+    if off || varies || !is_plain(&sub.query, block) || nested_subquery(&subquery) {
         return Err(subquery);
     }
     let place = subquery.subplan as usize;

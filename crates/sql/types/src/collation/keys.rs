@@ -6,18 +6,30 @@
 //! space's own unit, then a byte: 01 if what follows the run is less than a space, 02 for the end, 03 if it is greater. A run carries its
 //! length, at most 254 in a byte; longer runs chain. With 01 a longer run is greater, with 03 it is less (the byte is inverted).
 
-use super::{Algorithm, Collation, Pad};
+use super::{Algorithm, Collation, Pad, Uca};
 
 const LESS: u8 = 1;
 const END: u8 = 2;
 const GREATER: u8 = 3;
 const RUN: usize = 254;
 
+/// What the keys of cut texts begin with: see [`Collation::cut_keys`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct CutKeys {
+    /// Beginnings that say all of the key's first level, its end included.
+    pub points: Vec<Vec<u8>>,
+    /// What all other keys begin with, if there may be others.
+    pub rest: Option<Vec<u8>>,
+}
+
 impl Collation {
     /// Appends the key of `text`.
     pub fn key(&self, text: &[u8], out: &mut Vec<u8>) {
         match (self.pad, self.algorithm) {
-            (Pad::NoPad, Algorithm::Bytes) => escape(text, out),
+            (Pad::NoPad, Algorithm::Bytes) => {
+                escape(text, out);
+                out.extend_from_slice(&[0, 0]);
+            }
             (Pad::NoPad, _) => {
                 self.sort_key(text, out);
                 out.extend_from_slice(&[0, 0]);
@@ -25,21 +37,104 @@ impl Collation {
             (Pad::PadSpace, Algorithm::Bytes) => {
                 let text = self.charset.trim_end(text);
                 padded(text.iter().copied(), b' ', out, |b, out| out.push(b));
+                out.extend_from_slice(&[b' ', END]);
             }
             (Pad::PadSpace, _) => {
-                let text = self.charset.trim_end(text);
-                let space = self.space_weight();
-                let mut weights = Vec::new();
-                self.for_weights(text, |w| weights.push(w));
-                // Characters that weigh a space, or nothing, may be last too.
-                let end = weights.iter().rposition(|w| *w != space).map_or(0, |i| i + 1);
-                if self.byte_weights() {
-                    padded(weights[..end].iter().copied(), space, out, |w, out| out.push(w as u8));
-                } else {
-                    padded(weights[..end].iter().copied(), space, out, |w, out| {
-                        out.extend_from_slice(&w.to_be_bytes())
-                    });
-                }
+                self.put_weights(&self.weights_of(self.charset.trim_end(text)), out);
+                self.put_end(out);
+            }
+        }
+    }
+
+    /// Appends what the keys of all texts begin with whose first characters equal those of `text` one by one. Pairs of characters
+    /// that are one letter of a language must not be in it, nor begin at its end.
+    pub fn stem_key(&self, text: &[u8], out: &mut Vec<u8>) {
+        match (self.pad, self.algorithm) {
+            (Pad::NoPad, Algorithm::Bytes) => escape(text, out),
+            (Pad::PadSpace, Algorithm::Bytes) => {
+                padded(self.charset.trim_end(text).iter().copied(), b' ', out, |b, out| out.push(b));
+            }
+            _ => self.put_weights(&self.weights_of(text), out),
+        }
+    }
+
+    /// Has every character as many weights as another, and not none? Then the first characters of texts order as the texts do.
+    pub fn cuts_keep_order(&self) -> bool {
+        match self.algorithm {
+            Algorithm::Bytes | Algorithm::CodePoints | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::General => {
+                true
+            }
+            Algorithm::German2 | Algorithm::Uca(..) => false,
+        }
+    }
+
+    /// Where the keys of first characters lie if the whole texts are equal to `text`, for collations whose cuts do not keep the order.
+    /// The characters of such a text may have fewer weights than those of `text` (none at all, even), or more. What is cut off may
+    /// therefore begin behind any of its weights. `cut` has the first characters of `text` itself.
+    ///
+    /// Of texts that are greater than `text` or less, the keys that are not (because the difference is cut off, or because the end
+    /// counts as a space where there is less than a space) are among these, too.
+    pub fn cut_keys(&self, text: &[u8], cut: &[u8]) -> CutKeys {
+        let weights = self.weights_of(text);
+        let natural = self.weights_of(cut).len().min(weights.len());
+        let whole = natural == weights.len();
+        let mut points: Vec<Vec<u8>> = Vec::with_capacity(natural + 1);
+        let mut push = |weights: &[u16]| {
+            let mut key = Vec::with_capacity(weights.len() * 2 + 4);
+            self.put_weights(weights, &mut key);
+            self.put_end(&mut key);
+            points.push(key);
+        };
+        // A cut may leave the first of two characters that are one letter together.
+        let halves = match self.algorithm {
+            Algorithm::Uca(Uca::V400For(language), _) => language.first_halves(),
+            _ => Vec::new(),
+        };
+        for n in 0..natural + usize::from(whole) {
+            push(&weights[..n]);
+            // The last point is the key of the text itself.
+            let halves = if n < weights.len() { &halves[..] } else { &[] };
+            halves.iter().for_each(|half| push(&[&weights[..n], half.as_slice()].concat()));
+        }
+        points.dedup();
+        let rest = (!whole).then(|| {
+            let mut stem = Vec::with_capacity(natural * 2);
+            self.put_weights(&weights[..natural], &mut stem);
+            stem
+        });
+        CutKeys { points, rest }
+    }
+
+    fn weights_of(&self, text: &[u8]) -> Vec<u16> {
+        let mut weights = Vec::with_capacity(text.len());
+        self.for_weights(text, |w| weights.push(w));
+        weights
+    }
+
+    /// The first level of a key, without its end.
+    fn put_weights(&self, weights: &[u16], out: &mut Vec<u8>) {
+        if self.pad == Pad::NoPad {
+            return weights.iter().for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
+        }
+        let space = self.space_weight();
+        // Characters that weigh a space, or nothing, may be last too.
+        let end = weights.iter().rposition(|w| *w != space).map_or(0, |i| i + 1);
+        let weights = weights[..end].iter().copied();
+        if self.byte_weights() {
+            padded(weights, space, out, |w, out| out.push(w as u8));
+        } else {
+            padded(weights, space, out, |w, out| out.extend_from_slice(&w.to_be_bytes()));
+        }
+    }
+
+    /// The end of the first level.
+    fn put_end(&self, out: &mut Vec<u8>) {
+        match (self.pad, self.byte_weights()) {
+            (Pad::NoPad, _) => out.extend_from_slice(&[0, 0]),
+            (Pad::PadSpace, true) => out.extend_from_slice(&[self.space_weight() as u8, END]),
+            (Pad::PadSpace, false) => {
+                out.extend_from_slice(&self.space_weight().to_be_bytes());
+                out.push(END);
             }
         }
     }
@@ -119,6 +214,7 @@ impl Collation {
     }
 }
 
+/// Without the end.
 fn escape(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(i) = rest.iter().position(|b| *b == 0) {
@@ -127,10 +223,9 @@ fn escape(text: &[u8], out: &mut Vec<u8>) {
         rest = &rest[i + 1..];
     }
     out.extend_from_slice(rest);
-    out.extend_from_slice(&[0, 0]);
 }
 
-/// `weights` must not end with a space.
+/// Without the end. `weights` must not end with a space.
 fn padded<W: Copy + Ord>(weights: impl Iterator<Item = W>, space: W, out: &mut Vec<u8>, put: impl Fn(W, &mut Vec<u8>)) {
     let mut run = 0;
     for w in weights {
@@ -148,6 +243,4 @@ fn padded<W: Copy + Ord>(weights: impl Iterator<Item = W>, space: W, out: &mut V
         }
         put(w, out);
     }
-    put(space, out);
-    out.push(END);
 }

@@ -1,6 +1,6 @@
 //! LIKE: `%` any run, `_` one character, an escape character; characters compare one by one by the collation.
 
-use super::{Algorithm, CollationId, Uca};
+use super::{Algorithm, Collation, CollationId, Pad, Uca};
 use std::sync::OnceLock;
 
 /// A compiled pattern.
@@ -67,11 +67,14 @@ impl LikePattern {
         let bytes_of = |t: &Token| if let Token::Char(b, _) = t { Some(b.clone()) } else { None };
         let mut stem: Vec<_> = tokens.iter().map_while(bytes_of).collect();
         // A letter of two characters sorts elsewhere than its first, which LIKE compares alone.
-        if let Algorithm::Uca(Uca::V400For(language), _) = info.algorithm
-            && stem.len() < tokens.len()
-        {
-            let pair = |bytes: &[u8]| info.charset.decode(bytes).is_some_and(|(c, _)| language.begins_pair(c));
-            while stem.pop_if(|last| pair(last)).is_some() {}
+        if let Algorithm::Uca(Uca::V400For(language), _) = info.algorithm {
+            let char_of = |bytes: &[u8]| info.charset.decode(bytes).map(|(c, _)| c);
+            let ends = stem.len() == tokens.len();
+            let pair = (0..stem.len()).find(|i| {
+                let next = stem.get(i + 1).and_then(|c| char_of(c));
+                char_of(&stem[*i]).is_some_and(|c| (next.is_some() || !ends) && language.may_be_pair(c, next))
+            });
+            stem.truncate(pair.unwrap_or(stem.len()));
         }
         let prefix: Vec<u8> = stem.into_iter().flat_map(Vec::from).collect();
         let literal = tokens.iter().all(|t| matches!(t, Token::Char(..)));
@@ -109,7 +112,8 @@ impl LikePattern {
 
     /// At most text times pattern steps, without recursion: on a mismatch only the last `%` is retried.
     fn match_tokens(&self, tokens: &[Token], text: &[u8]) -> bool {
-        let collation = self.collation.get();
+        // A character that weighs nothing is not a space.
+        let collation = &Collation { pad: Pad::NoPad, ..*self.collation.get() };
         let charset = collation.charset;
         // Beyond the basic plane UCA 4.0.0 has no weights: LIKE takes such characters for themselves, `=` takes them for one.
         let basic = matches!(collation.algorithm, Algorithm::Uca(Uca::V400 | Uca::V400For(_), _));

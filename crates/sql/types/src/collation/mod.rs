@@ -1,9 +1,10 @@
-//! Collations: how text compares, hashes, sorts, matches LIKE and changes case.
+//! Collations: how text compares, sorts, matches LIKE and changes case.
 //!
-//! One table declares them; a new row is a new collation. `sort_key` yields bytes whose order is the collation's order, which is
-//! what index keys are made of; `compare` and `hash` agree with it.
+//! One table declares them; a new row is a new collation. `key` yields bytes whose order is the collation's order, which is what index
+//! keys are made of; `sort_key` yields bytes that are the same for equal texts; `compare` agrees with both.
 
 mod aggregate;
+mod case;
 mod keys;
 mod like;
 mod one_byte_data;
@@ -12,11 +13,13 @@ mod table;
 mod tailoring;
 mod uca;
 
-use crate::charset::{Charset, decode_utf8};
+use crate::charset::Charset;
 use crate::convert::Stopped;
 use crate::error::Result;
 use crate::sql_err;
 pub use aggregate::{Coercibility, CollationSource, Purpose, aggregate, aggregate_all, aggregate_for};
+pub use case::{to_lower, to_upper};
+pub use keys::CutKeys;
 pub use like::LikePattern;
 use simple_data::{GENERAL, GENERAL_PAGES};
 use std::cmp::Ordering;
@@ -109,6 +112,7 @@ impl CollationId {
         self.get().weights(text, out);
     }
 
+    /// See [`Collation::sort_key`].
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
         self.get().sort_key(text, out);
     }
@@ -228,10 +232,11 @@ impl Collation {
         }
     }
 
-    /// Appends the sort key: bytes whose order (shorter first) is the collation's, levels divided by 0000, as `WEIGHT_STRING` gives it for
-    /// NO PAD collations. PAD SPACE keys have no trailing spaces' weights, and compare right only among texts without characters below a
-    /// space; index keys are [`key`](Self::key)'s.
+    /// Appends bytes that are the same for equal texts and for no others, levels divided by 0000, as `WEIGHT_STRING` gives them for
+    /// NO PAD collations, where their order (shorter first) is the collation's. PAD SPACE ones have no trailing spaces' weights; their
+    /// order is that of [`key`](Self::key) only.
     pub fn sort_key(&self, text: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
         let text = if self.pad == Pad::PadSpace { self.charset.trim_end(text) } else { text };
         out.reserve(text.len() * 2);
         match self.algorithm {
@@ -241,6 +246,14 @@ impl Collation {
             Algorithm::German2 => out.extend(german2(text).map(|w| w as u8)),
             Algorithm::Uca(Uca::V900, _) if text.is_ascii() => ascii_sort_key(text, out),
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
+        }
+        if self.pad == Pad::PadSpace {
+            // Characters that weigh as a space does, or nothing, may be behind the last spaces.
+            let space = self.space_weight().to_be_bytes();
+            let space = if self.byte_weights() { &space[1..] } else { &space[..] };
+            while out[start..].ends_with(space) {
+                out.truncate(out.len() - space.len());
+            }
         }
         if let Algorithm::Uca(version, levels @ 2..) = self.algorithm {
             for l in 1..levels {
@@ -304,35 +317,24 @@ impl Collation {
             (Algorithm::Uca(..), _) if self.pad == Pad::PadSpace => {
                 self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes()));
             }
-            (Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::German2, _)
-            | (Algorithm::Uca(..), _) => {
+            (Algorithm::Uca(version, levels), _) => {
+                for l in 0..levels {
+                    if l > 0 {
+                        out.extend_from_slice(&[0, 0]);
+                    }
+                    let mut rest = text;
+                    while let Some((_, n)) = self.charset.decode(rest) {
+                        let elements = Elements::new(version, self.charset, &rest[..n]).take(SHOWN_ELEMENTS);
+                        uca::level(elements, l).for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
+                        rest = &rest[n..];
+                    }
+                }
+            }
+            (Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::German2, _) => {
                 Collation { pad: Pad::NoPad, ..*self }.sort_key(text, out);
             }
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
         }
-    }
-
-    /// A hash that equal texts share.
-    pub fn hash(&self, text: &[u8], state: &mut impl std::hash::Hasher) {
-        let pad = self.pad == Pad::PadSpace;
-        let text = if pad { self.charset.trim_end(text) } else { text };
-        match self.algorithm {
-            Algorithm::Bytes => state.write(text),
-            Algorithm::Uca(..) if pad => {
-                // Ignorable characters may follow the last spaces.
-                let (space, mut spaces) = (self.space_weight(), 0);
-                self.for_weights(text, |w| {
-                    if w == space {
-                        spaces += 1;
-                    } else {
-                        (0..std::mem::take(&mut spaces)).for_each(|_| state.write_u16(space));
-                        state.write_u16(w);
-                    }
-                });
-            }
-            _ => self.for_weights(text, |w| state.write_u16(w)),
-        }
-        state.write_u8(0xFF);
     }
 
     /// Weight of a space, as trailing spaces have it.
@@ -411,6 +413,9 @@ fn common_ascii(a: &[u8], b: &[u8], same: impl Fn(u8, u8) -> bool) -> usize {
     }
     n + a[n..].iter().zip(&b[n..]).take_while(|(x, y)| (**x | **y) < 0x80 && same(**x, **y)).count()
 }
+
+/// Collation elements of a character that MySQL's tables have at most: what `WEIGHT_STRING` shows of it.
+const SHOWN_ELEMENTS: usize = 8;
 
 /// Weights between two questions whether to stop.
 const ASK_EVERY: u32 = 64 << 10;
@@ -525,75 +530,6 @@ fn general_weight(c: char) -> u16 {
             page => GENERAL[usize::from(page - 1) << 8 | usize::from(c & 0xFF)],
         },
         Err(_) => 0xFFFD,
-    }
-}
-
-/// Upper-cases text of a collation, appending to `out`.
-pub fn to_upper(collation: &Collation, text: &[u8], out: &mut Vec<u8>) {
-    let charset = collation.charset;
-    if is_turkish(collation) {
-        let map = |c: char| if c == 'i' { '\u{130}' } else { single(c.to_uppercase(), c) };
-        return change_letters(charset, text, out, map);
-    }
-    change_case(charset, text, out, |c| single(c.to_uppercase(), c), |b| b.make_ascii_uppercase());
-}
-
-/// Lower-cases text of a collation, appending to `out`.
-pub fn to_lower(collation: &Collation, text: &[u8], out: &mut Vec<u8>) {
-    let charset = collation.charset;
-    // The capital dotted I has one small letter in MySQL, two characters in Unicode.
-    let map = |c: char| if c == '\u{130}' { 'i' } else { single(c.to_lowercase(), c) };
-    if is_turkish(collation) {
-        return change_letters(charset, text, out, |c| if c == 'I' { '\u{131}' } else { map(c) });
-    }
-    change_case(charset, text, out, map, |b| b.make_ascii_lowercase());
-}
-
-/// MySQL maps one character to one character: a mapping to several leaves it as it is.
-fn single(mut mapped: impl Iterator<Item = char>, c: char) -> char {
-    // Georgian had no case in Unicode 9.
-    if matches!(c, '\u{10D0}'..='\u{10FF}' | '\u{1C90}'..='\u{1CBF}') {
-        return c;
-    }
-    match (mapped.next(), mapped.next()) {
-        (Some(m), None) => m,
-        _ => c,
-    }
-}
-
-fn change_case(
-    charset: Charset,
-    text: &[u8],
-    out: &mut Vec<u8>,
-    map: impl Fn(char) -> char,
-    ascii: impl Fn(&mut [u8]),
-) {
-    if charset == Charset::Binary {
-        out.extend_from_slice(text);
-        return;
-    }
-    if !charset.is_wide() && text.is_ascii() {
-        let start = out.len();
-        out.extend_from_slice(text);
-        ascii(&mut out[start..]);
-        return;
-    }
-    change_letters(charset, text, out, map);
-}
-
-/// The old Turkish collations of Unicode pair `i` with a dotted capital and `I` with a dotless small letter.
-fn is_turkish(collation: &Collation) -> bool {
-    matches!(collation.algorithm, Algorithm::Uca(Uca::V400For(tailoring::Language::Turkish), _))
-}
-
-fn change_letters(charset: Charset, text: &[u8], out: &mut Vec<u8>, map: impl Fn(char) -> char) {
-    let mut rest = text;
-    while let Some((c, n)) = charset.decode(rest) {
-        let valid = charset.is_single_byte() || charset.is_wide() || decode_utf8(rest).is_some();
-        if !valid || !charset.encode(map(c), out) {
-            out.extend_from_slice(&rest[..n]);
-        }
-        rest = &rest[n..];
     }
 }
 

@@ -149,16 +149,29 @@ fn compile(rules: &[Rule]) -> Vec<Letter> {
     letters
 }
 
+/// The weights that a character has in no language.
+fn primaries(c: char) -> Vec<u16> {
+    let mut bytes = [0; 4];
+    let text = c.encode_utf8(&mut bytes).as_bytes();
+    super::uca::level(Elements::new(Uca::V400, Charset::Utf8mb4, text), 0).collect()
+}
+
 impl Language {
-    /// Some character that weighs as much as `c` makes one letter with another behind it.
-    pub(super) fn begins_pair(self, c: char) -> bool {
-        let primary = |c: char| {
-            let mut bytes = [0; 4];
-            let text = c.encode_utf8(&mut bytes).as_bytes();
-            Elements::new(Uca::V400, Charset::Utf8mb4, text).map(|e| e >> 14).collect::<Vec<_>>()
-        };
-        let wanted = primary(c);
-        LETTERS[self as usize].iter().any(|l| l.1.is_some() && (l.0 == c || primary(l.0) == wanted))
+    /// Characters that weigh as much as `c` and the one behind it may be one letter together; `None`: with some character.
+    pub(super) fn may_be_pair(self, c: char, next: Option<char>) -> bool {
+        let (first, second) = (primaries(c), next.map(primaries));
+        LETTERS[self as usize].iter().any(|l| {
+            l.1.is_some_and(|two| primaries(l.0) == first && second.as_ref().is_none_or(|s| *s == primaries(two)))
+        })
+    }
+
+    /// The weights of the characters with which letters of two characters begin.
+    pub(super) fn first_halves(self) -> Vec<Vec<u16>> {
+        let mut halves: Vec<_> =
+            LETTERS[self as usize].iter().filter(|l| l.1.is_some()).map(|l| primaries(l.0)).collect();
+        halves.sort();
+        halves.dedup();
+        halves
     }
 
     /// The letter that begins with `c`, before `next`: its elements, and whether `next` belongs to it.

@@ -1,6 +1,5 @@
 use super::*;
 use crate::testing::seeds;
-use std::hash::{DefaultHasher, Hasher};
 
 fn named(name: &str) -> &'static Collation {
     Collation::by_name(name).unwrap()
@@ -106,20 +105,89 @@ fn keys_order_as_texts_do() {
             })
             .collect();
         for a in &texts {
-            let (mut ka, mut ha) = (Vec::new(), DefaultHasher::new());
+            let (mut ka, mut sa) = (Vec::new(), Vec::new());
             collation.key(a, &mut ka);
-            collation.hash(a, &mut ha);
+            collation.sort_key(a, &mut sa);
             assert_eq!(collation.key_len(&ka, 0), Some(ka.len()), "{} {a:?}", collation.name);
             for b in &texts {
-                let (mut kb, mut hb) = (Vec::new(), DefaultHasher::new());
+                let (mut kb, mut sb) = (Vec::new(), Vec::new());
                 collation.key(b, &mut kb);
-                collation.hash(b, &mut hb);
+                collation.sort_key(b, &mut sb);
                 let want = collation.compare(a, b);
                 assert_eq!(ka.cmp(&kb), want, "{} {a:?} {b:?} {} {}", collation.name, hex(&ka), hex(&kb));
                 assert!(want.is_eq() || (!ka.starts_with(&kb) && !kb.starts_with(&ka)), "prefix-free");
-                if want.is_eq() {
-                    assert_eq!(ha.finish(), hb.finish(), "{} {a:?} {b:?}", collation.name);
-                }
+                assert_eq!(sa == sb, want.is_eq(), "{} {a:?} {b:?}", collation.name);
+            }
+        }
+    });
+}
+
+/// Texts of characters that collations have rules for, as far as the character set has them.
+fn tricky(rng: &mut crate::testing::Rng, charset: Charset, max: usize) -> Vec<u8> {
+    const PARTS: [&str; 30] = [
+        "a", "A", "á", "a\u{301}", "\u{301}", "\0", "\t", "\u{1}", " ", " ", "s", "S", "ß", "ä", "e", "c", "h", "C",
+        "l", "ǉ", "j", "d", "\u{17E}", "å", "中", "가", "😀", "\u{FFFD}", "z", "ﬀ",
+    ];
+    let text: String = (0..rng.below(max + 1)).map(|_| *rng.pick(&PARTS)).collect();
+    Charset::Utf8mb4.convert(text.as_bytes(), charset).bytes.into_owned()
+}
+
+#[test]
+fn keys_of_tricky_texts_order_and_tell_equality() {
+    seeds(40, |rng| {
+        for collation in COLLATIONS {
+            let (a, b) = (tricky(rng, collation.charset, 5), tricky(rng, collation.charset, 5));
+            let of = |text: &[u8]| {
+                let (mut key, mut same) = (Vec::new(), Vec::new());
+                collation.key(text, &mut key);
+                collation.sort_key(text, &mut same);
+                (key, same)
+            };
+            let ((ka, sa), (kb, sb)) = (of(&a), of(&b));
+            let want = collation.compare(&a, &b);
+            assert_eq!(ka.cmp(&kb), want, "{} {a:?} {b:?}", collation.name);
+            assert_eq!(sa == sb, want.is_eq(), "{} {a:?} {b:?}", collation.name);
+            let by_prefix = collation.sort_prefix(&a).cmp(&collation.sort_prefix(&b));
+            assert!(by_prefix.is_eq() || by_prefix == want, "{} {a:?} {b:?}", collation.name);
+        }
+    });
+}
+
+#[test]
+fn cut_texts_are_found_where_they_are_said_to_be() {
+    seeds(300, |rng| {
+        for collation in COLLATIONS.iter().filter(|c| !c.cuts_keep_order()) {
+            let (text, wanted) = (tricky(rng, collation.charset, 5), tricky(rng, collation.charset, 5));
+            let chars = rng.below(4);
+            let cut = |t: &[u8]| t[..collation.charset.prefix_len(t, chars)].to_vec();
+            let mut key = Vec::new();
+            collation.key(&cut(&text), &mut key);
+            let keys = collation.cut_keys(&wanted, &cut(&wanted));
+            let at = keys.rest.as_ref().or(keys.points.last()).unwrap();
+            let said = keys.points.iter().chain(&keys.rest).any(|k| key.starts_with(k));
+            let fits = said
+                || match collation.compare(&text, &wanted) {
+                    Ordering::Less => key < *at,
+                    Ordering::Equal => false,
+                    Ordering::Greater => key > *at,
+                };
+            assert!(fits, "{} {text:?} {wanted:?} {chars}", collation.name);
+        }
+    });
+}
+
+#[test]
+fn what_like_matches_begins_with_the_key_of_its_stem() {
+    seeds(300, |rng| {
+        for collation in COLLATIONS {
+            let (text, stem) = (tricky(rng, collation.charset, 5), tricky(rng, collation.charset, 3));
+            let pattern = [&*stem, &*collation.charset.ascii(b"%")].concat();
+            let pattern = LikePattern::new(&pattern, Some('\\'), collation.id);
+            if pattern.matches(&text) {
+                let (mut key, mut stem) = (Vec::new(), Vec::new());
+                collation.key(&text, &mut key);
+                collation.stem_key(pattern.prefix(), &mut stem);
+                assert!(key.starts_with(&stem), "{} {text:?} {pattern:?}", collation.name);
             }
         }
     });
@@ -242,9 +310,34 @@ fn case_conversion() {
     };
     assert_eq!(up("aé中ß"), "AÉ中ß");
     assert_eq!(low("AÉ中İ"), "aé中i");
+    // Letters as old as the tables: of Unicode 3.0 here.
+    assert_eq!(up("ᾀϲ\u{19A}\u{13F8}\u{A723}ა"), "ᾈΣ\u{19A}\u{13F8}\u{A723}ა");
+    assert_eq!(low("ẞȺႠ\u{10400}"), "ẞȺႠ\u{10400}");
+    let both = |collation: &str, text: &str| {
+        let (mut up, mut low) = (Vec::new(), Vec::new());
+        to_upper(named(collation), text.as_bytes(), &mut up);
+        to_lower(named(collation), text.as_bytes(), &mut low);
+        (String::from_utf8(up).unwrap(), String::from_utf8(low).unwrap())
+    };
+    // U+A7C5 came after both, U+13F8 between them.
+    let (old, new) = ("utf8mb4_unicode_520_ci", "utf8mb4_0900_ai_ci");
+    assert_eq!(
+        both(old, "ϲ\u{19A}\u{13F8}\u{282}Ⱥ"),
+        ("Ϲ\u{23D}\u{13F8}\u{282}Ⱥ".into(), "ϲ\u{19A}\u{13F8}\u{282}ⱥ".into())
+    );
+    assert_eq!(both(new, "\u{13F8}\u{282}ა\u{10400}").0, "\u{13F0}\u{282}ა\u{10400}");
+    assert_eq!(both(new, "\u{10400}").1, "\u{10428}");
+    assert_eq!(both("utf8mb4_0900_bin", "\u{10428}").0, "\u{10400}");
     let mut out = Vec::new();
     to_upper(named("latin1_swedish_ci"), b"\xE4\xDF", &mut out);
     assert_eq!(out, b"\xC4\xDF");
+    out.clear();
+    to_upper(named("latin1_swedish_ci"), b"\x9A\xFF", &mut out);
+    // A character that has two codes keeps its own.
+    to_lower(named("armscii8_general_ci"), b"\xA4\xA9", &mut out);
+    assert_eq!(out, b"\x9A\xFF\xA4\xA9");
+    // The replacement character is a character.
+    assert_eq!(*Charset::Ucs2.convert(b"\xFF\xFD\0a", Charset::Utf8mb4).bytes, *"\u{FFFD}a".as_bytes());
 }
 
 #[test]

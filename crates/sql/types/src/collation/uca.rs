@@ -49,6 +49,11 @@ impl Uca {
         word(table, PAGES * 2 + (page * 128 + (c & 127) as usize) * 4)
     }
 
+    /// Has the version's table elements of the character? Those it does not know get computed ones.
+    pub(super) fn knows(self, c: char) -> bool {
+        self.entry(c as u32) != IMPLICIT
+    }
+
     /// Its place among the versions.
     fn number(self) -> usize {
         match self {
@@ -214,7 +219,7 @@ impl Iterator for Elements<'_> {
 }
 
 /// The weights of one level (0 primary, 1 secondary, 2 tertiary) that are not zero.
-pub(super) fn level(elements: Elements<'_>, level: u8) -> impl Iterator<Item = u16> + Clone {
+pub(super) fn level<E: Iterator<Item = Element> + Clone>(elements: E, level: u8) -> impl Iterator<Item = u16> + Clone {
     elements.map(move |e| weight(e, level)).filter(|w| *w != 0)
 }
 

@@ -1,10 +1,8 @@
 //! Any value as a number.
 
 use super::{Context, float};
-use crate::charset::Charset;
 use crate::decimal::Decimal;
 use crate::error::Result;
-use crate::sqltype::Members;
 use crate::value::ValueRef;
 
 /// An integer as MySQL carries it: signed or unsigned.
@@ -203,12 +201,4 @@ pub(super) fn parse_integer(text: &[u8]) -> (Integer, usize, bool) {
         return (Err(u64::MAX), at, true);
     }
     (i64::try_from(v).map_err(|_| v), at, false)
-}
-
-/// One-based index of an ENUM member that equals `text`, which is in the list's character set, by the list's collation.
-pub(super) fn find_member(members: &Members, text: &[u8]) -> Option<usize> {
-    let collation = members.collation.get();
-    let charset = collation.charset;
-    let equal = |m: &str| collation.equal(&Charset::Utf8mb4.convert(m.as_bytes(), charset).bytes, text);
-    members.names.iter().position(|m| equal(m)).map(|i| i + 1)
 }

@@ -1,17 +1,19 @@
 //! Storing a value into a column: range checks, rounding, truncation; warnings, or errors in strict mode.
 
 use super::cast::year_of;
-use super::number::{double_to_decimal, find_member, parse_integer, rest_matters, temporal_number, whole_seconds};
+use super::number::{double_to_decimal, parse_integer, rest_matters, temporal_number, whole_seconds};
 use super::time::{cuts_fractions, read_datetime, read_time};
 use super::{Context, float, offending, printable, to_text};
 use crate::CollationId;
 use crate::charset::Charset;
 use crate::decimal::Decimal;
 use crate::error::{ErrorCode, Level, Result, SqlError, Warning};
+use crate::members::Members;
 use crate::sql_err;
 use crate::sqltype::{SqlType, TypeId};
 use crate::temporal::{Date, DateFlags, DateTime, Time, Timestamp, parse_datetime, parse_time_as_datetime};
 use crate::value::{Text, Value, ValueRef};
+use std::borrow::Cow;
 
 /// The column, for messages.
 #[derive(Clone, Copy, Debug)]
@@ -426,10 +428,15 @@ impl Store<'_, '_, '_> {
         if p.truncated {
             self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
         }
+        let Some(rounded) = p.value.round(self.ty.scale, cuts_fractions(self.cx.mode)) else {
+            self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
+            return Ok(zero);
+        };
         if self.ty.id == TypeId::Date {
-            if !p.value.time().is_zero() && !self.cx.strict {
+            // Half a second before midnight is the next day.
+            if !rounded.time().is_zero() && !self.cx.strict {
                 self.note(ErrorCode::WarnDataTruncated);
-            } else if !p.value.time().is_zero() {
+            } else if !rounded.time().is_zero() {
                 let text = to_text(&v.localize(self.cx.zone));
                 let text = printable(&text, 128);
                 let (column, row) = (self.at.column, self.at.row);
@@ -437,12 +444,8 @@ impl Store<'_, '_, '_> {
                 let code = ErrorCode::TruncatedWrongValue;
                 self.cx.warnings.push(Warning { level: Level::Note, code, message: message.into() });
             }
-            return Ok(Value::Date(p.value.date()));
+            return Ok(Value::Date(rounded.date()));
         }
-        let Some(rounded) = p.value.round(self.ty.scale, cuts_fractions(self.cx.mode)) else {
-            self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
-            return Ok(zero);
-        };
         if self.ty.id == TypeId::DateTime {
             return Ok(Value::DateTime(rounded, self.ty.scale));
         }
@@ -575,9 +578,10 @@ impl Store<'_, '_, '_> {
             ValueRef::Double(d) => usize::try_from(cut(d)).ok(),
             ValueRef::Float(d) => usize::try_from(cut(f64::from(d))).ok(),
             other => {
-                let text = to_text(&other.localize(self.cx.zone));
+                let raw = to_text(&other.localize(self.cx.zone));
+                let text = member_text(v, &raw, &members);
                 let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
-                let by_name = find_member(&members, &member_text(v, &text[..end], &members));
+                let by_name = members.find_utf8(&text[..end]);
                 by_name.or_else(|| {
                     let (n, used, overflow) = parse_integer(&text);
                     let n = n.ok().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
@@ -615,7 +619,7 @@ impl Store<'_, '_, '_> {
             let end = whole.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
             let text = &whole[..end];
             for part in text.split(|b| *b == b',').filter(|_| !text.is_empty()) {
-                match find_member(&members, part) {
+                match members.find_utf8(part) {
                     Some(i) if i <= 64 => bits |= 1 << (i - 1),
                     _ => bad = true,
                 }
@@ -636,14 +640,15 @@ impl Store<'_, '_, '_> {
     }
 }
 
-/// Text to be found among the members of a list, in the list's character set. Bytes are taken as they are.
-fn member_text<'t>(v: ValueRef<'_>, text: &'t [u8], members: &crate::sqltype::Members) -> std::borrow::Cow<'t, [u8]> {
+/// Text to be found among the members of a list, in UTF-8. Bytes are taken for text of the list's character set.
+fn member_text<'t>(v: ValueRef<'_>, text: &'t [u8], members: &Members) -> Cow<'t, [u8]> {
     let from = match v {
+        ValueRef::Str(_, c) if c.is_binary() => members.collation.charset(),
         ValueRef::Str(_, c) => c.charset(),
         ValueRef::Enum(..) | ValueRef::Set(..) | ValueRef::Json(_) => Charset::Utf8mb4,
         _ => Charset::Ascii,
     };
-    from.convert(text, members.collation.charset()).bytes
+    from.convert(text, Charset::Utf8mb4).bytes
 }
 
 /// The integer of a double without its fraction; beyond BIGINT its least value, as processors have it.

@@ -3,7 +3,8 @@ use super::compare::{coerce, compare_same};
 use super::*;
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
-use crate::sqltype::{Members, SqlType, TypeId};
+use crate::members::Members;
+use crate::sqltype::{SqlType, TypeId};
 use crate::testing::{random_type, random_value, seeds};
 use crate::value::Value;
 use std::cmp::Ordering;
@@ -179,7 +180,7 @@ fn storing_dates_and_times() {
 fn storing_enum_set_bit() {
     let list = |id| {
         let names = ["red", "green", "blue"].map(Box::from).into();
-        SqlType::enumeration(id, Members { names, collation: CollationId::DEFAULT }.into())
+        SqlType::enumeration(id, Members::new(names, CollationId::DEFAULT).into())
     };
     let (e, s) = (list(TypeId::Enum), list(TypeId::Set));
     let bit = SqlType { length: 4, ..SqlType::new(TypeId::Bit) };

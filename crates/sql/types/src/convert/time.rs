@@ -49,11 +49,12 @@ pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>)
     flags.accepts(d.year(), d.month(), d.day()).then_some(parsed)
 }
 
+/// Whole part and microseconds: a million of them where the digits round up to the next second.
 fn split_fraction(d: &Decimal, cut: bool) -> Option<(i64, u32)> {
     let whole = d.truncate(0)?;
     let fraction = d.checked_sub(&whole)?.abs();
     let micros = if cut { fraction.truncate(6) } else { fraction.round(6) }?.round(6)?.to_i128()?;
-    Some((whole.to_i64().ok()?, micros.min(999_999) as u32))
+    Some((whole.to_i64().ok()?, micros as u32))
 }
 
 fn number_with_fraction(d: &Decimal, flags: DateFlags) -> Option<ParsedDateTime> {
@@ -65,7 +66,8 @@ fn number_with_fraction(d: &Decimal, flags: DateFlags) -> Option<ParsedDateTime>
     p.fsp = d.scale().min(6);
     if !p.date_only {
         let v = p.value;
-        p.value = DateTime::new(v.year(), v.month(), v.day(), v.hour(), v.minute(), v.second(), micros);
+        let at = |micros| DateTime::new(v.year(), v.month(), v.day(), v.hour(), v.minute(), v.second(), micros);
+        p.value = if micros < 1_000_000 { at(micros) } else { at(999_999).round(0, false)? };
     }
     Some(p)
 }
@@ -92,6 +94,20 @@ pub fn constant_datetime(v: ValueRef<'_>, wanted: &str, cx: &mut Context<'_>) ->
     };
     if p.truncated {
         cx.truncated("datetime", &to_text(&v))?;
+    }
+    Ok((p.value, p.fsp))
+}
+
+/// A constant bound of BETWEEN for values of a date type: text that is no date is the zero date, with warning 1292 if `tell`.
+pub fn bound_datetime(v: ValueRef<'_>, wanted: &str, tell: bool, cx: &mut Context<'_>) -> Result<(DateTime, u8)> {
+    let Some(p) = read_datetime(v, DateFlags::from_mode(cx.mode), cx) else {
+        if tell {
+            cx.truncated(wanted, &to_text(&v))?;
+        }
+        return Ok((DateTime::ZERO, 0));
+    };
+    if p.truncated && tell {
+        cx.truncated(wanted, &to_text(&v))?;
     }
     Ok((p.value, p.fsp))
 }

@@ -484,6 +484,7 @@ errors! {
     1700 "HY000" GrantPluginUserExists "GRANT with IDENTIFIED WITH is illegal because the user {} already exists";
     1701 "42000" TruncateIllegalFk "Cannot truncate a table referenced in a foreign key constraint ({})";
     1702 "HY000" PluginIsPermanent "Plugin '{}' is force_plus_permanent and can not be unloaded";
+    1706 "HY000" MultiUpdateKeyConflict "Primary key/partition key update is not allowed since the table is updated both as '{}' and '{}'.";
     1709 "HY000" IndexColumnTooLong "Index column size too large. The maximum column size is {} bytes.";
     1710 "HY000" ErrorInTriggerBody "Trigger '{}' has an error in its body: '{}'";
     1712 "HY000" IndexCorrupt "Index {} is corrupted";
@@ -585,6 +586,7 @@ errors! {
     3037 "22023" GisInvalidData "Invalid GIS data provided to function {}.";
     3057 "42000" UserLockWrongName "Incorrect user-level lock name '{}'.";
     3058 "HY000" UserLockDeadlock "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
+    3061 "42000" IllegalUserVar "User variable name '{}' is illegal";
     3064 "HY000" IncorrectType "Incorrect type for argument {} in function {}.";
     3065 "HY000" FieldInOrderNotSelect "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is not in SELECT list; this is incompatible with {}";
     3066 "HY000" AggregateInOrderNotSelect "Expression #{} of ORDER BY clause is not in SELECT list, contains aggregate function; this is incompatible with {}";
@@ -636,6 +638,8 @@ errors! {
     3170 "HY000" CapacityExceeded "Memory capacity of {} bytes for '{}' exceeded. {}";
     3176 "HY000" XaReplicationFilters "Please do not modify the {} table with an XA transaction. This is an internal system table used to store GTIDs for committed transactions. Although modifying it can lead to an inconsistent GTID state, if necessary you can modify it with a non-XA transaction.";
     3186 "HY000" CapacityExceededInRangeOptimizer "Memory capacity exceeded in range optimizer";
+    3504 "HY000" TooBigEnum "Too many enumeration values for column {}.";
+    3505 "HY000" TooLongSetEnumValue "Too long enumeration/set value for column {}.";
     3513 "HY000" InvalidBitwiseOperandsSize "Binary operands of bitwise operators must be of equal length";
     3514 "HY000" InvalidBitwiseAggregateOperandsSize "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3515 "HY000" WarnUnsupportedHint "Hints aren't supported in {}";
@@ -721,6 +725,7 @@ errors! {
     3756 "HY000" FunctionalIndexPrimaryKey "The primary key cannot be a functional index";
     3757 "HY000" FunctionalIndexOnLob "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.";
     3758 "HY000" FunctionalIndexFunctionIsNotAllowed "Expression of functional index '{}' contains a disallowed function.";
+    3761 "HY000" WrongKeyColumnFunctionalIndex "The used storage engine cannot index the expression '{}'.";
     3762 "HY000" FunctionalIndexOnField "Functional index on a column is not supported. Consider using a regular index instead.";
     3763 "HY000" GeneratedColumnNamedFunctionIsNotAllowed "Expression of generated column '{}' contains a disallowed function: {}.";
     3764 "HY000" GeneratedColumnRowValue "Expression of generated column '{}' cannot refer to a row value.";

@@ -140,6 +140,12 @@ macro_rules! sql_err {
     };
 }
 
+/// Error 1436 with what is left of the stack.
+#[cold]
+pub(crate) fn stack_overrun(left: usize) -> SqlError {
+    sql_err!(StackOverrunNeedMore, crate::STACK_RESERVE, left, crate::STACK_RESERVE)
+}
+
 /// Level of a diagnostics-area entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {

@@ -89,7 +89,9 @@ impl Path {
     /// Parses a path.
     pub fn parse(text: &str) -> Result<Path, PathError> {
         let mut p = Parser { text, at: 0 };
-        let legs = p.path().map_err(|at| PathError::Invalid(text[..at.min(text.len())].chars().count()))?;
+        // The place of an error may be inside a character.
+        let characters = |at: usize| text.char_indices().take_while(|(start, _)| *start < at).count();
+        let legs = p.path().map_err(|at| PathError::Invalid(characters(at)))?;
         if legs.len() > super::MAX_DEPTH {
             return Err(PathError::TooDeep);
         }

@@ -78,7 +78,7 @@ fn every_combination_has_its_decision() {
                     Decision::CreateAgain => "again",
                     Decision::Recover(..) => "recover",
                     Decision::Refuse(EngineError::OtherFormat { found: 9, known: 2 }) => "other",
-                    Decision::Refuse(EngineError::Corrupt { .. }) => "damaged",
+                    Decision::Refuse(EngineError::Corrupt { .. } | EngineError::Damaged(_)) => "damaged",
                     Decision::Refuse(EngineError::Io(_)) => "unexpected",
                     Decision::Refuse(e) => panic!("{e}"),
                 };

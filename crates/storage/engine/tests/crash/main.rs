@@ -59,7 +59,10 @@ impl Trouble {
         match (self, e) {
             (Trouble::Full, EngineError::DiskFull) => true,
             (Trouble::Reads, EngineError::Corrupt { what, .. }) => what.contains("cannot be read"),
-            (Trouble::Broken, EngineError::LogPoisoned | EngineError::Io(_) | EngineError::DiskFull) => true,
+            (
+                Trouble::Broken,
+                EngineError::LogPoisoned | EngineError::NotWrittenBack(_) | EngineError::Io(_) | EngineError::DiskFull,
+            ) => true,
             _ => false,
         }
     }

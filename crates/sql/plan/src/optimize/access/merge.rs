@@ -1,13 +1,16 @@
 //! Index merge: rows found by several indexes of one table (manual, "Index Merge Optimization").
 
-use super::{BaseRel, Path};
+use super::{BaseRel, MANY_ALTERNATIVES, Path};
 use crate::optimize::block::part_len;
 use crate::optimize::cost;
 use crate::optimize::relset::RelSet;
 use crate::optimize::sarg::Sarg;
 use crate::options::Passes;
-use crate::physical::{Access, MergeKind, MergePart, Ranges};
+use crate::physical::{Access, MergeKind, MergePart, RangeProduct, Ranges};
 use crate::range::is_total;
+
+/// Alternatives of an OR up to which the entries of each are looked up by themselves.
+const MAX_LOOKED_UP: usize = MANY_ALTERNATIVES - 1;
 
 /// Looks up how many entries some ranges of an index have.
 type Estimate<'e> = dyn Fn(usize, &Ranges) -> Option<f64> + 'e;
@@ -46,53 +49,89 @@ impl BaseRel {
             if !needs.within(available) {
                 continue;
             }
+            // Of a long list the indexes are asked once, not for each alternative.
+            let many = alternatives.len() > MAX_LOOKED_UP;
             let mut chosen: Vec<Path> = Vec::with_capacity(alternatives.len());
+            let mut exact = many;
             for alternative in alternatives {
-                let all: Vec<&Sarg> = alternative.iter().chain(common.iter().copied()).collect();
+                let all: Vec<&Sarg> = alternative.says.iter().chain(common.iter().copied()).collect();
                 let one = |index: usize| {
                     let definition = &self.table.indexes[index];
                     // An index that only conditions beside the OR restrict would serve every alternative alike.
                     let first = definition.parts[0].column;
-                    let own = alternative.iter().any(|s| definition.parts.iter().any(|p| p.column == s.column));
+                    let own = alternative.says.iter().any(|s| definition.parts.iter().any(|p| p.column == s.column));
                     if !self.merged_by(index) || !own || !all.iter().any(|s| s.column == first) {
                         return None;
                     }
                     let product = self.product(&definition.parts, &all, passes)?;
-                    Some(self.finish(index, product, available, passes, estimate))
+                    let nothing: &Estimate<'_> = &|_, _| None;
+                    Some(self.finish(index, &product, available, passes, if many { nothing } else { estimate }))
                 };
                 let best =
                     (0..self.table.indexes.len()).filter_map(one).min_by(|a, b| a.examined.total_cmp(&b.examined));
                 match best {
-                    Some(path) => chosen.push(path),
+                    Some(path) => {
+                        exact &= alternative.is_ensured_by(&path.ensured);
+                        chosen.push(path);
+                    }
                     None => break,
                 }
             }
             if chosen.len() == alternatives.len()
-                && let Some(path) = self.merged_union(*condition, chosen, available, passes)
+                && let Some(mut path) = self.merged_union(*condition, chosen, available, passes, estimate)
             {
+                if exact {
+                    path.ensured.push(*condition);
+                }
                 found.push(path);
             }
         }
     }
 
-    fn merged_union(&self, condition: usize, chosen: Vec<Path>, available: RelSet, passes: Passes) -> Option<Path> {
+    fn merged_union(
+        &self,
+        condition: usize,
+        chosen: Vec<Path>,
+        available: RelSet,
+        passes: Passes,
+        estimate: &Estimate<'_>,
+    ) -> Option<Path> {
+        let many = chosen.len() > MAX_LOOKED_UP;
         let mut parts: Vec<MergePart> = Vec::new();
+        // The ranges of parts with several conditions: they are one list, in the end.
+        let mut lists: Vec<Vec<RangeProduct>> = Vec::new();
         let (mut left_out, mut entries, mut seen) = (1.0, 0.0, true);
         for path in chosen {
             left_out *= 1.0 - (path.examined / self.rows.max(path.examined));
             entries += path.examined;
             seen &= path.seen || matches!(path.access, Access::Point { .. });
             let part = self.merge_part(path)?;
-            match parts.iter_mut().find(|p| p.index == part.index) {
-                None => parts.push(part),
-                // Two conditions on one index are one list of ranges.
-                Some(before) => {
-                    let all = [before.access.clone(), part.access].into_iter().map(as_ranges);
-                    let all = all.collect::<Option<Box<[Ranges]>>>()?;
-                    before.access = Access::Ranges { ranges: Ranges::Union(all) };
+            match parts.iter().position(|p| p.index == part.index) {
+                None => {
+                    parts.push(part);
+                    lists.push(Vec::new());
+                }
+                Some(at) => {
+                    let (before, list) = (&mut parts[at], &mut lists[at]);
+                    if list.is_empty() {
+                        list.extend(as_ranges(&before.access)?.0.iter().cloned());
+                    }
+                    list.extend(as_ranges(&part.access)?.0.iter().cloned());
                     before.ordered = self.table.clustered == Some(before.index as usize);
                     before.key_len = before.key_len.max(part.key_len);
                 }
+            }
+        }
+        for (part, list) in parts.iter_mut().zip(lists).filter(|(_, list)| !list.is_empty()) {
+            part.access = Access::Ranges { ranges: Ranges(list.into()) };
+        }
+        if many {
+            let looked_up = |p: &MergePart| match &p.access {
+                Access::Ranges { ranges } => estimate(p.index as usize, ranges),
+                _ => None,
+            };
+            if let Some(found) = parts.iter().map(looked_up).sum::<Option<f64>>() {
+                (entries, seen, left_out) = (found, true, 1.0 - (found / self.rows.max(found)));
             }
         }
         let ordered = parts.iter().all(|p| p.ordered);
@@ -150,6 +189,7 @@ impl BaseRel {
         }
         let rows = (self.rows * share).max(1.0);
         let mut path = self.merged(MergeKind::Intersect, parts, entries, rows, 0.0);
+        served.sort_unstable();
         path.rows = (rows * self.selectivity(available, &served)).max(0.01);
         Some(path)
     }
@@ -197,13 +237,10 @@ impl BaseRel {
 }
 
 /// An access by one key as ranges.
-fn as_ranges(access: Access) -> Option<Ranges> {
+fn as_ranges(access: &Access) -> Option<Ranges> {
     match access {
-        Access::Point { key } | Access::Ref { key } => {
-            let parts = key.iter().map(|k| Box::from([k.clone()])).collect();
-            Some(Ranges::Product { parts, last: None })
-        }
-        Access::Ranges { ranges } => Some(ranges),
+        Access::Point { key } | Access::Ref { key } => Some(Ranges::of_key(key)),
+        Access::Ranges { ranges } => Some(ranges.clone()),
         _ => None,
     }
 }

@@ -110,7 +110,7 @@ impl BaseRel {
         if !need.read.iter().all(known) {
             return None;
         }
-        let inner = self.product(&parts[n..end], &constants, passes).map(super::Product::ranges);
+        let inner = self.product(&parts[n..end], &constants, passes).map(|p| p.ranges());
         let (outer, bound, share) = self.outer(index, n, passes);
         let mut groups = self.groups(index, n)?.max(1.0);
         let looked_up = match &outer {

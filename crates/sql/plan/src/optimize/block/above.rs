@@ -11,12 +11,13 @@ impl Builder<'_> {
         ordered: bool,
         columns: &[ColId],
     ) -> Result<Node> {
-        let block = planned.block;
+        let mut block = std::borrow::Cow::Borrowed(planned.block);
         let mut ordered = ordered;
         if block.aggregated {
             node = self.aggregated(planned, node, ordered)?;
             ordered = ordered && group_order_serves(planned);
         }
+        node = self.computed_once(node, &mut block, |block| block.having.iter().collect())?;
         if !block.having.is_empty() {
             let share = block.having.iter().map(share).product();
             node = self.filter(node, block.having.clone(), share)?;
@@ -25,24 +26,78 @@ impl Builder<'_> {
             node = self.window(node, window)?;
             ordered = false;
         }
+        node = self.computed_once(node, &mut block, |block| block.order.iter().map(|k| &k.expr).collect())?;
+        let block = &*block;
         let rows = node.physical.rows;
         let single = block.aggregated && block.groups.is_empty();
         let sorts = !block.order.is_empty() && !ordered && !single && !at_most_one(&node.physical);
         if block.distinct && !single {
-            return self.distinct(planned, node, sorts, columns);
+            return self.distinct(planned, block, node, sorts, columns);
         }
         if sorts {
             let keys = self.lower_keys(&block.order, &node.schema)?;
             let top = if block.calc_found_rows { None } else { self.top(block.limit.as_ref(), block.offset.as_ref())? };
             node = self.sorted(node, keys, top, block.limit.as_ref());
         }
+        // Of rows that LIMIT leaves out nothing is seen.
+        if block.items.iter().any(|i| self.arena.is_ordered(&i.expr)) {
+            node = self.limited(node, block.limit.as_ref(), block.offset.as_ref(), block.calc_found_rows)?;
+            return self.projected(block, node, columns);
+        }
         node = self.projected(block, node, columns)?;
         node.physical.rows = node.physical.rows.min(rows);
         self.limited(node, block.limit.as_ref(), block.offset.as_ref(), block.calc_found_rows)
     }
 
-    fn distinct(&mut self, planned: &Planned<'_>, mut node: Node, sorts: bool, columns: &[ColId]) -> Result<Node> {
-        let block = planned.block;
+    /// What varies in the select list and is named by HAVING or ORDER BY is computed once, before, and so is what stands beside it.
+    fn computed_once(
+        &mut self,
+        node: Node,
+        block: &mut std::borrow::Cow<'_, Block>,
+        read: fn(&Block) -> Vec<&Expr>,
+    ) -> Result<Node> {
+        let varying: Vec<Expr> =
+            block.items.iter().filter(|i| self.arena.varies(&i.expr)).map(|i| i.expr.clone()).collect();
+        let named = read(block).iter().any(|e| e.any(&mut |e| varying.contains(e)));
+        if !named {
+            return Ok(node);
+        }
+        // What windows compute is not there before HAVING.
+        let there = |e: &Expr| {
+            let windows = block.windows.iter().flat_map(|w| &w.functions);
+            let missing: Vec<ColId> = windows.map(|(_, id)| *id).filter(|id| !node.schema.contains(id)).collect();
+            !self.arena.reads(e, |id| missing.contains(&id))
+        };
+        let computed: Vec<(Expr, ColId)> = block
+            .items
+            .iter()
+            .filter(|i| !matches!(i.expr.kind, ExprKind::Column(_)) && there(&i.expr))
+            .map(|i| (i.expr.clone(), i.id))
+            .collect();
+        let mut schema = node.schema.clone();
+        let mut exprs: Vec<Expr> = schema.iter().map(|id| self.arena.expr(*id)).collect();
+        exprs.extend(computed.iter().map(|(e, _)| e.clone()));
+        schema.extend(computed.iter().map(|(_, id)| *id));
+        let exprs = self.lower_all(&exprs, &node.schema)?;
+        let block = block.to_mut();
+        let types = &self.arena.types;
+        let mut replace = |e: &mut Expr| crate::bind::replace_keys(e, &computed, types);
+        block.items.iter_mut().for_each(|i| replace(&mut i.expr));
+        block.having.iter_mut().for_each(&mut replace);
+        block.order.iter_mut().for_each(|k| replace(&mut k.expr));
+        let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::ROW * 0.2);
+        let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into(), stored: true };
+        Ok(self.node(op, schema, rows, cost))
+    }
+
+    fn distinct(
+        &mut self,
+        planned: &Planned<'_>,
+        block: &Block,
+        mut node: Node,
+        sorts: bool,
+        columns: &[ColId],
+    ) -> Result<Node> {
         // Order keys that are items can be sorted behind DISTINCT, on fewer rows; others must be before.
         let key_of = |e: &Expr| block.items.iter().position(|i| i.expr == *e);
         let behind: Option<Vec<SortKey>> = block
@@ -95,7 +150,7 @@ impl Builder<'_> {
         let types = exprs.iter().map(|e| e.ty.clone()).collect();
         let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::ROW * 0.2);
         let op = Op::Project { input: Box::new(node.physical), exprs: exprs.into(), stored: false };
-        Ok(Node { physical: Physical { op, types, rows, cost }, schema: columns.to_vec() })
+        Ok(Node { physical: Physical { op, types, rows, cost, one_by_one: false }, schema: columns.to_vec() })
     }
 
     fn aggregated(&mut self, planned: &Planned<'_>, node: Node, grouped: bool) -> Result<Node> {

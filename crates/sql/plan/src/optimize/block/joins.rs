@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::bind::expr::and;
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::logical::{ColId, RelKind};
+use crate::logical::{Block, ColId, RelKind};
 use crate::optimize::build::{Builder, Node, free_registers};
 use crate::optimize::cost;
 use crate::optimize::join::{Inner, JoinOrder, Method, Step, Unit, UnitSource};
@@ -111,7 +111,11 @@ impl Builder<'_> {
                 };
                 let own = self.own_conditions(planned, unit, RelSet::EMPTY, false);
                 let node = self.filtered(planned, node, &own)?;
-                Ok(if keep && !planned.lateral.intersects(unit.rels) { self.kept(planned, *i, node) } else { node })
+                Ok(if keep && !planned.lateral.intersects(unit.rels) {
+                    self.kept(planned.block, *i, node)
+                } else {
+                    node
+                })
             }
             (UnitSource::Nest(units, conditions), Inner::Nest(order)) => {
                 let mut level = conditions.clone();
@@ -131,9 +135,12 @@ impl Builder<'_> {
         Ok(node)
     }
 
-    fn kept(&mut self, planned: &Planned<'_>, i: usize, node: Node) -> Node {
+    pub(super) fn kept(&mut self, block: &Block, i: usize, node: Node) -> Node {
+        if matches!(node.physical.op, Op::Materialize { .. }) {
+            return node;
+        }
         let depends = free_registers(&node.physical, &self.subplans, &self.ctes).into_iter().collect();
-        let name = Some(planned.block.rels[i].alias.clone());
+        let name = Some(block.rels[i].alias.clone());
         let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::KEEP);
         let op = Op::Materialize { input: Box::new(node.physical), depends, name };
         self.node(op, node.schema, rows, cost)
@@ -147,7 +154,16 @@ impl Builder<'_> {
         step: &Step,
         done: RelSet,
     ) -> Result<Node> {
+        // A hash join looks at all pairs of a row at once.
+        let ordered = unit.applicable.iter().any(|c| {
+            !planned.applied[*c]
+                && planned.infos[*c].rels.intersects(unit.rels)
+                && self.arena.is_ordered(&planned.conditions[*c])
+        });
         match &step.method {
+            Method::Hash(inner) if ordered && unit.kind != JoinKind::Inner => {
+                self.loop_join(planned, left, unit, inner, step, done)
+            }
             Method::Loop(inner) => self.loop_join(planned, left, unit, inner, step, done),
             Method::Hash(inner) => self.hash_join(planned, left, unit, inner, step, done),
         }

@@ -1,7 +1,6 @@
 //! Loose index scans: what GROUP BY and DISTINCT of one table need of an index.
 
 use super::Planned;
-use super::ors::is_steady;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, ColId};
 use crate::optimize::access::{Grouping, Path};
@@ -26,7 +25,7 @@ impl Builder<'_> {
     pub(super) fn loose(&self, planned: &Planned<'_>) -> Option<Loose> {
         let block = planned.block;
         let ([unit], [Some(base)]) = (&planned.units[..], &planned.bases[..]) else { return None };
-        if unit.kind != JoinKind::Inner || !planned.conditions.iter().all(is_steady) {
+        if unit.kind != JoinKind::Inner || !planned.conditions.iter().all(Expr::is_steady) {
             return None;
         }
         let mut need = grouping(block)?;

@@ -38,18 +38,18 @@ impl Builder<'_> {
                 Some(base) => {
                     let rel = &planned.block.rels[wanted.rel];
                     let estimate = |index: usize, ranges: &Ranges| self.estimate(rel, &base.table, index, ranges);
-                    let all = base.paths(RelSet::EMPTY, self.options.passes, &estimate).into_iter();
+                    let all = base.paths_after(RelSet::EMPTY, self.options.passes, &estimate);
                     let hints = &rel.hints;
                     let usable = if planned.block.aggregated { hints.group } else { hints.order };
-                    all.filter_map(|mut p| {
-                        if p.index.is_some_and(|i| usable >> i & 1 == 0) {
-                            return None;
-                        }
-                        let reverse = self.order_of(planned, base, &p, wanted, &fixed)?;
-                        p.reverse = reverse;
-                        Some(p)
-                    })
-                    .collect()
+                    all.iter()
+                        .filter_map(|p| {
+                            if p.index.is_some_and(|i| usable >> i & 1 == 0) {
+                                return None;
+                            }
+                            let reverse = self.order_of(planned, base, p, wanted, &fixed)?;
+                            Some(Path { reverse, ..p.clone() })
+                        })
+                        .collect()
                 }
                 None => Vec::new(),
             };
@@ -169,7 +169,8 @@ impl Builder<'_> {
             return None;
         }
         let value = |e: &Expr| self.seen(e);
-        let rows = dive::rows_in(estimator, table, index, ranges, self.options.time_zone, &value);
+        let stopped = self.options.stopped;
+        let rows = dive::rows_in(estimator, table, index, ranges, self.options.time_zone, &value, stopped);
         self.dives.borrow_mut().push((slot, index, ranges.clone(), rows));
         rows
     }

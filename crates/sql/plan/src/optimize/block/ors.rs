@@ -7,13 +7,18 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, conjuncts};
 use crate::optimize::build::Builder;
 use crate::optimize::relset::RelSet;
-use gannet_functions::Stability;
 
 /// Alternatives and their parts looked at: more cost more than they gain.
 const MAX_ALTERNATIVES: usize = 64;
 
+/// Conditions among which such ORs are looked at: what is found is compared with all of them.
+const MAX_CONDITIONS: usize = 1000;
+
 /// `(a AND b) OR (a AND c)` is `a AND (b OR c)`.
 pub(super) fn factor(conditions: &mut Vec<Expr>) {
+    if conditions.len() > MAX_CONDITIONS {
+        return;
+    }
     let mut i = 0;
     while i < conditions.len() {
         let Some(alternatives) = alternatives(&conditions[i]) else {
@@ -21,7 +26,7 @@ pub(super) fn factor(conditions: &mut Vec<Expr>) {
             continue;
         };
         let (first, others) = (&alternatives[0], &alternatives[1..]);
-        let everywhere = |e: &&Expr| is_steady(e) && others.iter().all(|a| a.contains(e));
+        let everywhere = |e: &&Expr| e.is_steady() && others.iter().all(|a| a.contains(e));
         let common: Vec<Expr> = first.iter().filter(everywhere).cloned().collect();
         if common.is_empty() {
             i += 1;
@@ -47,12 +52,12 @@ impl Builder<'_> {
     /// For each relation on which every alternative of an OR puts a condition: their OR, so that it is read with it.
     pub(super) fn demands_of_ors(&self, block: &Block, conditions: &mut Vec<Expr>) {
         let mut implied = Vec::new();
-        for e in conditions.iter() {
+        for e in conditions.iter().take(MAX_CONDITIONS) {
             let Some(alternatives) = alternatives(e) else { continue };
             let all = self.set_of(block, e);
             for rel in (0..block.rels.len()).map(RelSet::one).filter(|r| r.within(all) && *r != all) {
                 let own = |a: &Vec<Expr>| -> Vec<Expr> {
-                    a.iter().filter(|e| self.set_of(block, e) == rel && is_steady(e)).cloned().collect()
+                    a.iter().filter(|e| self.set_of(block, e) == rel && e.is_steady()).cloned().collect()
                 };
                 let of_rel: Vec<Vec<Expr>> = alternatives.iter().map(own).collect();
                 if of_rel.iter().all(|a| !a.is_empty()) {
@@ -87,13 +92,4 @@ fn either(alternatives: Vec<Vec<Expr>>) -> Expr {
         1 => all.remove(0),
         _ => predicate(ExprKind::Or(all.into()), nullable),
     }
-}
-
-/// Computing it once more or less often changes nothing.
-pub(super) fn is_steady(e: &Expr) -> bool {
-    !e.any(&mut |e| match &e.kind {
-        ExprKind::Subquery(_) | ExprKind::SetUserVar(..) | ExprKind::UserVar(_) => true,
-        ExprKind::Call(def, _) => def.stability == Stability::Volatile,
-        _ => false,
-    })
 }

@@ -41,6 +41,9 @@ impl Builder<'_> {
         access.for_each_value_mut_result(&mut |e| self.lower_in_place(e, &[]))?;
         let covers_all = path.index == table.clustered || path.covering;
         let (mut filters, mut index_filters) = (Vec::new(), Vec::new());
+        // What is ordered is evaluated above the scan, which reads ahead.
+        let (above, own): (Vec<usize>, Vec<usize>) =
+            own.into_iter().partition(|c| self.arena.is_ordered(&planned.conditions[*c]));
         for c in own {
             planned.applied[c] = true;
             if path.ensured.contains(&c) || fold::is_true(&planned.conditions[c]) {
@@ -56,7 +59,7 @@ impl Builder<'_> {
         for c in &path.ensured {
             planned.applied[*c] = true;
         }
-        filters.sort_by_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
+        filters.sort_by_cached_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
         let filter = self.conjunction(filters, &schema)?;
         let index_filter = self.conjunction(index_filters, &schema)?;
         let explain = self.scan_explain(planned, i, path, possible, &table);
@@ -73,7 +76,8 @@ impl Builder<'_> {
             expects_few: few || matches!(path.access, Access::Point { .. }) || examined < 50.0,
             explain: Box::new(explain),
         };
-        Ok(self.node(Op::TableScan(Box::new(scan)), schema, path.rows, path.cost))
+        let node = self.node(Op::TableScan(Box::new(scan)), schema, path.rows, path.cost);
+        self.filtered(planned, node, &above)
     }
 
     fn conjunction(&mut self, exprs: Vec<Expr>, schema: &[ColId]) -> Result<Option<Expr>> {
@@ -87,7 +91,7 @@ impl Builder<'_> {
     fn index_alone(&self, e: &Expr, rel: &Rel, table: &gannet_catalog::Table, index: usize) -> bool {
         let mut all = true;
         self.arena.columns_of(e, &mut |id| all &= !rel.has(id) || table.index_has(index, id - rel.first));
-        all && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)))
+        all && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))) && !self.arena.varies(e)
     }
 
     fn scan_explain(
@@ -163,8 +167,9 @@ pub(crate) fn part_len(column: &gannet_catalog::Column, prefix: Option<u32>) -> 
         T::Decimal => gannet_types::Decimal::encoded_len(ty.length as u8) as u32,
         T::Char => prefix.unwrap_or(ty.length) * chars,
         T::Binary => prefix.unwrap_or(ty.length),
-        _ if ty.id.is_binary_string() => prefix.unwrap_or(ty.length) + 2,
-        _ => prefix.unwrap_or(ty.length) * chars + 2,
+        // A LONGTEXT as a whole is as long as the number can tell.
+        _ if ty.id.is_binary_string() => prefix.unwrap_or(ty.length).saturating_add(2),
+        _ => prefix.unwrap_or(ty.length).saturating_mul(chars).saturating_add(2),
     };
-    bytes + u32::from(column.nullable)
+    bytes.saturating_add(u32::from(column.nullable))
 }

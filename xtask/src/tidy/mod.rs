@@ -1,13 +1,12 @@
 //! House rules as a test: what the compiler and clippy cannot see.
 
+mod documents;
+mod ratchet;
+
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
-
-/// A file longer than this (tests apart) is listed in `xtask/ratchet.txt` with its size, which may only shrink.
-const MAX_LINES: usize = 800;
 
 /// Crates that may hold `unsafe`.
 const UNSAFE_CRATES: &[&str] = &["foundation/base", "foundation/runtime", "storage/buffer", "storage/log", "models"];
@@ -36,7 +35,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Runs every rule. With `bless`, writes the ratchet of file sizes anew.
+/// Runs every rule. With `bless`, writes the ratchet's list anew.
 pub fn run(root: &Path, bless: bool) -> Result<String, String> {
     let mut faults = Vec::new();
     layering(root, &mut faults);
@@ -44,9 +43,12 @@ pub fn run(root: &Path, bless: bool) -> Result<String, String> {
     for (path, text) in &sources {
         markers(path, text, &mut faults);
         unsafe_code(path, text, &mut faults);
+        files(path, text, &mut faults);
     }
     counters(&sources, &mut faults);
-    sizes(root, &sources, bless, &mut faults)?;
+    let mut counts = ratchet::of_sources(&sources);
+    documents::check(root, &mut counts, &mut faults);
+    ratchet::compare(root, &counts, bless, &mut faults)?;
     if faults.is_empty() {
         Ok(format!("tidy: {} files", sources.len()))
     } else {
@@ -106,6 +108,29 @@ fn unsafe_code(path: &str, text: &str, faults: &mut Vec<String>) {
     }
 }
 
+/// Files and directories are made by `runtime::fs` and `runtime::File`, which give them their modes.
+fn files(path: &str, text: &str, faults: &mut Vec<String>) {
+    let test = path.contains("/tests/") || path.ends_with("/tests.rs");
+    if test || !path.starts_with("crates/") || path.starts_with("crates/foundation/runtime/") {
+        return;
+    }
+    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    for (number, line) in text.lines().enumerate() {
+        let code = line.split("//").next().unwrap_or_default();
+        let made = [
+            "fs::write(",
+            " File::create(",
+            "fs::File::create(",
+            "File::options()",
+            "fs::OpenOptions::new(",
+            "DirBuilder::new(",
+        ];
+        if made.iter().any(|m| code.contains(m)) {
+            faults.push(format!("{path}:{}: a file is made without a mode: see runtime::fs", number + 1));
+        }
+    }
+}
+
 /// Every status counter is counted somewhere; one that is only declared and read would be shown as 0 for ever.
 fn counters(sources: &[(String, String)], faults: &mut Vec<String>) {
     let (declared, others): (Vec<_>, Vec<_>) =
@@ -132,32 +157,6 @@ fn counters(sources: &[(String, String)], faults: &mut Vec<String>) {
             faults.push(format!("status counter {name} is declared, and nothing counts it"));
         }
     }
-}
-
-fn sizes(root: &Path, sources: &[(String, String)], bless: bool, faults: &mut Vec<String>) -> Result<(), String> {
-    let ratchet = root.join("xtask/ratchet.txt");
-    let mut now = BTreeMap::new();
-    for (path, text) in sources {
-        let lines = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().lines().count();
-        if lines > MAX_LINES && !path.contains("/tests/") {
-            now.insert(path.clone(), lines);
-        }
-    }
-    if bless {
-        let text: String = now.iter().map(|(path, lines)| format!("{lines} {path}\n")).collect();
-        return fs::write(&ratchet, text).map_err(|e| format!("{}: {e}", ratchet.display()));
-    }
-    let text = fs::read_to_string(&ratchet).unwrap_or_default();
-    let known: BTreeMap<&str, usize> =
-        text.lines().filter_map(|l| l.split_once(' ')).filter_map(|(n, path)| Some((path, n.parse().ok()?))).collect();
-    for (path, lines) in now {
-        match known.get(path.as_str()) {
-            Some(limit) if lines <= *limit => {}
-            Some(limit) => faults.push(format!("{path}: {lines} lines, was {limit}: a listed file may only shrink")),
-            None => faults.push(format!("{path}: {lines} lines, more than {MAX_LINES}")),
-        }
-    }
-    Ok(())
 }
 
 /// Every Rust source of the project as (path relative to the root, text).

@@ -1,0 +1,141 @@
+//! What SHOW ENGINE INNODB STATUS tells of the past: the latest deadlock, and the latest row that a foreign key refused.
+
+use crate::registry::Entry;
+use crate::server::Shared;
+use gannet_base::sync::Mutex;
+use gannet_base::{TreeId, TrxId};
+use gannet_catalog::CatalogSnapshot;
+use gannet_catalog::show::foreign_key_text;
+use gannet_engine::lock::{LockKind, Mode};
+use gannet_exec::foreign::Refused;
+use std::fmt::Write;
+
+/// Bytes of a statement that are kept, as many as InnoDB keeps.
+const STATEMENT: usize = 3000;
+/// Bytes of a key that are shown.
+const KEY: usize = 64;
+
+/// Reports that are kept until the next of their kind.
+#[derive(Default)]
+pub(crate) struct Reports {
+    foreign_key: Mutex<Option<String>>,
+}
+
+/// Thread, host, user and statement of a session, a line each; passwords are left out.
+pub(crate) fn session(entry: &Entry) -> Vec<u8> {
+    let who = entry.who();
+    let mut out = format!("MySQL thread id {}, query id 0 {} {}\n", entry.id, who.host, who.user).into_bytes();
+    if let Some(text) = entry.statement() {
+        out.extend_from_slice(text.first(STATEMENT).bytes());
+        out.push(b'\n');
+    }
+    out
+}
+
+fn now(unix_micros: u64) -> String {
+    let at = crate::log::timestamp(unix_micros as i64).replace('T', " ");
+    at.get(..19).unwrap_or(&at).to_owned()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().take(KEY).fold(String::new(), |mut out, b| {
+        let _ = write!(out, "{b:02x}");
+        out
+    })
+}
+
+fn printable(bytes: &[u8]) -> String {
+    let shown = |b: &u8| if b.is_ascii_graphic() || *b == b' ' { char::from(*b) } else { ' ' };
+    bytes.iter().take(KEY).map(shown).collect()
+}
+
+/// Index and table of a tree, as InnoDB names them; nothing when the table is gone.
+fn place(names: &CatalogSnapshot, tree: TreeId) -> String {
+    for table in names.schemas().flat_map(|s| names.tables(&s.name)) {
+        let index = match table.indexes.iter().find(|i| i.tree == tree) {
+            Some(index) => &*index.name,
+            None if table.row_tree == tree => table.clustered_index().map_or("GEN_CLUST_INDEX", |i| &*i.name),
+            None => continue,
+        };
+        return format!(" index {index} of table `{}`.`{}`", table.schema, table.name);
+    }
+    String::new()
+}
+
+/// What a member of a deadlock waits for.
+fn wanted(names: &CatalogSnapshot, trx: TrxId, kind: &LockKind) -> String {
+    let lock = |tree: TreeId, key: Option<&[u8]>, mode: &str| {
+        let at = place(names, tree);
+        let mut text = format!("RECORD LOCKS space id {}{at} trx id {} lock_mode {mode} waiting\n", tree.0, trx.0);
+        if let Some(key) = key {
+            let _ = writeln!(text, "Record lock, key len {}; hex {}; asc {};", key.len(), hex(key), printable(key));
+        }
+        text
+    };
+    match kind {
+        LockKind::Record { tree, key, mode } => {
+            let mode = if *mode == Mode::Shared { "S" } else { "X" };
+            lock(*tree, Some(key), &format!("{mode} locks rec but not gap"))
+        }
+        LockKind::Transaction { row: Some((tree, key)), .. } => lock(*tree, Some(key), "X locks rec but not gap"),
+        LockKind::Transaction { trx, row: None } => format!("RECORD LOCKS of transaction {} waiting\n", trx.0),
+        LockKind::Gap { tree, .. } | LockKind::Rows { tree, .. } => lock(*tree, None, "X locks gap"),
+        LockKind::Insert { tree, key } => lock(*tree, Some(key), "X locks gap before rec insert intention"),
+        LockKind::Metadata { name, mode, .. } => format!("TABLE METADATA LOCK {name} mode {mode:?} waiting\n"),
+    }
+}
+
+/// The members of the last deadlock: who waited for what with which statement, and who was rolled back.
+pub(crate) fn deadlock(server: &Shared, out: &mut String) {
+    let Some(d) = server.engine.lock_table().last_deadlock() else { return };
+    let names = server.catalog.snapshot();
+    let _ = writeln!(out, "{}", now(d.unix_micros));
+    for (i, m) in d.members.iter().enumerate() {
+        let (n, p) = (i + 1, &m.party);
+        let _ = writeln!(out, "*** ({n}) TRANSACTION:\nTRANSACTION {}, ACTIVE", p.trx.0);
+        let _ = writeln!(out, "LOCK WAIT undo log entries {}", m.weight);
+        match m.session.is_empty() {
+            true => drop(writeln!(out, "MySQL thread id {}", p.thread)),
+            false => out.push_str(&String::from_utf8_lossy(&m.session)),
+        }
+        let _ = writeln!(out, "*** ({n}) WAITING FOR THIS LOCK TO BE GRANTED:");
+        out.push_str(&wanted(&names, p.trx, &m.waits_for));
+    }
+    if let Some(i) = d.members.iter().position(|m| m.victim) {
+        let _ = writeln!(out, "*** WE ROLL BACK TRANSACTION ({})", i + 1);
+    }
+}
+
+impl Reports {
+    /// The section's text.
+    pub(crate) fn foreign_key(&self) -> Option<String> {
+        self.foreign_key.lock().clone()
+    }
+
+    /// A foreign key refuses a row of the session's statement.
+    pub(crate) fn foreign_key_refused(&self, entry: &Entry, refused: &Refused<'_>) {
+        let Refused { trx, child, key, parent_goes, tuple } = refused;
+        let mut out = format!("{} Transaction:\n", now(gannet_runtime::unix_micros()));
+        let _ = writeln!(out, "TRANSACTION {}, ACTIVE", trx.0);
+        out.push_str(&String::from_utf8_lossy(&session(entry)));
+        let _ = writeln!(out, "Foreign key constraint fails for table `{}`.`{}`:\n,", child.schema, child.name);
+        let _ = writeln!(out, "  {}", foreign_key_text(child, key));
+        let (parent, columns) = (format!("`{}`.`{}`", key.parent_schema, key.parent), key.parent_columns.join(", "));
+        match parent_goes {
+            true => out.push_str("Trying to delete or update in parent table, tuple:\n"),
+            false => drop(writeln!(out, "Trying to add in child table, in index {} tuple:", refused.child_index())),
+        }
+        let _ = writeln!(out, "DATA TUPLE: {} fields;", tuple.len());
+        for (i, field) in tuple.iter().enumerate() {
+            let _ = writeln!(out, " {i}: len {}; hex {}; asc {};;", field.len(), hex(field), printable(field));
+        }
+        let _ = match parent_goes {
+            true => {
+                let (schema, name, index) = (&child.schema, &child.name, refused.child_index());
+                writeln!(out, "\nBut in child table `{schema}`.`{name}`, in index {index}, there is a record")
+            }
+            false => writeln!(out, "\nBut in parent table {parent}, in ({columns}), there is no such record"),
+        };
+        *self.foreign_key.lock() = Some(out);
+    }
+}

@@ -1,0 +1,469 @@
+//! INSERT, REPLACE, UPDATE and DELETE of mysql.user and its kin, which old programs use in place of account statements.
+//!
+//! The tables are views of the accounts. A statement that changes one runs on a temporary copy with the table's columns and key, so
+//! that it has all of a table's rules; then the accounts whose rows differ are made anew from them and stored. As with account
+//! statements, what is open is committed, and the change holds at once: FLUSH PRIVILEGES has nothing left to do.
+
+use super::Session;
+use super::command::{Done, Io};
+use super::prepared::type_of;
+use super::sink::RowsSink;
+use crate::accounts::{
+    self, Account, ColumnGrant, DB_ORDER, GRANT_ORDER, Name, Previous, Privilege, Privileges, ProxyGrant, Require,
+    Restriction, RoleGrant, RoutineGrant,
+};
+use gannet_parser::ast::{self, Statement};
+use gannet_types::json::{self, Json};
+use gannet_types::{Result, SqlType, TimeZone, Timestamp, Value, sql_err};
+use gannet_wire::auth::{Plugin, Secret};
+use std::sync::Arc;
+
+/// A grant table.
+pub(crate) struct GrantTable {
+    name: &'static str,
+    /// Columns that name the account a row belongs to: user, host.
+    account: (&'static str, &'static str),
+    key: &'static str,
+    /// Columns whose defaults are not those of the view.
+    columns: &'static str,
+}
+
+const fn of(name: &'static str, key: &'static str, columns: &'static str) -> GrantTable {
+    GrantTable { name, account: ("User", "Host"), key, columns }
+}
+
+const STAMP: &str = "`Timestamp` TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP";
+
+static TABLES: &[GrantTable] = &[
+    of(
+        "user",
+        "PRIMARY KEY (Host, User)",
+        "ssl_type ENUM('', 'ANY', 'X509', 'SPECIFIED') NOT NULL DEFAULT '', \
+         plugin CHAR(64) COLLATE utf8mb3_bin NOT NULL DEFAULT 'caching_sha2_password'",
+    ),
+    of("db", "PRIMARY KEY (Host, User, Db)", ""),
+    of(
+        "tables_priv",
+        "PRIMARY KEY (Host, User, Db, Table_name)",
+        "Table_priv SET('Select', 'Insert', 'Update', 'Delete', 'Create', 'Drop', 'Grant', 'References', 'Index', 'Alter', \
+         'Create View', 'Show view', 'Trigger') NOT NULL DEFAULT '', \
+         Column_priv SET('Select', 'Insert', 'Update', 'References') NOT NULL DEFAULT ''",
+    ),
+    of(
+        "columns_priv",
+        "PRIMARY KEY (Host, User, Db, Table_name, Column_name)",
+        "Column_priv SET('Select', 'Insert', 'Update', 'References') NOT NULL DEFAULT ''",
+    ),
+    of(
+        "procs_priv",
+        "PRIMARY KEY (Host, User, Db, Routine_name, Routine_type)",
+        "Proc_priv SET('Execute', 'Alter Routine', 'Grant') NOT NULL DEFAULT ''",
+    ),
+    of("proxies_priv", "PRIMARY KEY (Host, User, Proxied_host, Proxied_user)", "With_grant TINYINT NOT NULL DEFAULT 0"),
+    GrantTable {
+        account: ("TO_USER", "TO_HOST"),
+        ..of("role_edges", "PRIMARY KEY (FROM_HOST, FROM_USER, TO_HOST, TO_USER)", "")
+    },
+    of("default_roles", "PRIMARY KEY (HOST, USER, DEFAULT_ROLE_HOST, DEFAULT_ROLE_USER)", ""),
+    of("global_grants", "PRIMARY KEY (USER, HOST, PRIV)", ""),
+    // Times are kept in seconds: several passwords may have the same.
+    of("password_history", "KEY (Host, User)", ""),
+];
+
+/// Rows of a grant table, and the session's time zone.
+struct Rows<'a>(&'a RowsSink, &'a TimeZone);
+
+/// One of them.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    columns: &'a RowsSink,
+    values: &'a [Value],
+    zone: &'a TimeZone,
+}
+
+impl<'a> Rows<'a> {
+    fn iter(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
+        let Rows(columns, zone) = *self;
+        columns.rows.iter().map(move |values| Row { columns, values, zone })
+    }
+}
+
+impl Row<'_> {
+    fn get(&self, name: &str) -> &Value {
+        let at = self.columns.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
+        at.and_then(|at| self.values.get(at)).unwrap_or(&Value::Null)
+    }
+
+    /// A name, or words: without the spaces that a CHAR may be filled up with.
+    fn text(&self, name: &str) -> String {
+        let mut out = Vec::new();
+        if !self.get(name).is_null() {
+            self.get(name).write_text(&mut out);
+        }
+        String::from_utf8_lossy(&out).trim_end_matches(' ').to_owned()
+    }
+
+    fn number<T: TryFrom<u64>>(&self, name: &str) -> Option<T> {
+        let n = self.text(name).parse().ok()?;
+        T::try_from(n).ok()
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.text(name) == "Y"
+    }
+
+    /// Seconds since 1970; now where there is no time.
+    fn seconds(&self, name: &str) -> u64 {
+        let stamp = match self.get(name) {
+            Value::Timestamp(t, _) => Some(*t),
+            Value::DateTime(d, _) => Timestamp::from_local(*d, self.zone).map(|(t, _)| t),
+            _ => None,
+        };
+        let us = stamp.map_or(0, Timestamp::unix_micros);
+        u64::try_from(us).ok().filter(|us| *us > 0).unwrap_or_else(gannet_runtime::unix_micros) / 1_000_000
+    }
+
+    fn account(&self, table: &GrantTable) -> Name {
+        Name::new(&self.text(table.account.0), &self.text(table.account.1))
+    }
+
+    /// The members of a SET that are privileges.
+    fn privileges(&self, name: &str) -> Result<Privileges> {
+        let text = self.text(name);
+        let mut words = text.split(',').filter(|w| !w.is_empty());
+        words.try_fold(Privileges::NONE, |all, word| {
+            Ok(all.with(match word {
+                "Grant" => Privilege::GrantOption.into(),
+                word => accounts::by_name(word)?.into(),
+            }))
+        })
+    }
+}
+
+impl Session {
+    /// The grant table that a statement changes.
+    pub(crate) fn grant_table(&self, statement: &Statement) -> Option<&'static GrantTable> {
+        fn single(refs: &[ast::TableRef]) -> Option<&ast::ObjectName> {
+            match refs {
+                [ast::TableRef::Table(t)] => Some(&t.name),
+                _ => None,
+            }
+        }
+        let name = match statement {
+            Statement::Insert(i) => &i.table,
+            Statement::Update(u) => single(&u.tables)?,
+            Statement::Delete(d) if d.targets.is_empty() => single(&d.tables)?,
+            _ => return None,
+        };
+        let schema = name.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref());
+        if schema != Some("mysql") {
+            return None;
+        }
+        TABLES.iter().find(|t| *t.name == *name.name.text)
+    }
+
+    /// A statement that changes a grant table.
+    pub(crate) fn change_grants(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+        let Some(table) = self.grant_table(statement) else {
+            return Err(sql_err!(NonUpdatableTable, "user", "UPDATE"));
+        };
+        let mut need = vec![Privilege::Select];
+        match statement {
+            Statement::Insert(i) => {
+                need.push(Privilege::Insert);
+                need.extend(i.replace.then_some(Privilege::Delete));
+                need.extend((!i.on_duplicate.is_empty()).then_some(Privilege::Update));
+            }
+            Statement::Update(_) => need.push(Privilege::Update),
+            _ => need.push(Privilege::Delete),
+        }
+        self.require_on_table(Privileges::of(&need), "mysql", table.name)?;
+        let values = self.markers.clone();
+        self.commit_implicitly()?;
+        self.require_writable()?;
+        let copy = self.copy_grant_table(table, io)?;
+        let outcome = self.change_copy(statement, table, &values, io);
+        if outcome.is_err() {
+            self.abandon_transaction();
+        }
+        self.forget_temporary(&copy);
+        self.discard_dropped();
+        outcome
+    }
+
+    /// A temporary table with the rows of a grant table, and of its name: the statement finds it in the table's place.
+    fn copy_grant_table(&mut self, table: &GrantTable, io: &mut Io<'_>) -> Result<Arc<gannet_catalog::Table>> {
+        let GrantTable { name, key, columns, .. } = table;
+        let stamped = matches!(*name, "tables_priv" | "columns_priv" | "procs_priv" | "proxies_priv");
+        let columns: String = [*columns, if stamped { STAMP } else { "" }]
+            .iter()
+            .filter(|c| !c.is_empty())
+            .map(|c| format!("{c}, "))
+            .collect();
+        let sql = format!("CREATE TEMPORARY TABLE mysql.{name} ({columns}{key}) SELECT * FROM mysql.{name}");
+        let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
+        let statement = parsed.map_err(super::query::parse_error)?.statement;
+        let Statement::CreateTable(create) = &statement else { return Err(sql_err!(Syntax)) };
+        self.make_temporary(&statement, create, io)?;
+        let made = self.state.snapshot.temporary_table("mysql", name).cloned();
+        made.ok_or_else(|| sql_err!(NoSuchTable, "mysql", name))
+    }
+
+    fn change_copy(
+        &mut self,
+        statement: &Statement,
+        table: &GrantTable,
+        values: &[Value],
+        io: &mut Io<'_>,
+    ) -> Result<Done> {
+        let all = format!("SELECT * FROM mysql.{}", table.name);
+        let before = self.rows_of(&all, None)?;
+        let markers: Vec<SqlType> = values.iter().map(type_of).collect();
+        let plan = self.make_plan(statement, (&markers, values), None)?;
+        let params = self.bind(&plan, &[], b"", values)?;
+        let done = self.run_plan(&plan, None, &params, io)?;
+        let after = self.rows_of(&all, None)?;
+        self.commit_implicitly()?;
+        let list = self.server.accounts.list();
+        let zone = &self.settings.time_zone;
+        let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone))?;
+        self.refuse_open(&put)?;
+        self.server.accounts.store(&self.server.catalog, put, &remove)?;
+        self.state.renew_access();
+        Ok(done)
+    }
+}
+
+/// The accounts that the rows after a statement make different, and those that are gone.
+fn changed(
+    table: &GrantTable,
+    list: &[Arc<Account>],
+    before: &Rows<'_>,
+    after: &Rows<'_>,
+) -> Result<(Vec<Arc<Account>>, Vec<Name>)> {
+    let differs = |a: &Row<'_>, rows: &Rows<'_>| !rows.iter().any(|b| b.values == a.values);
+    let new = after.iter().filter(|r| differs(r, before));
+    let gone = before.iter().filter(|r| differs(r, after));
+    let mut names: Vec<Name> = new.chain(gone).map(|r| r.account(table)).collect();
+    names.sort();
+    names.dedup();
+    let (mut put, mut remove) = (Vec::new(), Vec::new());
+    for name in names {
+        let rows: Vec<Row<'_>> = after.iter().filter(|r| r.account(table) == name).collect();
+        let old = list.iter().find(|a| a.is(&name));
+        let account = match (old, table.name, rows.is_empty()) {
+            (_, "user", true) => {
+                remove.push(name);
+                continue;
+            }
+            (Some(old), ..) => (**old).clone(),
+            (None, "user", false) => {
+                Account::new(&name.user, &name.host, Secret::Empty(Plugin::Sha2), Privileges::NONE)
+            }
+            // Rows without an account of their own: MySQL keeps them, without effect.
+            (None, _, true) => continue,
+            (None, _, false) => return Err(sql_err!(PasswordNoMatch)),
+        };
+        put.push(Arc::new(rebuilt(table, account, &rows, list)?));
+    }
+    Ok((put, remove))
+}
+
+/// An account with what a table says of it.
+fn rebuilt(table: &GrantTable, mut a: Account, rows: &[Row<'_>], list: &[Arc<Account>]) -> Result<Account> {
+    let role = |r: &Row<'_>, user: &str, host: &str| {
+        let name = Name::new(&r.text(user), &r.text(host));
+        match list.iter().any(|a| a.is(&name)) {
+            true => Ok(name),
+            false => Err(sql_err!(UnknownAuthid, name.user, name.host)),
+        }
+    };
+    let g = &mut a.grants;
+    match table.name {
+        "user" => return rows.last().map_or(Ok(a.clone()), |r| of_user(&a, r)),
+        "db" => {
+            g.schemas.clear();
+            for r in rows {
+                let set = DB_ORDER.iter().filter(|p| r.is_on(&column_of(**p)));
+                let set = set.fold(Privileges::NONE, |all, p| all.with((*p).into()));
+                let _ = g.edit_schema(&r.text("Db"), true, |p| *p = set);
+            }
+        }
+        "tables_priv" => {
+            let former = std::mem::take(&mut g.tables);
+            for r in rows {
+                let (schema, name, set) = (r.text("Db"), r.text("Table_name"), r.privileges("Table_priv")?);
+                let old = former.iter().find(|t| t.schema == schema && t.table == name);
+                let _ = g.edit_table(&schema, &name, true, |t| {
+                    t.columns = old.map_or(Vec::new(), |t| t.columns.clone());
+                    t.privileges = set;
+                    (t.grantor, t.at) = (r.text("Grantor"), r.seconds("Timestamp"));
+                });
+            }
+        }
+        "columns_priv" => {
+            g.tables.iter_mut().for_each(|t| t.columns.clear());
+            for r in rows {
+                let column = ColumnGrant { column: r.text("Column_name"), privileges: r.privileges("Column_priv")? };
+                let at = r.seconds("Timestamp");
+                let _ = g.edit_table(&r.text("Db"), &r.text("Table_name"), true, |t| {
+                    t.columns.push(column);
+                    t.at = at;
+                });
+            }
+            g.tables.retain(|t| t.privileges != Privileges::NONE || !t.columns.is_empty());
+        }
+        "procs_priv" => {
+            g.routines.clear();
+            for r in rows {
+                g.routines.push(RoutineGrant {
+                    schema: r.text("Db"),
+                    name: r.text("Routine_name"),
+                    function: r.text("Routine_type") == "FUNCTION",
+                    privileges: r.privileges("Proc_priv")?,
+                });
+            }
+        }
+        "proxies_priv" => {
+            let proxy = |r: &Row<'_>| ProxyGrant {
+                proxied: Name::new(&r.text("Proxied_user"), &r.text("Proxied_host")),
+                option: r.number::<u64>("With_grant").unwrap_or(0) != 0,
+                grantor: r.text("Grantor"),
+                at: r.seconds("Timestamp"),
+            };
+            g.proxies = rows.iter().map(proxy).collect();
+        }
+        "role_edges" => {
+            let edge = |r: &Row<'_>| {
+                Ok(RoleGrant { role: role(r, "FROM_USER", "FROM_HOST")?, admin: r.is_on("WITH_ADMIN_OPTION") })
+            };
+            g.roles = rows.iter().map(edge).collect::<Result<_>>()?;
+        }
+        "default_roles" => {
+            let names = rows.iter().map(|r| role(r, "DEFAULT_ROLE_USER", "DEFAULT_ROLE_HOST"));
+            g.default_roles = names.collect::<Result<_>>()?;
+        }
+        "global_grants" => {
+            let dynamic = Privileges::all_dynamic();
+            (g.global, g.grantable) = (g.global.without(dynamic), Privileges::NONE);
+            for r in rows {
+                let privilege = accounts::by_name(&r.text("PRIV"))?;
+                if !accounts::is_dynamic(privilege) {
+                    return Err(sql_err!(IllegalPrivilegeLevel, r.text("PRIV")));
+                }
+                g.global = g.global.with(privilege.into());
+                if r.is_on("WITH_GRANT_OPTION") {
+                    g.grantable = g.grantable.with(privilege.into());
+                }
+            }
+        }
+        _ => {
+            let plugin = a.secret.plugin();
+            let previous = |r: &Row<'_>| Previous {
+                at: r.seconds("Password_timestamp"),
+                plugin,
+                auth: r.text("Password").into_bytes(),
+            };
+            a.policy.previous = rows.iter().map(previous).collect();
+        }
+    }
+    Ok(a)
+}
+
+/// The column of mysql.user and mysql.db that stands for a privilege.
+fn column_of(p: Privilege) -> String {
+    match p {
+        Privilege::GrantOption => "Grant_priv".into(),
+        Privilege::ShowDatabases => "Show_db_priv".into(),
+        Privilege::CreateTemporaryTables => "Create_tmp_table_priv".into(),
+        Privilege::ReplicationSlave => "Repl_slave_priv".into(),
+        Privilege::ReplicationClient => "Repl_client_priv".into(),
+        other => format!("{}_priv", accounts::privilege_name(other).replace(' ', "_")),
+    }
+}
+
+/// An account as its row of mysql.user says.
+fn of_user(old: &Account, r: &Row<'_>) -> Result<Account> {
+    let name = match r.text("plugin") {
+        none if none.is_empty() => Plugin::Sha2.name().to_owned(),
+        name => name,
+    };
+    let plugin = Plugin::by_name(name.as_bytes()).ok_or_else(|| sql_err!(PluginIsNotLoaded, name))?;
+    let mut auth = Vec::new();
+    if !r.get("authentication_string").is_null() {
+        r.get("authentication_string").write_text(&mut auth);
+    }
+    let secret = Secret::from_authentication_string(plugin, &auth).ok_or_else(|| sql_err!(PasswordFormat))?;
+    let fixed = GRANT_ORDER.iter().filter(|p| r.is_on(&column_of(**p)));
+    let fixed = fixed.fold(Privileges::NONE, |all, p| all.with((*p).into()));
+    let mut a = old.changed(|a| a.secret = secret);
+    if a.second.as_ref().is_some_and(|s| s.plugin() != plugin) {
+        a.second = None;
+    }
+    a.grants.global = a.grants.global.and(Privileges::all_dynamic()).with(fixed);
+    a.locked = r.is_on("account_locked");
+    a.password_changed = r.seconds("password_last_changed");
+    let p = &mut a.policy;
+    p.require = match &*r.text("ssl_type") {
+        "ANY" => Require::Ssl,
+        "X509" => Require::X509,
+        "SPECIFIED" => Require::Attributes {
+            cipher: r.text("ssl_cipher"),
+            issuer: r.text("x509_issuer"),
+            subject: r.text("x509_subject"),
+        },
+        _ => Require::None,
+    };
+    let limits = ["max_questions", "max_updates", "max_connections", "max_user_connections"];
+    p.limits = limits.map(|limit| r.number(limit).unwrap_or(0));
+    p.expired = r.is_on("password_expired");
+    (p.lifetime, p.history) = (r.number("password_lifetime"), r.number("Password_reuse_history"));
+    p.reuse_days = r.number("Password_reuse_time");
+    p.require_current = (!r.get("Password_require_current").is_null()).then(|| r.is_on("Password_require_current"));
+    set_attributes(&mut a, &r.text("User_attributes"))?;
+    a.grants.drop_idle_restrictions();
+    Ok(a)
+}
+
+/// `User_attributes`: what has no column of its own. Error 3982 for what is no such document.
+fn set_attributes(a: &mut Account, text: &str) -> Result<()> {
+    let wrong = || sql_err!(InvalidUserAttributeJson);
+    (a.policy.attributes, a.second, a.grants.restrictions) = (String::new(), None, Vec::new());
+    (a.policy.attempts, a.policy.lock_days) = (0, 0);
+    if text.is_empty() {
+        return Ok(());
+    }
+    let Ok(Json::Object(all)) = json::parse(text.as_bytes()) else { return Err(wrong()) };
+    let words = |it: &Json| -> String {
+        let mut out = Vec::new();
+        it.write(&mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    };
+    if let Some(metadata) = all.get("metadata") {
+        a.policy.merge_attributes(&words(metadata))?;
+    }
+    if let Some(Json::Object(locking)) = all.get("Password_locking") {
+        let number = |key: &str| locking.get(key).and_then(|n| words(n).parse::<i32>().ok());
+        a.policy.attempts = number("failed_login_attempts").and_then(|n| u16::try_from(n).ok()).unwrap_or(0);
+        a.policy.lock_days = number("password_lock_time_days").unwrap_or(0);
+    }
+    if let Some(Json::String(second)) = all.get("additional_password") {
+        let secret = Secret::from_authentication_string(a.secret.plugin(), second.as_bytes());
+        a.second = Some(secret.ok_or_else(|| sql_err!(PasswordFormat))?);
+    }
+    if let Some(Json::Array(restrictions)) = all.get("Restrictions") {
+        for r in restrictions {
+            let Json::Object(r) = r else { return Err(wrong()) };
+            let (Some(Json::String(schema)), Some(Json::Array(list))) = (r.get("Database"), r.get("Privileges")) else {
+                return Err(wrong());
+            };
+            let mut privileges = Privileges::NONE;
+            for word in list {
+                let Json::String(word) = word else { return Err(wrong()) };
+                privileges = privileges.with(accounts::by_name(word)?.into());
+            }
+            a.grants.restrictions.push(Restriction { schema: schema.to_string(), privileges });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,397 @@
+//! What there is to know of a kind of statement, one declaration each: how it is run, its counter, whether it commits what is open,
+//! whether it may be prepared, whether its text may hold a secret.
+//!
+//! `of` names every statement of the tree and has no wildcard: a new statement does not compile until it is declared here.
+
+use gannet_parser::ast::{self, Statement};
+use gannet_telemetry::{Counter, count};
+
+/// How a statement is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By the planner and the executor.
+    Planned,
+    /// As a definition: [`Session::ddl`](super::Session).
+    Definition,
+    /// By the session itself.
+    Session,
+    /// Not at all: error 1235 with its name.
+    Missing,
+}
+
+/// Where the text of a statement may hold what nobody else is to see; [`crate::kept`] puts `<secret>` in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    /// Nowhere.
+    Never,
+    /// Its literals may be passwords, those apart that are known to be something else (names, comments).
+    Literals,
+    /// Its literals may be statements, or parts of one.
+    Texts,
+}
+
+/// A kind of statement.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// What error 1235 calls it.
+    pub(crate) name: &'static str,
+    pub(crate) way: Way,
+    /// Its `Com_...`; `None`: counted where it is run.
+    pub(crate) counter: Option<Counter>,
+    /// It ends an open transaction: a branch of XA does not allow it.
+    pub(crate) commits: bool,
+    /// PREPARE takes it.
+    pub(crate) prepared: bool,
+    /// It looks at the diagnostics of the statement before.
+    pub(crate) keeps_diagnostics: bool,
+    pub(crate) secrets: Secrets,
+}
+
+impl Kind {
+    const fn of(name: &'static str, way: Way) -> Self {
+        Kind {
+            name,
+            way,
+            counter: None,
+            commits: false,
+            prepared: true,
+            keeps_diagnostics: false,
+            secrets: Secrets::Never,
+        }
+    }
+
+    const fn counted(mut self, counter: Counter) -> Self {
+        self.counter = Some(counter);
+        self
+    }
+
+    const fn commits(mut self) -> Self {
+        self.commits = true;
+        self
+    }
+
+    const fn not_prepared(mut self) -> Self {
+        self.prepared = false;
+        self
+    }
+
+    const fn keeps_diagnostics(mut self) -> Self {
+        self.keeps_diagnostics = true;
+        self
+    }
+
+    const fn with(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+}
+
+const fn planned(name: &'static str, counter: Counter) -> Kind {
+    Kind::of(name, Way::Planned).counted(counter)
+}
+
+const fn definition(name: &'static str, counter: Counter) -> Kind {
+    Kind::of(name, Way::Definition).counted(counter).commits()
+}
+
+const fn session(name: &'static str) -> Kind {
+    Kind::of(name, Way::Session)
+}
+
+const fn missing(name: &'static str) -> Kind {
+    Kind::of(name, Way::Missing)
+}
+
+macro_rules! kinds {
+    ($($id:ident = $kind:expr;)*) => {
+        $(pub(crate) static $id: Kind = $kind;)*
+
+        /// All of them.
+        pub(crate) static ALL: &[&Kind] = &[$(&$id),*];
+    };
+}
+
+kinds! {
+    SELECT = planned("SELECT", Counter::ComSelect);
+    INSERT = planned("INSERT", Counter::ComInsert);
+    INSERT_SELECT = planned("INSERT ... SELECT", Counter::ComInsertSelect);
+    REPLACE = planned("REPLACE", Counter::ComReplace);
+    REPLACE_SELECT = planned("REPLACE ... SELECT", Counter::ComReplaceSelect);
+    UPDATE = planned("UPDATE", Counter::ComUpdate);
+    UPDATE_MULTI = planned("UPDATE of several tables", Counter::ComUpdateMulti);
+    DELETE = planned("DELETE", Counter::ComDelete);
+    DELETE_MULTI = planned("DELETE of several tables", Counter::ComDeleteMulti);
+
+    CREATE_DATABASE = definition("CREATE DATABASE", Counter::ComCreateDb);
+    ALTER_DATABASE = definition("ALTER DATABASE", Counter::ComAlterDb);
+    DROP_DATABASE = definition("DROP DATABASE", Counter::ComDropDb);
+    CREATE_TABLE = definition("CREATE TABLE", Counter::ComCreateTable);
+    ALTER_TABLE = definition("ALTER TABLE", Counter::ComAlterTable);
+    DROP_TABLE = definition("DROP TABLE", Counter::ComDropTable);
+    TRUNCATE = definition("TRUNCATE TABLE", Counter::ComTruncate);
+    RENAME_TABLE = definition("RENAME TABLE", Counter::ComRenameTable);
+    CREATE_INDEX = definition("CREATE INDEX", Counter::ComCreateIndex);
+    DROP_INDEX = definition("DROP INDEX", Counter::ComDropIndex);
+    CREATE_VIEW = definition("CREATE VIEW", Counter::ComCreateView);
+    DROP_VIEW = definition("DROP VIEW", Counter::ComDropView);
+
+    LOAD = session("LOAD DATA").counted(Counter::ComLoad).not_prepared();
+    DO = session("DO").counted(Counter::ComDo);
+    HANDLER_OPEN = session("HANDLER ... OPEN").counted(Counter::ComHaOpen);
+    HANDLER_CLOSE = session("HANDLER ... CLOSE").counted(Counter::ComHaClose);
+    HANDLER_READ = session("HANDLER ... READ").counted(Counter::ComHaRead);
+    BEGIN = session("START TRANSACTION").commits();
+    COMMIT = session("COMMIT").commits();
+    ROLLBACK = session("ROLLBACK").commits();
+    SAVEPOINT = session("SAVEPOINT");
+    ROLLBACK_TO = session("ROLLBACK TO SAVEPOINT");
+    RELEASE_SAVEPOINT = session("RELEASE SAVEPOINT");
+    XA = session("XA");
+    LOCK_TABLES = session("LOCK TABLES").counted(Counter::ComLockTables).commits();
+    UNLOCK_TABLES = session("UNLOCK TABLES").counted(Counter::ComUnlockTables);
+    SET = session("SET").with(Secrets::Texts);
+    SET_STATEMENT = session("SET STATEMENT").with(Secrets::Texts);
+    SHOW = session("SHOW");
+    SHOW_DIAGNOSTICS = session("SHOW WARNINGS").keeps_diagnostics();
+    EXPLAIN = session("EXPLAIN");
+    EXPLAIN_CONNECTION = session("EXPLAIN FOR CONNECTION").counted(Counter::ComExplainOther);
+    DESCRIBE = session("DESCRIBE");
+    HELP = session("HELP").counted(Counter::ComHelp);
+    USE = session("USE").counted(Counter::ComChangeDb);
+    KILL = session("KILL");
+    PREPARE = session("PREPARE").not_prepared().with(Secrets::Texts);
+    EXECUTE = session("EXECUTE").not_prepared();
+    DEALLOCATE = session("DEALLOCATE PREPARE").not_prepared();
+    TABLE_MAINTENANCE = session("ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE").commits();
+    FLUSH = session("FLUSH");
+    RESET = session("RESET").counted(Counter::ComReset);
+    SHUTDOWN = session("SHUTDOWN");
+    INSTALL_PLUGIN = missing("INSTALL PLUGIN").counted(Counter::ComInstallPlugin);
+    INSTALL_COMPONENT = session("INSTALL COMPONENT").counted(Counter::ComInstallComponent).with(Secrets::Texts);
+    UNINSTALL_PLUGIN = missing("UNINSTALL PLUGIN").counted(Counter::ComUninstallPlugin);
+    UNINSTALL_COMPONENT = session("UNINSTALL COMPONENT").counted(Counter::ComUninstallComponent);
+    ALTER_INSTANCE = session("ALTER INSTANCE").counted(Counter::ComAlterInstance);
+    USER = session("CREATE USER and ALTER USER").commits().with(Secrets::Literals);
+    DROP_USER = session("DROP USER").commits();
+    RENAME_USER = session("RENAME USER").commits();
+    CREATE_ROLE = session("CREATE ROLE").counted(Counter::ComCreateRole).commits();
+    DROP_ROLE = session("DROP ROLE").counted(Counter::ComDropRole).commits();
+    GRANT = session("GRANT").commits().with(Secrets::Literals);
+    REVOKE = session("REVOKE").commits().with(Secrets::Literals);
+    SET_PASSWORD = session("SET PASSWORD").counted(Counter::ComSetPassword).commits().with(Secrets::Literals);
+    SET_ROLE = session("SET ROLE").counted(Counter::ComSetRole);
+    SET_DEFAULT_ROLE = session("SET DEFAULT ROLE").counted(Counter::ComAlterUserDefaultRole).commits();
+    GET_DIAGNOSTICS = missing("GET DIAGNOSTICS").counted(Counter::ComGetDiagnostics).keeps_diagnostics();
+    EMPTY = session("an empty statement").counted(Counter::ComEmptyQuery).with(Secrets::Literals);
+
+    CALL = session("CALL").counted(Counter::ComCallProcedure);
+    CREATE_PROCEDURE =
+        missing("CREATE PROCEDURE and CREATE FUNCTION").counted(Counter::ComCreateProcedure).with(Secrets::Literals);
+    CREATE_FUNCTION =
+        missing("CREATE PROCEDURE and CREATE FUNCTION").counted(Counter::ComCreateFunction).with(Secrets::Literals);
+    ALTER_PROCEDURE = session("ALTER PROCEDURE").counted(Counter::ComAlterProcedure).commits();
+    ALTER_FUNCTION = session("ALTER FUNCTION").counted(Counter::ComAlterFunction).commits();
+    CREATE_LOADABLE_FUNCTION = missing("CREATE FUNCTION ... SONAME");
+    CREATE_TRIGGER = missing("CREATE TRIGGER").counted(Counter::ComCreateTrigger).with(Secrets::Literals);
+    CREATE_EVENT = missing("CREATE EVENT").counted(Counter::ComCreateEvent).with(Secrets::Literals);
+    ALTER_EVENT = session("ALTER EVENT").counted(Counter::ComAlterEvent).commits().with(Secrets::Literals);
+    DROP_PROCEDURE = session("DROP PROCEDURE").counted(Counter::ComDropProcedure).commits();
+    DROP_FUNCTION = session("DROP FUNCTION").counted(Counter::ComDropFunction).commits();
+    DROP_TRIGGER = session("DROP TRIGGER").counted(Counter::ComDropTrigger).commits();
+    DROP_EVENT = session("DROP EVENT").counted(Counter::ComDropEvent).commits();
+    COMPOUND = missing("stored programs").with(Secrets::Literals);
+    STORAGE = missing("tablespaces, servers and resource groups").with(Secrets::Literals);
+    LOCK_INSTANCE = missing("LOCK INSTANCE");
+    UNLOCK_INSTANCE = missing("LOCK INSTANCE");
+    EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts);
+    KEY_CACHE = missing("key caches");
+    RESTART = missing("RESTART").counted(Counter::ComRestart);
+    BINLOG = missing("BINLOG").counted(Counter::ComBinlog);
+    CLONE = missing("CLONE").counted(Counter::ComClone).with(Secrets::Literals);
+    IMPORT_TABLE = missing("IMPORT TABLE");
+    REPLICATION = missing("replication").with(Secrets::Literals);
+    SIGNAL = missing("SIGNAL");
+}
+
+/// The kind of a statement.
+#[inline]
+pub(crate) fn of(statement: &Statement) -> &'static Kind {
+    match statement {
+        Statement::Query(_) => &SELECT,
+        Statement::Insert(i) => match (i.replace, matches!(i.source, ast::InsertSource::Query(_))) {
+            (false, false) => &INSERT,
+            (false, true) => &INSERT_SELECT,
+            (true, false) => &REPLACE,
+            (true, true) => &REPLACE_SELECT,
+        },
+        Statement::Update(u) if matches!(&*u.tables, [ast::TableRef::Table { .. }]) => &UPDATE,
+        Statement::Update(_) => &UPDATE_MULTI,
+        Statement::Delete(d) if d.targets.is_empty() => &DELETE,
+        Statement::Delete(_) => &DELETE_MULTI,
+        Statement::Load(_) => &LOAD,
+        Statement::Do(_) => &DO,
+        Statement::Call { .. } => &CALL,
+        Statement::Handler(h) => match h.action {
+            ast::HandlerAction::Open(_) => &HANDLER_OPEN,
+            ast::HandlerAction::Close => &HANDLER_CLOSE,
+            ast::HandlerAction::Read { .. } => &HANDLER_READ,
+        },
+        Statement::CreateTable(_) => &CREATE_TABLE,
+        Statement::AlterTable(_) => &ALTER_TABLE,
+        Statement::DropTable { .. } => &DROP_TABLE,
+        Statement::Truncate(_) => &TRUNCATE,
+        Statement::RenameTable(_) => &RENAME_TABLE,
+        Statement::CreateIndex(_) => &CREATE_INDEX,
+        Statement::DropIndex(_) => &DROP_INDEX,
+        Statement::CreateDatabase { .. } => &CREATE_DATABASE,
+        Statement::AlterDatabase { .. } => &ALTER_DATABASE,
+        Statement::DropDatabase { .. } => &DROP_DATABASE,
+        Statement::CreateView(_) => &CREATE_VIEW,
+        Statement::DropView { .. } => &DROP_VIEW,
+        Statement::CreateRoutine(r) => match r.kind {
+            ast::RoutineKind::Procedure => &CREATE_PROCEDURE,
+            ast::RoutineKind::Function => &CREATE_FUNCTION,
+        },
+        Statement::AlterRoutine { kind, .. } => match kind {
+            ast::RoutineKind::Procedure => &ALTER_PROCEDURE,
+            ast::RoutineKind::Function => &ALTER_FUNCTION,
+        },
+        Statement::CreateLoadableFunction(_) => &CREATE_LOADABLE_FUNCTION,
+        Statement::CreateTrigger(_) => &CREATE_TRIGGER,
+        Statement::CreateEvent(_) => &CREATE_EVENT,
+        Statement::AlterEvent(_) => &ALTER_EVENT,
+        Statement::DropProgram { kind, .. } => match kind {
+            ast::ProgramKind::Procedure => &DROP_PROCEDURE,
+            ast::ProgramKind::Function => &DROP_FUNCTION,
+            ast::ProgramKind::Trigger => &DROP_TRIGGER,
+            ast::ProgramKind::Event => &DROP_EVENT,
+        },
+        Statement::Compound(_) => &COMPOUND,
+        Statement::Storage(s) => match s.object {
+            ast::StorageObject::Instance => &ALTER_INSTANCE,
+            _ => &STORAGE,
+        },
+        Statement::Begin(_) => &BEGIN,
+        Statement::Commit(_) => &COMMIT,
+        Statement::Rollback(_) => &ROLLBACK,
+        Statement::Savepoint(_) => &SAVEPOINT,
+        Statement::RollbackTo(_) => &ROLLBACK_TO,
+        Statement::ReleaseSavepoint(_) => &RELEASE_SAVEPOINT,
+        Statement::Xa(_) => &XA,
+        Statement::LockTables(_) => &LOCK_TABLES,
+        Statement::UnlockTables => &UNLOCK_TABLES,
+        Statement::LockInstance => &LOCK_INSTANCE,
+        Statement::UnlockInstance => &UNLOCK_INSTANCE,
+        Statement::Set(_) => &SET,
+        Statement::SetStatement { .. } => &SET_STATEMENT,
+        Statement::Show(s) => match s.kind {
+            ast::ShowKind::Warnings(_)
+            | ast::ShowKind::Errors(_)
+            | ast::ShowKind::CountWarnings
+            | ast::ShowKind::CountErrors => &SHOW_DIAGNOSTICS,
+            _ => &SHOW,
+        },
+        Statement::Explain(e) => match &e.target {
+            ast::ExplainTarget::Statement(_) => &EXPLAIN,
+            ast::ExplainTarget::Connection(_) => &EXPLAIN_CONNECTION,
+        },
+        Statement::Describe { .. } => &DESCRIBE,
+        Statement::Help(_) => &HELP,
+        Statement::Use(_) => &USE,
+        Statement::Kill { .. } => &KILL,
+        Statement::Prepare { .. } => &PREPARE,
+        Statement::Execute { .. } => &EXECUTE,
+        Statement::ExecuteImmediate(_) => &EXECUTE_IMMEDIATE,
+        Statement::Deallocate(_) => &DEALLOCATE,
+        Statement::TableMaintenance(_) => &TABLE_MAINTENANCE,
+        Statement::KeyCache(_) => &KEY_CACHE,
+        Statement::Flush(_) => &FLUSH,
+        Statement::Reset(_) => &RESET,
+        Statement::Shutdown => &SHUTDOWN,
+        Statement::Restart => &RESTART,
+        Statement::Binlog(_) => &BINLOG,
+        Statement::Clone(_) => &CLONE,
+        Statement::ImportTable(_) => &IMPORT_TABLE,
+        Statement::Install(i) => match **i {
+            ast::Install::Plugin { .. } => &INSTALL_PLUGIN,
+            ast::Install::Component { .. } => &INSTALL_COMPONENT,
+        },
+        Statement::Uninstall(u) => match u {
+            ast::Uninstall::Plugin(_) => &UNINSTALL_PLUGIN,
+            ast::Uninstall::Component(_) => &UNINSTALL_COMPONENT,
+        },
+        Statement::User(_) => &USER,
+        Statement::DropUser { .. } => &DROP_USER,
+        Statement::RenameUser(_) => &RENAME_USER,
+        Statement::CreateRole { .. } => &CREATE_ROLE,
+        Statement::DropRole { .. } => &DROP_ROLE,
+        Statement::Grant(_) => &GRANT,
+        Statement::Revoke(_) => &REVOKE,
+        Statement::SetPassword(_) => &SET_PASSWORD,
+        Statement::SetRole(_) => &SET_ROLE,
+        Statement::SetDefaultRole { .. } => &SET_DEFAULT_ROLE,
+        Statement::Replication(_) => &REPLICATION,
+        Statement::Signal(_) => &SIGNAL,
+        Statement::GetDiagnostics(_) => &GET_DIAGNOSTICS,
+        Statement::Empty => &EMPTY,
+    }
+}
+
+/// The `Com_...` counter of a statement: EXPLAIN counts as what it explains, SHOW as what it shows.
+pub(crate) fn counter(statement: &Statement) -> Option<Counter> {
+    match statement {
+        Statement::Explain(e) => match &e.target {
+            ast::ExplainTarget::Statement(explained) => counter(explained),
+            ast::ExplainTarget::Connection(_) => of(statement).counter,
+        },
+        Statement::Show(show) => counter_of_show(&show.kind),
+        other => of(other).counter,
+    }
+}
+
+/// Counts a statement in its `Com_...` counter.
+pub(crate) fn count_statement(statement: &Statement) {
+    if let Some(c) = counter(statement) {
+        count(c);
+    }
+}
+
+/// As [`counter`], of those SHOWs that are not counted where they are run.
+fn counter_of_show(kind: &ast::ShowKind) -> Option<Counter> {
+    use ast::ShowKind as Kind;
+    Some(match kind {
+        Kind::OpenTables { .. } => Counter::ComShowOpenTables,
+        Kind::Triggers { .. } => Counter::ComShowTriggers,
+        Kind::Events { .. } => Counter::ComShowEvents,
+        Kind::CreateProcedure(_) => Counter::ComShowCreateProc,
+        Kind::CreateFunction(_) => Counter::ComShowCreateFunc,
+        Kind::CreateTrigger(_) => Counter::ComShowCreateTrigger,
+        Kind::CreateEvent(_) => Counter::ComShowCreateEvent,
+        Kind::CreateUser(_) => Counter::ComShowCreateUser,
+        Kind::CreateView(_) => Counter::ComShowCreateTable,
+        Kind::Plugins => Counter::ComShowPlugins,
+        Kind::ProcedureStatus => Counter::ComShowProcedureStatus,
+        Kind::FunctionStatus => Counter::ComShowFunctionStatus,
+        Kind::Profiles => Counter::ComShowProfiles,
+        Kind::Profile { .. } => Counter::ComShowProfile,
+        Kind::BinaryLogs => Counter::ComShowBinlogs,
+        Kind::BinaryLogStatus => Counter::ComShowBinaryLogStatus,
+        Kind::LogEvents { .. } => Counter::ComShowBinlogEvents,
+        Kind::Replicas => Counter::ComShowReplicas,
+        Kind::ReplicaStatus { .. } => Counter::ComShowReplicaStatus,
+        _ => return None,
+    })
+}
+
+/// The names of the kinds that can be run, for tests that walk over all of them.
+#[doc(hidden)]
+pub fn runnable() -> impl Iterator<Item = &'static str> {
+    ALL.iter().filter(|k| k.way != Way::Missing).map(|k| k.name)
+}
+
+/// The name of a statement's kind; `None` when the text cannot be read.
+#[doc(hidden)]
+pub fn name_of(sql: &str) -> Option<&'static str> {
+    let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
+    parsed.ok().map(|p| of(&p.statement).name)
+}

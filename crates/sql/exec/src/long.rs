@@ -1,0 +1,97 @@
+//! Work over long values. A worker serves many sessions by turns, and one evaluation of a function over a text of many megabytes is one
+//! turn: a regular expression, a digest or a compression has no place in its middle where it could let others run. So it is computed on
+//! a helper thread, and the worker goes on with other sessions meanwhile. What is short, nearly everything, is computed at once.
+
+use crate::context::Cx;
+use gannet_functions::{Call, FunctionDef};
+use gannet_types::{Result, Value, sql_err};
+
+/// Values of so many bytes are long: most functions take a fraction of a millisecond for them, the slowest some.
+pub(crate) const LONG: usize = 128 << 10;
+
+/// Work over shorter values that is done in one go, all together.
+const SHARE: usize = 1 << 20;
+
+/// Computes `f`, which goes through about `bytes` bytes.
+#[inline]
+pub(crate) fn over<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {
+    if bytes < LONG { f() } else { gannet_runtime::run_long(f) }
+}
+
+/// The same, given up when the statement is killed before it begins; what is found out then may not be the result.
+#[cold]
+pub(crate) fn aside<T: Send>(f: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let outcome = gannet_runtime::run_long(|| match gannet_runtime::interrupted() {
+        true => Err(sql_err!(QueryInterrupted)),
+        false => f(),
+    });
+    if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { outcome }
+}
+
+/// Bytes of all texts and documents.
+#[inline]
+fn bytes_of(values: &[Value]) -> usize {
+    values.iter().map(Value::long_bytes).sum()
+}
+
+/// Evaluates a call.
+#[inline]
+pub(crate) fn call(def: &FunctionDef, call: Call<'_>, values: &[Value], cx: &mut Cx<'_, '_>) -> Result<Value> {
+    let mut bytes = bytes_of(values);
+    if let Some(makes) = def.makes {
+        let most = usize::try_from(cx.settings.max_allowed_packet).unwrap_or(usize::MAX);
+        bytes = bytes.saturating_add(makes(values).min(most));
+    }
+    cx.worked(bytes)?;
+    let mut context = cx.eval_context();
+    // What acts on the session may wait, which a helper thread does not.
+    if bytes < LONG || def.stability.varies() {
+        return (def.eval)(&mut context, call, values);
+    }
+    let value = aside(|| (def.eval)(&mut context, call, values))?;
+    cx.made(value.long_bytes());
+    Ok(value)
+}
+
+impl Cx<'_, '_> {
+    /// Runs `f`, which goes through a value of so many bytes, with what conversions need.
+    #[inline]
+    pub(crate) fn convert<T: Send>(
+        &mut self,
+        bytes: usize,
+        f: impl FnOnce(&mut gannet_types::convert::Context<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
+        self.worked(bytes)?;
+        let mut context = self.eval_context();
+        let mut conversion = context.conversion();
+        if bytes < LONG { f(&mut conversion) } else { aside(|| f(&mut conversion)) }
+    }
+
+    /// Takes one row's arguments into an aggregate.
+    #[inline]
+    pub(crate) fn accumulate(&mut self, to: &mut dyn gannet_functions::Accumulator, args: &[Value]) -> Result<()> {
+        let bytes = bytes_of(args);
+        self.worked(bytes)?;
+        let mut context = self.eval_context();
+        if bytes < LONG { to.add(&mut context, args) } else { aside(|| to.add(&mut context, args)) }
+    }
+
+    /// The value of an aggregate.
+    pub(crate) fn accumulated(&mut self, of: &dyn gannet_functions::Accumulator) -> Result<Value> {
+        let bytes = of.memory_bytes();
+        self.worked(bytes)?;
+        let mut context = self.eval_context();
+        if bytes < LONG { of.value(&mut context) } else { aside(|| of.value(&mut context)) }
+    }
+
+    /// Takes note of work over so many bytes. Rows that are each too short to count are long together.
+    #[inline]
+    pub(crate) fn worked(&mut self, bytes: usize) -> Result<()> {
+        self.worked += bytes;
+        if self.worked < SHARE {
+            return Ok(());
+        }
+        self.worked = 0;
+        self.check_interrupt()
+    }
+}

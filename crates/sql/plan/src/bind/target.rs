@@ -1,0 +1,168 @@
+//! What MySQL refuses of the tables that a statement changes: they may not be read by a subquery that would see the changes
+//! (1093, 1443), nor change their key under two names (1706).
+
+use super::view::ThroughView;
+use super::{Binder, BoundTarget, error};
+use crate::expr::{Expr, ExprKind};
+use crate::logical::{Block, Body, ColId, Query, Rel, RelKind};
+use crate::options::Passes;
+use crate::rewrite::merge;
+use gannet_catalog::TableId;
+use gannet_parser::ast;
+use gannet_types::{ErrorCode, Result};
+
+/// How a statement names a table, and the view that the name means, if it does.
+#[derive(Clone)]
+pub(super) struct Named {
+    pub(super) alias: Box<str>,
+    /// Plan table.
+    pub(super) view: Option<u32>,
+}
+
+impl Binder<'_> {
+    /// How the statement names the relation that has `first` as its first column.
+    pub(super) fn named(&self, first: ColId, views: &[ThroughView], block: &Block) -> Named {
+        let view = views.iter().find(|v| v.shows(first));
+        let outer = view.map_or(first, |v| v.first());
+        let scopes = self.scopes.iter().rev().flat_map(|s| &s.rels);
+        let alias = scopes.into_iter().find(|r| r.first == outer).map(|r| r.alias.clone());
+        let alias = alias.or_else(|| block.rels.iter().find(|r| r.first == first).map(|r| r.alias.clone()));
+        Named { alias: alias.unwrap_or_default(), view: view.map(|v| v.slot) }
+    }
+
+    /// A subquery of the block, or of `values`, reads a table that the statement changes. Errors 1093, 1443; they name `shown`, which
+    /// for UPDATE is the first table of the statement.
+    pub(super) fn refuse_read_targets(
+        &self,
+        block: Option<&Block>,
+        values: &[&Expr],
+        targets: &[(TableId, Named)],
+        verb: &str,
+    ) -> Result<()> {
+        for (table, shown) in targets {
+            let mut found = None;
+            let mut look = |e: &Expr| {
+                if found.is_none() {
+                    found = self.read_in(e, *table);
+                }
+            };
+            if let Some(block) = block {
+                block.for_each_own_expr(&mut look);
+            }
+            values.iter().for_each(|e| look(e));
+            if let Some(reader) = found {
+                return Err(self.read_target(shown, &reader, verb));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_target(&self, shown: &Named, reader: &Named, verb: &str) -> gannet_types::SqlError {
+        let table = |view: u32| self.arena.tables[view as usize].table.id;
+        let prevents = |by: &Named| error(ErrorCode::ViewPreventUpdate, &[&by.alias, &verb, &shown.alias]);
+        match (shown.view.map(table), reader.view.map(table)) {
+            (None, None) => error(ErrorCode::UpdateTableUsed, &[&shown.alias]),
+            (Some(a), Some(b)) if a == b => error(ErrorCode::UpdateTableUsed, &[&shown.alias]),
+            (_, Some(_)) => prevents(reader),
+            (Some(_), None) => prevents(shown),
+        }
+    }
+
+    /// How the subqueries of an expression name a table, if they read it.
+    pub(super) fn read_in(&self, e: &Expr, table: TableId) -> Option<Named> {
+        let mut found = match &e.kind {
+            ExprKind::Subquery(s) => self.read_by(&self.arena.subqueries[s.subplan as usize].query, table),
+            _ => None,
+        };
+        e.for_each_child(|c| {
+            if found.is_none() {
+                found = self.read_in(c, table);
+            }
+        });
+        found
+    }
+
+    fn read_by(&self, query: &Query, table: TableId) -> Option<Named> {
+        let mut found = None;
+        let mut look = |e: &Expr| {
+            if found.is_none() {
+                found = self.read_in(e, table);
+            }
+        };
+        match &query.body {
+            Body::Block(block) => {
+                block.for_each_own_expr(&mut look);
+                found.or_else(|| block.rels.iter().find_map(|rel| self.read_of(rel, table)))
+            }
+            Body::Set { inputs, .. } => inputs.iter().find_map(|q| self.read_by(q, table)),
+            Body::Values(rows) => {
+                rows.iter().flatten().for_each(look);
+                found
+            }
+            Body::Json(document, _) => {
+                look(document);
+                found
+            }
+        }
+    }
+
+    /// A derived table that has rows of its own has read the table before it is changed.
+    fn read_of(&self, rel: &Rel, table: TableId) -> Option<Named> {
+        let merges = |query: &Query| {
+            let wanted = match rel.hints.merge {
+                Some(asked) => asked,
+                None => self.options.passes.has(Passes::DERIVED_MERGE),
+            };
+            wanted && merge::can_merge(query)
+        };
+        match &rel.kind {
+            RelKind::Base(slot) => {
+                let found = self.arena.tables[*slot as usize].table.id == table;
+                found.then(|| Named { alias: rel.alias.clone(), view: None })
+            }
+            RelKind::Derived(query) if merges(query) => {
+                let below = self.read_by(query, table)?;
+                let outermost = Named { alias: rel.alias.clone(), view: rel.view };
+                Some(if rel.view.is_some() { outermost } else { below })
+            }
+            RelKind::Cte(number) => {
+                let cte = &self.arena.ctes[*number as usize];
+                let base = cte.base.as_ref().filter(|base| cte.recursive.is_none() && merges(base))?;
+                self.read_by(base, table)
+            }
+            RelKind::Derived(_) => None,
+        }
+    }
+
+    /// One table is updated under two names, and one of them changes the key by which the other finds its rows. Error 1706.
+    pub(super) fn refuse_two_keys(&self, targets: &[BoundTarget], views: &[ThroughView], block: &Block) -> Result<()> {
+        let table = |t: &BoundTarget| match block.rels.iter().find(|r| r.first == t.first).map(|r| &r.kind) {
+            Some(RelKind::Base(slot)) => Some(&self.arena.tables[*slot as usize].table),
+            _ => None,
+        };
+        let changes_key = |t: &BoundTarget| {
+            let Some(table) = table(t) else { return false };
+            let parts = table.clustered.map_or(&[][..], |c| &table.indexes[c].parts);
+            parts.iter().any(|p| t.assignments.iter().any(|(c, _)| *c == p.column))
+        };
+        // In the order of the text, which is that of the columns.
+        let mut sorted: Vec<&BoundTarget> = targets.iter().collect();
+        sorted.sort_by_key(|t| t.first);
+        for (i, a) in sorted.iter().enumerate() {
+            for b in &sorted[i + 1..] {
+                let same = table(a).zip(table(b)).is_some_and(|(x, y)| x.id == y.id);
+                if same && (changes_key(a) || changes_key(b)) {
+                    let (a, b) = (self.named(a.first, views, block), self.named(b.first, views, block));
+                    return Err(error(ErrorCode::MultiUpdateKeyConflict, &[&a.alias, &b.alias]));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The target of an INSERT or LOAD DATA, as [`Binder::refuse_read_targets`] wants it.
+    pub(super) fn inserted(&self, slot: u32, name: &ast::ObjectName, view: Option<u32>) -> (TableId, Named) {
+        let table = self.arena.tables[slot as usize].table.id;
+        (table, Named { alias: name.name.text.clone(), view })
+    }
+}

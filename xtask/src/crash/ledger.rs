@@ -1,0 +1,236 @@
+//! What each client knows: its tables as they are by all that was acknowledged, and as they would be if the statement in flight took
+//! effect.
+
+use gannet_wire::client::{Connection, Error};
+use std::collections::BTreeMap;
+
+/// Most tables of a client, and most rows of a table.
+const TABLES: u64 = 6;
+const ROWS: u64 = 400;
+/// What a server that has no room may answer.
+const NO_ROOM: [u16; 4] = [1114, 1021, 1026, 3675];
+
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % n.max(1)
+    }
+
+    /// A source of its own.
+    pub(super) fn fork(&mut self) -> Random {
+        Random(self.below(u64::MAX))
+    }
+}
+
+/// A row: the indexed column, and the length of the rest.
+pub(super) type Row = (u64, u64);
+
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(super) struct Table {
+    /// It has the index `k`.
+    pub(super) indexed: bool,
+    /// It has the column `extra`.
+    pub(super) extra: bool,
+    pub(super) rows: BTreeMap<u64, Row>,
+}
+
+pub(super) type Tables = BTreeMap<String, Table>;
+
+pub(super) struct Client {
+    pub(super) number: u64,
+    pub(super) known: Tables,
+    /// What is there if the statement that was not answered took effect.
+    pub(super) in_flight: Option<Tables>,
+    pub(super) commits: u64,
+    pub(super) definitions: u64,
+    pub(super) refused: u64,
+    names: u64,
+}
+
+/// Statements, the last of which makes `after` true.
+struct Work {
+    statements: Vec<String>,
+    after: Tables,
+    is_definition: bool,
+    /// It gives space back: also a server without room has to do it.
+    frees: bool,
+}
+
+impl Client {
+    pub(super) fn new(number: u64) -> Client {
+        let (known, in_flight) = Default::default();
+        Client { number, known, in_flight, commits: 0, definitions: 0, refused: 0, names: 0 }
+    }
+
+    /// Works until the server goes away. The error: it answered what it should not.
+    pub(super) fn load(&mut self, db: &mut Connection, may_be_full: bool, random: &mut Random) -> Result<(), String> {
+        let mut full = false;
+        loop {
+            let work = self.next(random, full);
+            let Some((last, first)) = work.statements.split_last() else { continue };
+            let mut outcome = first.iter().try_for_each(|sql| db.query(sql).map(drop));
+            if outcome.is_ok() {
+                self.in_flight = Some(work.after.clone());
+                outcome = db.query(last).map(drop);
+            }
+            match outcome {
+                Ok(()) => {
+                    self.known = work.after;
+                    self.in_flight = None;
+                    full = false;
+                    let count = if work.is_definition { &mut self.definitions } else { &mut self.commits };
+                    *count += 1;
+                }
+                Err(Error::Server { code, message, .. }) if code != 1053 => {
+                    let allowed = may_be_full && NO_ROOM.contains(&code) && !work.frees;
+                    if !allowed {
+                        return Err(format!("{last}: error {code}: {message}"));
+                    }
+                    self.in_flight = None;
+                    self.refused += 1;
+                    full = true;
+                    if db.query("ROLLBACK").is_err() {
+                        return Ok(());
+                    }
+                }
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    fn next(&mut self, random: &mut Random, full: bool) -> Work {
+        let draw = random.below(100);
+        let some = self.pick(random);
+        match some {
+            None => self.create(random),
+            Some(name) if full && draw < 40 => self.give_up(name, random),
+            Some(_) if draw < 80 => self.transaction(random),
+            Some(_) if draw < 86 && (self.known.len() as u64) < TABLES => self.create(random),
+            Some(name) if draw < 90 => self.give_up(name, random),
+            Some(name) if draw < 94 => self.rename(name, random),
+            Some(name) => self.alter(name, random),
+        }
+    }
+
+    fn pick(&self, random: &mut Random) -> Option<String> {
+        self.known.keys().nth(random.below(self.known.len() as u64) as usize).cloned()
+    }
+
+    fn new_name(&mut self) -> String {
+        self.names += 1;
+        format!("c{}_{}", self.number, self.names)
+    }
+
+    fn definition(&self, sql: String, frees: bool, change: impl FnOnce(&mut Tables)) -> Work {
+        let mut after = self.known.clone();
+        change(&mut after);
+        Work { statements: vec![sql], after, is_definition: true, frees }
+    }
+
+    fn create(&mut self, random: &mut Random) -> Work {
+        let (name, indexed, extra) = (self.new_name(), random.below(2) == 0, random.below(3) == 0);
+        let index = if indexed { ", KEY k (k)" } else { "" };
+        let more = if extra { ", extra INT NOT NULL DEFAULT 7" } else { "" };
+        let sql =
+            format!("CREATE TABLE crash.{name} (id INT PRIMARY KEY, k INT NOT NULL, pad TEXT NOT NULL{more}{index})");
+        self.definition(sql, false, |all| drop(all.insert(name, Table { indexed, extra, rows: BTreeMap::new() })))
+    }
+
+    fn give_up(&self, name: String, random: &mut Random) -> Work {
+        if random.below(2) == 0 {
+            return self.definition(format!("DROP TABLE crash.{name}"), true, |all| drop(all.remove(&name)));
+        }
+        self.definition(format!("TRUNCATE TABLE crash.{name}"), false, |all| {
+            all.entry(name).and_modify(|t| t.rows.clear());
+        })
+    }
+
+    /// To a new name, or two tables against each other.
+    fn rename(&mut self, name: String, random: &mut Random) -> Work {
+        let (new, other) = (self.new_name(), self.pick(random).filter(|other| *other != name));
+        match other {
+            None => self.definition(format!("RENAME TABLE crash.{name} TO crash.{new}"), false, |all| {
+                let table = all.remove(&name).unwrap_or_default();
+                all.insert(new, table);
+            }),
+            Some(other) => {
+                let sql = format!(
+                    "RENAME TABLE crash.{name} TO crash.{new}, crash.{other} TO crash.{name}, crash.{new} TO crash.{other}"
+                );
+                self.definition(sql, false, |all| {
+                    let (a, b) = (all.remove(&name).unwrap_or_default(), all.remove(&other).unwrap_or_default());
+                    all.insert(name, b);
+                    all.insert(other, a);
+                })
+            }
+        }
+    }
+
+    fn alter(&self, name: String, random: &mut Random) -> Work {
+        let table = &self.known[&name];
+        let (change, index, extra) = match random.below(3) {
+            0 if table.indexed => ("DROP INDEX k", false, table.extra),
+            0 => ("ADD INDEX k (k)", true, table.extra),
+            1 if table.extra => ("DROP COLUMN extra", table.indexed, false),
+            1 => ("ADD COLUMN extra INT NOT NULL DEFAULT 7", table.indexed, true),
+            _ => ("ENGINE = InnoDB", table.indexed, table.extra),
+        };
+        self.definition(format!("ALTER TABLE crash.{name} {change}"), false, |all| {
+            all.entry(name).and_modify(|t| (t.indexed, t.extra) = (index, extra));
+        })
+    }
+
+    /// Some changes of one table or two. One of six is rolled back.
+    fn transaction(&self, random: &mut Random) -> Work {
+        let mut after = self.known.clone();
+        let mut statements = vec!["BEGIN".to_owned()];
+        for _ in 0..1 + random.below(5) {
+            let Some(name) = self.pick(random) else { break };
+            let Some(table) = after.get_mut(&name) else { break };
+            statements.push(change(&name, table, random));
+        }
+        if random.below(6) == 0 {
+            statements.push("ROLLBACK".to_owned());
+            after = self.known.clone();
+        } else {
+            statements.push("COMMIT".to_owned());
+        }
+        Work { statements, after, is_definition: false, frees: false }
+    }
+}
+
+fn change(name: &str, table: &mut Table, random: &mut Random) -> String {
+    let (id, k) = (random.below(ROWS), random.below(1000));
+    let length = if random.below(20) == 0 { 20_000 + random.below(20_000) } else { random.below(2500) };
+    let pad = format!("REPEAT(CHAR(97 + {id} % 26), {length})");
+    let there = table.rows.contains_key(&id);
+    match random.below(10) {
+        0 | 1 if there => {
+            table.rows.remove(&id);
+            format!("DELETE FROM crash.{name} WHERE id = {id}")
+        }
+        2 => {
+            let (from, to) = (id.saturating_sub(30), id);
+            let hit = table.rows.range_mut(from..=to);
+            hit.for_each(|(_, row)| row.0 += 1);
+            format!("UPDATE crash.{name} SET k = k + 1 WHERE id BETWEEN {from} AND {to}")
+        }
+        _ if there => {
+            table.rows.insert(id, (k, length));
+            format!("UPDATE crash.{name} SET k = {k}, pad = {pad} WHERE id = {id}")
+        }
+        _ => {
+            table.rows.insert(id, (k, length));
+            format!("INSERT INTO crash.{name} (id, k, pad) VALUES ({id}, {k}, {pad})")
+        }
+    }
+}
