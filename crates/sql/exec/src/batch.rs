@@ -40,7 +40,7 @@ impl Nulls {
         !self.0.is_empty() && self.0[i]
     }
 
-    fn push(&mut self, null: bool, rows_before: usize) {
+    pub(crate) fn push(&mut self, null: bool, rows_before: usize) {
         if null && self.0.is_empty() {
             self.0.resize(rows_before, false);
         }

@@ -19,6 +19,7 @@ pub mod error;
 pub mod eval;
 pub mod file;
 pub mod foreign;
+mod integers;
 mod long;
 pub(crate) mod ops;
 pub(crate) mod order;

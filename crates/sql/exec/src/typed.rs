@@ -43,7 +43,8 @@ fn is_real(d: Date) -> bool {
     DateFlags::LAX.accepts(d.year(), d.month(), d.day())
 }
 
-fn constant<'e>(expr: &'e Expr, cx: &'e Cx<'_, '_>) -> Option<&'e Value> {
+/// The value of an expression that is the same for all rows, and known.
+pub(crate) fn constant<'e>(expr: &'e Expr, cx: &'e Cx<'_, '_>) -> Option<&'e Value> {
     match &expr.kind {
         ExprKind::Literal(value) => Some(value),
         ExprKind::Param(n) => Some(&cx.params[*n as usize]),
@@ -202,6 +203,16 @@ pub(crate) fn arithmetic(
     Some(Column::Values(values.into_iter().map(|v| v.map_or(Value::Null, Value::Decimal)).collect()))
 }
 
+/// Arithmetic that has loops.
+pub(crate) fn operator(def: &FunctionDef) -> Option<ArithOp> {
+    match def.kernel {
+        Kernel::Add => Some(ArithOp::Add),
+        Kernel::Subtract => Some(ArithOp::Sub),
+        Kernel::Multiply => Some(ArithOp::Mul),
+        _ => None,
+    }
+}
+
 fn compute(
     expr: &Expr,
     def: &FunctionDef,
@@ -209,13 +220,7 @@ fn compute(
     batch: &Batch,
     cx: &Cx<'_, '_>,
 ) -> Option<Vec<Option<Decimal>>> {
-    let op = match def.kernel {
-        Kernel::Add => ArithOp::Add,
-        Kernel::Subtract => ArithOp::Sub,
-        Kernel::Multiply => ArithOp::Mul,
-        _ => return None,
-    };
-    let [left, right] = args else { return None };
+    let (op, [left, right]) = (operator(def)?, args) else { return None };
     let settings = cx.settings;
     if expr.ty.id != TypeId::Decimal
         || gannet_types::check_stack().is_err()

@@ -3,11 +3,11 @@
 
 use crate::{
     alternatives,
-    batch::{Batch, Column, Nulls},
-    compare::{append_domain_key, holds, truth},
+    batch::{Batch, Column},
+    compare::{append_domain_key, compare, holds, truth},
     context::Cx,
     eval::{InSet, eval as eval_row, in_set_of},
-    typed,
+    integers, typed,
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::collation::LikePattern;
@@ -86,7 +86,13 @@ pub fn select<'p>(predicate: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Re
     select_among(predicate, batch, (0..batch.rows as u32).collect(), cx)
 }
 
-fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
+/// Those of the given rows for which the predicate is neither 0 nor NULL.
+pub(crate) fn select_among<'p>(
+    predicate: &'p Expr,
+    batch: &Batch,
+    rows: Vec<u32>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Vec<u32>> {
     match &predicate.kind {
         ExprKind::And(args) => {
             let mut rows = rows;
@@ -97,16 +103,20 @@ fn select_among<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut
         }
         ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::select(args, batch, rows, cx),
         ExprKind::Compare { op, by: Comparison::Integer, args } => {
-            if let (ExprKind::Column(n), Some(wanted)) = (&args[0].kind, constant_int(&args[1], cx))
-                && let Column::Int(values, nulls) = &batch.columns[*n as usize]
-            {
-                return Ok(select_int(*op, values, nulls, wanted, rows));
+            match integers::select_compared(*op, args, batch, &rows, cx) {
+                Some(kept) => Ok(kept),
+                None => select_compared(predicate, batch, rows, cx),
             }
-            select_rows(predicate, batch, rows, cx)
+        }
+        ExprKind::Between { by: Comparison::Integer, negated, args } => {
+            match integers::select_between(*negated, args, batch, &rows, cx) {
+                Some(kept) => Ok(kept),
+                None => select_rows(predicate, batch, rows, cx),
+            }
         }
         ExprKind::Compare { op, by, args } => match typed::select_compared(*op, *by, args, batch, &rows, cx)? {
             Some(kept) => Ok(kept),
-            None => select_rows(predicate, batch, rows, cx),
+            None => select_compared(predicate, batch, rows, cx),
         },
         ExprKind::Between { by, negated, args } => {
             match typed::select_between(*by, *negated, args, batch, &rows, cx)? {
@@ -225,24 +235,50 @@ fn select_rows<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut 
     Ok(kept)
 }
 
-fn constant_int(expr: &Expr, cx: &Cx<'_, '_>) -> Option<i64> {
-    let value: &Value = match &expr.kind {
-        ExprKind::Literal(value) => value,
-        ExprKind::Param(n) => &cx.params[*n as usize],
-        ExprKind::Register(n) => &cx.registers[*n as usize],
-        _ => return None,
-    };
-    match value.as_ref() {
-        ValueRef::Int(v) => Some(v),
-        ValueRef::UInt(v) => i64::try_from(v).ok(),
-        _ => None,
+/// What a comparison has on one side, where that needs no evaluation.
+enum Operand<'b> {
+    Column(&'b Column),
+    Constant(Value),
+}
+
+impl Operand<'_> {
+    #[inline]
+    fn get(&self, row: usize) -> ValueRef<'_> {
+        match self {
+            Operand::Column(column) => column.get(row),
+            Operand::Constant(value) => value.as_ref(),
+        }
     }
 }
 
-fn select_int(op: CompareOp, values: &[i64], nulls: &Nulls, wanted: i64, mut rows: Vec<u32>) -> Vec<u32> {
-    rows.retain(|row| {
-        let row = *row as usize;
-        !nulls.get(row) && holds(op, values[row].cmp(&wanted))
-    });
-    rows
+fn operand<'b>(expr: &Expr, batch: &'b Batch, cx: &Cx<'_, '_>) -> Option<Operand<'b>> {
+    match &expr.kind {
+        ExprKind::Column(n) if is_plain(expr) => Some(Operand::Column(&batch.columns[*n as usize])),
+        _ => typed::constant(expr, cx).map(|value| Operand::Constant(value.clone())),
+    }
+}
+
+/// The rows for which a comparison holds: of columns and constants without copies of their values.
+fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
+    // Texts that are compared as dates are read in ways of their own.
+    let ExprKind::Compare { op, by, args } = &predicate.kind else { return select_rows(predicate, batch, rows, cx) };
+    let (Some(a), Some(b), true) =
+        (operand(&args[0], batch, cx), operand(&args[1], batch, cx), *by != Comparison::Datetime)
+    else {
+        return select_rows(predicate, batch, rows, cx);
+    };
+    let mut kept = Vec::with_capacity(rows.len());
+    for row in rows {
+        cx.check_killed()?;
+        let (a, b) = (a.get(row as usize), b.get(row as usize));
+        let holds = match (op, a, b) {
+            (CompareOp::NullSafeEq, ValueRef::Null, ValueRef::Null) => true,
+            (_, ValueRef::Null, _) | (_, _, ValueRef::Null) => false,
+            _ => compare(*by, a, b, cx)?.is_some_and(|order| holds(*op, order)),
+        };
+        if holds {
+            kept.push(row);
+        }
+    }
+    Ok(kept)
 }

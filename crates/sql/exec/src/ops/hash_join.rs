@@ -6,7 +6,10 @@
 //! partition being read once for each. Where the order of the left side is relied on, its rows carry numbers, the results of the
 //! partitions go to runs, and these are merged by number.
 
-use super::{BoxedOperator, Operator, join::Joined};
+use super::{
+    BoxedOperator, Operator,
+    join::{Joined, select_beside},
+};
 use crate::{
     batch::{BATCH_ROWS, Batch, Column},
     compare::append_domain_key,
@@ -36,6 +39,20 @@ fn matches<'p>(
     scratch.push(left, l, Some((right, r)));
     let row = scratch.take(types.0, types.1);
     eval::is_true(on, &row, 0, cx)
+}
+
+/// True when some row of `right` satisfies the condition: a few rows are tried first, then more at a time.
+fn has_match<'p>(on: Option<&'p Expr>, left: (&Batch, usize), right: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    let Some(on) = on else { return Ok(right.rows > 0) };
+    let (mut from, mut share) = (0, 8);
+    while from < right.rows {
+        let to = right.rows.min(from + share);
+        if !select_beside(on, left, right, from as u32..to as u32, cx)?.is_empty() {
+            return Ok(true);
+        }
+        (from, share) = (to, share * 4);
+    }
+    Ok(false)
 }
 
 /// What a hash join does, from its plan node.
@@ -185,7 +202,9 @@ impl<'p> HashJoin<'p> {
     fn insert(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let number = self.table.rows.len() as u32;
         let mut key = Vec::new();
-        for row in 0..batch.rows {
+        // Without keys every row is looked at.
+        let keyed = if self.plan.keys.is_empty() { 0 } else { batch.rows };
+        for row in 0..keyed {
             if self.key(true, &batch, row, &mut key, cx)? {
                 self.table.insert(&key, (number, row as u32), cx);
             } else {
@@ -429,16 +448,53 @@ impl<'p> HashJoin<'p> {
         Joined::new(self.left_types, if only_left { &[] } else { self.right_types })
     }
 
+    /// Joins one left row with all of the table where there are no keys, batch by batch. False when `out` was full before the end.
+    fn probe_all(&mut self, probing: &mut Probing, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        let one_is_enough = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
+        if one_is_enough && probing.matched {
+            return Ok(true);
+        }
+        let (batch, row) = (&probing.batch, probing.row);
+        let first = std::mem::take(&mut probing.place);
+        for (n, right) in self.table.rows.iter_mut().enumerate().skip(first) {
+            if out.batch.rows >= BATCH_ROWS {
+                probing.place = n;
+                return Ok(false);
+            }
+            cx.check_interrupt()?;
+            if !one_is_enough {
+                let all = 0..right.rows as u32;
+                let hits = match self.plan.on {
+                    Some(on) => select_beside(on, (batch, row), right, all, cx)?,
+                    None => all.collect(),
+                };
+                probing.matched |= !hits.is_empty();
+                hits.iter().for_each(|r| out.push(batch, row, Some((&*right, *r as usize))));
+            } else if has_match(self.plan.on, (batch, row), right, cx)? {
+                probing.matched = true;
+                if self.plan.kind == JoinKind::Semi {
+                    out.push(batch, row, None);
+                }
+                break;
+            }
+        }
+        Ok(true)
+    }
+
     /// Joins one left row with what is in the table, as far as `out` has room, and goes on to the next one when it is done. `last`: no
     /// more of the right side follows. Gives whether the row has matched.
-    fn probe(&self, probing: &mut Probing, last: bool, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    fn probe(&mut self, probing: &mut Probing, last: bool, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let (batch, row) = (&probing.batch, probing.row);
         if row % 64 == 0 || probing.place > 0 {
             cx.check_interrupt()?;
         }
         let one_is_enough = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
         let mut known = true;
-        if !(probing.matched && one_is_enough) {
+        if self.plan.keys.is_empty() {
+            if !self.probe_all(probing, out, cx)? {
+                return Ok(probing.matched);
+            }
+        } else if !(probing.matched && one_is_enough) {
             let mut key = Vec::new();
             known = self.key(false, batch, row, &mut key, cx)?;
             let places = if known { self.table.places.get(&key[..]).map_or(&[][..], Vec::as_slice) } else { &[] };
@@ -468,6 +524,7 @@ impl<'p> HashJoin<'p> {
                 out.push(batch, row, None);
             }
         }
+        let (batch, row) = (&probing.batch, probing.row);
         match self.plan.kind {
             JoinKind::Left if last && !probing.matched => out.push(batch, row, None),
             JoinKind::Anti if last && !probing.matched => {

@@ -2,7 +2,7 @@
 
 use super::{BoxedOperator, Operator};
 use crate::{
-    batch::{BATCH_ROWS, Batch},
+    batch::{BATCH_ROWS, Batch, Column},
     context::Cx,
     vector,
 };
@@ -11,6 +11,7 @@ use gannet_plan::{
     physical::JoinKind,
 };
 use gannet_types::{Result, SqlType, ValueRef};
+use std::ops::Range;
 
 /// A joined row under construction: left columns, then right columns.
 pub(super) struct Joined {
@@ -44,6 +45,24 @@ impl Joined {
     pub(super) fn take(&mut self, left: &[SqlType], right: &[SqlType]) -> Batch {
         std::mem::replace(self, Joined::new(left, right)).batch
     }
+}
+
+/// Those of `rows` of the right side that satisfy the condition beside one row of the left side. Columns of the right side are lent to
+/// the joined batch meanwhile, so that conditions have their loops over them.
+pub(super) fn select_beside<'p>(
+    on: &'p Expr,
+    (left, row): (&Batch, usize),
+    right: &mut Batch,
+    rows: Range<u32>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Vec<u32>> {
+    let mut columns = Vec::with_capacity(left.columns.len() + right.columns.len());
+    columns.extend(left.columns.iter().map(|c| Column::Constant(c.get(row).to_owned(), right.rows)));
+    columns.append(&mut right.columns);
+    let mut joined = Batch { rows: right.rows, columns };
+    let hits = vector::select_among(on, &joined, rows.collect(), cx);
+    right.columns.extend(joined.columns.drain(left.columns.len()..));
+    hits
 }
 
 /// For each outer row the inner side is run with its registers bound.
@@ -92,7 +111,7 @@ impl<'p> NestedLoop<'p> {
     /// Takes one batch of the inner side for the present outer row. True when that row is finished.
     fn step(&mut self, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let Some(outer) = &self.batch else { return Ok(true) };
-        let Some(inner) = self.inner.next(cx)? else {
+        let Some(mut inner) = self.inner.next(cx)? else {
             match self.kind {
                 JoinKind::Left if !self.matched => out.push(outer, self.row, None),
                 JoinKind::Anti if !self.matched => out.push(outer, self.row, None),
@@ -100,15 +119,10 @@ impl<'p> NestedLoop<'p> {
             }
             return Ok(true);
         };
+        let all = 0..inner.rows as u32;
         let hits = match self.on {
-            None => (0..inner.rows as u32).collect(),
-            Some(on) => {
-                let mut joined = Joined::new(self.left, self.right);
-                for r in 0..inner.rows {
-                    joined.push(outer, self.row, Some((&inner, r)));
-                }
-                vector::select(on, &joined.batch, cx)?
-            }
+            None => all.collect(),
+            Some(on) => select_beside(on, (outer, self.row), &mut inner, all, cx)?,
         };
         if hits.is_empty() {
             return Ok(false);
