@@ -30,7 +30,7 @@ const MAX_THREADS: usize = 8;
 /// A helper without work for this long ends.
 const IDLE: Duration = Duration::from_secs(10);
 /// As deep as what runs on a fiber's own stack.
-const STACK: usize = if cfg!(debug_assertions) { 1 << 20 } else { 512 << 10 };
+const STACK: usize = 1 << 20;
 
 impl Pool {
     const fn new(name: &'static str) -> Pool {

@@ -69,8 +69,8 @@ impl Default for WorkerOptions {
         WorkerOptions {
             count: 0,
             io: IoMode::Auto,
-            // Unoptimised code has frames several times as large.
-            stack_size: if cfg!(debug_assertions) { 1 << 20 } else { 512 << 10 },
+            // Less than a huge page has: what is not touched takes no memory.
+            stack_size: 1 << 20,
             spin_us: 0,
             recv: RecvMode::Multishot,
             send: SendMode::Ring,

@@ -8,6 +8,7 @@ use crate::{
     error::from_engine,
     eval, foreign, ops, padding,
 };
+use gannet_base::hash::HashSet;
 use gannet_plan::plan::Delete;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, Value};
@@ -19,7 +20,7 @@ pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     let mut deleted = 0;
     let mut operator = ops::build(&delete.input, false)?;
     if delete.collect_first || delete.targets.len() > 1 {
-        let mut batches = ops::collect(&mut operator, cx)?;
+        let mut batches = collect(delete, &mut operator, cx)?;
         for batch in &batches {
             deleted += delete_batch(delete, batch, cx)?;
         }
@@ -33,6 +34,59 @@ pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     Ok(Affected { rows: deleted, ..Affected::default() })
 }
 
+/// A row to delete.
+struct Target {
+    values: Vec<Value>,
+    /// The key of a table without one of its own.
+    hidden: Option<Value>,
+    key: Vec<u8>,
+}
+
+/// The target's row in a joined row; `None` where an outer join has none.
+fn target(slot: usize, offset: u32, batch: &Batch, row: usize, cx: &mut Cx<'_, '_>) -> Result<Option<Target>> {
+    let (table, offset) = (&*cx.plan.tables[slot].table, offset as usize);
+    let mut values: Vec<Value> =
+        (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
+    padding::strip_row(&mut values, table, cx);
+    let hidden = table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
+    let mut key = Vec::new();
+    let exists = codec::existing_row_key(table, &values, hidden.as_ref(), &mut key)?;
+    Ok(exists.then_some(Target { values, hidden, key }))
+}
+
+/// The joined rows, those left out whose targets stand in rows before: a join has far more rows than there are to delete.
+fn collect<'p>(delete: &'p Delete, operator: &mut ops::BoxedOperator<'p>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
+    let (mut batches, mut held) = (Vec::new(), 0);
+    let mut met: Vec<HashSet<Box<[u8]>>> = delete.targets.iter().map(|_| HashSet::default()).collect();
+    operator.open(cx)?;
+    while let Some(batch) = operator.next(cx)? {
+        let mut kept = Vec::new();
+        for row in 0..batch.rows {
+            cx.check_interrupt()?;
+            let mut new = false;
+            for ((table, offset), met) in delete.targets.iter().zip(&mut met) {
+                let Some(target) = target(*table as usize, *offset, &batch, row, cx)? else { continue };
+                if !met.contains(&target.key[..]) {
+                    cx.reserve(target.key.len() + 48)?;
+                    held += target.key.len() + 48;
+                    met.insert(target.key.into());
+                    new = true;
+                }
+            }
+            if new {
+                kept.push(row as u32);
+            }
+        }
+        if !kept.is_empty() {
+            let batch = if kept.len() == batch.rows { batch } else { batch.gather(&kept) };
+            cx.reserve(batch.memory_bytes())?;
+            batches.push(batch);
+        }
+    }
+    cx.release(held);
+    Ok(batches)
+}
+
 fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<u64> {
     let plan = cx.plan;
     let mut deleted = 0;
@@ -40,17 +94,8 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
         cx.check_interrupt()?;
         for (table, offset) in &delete.targets {
             let slot = *table as usize;
+            let Some(Target { mut values, hidden, key }) = target(slot, *offset, batch, row, cx)? else { continue };
             let table = &*plan.tables[slot].table;
-            let offset = *offset as usize;
-            let mut values: Vec<Value> =
-                (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
-            padding::strip_row(&mut values, table, cx);
-            let hidden =
-                table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
-            let mut key = Vec::new();
-            if !codec::existing_row_key(table, &values, hidden.as_ref(), &mut key)? {
-                continue;
-            }
             // Rows before it may have changed it, or taken it along.
             if foreign::follows(table, cx) {
                 let Some(now) = rows::current(table, &key, cx)? else { continue };

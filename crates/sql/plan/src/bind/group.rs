@@ -15,7 +15,7 @@ impl Binder<'_> {
         for item in &select.group_by {
             let key = self.order_item(&item.expr, Clause::Group, block)?;
             let top = self.scopes.len() - 1;
-            if self.contains_aggregate(top, &key) {
+            if self.contains_aggregate(top, &key) || self.scopes[top].reads_windows(&self.arena, &key) {
                 let name = match &item.expr {
                     ast::Expr::Column(column) => column.column.text.to_string(),
                     e => super::call::position(e)
