@@ -21,7 +21,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| format!("cannot handle signals: {e}"))?;
     let server = Server::start(options)?;
     print!("{}", server.banner());
-    let shared = server.shared().clone();
+    let shared = server.core().clone();
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
@@ -47,5 +47,5 @@ pub fn run(args: &[String]) -> Result<(), String> {
 
 /// What `--version` prints.
 pub fn version() -> String {
-    format!("gannet {} (MySQL {})", env!("CARGO_PKG_VERSION"), gannet_server::server::MYSQL_VERSION)
+    format!("gannet {} (MySQL {})", env!("CARGO_PKG_VERSION"), gannet_server::MYSQL_VERSION)
 }

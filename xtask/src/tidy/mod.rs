@@ -29,9 +29,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("plan", &["base", "telemetry", "types", "parser", "functions", "catalog"]),
     ("exec", &["base", "telemetry", "runtime", "types", "parser", "functions", "catalog", "plan", "engine"]),
     ("wire", &["base", "types"]),
+    ("core", &["base", "telemetry", "runtime", "types", "parser", "catalog", "exec", "engine", "wire"]),
     (
         "server",
-        &["base", "telemetry", "runtime", "types", "parser", "functions", "catalog", "plan", "exec", "engine", "wire"],
+        &[
+            "base",
+            "telemetry",
+            "runtime",
+            "types",
+            "parser",
+            "functions",
+            "catalog",
+            "plan",
+            "exec",
+            "engine",
+            "wire",
+            "core",
+        ],
     ),
 ];
 

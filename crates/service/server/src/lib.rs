@@ -1,30 +1,12 @@
-//! Listeners, sessions, authentication, variables, SHOW, information_schema.
+//! The MySQL protocol on the core: connections, sessions, statements, SHOW, information_schema.
 //!
-//! *Invariants.* Only this crate knows what a client may do. A connection costs no fiber and no thread while it idles. What
-//! sessions share and change while statements run is per worker; the shared maps here change at connect, at DDL and when
-//! somebody asks.
+//! *Invariants.* What a client may do is decided here, by what the core's accounts say. A connection costs no fiber and no thread while
+//! it idles.
 
-pub mod accounts;
-pub mod check;
-pub mod kept;
-pub mod log;
-mod names;
-pub mod options;
-pub mod registry;
-mod reports;
-pub mod server;
+mod server;
 mod session;
-mod statement_log;
-mod statistics;
-mod status;
-mod timers;
-mod tls;
-mod user_locks;
-pub mod vars;
 mod virt;
-pub mod xa;
 
-pub use options::{Request, ServerOptions, help};
-pub use server::{Server, Shared};
-#[doc(hidden)]
-pub use session::kinds;
+pub use gannet_core::{MYSQL_VERSION, Request, ServerOptions, help};
+pub use gannet_core::{accounts, check, kept, kinds, log, options, registry, vars, xa};
+pub use server::Server;

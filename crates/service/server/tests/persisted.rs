@@ -62,7 +62,7 @@ fn restricted_variables_are_for_the_owner_of_a_certificate() {
     let mut plain = Connection::connect(&r.tcp(), &tls(None)).unwrap();
     assert_eq!(error(&mut plain, set), 1238);
     let mut owner = Connection::connect(&r.tcp(), &tls(Some(identity))).unwrap();
-    let subject = r.server().shared().globals.get(Live::PersistOnlyAdminX509Subject);
+    let subject = r.server().core().globals.get(Live::PersistOnlyAdminX509Subject);
     let outcome = owner.query(set);
     assert!(outcome.is_ok(), "{outcome:?} {subject:?}");
     assert_eq!(error(&mut owner, "SET PERSIST ssl_key = 'x'"), 1238);
@@ -96,7 +96,7 @@ fn the_command_line_has_the_last_word() {
     let mut r = Running::start();
     let dir = r.dir.clone();
     r.server = None;
-    let get = |s: &Server, id: Live| s.shared().globals.get(id);
+    let get = |s: &Server, id: Live| s.core().globals.get(id);
     let write = |text: String| std::fs::write(dir.join("persisted-variables"), text).unwrap();
     // A file of an earlier version may hold what cannot be persisted any more.
     write(line("secure_file_priv", "") + &line("max_connections", "77") + &line("bind_address", "0.0.0.0"));

@@ -161,7 +161,7 @@ fn a_kill_ends_a_join_on_disk_and_a_full_disk_an_error() {
     run(&mut c, "SET max_execution_time = 0");
     run(&mut c, "SET GLOBAL gannet_tmp_disk_limit = 1048576");
     assert_eq!(error(&mut c, sql), 1114);
-    assert_eq!(r.server().shared().temp_disk_used(), 0);
+    assert_eq!(r.server().core().temp_disk_used(), 0);
     run(&mut c, "SET GLOBAL gannet_tmp_disk_limit = DEFAULT");
     assert_eq!(rows(&mut c, "SELECT COUNT(DISTINCT u) FROM a").len(), 1);
 }

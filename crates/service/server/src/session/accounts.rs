@@ -5,8 +5,8 @@ use super::command::{Done, Io};
 use super::login::nonce;
 use super::sink::{RowsSink, plain_column};
 use super::state::text;
-use crate::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
-use crate::vars::Live;
+use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
+use gannet_core::vars::Live;
 use gannet_parser::ast::{self, AuthSecret, RoleSelection, UserOption};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
@@ -36,7 +36,7 @@ impl Session {
             return Ok(());
         }
         let names: Vec<String> =
-            list.iter().map(|p| crate::accounts::privilege_name(*p).to_ascii_uppercase()).collect();
+            list.iter().map(|p| gannet_core::accounts::privilege_name(*p).to_ascii_uppercase()).collect();
         Err(sql_err!(SpecificAccessDenied, names.join(" or ")))
     }
 

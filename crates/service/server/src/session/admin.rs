@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::command::Done;
-use crate::accounts::{Privilege, Privileges};
+use gannet_core::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{self, FlushTarget};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};

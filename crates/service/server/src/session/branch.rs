@@ -1,7 +1,7 @@
 //! XA: a session's part in a distributed transaction.
 //!
 //! ```text
-//! none ── XA START ──▶ active ── XA END ──▶ idle ── XA PREPARE ──▶ (prepared: the server's, see crate::xa)
+//! none ── XA START ──▶ active ── XA END ──▶ idle ── XA PREPARE ──▶ (prepared: the server's, see gannet_core::xa)
 //!                                            └── XA COMMIT ... ONE PHASE, XA ROLLBACK ──▶ none
 //! ```
 
@@ -9,8 +9,8 @@ use super::Session;
 use super::command::{Done, Io};
 use super::show::table;
 use super::sink::plain_column;
-use crate::accounts::Privilege;
-use crate::xa::Branch;
+use gannet_core::accounts::Privilege;
+use gannet_core::xa::Branch;
 use gannet_engine::TxnOptions;
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{self, Statement, Xa};
@@ -47,7 +47,7 @@ impl Session {
             // A deadlock has rolled the transaction back: nothing may go on as if it were there.
             (BranchState::Active(_), None) if !self.transaction.is_open() => return Err(sql_err!(XaRbrollback)),
             (BranchState::Active(_), None) => false,
-            (_, Some(s)) => super::kinds::of(s).commits,
+            (_, Some(s)) => gannet_core::kinds::of(s).commits,
         };
         if refused { Err(sql_err!(XaerRmfail, self.branch.name())) } else { Ok(()) }
     }

@@ -1,11 +1,11 @@
 //! The plan cache as a session uses it: the worker's own part of it, keys, plans that enter it, and values for their parameters.
 
 use super::Session;
-use super::kinds::counter;
 use super::locks::PlanLocks;
 use super::query::lex_mode;
 use super::sink::HeaderCache;
-use crate::kept::{DigestHandle, KeptText};
+use gannet_core::kept::{DigestHandle, KeptText};
+use gannet_core::kinds::counter;
 use gannet_parser::Notice;
 use gannet_parser::ast::Statement;
 use gannet_parser::digest::{self, LiteralToken, Scan};
@@ -102,7 +102,7 @@ impl Session {
         class: Option<u64>,
     ) -> Option<Local<Cached>> {
         let fits = |plan: &Plan| plan.fits(text, &scan.literals) && class.is_none_or(|c| c == plan.selectivity);
-        FRONT.with(|front| front.borrow_mut().get(&self.server.plans, key, fits))
+        FRONT.with(|front| front.borrow_mut().get(&self.plans, key, fits))
     }
 
     /// The plan that is right for the literals at hand, when `entry` is dear or was seen to read too much: see
@@ -121,7 +121,7 @@ impl Session {
             return Some(entry);
         }
         let other = self.find_plan(key, scan, text, Some(class));
-        other.or_else(|| self.server.plans.is_full(key).then_some(entry))
+        other.or_else(|| self.plans.is_full(key).then_some(entry))
     }
 
     /// The plan for `key`, from the caches, for a statement whose literals are fixed.
@@ -133,7 +133,7 @@ impl Session {
         class: Option<u64>,
     ) -> Option<Arc<CachedPlan>> {
         let right = |plan: &Plan| class.is_none_or(|c| c == plan.selectivity);
-        self.server.plans.get(key, |plan| plan.fits(text, literals) && right(plan))
+        self.plans.get(key, |plan| plan.fits(text, literals) && right(plan))
     }
 
     /// Makes the plan of a text that was not found, and puts it into the caches.
@@ -175,7 +175,7 @@ impl Session {
         if plan.uses.uncacheable || plan.uses.user_variables || has_adjacent_strings(text, literals) {
             return Arc::new(Entry::alone(key, plan, cached));
         }
-        self.server.plans.insert(key, plan, cached)
+        self.plans.insert(key, plan, cached)
     }
 
     /// An entry for one session: its text is not for the cache.

@@ -5,9 +5,9 @@ use super::login::{Attempt, nonce};
 use super::service::{LOGIN_PACKET, frame_error};
 use super::sink::Target;
 use super::state::Clock;
-use crate::accounts::{Origin, Privilege, Privileges};
-use crate::registry::{Activity, Who};
-use crate::vars::Live;
+use gannet_core::accounts::{Origin, Privilege, Privileges};
+use gannet_core::registry::{Activity, Who};
+use gannet_core::vars::Live;
 use gannet_runtime::{Conn, Interrupt, Next, Wait, now_ns, unix_micros};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
@@ -170,7 +170,7 @@ impl Session {
             Command::Statistics => {
                 count(Counter::ComShowStatus);
                 self.note_command("Statistics", "");
-                let text = crate::status::one_line(&self.server);
+                let text = gannet_core::status::one_line(&self.server);
                 Writer::new(io.conn.out(), io.sequence).packet(text.as_bytes());
             }
             Command::FieldList { table, pattern } => {
@@ -371,7 +371,7 @@ impl Session {
         let charsets = self.charsets;
         let mut w = Writer::new(io.conn.out(), io.sequence);
         for (i, column) in table.columns.iter().enumerate() {
-            if column.hidden || !pattern.is_empty() && !crate::names::like(&pattern, &column.name) {
+            if column.hidden || !pattern.is_empty() && !gannet_core::names::like(&pattern, &column.name) {
                 continue;
             }
             let rights = |t: &gannet_catalog::Table| self.state.access.column(&t.schema, &t.name, &column.name);

@@ -5,9 +5,9 @@
 
 use super::Session;
 use super::command::Done;
-use crate::accounts::Privilege;
-use crate::vars::persist::Persisted;
-use crate::vars::{self, GlobalVars, Live, VarId, VarValue};
+use gannet_core::accounts::Privilege;
+use gannet_core::vars::persist::Persisted;
+use gannet_core::vars::{self, GlobalVars, Live, VarId, VarValue};
 use gannet_parser::ast::{Install, Uninstall};
 use gannet_types::{Result, SqlError, sql_err};
 

@@ -7,7 +7,7 @@ use super::Charsets;
 use super::command::{Done, Io};
 use super::sink::{WireSink, describe};
 use super::{Session, cached::CachedPlan};
-use crate::registry::Activity;
+use gannet_core::registry::Activity;
 use gannet_exec::spill::{TempFile, damaged};
 use gannet_exec::{ResultSink, Rows, TempSpace};
 use gannet_plan::PlanKind;

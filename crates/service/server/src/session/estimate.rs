@@ -1,8 +1,8 @@
 //! What the planner may ask of the trees.
 
 use super::Session;
-use crate::vars::Live;
 use gannet_catalog::{RowSource, Table};
+use gannet_core::vars::Live;
 use gannet_engine::{Cut, KeyRange};
 use gannet_plan::options::RangeEstimator;
 use gannet_plan::range::Limit;

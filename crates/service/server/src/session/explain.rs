@@ -2,14 +2,14 @@
 
 use super::Session;
 use super::command::{Done, Io};
-use super::kinds::{self, Way};
 use super::locks::is_stale;
 use super::query::{lex_mode, parse_error};
 use super::sink::{RowsSink, plain_column};
 use super::state::{text, unsupported};
-use crate::accounts::{Privilege, Privileges};
-use crate::registry::Activity;
-use crate::vars::Live;
+use gannet_core::accounts::{Privilege, Privileges};
+use gannet_core::kinds::{self, Way};
+use gannet_core::registry::Activity;
+use gannet_core::vars::Live;
 use gannet_exec::Session as _;
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::explain::{TRADITIONAL_COLUMNS, analyzed, json, traditional, tree};

@@ -2,8 +2,8 @@
 //! and `secure_file_priv`, which is NULL (no file at all) unless an administrator gives a directory at the start.
 
 use super::state::State;
-use crate::accounts::Privilege;
-use crate::vars::{GlobalVars, Live, VarValue};
+use gannet_core::accounts::Privilege;
+use gannet_core::vars::{GlobalVars, Live, VarValue};
 use gannet_runtime::fs::Readers;
 use gannet_runtime::{File, OpenOptions};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
@@ -36,7 +36,7 @@ fn directory(state: &State) -> Result<String> {
 
 /// A path as the server takes it: a relative one begins in the data directory.
 fn absolute(state: &State, name: &str) -> PathBuf {
-    Path::new(state.server.globals.get(crate::vars::Live::Datadir).as_str()).join(name)
+    Path::new(state.server.globals.get(gannet_core::vars::Live::Datadir).as_str()).join(name)
 }
 
 fn check_below(real: &Path, directory: &str) -> Result<()> {

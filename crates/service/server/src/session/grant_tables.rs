@@ -8,7 +8,7 @@ use super::Session;
 use super::command::{Done, Io};
 use super::prepared::type_of;
 use super::sink::RowsSink;
-use crate::accounts::{
+use gannet_core::accounts::{
     self, Account, ColumnGrant, DB_ORDER, GRANT_ORDER, Name, Previous, Privilege, Privileges, ProxyGrant, Require,
     Restriction, RoleGrant, RoutineGrant,
 };

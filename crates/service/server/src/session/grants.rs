@@ -2,11 +2,11 @@
 
 use super::Session;
 use super::command::Done;
-use crate::accounts::{
+use gannet_core::accounts::{
     self, Account, COLUMN_LEVEL, ColumnGrant, Grants, Name, Privilege, Privileges, ProxyGrant, ROUTINE_LEVEL, Require,
     RoleGrant, RoutineGrant, SCHEMA_LEVEL, TABLE_LEVEL,
 };
-use crate::vars::Live;
+use gannet_core::vars::Live;
 use gannet_parser::ast::{self, GrantItems, GrantLevel, GrantObject};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};

@@ -6,8 +6,8 @@
 use super::Session;
 use super::command::{Done, Io};
 use super::sink::RowsSink;
-use crate::accounts::Privilege;
 use gannet_catalog::{RowSource, Table};
+use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{BinaryOp, Expr, Handler, HandlerAction, HandlerPosition, Limit};
 use gannet_types::{Result, Value, sql_err};
 use std::fmt::Write;

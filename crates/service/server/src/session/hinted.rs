@@ -1,7 +1,7 @@
 //! SET_VAR: system variables that have another value for one statement.
 
 use super::Session;
-use crate::vars::{Live, VarId, VarValue};
+use gannet_core::vars::{Live, VarId, VarValue};
 use gannet_parser::ast::{QueryBody, Statement};
 use gannet_parser::hint::{self, Hint, HintValue};
 use gannet_types::{ErrorCode, Level, Value};

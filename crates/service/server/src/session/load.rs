@@ -13,7 +13,7 @@
 use super::Session;
 use super::command::{Done, Io, packets, read_packet};
 use super::files;
-use crate::vars::Live;
+use gannet_core::vars::Live;
 use gannet_exec::file::{Format, Input};
 use gannet_exec::{Load, Outcome};
 use gannet_parser::ast;

@@ -1,8 +1,8 @@
 //! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
 
 use super::Session;
-use crate::accounts::Privilege;
 use gannet_catalog::{RowSource, Table, TableId};
+use gannet_core::accounts::Privilege;
 use gannet_engine::lock::{LockError, MdlDuration, MdlMode, MdlObject, Wait};
 use gannet_exec::ddl;
 use gannet_parser::ast::{Statement, TableLock, TableLockKind};
@@ -72,7 +72,7 @@ impl Session {
     }
 
     fn metadata_wait(&self) -> Wait {
-        Wait::For(Duration::from_secs(self.state.vars[crate::vars::Live::LockWaitTimeout].as_u64()))
+        Wait::For(Duration::from_secs(self.state.vars[gannet_core::vars::Live::LockWaitTimeout].as_u64()))
     }
 
     /// LOCK TABLES: ends the transaction, gives earlier ones up, takes the new ones in an order that all follow.

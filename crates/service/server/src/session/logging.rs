@@ -2,9 +2,9 @@
 
 use super::Session;
 use super::query::{Figures, lex_mode};
-use crate::kept::{KeptText, tokens, trimmed, word};
-use crate::statement_log::{Argument, Sender, Slow};
-use crate::vars::{Live, VarValue};
+use gannet_core::kept::{KeptText, tokens, trimmed, word};
+use gannet_core::statement_log::{Argument, Sender, Slow};
+use gannet_core::vars::{Live, VarValue};
 use gannet_parser::LexMode;
 use gannet_parser::lexer::{Tok, Token};
 use gannet_runtime::unix_micros;

@@ -1,10 +1,11 @@
 //! Logging in: from the greeting to a session, and COM_CHANGE_USER.
 
 use super::Session;
-use crate::accounts::{Account, Name, Origin, Require, Usage};
-use crate::registry::{Entry, Who};
-use crate::server::Shared;
-use crate::vars::Live;
+use crate::server::Plans;
+use gannet_core::Core;
+use gannet_core::accounts::{Account, Name, Origin, Require, Usage};
+use gannet_core::registry::{Entry, Who};
+use gannet_core::vars::Live;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{AuthContext, Exchange, FastDigest, NONCE, Plugin, RsaKey, Secret, Verdict};
@@ -30,7 +31,8 @@ pub(crate) enum LoginStep {
 
 /// A login under way.
 pub(crate) struct Login {
-    server: Arc<Shared>,
+    server: Arc<Core>,
+    plans: Arc<Plans>,
     origin: Origin,
     /// The transport cannot be overheard.
     secure: bool,
@@ -42,7 +44,7 @@ pub(crate) struct Login {
 }
 
 /// What this server can do, as it is set up.
-fn offered(server: &Shared) -> u32 {
+fn offered(server: &Core) -> u32 {
     let list = server.globals.get(Live::ProtocolCompressionAlgorithms);
     let (compressed, _) = compression(list.as_str()).unwrap_or_default();
     SERVER_CAPABILITIES | compressed | if server.tls.acceptor().is_some() { cap::SSL } else { 0 }
@@ -95,7 +97,8 @@ pub(crate) fn nonce() -> [u8; NONCE] {
 impl Login {
     /// Writes the greeting.
     pub(crate) fn greet(
-        server: Arc<Shared>,
+        server: Arc<Core>,
+        plans: Arc<Plans>,
         origin: Origin,
         secure: bool,
         id: u64,
@@ -114,7 +117,7 @@ impl Login {
             plugin: Plugin::Sha2.name().into(),
         };
         greeting.write(&mut Writer::new(out, sequence));
-        Self { server, origin, secure, tls: false, nonce, capabilities: 0, attempt: None }
+        Self { server, plans, origin, secure, tls: false, nonce, capabilities: 0, attempt: None }
     }
 
     /// Those agreed with the client, once it has spoken.
@@ -177,8 +180,8 @@ impl Login {
         let Some(attempt) = self.attempt.take() else { return Err(sql_err!(Handshake)) };
         let own = attempt.admitted(&self.server, verdict, entry.tls.get())?;
         let account = stands_in_for(&self.server, &own).unwrap_or_else(|| own.clone());
-        let mut session =
-            Session::open(self.server.clone(), entry.clone(), account, &attempt.hello, self.capabilities)?;
+        let (server, plans) = (self.server.clone(), self.plans.clone());
+        let mut session = Session::open(server, plans, entry.clone(), account, &attempt.hello, self.capabilities)?;
         session.nonce = self.nonce;
         session.came_as(&own);
         entry.set_who(Who {
@@ -204,7 +207,7 @@ pub(crate) struct Attempt {
 
 /// What the exchange may ask of the server.
 struct Context<'a> {
-    server: &'a Shared,
+    server: &'a Core,
     account: Option<&'a Account>,
 }
 
@@ -228,7 +231,7 @@ impl AuthContext for Context<'_> {
 impl Attempt {
     /// Looks the user up and starts the exchange.
     pub(crate) fn start(
-        server: &Shared,
+        server: &Core,
         hello: handshake::Login,
         origin: Origin,
         nonce: [u8; NONCE],
@@ -256,7 +259,7 @@ impl Attempt {
     }
 
     /// Takes the client's next packet.
-    pub(crate) fn feed(&mut self, server: &Shared, packet: &[u8], w: &mut Writer<'_>) -> Result<Verdict> {
+    pub(crate) fn feed(&mut self, server: &Core, packet: &[u8], w: &mut Writer<'_>) -> Result<Verdict> {
         // Slow hashing and key generation must not hold up the other connections of this worker.
         let (exchange, account) = (&mut self.exchange, self.account.as_deref());
         gannet_runtime::run_blocking(|| exchange.feed(packet, &Context { server, account }, w))
@@ -268,7 +271,7 @@ impl Attempt {
     }
 
     /// The account, when the verdict admits it.
-    pub(crate) fn admitted(&self, server: &Shared, verdict: Verdict, tls: Option<&Agreed>) -> Result<Arc<Account>> {
+    pub(crate) fn admitted(&self, server: &Core, verdict: Verdict, tls: Option<&Agreed>) -> Result<Arc<Account>> {
         let (user, host) = (self.hello_user(), self.origin.host());
         let denied = |yes: bool| sql_err!(AccessDenied, user, host, if yes { "YES" } else { "NO" });
         let limits = &server.accounts.limits;
@@ -297,7 +300,7 @@ impl Attempt {
     }
 
     /// What else an account asks for, once the password is right. `tls`: how the transport is encrypted.
-    fn admit(&self, server: &Shared, a: &Account, tls: Option<&Agreed>) -> Result<()> {
+    fn admit(&self, server: &Core, a: &Account, tls: Option<&Agreed>) -> Result<()> {
         let (user, host) = (self.hello_user(), self.origin.host());
         if a.locked {
             return Err(sql_err!(AccountHasBeenLocked, user, host));
@@ -320,7 +323,7 @@ impl Attempt {
 
 /// The account that a login takes the rights of in place of its own: the first it has PROXY on, where `check_proxy_users` and the
 /// variable of its plugin say so. It may be locked: nobody logs in to it.
-pub(crate) fn stands_in_for(server: &Shared, own: &Account) -> Option<Arc<Account>> {
+pub(crate) fn stands_in_for(server: &Core, own: &Account) -> Option<Arc<Account>> {
     let allowed = |id: Live| server.globals.get(id).as_bool();
     let of_plugin = match own.secret.plugin() {
         Plugin::Native => Live::NativeProxyUsers,
@@ -334,7 +337,7 @@ pub(crate) fn stands_in_for(server: &Shared, own: &Account) -> Option<Arc<Accoun
 }
 
 /// Counts a connection that begins against the account's limits.
-pub(crate) fn count_connection(server: &Shared, account: &Account) -> Result<Option<Arc<Usage>>> {
+pub(crate) fn count_connection(server: &Core, account: &Account) -> Result<Option<Arc<Usage>>> {
     let most = server.globals.get(Live::MaxUserConnections).as_u64();
     if account.policy.limits == [0; 4] && most == 0 {
         return Ok(None);

@@ -49,7 +49,6 @@ pub(crate) mod grants;
 mod handler;
 mod hinted;
 mod histogram;
-pub mod kinds;
 mod load;
 pub(crate) mod locks;
 pub(crate) mod logging;
@@ -74,13 +73,15 @@ mod temporary;
 mod track;
 pub(crate) mod transaction;
 mod transport;
+mod user_locks;
 pub(crate) mod variables;
 
-use crate::accounts::Account;
-use crate::registry::Entry;
-use crate::server::Shared;
-use crate::vars::{Live, SessionVars, VarValue};
+use crate::server::Plans;
 use gannet_base::prefetch;
+use gannet_core::Core;
+use gannet_core::accounts::Account;
+use gannet_core::registry::Entry;
+use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_engine::{Txn, TxnOptions};
 use gannet_exec::{DirectBuffers, Settings};
 use gannet_runtime::{Conn, Interrupt};
@@ -117,7 +118,8 @@ pub(crate) struct Session {
     pub(crate) nonce: [u8; gannet_wire::auth::NONCE],
     /// What functions and the executor see. From its second part on: for every statement.
     pub(crate) state: State,
-    pub(crate) server: Arc<Shared>,
+    pub(crate) server: Arc<Core>,
+    pub(crate) plans: Arc<Plans>,
     pub(crate) entry: Arc<Entry>,
     /// Hash of the variables that plans depend on.
     pub(crate) mode_key: u64,
@@ -210,7 +212,8 @@ impl Session {
 
     /// A session for an account that has logged in.
     pub(crate) fn open(
-        server: Arc<Shared>,
+        server: Arc<Core>,
+        plans: Arc<Plans>,
         entry: Arc<Entry>,
         account: Arc<Account>,
         hello: &handshake::Login,
@@ -262,6 +265,7 @@ impl Session {
             txn,
             state,
             server,
+            plans,
             entry,
         };
         it.entry.keep_attributes(&hello.attributes);

@@ -1,8 +1,8 @@
 //! Plans: what the planner is told of the session, and what an account may learn from it.
 
 use super::Session;
-use crate::accounts::Privilege;
 use gannet_catalog::CatalogSnapshot;
+use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::LiteralToken;
 use gannet_plan::Plan;

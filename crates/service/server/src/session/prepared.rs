@@ -4,14 +4,14 @@ use super::Session;
 use super::cached::CachedPlan;
 use super::command::{Done, Io};
 use super::cursor::Cursor;
-use super::kinds::{self, count_statement};
 use super::locks::is_stale;
 use super::query::{lex_mode, parse_error};
 use super::sink::describe;
-use crate::kept::DigestHandle;
-use crate::registry::Activity;
-use crate::vars::Live;
 use gannet_base::hash::HashMap;
+use gannet_core::kept::DigestHandle;
+use gannet_core::kinds::{self, count_statement};
+use gannet_core::registry::Activity;
+use gannet_core::vars::Live;
 use gannet_exec::Session as _;
 use gannet_parser::Notice;
 use gannet_parser::ast::{self, Statement};
@@ -38,7 +38,7 @@ pub(crate) struct Prepared {
     by_name: HashMap<String, Statement_>,
     next: u32,
     /// Server-wide count that [`Drop`] gives back.
-    counted: Option<Arc<crate::server::Shared>>,
+    counted: Option<Arc<gannet_core::Core>>,
 }
 
 /// One prepared statement.
@@ -287,7 +287,7 @@ impl Session {
         }
         match self.find_prepared_plan(&key, &s.text, &s.literals, Some(class)) {
             Some(other) => Ok(other),
-            None if self.server.plans.is_full(&key) => Ok(entry),
+            None if self.plans.is_full(&key) => Ok(entry),
             None => {
                 let types: Vec<SqlType> = match given.0.len() {
                     0 => s.types.iter().map(|t| sql_type(*t, self.literal_collation())).collect(),

@@ -1,8 +1,9 @@
-//! What statements need: the questions; [`crate::accounts::Access`] has the answers.
+//! What statements need: the questions; [`gannet_core::accounts::Access`] has the answers.
 
-use super::{Session, kinds};
-use crate::accounts::{Access, Privilege, Privileges};
+use super::Session;
 use gannet_catalog::Table;
+use gannet_core::accounts::{Access, Privilege, Privileges};
+use gannet_core::kinds;
 use gannet_exec::ddl;
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::expr::{Expr, ExprKind};
@@ -125,7 +126,7 @@ impl Session {
                     if t.starred {
                         return Err(self.denied(n.privilege.into(), name));
                     }
-                    let word = crate::accounts::privilege_name(n.privilege).to_ascii_uppercase();
+                    let word = gannet_core::accounts::privilege_name(n.privilege).to_ascii_uppercase();
                     let a = &self.state.account;
                     return Err(sql_err!(ColumnaccessDenied, word, a.user, self.state.host(), column.name, name));
                 }

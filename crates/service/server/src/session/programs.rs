@@ -2,8 +2,8 @@
 
 use super::Session;
 use super::command::Done;
-use crate::accounts::Privilege;
 use gannet_catalog::names;
+use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{ObjectName, ProgramKind, RoutineKind};
 use gannet_types::{Level, Result, SqlError, sql_err};
 
@@ -111,7 +111,7 @@ impl Session {
             return Ok(());
         }
         let a = &self.state.account;
-        let word = crate::accounts::privilege_name(need).to_ascii_lowercase();
+        let word = gannet_core::accounts::privilege_name(need).to_ascii_lowercase();
         Err(sql_err!(ProcaccessDenied, word, a.user, self.state.host(), format_args!("{schema}.{name}")))
     }
 }

@@ -7,13 +7,13 @@
 use super::Session;
 use super::cached::{Cached, CachedPlan, with_scan};
 use super::command::{Done, Io};
-use super::kinds;
 use super::locks::{PlanLocks, is_stale};
 use super::sink::{OneRowSink, RowsSink, WireSink};
 use super::state::Clock;
-use crate::kept::DigestHandle;
-use crate::registry::Activity;
-use crate::vars::Live;
+use gannet_core::kept::DigestHandle;
+use gannet_core::kinds;
+use gannet_core::registry::Activity;
+use gannet_core::vars::Live;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest;

@@ -11,7 +11,7 @@
 
 use super::Session;
 use super::command::{Done, Io};
-use crate::vars::Live;
+use gannet_core::vars::Live;
 use gannet_engine::Lsn;
 use gannet_exec::error::from_engine;
 use gannet_runtime::{Conn, Next, Waker};

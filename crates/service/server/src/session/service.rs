@@ -3,11 +3,12 @@
 use super::Session;
 use super::login::{Login, LoginStep};
 use super::transport;
-use crate::accounts::Origin;
-use crate::registry::{Activity, Entry};
-use crate::server::Shared;
-use crate::statement_log::Argument;
-use crate::vars::Live;
+use crate::server::Plans;
+use gannet_core::Core;
+use gannet_core::accounts::Origin;
+use gannet_core::registry::{Activity, Entry};
+use gannet_core::statement_log::Argument;
+use gannet_core::vars::Live;
 use gannet_runtime::{Conn, Factory, Interrupt, Next, Panicked, Peer, Ready, Service, TaskContext, Waker, now_ns};
 use gannet_telemetry::{Counter, add, count, note_connections, sub};
 use gannet_types::{ErrorCode, SqlError, sql_err};
@@ -18,11 +19,14 @@ use gannet_wire::tls::Tls;
 use std::sync::Arc;
 
 /// Makes a [`Connection`] for each client.
-pub(crate) struct Connections(pub(crate) Arc<Shared>);
+pub(crate) struct Connections {
+    pub(crate) core: Arc<Core>,
+    pub(crate) plans: Arc<Plans>,
+}
 
 impl Factory for Connections {
     fn connect(&self, peer: &Peer, context: &TaskContext) -> Option<Box<dyn Service>> {
-        Some(Box::new(Connection::new(self.0.clone(), peer, context)))
+        Some(Box::new(Connection::new(self.core.clone(), self.plans.clone(), peer, context)))
     }
 }
 
@@ -40,7 +44,8 @@ const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 /// A client's connection.
 pub(crate) struct Connection {
-    server: Arc<Shared>,
+    server: Arc<Core>,
+    plans: Arc<Plans>,
     entry: Arc<Entry>,
     decoder: Decoder,
     sequence: u8,
@@ -68,7 +73,7 @@ enum Phase {
 }
 
 impl Connection {
-    pub(crate) fn new(server: Arc<Shared>, peer: &Peer, context: &TaskContext) -> Self {
+    pub(crate) fn new(server: Arc<Core>, plans: Arc<Plans>, peer: &Peer, context: &TaskContext) -> Self {
         let origin = origin(peer);
         let host = match peer {
             Peer::Tcp { peer, .. } if matches!(origin, Origin::Local(_)) => format!("localhost:{}", peer.port()),
@@ -106,6 +111,7 @@ impl Connection {
         };
         Self {
             server,
+            plans,
             entry,
             decoder: Decoder::new(LOGIN_PACKET),
             sequence: 0,
@@ -308,7 +314,7 @@ impl Connection {
 }
 
 /// Connections that may wait for their clients to log in. They have descriptors, or threads, beside those of `limit` sessions.
-fn most_waiting(server: &Shared, limit: usize) -> usize {
+fn most_waiting(server: &Core, limit: usize) -> usize {
     const LEAST: usize = 32;
     const MOST: usize = 4096;
     let spare = match server.globals.get(Live::ThreadHandling).as_str() {
@@ -390,6 +396,7 @@ impl Service for Connection {
             self.deadline(conn);
             let login = Login::greet(
                 self.server.clone(),
+                self.plans.clone(),
                 origin(conn.peer()),
                 matches!(conn.peer(), Peer::Unix { .. }),
                 self.entry.id,

@@ -5,8 +5,8 @@ use super::components::variable;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
-use crate::accounts::Privilege;
-use crate::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
+use gannet_core::accounts::Privilege;
+use gannet_core::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
 use gannet_exec::Session as _;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
@@ -336,19 +336,19 @@ impl Session {
             return Err(sql_err!(WrongValueForVar, "protocol_compression_algorithms", text));
         }
         if is(Live::LogOutput) {
-            return crate::statement_log::check_output(text);
+            return gannet_core::statement_log::check_output(text);
         }
         if is(Live::GeneralLogFile) || is(Live::SlowQueryLogFile) {
             let secure = super::files::secure_directory(&self.server.globals);
             let datadir = self.server.globals.get(Live::Datadir);
-            crate::statement_log::check_path(
+            gannet_core::statement_log::check_path(
                 id.def().name,
                 text,
                 std::path::Path::new(datadir.as_str()),
                 secure.as_deref(),
             )?;
         }
-        if is(Live::TlsVersion) && !crate::tls::check_version(text) {
+        if is(Live::TlsVersion) && !gannet_core::tls::check_version(text) {
             return Err(sql_err!(WrongValueForVar, "tls_version", text));
         }
         if is(Live::ResultsetMetadata) && text == "NONE" && self.capabilities & cap::OPTIONAL_RESULTSET_METADATA == 0 {

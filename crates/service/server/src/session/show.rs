@@ -8,10 +8,10 @@ use super::command::{Done, Io};
 use super::query::{lex_mode, parse_error};
 use super::sink::{RowsSink, WireSink, plain_column};
 use super::state::{text, unsupported};
-use crate::accounts::{self, Privilege};
-use crate::status;
 use crate::virt;
 use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
+use gannet_core::accounts::{self, Privilege};
+use gannet_core::status;
 use gannet_parser::ast::{self, Ident, ObjectName, ProgramKind, Show, ShowFilter, ShowKind, Statement, VarScope};
 use gannet_plan::plan::ResultColumn;
 use gannet_telemetry::{Counter, count};
@@ -433,7 +433,7 @@ impl Session {
         let ansi = self.settings.sql_mode.contains(SqlMode::ANSI_QUOTES);
         ShowOptions {
             quote: if ansi { '"' } else { '`' },
-            always_quote: self.state.vars[crate::vars::Live::SqlQuoteShowCreate].as_bool(),
+            always_quote: self.state.vars[gannet_core::vars::Live::SqlQuoteShowCreate].as_bool(),
             next_auto_increment: 0,
         }
     }
@@ -446,7 +446,7 @@ impl Session {
         });
         let (schema, name) = shown?;
         let t = self.state.snapshot.require_table(&schema, &name)?.clone();
-        let whole = self.state.access.table(&schema, &name).intersects(crate::accounts::TABLE_LEVEL);
+        let whole = self.state.access.table(&schema, &name).intersects(gannet_core::accounts::TABLE_LEVEL);
         let open = t.temporary || matches!(&*schema, "information_schema" | "performance_schema");
         if !whole && !open && t.view().is_none() {
             // Rights on columns do not show the definition of the others.
@@ -472,7 +472,7 @@ impl Session {
     /// SHOW CREATE VIEW. Errors 1347, 1142.
     fn show_create_view(&mut self, t: &gannet_catalog::Table) -> Result<RowsSink> {
         let Some(view) = t.view() else { return Err(sql_err!(WrongObject, t.schema, t.name, "VIEW")) };
-        let need = crate::accounts::Privileges::of(&[Privilege::ShowView, Privilege::Select]);
+        let need = gannet_core::accounts::Privileges::of(&[Privilege::ShowView, Privilege::Select]);
         self.require_on_table(need, &t.schema, &t.name)?;
         if let Some(error) = self.view_error(t) {
             self.warnings.push(error.to_warning(gannet_types::Level::Warning));

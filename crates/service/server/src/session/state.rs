@@ -1,12 +1,12 @@
 //! What functions and the executor see of a session.
 
 use super::UserVariables;
-use crate::accounts::{Access, Account, Name, Usage};
-use crate::registry::Entry;
-use crate::server::Shared;
-use crate::vars::{Live, SessionVars};
 use gannet_catalog::CatalogSnapshot;
 use gannet_catalog::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
+use gannet_core::Core;
+use gannet_core::accounts::{Access, Account, Name, Usage};
+use gannet_core::registry::Entry;
+use gannet_core::vars::{Live, SessionVars};
 use gannet_functions::SessionInfo;
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park, unix_micros};
 use gannet_telemetry::SessionCounters;
@@ -56,7 +56,7 @@ pub(crate) struct State {
     /// What account and roles allow.
     pub(crate) access: Access,
     // The second part.
-    pub(crate) server: Arc<Shared>,
+    pub(crate) server: Arc<Core>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) account: Arc<Account>,
     /// SHOW SESSION STATUS.
@@ -103,7 +103,7 @@ impl State {
     }
 
     pub(crate) fn new(
-        server: Arc<Shared>,
+        server: Arc<Core>,
         entry: Arc<Entry>,
         account: Arc<Account>,
         vars: SessionVars,
@@ -158,7 +158,7 @@ impl State {
     }
 
     /// The global privileges in force.
-    pub(crate) fn privileges(&self) -> crate::accounts::Privileges {
+    pub(crate) fn privileges(&self) -> gannet_core::accounts::Privileges {
         self.access.global
     }
 
@@ -306,7 +306,7 @@ impl SessionInfo for State {
             }),
             "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
             "PS_THREAD_ID" => super::functions::thread_id(self, args),
-            _ => crate::user_locks::call(self, name, args),
+            _ => super::user_locks::call(self, name, args),
         }
     }
 
@@ -380,8 +380,8 @@ pub(crate) fn text(s: &str) -> Value {
 }
 
 /// The value of a system variable as SQL sees it.
-pub(crate) fn to_sql(value: &crate::vars::VarValue) -> Value {
-    use crate::vars::VarValue;
+pub(crate) fn to_sql(value: &gannet_core::vars::VarValue) -> Value {
+    use gannet_core::vars::VarValue;
     match value {
         VarValue::Null => Value::Null,
         VarValue::Int(n) => Value::Int(*n),

@@ -2,11 +2,11 @@
 
 use super::Session;
 use super::command::{Done, Io};
-use super::kinds;
 use super::state::unsupported;
-use crate::accounts::Privilege;
-use crate::vars::Live;
 use gannet_catalog::CatalogSnapshot;
+use gannet_core::accounts::Privilege;
+use gannet_core::kinds;
+use gannet_core::vars::Live;
 use gannet_engine::Txn;
 use gannet_engine::lock::MdlDuration;
 use gannet_exec::ddl::{self, DdlContext};
@@ -126,7 +126,7 @@ impl Session {
                     if !p.has(Privilege::SystemVariablesAdmin) && !p.has(Privilege::Super) {
                         return Err(sql_err!(SpecificAccessDenied, "SYSTEM_VARIABLES_ADMIN or SUPER"));
                     }
-                    let read_only = |n: &str| crate::vars::find(n).is_some_and(|id| !id.def().dynamic);
+                    let read_only = |n: &str| gannet_core::vars::find(n).is_some_and(|id| !id.def().dynamic);
                     let named = name.as_ref().map(|n| &*n.text);
                     let some =
                         self.server.persisted.all().keys().any(|n| named.is_none_or(|own| own == *n) && read_only(n));

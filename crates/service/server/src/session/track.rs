@@ -2,7 +2,7 @@
 //! its transaction stands.
 
 use super::Session;
-use crate::vars::Live;
+use gannet_core::vars::Live;
 use gannet_engine::Isolation;
 use gannet_parser::ast;
 use gannet_wire::flags::cap;

@@ -10,7 +10,7 @@
 //! The engine's transaction begins with the first statement that needs one, so that BEGIN costs nothing.
 
 use super::Session;
-use crate::vars::{Live, SessionVars};
+use gannet_core::vars::{Live, SessionVars};
 use gannet_engine::plant::{Fault, planted};
 use gannet_engine::{Isolation, Savepoint, TxnOptions};
 use gannet_exec::error::from_engine;

@@ -3,7 +3,7 @@
 use super::Charsets;
 use super::components::{is_present, variable};
 use super::state::{State, to_sql};
-use crate::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
+use gannet_core::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
 use gannet_exec::Settings;
 use gannet_parser::ast::VarScope;
 use gannet_plan::options::Passes;

@@ -1,10 +1,10 @@
 //! Rows about accounts: mysql.user and its kin, privileges and roles in information_schema.
 
 use super::{Emit, Equals, member, members, micros, seconds, text, yes_no};
-use crate::accounts::{
+use crate::session::state::State;
+use gannet_core::accounts::{
     Account, DB_ORDER, GRANT_ORDER, Privilege, Privileges, Require, Restriction, RoleGrant, privilege_name,
 };
-use crate::session::state::State;
 use gannet_types::{Result, Value};
 use std::sync::Arc;
 
@@ -259,7 +259,7 @@ fn user_attributes_of(a: &Account) -> Result<Value> {
 
 /// `mysql.component`: what is installed.
 pub(super) fn components(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let urn = state.server.globals.get(crate::vars::Live::Components);
+    let urn = state.server.globals.get(gannet_core::vars::Live::Components);
     if urn.as_str().is_empty() {
         return Ok(());
     }

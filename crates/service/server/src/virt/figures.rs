@@ -1,9 +1,9 @@
 //! What the optimizer knows of tables and columns: persistent statistics and histograms.
 
 use super::{Emit, Equals, text};
-use crate::accounts::{Privilege, Privileges};
 use crate::session::state::State;
 use gannet_catalog::{IndexKind, RowSource, Table};
+use gannet_core::accounts::{Privilege, Privileges};
 use gannet_types::{Result, Timestamp, Value, json};
 
 pub(super) fn column_statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

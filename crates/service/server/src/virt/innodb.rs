@@ -2,9 +2,9 @@
 
 use super::metadata::{PAGE_BYTES, each_table, sizes};
 use super::{Emit, Equals, maybe, micros, text};
-use crate::accounts::Privilege;
 use crate::session::state::State;
 use gannet_catalog::{IndexKind, RowSource, Table};
+use gannet_core::accounts::Privilege;
 use gannet_telemetry::{Counter, total};
 use gannet_types::{Result, TypeId, Value};
 

@@ -1,10 +1,10 @@
 //! Rows about schemas, tables, columns and what the server offers.
 
 use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
-use crate::accounts::{Privilege, Privileges};
 use crate::session::state::State;
 use gannet_catalog::show::{column_default, column_extra, column_key, index_rows};
 use gannet_catalog::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table};
+use gannet_core::accounts::{Privilege, Privileges};
 use gannet_types::charset::CHARSETS;
 use gannet_types::collation::{COLLATIONS, Pad};
 use gannet_types::{Result, TypeId, Value};

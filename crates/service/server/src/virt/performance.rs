@@ -3,9 +3,9 @@
 use super::innodb::tree_names;
 use super::runtime::{process_row, visible};
 use super::{Emit, Equals, maybe, member, text};
-use crate::accounts::Privilege;
-use crate::registry::Entry;
 use crate::session::state::State;
+use gannet_core::accounts::Privilege;
+use gannet_core::registry::Entry;
 use gannet_engine::lock::{LockKind, MdlMode, Mode, Party};
 use gannet_types::{Result, Value};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
 }
 
 fn party(p: &Party) -> [Value; 2] {
-    [Value::UInt(crate::status::shown_trx(p.trx, p.owner)), Value::UInt(p.thread)]
+    [Value::UInt(gannet_core::status::shown_trx(p.trx, p.owner)), Value::UInt(p.thread)]
 }
 
 fn hex(key: &[u8]) -> String {

@@ -1,11 +1,11 @@
 //! Rows about what the server does: sessions, statements, waits, variables, status, accounts.
 
 use super::{Emit, Equals, maybe, member, micros, text};
-use crate::accounts::Privilege;
-use crate::registry::{Activity, Entry};
 use crate::session::state::State;
 use crate::session::variables;
-use crate::status;
+use gannet_core::accounts::Privilege;
+use gannet_core::registry::{Activity, Entry};
+use gannet_core::status;
 use gannet_engine::{Isolation, lock::LockKind};
 
 use gannet_telemetry::{Counter, WORK, wait_totals};
@@ -164,16 +164,16 @@ pub(super) fn session_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_
 
 pub(super) fn persisted_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for (name, p) in state.server.persisted.all() {
-        let kind = crate::vars::find(name).map_or(crate::vars::Kind::Text, |id| id.def().kind);
+        let kind = gannet_core::vars::find(name).map_or(gannet_core::vars::Kind::Text, |id| id.def().kind);
         emit(&[text(name), maybe(p.value.display(&kind).as_deref())])?;
     }
     Ok(())
 }
 
 pub(super) fn variables_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    use crate::vars::Kind;
+    use gannet_core::vars::Kind;
     let server = state.server.clone();
-    for (name, id) in crate::vars::sorted() {
+    for (name, id) in gannet_core::vars::sorted() {
         let def = id.def();
         let kept = server.persisted.get(*id).filter(|_| server.persisted.holds(*id));
         let setter = server.globals.setter(*id);
@@ -251,7 +251,7 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         let (requested, wait_started) = waits.unwrap_or((Value::Null, Value::Null));
         let n = Value::UInt;
         let mut row = vec![
-            n(crate::status::shown_trx(t.id, t.lock_owner)),
+            n(gannet_core::status::shown_trx(t.id, t.lock_owner)),
             text(kind),
             local(started),
             requested,

@@ -3,7 +3,7 @@
 //! Nothing is counted for this when rows are written: the engine knows each tree's rows anyway. A table is looked at anew when
 //! its rows differ from the figures by a tenth, as InnoDB does it, or when it or one of its indexes has none yet.
 
-use crate::server::Shared;
+use crate::Core;
 use crate::vars::Live;
 use gannet_catalog::{RowSource, Table, TableId, stats};
 use gannet_engine::{EngineError, TreeId};
@@ -19,17 +19,17 @@ const SLACK_ROWS: u64 = 50;
 const SAVE_NS: u64 = 10_000_000_000;
 
 /// What is wanted of a table's statistics: the server's variables, or the table's own options.
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// Taken anew in the background.
-    pub(crate) automatic: bool,
+    pub automatic: bool,
     /// Kept in the dictionary.
-    pub(crate) persistent: bool,
+    pub persistent: bool,
     /// Places of an index that are looked at.
-    pub(crate) places: u64,
+    pub places: u64,
 }
 
 impl Wanted {
-    pub(crate) fn of(shared: &Shared, table: &Table) -> Wanted {
+    pub fn of(shared: &Core, table: &Table) -> Wanted {
         let option = |name: &str| {
             let found = table.options.create_options.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
             found.and_then(|(_, value)| value.parse::<u64>().ok())
@@ -50,7 +50,7 @@ const RELEASE_NS: u64 = 5_000_000_000;
 const AFTER_NS: u64 = 1_000_000_000;
 
 /// The background task; ends when the server stops.
-pub(crate) fn run(shared: &Arc<Shared>) {
+pub fn run(shared: &Arc<Core>) {
     let mut saved: HashMap<TableId, u64> = HashMap::new();
     let mut told = HashSet::new();
     let (mut freed, mut release_at) = (0, 0);
@@ -76,7 +76,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
     }
 }
 
-fn look_at_all(shared: &Arc<Shared>, saved: &mut HashMap<TableId, u64>) {
+fn look_at_all(shared: &Arc<Core>, saved: &mut HashMap<TableId, u64>) {
     let snapshot = shared.catalog.snapshot();
     for table in snapshot.all_tables() {
         if shared.shutting_down() || interrupted() {
@@ -103,7 +103,7 @@ fn look_at_all(shared: &Arc<Shared>, saved: &mut HashMap<TableId, u64>) {
 
 /// Says in the log which tables have pages that the scrubber has found damaged, with the first page of each: once, until all are whole
 /// again.
-fn tell_damage(shared: &Shared, told: &mut HashSet<TreeId>) {
+fn tell_damage(shared: &Core, told: &mut HashSet<TreeId>) {
     let mut trees = HashSet::new();
     let mut found = shared.engine.damaged_pages();
     found.retain(|d| trees.insert(d.tree));
@@ -121,7 +121,7 @@ fn tell_damage(shared: &Shared, told: &mut HashSet<TreeId>) {
 }
 
 /// The table has not been dropped since the snapshot was taken.
-fn is_newest(shared: &Shared, table: &Table) -> bool {
+fn is_newest(shared: &Core, table: &Table) -> bool {
     shared.catalog.snapshot().base_table(&table.schema, &table.name).is_some_and(|t| t.id == table.id)
 }
 

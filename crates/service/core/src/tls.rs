@@ -1,7 +1,7 @@
 //! TLS of the server: where its certificates lie, who makes them, when they are read.
 
+use crate::Core;
 use crate::log::ErrorLog;
-use crate::server::Shared;
 use crate::vars::{Live, VarSet, VarValue};
 use gannet_base::sync::RwLock;
 use gannet_runtime::fs::{Readers, write_plain};
@@ -17,19 +17,19 @@ const KEY: &str = "server-key.pem";
 
 /// What connections are encrypted with, if they can be.
 #[derive(Default)]
-pub(crate) struct ServerTls {
+pub struct ServerTls {
     acceptor: RwLock<Option<Arc<Acceptor>>>,
 }
 
 impl ServerTls {
     /// What the next connection uses; `None` when TLS is off.
-    pub(crate) fn acceptor(&self) -> Option<Arc<Acceptor>> {
+    pub fn acceptor(&self) -> Option<Arc<Acceptor>> {
         self.acceptor.read().clone()
     }
 
     /// At the start: makes the files where there are none, and reads them. What the variables name has to be there; of
     /// the server's own files a fault is told to the log, and TLS is off.
-    pub(crate) fn open(
+    pub fn open(
         vars: &mut VarSet,
         datadir: &Path,
         log: &ErrorLog,
@@ -64,7 +64,7 @@ impl ServerTls {
 
     /// ALTER INSTANCE RELOAD TLS: reads what the variables name now. On error 3889 what was there stays, unless
     /// `keep_on_error` is false: then TLS is off.
-    pub(crate) fn reload(&self, server: &Shared, keep_on_error: bool) -> Result<()> {
+    pub fn reload(&self, server: &Core, keep_on_error: bool) -> Result<()> {
         let datadir = PathBuf::from(server.globals.get(Live::Datadir).as_str());
         let made = match tls::is_supported() {
             true => read(&datadir, |id| server.globals.get(id)).and_then(|s| Acceptor::new(&s)),
@@ -83,7 +83,7 @@ impl ServerTls {
 }
 
 /// `tls_version` names versions that are there, or none.
-pub(crate) fn check_version(list: &str) -> bool {
+pub fn check_version(list: &str) -> bool {
     let known = |v: &str| ["", "tlsv1.2", "tlsv1.3"].contains(&v.trim().to_ascii_lowercase().as_str());
     list.split(',').all(known)
 }
@@ -121,7 +121,7 @@ fn own_files(datadir: &Path, hostname: &str) -> std::result::Result<(), String> 
     if plain(hostname) && hostname != "localhost" {
         hosts.push(hostname);
     }
-    let product = format!("MySQL_Server_{}", crate::server::MYSQL_VERSION);
+    let product = format!("MySQL_Server_{}", crate::MYSQL_VERSION);
     let now = (gannet_runtime::unix_micros() / 1_000_000) as i64;
     let made = tls::certificate::make(&product, &hosts, now)?;
     // The authority last: a start that was cut short before leaves some files only, and the next one says so.

@@ -1,7 +1,7 @@
 //! Matching of names outside queries.
 
 /// LIKE over names: `%` any run, `_` any character, `\\` takes the next one as it is; letters in any case.
-pub(crate) fn like(pattern: &str, text: &str) -> bool {
+pub fn like(pattern: &str, text: &str) -> bool {
     let fold = |s: &str| s.to_lowercase().chars().collect::<Vec<char>>();
     matches(&fold(pattern), &fold(text))
 }

@@ -5,7 +5,7 @@
 //! accounts, replication, servers and CLONE lose their literals, those apart that are names or comments. A text that cannot be read
 //! and is about such a statement is not kept at all: nobody knows which of its words is the password.
 
-use crate::session::kinds::{self, Secrets};
+use crate::kinds::{self, Secrets};
 use gannet_parser::LexMode;
 use gannet_parser::lexer::{Lexer, Tok, Token};
 
@@ -16,9 +16,9 @@ const SECRET: &[u8] = b"<secret>";
 const WITHHELD: &[u8] = b"<a text with an error, which may hold a password>";
 
 /// The digests of the server, with samples that may be shown.
-pub(crate) type StatementStats = gannet_telemetry::StatementStats<KeptText>;
+pub type StatementStats = gannet_telemetry::StatementStats<KeptText>;
 /// The way to one of them.
-pub(crate) type DigestHandle = gannet_telemetry::DigestHandle<KeptText>;
+pub type DigestHandle = gannet_telemetry::DigestHandle<KeptText>;
 
 /// A text that may be kept and shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl KeptText {
     }
 
     /// A text as it came: what `log_raw` asks the general query log for, and nothing else may use.
-    pub(crate) fn raw(text: &[u8]) -> Self {
+    pub fn raw(text: &[u8]) -> Self {
         Self(text.to_vec())
     }
 
@@ -67,7 +67,7 @@ impl KeptText {
     }
 
     /// Nothing of the text is kept: its digest is not shown either.
-    pub(crate) fn is_withheld(&self) -> bool {
+    pub fn is_withheld(&self) -> bool {
         self.0 == WITHHELD
     }
 }
@@ -201,18 +201,18 @@ fn is_secret(text: &[u8], all: &[Token], at: usize) -> bool {
 }
 
 /// The tokens of a text.
-pub(crate) fn tokens(text: &[u8], mode: LexMode) -> impl Iterator<Item = Token> + '_ {
+pub fn tokens(text: &[u8], mode: LexMode) -> impl Iterator<Item = Token> + '_ {
     let mut lexer = Lexer::new(text, mode);
     std::iter::from_fn(move || Some(lexer.next()).filter(|t| t.kind != Tok::End && t.end > t.start))
 }
 
 /// The bytes of a token.
-pub(crate) fn word<'t>(text: &'t [u8], t: &Token) -> &'t [u8] {
+pub fn word<'t>(text: &'t [u8], t: &Token) -> &'t [u8] {
     &text[t.start as usize..t.end as usize]
 }
 
 /// Without the blanks and semicolons around it.
-pub(crate) fn trimmed(text: &[u8]) -> &[u8] {
+pub fn trimmed(text: &[u8]) -> &[u8] {
     let blank = |b: &u8| b.is_ascii_whitespace() || *b == b';' || *b == 0;
     let start = text.iter().position(|b| !blank(b)).unwrap_or(text.len());
     let end = text.iter().rposition(|b| !blank(b)).map_or(start, |e| e + 1);

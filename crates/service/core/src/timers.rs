@@ -17,20 +17,20 @@ struct Due {
 
 /// The timers of a server.
 #[derive(Default)]
-pub(crate) struct Timers {
+pub struct Timers {
     due: Arc<Mutex<Due>>,
     thread: OnceLock<Waker>,
 }
 
 /// A running timer; stops when dropped.
-pub(crate) struct Timer {
+pub struct Timer {
     due: Arc<Mutex<Due>>,
     key: (u64, u64),
 }
 
 impl Timer {
     /// The statement was stopped by it.
-    pub(crate) fn fired(&self) -> bool {
+    pub fn fired(&self) -> bool {
         self.due.lock().expired.contains(&self.key)
     }
 }
@@ -45,7 +45,7 @@ impl Drop for Timer {
 
 impl Timers {
     /// Interrupts the task in `ms` milliseconds unless the result is dropped before.
-    pub(crate) fn start(&self, context: TaskContext, ms: u64) -> Timer {
+    pub fn start(&self, context: TaskContext, ms: u64) -> Timer {
         let deadline = now_ns().saturating_add(ms.saturating_mul(1_000_000));
         let key = {
             let mut due = self.due.lock();

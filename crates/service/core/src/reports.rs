@@ -1,7 +1,7 @@
 //! What SHOW ENGINE INNODB STATUS tells of the past: the latest deadlock, and the latest row that a foreign key refused.
 
+use crate::Core;
 use crate::registry::Entry;
-use crate::server::Shared;
 use gannet_base::sync::Mutex;
 use gannet_base::{TreeId, TrxId};
 use gannet_catalog::CatalogSnapshot;
@@ -17,12 +17,12 @@ const KEY: usize = 64;
 
 /// Reports that are kept until the next of their kind.
 #[derive(Default)]
-pub(crate) struct Reports {
+pub struct Reports {
     foreign_key: Mutex<Option<String>>,
 }
 
 /// Thread, host, user and statement of a session, a line each; passwords are left out.
-pub(crate) fn session(entry: &Entry) -> Vec<u8> {
+pub fn session(entry: &Entry) -> Vec<u8> {
     let who = entry.who();
     let mut out = format!("MySQL thread id {}, query id 0 {} {}\n", entry.id, who.host, who.user).into_bytes();
     if let Some(text) = entry.statement() {
@@ -86,7 +86,7 @@ fn wanted(names: &CatalogSnapshot, trx: TrxId, kind: &LockKind) -> String {
 }
 
 /// The members of the last deadlock: who waited for what with which statement, and who was rolled back.
-pub(crate) fn deadlock(server: &Shared, out: &mut String) {
+pub fn deadlock(server: &Core, out: &mut String) {
     let Some(d) = server.engine.lock_table().last_deadlock() else { return };
     let names = server.catalog.snapshot();
     let _ = writeln!(out, "{}", now(d.unix_micros));
@@ -108,12 +108,12 @@ pub(crate) fn deadlock(server: &Shared, out: &mut String) {
 
 impl Reports {
     /// The section's text.
-    pub(crate) fn foreign_key(&self) -> Option<String> {
+    pub fn foreign_key(&self) -> Option<String> {
         self.foreign_key.lock().clone()
     }
 
     /// A foreign key refuses a row of the session's statement.
-    pub(crate) fn foreign_key_refused(&self, entry: &Entry, refused: &Refused<'_>) {
+    pub fn foreign_key_refused(&self, entry: &Entry, refused: &Refused<'_>) {
         let Refused { trx, child, key, parent_goes, tuple } = refused;
         let mut out = format!("{} Transaction:\n", now(gannet_runtime::unix_micros()));
         let _ = writeln!(out, "TRANSACTION {}, ACTIVE", trx.0);

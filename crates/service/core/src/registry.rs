@@ -210,19 +210,19 @@ impl Entry {
     }
 
     /// The whole statement that runs, or nothing.
-    pub(crate) fn statement(&self) -> Option<KeptText> {
+    pub fn statement(&self) -> Option<KeptText> {
         self.kept(|text, _| Some(text.into()))
     }
 
     /// What may be kept of the statement that runs, when `change` has made of its text what it wants to keep.
-    pub(crate) fn kept(&self, change: impl FnOnce(&[u8], LexMode) -> Option<Cow<'_, [u8]>>) -> Option<KeptText> {
+    pub fn kept(&self, change: impl FnOnce(&[u8], LexMode) -> Option<Cow<'_, [u8]>>) -> Option<KeptText> {
         let mode = *self.mode.lock();
         let text = self.text()?;
         change(&text, mode).map(|text| KeptText::of(&text, mode))
     }
 
     /// How the session's texts are read.
-    pub(crate) fn set_mode(&self, mode: LexMode) {
+    pub fn set_mode(&self, mode: LexMode) {
         *self.mode.lock() = mode;
     }
 

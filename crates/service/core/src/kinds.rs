@@ -8,7 +8,7 @@ use gannet_telemetry::{Counter, count};
 
 /// How a statement is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub enum Way {
     /// By the planner and the executor.
     Planned,
     /// As a definition: [`Session::ddl`](super::Session).
@@ -21,7 +21,7 @@ pub(crate) enum Way {
 
 /// Where the text of a statement may hold what nobody else is to see; [`crate::kept`] puts `<secret>` in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Secrets {
+pub enum Secrets {
     /// Nowhere.
     Never,
     /// Its literals may be passwords, those apart that are known to be something else (names, comments).
@@ -32,19 +32,19 @@ pub(crate) enum Secrets {
 
 /// A kind of statement.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub struct Kind {
     /// What error 1235 calls it.
-    pub(crate) name: &'static str,
-    pub(crate) way: Way,
+    pub name: &'static str,
+    pub way: Way,
     /// Its `Com_...`; `None`: counted where it is run.
-    pub(crate) counter: Option<Counter>,
+    pub counter: Option<Counter>,
     /// It ends an open transaction: a branch of XA does not allow it.
-    pub(crate) commits: bool,
+    pub commits: bool,
     /// PREPARE takes it.
-    pub(crate) prepared: bool,
+    pub prepared: bool,
     /// It looks at the diagnostics of the statement before.
-    pub(crate) keeps_diagnostics: bool,
-    pub(crate) secrets: Secrets,
+    pub keeps_diagnostics: bool,
+    pub secrets: Secrets,
 }
 
 impl Kind {
@@ -104,10 +104,10 @@ const fn missing(name: &'static str) -> Kind {
 
 macro_rules! kinds {
     ($($id:ident = $kind:expr;)*) => {
-        $(pub(crate) static $id: Kind = $kind;)*
+        $(pub static $id: Kind = $kind;)*
 
         /// All of them.
-        pub(crate) static ALL: &[&Kind] = &[$(&$id),*];
+        pub static ALL: &[&Kind] = &[$(&$id),*];
     };
 }
 
@@ -215,7 +215,7 @@ kinds! {
 
 /// The kind of a statement.
 #[inline]
-pub(crate) fn of(statement: &Statement) -> &'static Kind {
+pub fn of(statement: &Statement) -> &'static Kind {
     match statement {
         Statement::Query(_) => &SELECT,
         Statement::Insert(i) => match (i.replace, matches!(i.source, ast::InsertSource::Query(_))) {
@@ -338,7 +338,7 @@ pub(crate) fn of(statement: &Statement) -> &'static Kind {
 }
 
 /// The `Com_...` counter of a statement: EXPLAIN counts as what it explains, SHOW as what it shows.
-pub(crate) fn counter(statement: &Statement) -> Option<Counter> {
+pub fn counter(statement: &Statement) -> Option<Counter> {
     match statement {
         Statement::Explain(e) => match &e.target {
             ast::ExplainTarget::Statement(explained) => counter(explained),
@@ -350,7 +350,7 @@ pub(crate) fn counter(statement: &Statement) -> Option<Counter> {
 }
 
 /// Counts a statement in its `Com_...` counter.
-pub(crate) fn count_statement(statement: &Statement) {
+pub fn count_statement(statement: &Statement) {
     if let Some(c) = counter(statement) {
         count(c);
     }

@@ -272,7 +272,7 @@ mod tests {
     #[ignore = "writes docs/variables.md"]
     fn write_the_manual_page() {
         let mut text = String::from(
-            "# System variables\n\nMade from the declarations in `crates/service/server/src/vars`. \
+            "# System variables\n\nMade from the declarations in `crates/service/core/src/vars`. \
              *works*: as in MySQL. *fact*: says something about the server, nobody sets it. *no effect*: it sizes or paces something that \
              Gannet does not have; it can be set and is shown, and no result depends on it. *default only*: what it turns on is not there; \
              any value but the default is refused with error 1235.\n\n\

@@ -53,7 +53,7 @@ pub fn check_store(args: &[String]) -> Result<Report, String> {
         mode: OpenMode::Existing,
         ..EngineOptions::new(&datadir)
     })
-    .map_err(|e| crate::server::open_error(&datadir, &e))?;
+    .map_err(|e| crate::startup::open_error(&datadir, &e))?;
     // What recovery has to do comes first: redo, rollback, purge.
     let mut findings = Vec::new();
     match wait_for_recovery(&engine)? {

@@ -23,7 +23,7 @@ const ADMINISTRATION: u8 = 8;
 const RAW: u8 = 16;
 
 /// Both logs.
-pub(crate) struct StatementLogs {
+pub struct StatementLogs {
     on: AtomicU8,
     general: Mutex<LogFile>,
     slow: Mutex<LogFile>,
@@ -41,33 +41,33 @@ struct LogFile {
 }
 
 /// Who sent a statement.
-pub(crate) struct Sender<'a> {
-    pub(crate) id: u64,
+pub struct Sender<'a> {
+    pub id: u64,
     /// As the client called itself, and the account that it is.
-    pub(crate) user: &'a str,
-    pub(crate) account: &'a str,
+    pub user: &'a str,
+    pub account: &'a str,
     /// A name, and an address where it has one.
-    pub(crate) host: &'a str,
-    pub(crate) address: &'a str,
-    pub(crate) database: &'a str,
+    pub host: &'a str,
+    pub address: &'a str,
+    pub database: &'a str,
 }
 
 /// A statement for the slow query log.
-pub(crate) struct Slow<'a> {
-    pub(crate) sender: Sender<'a>,
+pub struct Slow<'a> {
+    pub sender: Sender<'a>,
     /// Microseconds since 1970.
-    pub(crate) ended_us: u64,
-    pub(crate) latency_ns: u64,
+    pub ended_us: u64,
+    pub latency_ns: u64,
     /// Of these, waiting for locks of rows and tables.
-    pub(crate) locks_ns: u64,
-    pub(crate) rows_sent: u64,
-    pub(crate) rows_examined: u64,
-    pub(crate) text: &'a KeptText,
+    pub locks_ns: u64,
+    pub rows_sent: u64,
+    pub rows_examined: u64,
+    pub text: &'a KeptText,
 }
 
 /// What stands behind a command in the general query log.
 #[derive(Clone, Copy)]
-pub(crate) enum Argument<'a> {
+pub enum Argument<'a> {
     /// The text of a statement.
     Text(&'a KeptText),
     /// A name, or words of the server's own.
@@ -109,7 +109,7 @@ fn cannot_open(path: &Path, e: &io::Error) -> SqlError {
 
 impl StatementLogs {
     /// Both off until [`StatementLogs::configure`].
-    pub(crate) fn new(datadir: &Path, header: String) -> Self {
+    pub fn new(datadir: &Path, header: String) -> Self {
         Self {
             on: AtomicU8::new(0),
             general: Mutex::default(),
@@ -120,7 +120,7 @@ impl StatementLogs {
     }
 
     /// Is `id` one of the variables that [`StatementLogs::configure`] reads?
-    pub(crate) fn concerns(id: crate::vars::VarId) -> bool {
+    pub fn concerns(id: crate::vars::VarId) -> bool {
         [
             Live::GeneralLog,
             Live::GeneralLogFile,
@@ -139,7 +139,7 @@ impl StatementLogs {
     ///
     /// # Errors
     /// 1016 when a file cannot be opened; its log stays off.
-    pub(crate) fn configure(&self, vars: &GlobalVars) -> Result<()> {
+    pub fn configure(&self, vars: &GlobalVars) -> Result<()> {
         let is = |id: Live| vars.get(id).as_bool();
         let output = vars.get(Live::LogOutput);
         let to_file = output.as_str().split(',').any(|o| o == "FILE") && !output.as_str().contains("NONE");
@@ -168,7 +168,7 @@ impl StatementLogs {
     ///
     /// # Errors
     /// 1016 when a file cannot be opened; its log is off then.
-    pub(crate) fn reopen(&self, general: bool, slow: bool) -> Result<()> {
+    pub fn reopen(&self, general: bool, slow: bool) -> Result<()> {
         for (wanted, bit, log) in [(general, GENERAL, &self.general), (slow, SLOW, &self.slow)] {
             if wanted && self.on.load(Relaxed) & bit != 0 {
                 let mut log = log.lock();
@@ -184,33 +184,33 @@ impl StatementLogs {
 
     /// Is the general query log on?
     #[inline]
-    pub(crate) fn general(&self) -> bool {
+    pub fn general(&self) -> bool {
         self.on.load(Relaxed) & GENERAL != 0
     }
 
     /// Is the slow query log on?
     #[inline]
-    pub(crate) fn slow(&self) -> bool {
+    pub fn slow(&self) -> bool {
         self.on.load(Relaxed) & SLOW != 0
     }
 
     /// Are statements without an index slow, too?
-    pub(crate) fn not_using_indexes(&self) -> bool {
+    pub fn not_using_indexes(&self) -> bool {
         self.on.load(Relaxed) & NOT_USING_INDEXES != 0
     }
 
     /// Do ALTER TABLE and the like count?
-    pub(crate) fn administration(&self) -> bool {
+    pub fn administration(&self) -> bool {
         self.on.load(Relaxed) & ADMINISTRATION != 0
     }
 
     /// Are passwords written as they came?
-    pub(crate) fn raw(&self) -> bool {
+    pub fn raw(&self) -> bool {
         self.on.load(Relaxed) & RAW != 0
     }
 
     /// Appends to the general query log. `command` as the process list names it.
-    pub(crate) fn write_general(&self, now_us: u64, id: u64, command: &str, argument: Argument<'_>) {
+    pub fn write_general(&self, now_us: u64, id: u64, command: &str, argument: Argument<'_>) {
         let mut entry = format!("{}\t{id:5} {command}\t", timestamp(now_us as i64)).into_bytes();
         entry.extend_from_slice(match argument {
             Argument::Text(text) => text.bytes(),
@@ -221,7 +221,7 @@ impl StatementLogs {
     }
 
     /// Appends to the slow query log.
-    pub(crate) fn write_slow(&self, s: &Slow<'_>) {
+    pub fn write_slow(&self, s: &Slow<'_>) {
         let Sender { id, user, account, host, address, database } = s.sender;
         let seconds = |ns: u64| ns as f64 / 1e9;
         let mut entry = format!(
@@ -251,7 +251,7 @@ impl StatementLogs {
 ///
 /// # Errors
 /// 1235 for TABLE, 1231 for what is no destination.
-pub(crate) fn check_output(text: &str) -> Result<VarValue> {
+pub fn check_output(text: &str) -> Result<VarValue> {
     let mut names: Vec<String> = text.split(',').map(|n| n.trim().to_ascii_uppercase()).collect();
     names.sort();
     names.dedup();
@@ -270,7 +270,7 @@ pub(crate) fn check_output(text: &str) -> Result<VarValue> {
 ///
 /// # Errors
 /// 1231 for every other name.
-pub(crate) fn check_path(variable: &str, text: &str, datadir: &Path, secure: Option<&str>) -> Result<()> {
+pub fn check_path(variable: &str, text: &str, datadir: &Path, secure: Option<&str>) -> Result<()> {
     let path = datadir.join(text);
     let plain = path.components().all(|c| !matches!(c, Component::ParentDir));
     let parent = path.parent().and_then(|p| p.canonicalize().ok());
@@ -283,7 +283,7 @@ pub(crate) fn check_path(variable: &str, text: &str, datadir: &Path, secure: Opt
 }
 
 /// What a file of a statement log begins with, as MySQL's: tools skip three lines.
-pub(crate) fn header(vars: &VarSet) -> String {
+pub fn header(vars: &VarSet) -> String {
     let program = std::env::current_exe().map_or_else(|_| "gannet".into(), |p| p.display().to_string());
     let text = |id: Live| vars[id as usize].as_str();
     format!(
@@ -295,14 +295,14 @@ pub(crate) fn header(vars: &VarSet) -> String {
 }
 
 /// Turns the logs on at the start. One whose file cannot be opened stays off, and the error log says so.
-pub(crate) fn start(logs: &StatementLogs, vars: &GlobalVars, log: &ErrorLog) {
+pub fn start(logs: &StatementLogs, vars: &GlobalVars, log: &ErrorLog) {
     if let Err(e) = logs.configure(vars) {
         log.error(format!("Statements are not logged: {e}"));
     }
 }
 
 /// Default names of the files: the machine's, in the data directory.
-pub(crate) fn default_names(hostname: &str) -> [(Live, String); 2] {
+pub fn default_names(hostname: &str) -> [(Live, String); 2] {
     let host = hostname.split('.').next().filter(|h| !h.is_empty()).unwrap_or("gannet");
     [(Live::GeneralLogFile, format!("{host}.log")), (Live::SlowQueryLogFile, format!("{host}-slow.log"))]
 }

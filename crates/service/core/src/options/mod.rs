@@ -59,7 +59,7 @@ impl ServerOptions {
     }
 
     /// The command line itself gave the variable a value.
-    pub(crate) fn is_on_command_line(&self, id: VarId) -> bool {
+    pub fn is_on_command_line(&self, id: VarId) -> bool {
         self.on_command_line.contains(&id)
     }
 

@@ -1,9 +1,7 @@
-//! Locks by name: GET_LOCK and its kin.
+//! Locks by name, for GET_LOCK and its kin.
 
-use crate::session::state::State;
 use gannet_base::sync::Mutex;
-use gannet_runtime::{Unpark, Wait, Waker, now_ns, park, waker};
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_runtime::{Unpark, Wait, Waker, park, waker};
 use std::collections::HashMap;
 
 struct Held {
@@ -21,14 +19,14 @@ pub struct UserLocks {
 }
 
 /// Why a lock was not granted.
-enum Refused {
+pub enum Refused {
+    /// The deadline has passed.
     Timeout,
+    /// The statement was interrupted.
     Interrupted,
+    /// The owners would wait for each other.
     Deadlock,
 }
-
-/// MySQL: names have at most 64 characters.
-const MAX_NAME: usize = 64;
 
 impl UserLocks {
     /// Who holds a lock.
@@ -48,7 +46,8 @@ impl UserLocks {
         true
     }
 
-    fn acquire(&self, name: &str, owner: u64, deadline: Option<u64>) -> std::result::Result<(), Refused> {
+    /// Takes a lock for `owner`, waiting until `deadline` (monotonic, ns).
+    pub fn acquire(&self, name: &str, owner: u64, deadline: Option<u64>) -> std::result::Result<(), Refused> {
         loop {
             {
                 let mut held = self.held.lock();
@@ -100,82 +99,10 @@ fn give_up(held: &mut HashMap<String, Held>, name: &str, owner: u64) {
     }
 }
 
-fn name_of(function: &str, v: Option<&Value>) -> Result<String> {
-    let mut text = Vec::new();
-    if let Some(v) = v.filter(|v| !v.is_null()) {
-        v.write_text(&mut text);
-    }
-    let name = String::from_utf8_lossy(&text).to_lowercase();
-    if name.is_empty() || name.chars().count() > MAX_NAME {
-        let _ = function;
-        return Err(sql_err!(UserLockWrongName, name));
-    }
-    Ok(name)
-}
-
-/// GET_LOCK, RELEASE_LOCK, RELEASE_ALL_LOCKS, IS_FREE_LOCK, IS_USED_LOCK.
-pub(crate) fn call(state: &mut State, function: &'static str, args: &[Value]) -> Result<Value> {
-    let me = state.entry.id;
-    let locks = &state.server.user_locks;
-    match function {
-        "GET_LOCK" => {
-            let name = name_of(function, args.first())?;
-            if let Some((_, n)) = state.user_locks.iter_mut().find(|(n, _)| *n == name) {
-                *n += 1;
-                return Ok(Value::Int(1));
-            }
-            let seconds = match args.get(1) {
-                Some(Value::Int(n)) => *n as f64,
-                Some(Value::UInt(n)) => *n as f64,
-                Some(Value::Double(d)) => *d,
-                Some(Value::Decimal(d)) => d.to_f64(),
-                _ => 0.0,
-            };
-            let deadline = (seconds >= 0.0).then(|| now_ns().saturating_add((seconds.min(1e9) * 1e9) as u64));
-            match locks.acquire(&name, me, deadline) {
-                Ok(()) => {
-                    state.user_locks.push((name, 1));
-                    Ok(Value::Int(1))
-                }
-                Err(Refused::Timeout) => Ok(Value::Int(0)),
-                Err(Refused::Interrupted) => Ok(Value::Null),
-                Err(Refused::Deadlock) => Err(sql_err!(UserLockDeadlock)),
-            }
-        }
-        "RELEASE_LOCK" => {
-            let name = name_of(function, args.first())?;
-            match state.user_locks.iter().position(|(n, _)| *n == name) {
-                Some(at) => {
-                    state.user_locks[at].1 -= 1;
-                    if state.user_locks[at].1 == 0 {
-                        state.user_locks.swap_remove(at);
-                        locks.release(&name, me);
-                    }
-                    Ok(Value::Int(1))
-                }
-                None => Ok(if locks.owner(&name).is_some() { Value::Int(0) } else { Value::Null }),
-            }
-        }
-        "RELEASE_ALL_LOCKS" => {
-            let n: u64 = state.user_locks.iter().map(|(_, n)| u64::from(*n)).sum();
-            state.release_locks();
-            Ok(Value::UInt(n))
-        }
-        "IS_FREE_LOCK" => {
-            let name = name_of(function, args.first())?;
-            Ok(Value::from(locks.owner(&name).is_none()))
-        }
-        "IS_USED_LOCK" => {
-            let name = name_of(function, args.first())?;
-            Ok(locks.owner(&name).map_or(Value::Null, Value::UInt))
-        }
-        other => Err(SqlError::unsupported(other)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_runtime::now_ns;
 
     #[test]
     fn locks_wait_time_out_and_deadlock() {

@@ -5,7 +5,7 @@
 //!
 //! Record, little-endian: `u64 transaction · u64 format · u16 length, gtrid · u16 length, bqual · u16 count of tables, each: u64 id`.
 
-use crate::server::Shared;
+use crate::Core;
 use gannet_base::sync::Mutex;
 use gannet_engine::lock::{MdlDuration, MdlMode, Wait};
 use gannet_engine::{Engine, EngineError, Txn, TxnOptions};
@@ -79,7 +79,7 @@ fn failed(e: EngineError) -> SqlError {
 
 impl Branches {
     /// Takes up what was prepared before the start.
-    pub(crate) fn recover(&self, server: &Shared) -> Result<()> {
+    pub fn recover(&self, server: &Core) -> Result<()> {
         let engine: &Engine = &server.engine;
         let waiting = engine.prepared();
         let mut txn = engine.begin(TxnOptions::default());
@@ -109,7 +109,7 @@ impl Branches {
     }
 
     /// Reserves a name; error 1440 when it is in use.
-    pub(crate) fn reserve(&self, branch: &Branch) -> Result<()> {
+    pub fn reserve(&self, branch: &Branch) -> Result<()> {
         match self.names.lock().insert(branch.clone()) {
             true => Ok(()),
             false => Err(sql_err!(XaerDupid)),
@@ -117,14 +117,14 @@ impl Branches {
     }
 
     /// A name is free again.
-    pub(crate) fn release(&self, branch: &Branch) {
+    pub fn release(&self, branch: &Branch) {
         self.names.lock().remove(branch);
     }
 
     /// Prepares a transaction and keeps it. On error the caller has it back, as it was.
-    pub(crate) fn prepare(
+    pub fn prepare(
         &self,
-        server: &Shared,
+        server: &Core,
         branch: &Branch,
         mut txn: Txn,
         tables: &[u64],
@@ -145,7 +145,7 @@ impl Branches {
     }
 
     /// Ends a prepared branch. Error 1397 when there is none of that name.
-    pub(crate) fn finish(&self, server: &Shared, branch: &Branch, commit: bool) -> Result<()> {
+    pub fn finish(&self, server: &Core, branch: &Branch, commit: bool) -> Result<()> {
         let taken = self.prepared.lock().remove(branch);
         let mut txn = taken.ok_or_else(|| sql_err!(XaerNota))?;
         let written = txn.id().is_some();
@@ -166,7 +166,7 @@ impl Branches {
     }
 
     /// XA RECOVER.
-    pub(crate) fn list(&self) -> Vec<Branch> {
+    pub fn list(&self) -> Vec<Branch> {
         self.prepared.lock().keys().cloned().collect()
     }
 }

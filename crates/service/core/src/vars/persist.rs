@@ -41,7 +41,7 @@ pub struct PersistedVars {
     /// Those that hold at this start.
     loaded: Vec<(VarId, VarValue)>,
     /// What the error log is told of the others.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 fn escape(s: &str) -> String {
@@ -90,7 +90,7 @@ fn parse(text: &str) -> Result<PersistedMap, String> {
 
 impl PersistedVars {
     /// Reads the file, if there is one, and decides which of its values hold with these options.
-    pub(crate) fn load(datadir: &Path, options: &ServerOptions) -> Result<Self, String> {
+    pub fn load(datadir: &Path, options: &ServerOptions) -> Result<Self, String> {
         let path = datadir.join(FILE);
         let wanted = options.get(Live::PersistedGlobalsLoad).as_bool();
         let mut warnings = Vec::new();
@@ -131,19 +131,19 @@ impl PersistedVars {
     }
 
     /// Puts the values that hold over those of a start.
-    pub(crate) fn apply(&self, vars: &mut VarSet) {
+    pub fn apply(&self, vars: &mut VarSet) {
         for (id, value) in &self.loaded {
             vars[id.index()] = value.clone();
         }
     }
 
     /// The variable has its value from the file.
-    pub(crate) fn holds(&self, id: VarId) -> bool {
+    pub fn holds(&self, id: VarId) -> bool {
         self.loaded.iter().any(|(held, _)| *held == id)
     }
 
     /// What to say beside an error of the start: which values came from the file.
-    pub(crate) fn note(&self) -> String {
+    pub fn note(&self) -> String {
         let shown = |(id, value): &(VarId, VarValue)| {
             format!("{}={}", id.def().name, value.display(&id.def().kind).unwrap_or_else(|| "NULL".into()))
         };

@@ -1,7 +1,7 @@
 //! SHOW STATUS: telemetry's counters, the engine's figures, and what follows from them. O(workers) to collect.
 
+use crate::Core;
 use crate::registry::Entry;
-use crate::server::Shared;
 use gannet_base::PAGE_SIZE;
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
 
@@ -157,7 +157,7 @@ const NEVER: &[&str] = &[
 ];
 
 /// Names and values, by name; with a session's own counts where MySQL has them.
-pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>, entry: Option<&Entry>) -> Vec<(String, String)> {
+pub fn rows(server: &Core, session: Option<&SessionCounters>, entry: Option<&Entry>) -> Vec<(String, String)> {
     let encrypted = entry.and_then(|e| e.tls.get());
     let compressed = entry.and_then(|e| e.compression.get());
     let mut rows: Vec<(String, String)> = Vec::with_capacity(Counter::COUNT + 40);
@@ -234,10 +234,7 @@ pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>, entry: Op
     put("Gannet_scrub_errors", n(scrub.errors));
     put("Gannet_scrub_rewritten", n(scrub.rewritten));
     put("Gannet_scrub_rounds", n(scrub.rounds));
-    let c = server.plans.counters();
-    put("Gannet_plan_cache_entries", n(c.entries));
-    put("Gannet_plan_cache_bytes", n(c.bytes));
-    put("Gannet_plan_cache_evictions", n(c.evictions));
+    server.service_figures().into_iter().for_each(|(name, value)| put(name, n(value)));
     let waits = rows.iter().find(|(n, _)| n == Counter::InnodbRowLockTimeMicros.name()).map(|(_, v)| v.clone());
     let micros: u64 = waits.and_then(|v| v.parse().ok()).unwrap_or(0);
     let count: u64 = rows
@@ -268,7 +265,7 @@ pub(crate) fn rows(server: &Shared, session: Option<&SessionCounters>, entry: Op
 }
 
 /// COM_STATISTICS: the line of `mysqladmin status`.
-pub(crate) fn one_line(server: &Shared) -> String {
+pub fn one_line(server: &Core) -> String {
     let total = |c: Counter| gannet_telemetry::total(c);
     let (uptime, questions) = (server.uptime_s(), total(Counter::Questions));
     format!(
@@ -282,12 +279,12 @@ pub(crate) fn one_line(server: &Shared) -> String {
 }
 
 /// The number that a transaction is shown under: one that has not written has a number beyond all others, as InnoDB shows it.
-pub(crate) fn shown_trx(trx: gannet_base::TrxId, lock_owner: u64) -> u64 {
+pub fn shown_trx(trx: gannet_base::TrxId, lock_owner: u64) -> u64 {
     if trx.0 == 0 { 1 << 48 | lock_owner } else { trx.0 }
 }
 
 /// The text of SHOW ENGINE INNODB STATUS, in InnoDB's layout.
-pub(crate) fn innodb(server: &Shared) -> String {
+pub fn innodb(server: &Core) -> String {
     let s = server.engine.status();
     let now = crate::log::timestamp(gannet_runtime::unix_micros() as i64).replace('T', " ");
     let total = |c: Counter| gannet_telemetry::total(c);
