@@ -126,6 +126,8 @@ enum Progress {
     Speaks,
     /// It is in.
     In,
+    /// There is no client: the session is the server's own.
+    Own,
 }
 
 /// A connection attribute: name and value.
@@ -323,14 +325,25 @@ pub struct Registry {
 impl Registry {
     /// Registers a connection whose client is still to log in; returns its entry and how many there are now.
     pub fn enter(&self, context: TaskContext, host: String, address: String) -> (Arc<Entry>, usize) {
+        let who = Who { user: "unauthenticated user".into(), host, database: None };
+        self.add(context, who, address, Progress::Silent)
+    }
+
+    /// A session of the server's own begins, shown as `user`; it is no connection.
+    pub fn enter_own(&self, context: TaskContext, user: &str) -> Arc<Entry> {
+        let who = Who { user: user.into(), host: String::new(), database: None };
+        self.add(context, who, String::new(), Progress::Own).0
+    }
+
+    fn add(&self, context: TaskContext, who: Who, address: String, progress: Progress) -> (Arc<Entry>, usize) {
         let id = self.next.fetch_add(1, Relaxed) + 1;
         let entry = Arc::new(Entry {
             id,
             context,
-            who: RwLock::new(Who { user: "unauthenticated user".into(), host, database: None }),
+            who: RwLock::new(who),
             attributes: Mutex::new(Arc::new([])),
             address,
-            progress: AtomicU8::new(Progress::Silent as u8),
+            progress: AtomicU8::new(progress as u8),
             compression: OnceLock::new(),
             tls: OnceLock::new(),
             activity: AtomicU8::new(Activity::Connect as u8),
@@ -383,8 +396,8 @@ impl Registry {
         let progress = |e: &Entry| e.progress.load(Relaxed);
         // What was told to end is as good as gone.
         let ends = |e: &Entry| e.context.pending().is_some_and(|i| i >= Interrupt::PeerGone);
-        let waiting: Vec<&Arc<Entry>> =
-            map.values().filter(|e| progress(e) != Progress::In as u8 && !ends(e)).collect();
+        let waits = |e: &Entry| progress(e) < Progress::In as u8 && !ends(e);
+        let waiting: Vec<&Arc<Entry>> = map.values().filter(|e| waits(e)).collect();
         let mut of: BTreeMap<&str, usize> = BTreeMap::new();
         waiting.iter().for_each(|e| *of.entry(&e.address).or_default() += 1);
         let crowd = of.iter().max_by_key(|(_, n)| **n).map_or("", |(address, _)| address);

@@ -10,3 +10,4 @@ mod virt;
 pub use gannet_core::{MYSQL_VERSION, Request, ServerOptions, help};
 pub use gannet_core::{accounts, check, kept, kinds, log, options, registry, vars, xa};
 pub use server::Server;
+pub use session::own::{Answer, OwnSession};

@@ -1,8 +1,10 @@
 //! The MySQL protocol on a running server: its listeners, and what its sessions share beyond the core.
 
 use crate::session::cached::{Cached, forget_thread};
+use crate::session::own::OwnSession;
 use crate::session::service::{Connection, Connections};
 use crate::virt;
+use gannet_core::accounts::Account;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::{Core, Instance, ServerOptions};
 use gannet_plan::PlanCache;
@@ -27,7 +29,8 @@ impl Server {
     pub fn start(options: ServerOptions) -> Result<Server, String> {
         let mut it = Self::over(Instance::open(options)?);
         let note = it.core().persisted.note();
-        it.listen().and_then(|()| it.instance.write_pid()).map_err(|e| format!("{e}{note}"))?;
+        let ready = it.run_init_file().and_then(|()| it.listen()).and_then(|()| it.instance.write_pid());
+        ready.map_err(|e| format!("{e}{note}"))?;
         Ok(it)
     }
 
@@ -59,6 +62,42 @@ impl Server {
             ]
         }));
         Server { instance, plans, socket: None, tcp: None }
+    }
+
+    /// A session without a client, with the rights of an account; it belongs to the task that asks for it. Error 1698 when there is no
+    /// such account.
+    pub fn session(&self, user: &str, host: &str) -> gannet_types::Result<OwnSession> {
+        let account = self.core().accounts.get(user, host);
+        let account = account.ok_or_else(|| gannet_types::sql_err!(AccessDeniedNoPassword, user, host))?;
+        OwnSession::open(self.core(), &self.plans, account, user)
+    }
+
+    /// Runs the statements of `init_file`, with all rights, before anybody can connect. The first that fails keeps the server from
+    /// starting.
+    fn run_init_file(&self) -> Result<(), String> {
+        let file = self.core().globals.get(Live::InitFile);
+        let file = file.as_str();
+        if file.is_empty() {
+            return Ok(());
+        }
+        let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read --init-file={file}: {e}"))?;
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        let (core, plans) = (self.core().clone(), self.plans.clone());
+        // On a task of its own: it may wait.
+        let task = gannet_runtime::spawn("init-file", move || {
+            let mut session =
+                OwnSession::open(&core, &plans, Arc::new(Account::unchecked()), "boot").map_err(|e| (0, e))?;
+            session.execute(&text)
+        });
+        match task.join() {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err((ended, e))) => {
+                Err(format!("--init-file={file}: statement {}: ERROR {}: {}", ended + 1, e.number(), e.message()))
+            }
+            Err(_) => Err(format!("--init-file={file}: a panic, see the log")),
+        }
     }
 
     fn listen(&mut self) -> Result<(), String> {

@@ -51,6 +51,7 @@ live! {
         .help("address to listen on; beyond loopback every account needs a password");
     Socket = text("socket", Global, "").persist_restricted().read_only().help("path of the UNIX socket (default: gannet.sock in the datadir)");
     SkipNetworking = boolean("skip_networking", Global, false).persist_restricted().read_only().help("serve the UNIX socket only");
+    InitFile = text("init_file", Global, "").persist_restricted().read_only().help("file of statements to run at the start, before anybody can connect");
     PidFile = text("pid_file", Global, "").persist_restricted().read_only().help("file to write the process id to");
     LogError = text("log_error", Global, "stderr").persist_restricted().read_only().help("file for the error log (default: stderr)");
     LogErrorVerbosity = int("log_error_verbosity", Global, 2, 1, 3).help("1 errors, 2 and warnings, 3 and notes");

@@ -1,9 +1,10 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, roles.
 
 use super::Session;
-use super::command::{Done, Io};
 use super::login::nonce;
-use super::sink::{RowsSink, plain_column};
+use super::reply::Done;
+use super::reply::Reply;
+use super::reply::{RowsSink, plain_column};
 use super::state::text;
 use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
 use gannet_core::vars::Live;
@@ -47,7 +48,7 @@ impl Session {
     }
 
     /// CREATE USER, ALTER USER.
-    pub(crate) fn user_statement(&mut self, s: &ast::UserStatement, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn user_statement(&mut self, s: &ast::UserStatement, reply: &mut dyn Reply) -> Result<Done> {
         count(if s.alter { Counter::ComAlterUser } else { Counter::ComCreateUser });
         let mut own_password_only =
             s.alter && s.options.is_empty() && s.require.is_none() && s.resources.is_empty() && s.comment.is_none();
@@ -161,7 +162,7 @@ impl Session {
             column("generated password", 255),
             plain_column("auth_factor", SqlType::bigint_unsigned()),
         ];
-        self.send_table(&RowsSink { columns, rows: shown }, io)
+        self.send_table(&RowsSink { columns, rows: shown }, reply)
     }
 
     /// Who may keep or discard a second password of an account.
@@ -255,7 +256,9 @@ impl Session {
             None => current,
         };
         if plugin == Plugin::Sha256 && auth.plugin.is_some() {
-            self.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&"sha256_password", &"caching_sha2_password"]);
+            self.running
+                .warnings
+                .warn(ErrorCode::WarnDeprecatedSyntax, &[&"sha256_password", &"caching_sha2_password"]);
         }
         if auth.initial.is_some() {
             return Err(SqlError::unsupported("INITIAL AUTHENTICATION"));
@@ -382,7 +385,7 @@ impl Session {
     }
 
     /// SET PASSWORD.
-    pub(crate) fn set_password(&mut self, s: &ast::SetPassword, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn set_password(&mut self, s: &ast::SetPassword, reply: &mut dyn Reply) -> Result<Done> {
         let name = self.account_name(s.user.as_ref().unwrap_or(&ast::Account::CurrentUser));
         let own = self.state.account.is(&name);
         if own && self.state.account.user.is_empty() {
@@ -418,7 +421,7 @@ impl Session {
         let column = |n: &str, len: u32| plain_column(n, SqlType::varchar(len, CollationId(33)));
         let columns = vec![column("user", 32), column("host", 255), column("generated password", 255)];
         let rows = vec![vec![text(&name.user), text(&name.host), text(&String::from_utf8_lossy(&clear))]];
-        self.send_table(&RowsSink { columns, rows }, io)
+        self.send_table(&RowsSink { columns, rows }, reply)
     }
 
     /// Error 1819 for an account without a password where others than this machine can reach it.

@@ -1,7 +1,7 @@
 //! Administration: KILL, FLUSH, SHUTDOWN.
 
 use super::Session;
-use super::command::Done;
+use super::reply::Done;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{self, FlushTarget};
 use gannet_telemetry::{Counter, count};

@@ -6,9 +6,9 @@
 //! ```
 
 use super::Session;
-use super::command::{Done, Io};
+use super::reply::plain_column;
+use super::reply::{Done, Reply};
 use super::show::table;
-use super::sink::plain_column;
 use gannet_core::accounts::Privilege;
 use gannet_core::xa::Branch;
 use gannet_engine::TxnOptions;
@@ -53,14 +53,14 @@ impl Session {
     }
 
     /// XA.
-    pub(crate) fn xa(&mut self, xa: &Xa, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn xa(&mut self, xa: &Xa, reply: &mut dyn Reply) -> Result<Done> {
         match xa {
             Xa::Start { xid, join, resume } => self.xa_start(xid, *join || *resume)?,
             Xa::End { xid, suspend, .. } => self.xa_end(xid, *suspend)?,
             Xa::Prepare(xid) => self.xa_prepare(xid)?,
             Xa::Commit { xid, one_phase } => self.xa_commit(xid, *one_phase)?,
             Xa::Rollback(xid) => self.xa_rollback(xid)?,
-            Xa::Recover { convert_xid } => return self.xa_recover(*convert_xid, io),
+            Xa::Recover { convert_xid } => return self.xa_recover(*convert_xid, reply),
         }
         Ok(Done::default())
     }
@@ -213,7 +213,7 @@ impl Session {
         self.branch = BranchState::None;
     }
 
-    fn xa_recover(&mut self, convert: bool, io: &mut Io<'_>) -> Result<Done> {
+    fn xa_recover(&mut self, convert: bool, reply: &mut dyn Reply) -> Result<Done> {
         count(Counter::ComXaRecover);
         if !self.state.privileges().has(Privilege::XaRecoverAdmin) {
             return Err(sql_err!(XaerRmerr));
@@ -231,6 +231,6 @@ impl Session {
         let data = plain_column("data", SqlType::varchar(if convert { 256 } else { 128 }, CollationId(33)));
         let columns = vec![number("formatID"), number("gtrid_length"), number("bqual_length"), data];
         let rows = self.server.branches.list().into_iter().map(row).collect();
-        self.send_table(&table(columns, rows), io)
+        self.send_table(&table(columns, rows), reply)
     }
 }

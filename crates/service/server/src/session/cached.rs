@@ -3,7 +3,7 @@
 use super::Session;
 use super::locks::PlanLocks;
 use super::query::lex_mode;
-use super::sink::HeaderCache;
+use super::wire::HeaderCache;
 use gannet_core::kept::{DigestHandle, KeptText};
 use gannet_core::kinds::counter;
 use gannet_parser::Notice;

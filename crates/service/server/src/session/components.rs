@@ -4,7 +4,7 @@
 //! variables, as `gannet_components`.
 
 use super::Session;
-use super::command::Done;
+use super::reply::Done;
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::persist::Persisted;
 use gannet_core::vars::{self, GlobalVars, Live, VarId, VarValue};

@@ -15,7 +15,7 @@ impl Session {
         }
         let a = &plan.accesses;
         if *a != Accesses::default() {
-            self.figures.works = true;
+            self.running.figures.works = true;
             add_all([
                 (Counter::SelectScan, a.scan.into()),
                 (Counter::SelectFullJoin, a.full_join.into()),

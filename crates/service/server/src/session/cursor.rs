@@ -4,8 +4,8 @@
 //! as the packets it will be sent in; what exceeds [`IN_MEMORY`] goes to a temporary file.
 
 use super::Charsets;
-use super::command::{Done, Io};
-use super::sink::{WireSink, describe};
+use super::reply::Done;
+use super::wire::Wire;
 use super::{Session, cached::CachedPlan};
 use gannet_core::registry::Activity;
 use gannet_exec::spill::{TempFile, damaged};
@@ -15,8 +15,6 @@ use gannet_plan::plan::ResultColumn;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, Value, sql_err};
 use gannet_wire::flags::status;
-use gannet_wire::frame::Writer;
-use gannet_wire::reply;
 use gannet_wire::row::BinaryRow;
 use gannet_wire::value::{Format, binary_value};
 use std::sync::Arc;
@@ -138,13 +136,13 @@ impl Session {
         &mut self,
         entry: &CachedPlan,
         params: &[Value],
-        io: &mut Io<'_>,
+        wire: &mut Wire<'_>,
         cursor: Option<&mut Option<Box<Cursor>>>,
     ) -> Result<Done> {
         let queries = matches!(entry.plan.kind, PlanKind::Query(_) | PlanKind::PointSelect(_));
         match cursor {
-            Some(cursor) if queries && entry.plan.into.is_none() => self.open_cursor(entry, params, io, cursor),
-            _ => self.run_entry(entry, params, io),
+            Some(cursor) if queries && entry.plan.into.is_none() => self.open_cursor(entry, params, wire, cursor),
+            _ => self.run_cached(entry, params, wire),
         }
     }
 
@@ -153,7 +151,7 @@ impl Session {
         &mut self,
         entry: &CachedPlan,
         params: &[Value],
-        io: &mut Io<'_>,
+        wire: &mut Wire<'_>,
         cursor: &mut Option<Box<Cursor>>,
     ) -> Result<Done> {
         let mut sink = CursorSink {
@@ -168,32 +166,27 @@ impl Session {
         let outcome = self.execute(&entry.plan, &entry.digest.locks, params, &mut sink)?;
         let done = self.done(outcome, sink.rows)?;
         // The columns, and no row: what ends them says that there is a cursor.
-        let (capabilities, charsets, metadata) = (self.capabilities, self.charsets, self.metadata());
-        let mut w = Writer::new(io.conn.out(), io.sequence);
-        reply::column_count(&mut w, capabilities, sink.columns.len(), metadata);
-        if metadata {
-            sink.columns.iter().for_each(|c| reply::column(&mut w, &describe(c, &charsets)));
-        }
+        wire.describe_columns(&sink.columns);
         *cursor = Some(Box::new(sink.cursor));
-        self.extra_status |= status::CURSOR_EXISTS;
+        self.running.extra_status |= status::CURSOR_EXISTS;
         Ok(done)
     }
 
     /// COM_STMT_FETCH: the next rows. LAST_ROW_SENT comes with the attempt to read beyond the last row, which closes the
     /// cursor; error 1421 where none is open.
-    pub(crate) fn fetch_prepared(&mut self, id: u32, rows: u32, io: &mut Io<'_>) {
+    pub(crate) fn fetch_prepared(&mut self, id: u32, rows: u32, wire: &mut Wire<'_>) {
         count(Counter::ComStmtFetch);
         self.begins(Activity::Fetch, b"");
-        self.warnings.clear();
+        self.running.warnings.clear();
         let outcome = match self.take_cursor(id) {
-            Ok(Some(mut cursor)) => match self.send_fetched(&mut cursor, rows, io) {
+            Ok(Some(mut cursor)) => match Self::send_fetched(&mut cursor, rows, wire) {
                 Ok(true) => {
-                    self.extra_status |= status::CURSOR_EXISTS;
+                    self.running.extra_status |= status::CURSOR_EXISTS;
                     self.keep_cursor(id, cursor);
                     Ok(Done::ROWS)
                 }
                 Ok(false) => {
-                    self.extra_status |= status::LAST_ROW_SENT;
+                    self.running.extra_status |= status::LAST_ROW_SENT;
                     Ok(Done::ROWS)
                 }
                 Err(e) => Err(self.final_error(e)),
@@ -201,18 +194,14 @@ impl Session {
             Ok(None) => Err(sql_err!(StmtHasNoOpenCursor, id)),
             Err(e) => Err(e),
         };
-        self.answer(io, outcome);
+        self.answer(wire, outcome);
     }
 
     /// `false` when the rows came to their end.
-    fn send_fetched(&mut self, cursor: &mut Cursor, rows: u32, io: &mut Io<'_>) -> Result<bool> {
-        let target = self.target(io);
-        let mut formats = std::mem::take(&mut self.formats);
-        let mut sink =
-            WireSink { target, formats: &mut formats, header: None, left: u64::MAX, long: false, began: true, sent: 0 };
+    fn send_fetched(cursor: &mut Cursor, rows: u32, wire: &mut Wire<'_>) -> Result<bool> {
         for _ in 0..rows {
             match cursor.next()? {
-                Some(row) => sink.packet(row)?,
+                Some(row) => wire.encoded_row(row)?,
                 None => return Ok(false),
             }
         }

@@ -1,10 +1,11 @@
 //! EXPLAIN, and its result.
 
 use super::Session;
-use super::command::{Done, Io};
 use super::locks::is_stale;
 use super::query::{lex_mode, parse_error};
-use super::sink::{RowsSink, plain_column};
+use super::reply::Done;
+use super::reply::Reply;
+use super::reply::{RowsSink, plain_column};
 use super::state::{text, unsupported};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::kinds::{self, Way};
@@ -23,9 +24,9 @@ const MAX_REPLANS: u32 = 10;
 
 impl Session {
     /// EXPLAIN.
-    pub(crate) fn explain(&mut self, e: &ast::Explain, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn explain(&mut self, e: &ast::Explain, reply: &mut dyn Reply) -> Result<Done> {
         let Some(rows) = self.in_schema(e, |s| s.explain_rows(e))? else { return Ok(Done::default()) };
-        let Some(variable) = &e.into else { return self.send_table(&rows, io) };
+        let Some(variable) = &e.into else { return self.send_table(&rows, reply) };
         let value = rows.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null);
         self.state.set_user_variable(&variable.text, value)?;
         Ok(Done::default())
@@ -101,7 +102,7 @@ impl Session {
         let (plan, _) = self.make_inner_plan(statement)?;
         self.check_view_rights(&plan)?;
         self.state.last_query_cost = plan.cost();
-        plan.warnings.iter().for_each(|w| self.warnings.push(w.clone()));
+        plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
         let rows = match format {
             "TREE" => return Ok(one_text(&tree(&plan, true))),
             "JSON" => one_text(&json(&plan)),
@@ -109,7 +110,7 @@ impl Session {
         };
         if let Statement::Query(query) = statement {
             let text = gannet_plan::explained(query, &self.state.snapshot, &self.plan_options(&[]))?;
-            self.warnings.note(ErrorCode::Yes, &[&text]);
+            self.running.warnings.note(ErrorCode::Yes, &[&text]);
         }
         Ok(rows)
     }

@@ -5,9 +5,10 @@
 //! statements, what is open is committed, and the change holds at once: FLUSH PRIVILEGES has nothing left to do.
 
 use super::Session;
-use super::command::{Done, Io};
 use super::prepared::type_of;
-use super::sink::RowsSink;
+use super::reply::Done;
+use super::reply::Reply;
+use super::reply::RowsSink;
 use gannet_core::accounts::{
     self, Account, ColumnGrant, DB_ORDER, GRANT_ORDER, Name, Previous, Privilege, Privileges, ProxyGrant, Require,
     Restriction, RoleGrant, RoutineGrant,
@@ -163,7 +164,7 @@ impl Session {
     }
 
     /// A statement that changes a grant table.
-    pub(crate) fn change_grants(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn change_grants(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         let Some(table) = self.grant_table(statement) else {
             return Err(sql_err!(NonUpdatableTable, "user", "UPDATE"));
         };
@@ -178,11 +179,11 @@ impl Session {
             _ => need.push(Privilege::Delete),
         }
         self.require_on_table(Privileges::of(&need), "mysql", table.name)?;
-        let values = self.markers.clone();
+        let values = self.running.markers.clone();
         self.commit_implicitly()?;
         self.require_writable()?;
-        let copy = self.copy_grant_table(table, io)?;
-        let outcome = self.change_copy(statement, table, &values, io);
+        let copy = self.copy_grant_table(table, reply)?;
+        let outcome = self.change_copy(statement, table, &values, reply);
         if outcome.is_err() {
             self.abandon_transaction();
         }
@@ -192,7 +193,7 @@ impl Session {
     }
 
     /// A temporary table with the rows of a grant table, and of its name: the statement finds it in the table's place.
-    fn copy_grant_table(&mut self, table: &GrantTable, io: &mut Io<'_>) -> Result<Arc<gannet_catalog::Table>> {
+    fn copy_grant_table(&mut self, table: &GrantTable, reply: &mut dyn Reply) -> Result<Arc<gannet_catalog::Table>> {
         let GrantTable { name, key, columns, .. } = table;
         let stamped = matches!(*name, "tables_priv" | "columns_priv" | "procs_priv" | "proxies_priv");
         let columns: String = [*columns, if stamped { STAMP } else { "" }]
@@ -204,7 +205,7 @@ impl Session {
         let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
         let statement = parsed.map_err(super::query::parse_error)?.statement;
         let Statement::CreateTable(create) = &statement else { return Err(sql_err!(Syntax)) };
-        self.make_temporary(&statement, create, io)?;
+        self.make_temporary(&statement, create, reply)?;
         let made = self.state.snapshot.temporary_table("mysql", name).cloned();
         made.ok_or_else(|| sql_err!(NoSuchTable, "mysql", name))
     }
@@ -214,15 +215,15 @@ impl Session {
         statement: &Statement,
         table: &GrantTable,
         values: &[Value],
-        io: &mut Io<'_>,
+        reply: &mut dyn Reply,
     ) -> Result<Done> {
         let all = format!("SELECT * FROM mysql.{}", table.name);
-        let before = self.rows_of(&all, None)?;
+        let before = self.own_rows(&all)?;
         let markers: Vec<SqlType> = values.iter().map(type_of).collect();
         let plan = self.make_plan(statement, (&markers, values), None)?;
         let params = self.bind(&plan, &[], b"", values)?;
-        let done = self.run_plan(&plan, None, &params, io)?;
-        let after = self.rows_of(&all, None)?;
+        let done = self.run_plan(&plan, None, &params, reply)?;
+        let after = self.own_rows(&all)?;
         self.commit_implicitly()?;
         let list = self.server.accounts.list();
         let zone = &self.settings.time_zone;

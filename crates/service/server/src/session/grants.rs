@@ -1,7 +1,7 @@
 //! GRANT, REVOKE, SHOW GRANTS, SHOW CREATE USER.
 
 use super::Session;
-use super::command::Done;
+use super::reply::Done;
 use gannet_core::accounts::{
     self, Account, COLUMN_LEVEL, ColumnGrant, Grants, Name, Privilege, Privileges, ProxyGrant, ROUTINE_LEVEL, Require,
     RoleGrant, RoutineGrant, SCHEMA_LEVEL, TABLE_LEVEL,
@@ -266,7 +266,8 @@ impl Session {
         for name in &names {
             let Some(old) = self.server.accounts.get(&name.user, &name.host) else {
                 if s.ignore_unknown_user {
-                    self.warnings
+                    self.running
+                        .warnings
                         .push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
                     continue;
                 }
@@ -277,7 +278,7 @@ impl Session {
                 Some(()) => put.push(Arc::new(next)),
                 None if s.if_exists => {
                     let e = nonexisting(&w.target, name);
-                    self.warnings.push(e.to_warning(gannet_types::Level::Warning));
+                    self.running.warnings.push(e.to_warning(gannet_types::Level::Warning));
                 }
                 None => return Err(nonexisting(&w.target, name)),
             }
@@ -326,10 +327,10 @@ impl Session {
                 Some(old) if old.grants.proxies.iter().any(|p| p.proxied == proxied) => {
                     put.push(Arc::new(old.changed(|a| a.grants.proxies.retain(|p| p.proxied != proxied))));
                 }
-                Some(_) if s.if_exists => self.warnings.push(missing.to_warning(gannet_types::Level::Warning)),
+                Some(_) if s.if_exists => self.running.warnings.push(missing.to_warning(gannet_types::Level::Warning)),
                 None if s.ignore_unknown_user => {
                     let unknown = sql_err!(UserDoesNotExist, name.quoted());
-                    self.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
+                    self.running.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
                 }
                 _ => return Err(missing),
             }

@@ -4,8 +4,8 @@
 //! open handler remembers that row's key and takes no lock between two reads. A table without a key is counted through.
 
 use super::Session;
-use super::command::{Done, Io};
-use super::sink::RowsSink;
+use super::reply::RowsSink;
+use super::reply::{Done, Reply};
 use gannet_catalog::{RowSource, Table};
 use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{BinaryOp, Expr, Handler, HandlerAction, HandlerPosition, Limit};
@@ -93,7 +93,7 @@ fn same(columns: &[String], values: &[Value]) -> String {
 
 impl Session {
     /// HANDLER.
-    pub(crate) fn handler(&mut self, h: &Handler, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn handler(&mut self, h: &Handler, reply: &mut dyn Reply) -> Result<Done> {
         // Whatever changes a table's definition or empties it, here or in another session, closes its handlers.
         self.state.renew_snapshot();
         let snapshot = &self.state.snapshot;
@@ -112,7 +112,7 @@ impl Session {
             HandlerAction::Read { index, position, filter, limit } => {
                 let at = self.find_handler(&h.table.name)?;
                 let rows = self.read_handler(at, index.as_ref().map(|i| &*i.text), position, filter, limit.as_ref())?;
-                self.send_table(&rows, io)
+                self.send_table(&rows, reply)
             }
         }
     }

@@ -126,14 +126,14 @@ impl Session {
     fn set_hinted(&mut self, hint: &Hint, done: &mut Vec<Box<str>>, saved: &mut Saved) {
         let Some((name, value)) = &hint.value else { return };
         let Ok(id) = super::components::variable(&self.server.globals, name) else {
-            return self.warnings.warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
+            return self.running.warnings.warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
         };
         let def = id.def();
         if !HINTABLE.contains(&def.name) {
-            return self.warnings.warn(ErrorCode::NotHintUpdatableVariable, &[&def.name]);
+            return self.running.warnings.warn(ErrorCode::NotHintUpdatableVariable, &[&def.name]);
         }
         if done.iter().any(|d| **d == *def.name) {
-            return self.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
+            return self.running.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
         }
         done.push(def.name.into());
         let value = match value {
@@ -151,7 +151,7 @@ impl Session {
         }
         if let Err(e) = self.set_session(id, Some(value)) {
             saved.vars.retain(|(i, _)| *i != id);
-            self.warnings.push(e.to_warning(Level::Warning));
+            self.running.warnings.push(e.to_warning(Level::Warning));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! ANALYZE TABLE ... UPDATE HISTOGRAM and DROP HISTOGRAM.
 
 use super::Session;
-use super::command::{Done, Io};
+use super::reply::{Done, Reply};
 use super::show::{column, table};
 use super::state::{text, unsupported};
 use gannet_catalog::histogram::key_part;
@@ -28,7 +28,7 @@ impl Session {
         &mut self,
         m: &ast::TableMaintenance,
         wanted: &ast::Histogram,
-        io: &mut Io<'_>,
+        reply: &mut dyn Reply,
     ) -> Result<Done> {
         if wanted.data.is_some() {
             return unsupported("ANALYZE TABLE ... UPDATE HISTOGRAM ... USING DATA");
@@ -43,7 +43,7 @@ impl Session {
         };
         let [name] = &m.tables[..] else {
             line("", "Error", "Only one table can be specified while modifying histogram statistics.");
-            return self.send_histograms(rows, io);
+            return self.send_histograms(rows, reply);
         };
         let schema = match &name.schema {
             Some(s) => s.text.to_string(),
@@ -61,7 +61,7 @@ impl Session {
         };
         if let Some(message) = refused {
             line(&label, "Error", message);
-            return self.send_histograms(rows, io);
+            return self.send_histograms(rows, reply);
         }
         for (i, ident) in wanted.columns.iter().enumerate() {
             if wanted.columns[..i].iter().any(|c| c.text.eq_ignore_ascii_case(&ident.text)) {
@@ -101,13 +101,13 @@ impl Session {
             self.make_histogram(&t, c, buckets, wanted.auto_update == Some(true))?;
             line(&label, "status", &format!("Histogram statistics created for column '{}'.", c.name));
         }
-        self.send_histograms(rows, io)
+        self.send_histograms(rows, reply)
     }
 
-    fn send_histograms(&mut self, rows: Vec<Vec<Value>>, io: &mut Io<'_>) -> Result<Done> {
+    fn send_histograms(&mut self, rows: Vec<Vec<Value>>, reply: &mut dyn Reply) -> Result<Done> {
         let columns =
             vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
-        self.send_table(&table(columns, rows), io)
+        self.send_table(&table(columns, rows), reply)
     }
 
     /// Those that are to be made anew by every ANALYZE TABLE.
@@ -135,7 +135,7 @@ impl Session {
             ident(&t.schema),
             ident(&t.name)
         );
-        let kept = self.rows_of(&sql, None)?;
+        let kept = self.own_rows(&sql)?;
         let (mut nulls, mut total) = (0, 0);
         let mut values: Vec<Counted> = Vec::with_capacity(kept.rows.len());
         for row in kept.rows {

@@ -11,8 +11,11 @@
 //! connection stays usable. A name is the client's business: it is bound by its own rules about what it sends.
 
 use super::Session;
-use super::command::{Done, Io, packets, read_packet};
+use super::client::{packets, read_packet};
 use super::files;
+use super::reply::Done;
+use super::reply::Reply;
+use super::wire::Exchange;
 use gannet_core::vars::Live;
 use gannet_exec::file::{Format, Input};
 use gannet_exec::{Load, Outcome};
@@ -20,7 +23,7 @@ use gannet_parser::ast;
 use gannet_runtime::File;
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, sql_err};
-use gannet_wire::frame::{Decoder, Writer};
+use gannet_wire::frame::Decoder;
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 64 * 1024;
@@ -44,20 +47,20 @@ impl Input for ServerFile {
 }
 
 /// A file that the client sends.
-struct ClientFile<'a, 'b> {
-    io: &'a mut Io<'b>,
+struct ClientFile<'a> {
+    client: Exchange<'a>,
     timeout_s: u64,
     decoder: Decoder,
     over: bool,
     lost: bool,
 }
 
-impl Input for ClientFile<'_, '_> {
+impl Input for ClientFile<'_> {
     fn read(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
         if self.over {
             return Ok(false);
         }
-        match read_packet(self.io, self.timeout_s, &mut self.decoder) {
+        match read_packet(&mut self.client, self.timeout_s, &mut self.decoder) {
             Ok(packet) => {
                 self.over = packet.is_empty();
                 buffer.extend_from_slice(&packet);
@@ -73,10 +76,10 @@ impl Input for ClientFile<'_, '_> {
     }
 }
 
-impl ClientFile<'_, '_> {
+impl ClientFile<'_> {
     /// Reads what the client still sends. The statement is over by then: nothing is left that KILL QUERY could stop.
     fn drain(&mut self) {
-        self.io.conn.end_statement();
+        self.client.conn.end_statement();
         let mut rest = Vec::new();
         while matches!(self.read(&mut rest), Ok(true)) {
             rest.clear();
@@ -86,7 +89,7 @@ impl ClientFile<'_, '_> {
 
 impl Session {
     /// LOAD DATA.
-    pub(super) fn load(&mut self, load: &ast::Load, io: &mut Io<'_>) -> Result<Done> {
+    pub(super) fn load(&mut self, load: &ast::Load, reply: &mut dyn Reply) -> Result<Done> {
         if load.xml {
             return Err(SqlError::unsupported("LOAD XML"));
         }
@@ -109,13 +112,14 @@ impl Session {
             let locks = self.plan_locks(&plan);
             let mut lost = false;
             let outcome = if load.local {
+                let client = reply.client().ok_or_else(|| sql_err!(ClientLocalFilesDisabled))?;
                 let timeout_s = self.net_read_timeout_s();
                 let decoder = packets(self.max_packet(), self.entry.compression.get().is_some());
-                let mut source = ClientFile { io, timeout_s, decoder, over: false, lost: false };
+                let mut source = ClientFile { client, timeout_s, decoder, over: false, lost: false };
                 let outcome = self.execute_with(&plan, &locks, &[], |cx, _| {
                     let mut request = vec![0xFB];
                     request.extend_from_slice(load.file.as_bytes());
-                    Writer::new(source.io.conn.out(), source.io.sequence).packet(&request);
+                    source.client.writer().packet(&request);
                     let outcome = gannet_exec::load(&statement, &mut source, cx);
                     source.drain();
                     outcome.map(Outcome::Affected)

@@ -1,7 +1,8 @@
 //! What a session writes to the general and the slow query log.
 
 use super::Session;
-use super::query::{Figures, lex_mode};
+use super::query::lex_mode;
+use super::running::Figures;
 use gannet_core::kept::{KeptText, tokens, trimmed, word};
 use gannet_core::statement_log::{Argument, Sender, Slow};
 use gannet_core::vars::{Live, VarValue};
@@ -94,7 +95,7 @@ impl Session {
         locks_ns: u64,
         figures: &Figures,
         values: &[Value],
-        outcome: &Result<super::command::Done>,
+        outcome: &Result<super::reply::Done>,
     ) {
         let logs = &self.server.logs;
         let long = match &self.state.vars[Live::LongQueryTime] {

@@ -1,6 +1,7 @@
 //! Logging in: from the greeting to a session, and COM_CHANGE_USER.
 
 use super::Session;
+use super::client::Client;
 use crate::server::Plans;
 use gannet_core::Core;
 use gannet_core::accounts::{Account, Name, Origin, Require, Usage};
@@ -24,7 +25,7 @@ pub(crate) enum LoginStep {
     /// TLS comes first.
     Encrypt(Box<Tls>),
     /// It is in; OK is written.
-    Ready(Box<Session>),
+    Ready(Box<Client>),
     /// It is out; the caller writes the error.
     Refused(SqlError),
 }
@@ -182,7 +183,6 @@ impl Login {
         let account = stands_in_for(&self.server, &own).unwrap_or_else(|| own.clone());
         let (server, plans) = (self.server.clone(), self.plans.clone());
         let mut session = Session::open(server, plans, entry.clone(), account, &attempt.hello, self.capabilities)?;
-        session.nonce = self.nonce;
         session.came_as(&own);
         entry.set_who(Who {
             user: attempt.hello_user(),
@@ -193,7 +193,7 @@ impl Login {
         session.greeted();
         let ok = reply::Ok { status: session.status_flags(), ..reply::Ok::default() };
         reply::ok(&mut Writer::new(out, sequence), self.capabilities, &ok);
-        Ok(LoginStep::Ready(Box::new(session)))
+        Ok(LoginStep::Ready(Box::new(Client::new(session, self.nonce))))
     }
 }
 

@@ -1,9 +1,9 @@
 //! ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE, HELP, SHOW OPEN TABLES.
 
 use super::Session;
-use super::command::{Done, Io};
+use super::reply::{Done, Reply};
+use super::reply::{RowsSink, plain_column};
 use super::show::{column, number, quote, table};
-use super::sink::{RowsSink, plain_column};
 use super::state::text;
 use gannet_catalog::RowSource;
 use gannet_core::accounts::{Privilege, Privileges};
@@ -16,18 +16,18 @@ use std::sync::Arc;
 
 impl Session {
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
-    pub(crate) fn maintain(&mut self, m: &ast::TableMaintenance, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn maintain(&mut self, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
         use ast::MaintenanceKind as Kind;
         self.commit_implicitly()?;
         if let Some(histogram) = &m.histogram {
             count(Counter::ComAnalyze);
-            return self.histograms(m, histogram, io);
+            return self.histograms(m, histogram, reply);
         }
         let word = match m.kind {
             Kind::Analyze => "analyze",
             Kind::Check => "check",
             Kind::Optimize => "optimize",
-            Kind::Checksum => return self.checksum(m, io),
+            Kind::Checksum => return self.checksum(m, reply),
             Kind::Repair => "repair",
         };
         count(match m.kind {
@@ -58,7 +58,7 @@ impl Session {
             if is_view && m.kind == Kind::Check {
                 let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
                 let sql = format!("SELECT * FROM {}.{} LIMIT 0", ident(&schema), ident(&name.name));
-                match self.rows_of(&sql, None) {
+                match self.own_rows(&sql) {
                     Ok(_) => rows.push(vec![text(&label), text(word), text("status"), text("OK")]),
                     Err(e) => {
                         rows.push(vec![text(&label), text(word), text("Error"), text(e.message())]);
@@ -109,7 +109,7 @@ impl Session {
         }
         let columns =
             vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
-        self.send_table(&table(columns, rows), io)
+        self.send_table(&table(columns, rows), reply)
     }
 
     /// Under LOCK TABLES only what it locks is looked after; what may rebuild a table needs its write lock.
@@ -149,7 +149,7 @@ impl Session {
 
     /// CHECKSUM TABLE: a sum over the rows that does not depend on their order. The figures are Gannet's own: equal tables
     /// have equal sums here, another server has others.
-    fn checksum(&mut self, m: &ast::TableMaintenance, io: &mut Io<'_>) -> Result<Done> {
+    fn checksum(&mut self, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
         count(Counter::ComChecksum);
         let quick = m.options.iter().any(|o| o.eq_ignore_ascii_case("QUICK"));
         let mut rows = Vec::new();
@@ -180,7 +180,7 @@ impl Session {
                         ident(&t.schema),
                         ident(&t.name)
                     );
-                    let kept = self.rows_of(&sql, None)?;
+                    let kept = self.own_rows(&sql)?;
                     let mut shown = Vec::new();
                     if let Some(v) = kept.rows.first().and_then(|r| r.first()) {
                         v.write_text(&mut shown);
@@ -189,20 +189,20 @@ impl Session {
                     n.map_or(Value::Null, Value::UInt)
                 }
                 Err(e) => {
-                    self.warnings.push(e.to_warning(Level::Error));
+                    self.running.warnings.push(e.to_warning(Level::Error));
                     Value::Null
                 }
             };
             rows.push(vec![text(&label), sum]);
         }
         let columns = vec![column("Table", 128), plain_column("Checksum", SqlType::bigint_unsigned())];
-        self.send_table(&table(columns, rows), io)
+        self.send_table(&table(columns, rows), reply)
     }
 
     /// HELP: there are no help texts, so nothing is ever found.
-    pub(crate) fn help(&mut self, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn help(&mut self, reply: &mut dyn Reply) -> Result<Done> {
         let rows = table(vec![column("name", 64), column("is_it_category", 1)], vec![]);
-        self.send_table(&rows, io)
+        self.send_table(&rows, reply)
     }
 
     /// SHOW OPEN TABLES: those whose trees are open.

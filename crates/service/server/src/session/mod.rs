@@ -1,13 +1,15 @@
-//! A session: everything one client's connection carries from statement to statement.
+//! Sessions: what is carried from statement to statement, and the client around it. See the README of the crate.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`service`] | the connection around it: packets, limits, timeouts |
 //! | [`transport`] | TLS and compression below it |
 //! | [`login`] | greeting, authentication, COM_CHANGE_USER |
-//! | [`command`] | commands of the protocol |
-//! | [`kinds`] | what there is to know of a kind of statement |
-//! | [`query`] | SQL text: shape, execution |
+//! | [`client`] | a session with its client: commands of the protocol |
+//! | [`own`] | a session without one |
+//! | [`reply`], [`wire`] | where answers go; the answers of the protocol |
+//! | [`running`] | what belongs to the statement that runs |
+//! | [`query`] | running: a text, a statement, a plan |
 //! | [`cached`] | the plan cache |
 //! | [`deprecated`] | warnings of deprecated syntax |
 //! | [`profile`] | SHOW PROFILES |
@@ -28,14 +30,13 @@
 //! | [`admin`] | KILL, FLUSH, SHUTDOWN |
 //! | [`safety`] | `sql_safe_updates`, `max_join_size` |
 //! | [`track`] | session tracking |
-//! | [`reply`] | replies that wait for the log |
-//! | [`sink`] | result sets on their way to the client |
+//! | [`later`] | replies that wait for the log |
 
 mod accounts;
 pub(crate) mod admin;
 pub(crate) mod branch;
 pub(crate) mod cached;
-pub(crate) mod command;
+pub(crate) mod client;
 mod components;
 mod counting;
 mod cursor;
@@ -49,32 +50,36 @@ pub(crate) mod grants;
 mod handler;
 mod hinted;
 mod histogram;
+mod later;
 mod load;
 pub(crate) mod locks;
 pub(crate) mod logging;
 pub(crate) mod login;
 mod maintain;
 mod outfile;
+pub(crate) mod own;
 mod planning;
 pub(crate) mod prepared;
 mod privileges;
 mod profile;
 mod programs;
 pub(crate) mod query;
-mod reply;
+pub(crate) mod reply;
+pub(crate) mod running;
 mod safety;
 pub(crate) mod service;
 pub(crate) mod set;
 pub(crate) mod show;
-pub(crate) mod sink;
 pub(crate) mod state;
 pub(crate) mod statement;
 mod temporary;
 mod track;
 pub(crate) mod transaction;
 mod transport;
+
 mod user_locks;
 pub(crate) mod variables;
+pub(crate) mod wire;
 
 use crate::server::Plans;
 use gannet_base::prefetch;
@@ -86,11 +91,11 @@ use gannet_engine::{Txn, TxnOptions};
 use gannet_exec::{DirectBuffers, Settings};
 use gannet_runtime::{Conn, Interrupt};
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, Result, SqlError, Warnings, sql_err};
+use gannet_types::{Collation, CollationId, Result, SqlError, sql_err};
 use gannet_wire::flags::{cap, status};
 use gannet_wire::handshake;
-use gannet_wire::value::Format;
 use prepared::Prepared;
+use running::Running;
 use state::State;
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -109,17 +114,13 @@ pub(crate) struct Session {
     pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
     /// The optimizer's passes.
     pub(crate) passes: gannet_plan::options::Passes,
-    /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
-    pub(crate) markers: Vec<gannet_types::Value>,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
-    /// The greeting's challenge.
-    pub(crate) nonce: [u8; gannet_wire::auth::NONCE],
+    pub(crate) plans: Arc<Plans>,
     /// What functions and the executor see. From its second part on: for every statement.
     pub(crate) state: State,
     pub(crate) server: Arc<Core>,
-    pub(crate) plans: Arc<Plans>,
     pub(crate) entry: Arc<Entry>,
     /// Hash of the variables that plans depend on.
     pub(crate) mode_key: u64,
@@ -127,34 +128,25 @@ pub(crate) struct Session {
     pub(crate) locks_seen_ns: u64,
     pub(crate) capabilities: u32,
     pub(crate) charsets: Charsets,
-    /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
-    pub(crate) extra_status: u16,
     /// COM_SET_OPTION or CLIENT_MULTI_STATEMENTS.
     pub(crate) multi_statements: bool,
     /// COMMIT RELEASE and KILL of oneself: close after the reply.
     pub(crate) closing: bool,
-    /// SQL_CALC_FOUND_ROWS has counted.
-    pub(crate) counted_rows: bool,
-    /// `max_execution_time` stopped the statement.
-    pub(crate) timed_out: bool,
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) read_locked: bool,
     /// `@@transaction_isolation`, read from its name once.
     isolation: gannet_engine::Isolation,
     pub(crate) transaction: Transaction,
     /// What waits for the log.
-    pub(crate) reply: reply::Reply,
-    /// Diagnostics area.
-    pub(crate) warnings: Warnings,
-    /// Of the statement that runs, for the statistics.
-    pub(crate) figures: query::Figures,
+    pub(crate) later: later::Later,
+    /// Of the statement that runs.
+    pub(crate) running: Running,
     /// Encoded session state changes for the next OK packet.
     pub(crate) track: Vec<u8>,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
     /// Dropped temporary tables: freed when no transaction is open that may have changed them.
     pub(crate) dropped: Vec<Arc<gannet_catalog::Table>>,
-    pub(crate) formats: Vec<Format>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
     today_of_s: Option<i64>,
     /// Taken from the variables; made anew when one of them changes.
@@ -225,30 +217,40 @@ impl Session {
         if !server.registry.let_in(&entry, limit + extra) {
             return Err(sql_err!(ConCount));
         }
+        let usage = login::count_connection(&server, &account)?;
+        let mut it = Self::new(server, plans, entry, account, hello, capabilities);
+        it.state.usage = usage;
+        it.entry.keep_attributes(&hello.attributes);
+        it.begin_life(hello)?;
+        Ok(it)
+    }
+
+    /// A session that has done nothing yet.
+    fn new(
+        server: Arc<Core>,
+        plans: Arc<Plans>,
+        entry: Arc<Entry>,
+        account: Arc<Account>,
+        hello: &handshake::Login,
+        capabilities: u32,
+    ) -> Self {
         let vars = SessionVars::new(&server.globals);
         let txn = server.engine.begin(TxnOptions { owner_thread_id: entry.id, ..TxnOptions::default() });
-        let usage = login::count_connection(&server, &account)?;
-        let mut state = State::new(server.clone(), entry.clone(), account, vars, hello);
-        state.usage = usage;
-        let mut it = Self {
+        let state = State::new(server.clone(), entry.clone(), account, vars, hello);
+        Self {
             capabilities,
             settings: variables::settings(&state, capabilities),
             charsets: variables::charsets(&state.vars),
-            warnings: Warnings::default(),
             buffers: DirectBuffers::default(),
-            formats: Vec::new(),
+            running: Running::default(),
             statements: Prepared::default(),
             track: Vec::new(),
             tracker: track::Tracker::default(),
-            reply: reply::Reply::default(),
-            extra_status: 0,
+            later: later::Later::default(),
             multi_statements: capabilities & cap::MULTI_STATEMENTS != 0,
             closing: false,
-            figures: query::Figures::default(),
             locks_seen_ns: 0,
             work_seen: Default::default(),
-            counted_rows: false,
-            timed_out: false,
             mode_key: 0,
             isolation: gannet_engine::Isolation::default(),
             today_of_s: None,
@@ -257,24 +259,25 @@ impl Session {
             read_locked: false,
             branch: branch::BranchState::None,
             handlers: Vec::new(),
-            markers: Vec::new(),
             dropped: Vec::new(),
             ended: false,
-            nonce: [0; gannet_wire::auth::NONCE],
             transaction: Transaction::default(),
             txn,
             state,
             server,
             plans,
             entry,
-        };
-        it.entry.keep_attributes(&hello.attributes);
-        it.idle_transaction();
-        it.start_variables(hello);
-        if let Some(db) = hello.database.as_deref().filter(|d| !d.is_empty()) {
-            it.use_database(&String::from_utf8_lossy(db))?;
         }
-        Ok(it)
+    }
+
+    /// Takes over what the login says: character sets, timeouts, the default database.
+    fn begin_life(&mut self, hello: &handshake::Login) -> Result<()> {
+        self.idle_transaction();
+        self.start_variables(hello);
+        match hello.database.as_deref().filter(|d| !d.is_empty()) {
+            Some(database) => self.use_database(&String::from_utf8_lossy(database)),
+            None => Ok(()),
+        }
     }
 
     /// `@@proxy_user`: the account that was logged in to, when it stands in for another.
@@ -309,7 +312,7 @@ impl Session {
     pub(crate) fn refresh(&mut self) {
         self.settings = variables::settings(&self.state, self.capabilities);
         self.charsets = variables::charsets(&self.state.vars);
-        self.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
+        self.running.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
         self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
         self.mode_key = variables::mode_key(&self.state.vars);
         self.passes = variables::passes(&self.state.vars);
@@ -349,7 +352,7 @@ impl Session {
 
     /// The status word of OK and EOF packets.
     pub(crate) fn status_flags(&self) -> u16 {
-        let mut bits = self.extra_status;
+        let mut bits = self.running.extra_status;
         if self.transaction.autocommit {
             bits |= status::AUTOCOMMIT;
         }
@@ -401,7 +404,7 @@ impl Session {
         self.state.set_database(database);
         self.statements.clear();
         self.handlers.clear();
-        self.warnings.clear();
+        self.running.warnings.clear();
         self.track.clear();
         self.tracker = track::Tracker::default();
         self.transaction = Transaction::default();

@@ -1,8 +1,8 @@
 //! SELECT ... INTO OUTFILE and INTO DUMPFILE: rows into a new file of the server's machine. What a failed statement has written is removed.
 
 use super::Session;
-use super::command::Done;
 use super::files;
+use super::reply::Done;
 use gannet_exec::file::Format as Clauses;
 use gannet_exec::{Outcome, ResultSink, Rows};
 use gannet_parser::ast::SelectInto;
@@ -188,7 +188,7 @@ impl Session {
         });
         match outcome {
             Ok(Outcome::Rows { .. } | Outcome::Affected(_)) => {
-                if !self.counted_rows {
+                if !self.running.counted_rows {
                     self.state.found_rows = sink.rows;
                 }
                 Ok(Done::affected(sink.rows))

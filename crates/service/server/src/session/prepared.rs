@@ -2,11 +2,12 @@
 
 use super::Session;
 use super::cached::CachedPlan;
-use super::command::{Done, Io};
 use super::cursor::Cursor;
 use super::locks::is_stale;
 use super::query::{lex_mode, parse_error};
-use super::sink::describe;
+use super::reply::Done;
+use super::reply::Reply;
+use super::wire::{Wire, describe};
 use gannet_base::hash::HashMap;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds::{self, count_statement};
@@ -25,7 +26,6 @@ use gannet_types::{
 use gannet_wire::codec::Malformed;
 use gannet_wire::command::{self, Execute, ParamType};
 use gannet_wire::flags::ty;
-use gannet_wire::frame::Writer;
 use gannet_wire::reply;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -150,26 +150,26 @@ impl Session {
     }
 
     /// COM_STMT_PREPARE.
-    pub(crate) fn prepare(&mut self, sql: &[u8], io: &mut Io<'_>) {
+    pub(crate) fn prepare(&mut self, sql: &[u8], wire: &mut Wire<'_>) {
         count(Counter::ComStmtPrepare);
         self.begins(Activity::Prepare, sql);
         self.note_text("Prepare", sql);
-        match self.prepare_and_reply(sql, io) {
+        match self.prepare_and_reply(sql, wire) {
             Ok(()) => {}
             Err(e) => {
-                self.warnings.push(e.to_warning(gannet_types::Level::Error));
-                self.fail(io, e);
+                self.running.warnings.push(e.to_warning(gannet_types::Level::Error));
+                self.fail(wire, e);
             }
         }
     }
 
-    fn prepare_and_reply(&mut self, sql: &[u8], io: &mut Io<'_>) -> Result<()> {
+    fn prepare_and_reply(&mut self, sql: &[u8], wire: &mut Wire<'_>) -> Result<()> {
         // What SHOW WARNINGS and its kin are to show outlives their preparation.
-        let shown = std::mem::take(&mut self.warnings);
+        let shown = std::mem::take(&mut self.running.warnings);
         let mut made = self.make_prepared(sql)?;
         if kinds::of(&made.statement).keeps_diagnostics {
-            self.warnings = shown;
-            self.warnings.keep();
+            self.running.warnings = shown;
+            self.running.warnings.keep();
         }
         self.warn_of(&made.notices);
         self.state.renew_snapshot();
@@ -196,12 +196,12 @@ impl Session {
         markers.resize(made.params.into(), SqlType::varchar(255, CollationId::DEFAULT));
         self.statements.next = self.statements.next.wrapping_add(1).max(1);
         let id = self.statements.next;
-        let warnings = self.warnings.raised().min(u64::from(u16::MAX)) as u16;
+        let warnings = self.running.warnings.raised().min(u64::from(u16::MAX)) as u16;
         let (caps, status, charsets) = (self.capabilities, self.status_flags(), self.charsets);
-        let mut w = Writer::new(io.conn.out(), io.sequence);
+        let mut w = wire.writer();
         reply::prepared(&mut w, caps, id, columns.len() as u16, made.params, warnings);
         for ty in &markers {
-            let marker = super::sink::plain_column("?", ty.clone());
+            let marker = super::reply::plain_column("?", ty.clone());
             reply::column(&mut w, &describe(&marker, &charsets));
         }
         if !markers.is_empty() {
@@ -318,29 +318,29 @@ impl Session {
     }
 
     /// COM_STMT_EXECUTE.
-    pub(crate) fn execute_prepared(&mut self, execute: Execute<'_>, io: &mut Io<'_>) {
+    pub(crate) fn execute_prepared(&mut self, execute: Execute<'_>, wire: &mut Wire<'_>) {
         count(Counter::ComStmtExecute);
         count(Counter::Questions);
-        let started = self.state.clock.ns;
+        let started = self.state.running.clock.ns;
         // Out of the map while it runs: the session is free for everything else.
         let Some(mut s) = self.statements.by_id.get_mut(&execute.statement).and_then(Option::take) else {
             let name = execute.statement.to_string();
-            return self.fail(io, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
+            return self.fail(wire, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
         self.begins(Activity::Execute, &s.text);
         match kinds::of(&s.statement).keeps_diagnostics {
-            true => self.warnings.keep(),
-            false => self.warnings.clear(),
+            true => self.running.warnings.keep(),
+            false => self.running.warnings.clear(),
         }
         self.state.statement_id += 1;
-        io.binary = true;
+        wire.binary = true;
         s.cursor = None;
         let outcome = match s.long_refused.take() {
             None if s.sets_variables => {
                 let statement = s.statement.clone();
-                self.with_hinted(&statement, |session| session.execute_statement(&mut s, &execute, io))
+                self.with_hinted(&statement, |session| session.execute_statement(&mut s, &execute, wire))
             }
-            None => self.execute_statement(&mut s, &execute, io),
+            None => self.execute_statement(&mut s, &execute, wire),
             Some(refused) => Err(refused),
         };
         self.state.held.give(s.forget_long());
@@ -353,10 +353,10 @@ impl Session {
         if let Some(place) = self.statements.by_id.get_mut(&execute.statement) {
             *place = Some(s);
         }
-        self.answer(io, outcome);
+        self.answer(wire, outcome);
     }
 
-    fn execute_statement(&mut self, s: &mut Statement_, execute: &Execute<'_>, io: &mut Io<'_>) -> Result<Done> {
+    fn execute_statement(&mut self, s: &mut Statement_, execute: &Execute<'_>, wire: &mut Wire<'_>) -> Result<Done> {
         let n = usize::from(s.params);
         let wants_cursor = execute.flags & command::CURSOR_READ_ONLY != 0;
         let collation = self.literal_collation();
@@ -389,7 +389,7 @@ impl Session {
         self.state.renew_snapshot();
         if !self.is_planned_here(&s.statement) {
             count_statement(&s.statement);
-            return self.run_unplanned(s, bound, io);
+            return self.run_unplanned(s, bound, wire);
         }
         let types_hash = types_hash(&s.types);
         let fresh = s.plan.as_ref().is_none_or(|p| p.key != self.prepared_key(s, types_hash) || !p.plan.is_current());
@@ -417,9 +417,9 @@ impl Session {
             }
         };
         let cursor = wants_cursor.then_some(&mut s.cursor);
-        let mut outcome = self.last(|session| session.run_prepared(&entry, values, io, cursor));
+        let mut outcome = self.last(true, |session| session.run_prepared(&entry, values, wire, cursor));
         if outcome.as_ref().is_err_and(is_stale) {
-            outcome = self.again(s, types_hash, &bound, io, wants_cursor);
+            outcome = self.again(s, types_hash, &bound, wire, wants_cursor);
         } else {
             Self::keep_plan(s, entry);
         }
@@ -434,7 +434,7 @@ impl Session {
         s: &mut Statement_,
         types_hash: u64,
         bound: &[Value],
-        io: &mut Io<'_>,
+        wire: &mut Wire<'_>,
         wants_cursor: bool,
     ) -> Result<Done> {
         let collation = self.literal_collation();
@@ -443,7 +443,7 @@ impl Session {
             self.state.renew_snapshot();
             let entry = self.plan_prepared(s, &markers, bound, types_hash)?;
             let values = self.arrange(&entry.plan, s, bound)?;
-            match self.run_prepared(&entry, &values, io, wants_cursor.then_some(&mut s.cursor)) {
+            match self.run_prepared(&entry, &values, wire, wants_cursor.then_some(&mut s.cursor)) {
                 Err(e) if is_stale(&e) => {}
                 outcome => {
                     Self::keep_plan(s, entry);
@@ -468,7 +468,7 @@ impl Session {
         }
     }
 
-    /// COM_STMT_SEND_LONG_DATA: errors are kept silent until the execution, as the protocol has no reply here.
+    /// COM_STMT_SEND_LONG_DATA: errors are kept silent until the execution, as the protocol has no wire here.
     pub(crate) fn long_data(&mut self, id: u32, parameter: u16, data: &[u8]) {
         count(Counter::ComStmtSendLongData);
         let limit = self.max_packet() + LONG_DATA_SLACK;
@@ -555,7 +555,7 @@ impl Session {
     }
 
     /// EXECUTE.
-    pub(crate) fn execute_named(&mut self, name: &str, using: &[ast::Ident], io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn execute_named(&mut self, name: &str, using: &[ast::Ident], reply: &mut dyn Reply) -> Result<Done> {
         count(Counter::ComExecuteSql);
         let key = name.to_lowercase();
         let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
@@ -563,15 +563,15 @@ impl Session {
         let outcome = match s.sets_variables {
             true => {
                 let statement = s.statement.clone();
-                self.with_hinted(&statement, |session| session.execute_by_name(&mut s, using, io))
+                self.with_hinted(&statement, |session| session.execute_by_name(&mut s, using, reply))
             }
-            false => self.execute_by_name(&mut s, using, io),
+            false => self.execute_by_name(&mut s, using, reply),
         };
         self.statements.by_name.insert(key, s);
         outcome
     }
 
-    fn execute_by_name(&mut self, s: &mut Statement_, using: &[ast::Ident], io: &mut Io<'_>) -> Result<Done> {
+    fn execute_by_name(&mut self, s: &mut Statement_, using: &[ast::Ident], reply: &mut dyn Reply) -> Result<Done> {
         if using.len() != usize::from(s.params) {
             return Err(sql_err!(WrongArguments, "EXECUTE"));
         }
@@ -579,14 +579,14 @@ impl Session {
         self.state.renew_snapshot();
         count_statement(&s.statement);
         if !self.is_planned_here(&s.statement) {
-            return self.run_unplanned(s, bound, io);
+            return self.run_unplanned(s, bound, reply);
         }
         let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
         let mut tries = 0;
         loop {
             let entry = self.plan_prepared(s, &markers, &bound, hash_of(&markers))?;
             let values = self.arrange(&entry.plan, s, &bound)?;
-            match self.run_entry(&entry, &values, io) {
+            match self.run_cached(&entry, &values, reply) {
                 Err(e) if is_stale(&e) && tries < 10 => tries += 1,
                 outcome => {
                     Self::keep_plan(s, entry);
@@ -598,11 +598,11 @@ impl Session {
     }
 
     /// Runs a statement that is not planned as a whole: the plans inside it find the parameters in [`Session::markers`].
-    fn run_unplanned(&mut self, s: &Statement_, markers: Vec<Value>, io: &mut Io<'_>) -> Result<Done> {
+    fn run_unplanned(&mut self, s: &Statement_, markers: Vec<Value>, reply: &mut dyn Reply) -> Result<Done> {
         let statement = s.statement.clone();
-        self.markers = markers;
-        let outcome = self.run_statement(&statement, io);
-        self.markers.clear();
+        self.running.markers = markers;
+        let outcome = self.perform(&statement, reply);
+        self.running.markers.clear();
         outcome
     }
 

@@ -5,10 +5,11 @@
 //! systems which do not tell. SHOW PROFILES and SHOW PROFILE themselves are not kept.
 
 use super::Session;
-use super::command::{Done, Io};
 use super::query::lex_mode;
+use super::reply::Done;
+use super::reply::Reply;
+use super::reply::{RowsSink, plain_column};
 use super::show::{column, table};
-use super::sink::{RowsSink, plain_column};
 use gannet_core::kept::KeptText;
 use gannet_core::vars::Live;
 use gannet_parser::ast::Limit;
@@ -81,9 +82,9 @@ fn seconds(ns: u64, scale: u8) -> Value {
 impl Session {
     /// [`Session::unprofiled`], measured.
     #[cold]
-    pub(super) fn profiled(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
+    pub(super) fn profiled(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
         self.state.profiles.running = vec![("starting", now_ns())];
-        let outcome = self.unprofiled(text, consumed, io);
+        let outcome = self.unprofiled(text, consumed, reply);
         let on = self.state.vars[Live::Profiling].as_bool();
         if !on || self.state.profiles.running.is_empty() {
             self.state.profiles.forget();
@@ -148,13 +149,13 @@ impl Session {
 
     /// Warning 1287, with the text for what nothing replaces.
     fn warn_of_profiling(&mut self, what: &str) {
-        self.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&what, &"Performance Schema"]);
+        self.running.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&what, &"Performance Schema"]);
     }
 
     /// Warning 1287 of a variable that nothing replaces.
     pub(super) fn warn_of_variable(&mut self, name: &str) {
         let message = format!("'@@{name}' is deprecated and will be removed in a future release.");
-        self.warnings.push(Warning {
+        self.running.warnings.push(Warning {
             level: Level::Warning,
             code: ErrorCode::WarnDeprecatedSyntax,
             message: message.into(),

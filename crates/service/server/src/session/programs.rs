@@ -1,7 +1,7 @@
 //! Stored programs: there are none and none can be made, which is what MySQL's errors say of each that is named.
 
 use super::Session;
-use super::command::Done;
+use super::reply::Done;
 use gannet_catalog::names;
 use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{ObjectName, ProgramKind, RoutineKind};
@@ -19,7 +19,7 @@ impl Session {
             ProgramKind::Event => sql_err!(SpDoesNotExist, "Event", name.name),
             ProgramKind::Procedure | ProgramKind::Function | ProgramKind::Trigger => error,
         };
-        self.warnings.push(note.to_warning(Level::Note));
+        self.running.warnings.push(note.to_warning(Level::Note));
         Ok(Done::default())
     }
 

@@ -6,9 +6,10 @@
 
 use super::Session;
 use super::cached::{Cached, CachedPlan, with_scan};
-use super::command::{Done, Io};
 use super::locks::{PlanLocks, is_stale};
-use super::sink::{OneRowSink, RowsSink, WireSink};
+use super::reply::Done;
+use super::reply::Reply;
+use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::state::Clock;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
@@ -20,7 +21,7 @@ use gannet_parser::digest;
 use gannet_parser::{ErrorKind, LexMode, ParseError};
 use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
-use gannet_plan::{Local, Plan, PlanKind};
+use gannet_plan::{Plan, PlanKind};
 use gannet_runtime::{Interrupt, now_ns};
 use gannet_telemetry::{Counter, Execution, count};
 use gannet_types::charset::Charset;
@@ -54,33 +55,22 @@ pub(crate) fn parse_error(e: ParseError) -> SqlError {
 /// A statement whose tables change between planning and locking is planned anew, so often at most.
 const MAX_REPLANS: u32 = 10;
 
-/// Figures of one execution for the statistics.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Figures {
-    pub(crate) sent: u64,
-    pub(crate) examined: u64,
-    pub(crate) affected: u64,
-    pub(crate) no_index: bool,
-    /// Scans, sorts or temporary tables may have been counted.
-    pub(crate) works: bool,
-}
-
 impl Session {
     /// COM_QUERY.
-    pub(crate) fn query(&mut self, sql: &[u8], io: &mut Io<'_>) {
+    pub(crate) fn query(&mut self, sql: &[u8], reply: &mut dyn Reply) {
         let text = self.to_utf8(sql);
         let mut rest: &[u8] = &text;
         self.begins(Activity::Query, rest);
         loop {
             let mut consumed = rest.len();
-            let outcome = self.one_statement(rest, &mut consumed, io);
+            let outcome = self.run_text(rest, &mut consumed, reply);
             let failed = outcome.is_err();
             rest = &rest[consumed.min(rest.len())..];
-            self.answer(io, outcome);
+            self.answer(reply, outcome);
             if failed || rest.is_empty() {
                 return;
             }
-            self.state.clock = Clock::now();
+            self.state.running.clock = Clock::now();
             self.begins(Activity::Query, rest);
         }
     }
@@ -97,16 +87,16 @@ impl Session {
     }
 
     /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there is one.
-    fn one_statement(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
+    fn run_text(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
         match self.state.vars[Live::Profiling].as_bool() {
-            true => self.profiled(text, consumed, io),
-            false => self.unprofiled(text, consumed, io),
+            true => self.profiled(text, consumed, reply),
+            false => self.unprofiled(text, consumed, reply),
         }
     }
 
-    /// [`Session::one_statement`], whether or not it is profiled.
-    pub(super) fn unprofiled(&mut self, text: &[u8], consumed: &mut usize, io: &mut Io<'_>) -> Result<Done> {
-        let started = self.state.clock.ns;
+    /// [`Session::run_text`], whether or not it is profiled.
+    pub(super) fn unprofiled(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
+        let started = self.state.running.clock.ns;
         self.note_query(text);
         count(Counter::Questions);
         self.state.statement_id += 1;
@@ -137,17 +127,22 @@ impl Session {
         });
         match cached {
             Some(Some((entry, params))) => {
-                self.extra_status = 0;
-                self.warnings.clear();
+                self.running.extra_status = 0;
+                self.running.warnings.clear();
                 self.warn_of(&entry.digest.notices);
                 self.state.profiles.stage("executing");
-                let outcome = params.and_then(|p| self.last(|s| s.run_cached(&entry, &p, io)));
+                if params.is_ok()
+                    && let Some(c) = entry.digest.counter
+                {
+                    count(c);
+                }
+                let outcome = params.and_then(|p| self.last(reply.resumes(), |s| s.run_cached(&entry, &p, reply)));
                 if outcome.as_ref().is_err_and(is_stale) {
-                    return self.parse_and_run(text, consumed, true, started, io);
+                    return self.parse_and_run(text, consumed, true, started, reply);
                 }
                 self.finish_statement(started, Some(&entry.digest.digest.0), &[], outcome)
             }
-            scanned => self.parse_and_run(text, consumed, scanned.is_some(), started, io),
+            scanned => self.parse_and_run(text, consumed, scanned.is_some(), started, reply),
         }
     }
 
@@ -159,7 +154,7 @@ impl Session {
         consumed: &mut usize,
         single: bool,
         started: u64,
-        io: &mut Io<'_>,
+        reply: &mut dyn Reply,
     ) -> Result<Done> {
         let mode = lex_mode(self.settings.sql_mode);
         let parsed = match single {
@@ -180,15 +175,15 @@ impl Session {
         };
         *consumed = parsed.consumed;
         let more = parsed.consumed < text.len();
-        self.extra_status = if more { gannet_wire::flags::status::MORE_RESULTS } else { 0 };
+        self.running.extra_status = if more { gannet_wire::flags::status::MORE_RESULTS } else { 0 };
         let statement_text = &text[..parsed.consumed.min(text.len())];
         if more {
             self.begins(Activity::Query, statement_text);
         }
         kinds::count_statement(&parsed.statement);
         match kinds::of(&parsed.statement).keeps_diagnostics {
-            true => self.warnings.keep(),
-            false => self.warnings.clear(),
+            true => self.running.warnings.keep(),
+            false => self.running.warnings.clear(),
         }
         self.warn_of(&parsed.notices);
         if single && self.is_planned_here(&parsed.statement) {
@@ -200,7 +195,7 @@ impl Session {
                 match self.plan_text(&parsed.statement, &parsed.notices, text) {
                     Ok((entry, params)) => {
                         self.state.profiles.stage("executing");
-                        let outcome = self.run_entry(&entry, &params, io);
+                        let outcome = self.run_cached(&entry, &params, reply);
                         if outcome.as_ref().is_err_and(is_stale) && tries < MAX_REPLANS {
                             tries += 1;
                             continue;
@@ -218,7 +213,7 @@ impl Session {
         }
         let handle = self.digest_handle(statement_text);
         self.state.profiles.stage("executing");
-        let outcome = self.run_any(&parsed.statement, io);
+        let outcome = self.run_statement(&parsed.statement, reply);
         self.finish_statement(started, Some(&handle), &[], outcome)
     }
 
@@ -229,30 +224,30 @@ impl Session {
 
     /// A statement that never ran: it counts in the statistics all the same.
     fn refuse_text(&mut self, text: &[u8], started: u64, error: SqlError) -> Result<Done> {
-        self.warnings.clear();
+        self.running.warnings.clear();
         let handle = self.digest_handle(text);
         self.finish_statement(started, Some(&handle), &[], Err(error))
     }
 
-    /// Plans and runs, or runs, a parsed statement, without the cache.
-    pub(crate) fn run_any(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
-        self.with_hinted(statement, |s| s.run_here(statement, io))
-    }
-
-    fn run_here(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
-        if !self.is_planned_here(statement) {
-            self.state.renew_snapshot();
-            return self.run_statement(statement, io);
-        }
-        self.state.renew_snapshot();
-        let mut tries = 0;
-        loop {
-            let (plan, params) = self.make_inner_plan(statement)?;
-            match self.run_plan(&plan, None, &params, io) {
-                Err(e) if is_stale(&e) && tries < MAX_REPLANS => tries += 1,
-                outcome => return outcome,
+    /// Runs a parsed statement of any kind, without the cache.
+    pub(crate) fn run_statement(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
+        self.with_hinted(statement, |session| {
+            session.state.renew_snapshot();
+            if !session.is_planned_here(statement) {
+                return session.perform(statement, reply);
             }
-        }
+            let mut tries = 0;
+            loop {
+                let (plan, params) = session.make_inner_plan(statement)?;
+                match session.run_plan(&plan, None, &params, reply) {
+                    Err(e) if is_stale(&e) && tries < MAX_REPLANS => {
+                        tries += 1;
+                        session.state.renew_snapshot();
+                    }
+                    outcome => return outcome,
+                }
+            }
+        })
     }
 
     /// Statistics, diagnostics and functions about the statement that ended; later, where its commit is not on disk yet. `values`: of
@@ -264,7 +259,7 @@ impl Session {
         values: &[Value],
         outcome: Result<Done>,
     ) -> Result<Done> {
-        if let (Some(lsn), Ok(_)) = (self.reply.unsynced.take(), &outcome) {
+        if let (Some(lsn), Ok(_)) = (self.later.unsynced.take(), &outcome) {
             self.leave(lsn, started, handle.map(DigestHandle::here), values, outcome?);
             return Ok(Done::default());
         }
@@ -281,31 +276,31 @@ impl Session {
     ) -> Result<Done> {
         self.state.profiles.stage("query end");
         let outcome = outcome.map_err(|e| self.final_error(e));
-        if std::mem::take(&mut self.timed_out) {
+        if std::mem::take(&mut self.running.timed_out) {
             // The limit was this statement's, which may have ended by itself just then: not the next one of the text.
             self.entry.context.clear(Interrupt::Query);
         }
         if let Err(e) = &outcome {
-            self.warnings.push(e.to_warning(Level::Error));
+            self.running.warnings.push(e.to_warning(Level::Error));
         }
-        self.state.warning_count = self.warnings.total();
-        self.state.error_count = self.warnings.errors();
+        self.state.warning_count = self.running.warnings.total();
+        self.state.error_count = self.running.warnings.errors();
         self.state.row_count = match &outcome {
             Ok(done) if done.rows => -1,
             Ok(done) => i64::try_from(done.affected).unwrap_or(i64::MAX),
             Err(_) => -1,
         };
-        let figures = std::mem::take(&mut self.figures);
+        let figures = std::mem::take(&mut self.running.figures);
         let latency = now_ns().saturating_sub(started);
         let locks_ns = self.state.counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_seen_ns);
-        let ended_us = self.state.clock.unix_us + latency / 1000;
-        self.state.clock.ended_us = ended_us;
+        let ended_us = self.state.running.clock.unix_us + latency / 1000;
+        self.state.running.clock.ended_us = ended_us;
         let work = figures.works.then(|| self.work_done());
         record(&Execution {
             latency_ns: latency,
             locks_ns,
             error: outcome.is_err(),
-            warnings: self.warnings.total(),
+            warnings: self.running.warnings.total(),
             rows_sent: figures.sent,
             rows_examined: figures.examined,
             rows_affected: figures.affected,
@@ -320,19 +315,11 @@ impl Session {
 
     // ---- execution ----
 
-    #[inline]
-    fn run_cached(&mut self, entry: &Local<Cached>, params: &[Value], io: &mut Io<'_>) -> Result<Done> {
-        if let Some(c) = entry.digest.counter {
-            count(c);
-        }
-        self.run_entry(entry, params, io)
-    }
-
     /// Runs a cached plan.
     #[inline]
-    pub(crate) fn run_entry(&mut self, entry: &CachedPlan, params: &[Value], io: &mut Io<'_>) -> Result<Done> {
-        let outcome = self.run_plan(&entry.plan, Some(&entry.digest), params, io);
-        entry.note_examined(self.figures.examined);
+    pub(crate) fn run_cached(&mut self, entry: &CachedPlan, params: &[Value], reply: &mut dyn Reply) -> Result<Done> {
+        let outcome = self.run_plan(&entry.plan, Some(&entry.digest), params, reply);
+        entry.note_examined(self.running.figures.examined);
         outcome
     }
 
@@ -342,7 +329,7 @@ impl Session {
         plan: &Plan,
         cached: Option<&Cached>,
         params: &[Value],
-        io: &mut Io<'_>,
+        reply: &mut dyn Reply,
     ) -> Result<Done> {
         if let Some(into) = &plan.into {
             return self.run_into(plan, into, params);
@@ -356,13 +343,10 @@ impl Session {
                 &made
             }
         };
-        let target = self.target(io);
-        let mut formats = std::mem::take(&mut self.formats);
-        let left = self.select_limit(plan);
-        let mut sink = WireSink { target, formats: &mut formats, header, left, long: false, began: false, sent: 0 };
+        let (manner, left) = (self.manner(), self.select_limit(plan));
+        let mut sink = ResultSet { reply, manner, header, left, sent: 0 };
         let outcome = self.execute(plan, locks, params, &mut sink);
         let sent = sink.sent;
-        self.formats = formats;
         self.done(outcome?, sent)
     }
 
@@ -378,11 +362,11 @@ impl Session {
         let mut sink = OneRowSink::default();
         self.execute(plan, &locks, params, &mut sink)?;
         let found = u64::from(sink.row.is_some());
-        if !self.counted_rows {
+        if !self.running.counted_rows {
             self.state.found_rows = found;
         }
         match sink.row {
-            None => self.warnings.warn(ErrorCode::SpFetchNoData, &[]),
+            None => self.running.warnings.warn(ErrorCode::SpFetchNoData, &[]),
             Some(row) => {
                 for (target, value) in targets.iter().zip(row) {
                     if let ast::IntoTarget::User(name) = target {
@@ -395,7 +379,7 @@ impl Session {
     }
 
     /// Runs a query of the server's own and keeps its rows.
-    pub(crate) fn run_kept(&mut self, plan: &Plan, params: &[Value]) -> Result<RowsSink> {
+    pub(crate) fn keep_rows(&mut self, plan: &Plan, params: &[Value]) -> Result<RowsSink> {
         // A `?` of a prepared statement that is no query: only its expressions get values.
         if params.len() < plan.params.len() {
             return Err(sql_err!(UnsupportedPs));
@@ -409,13 +393,13 @@ impl Session {
     pub(super) fn done(&mut self, outcome: Outcome, sent: u64) -> Result<Done> {
         match outcome {
             Outcome::Rows { .. } => {
-                if !self.counted_rows {
+                if !self.running.counted_rows {
                     self.state.found_rows = sent;
                 }
                 Ok(Done::ROWS)
             }
             Outcome::Affected(Affected { rows, last_insert_id, last_row_id, info }) => {
-                self.figures.affected = rows;
+                self.running.figures.affected = rows;
                 let insert_id = self.insert_id(last_insert_id, last_row_id);
                 Ok(Done { rows: false, affected: rows, insert_id, info })
             }
@@ -429,7 +413,7 @@ impl Session {
             self.state.last_insert_id = generated;
         }
         match generated {
-            0 if self.state.insert_id_given => self.state.last_insert_id,
+            0 if self.state.running.insert_id_given => self.state.last_insert_id,
             // A value that the client gave is in the OK packet, not in LAST_INSERT_ID().
             0 => last_row,
             n => n,
@@ -469,33 +453,10 @@ impl Session {
         if params.len() < plan.params.len() {
             return Err(SqlError::internal("a plan without the values of its parameters"));
         }
-        if !self.state.access.all || plan.uses.views {
-            self.check_plan_privileges(plan)?;
-        }
-        if self.state.must_change_password {
-            self.check_password_expired(None)?;
-        }
-        if !matches!(self.branch, super::branch::BranchState::None) {
-            self.check_branch(None)?;
-        }
         let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
         let writes_base = writes_base(plan);
-        if writes {
-            if let Some(usage) = &self.state.usage {
-                usage.take(&self.state.account, 1)?;
-            }
-            if writes_base {
-                self.require_writable()?;
-            }
-            self.refuse_virtual_targets(plan)?;
-            if self.state.vars[Live::SqlSafeUpdates].as_bool() && !super::safety::is_safe_update(plan) {
-                return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
-            }
-        }
-        if !self.state.vars[Live::SqlBigSelects].as_bool() {
-            super::safety::check_rows(plan, self.state.vars[Live::MaxJoinSize].as_u64())?;
-        }
-        plan.warnings.iter().for_each(|w| self.warnings.push(w.clone()));
+        self.check_plan(plan, writes, writes_base)?;
+        plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
         let locked = match writes_base {
             true => self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement),
@@ -516,9 +477,9 @@ impl Session {
             true => std::mem::take(&mut self.state.next_insert_id),
             false => 0,
         };
-        self.state.insert_id_given = false;
-        self.counted_rows = false;
-        self.state.over_tables = !plan.tables.is_empty();
+        self.state.running.insert_id_given = false;
+        self.running.counted_rows = false;
+        self.state.running.over_tables = !plan.tables.is_empty();
         if !plan.uses.virtual_tables {
             self.state.last_query_cost = plan.cost();
         }
@@ -526,29 +487,60 @@ impl Session {
             self.tracker.used(writes);
         }
         let outcome = locked.and_then(|()| {
-            let mut cx = Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.warnings, params);
+            let mut cx =
+                Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.running.warnings, params);
             let outcome = run(&mut cx, &mut self.buffers);
-            self.figures.examined = cx.counts.examined;
-            self.figures.sent = cx.counts.sent;
-            self.figures.no_index = cx.counts.no_index;
+            self.running.figures.examined = cx.counts.examined;
+            self.running.figures.sent = cx.counts.sent;
+            self.running.figures.no_index = cx.counts.no_index;
             let found = cx.found_rows;
             if let Some(n) = found {
                 self.state.found_rows = n;
-                self.counted_rows = true;
+                self.running.counted_rows = true;
             }
             outcome
         });
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.
-            self.state.insert_id_given = false;
+            self.state.running.insert_id_given = false;
         }
-        self.timed_out = timer.is_some_and(|t| t.fired());
+        self.running.timed_out = timer.is_some_and(|t| t.fired());
         let outcome = self.end_statement(mark, outcome);
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
             self.count_execution(plan, outcome.is_ok());
         }
         outcome
+    }
+
+    /// What may keep a plan from running: privileges, limits, the state of the session.
+    #[inline]
+    fn check_plan(&mut self, plan: &Plan, writes: bool, writes_base: bool) -> Result<()> {
+        if !self.state.access.all || plan.uses.views {
+            self.check_plan_privileges(plan)?;
+        }
+        if self.state.must_change_password {
+            self.check_password_expired(None)?;
+        }
+        if !matches!(self.branch, super::branch::BranchState::None) {
+            self.check_branch(None)?;
+        }
+        if writes {
+            if let Some(usage) = &self.state.usage {
+                usage.take(&self.state.account, 1)?;
+            }
+            if writes_base {
+                self.require_writable()?;
+            }
+            self.refuse_virtual_targets(plan)?;
+            if self.state.vars[Live::SqlSafeUpdates].as_bool() && !super::safety::is_safe_update(plan) {
+                return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
+            }
+        }
+        if !self.state.vars[Live::SqlBigSelects].as_bool() {
+            super::safety::check_rows(plan, self.state.vars[Live::MaxJoinSize].as_u64())?;
+        }
+        Ok(())
     }
 
     /// The statement's time.
@@ -580,7 +572,7 @@ impl Session {
     pub(crate) fn evaluate_by_query(&mut self, expr: &ast::Expr) -> Result<Value> {
         self.state.renew_snapshot();
         let (plan, params) = self.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
-        let kept = self.run_kept(&plan, &params)?;
+        let kept = self.keep_rows(&plan, &params)?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }
 }

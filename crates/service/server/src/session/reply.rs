@@ -1,93 +1,230 @@
-//! Replies that wait for the log. A commit is in the log, and seen by others, before it is on disk; what is left of its statement
-//! then, figures and the reply, needs no stack to wait on: [`Session::resume`] does it when the log is there. With a thousand
-//! sessions that commit, a thousand stacks would each be cold when their turn comes.
-//!
-//! ```text
-//!   command ──▶ … ──▶ commit_transaction ──▶ … ──▶ finish_statement ──▶ Next::Later
-//!                      in the log: `unsynced`       the rest: `left`        │ the log is there
-//!                                                                          ▼
-//!                                            Next::Idle ◀── conclude, answer: resume
-//! ```
+//! Where the answers of a session's statements go: to a client, or to whoever runs the statement in this process.
 
+use super::Charsets;
 use super::Session;
-use super::command::{Done, Io};
+use super::wire::{Exchange, HeaderCache};
+use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
-use gannet_engine::Lsn;
-use gannet_exec::error::from_engine;
-use gannet_runtime::{Conn, Next, Waker};
-use gannet_telemetry::DigestPlace;
-use gannet_types::Value;
-use gannet_wire::flags::status;
+use gannet_exec::{ResultSink, Rows};
+use gannet_plan::plan::ResultColumn;
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value, sql_err};
+use gannet_wire::flags::cap;
 
-/// What a session has of that.
+/// What a statement or command did, before it is put into a packet.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// A result set was sent: its end is due instead of OK.
+    pub(crate) rows: bool,
+    pub(crate) affected: u64,
+    pub(crate) insert_id: u64,
+    pub(crate) info: String,
+}
+
+impl Done {
+    /// A result set was sent.
+    pub(crate) const ROWS: Done = Done { rows: true, affected: 0, insert_id: 0, info: String::new() };
+
+    /// Rows were changed.
+    pub(crate) fn affected(affected: u64) -> Done {
+        Done { affected, ..Done::default() }
+    }
+}
+
+/// How a session's answers are put.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    pub(crate) capabilities: u32,
+    pub(crate) charsets: Charsets,
+    /// The status word.
+    pub(crate) status: u16,
+    /// Columns are described.
+    pub(crate) metadata: bool,
+    /// `net_write_timeout`.
+    pub(crate) write_timeout_ns: u64,
+}
+
+/// How a statement ended, when it did not fail.
+pub(crate) struct Ended<'a> {
+    pub(crate) done: &'a Done,
+    pub(crate) manner: Manner,
+    pub(crate) warnings: u64,
+    /// Encoded changes of the session's state.
+    pub(crate) track: &'a [u8],
+}
+
+/// Where the answers of a session's statements go. A statement answers with any number of result sets (`begin`, rows, `end`), or with
+/// one `end`; an `error` ends it, too, in the middle of a result set as well.
+pub(crate) trait Reply {
+    /// A result set begins. `header`: where its encoded columns are kept for the next execution of its plan.
+    fn begin(&mut self, columns: &[ResultColumn], manner: Manner, header: Option<&HeaderCache>) -> Result<()>;
+
+    /// The first `count` rows of a batch.
+    fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()>;
+
+    /// One row, of a table that the server has at hand.
+    fn row(&mut self, row: &[Value]) -> Result<()>;
+
+    /// The result set, or the statement, has ended.
+    fn end(&mut self, ended: &Ended<'_>);
+
+    /// The statement has failed.
+    fn error(&mut self, error: &SqlError, capabilities: u32);
+
+    /// What follows the commit of the last statement may be left for later: see [`super::later`].
+    fn resumes(&self) -> bool;
+
+    /// The client, when there is one that can be asked something (LOAD DATA LOCAL).
+    fn client(&mut self) -> Option<Exchange<'_>>;
+}
+
+/// The sink of one result set on its way to a reply.
+pub(crate) struct ResultSet<'a> {
+    pub(crate) reply: &'a mut dyn Reply,
+    pub(crate) manner: Manner,
+    pub(crate) header: Option<&'a HeaderCache>,
+    /// `sql_select_limit`: rows that may still be sent.
+    pub(crate) left: u64,
+    pub(crate) sent: u64,
+}
+
+impl ResultSink for ResultSet<'_> {
+    fn begin(&mut self, columns: &[ResultColumn]) -> Result<()> {
+        self.reply.begin(columns, self.manner, self.header)
+    }
+
+    fn rows(&mut self, rows: Rows<'_>) -> Result<()> {
+        let count = (rows.len() as u64).min(self.left);
+        self.left -= count;
+        self.sent += count;
+        self.reply.rows(rows, count as usize)
+    }
+}
+
+/// A column of a result that no table is behind.
+pub(crate) fn plain_column(name: &str, ty: SqlType) -> ResultColumn {
+    let flags = ty.column_flags();
+    ResultColumn {
+        name: name.into(),
+        org_name: "".into(),
+        table: "".into(),
+        org_table: "".into(),
+        schema: "".into(),
+        ty,
+        flags,
+    }
+}
+
+/// Keeps the only row of a query whose values go to variables. Error 1172 for a second one.
 #[derive(Default)]
-pub(crate) struct Reply {
-    /// Nothing but figures and the reply follow the next commit.
-    last: bool,
-    /// The statement that runs has committed, and not waited.
-    pub(super) unsynced: Option<Lsn>,
-    /// The rest of it.
-    left: Option<Left>,
+pub(crate) struct OneRowSink {
+    pub(crate) row: Option<Vec<Value>>,
 }
 
-/// The rest of a statement.
-struct Left {
-    /// The commit.
-    lsn: Lsn,
-    started: u64,
-    place: Option<DigestPlace>,
-    /// Of its markers, for the slow query log.
-    values: Vec<Value>,
-    done: Done,
+impl ResultSink for OneRowSink {
+    fn begin(&mut self, _: &[ResultColumn]) -> Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: Rows<'_>) -> Result<()> {
+        if rows.len() + usize::from(self.row.is_some()) > 1 {
+            return Err(sql_err!(TooManyRows));
+        }
+        if !rows.is_empty() {
+            self.row = Some((0..rows.width()).map(|c| rows.value(0, c).to_owned()).collect());
+        }
+        Ok(())
+    }
 }
 
-impl Reply {
-    /// The reply of the command that ran waits for the log.
-    pub(crate) fn is_left(&self) -> bool {
-        self.left.is_some()
+/// Keeps rows instead of sending them: subordinate queries of the server.
+#[derive(Default)]
+pub(crate) struct RowsSink {
+    pub(crate) columns: Vec<ResultColumn>,
+    pub(crate) rows: Vec<Vec<Value>>,
+}
+
+impl RowsSink {
+    /// Takes the last column away; its value in the last row.
+    pub(crate) fn take_last_column(&mut self) -> Option<Value> {
+        self.columns.pop();
+        self.rows.iter_mut().map(Vec::pop).last().flatten()
+    }
+}
+
+/// Rows that [`RowsSink`] keeps at most.
+const MAX_KEPT_ROWS: usize = 1_000_000;
+
+impl ResultSink for RowsSink {
+    fn begin(&mut self, columns: &[ResultColumn]) -> Result<()> {
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: Rows<'_>) -> Result<()> {
+        if self.rows.len() + rows.len() > MAX_KEPT_ROWS {
+            return Err(SqlError::internal("too many rows in a subordinate query"));
+        }
+        for i in 0..rows.len() {
+            self.rows.push((0..rows.width()).map(|c| rows.value(i, c).to_owned()).collect());
+        }
+        Ok(())
     }
 }
 
 impl Session {
-    /// Runs what may leave its reply for later: the last that a command does.
-    pub(super) fn last<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        // A profile's stages are those of one go.
-        let more = self.extra_status & status::MORE_RESULTS != 0 || self.state.vars[Live::Profiling].as_bool();
-        self.reply.last = !more;
-        let result = f(self);
-        self.reply.last = false;
-        result
+    /// The process list shows what the session does from now on.
+    #[inline]
+    pub(super) fn begins(&self, activity: Activity, text: &[u8]) {
+        self.entry.begin(activity, self.state.running.clock.unix_us, text);
     }
 
-    /// Commits the engine's transaction; waits for the log, or leaves that for later.
-    pub(super) fn commit_transaction(&mut self) -> gannet_engine::Result<()> {
-        if !std::mem::take(&mut self.reply.last) {
-            return self.txn.commit().map(drop);
+    /// Answers with OK, the end of rows, or the error: unless the outcome is left for later.
+    pub(crate) fn answer(&mut self, reply: &mut dyn Reply, outcome: Result<Done>) {
+        match outcome {
+            _ if self.later.is_left() => {}
+            Ok(done) => {
+                if self.tracker.on {
+                    self.track_statement(done.rows);
+                }
+                let (manner, warnings) = (self.manner(), self.running.warnings.raised());
+                reply.end(&Ended { done: &done, manner, warnings, track: &self.track });
+                self.track.clear();
+            }
+            Err(error) => self.fail(reply, error),
         }
-        self.reply.unsynced = self.txn.commit_unsynced()?;
-        Ok(())
     }
 
-    /// Keeps the rest of a statement that has committed at `lsn`.
-    pub(super) fn leave(&mut self, lsn: Lsn, started: u64, place: Option<DigestPlace>, values: &[Value], done: Done) {
-        let values = if self.server.logs.slow() { values.to_vec() } else { Vec::new() };
-        self.reply.left = Some(Left { lsn, started, place, values, done });
+    /// Answers with an error.
+    #[cold]
+    pub(crate) fn fail(&mut self, reply: &mut dyn Reply, error: SqlError) {
+        if error.code() == ErrorCode::InternalError {
+            self.tell_internal(&error);
+        }
+        reply.error(&error, self.capabilities);
     }
 
-    /// Goes on with what was left, when the log is there: see [`gannet_runtime::Service::resume`].
-    pub(crate) fn resume(&mut self, conn: &mut Conn, sequence: &mut u8, waker: &Waker) -> Option<Next> {
-        let lsn = self.reply.left.as_ref().map_or(Lsn::ZERO, |left| left.lsn);
-        let committed = match self.txn.poll_commit(lsn, waker) {
-            Ok(false) => return None,
-            outcome => outcome.map_err(from_engine),
-        };
-        let Some(left) = self.reply.left.take() else { return Some(Next::Close) };
-        self.state.counters.enter();
-        let outcome = committed.map(|_| left.done);
-        let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
-        let outcome = self.conclude(left.started, record, &left.values, outcome);
-        let mut io = Io { conn, sequence, binary: false };
-        self.answer(&mut io, outcome);
-        Some(self.end_command(&mut io, false))
+    /// An error of the server's own is not the client's alone to know.
+    #[cold]
+    fn tell_internal(&self, error: &SqlError) {
+        let text = self.entry.info().unwrap_or_default();
+        let statement = super::service::in_log(text.bytes(), super::query::lex_mode(self.settings.sql_mode));
+        self.server.log.error(format_args!("Connection {}: {}; {statement}", self.entry.id, error.message()));
+    }
+
+    /// Does the client want its results described? `resultset_metadata`.
+    pub(crate) fn metadata(&self) -> bool {
+        self.capabilities & cap::OPTIONAL_RESULTSET_METADATA == 0
+            || self.state.vars[Live::ResultsetMetadata].as_str() != "NONE"
+    }
+
+    /// How answers are put for this client.
+    pub(crate) fn manner(&self) -> Manner {
+        Manner {
+            capabilities: self.capabilities,
+            charsets: self.charsets,
+            status: self.status_flags(),
+            metadata: self.metadata(),
+            write_timeout_ns: self.write_timeout_ns(),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A connection: packets in, replies out, from the greeting to the end.
 
-use super::Session;
+use super::client::Client;
 use super::login::{Login, LoginStep};
 use super::transport;
 use crate::server::Plans;
@@ -66,7 +66,7 @@ enum Phase {
     Login(Box<Login>),
     /// The client has asked for TLS: its handshake is under way.
     Encrypt(Box<Tls>, Box<Login>),
-    Ready(Box<Session>),
+    Ready(Box<Client>),
     /// Refused before the greeting.
     Refuse(SqlError),
     Over,
@@ -129,7 +129,7 @@ impl Connection {
 
     fn deadline(&self, conn: &mut Conn) {
         let seconds = match &self.phase {
-            Phase::Ready(session) => session.net_read_timeout_s(),
+            Phase::Ready(client) => client.session.net_read_timeout_s(),
             _ => return conn.set_deadline(Some(self.started_ns + self.connect_timeout_s() * 1_000_000_000)),
         };
         conn.set_deadline(Some(now_ns() + seconds * 1_000_000_000));
@@ -168,9 +168,9 @@ impl Connection {
 
     fn one(&mut self, conn: &mut Conn) -> Next {
         match &mut self.phase {
-            Phase::Ready(session) => {
+            Phase::Ready(client) => {
                 let request = std::mem::take(&mut self.request);
-                let next = session.command(&request, conn, &mut self.sequence);
+                let next = client.command(&request, conn, &mut self.sequence);
                 self.request = request;
                 if !matches!(next, Next::Later(_)) {
                     self.replied(conn);
@@ -190,11 +190,11 @@ impl Connection {
     fn replied(&mut self, conn: &mut Conn) {
         // Each command starts a new exchange.
         self.sequence = 0;
-        if let Phase::Ready(session) = &self.phase
+        if let Phase::Ready(client) = &self.phase
             && conn.may_wait()
         {
             // The deadline of an earlier one must not end this reply's way.
-            conn.set_deadline(Some(now_ns() + session.write_timeout_ns()));
+            conn.set_deadline(Some(now_ns() + client.session.write_timeout_ns()));
         }
     }
 
@@ -208,19 +208,19 @@ impl Connection {
                 };
                 Next::Idle
             }
-            LoginStep::Ready(session) => {
+            LoginStep::Ready(client) => {
                 self.note_handshake(conn, true);
-                self.decoder.set_limit(session.max_packet());
-                if let Some(algorithm) = Algorithm::agreed(session.capabilities()) {
+                self.decoder.set_limit(client.session.max_packet());
+                if let Some(algorithm) = Algorithm::agreed(client.session.capabilities()) {
                     // OK itself is not compressed.
                     if conn.flush().is_err() {
                         return Next::Close;
                     }
                     let _ = self.entry.compression.set(algorithm);
                     self.decoder.set_lenient(true);
-                    transport::compress(conn, algorithm, session.max_packet());
+                    transport::compress(conn, algorithm, client.session.max_packet());
                 }
-                self.phase = Phase::Ready(session);
+                self.phase = Phase::Ready(client);
                 self.sequence = 0;
                 self.entry.idle(gannet_runtime::unix_micros());
                 Next::Idle
@@ -301,7 +301,7 @@ impl Connection {
     /// Writes an error outside any command.
     fn say(&mut self, conn: &mut Conn, error: &SqlError) {
         let capabilities = match &self.phase {
-            Phase::Ready(session) => session.capabilities(),
+            Phase::Ready(client) => client.session.capabilities(),
             Phase::Login(login) => login.capabilities(),
             _ => 0,
         };
@@ -379,8 +379,8 @@ impl Service for Connection {
         if len <= frame::IN_PLACE && buffered.len() < frame::HEADER + len {
             return Ready::NeedMore;
         }
-        if let Phase::Ready(session) = &self.phase {
-            session.prefetch();
+        if let Phase::Ready(client) = &self.phase {
+            client.session.prefetch();
         }
         Ready::Serve
     }
@@ -438,8 +438,8 @@ impl Service for Connection {
     }
 
     fn resume(&mut self, conn: &mut Conn, waker: &Waker) -> Option<Next> {
-        let Phase::Ready(session) = &mut self.phase else { return Some(Next::Close) };
-        let next = session.resume(conn, &mut self.sequence, waker)?;
+        let Phase::Ready(client) = &mut self.phase else { return Some(Next::Close) };
+        let next = client.resume(conn, &mut self.sequence, waker)?;
         self.replied(conn);
         Some(next)
     }
@@ -455,8 +455,8 @@ impl Service for Connection {
             count(Counter::ConnectionErrorsMaxConnections);
             self.say(conn, &sql_err!(ConCount));
         }
-        if let Phase::Ready(session) = &mut self.phase {
-            let mut farewell = session.farewell(conn);
+        if let Phase::Ready(client) = &mut self.phase {
+            let mut farewell = client.session.farewell(conn);
             if farewell.is_none() && self.timed_out(conn) {
                 farewell = Some(match self.partial {
                     true => sql_err!(NetReadInterrupted),
@@ -467,8 +467,8 @@ impl Service for Connection {
             if let Some(error) = farewell {
                 self.say(conn, &error);
             }
-            if let Phase::Ready(session) = &mut self.phase {
-                session.end();
+            if let Phase::Ready(client) = &mut self.phase {
+                client.session.end();
             }
         }
         self.leave();
@@ -477,7 +477,7 @@ impl Service for Connection {
     fn panicked(&mut self, panic: &Panicked<'_>) {
         let text = self.entry.info().unwrap_or_default();
         let mode = match &self.phase {
-            Phase::Ready(session) => super::query::lex_mode(session.settings.sql_mode),
+            Phase::Ready(client) => super::query::lex_mode(client.session.settings.sql_mode),
             _ => super::query::lex_mode(gannet_types::SqlMode::DEFAULT),
         };
         self.server.log.error(panic_line(self.entry.id, panic, text.bytes(), mode));
@@ -485,8 +485,8 @@ impl Service for Connection {
 
     fn idle_timeout_s(&self) -> u32 {
         let seconds = match &self.phase {
-            Phase::Ready(session) if self.partial => session.net_read_timeout_s(),
-            Phase::Ready(session) => session.idle_timeout_s(),
+            Phase::Ready(client) if self.partial => client.session.net_read_timeout_s(),
+            Phase::Ready(client) => client.session.idle_timeout_s(),
             _ => self.connect_timeout_s(),
         };
         u32::try_from(seconds).unwrap_or(u32::MAX)

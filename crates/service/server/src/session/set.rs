@@ -248,7 +248,7 @@ impl Session {
             if strict {
                 return Err(sql_err!(WrongValueForVar, def.name, asked));
             }
-            self.warnings.warn(ErrorCode::TruncatedWrongValue, &[&def.name, asked]);
+            self.running.warnings.warn(ErrorCode::TruncatedWrongValue, &[&def.name, asked]);
         }
         if id.is(Live::OptimizerSwitch) {
             let before = match global {
@@ -289,7 +289,7 @@ impl Session {
             let Some(flag) = flags.iter_mut().find(|(n, _)| *n == name) else { continue };
             if variables::IDLE_SWITCHES.contains(&&*name) && flag.1 != value && value != default(&name) {
                 let what = format!("{name}={value} in optimizer_switch");
-                self.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+                self.running.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
             }
             flag.1 = value;
         }
@@ -303,10 +303,10 @@ impl Session {
         let parts = [SqlMode::NO_ZERO_DATE, SqlMode::NO_ZERO_IN_DATE, SqlMode::ERROR_FOR_DIVISION_BY_ZERO];
         let on = parts.iter().filter(|p| mode.contains(**p)).count();
         if on != if mode.is_strict() { parts.len() } else { 0 } {
-            self.warnings.warn(ErrorCode::WarnDeprecatedSqlmodeOff, &[]);
+            self.running.warnings.warn(ErrorCode::WarnDeprecatedSqlmodeOff, &[]);
         }
         if mode.contains(SqlMode::PAD_CHAR_TO_FULL_LENGTH) {
-            self.warnings.warn(ErrorCode::WarnDeprecatedSqlmode, &[&"PAD_CHAR_TO_FULL_LENGTH"]);
+            self.running.warnings.warn(ErrorCode::WarnDeprecatedSqlmode, &[&"PAD_CHAR_TO_FULL_LENGTH"]);
         }
     }
 
@@ -410,7 +410,7 @@ impl Session {
                 map.remove(id.def().name);
             }),
             None if if_exists => {
-                self.warnings.warn(ErrorCode::VarDoesNotExist, &[&name]);
+                self.running.warnings.warn(ErrorCode::VarDoesNotExist, &[&name]);
                 Ok(())
             }
             None => Err(sql_err!(VarDoesNotExist, name)),
@@ -565,7 +565,7 @@ impl Session {
         if self.state.vars[Live::SqlNotes].as_bool() {
             let note =
                 Warning { level: gannet_types::Level::Note, code: error.code(), message: error.message().into() };
-            self.warnings.push(note);
+            self.running.warnings.push(note);
         }
     }
 }

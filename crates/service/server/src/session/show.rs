@@ -4,9 +4,10 @@
 //! as in any query. The rest makes its rows here.
 
 use super::Session;
-use super::command::{Done, Io};
 use super::query::{lex_mode, parse_error};
-use super::sink::{RowsSink, WireSink, plain_column};
+use super::reply::Done;
+use super::reply::Reply;
+use super::reply::{RowsSink, plain_column};
 use super::state::{text, unsupported};
 use crate::virt;
 use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
@@ -52,29 +53,19 @@ fn aliased(list: &str) -> String {
 
 impl Session {
     /// Sends rows that are at hand.
-    pub(crate) fn send_table(&mut self, t: &RowsSink, io: &mut Io<'_>) -> Result<Done> {
-        let target = self.target(io);
-        let mut formats = std::mem::take(&mut self.formats);
-        let mut sink = WireSink {
-            target,
-            formats: &mut formats,
-            header: None,
-            left: u64::MAX,
-            long: false,
-            began: false,
-            sent: 0,
-        };
-        let outcome = sink.table(&t.columns, &t.rows);
-        let sent = sink.sent;
-        self.formats = formats;
-        self.figures.sent = sent;
+    pub(crate) fn send_table(&mut self, t: &RowsSink, reply: &mut dyn Reply) -> Result<Done> {
+        reply.begin(&t.columns, self.manner(), None)?;
+        let outcome = t.rows.iter().try_for_each(|row| {
+            self.running.figures.sent += 1;
+            reply.row(row)
+        });
         outcome.map(|()| Done::ROWS)
     }
 
     /// SHOW.
-    pub(crate) fn show(&mut self, show: &Show, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn show(&mut self, show: &Show, reply: &mut dyn Reply) -> Result<Done> {
         let rows = self.show_rows(show)?;
-        self.send_table(&rows, io)
+        self.send_table(&rows, reply)
     }
 
     /// Columns of the result of SHOW, EXPLAIN or DESCRIBE, for COM_STMT_PREPARE.
@@ -98,7 +89,7 @@ impl Session {
         };
         let saved = std::mem::replace(&mut self.settings.sql_mode, SqlMode::DEFAULT);
         let planned = self.make_inner_plan(&statement);
-        let outcome = planned.and_then(|(plan, params)| self.run_kept(&plan, &params));
+        let outcome = planned.and_then(|(plan, params)| self.keep_rows(&plan, &params));
         self.settings.sql_mode = saved;
         let mut kept = outcome?;
         for c in &mut kept.columns {
@@ -119,7 +110,7 @@ impl Session {
             });
         }
         let (plan, params) = self.make_inner_plan(&Statement::Query(query))?;
-        let mut kept = self.run_kept(&plan, &params)?;
+        let mut kept = self.keep_rows(&plan, &params)?;
         for c in &mut kept.columns {
             c.org_table = c.table.clone();
         }
@@ -130,6 +121,11 @@ impl Session {
     pub(crate) fn rows_of(&mut self, sql: &str, filter: Option<ast::Expr>) -> Result<RowsSink> {
         self.state.renew_snapshot();
         self.select(sql, "", filter.map(ShowFilter::Where).as_ref())
+    }
+
+    /// The rows of a SELECT of the server's own, as a statement inside the one that runs.
+    pub(crate) fn own_rows(&mut self, sql: &str) -> Result<RowsSink> {
+        self.nested(|inner| inner.rows_of(sql, None))
     }
 
     fn schema_of(&self, schema: Option<&Ident>) -> Result<String> {
@@ -156,9 +152,9 @@ impl Session {
 
     /// SHOW of one table, which may be a temporary one.
     fn of_one_table<T>(&mut self, show: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        self.state.shows_temporary = true;
+        self.state.running.shows_temporary = true;
         let shown = show(self);
-        self.state.shows_temporary = false;
+        self.state.running.shows_temporary = false;
         shown
     }
 
@@ -336,11 +332,11 @@ impl Session {
                 self.diagnostics(limit.as_ref(), true)
             }
             ShowKind::CountWarnings => {
-                let n = Value::UInt(self.warnings.total());
+                let n = Value::UInt(self.running.warnings.total());
                 Ok(table(vec![number("@@session.warning_count")], vec![vec![n]]))
             }
             ShowKind::CountErrors => {
-                let n = Value::UInt(self.warnings.errors());
+                let n = Value::UInt(self.running.warnings.errors());
                 Ok(table(vec![number("@@session.error_count")], vec![vec![n]]))
             }
             ShowKind::Engine { name, what } => self.show_engine(name, what),
@@ -475,7 +471,7 @@ impl Session {
         let need = gannet_core::accounts::Privileges::of(&[Privilege::ShowView, Privilege::Select]);
         self.require_on_table(need, &t.schema, &t.name)?;
         if let Some(error) = self.view_error(t) {
-            self.warnings.push(error.to_warning(gannet_types::Level::Warning));
+            self.running.warnings.push(error.to_warning(gannet_types::Level::Warning));
         }
         let mut sql = String::from("CREATE ALGORITHM=");
         sql.push_str(match view.algorithm {
@@ -531,9 +527,9 @@ impl Session {
     }
 
     /// COM_PROCESS_INFO.
-    pub(crate) fn show_processlist(&mut self, full: bool, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn show_processlist(&mut self, full: bool, reply: &mut dyn Reply) -> Result<Done> {
         let rows = self.processlist(full);
-        self.send_table(&rows, io)
+        self.send_table(&rows, reply)
     }
 
     fn processlist(&mut self, full: bool) -> RowsSink {
@@ -579,7 +575,8 @@ impl Session {
 
     fn diagnostics(&mut self, limit: Option<&ast::Limit>, errors_only: bool) -> Result<RowsSink> {
         let (skip, take) = self.window(limit)?;
-        let wanted = self.warnings.iter().filter(|w| !errors_only || w.level == Level::Error).skip(skip).take(take);
+        let wanted =
+            self.running.warnings.iter().filter(|w| !errors_only || w.level == Level::Error).skip(skip).take(take);
         let row = |w: &gannet_types::Warning| {
             vec![text(w.level.as_str()), Value::UInt(w.code.number().into()), Value::text(&w.message)]
         };
@@ -613,10 +610,10 @@ impl Session {
         &mut self,
         name: &ObjectName,
         column: Option<&ast::DescribeColumn>,
-        io: &mut Io<'_>,
+        reply: &mut dyn Reply,
     ) -> Result<Done> {
         let rows = self.describe_rows(name, column)?;
-        self.send_table(&rows, io)
+        self.send_table(&rows, reply)
     }
 
     fn describe_rows(&mut self, name: &ObjectName, column: Option<&ast::DescribeColumn>) -> Result<RowsSink> {

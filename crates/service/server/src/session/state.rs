@@ -1,6 +1,7 @@
 //! What functions and the executor see of a session.
 
 use super::UserVariables;
+use super::running::Seen;
 use gannet_catalog::CatalogSnapshot;
 use gannet_catalog::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
 use gannet_core::Core;
@@ -49,10 +50,8 @@ pub(crate) struct State {
     pub(crate) held: gannet_exec::spill::Held,
     /// Locks of GET_LOCK, with how often each is held.
     pub(crate) user_locks: Vec<(String, u32)>,
-    /// Query attributes of the running statement: name, and text or NULL.
+    /// Query attributes of the statement that runs: name, and text or NULL.
     pub(crate) query_attributes: Vec<(Box<[u8]>, Value)>,
-    /// SHOW of one table: a virtual table asked for it shows the temporary one.
-    pub(crate) shows_temporary: bool,
     /// What account and roles allow.
     pub(crate) access: Access,
     // The second part.
@@ -70,13 +69,9 @@ pub(crate) struct State {
     database_id: u32,
     /// The password has expired: it has to be changed before anything else.
     pub(crate) must_change_password: bool,
-    /// The statement called LAST_INSERT_ID(n): the OK packet repeats n.
-    pub(crate) insert_id_given: bool,
-    /// The statement that runs uses tables.
-    pub(crate) over_tables: bool,
     pub(crate) vars: SessionVars,
-    /// Of the running statement.
-    pub(crate) clock: Clock,
+    /// Of the statement that runs.
+    pub(crate) running: Seen,
     /// `SET timestamp`, microseconds.
     pub(crate) fixed_time_us: Option<i64>,
     pub(crate) statement_id: u64,
@@ -131,26 +126,23 @@ impl State {
             usage: None,
             snapshot: server.catalog.snapshot(),
             plan_salt: 0,
-            shows_temporary: false,
             vars,
             user_vars: UserVariables::new(),
             held: gannet_exec::spill::Held::new(server.temp.clone()),
+            running: Seen::now(),
+            query_attributes: Vec::new(),
             fixed_time_us: None,
-            clock: Clock::now(),
             last_insert_id: 0,
-            insert_id_given: false,
             next_insert_id: 0,
             found_rows: 0,
             row_count: -1,
             warning_count: 0,
             error_count: 0,
             statement_id: 0,
-            over_tables: false,
             user_locks: Vec::new(),
             counters: SessionCounters::new(),
             last_query_cost: 0.0,
             profiles: super::profile::Profiles::default(),
-            query_attributes: Vec::new(),
             account,
             entry,
             server,
@@ -213,7 +205,7 @@ impl State {
 
     /// Start of the statement, microseconds since 1970.
     pub(crate) fn statement_time(&self) -> i64 {
-        self.fixed_time_us.unwrap_or(self.clock.unix_us as i64)
+        self.fixed_time_us.unwrap_or(self.running.clock.unix_us as i64)
     }
 
     /// The default database, or error 1046.
@@ -252,7 +244,7 @@ impl SessionInfo for State {
         self.last_insert_id
     }
     fn set_last_insert_id(&mut self, value: u64) {
-        self.insert_id_given = true;
+        self.running.insert_id_given = true;
         self.last_insert_id = value;
     }
     fn found_rows(&self) -> u64 {
@@ -274,7 +266,7 @@ impl SessionInfo for State {
                 Unpark::TimedOut => return false,
                 Unpark::Interrupted => {
                     // SELECT SLEEP(n) alone reports KILL QUERY by its value; over tables the statement fails.
-                    if !self.over_tables {
+                    if !self.running.over_tables {
                         self.entry.context.clear(Interrupt::Query);
                     }
                     return true;

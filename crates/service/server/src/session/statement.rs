@@ -1,7 +1,7 @@
 //! Statements that are not planned: transaction control, SET, USE, DDL, accounts, PREPARE, SHOW and others.
 
 use super::Session;
-use super::command::{Done, Io};
+use super::reply::{Done, Reply};
 use super::state::unsupported;
 use gannet_catalog::CatalogSnapshot;
 use gannet_core::accounts::Privilege;
@@ -22,12 +22,12 @@ pub(super) type Defined = (ddl::Done, Arc<CatalogSnapshot>, Option<(Plan, Vec<Va
 
 impl Session {
     /// Runs a statement that is not planned.
-    pub(crate) fn run_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+    pub(crate) fn perform(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_password_expired(Some(statement))?;
         self.check_branch(Some(statement))?;
         match statement {
             Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
-            Statement::Commit(c) => self.last(|s| s.commit(*c)).map(|()| Done::default()),
+            Statement::Commit(c) => self.last(reply.resumes(), |s| s.commit(*c)).map(|()| Done::default()),
             Statement::Rollback(c) => self.rollback(*c).map(|()| Done::default()),
             Statement::Savepoint(name) => self.savepoint(name).map(|()| Done::default()),
             Statement::RollbackTo(name) => self.rollback_to(name).map(|()| Done::default()),
@@ -40,17 +40,17 @@ impl Session {
                 }
                 Ok(Done::default())
             }
-            Statement::Show(show) => self.show(show, io),
-            Statement::Describe { table, column } => self.describe(table, column.as_ref(), io),
-            Statement::Explain(explain) => self.explain(explain, io),
+            Statement::Show(show) => self.show(show, reply),
+            Statement::Describe { table, column } => self.describe(table, column.as_ref(), reply),
+            Statement::Explain(explain) => self.explain(explain, reply),
             Statement::Kill { query, id } => self.kill_statement(*query, id),
             Statement::Prepare { name, source } => self.prepare_named(name, source),
-            Statement::Execute { name, using } => self.execute_named(name, using, io),
+            Statement::Execute { name, using } => self.execute_named(name, using, reply),
             Statement::Deallocate(name) => self.deallocate(name),
-            Statement::User(s) => self.user_statement(s, io),
+            Statement::User(s) => self.user_statement(s, reply),
             Statement::DropUser { if_exists, users } => self.drop_users(*if_exists, users, false),
             Statement::RenameUser(pairs) => self.rename_users(pairs),
-            Statement::SetPassword(s) => self.set_password(s, io),
+            Statement::SetPassword(s) => self.set_password(s, reply),
             Statement::CreateRole { if_not_exists, roles } => self.create_roles(*if_not_exists, roles),
             Statement::DropRole { if_exists, roles } => self.drop_users(*if_exists, roles, true),
             Statement::SetRole(roles) => self.set_role(roles),
@@ -69,16 +69,16 @@ impl Session {
                 self.unlock_explicitly()?;
                 Ok(Done::default())
             }
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => self.change_grants(statement, io),
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => self.change_grants(statement, reply),
             Statement::Reset(targets) => self.reset_statement(targets),
-            Statement::Load(l) => self.load(l, io),
-            Statement::Handler(h) => self.handler(h, io),
-            Statement::Xa(xa) => self.xa(xa, io),
+            Statement::Load(l) => self.load(l, reply),
+            Statement::Handler(h) => self.handler(h, reply),
+            Statement::Xa(xa) => self.xa(xa, reply),
             Statement::Install(i) => self.install(i),
             Statement::Uninstall(u) => self.uninstall(u),
-            Statement::Help(_) => self.help(io),
-            Statement::TableMaintenance(m) => self.maintain(m, io),
-            Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, io),
+            Statement::Help(_) => self.help(reply),
+            Statement::TableMaintenance(m) => self.maintain(m, reply),
+            Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, reply),
             Statement::DropProgram { kind, if_exists, name } => self.drop_program(*kind, *if_exists, name),
             Statement::AlterRoutine { kind, name, .. } => self.alter_routine(*kind, name),
             Statement::AlterEvent(e) => self.alter_event(&e.name),
@@ -95,7 +95,7 @@ impl Session {
             | Statement::CreateIndex(_)
             | Statement::DropIndex(_)
             | Statement::CreateView(_)
-            | Statement::DropView { .. } => self.ddl(statement, io),
+            | Statement::DropView { .. } => self.ddl(statement, reply),
             Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
             Statement::CreateRoutine(_)
             | Statement::CreateLoadableFunction(_)
@@ -155,7 +155,7 @@ impl Session {
     }
 
     /// MariaDB's SET STATEMENT ... FOR: the variables hold for one statement.
-    fn set_statement(&mut self, items: &[ast::SetItem], statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+    fn set_statement(&mut self, items: &[ast::SetItem], statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         for item in items {
             let ast::SetItem::Variable { name, .. } = item else { return unsupported("SET STATEMENT of this form") };
             let known = super::components::variable(&self.server.globals, name)?;
@@ -164,19 +164,19 @@ impl Session {
             }
         }
         let saved = self.state.vars.clone();
-        let outcome = self.set(items).and_then(|()| self.run_any(statement, io));
+        let outcome = self.set(items).and_then(|()| self.run_statement(statement, reply));
         self.state.vars = saved;
         self.refresh();
         outcome
     }
 
     /// DDL: commits what is open, runs in a transaction of its own.
-    fn ddl(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<Done> {
+    fn ddl(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
         match statement {
             Statement::CreateTable(c) if c.temporary => {
                 self.require_read_write()?;
-                return self.create_temporary(statement, c, io);
+                return self.create_temporary(statement, c, reply);
             }
             Statement::DropTable { temporary: true, .. } => {
                 self.require_read_write()?;
@@ -199,7 +199,7 @@ impl Session {
                 return Err(e);
             }
         };
-        self.state.insert_id_given = false;
+        self.state.running.insert_id_given = false;
         let outcome = self.define(statement, None, select).map(|(done, snapshot, _)| (done, snapshot));
         self.idle_transaction();
         self.commit_implicitly()?;
@@ -212,7 +212,7 @@ impl Session {
         {
             self.state.set_database(None);
             self.entry.set_database(None);
-            self.extra_status |= gannet_wire::flags::status::DB_DROPPED;
+            self.running.extra_status |= gannet_wire::flags::status::DB_DROPPED;
         }
         let insert_id = self.insert_id(done.last_insert_id, done.last_row_id);
         Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
@@ -243,7 +243,7 @@ impl Session {
             require_primary_key: self.state.vars[Live::SqlRequirePrimaryKey].as_bool(),
             restrict_non_standard_keys: restrict_non_standard_keys == Value::Int(1),
             session: &mut self.state,
-            warnings: &mut self.warnings,
+            warnings: &mut self.running.warnings,
             account: (&account.user, &account.host),
             select,
         };
@@ -254,7 +254,7 @@ impl Session {
 
     /// The plan of CREATE TABLE ... SELECT's query, its tables locked, and the values of its parameters.
     pub(super) fn select_of(&mut self, statement: &Statement) -> Result<Option<(Plan, Vec<Value>)>> {
-        let values = self.markers.clone();
+        let values = self.running.markers.clone();
         let (name, query) = match statement {
             Statement::CreateView(view) => (&view.name, &view.query),
             Statement::CreateTable(create) => match &create.body {
@@ -338,7 +338,7 @@ impl Session {
         }
         match self.entry.context.pending() {
             Some(Interrupt::Shutdown) => sql_err!(ServerShutdown),
-            Some(Interrupt::Query) if self.timed_out => {
+            Some(Interrupt::Query) if self.running.timed_out => {
                 count(Counter::MaxExecutionTimeExceeded);
                 sql_err!(QueryTimeout)
             }

@@ -6,7 +6,7 @@
 //! transactions and roll back with them; so the trees of a dropped one live until no transaction is open that may have changed them.
 
 use super::Session;
-use super::command::{Done, Io};
+use super::reply::{Done, Reply};
 use gannet_catalog::{CatalogSnapshot, Table};
 use gannet_engine::TxnOptions;
 use gannet_exec::ddl;
@@ -44,11 +44,11 @@ impl Session {
         &mut self,
         statement: &Statement,
         create: &ast::CreateTable,
-        io: &mut Io<'_>,
+        reply: &mut dyn Reply,
     ) -> Result<Done> {
         self.state.renew_snapshot();
         self.refuse_system_schemas(statement)?;
-        self.make_temporary(statement, create, io)
+        self.make_temporary(statement, create, reply)
     }
 
     /// [`Session::create_temporary`], in whatever schema.
@@ -56,7 +56,7 @@ impl Session {
         &mut self,
         statement: &Statement,
         create: &ast::CreateTable,
-        io: &mut Io<'_>,
+        reply: &mut dyn Reply,
     ) -> Result<Done> {
         self.state.renew_snapshot();
         if !matches!(self.branch, super::branch::BranchState::None) {
@@ -89,7 +89,7 @@ impl Session {
             return Ok(Done { affected: done.rows, info: done.info, ..Done::default() });
         };
         let filled = ddl::insert_plan(&table, plan, *on_duplicate, &self.state.snapshot)
-            .and_then(|plan| self.run_plan(&plan, None, &params, io));
+            .and_then(|plan| self.run_plan(&plan, None, &params, reply));
         if filled.is_err() {
             self.forget_temporary(&table);
             self.discard_dropped();

@@ -240,10 +240,10 @@ impl Session {
         let (created, dropped) = (self.transaction.created_temporary, self.transaction.dropped_temporary);
         self.finish(false)?;
         if created {
-            self.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);
+            self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);
         }
         if dropped {
-            self.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
+            self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
         }
         self.complete(completion, read_only);
         Ok(())

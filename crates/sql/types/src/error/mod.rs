@@ -209,6 +209,11 @@ impl Warnings {
         Warnings { list: Vec::new(), total: 0, errors: 0, kept: 0, limit }
     }
 
+    /// An empty area with the same limit.
+    pub fn like(&self) -> Warnings {
+        Warnings::with_limit(self.limit)
+    }
+
     pub fn push(&mut self, warning: Warning) {
         self.total += 1;
         self.errors += u64::from(warning.level == Level::Error);

@@ -1,0 +1,92 @@
+//! Replies that wait for the log. A commit is in the log, and seen by others, before it is on disk; what is left of its statement
+//! then, figures and the reply, needs no stack to wait on: [`Session::resume`] does it when the log is there. With a thousand
+//! sessions that commit, a thousand stacks would each be cold when their turn comes.
+//!
+//! ```text
+//!   command ──▶ … ──▶ commit_transaction ──▶ … ──▶ finish_statement ──▶ Next::Later
+//!                      in the log: `unsynced`       the rest: `left`        │ the log is there
+//!                                                                          ▼
+//!                                            Next::Idle ◀── conclude, answer: resume
+//! ```
+
+use super::Session;
+use super::reply::Done;
+use gannet_core::vars::Live;
+use gannet_engine::Lsn;
+use gannet_exec::error::from_engine;
+use gannet_runtime::Waker;
+use gannet_telemetry::DigestPlace;
+use gannet_types::{Result, SqlError, Value};
+use gannet_wire::flags::status;
+
+/// What a session has of that.
+#[derive(Default)]
+pub(crate) struct Later {
+    /// Nothing but figures and the reply follow the next commit.
+    last: bool,
+    /// The statement that runs has committed, and not waited.
+    pub(super) unsynced: Option<Lsn>,
+    /// The rest of it.
+    left: Option<Left>,
+}
+
+/// The rest of a statement.
+struct Left {
+    /// The commit.
+    lsn: Lsn,
+    started: u64,
+    place: Option<DigestPlace>,
+    /// Of its markers, for the slow query log.
+    values: Vec<Value>,
+    done: Done,
+}
+
+impl Later {
+    /// The reply of the command that ran waits for the log.
+    pub(crate) fn is_left(&self) -> bool {
+        self.left.is_some()
+    }
+}
+
+impl Session {
+    /// Runs what may leave its reply for later, where that `resumes`: the last that a command does.
+    pub(super) fn last<R>(&mut self, resumes: bool, f: impl FnOnce(&mut Self) -> R) -> R {
+        // A profile's stages are those of one go.
+        let more = !resumes
+            || self.running.extra_status & status::MORE_RESULTS != 0
+            || self.state.vars[Live::Profiling].as_bool();
+        self.later.last = !more;
+        let result = f(self);
+        self.later.last = false;
+        result
+    }
+
+    /// Commits the engine's transaction; waits for the log, or leaves that for later.
+    pub(super) fn commit_transaction(&mut self) -> gannet_engine::Result<()> {
+        if !std::mem::take(&mut self.later.last) {
+            return self.txn.commit().map(drop);
+        }
+        self.later.unsynced = self.txn.commit_unsynced()?;
+        Ok(())
+    }
+
+    /// Keeps the rest of a statement that has committed at `lsn`.
+    pub(super) fn leave(&mut self, lsn: Lsn, started: u64, place: Option<DigestPlace>, values: &[Value], done: Done) {
+        let values = if self.server.logs.slow() { values.to_vec() } else { Vec::new() };
+        self.later.left = Some(Left { lsn, started, place, values, done });
+    }
+
+    /// The outcome of the statement that was left, when the log is there; `None`: not yet, `waker` is used when it is time to ask again.
+    pub(super) fn resume(&mut self, waker: &Waker) -> Option<Result<Done>> {
+        let lsn = self.later.left.as_ref().map_or(Lsn::ZERO, |left| left.lsn);
+        let committed = match self.txn.poll_commit(lsn, waker) {
+            Ok(false) => return None,
+            outcome => outcome.map_err(from_engine),
+        };
+        let Some(left) = self.later.left.take() else { return Some(Err(SqlError::internal("no reply is left"))) };
+        self.state.counters.enter();
+        let outcome = committed.map(|_| left.done);
+        let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
+        Some(self.conclude(left.started, record, &left.values, outcome))
+    }
+}

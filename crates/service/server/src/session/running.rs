@@ -1,0 +1,74 @@
+//! What belongs to the statement that runs, and ends with it. A statement inside another has all of it anew: [`Session::nested`].
+
+use super::Session;
+use super::state::Clock;
+use gannet_types::{Value, Warnings};
+
+/// The session's part of it.
+#[derive(Default)]
+pub(crate) struct Running {
+    /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
+    pub(crate) markers: Vec<Value>,
+    /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
+    pub(crate) extra_status: u16,
+    /// SQL_CALC_FOUND_ROWS has counted.
+    pub(crate) counted_rows: bool,
+    /// `max_execution_time` stopped it.
+    pub(crate) timed_out: bool,
+    /// Diagnostics area.
+    pub(crate) warnings: Warnings,
+    /// For the statistics.
+    pub(crate) figures: Figures,
+}
+
+/// The part that functions see.
+pub(crate) struct Seen {
+    /// SHOW of one table: a virtual table asked for it shows the temporary one.
+    pub(crate) shows_temporary: bool,
+    /// It called LAST_INSERT_ID(n): the OK packet repeats n.
+    pub(crate) insert_id_given: bool,
+    /// It uses tables.
+    pub(crate) over_tables: bool,
+    pub(crate) clock: Clock,
+}
+
+impl Seen {
+    /// Of a statement that begins now.
+    pub(crate) fn now() -> Self {
+        Seen { shows_temporary: false, insert_id_given: false, over_tables: false, clock: Clock::now() }
+    }
+}
+
+/// Figures of one execution for the statistics.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Figures {
+    pub(crate) sent: u64,
+    pub(crate) examined: u64,
+    pub(crate) affected: u64,
+    pub(crate) no_index: bool,
+    /// Scans, sorts or temporary tables may have been counted.
+    pub(crate) works: bool,
+}
+
+impl Session {
+    /// Runs `f` as a statement inside the one that runs, with a clock, diagnostics, parameters and figures of its own. Those of the outer
+    /// one, and what its functions tell of the statement before it (FOUND_ROWS, ROW_COUNT), are as they were when it has ended.
+    pub(crate) fn nested<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let warnings = self.running.warnings.like();
+        let outer = std::mem::replace(&mut self.running, Running { warnings, ..Running::default() });
+        let seen = std::mem::replace(&mut self.state.running, Seen::now());
+        let s = &mut self.state;
+        let attributes = std::mem::take(&mut s.query_attributes);
+        let before = (s.found_rows, s.row_count, s.warning_count, s.error_count);
+        let result = f(self);
+        let inner = self.running.figures;
+        (self.running, self.state.running) = (outer, seen);
+        // What it reads, the outer one reads.
+        self.running.figures.examined += inner.examined;
+        self.running.figures.works |= inner.works;
+        let s = &mut self.state;
+        s.query_attributes = attributes;
+        (s.found_rows, s.row_count, s.warning_count, s.error_count) = before;
+        result
+    }
+}
