@@ -58,7 +58,15 @@ impl Binder<'_> {
             self.arena.replaced.extend(values);
             return Ok(());
         }
-        block.carried = any_values;
+        // What a key reads is the key's own value: ANY_VALUE() of it takes none of many.
+        let in_key = |id: ColId| block.groups.iter().any(|(key, _)| self.arena.reads(key, |read| read == id));
+        let (keys, carried): (Vec<_>, Vec<_>) = any_values.into_iter().partition(|(_, id)| in_key(*id));
+        if !keys.is_empty() {
+            let values = keys.into_iter().map(|(e, id)| (id, e)).collect();
+            block.for_each_expr_mut(&mut |e| crate::rewrite::substitute(e, &values));
+            self.arena.replaced.extend(values);
+        }
+        block.carried = carried;
         for (args, id) in std::mem::take(&mut self.scope().groupings) {
             let place = |(n, arg): (usize, &Expr)| {
                 let found = block.groups.iter().position(|(key, _)| key == arg);
