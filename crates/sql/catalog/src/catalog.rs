@@ -86,7 +86,7 @@ pub struct Catalog {
 /// Utf8mb4 with its binary or default collation is what the server's own schemas use, as in MySQL.
 fn system_collation(name: &str) -> CollationId {
     match name {
-        "information_schema" => CollationId(33),
+        "information_schema" => CollationId::UTF8MB3_GENERAL_CI,
         _ => CollationId::UTF8MB4_0900_AI_CI,
     }
 }

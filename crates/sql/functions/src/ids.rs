@@ -15,7 +15,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 const GREGORIAN_TICKS: u64 = 0x01B2_1DD2_1381_4000;
 
 fn uuid_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType::varchar(36, CollationId(33)).not_null())
+    Ok(SqlType::varchar(36, CollationId::UTF8MB3_GENERAL_CI).not_null())
 }
 
 fn dashed(bytes: [u8; 16]) -> String {

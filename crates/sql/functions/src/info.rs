@@ -8,11 +8,11 @@ use gannet_types::{CollationId, Result, SqlType, Value};
 
 /// Text of up to 1024 bytes in the system's collation.
 fn name_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType::varchar(256, CollationId(33)))
+    Ok(SqlType::varchar(256, CollationId::UTF8MB3_GENERAL_CI))
 }
 
 fn name(text: &str) -> Value {
-    Value::Str(text.into(), CollationId(33))
+    Value::Str(text.into(), CollationId::UTF8MB3_GENERAL_CI)
 }
 
 fn database(cx: &mut EvalContext<'_>, _: Call<'_>, _: &[Value]) -> Result<Value> {

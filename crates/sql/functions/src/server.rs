@@ -66,7 +66,7 @@ fn digest_text_rule(cx: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn role_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType::new(TypeId::LongText).with_collation(CollationId(33)))
+    Ok(SqlType::new(TypeId::LongText).with_collation(CollationId::UTF8MB3_GENERAL_CI))
 }
 
 fn attribute_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -92,7 +92,7 @@ fn benchmark(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Va
 }
 
 fn name_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType::varchar(64, CollationId(33)).not_null())
+    Ok(SqlType::varchar(64, CollationId::UTF8MB3_GENERAL_CI).not_null())
 }
 
 /// The collation of a value's text as the protocol has it: numbers and dates are bytes.
@@ -105,11 +105,11 @@ fn collation(ty: &SqlType) -> CollationId {
 }
 
 fn charset_name(_: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value> {
-    Ok(Value::Str(collation(&call.args[0]).charset().name().into(), CollationId(33)))
+    Ok(Value::Str(collation(&call.args[0]).charset().name().into(), CollationId::UTF8MB3_GENERAL_CI))
 }
 
 fn collation_name(_: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value> {
-    Ok(Value::Str(collation(&call.args[0]).get().name.into(), CollationId(33)))
+    Ok(Value::Str(collation(&call.args[0]).get().name.into(), CollationId::UTF8MB3_GENERAL_CI))
 }
 
 fn weight_string_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {

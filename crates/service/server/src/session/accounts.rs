@@ -155,7 +155,7 @@ impl Session {
         if shown.is_empty() {
             return Ok(done);
         }
-        let column = |n: &str, len: u32| plain_column(n, SqlType::varchar(len, CollationId(33)));
+        let column = |n: &str, len: u32| plain_column(n, SqlType::varchar(len, CollationId::UTF8MB3_GENERAL_CI));
         let columns = vec![
             column("user", 32),
             column("host", 255),
@@ -418,7 +418,7 @@ impl Session {
         if !random {
             return Ok(done);
         }
-        let column = |n: &str, len: u32| plain_column(n, SqlType::varchar(len, CollationId(33)));
+        let column = |n: &str, len: u32| plain_column(n, SqlType::varchar(len, CollationId::UTF8MB3_GENERAL_CI));
         let columns = vec![column("user", 32), column("host", 255), column("generated password", 255)];
         let rows = vec![vec![text(&name.user), text(&name.host), text(&String::from_utf8_lossy(&clear))]];
         self.send_table(&RowsSink { columns, rows }, reply)

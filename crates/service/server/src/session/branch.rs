@@ -224,11 +224,12 @@ impl Session {
                 data = data.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}")).into_bytes();
             }
             let n = |n: usize| Value::Int(n as i64);
-            let data = Value::Str(data[..].into(), CollationId(33));
+            let data = Value::Str(data[..].into(), CollationId::UTF8MB3_GENERAL_CI);
             vec![Value::Int(b.format as i64), n(b.gtrid.len()), n(b.bqual.len()), data]
         };
         let number = |name: &str| plain_column(name, SqlType::BIGINT.not_null());
-        let data = plain_column("data", SqlType::varchar(if convert { 256 } else { 128 }, CollationId(33)));
+        let data =
+            plain_column("data", SqlType::varchar(if convert { 256 } else { 128 }, CollationId::UTF8MB3_GENERAL_CI));
         let columns = vec![number("formatID"), number("gtrid_length"), number("bqual_length"), data];
         let rows = self.server.branches.list().into_iter().map(row).collect();
         self.send_table(&table(columns, rows), reply)

@@ -186,7 +186,7 @@ impl Session {
 }
 
 fn text_column() -> ResultColumn {
-    plain_column("EXPLAIN", SqlType::varchar(65_535 / 4, CollationId(33)))
+    plain_column("EXPLAIN", SqlType::varchar(65_535 / 4, CollationId::UTF8MB3_GENERAL_CI))
 }
 
 fn one_text(shown: &str) -> RowsSink {
@@ -194,7 +194,7 @@ fn one_text(shown: &str) -> RowsSink {
 }
 
 fn table(plan: &Plan) -> RowsSink {
-    let word = |name: &str, length: u32| plain_column(name, SqlType::varchar(length, CollationId(33)));
+    let word = |name: &str, length: u32| plain_column(name, SqlType::varchar(length, CollationId::UTF8MB3_GENERAL_CI));
     let ty = |name: &str| -> ResultColumn {
         match name {
             "id" | "rows" => plain_column(name, SqlType::bigint_unsigned()),

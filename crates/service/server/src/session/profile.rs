@@ -140,7 +140,7 @@ impl Session {
         let profiles = &self.state.profiles;
         let id = query.unwrap_or(profiles.last);
         let rows = profiles.rows().filter(|r| r.0 == id).skip(skip).take(take).map(|(_, _, name, duration)| {
-            let mut row = vec![Value::Str(name.into(), CollationId(33)), duration];
+            let mut row = vec![Value::Str(name.into(), CollationId::UTF8MB3_GENERAL_CI), duration];
             row.resize(width, Value::Null);
             row
         });
@@ -177,7 +177,7 @@ const DETAILS: &[(&str, &[&str])] = &[
 fn detail(kind: &str) -> SqlType {
     match kind {
         "CPU" => SqlType { length: 9, scale: 6, ..SqlType::new(TypeId::Decimal) },
-        "SOURCE" => SqlType::varchar(30, CollationId(33)),
+        "SOURCE" => SqlType::varchar(30, CollationId::UTF8MB3_GENERAL_CI),
         _ => SqlType::new(TypeId::Int),
     }
 }

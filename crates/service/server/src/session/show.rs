@@ -20,7 +20,7 @@ use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, Sql
 use std::fmt::Write;
 
 pub(super) fn column(name: &str, length: u32) -> ResultColumn {
-    plain_column(name, SqlType::varchar(length, CollationId(33)))
+    plain_column(name, SqlType::varchar(length, CollationId::UTF8MB3_GENERAL_CI))
 }
 
 pub(super) fn number(name: &str) -> ResultColumn {

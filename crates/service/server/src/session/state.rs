@@ -368,7 +368,7 @@ impl gannet_exec::Session for State {
 
 /// Text of the server's own: utf8mb4 in its default collation, or utf8mb3 where MySQL's dictionary has it.
 pub(crate) fn text(s: &str) -> Value {
-    Value::Str(s.into(), CollationId(33))
+    Value::Str(s.into(), CollationId::UTF8MB3_GENERAL_CI)
 }
 
 /// The value of a system variable as SQL sees it.
@@ -379,7 +379,7 @@ pub(crate) fn to_sql(value: &gannet_core::vars::VarValue) -> Value {
         VarValue::Int(n) => Value::Int(*n),
         VarValue::UInt(n) => Value::UInt(*n),
         VarValue::Double(d) => Value::Double(*d),
-        VarValue::Text(s) => Value::Str(s.as_bytes().into(), CollationId(33)),
+        VarValue::Text(s) => Value::Str(s.as_bytes().into(), CollationId::UTF8MB3_GENERAL_CI),
     }
 }
 

@@ -182,7 +182,7 @@ impl gannet_plan::options::VariableTypes for State {
             Kind::Int { min, .. } if min < 0 => SqlType::BIGINT,
             Kind::Int { .. } => SqlType::bigint_unsigned(),
             Kind::Double { .. } => SqlType { length: 23, scale: 6, ..SqlType::DOUBLE },
-            _ => SqlType::varchar(1024, CollationId(33)),
+            _ => SqlType::varchar(1024, CollationId::UTF8MB3_GENERAL_CI),
         })
     }
 }

@@ -1,5 +1,8 @@
 //! Rows about accounts: mysql.user and its kin, privileges and roles in information_schema.
 
+use super::declare::{
+    BLOB, JSON, LONGTEXT, N_Y, NAME, TEXT, UINT, USMALLINT, enumeration, fixed, set, timestamp, tinyint, varchar,
+};
 use super::{Emit, Equals, member, members, micros, seconds, text, yes_no};
 use crate::session::state::State;
 use gannet_core::accounts::{
@@ -7,6 +10,160 @@ use gannet_core::accounts::{
 };
 use gannet_types::{Result, Value};
 use std::sync::Arc;
+
+tables! {
+    INFORMATION_SCHEMA in "information_schema":
+    APPLICABLE_ROLES by applicable_roles {
+        USER: varchar(97), HOST: varchar(256), GRANTEE: varchar(97).utf8mb4(), GRANTEE_HOST: varchar(256).utf8mb4(),
+        ROLE_NAME: varchar(255).utf8mb4(), ROLE_HOST: varchar(256).utf8mb4(),
+        IS_GRANTABLE: varchar(3).not_null().empty(), IS_DEFAULT: varchar(3),
+        IS_MANDATORY: varchar(3).not_null().empty(),
+    }
+    ADMINISTRABLE_ROLE_AUTHORIZATIONS by administrable_roles {
+        USER: varchar(97), HOST: varchar(256), GRANTEE: varchar(97).utf8mb4(), GRANTEE_HOST: varchar(256).utf8mb4(),
+        ROLE_NAME: varchar(255).utf8mb4(), ROLE_HOST: varchar(256).utf8mb4(),
+        IS_GRANTABLE: varchar(3).not_null().empty(), IS_DEFAULT: varchar(3),
+        IS_MANDATORY: varchar(3).not_null().empty(),
+    }
+    ENABLED_ROLES by enabled_roles {
+        ROLE_NAME: varchar(255).utf8mb4(), ROLE_HOST: varchar(255).utf8mb4(), IS_DEFAULT: varchar(3),
+        IS_MANDATORY: varchar(3).not_null().empty(),
+    }
+    ROLE_TABLE_GRANTS by role_table_grants {
+        GRANTOR: varchar(97), GRANTOR_HOST: varchar(256), GRANTEE: fixed(32).bin().not_null().empty(),
+        GRANTEE_HOST: fixed(255).ascii().not_null().empty(), TABLE_CATALOG: varchar(3).not_null().empty(),
+        TABLE_SCHEMA: fixed(64).bin().not_null().empty(), TABLE_NAME: fixed(64).bin().not_null().empty(),
+        PRIVILEGE_TYPE: set(&["Select", "Insert", "Update", "Delete", "Create", "Drop", "Grant", "References", "Index", "Alter", "Create View", "Show view", "Trigger"]).not_null().empty(),
+        IS_GRANTABLE: varchar(3).not_null().empty(),
+    }
+    ROLE_COLUMN_GRANTS by role_column_grants {
+        GRANTOR: varchar(97), GRANTOR_HOST: varchar(256), GRANTEE: fixed(32).bin().not_null().empty(),
+        GRANTEE_HOST: fixed(255).ascii().not_null().empty(), TABLE_CATALOG: varchar(3).not_null().empty(),
+        TABLE_SCHEMA: fixed(64).bin().not_null().empty(), TABLE_NAME: fixed(64).bin().not_null().empty(),
+        COLUMN_NAME: fixed(64).bin().not_null().empty(),
+        PRIVILEGE_TYPE: set(&["Select", "Insert", "Update", "References"]).not_null().empty(),
+        IS_GRANTABLE: varchar(3).not_null().empty(),
+    }
+    ROLE_ROUTINE_GRANTS by role_routine_grants {
+        GRANTOR: varchar(97), GRANTOR_HOST: varchar(256), GRANTEE: fixed(32).bin().not_null().empty(),
+        GRANTEE_HOST: fixed(255).ascii().not_null().empty(), SPECIFIC_CATALOG: varchar(3).not_null().empty(),
+        SPECIFIC_SCHEMA: fixed(64).bin().not_null().empty(), SPECIFIC_NAME: fixed(64).not_null().empty(),
+        ROUTINE_CATALOG: varchar(3).not_null().empty(), ROUTINE_SCHEMA: fixed(64).bin().not_null().empty(),
+        ROUTINE_NAME: fixed(64).not_null().empty(),
+        PRIVILEGE_TYPE: set(&["Execute", "Alter Routine", "Grant"]).not_null().empty(),
+        IS_GRANTABLE: varchar(3).not_null().empty(),
+    }
+    USER_ATTRIBUTES by user_attributes {
+        USER: fixed(32).bin().not_null().empty(), HOST: fixed(255).ascii().not_null().empty(),
+        ATTRIBUTE: LONGTEXT.utf8mb4_bin(),
+    }
+    USER_PRIVILEGES by user_privileges {
+        GRANTEE: varchar(292).not_null().empty(), TABLE_CATALOG: varchar(512).not_null().empty(),
+        PRIVILEGE_TYPE: NAME.not_null().empty(), IS_GRANTABLE: varchar(3).not_null().empty(),
+    }
+    SCHEMA_PRIVILEGES by schema_privileges {
+        GRANTEE: varchar(292).not_null().empty(), TABLE_CATALOG: varchar(512).not_null().empty(),
+        TABLE_SCHEMA: NAME.not_null().empty(), PRIVILEGE_TYPE: NAME.not_null().empty(),
+        IS_GRANTABLE: varchar(3).not_null().empty(),
+    }
+    TABLE_PRIVILEGES by table_privileges {
+        GRANTEE: varchar(292).not_null().empty(), TABLE_CATALOG: varchar(512).not_null().empty(),
+        TABLE_SCHEMA: NAME.not_null().empty(), TABLE_NAME: NAME.not_null().empty(),
+        PRIVILEGE_TYPE: NAME.not_null().empty(), IS_GRANTABLE: varchar(3).not_null().empty(),
+    }
+    COLUMN_PRIVILEGES by column_privileges {
+        GRANTEE: varchar(292).not_null().empty(), TABLE_CATALOG: varchar(512).not_null().empty(),
+        TABLE_SCHEMA: NAME.not_null().empty(), TABLE_NAME: NAME.not_null().empty(),
+        COLUMN_NAME: NAME.not_null().empty(), PRIVILEGE_TYPE: NAME.not_null().empty(),
+        IS_GRANTABLE: varchar(3).not_null().empty(),
+    }
+}
+
+tables! {
+    MYSQL in "mysql":
+    db by mysql_db {
+        Host: fixed(255).ascii().not_null().empty(), Db: fixed(64).bin().not_null().empty(),
+        User: fixed(32).bin().not_null().empty(), Select_priv: N_Y.not_null().empty(),
+        Insert_priv: N_Y.not_null().empty(), Update_priv: N_Y.not_null().empty(), Delete_priv: N_Y.not_null().empty(),
+        Create_priv: N_Y.not_null().empty(), Drop_priv: N_Y.not_null().empty(), Grant_priv: N_Y.not_null().empty(),
+        References_priv: N_Y.not_null().empty(), Index_priv: N_Y.not_null().empty(), Alter_priv: N_Y.not_null().empty(),
+        Create_tmp_table_priv: N_Y.not_null().empty(), Lock_tables_priv: N_Y.not_null().empty(),
+        Create_view_priv: N_Y.not_null().empty(), Show_view_priv: N_Y.not_null().empty(),
+        Create_routine_priv: N_Y.not_null().empty(), Alter_routine_priv: N_Y.not_null().empty(),
+        Execute_priv: N_Y.not_null().empty(), Event_priv: N_Y.not_null().empty(), Trigger_priv: N_Y.not_null().empty(),
+    }
+    tables_priv by tables_priv {
+        Host: fixed(255).ascii().not_null().empty(), Db: fixed(64).bin().not_null().empty(),
+        User: fixed(32).bin().not_null().empty(), Table_name: fixed(64).bin().not_null().empty(),
+        Grantor: varchar(288).bin().not_null().empty(), Timestamp: timestamp(0).not_null(),
+        Table_priv: set(&["Select", "Insert", "Update", "Delete", "Create", "Drop", "Grant", "References", "Index", "Alter", "Create View", "Show view", "Trigger"]).not_null(),
+        Column_priv: set(&["Select", "Insert", "Update", "References"]).not_null(),
+    }
+    columns_priv by columns_priv {
+        Host: fixed(255).ascii().not_null().empty(), Db: fixed(64).bin().not_null().empty(),
+        User: fixed(32).bin().not_null().empty(), Table_name: fixed(64).bin().not_null().empty(),
+        Column_name: fixed(64).bin().not_null().empty(), Timestamp: timestamp(0).not_null(),
+        Column_priv: set(&["Select", "Insert", "Update", "References"]).not_null(),
+    }
+    procs_priv by procs_priv {
+        Host: fixed(255).ascii().not_null().empty(), Db: fixed(64).bin().not_null().empty(),
+        User: fixed(32).bin().not_null().empty(), Routine_name: fixed(64).not_null().empty(),
+        Routine_type: enumeration(&["FUNCTION", "PROCEDURE"]).not_null(),
+        Grantor: varchar(288).bin().not_null().empty(),
+        Proc_priv: set(&["Execute", "Alter Routine", "Grant"]).not_null(), Timestamp: timestamp(0).not_null(),
+    }
+    proxies_priv by proxies_priv {
+        Host: fixed(255).ascii().not_null().empty(), User: fixed(32).bin().not_null().empty(),
+        Proxied_host: fixed(255).ascii().not_null().empty(), Proxied_user: fixed(32).bin().not_null().empty(),
+        With_grant: tinyint(0).not_null(), Grantor: varchar(288).bin().not_null().empty(),
+        Timestamp: timestamp(0).not_null(),
+    }
+    role_edges by role_edges {
+        FROM_HOST: fixed(255).ascii().not_null().empty(), FROM_USER: fixed(32).bin().not_null().empty(),
+        TO_HOST: fixed(255).ascii().not_null().empty(), TO_USER: fixed(32).bin().not_null().empty(),
+        WITH_ADMIN_OPTION: N_Y.not_null().empty(),
+    }
+    default_roles by default_roles {
+        HOST: fixed(255).ascii().not_null().empty(), USER: fixed(32).bin().not_null().empty(),
+        DEFAULT_ROLE_HOST: fixed(255).ascii().not_null().empty(), DEFAULT_ROLE_USER: fixed(32).bin().not_null().empty(),
+    }
+    global_grants by global_grants {
+        USER: fixed(32).bin().not_null().empty(), HOST: fixed(255).ascii().not_null().empty(),
+        PRIV: fixed(32).not_null(), WITH_GRANT_OPTION: N_Y.not_null().empty(),
+    }
+    password_history by password_history {
+        Host: fixed(255).ascii().not_null().empty(), User: fixed(32).bin().not_null().empty(),
+        Password_timestamp: timestamp(6).not_null(), Password: TEXT.bin(),
+    }
+    user by mysql_user {
+        Host: fixed(255).ascii().not_null().empty(), User: fixed(32).bin().not_null().empty(),
+        Select_priv: N_Y.not_null().empty(), Insert_priv: N_Y.not_null().empty(), Update_priv: N_Y.not_null().empty(),
+        Delete_priv: N_Y.not_null().empty(), Create_priv: N_Y.not_null().empty(), Drop_priv: N_Y.not_null().empty(),
+        Reload_priv: N_Y.not_null().empty(), Shutdown_priv: N_Y.not_null().empty(),
+        Process_priv: N_Y.not_null().empty(), File_priv: N_Y.not_null().empty(), Grant_priv: N_Y.not_null().empty(),
+        References_priv: N_Y.not_null().empty(), Index_priv: N_Y.not_null().empty(), Alter_priv: N_Y.not_null().empty(),
+        Show_db_priv: N_Y.not_null().empty(), Super_priv: N_Y.not_null().empty(),
+        Create_tmp_table_priv: N_Y.not_null().empty(), Lock_tables_priv: N_Y.not_null().empty(),
+        Execute_priv: N_Y.not_null().empty(), Repl_slave_priv: N_Y.not_null().empty(),
+        Repl_client_priv: N_Y.not_null().empty(), Create_view_priv: N_Y.not_null().empty(),
+        Show_view_priv: N_Y.not_null().empty(), Create_routine_priv: N_Y.not_null().empty(),
+        Alter_routine_priv: N_Y.not_null().empty(), Create_user_priv: N_Y.not_null().empty(),
+        Event_priv: N_Y.not_null().empty(), Trigger_priv: N_Y.not_null().empty(),
+        Create_tablespace_priv: N_Y.not_null().empty(),
+        ssl_type: enumeration(&["", "ANY", "X509", "SPECIFIED"]).not_null(), ssl_cipher: BLOB.not_null(),
+        x509_issuer: BLOB.not_null(), x509_subject: BLOB.not_null(), max_questions: UINT.not_null().empty(),
+        max_updates: UINT.not_null().empty(), max_connections: UINT.not_null().empty(),
+        max_user_connections: UINT.not_null().empty(), plugin: fixed(64).bin().not_null().empty(),
+        authentication_string: TEXT.bin(), password_expired: N_Y.not_null().empty(),
+        password_last_changed: timestamp(0), password_lifetime: USMALLINT, account_locked: N_Y.not_null().empty(),
+        Create_role_priv: N_Y.not_null().empty(), Drop_role_priv: N_Y.not_null().empty(),
+        Password_reuse_history: USMALLINT, Password_reuse_time: USMALLINT, Password_require_current: N_Y,
+        User_attributes: JSON,
+    }
+    component by components {
+        component_id: UINT.not_null(), component_group_id: UINT.not_null(), component_urn: TEXT.not_null(),
+    }
+}
 
 fn upper(p: Privilege) -> String {
     privilege_name(p).to_ascii_uppercase()

@@ -1,10 +1,33 @@
 //! What the optimizer knows of tables and columns: persistent statistics and histograms.
 
+use super::declare::{JSON, NAME, UBIGINT, timestamp, varchar};
 use super::{Emit, Equals, text};
 use crate::session::state::State;
 use gannet_catalog::{IndexKind, RowSource, Table};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_types::{Result, Timestamp, Value, json};
+
+tables! {
+    INFORMATION_SCHEMA in "information_schema":
+    COLUMN_STATISTICS by column_statistics {
+        SCHEMA_NAME: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(), COLUMN_NAME: NAME.not_null(),
+        HISTOGRAM: JSON.not_null(),
+    }
+}
+
+tables! {
+    MYSQL in "mysql":
+    innodb_table_stats by table_stats {
+        database_name: NAME.bin().not_null(), table_name: varchar(199).bin().not_null(),
+        last_update: timestamp(0).not_null(), n_rows: UBIGINT.not_null(), clustered_index_size: UBIGINT.not_null(),
+        sum_of_other_index_sizes: UBIGINT.not_null(),
+    }
+    innodb_index_stats by index_stats {
+        database_name: NAME.bin().not_null(), table_name: varchar(199).bin().not_null(),
+        index_name: NAME.bin().not_null(), last_update: timestamp(0).not_null(), stat_name: NAME.bin().not_null(),
+        stat_value: UBIGINT.not_null(), sample_size: UBIGINT, stat_description: varchar(1024).bin().not_null(),
+    }
+}
 
 pub(super) fn column_statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let access = &state.access;

@@ -1,5 +1,6 @@
 //! information_schema.INNODB_*: the storage engine's own view, where Gannet has what InnoDB has.
 
+use super::declare::{BIGINT, DATETIME, DOUBLE, FLOAT, INT, NAME, TEXT, UBIGINT, UINT, enumeration, varchar};
 use super::metadata::{PAGE_BYTES, each_table, sizes};
 use super::{Emit, Equals, maybe, micros, text};
 use crate::session::state::State;
@@ -7,6 +8,61 @@ use gannet_catalog::{IndexKind, RowSource, Table};
 use gannet_core::accounts::Privilege;
 use gannet_telemetry::{Counter, total};
 use gannet_types::{Result, TypeId, Value};
+
+tables! {
+    INFORMATION_SCHEMA in "information_schema":
+    GANNET_RECOVERY by recovery {
+        PHASE: varchar(16).not_null(), STATE: enumeration(&["waiting", "running", "done"]).not_null(),
+        UNIT: varchar(16).not_null(), UNITS_DONE: UBIGINT.not_null(), UNITS_TOTAL: UBIGINT.not_null(),
+        PERCENT: DOUBLE.not_null(), UNITS_PER_SECOND: DOUBLE.not_null(), SECONDS: DOUBLE.not_null(),
+        ETA_SECONDS: DOUBLE,
+    }
+    INNODB_TABLES by tables {
+        TABLE_ID: UBIGINT.not_null(), NAME: varchar(655).not_null(), FLAG: INT.not_null(), N_COLS: INT.not_null(),
+        SPACE: BIGINT.not_null(), ROW_FORMAT: varchar(12), ZIP_PAGE_SIZE: UINT.not_null(), SPACE_TYPE: varchar(10),
+        INSTANT_COLS: INT.not_null(), TOTAL_ROW_VERSIONS: INT.not_null(),
+    }
+    INNODB_TABLESTATS by table_stats {
+        TABLE_ID: UBIGINT.not_null(), NAME: varchar(193).not_null(), STATS_INITIALIZED: varchar(193).not_null(),
+        NUM_ROWS: UBIGINT.not_null(), CLUST_INDEX_SIZE: UBIGINT.not_null(), OTHER_INDEX_SIZE: UBIGINT.not_null(),
+        MODIFIED_COUNTER: UBIGINT.not_null(), AUTOINC: UBIGINT.not_null(), REF_COUNT: INT.not_null(),
+    }
+    INNODB_COLUMNS by columns {
+        TABLE_ID: UBIGINT.not_null(), NAME: varchar(193).not_null(), POS: UBIGINT.not_null(), MTYPE: INT.not_null(),
+        PRTYPE: INT.not_null(), LEN: INT.not_null(), HAS_DEFAULT: INT.not_null(), DEFAULT_VALUE: TEXT,
+    }
+    INNODB_INDEXES by indexes {
+        INDEX_ID: UBIGINT.not_null(), NAME: varchar(193).not_null(), TABLE_ID: UBIGINT.not_null(), TYPE: INT.not_null(),
+        N_FIELDS: INT.not_null(), PAGE_NO: INT.not_null(), SPACE: INT.not_null(), MERGE_THRESHOLD: INT.not_null(),
+    }
+    INNODB_FIELDS by fields {
+        INDEX_ID: UBIGINT, NAME: NAME.not_null(), POS: UBIGINT.not_null(),
+    }
+    INNODB_METRICS by metrics {
+        NAME: varchar(193).not_null(), SUBSYSTEM: varchar(193).not_null(), COUNT: BIGINT.not_null(), MAX_COUNT: BIGINT,
+        MIN_COUNT: BIGINT, AVG_COUNT: FLOAT, COUNT_RESET: BIGINT.not_null(), MAX_COUNT_RESET: BIGINT,
+        MIN_COUNT_RESET: BIGINT, AVG_COUNT_RESET: FLOAT, TIME_ENABLED: DATETIME, TIME_DISABLED: DATETIME,
+        TIME_ELAPSED: BIGINT, TIME_RESET: DATETIME, STATUS: varchar(193).not_null(), TYPE: varchar(193).not_null(),
+        COMMENT: varchar(193).not_null(),
+    }
+    INNODB_BUFFER_POOL_STATS by buffer_pool_stats {
+        POOL_ID: UBIGINT.not_null(), POOL_SIZE: UBIGINT.not_null(), FREE_BUFFERS: UBIGINT.not_null(),
+        DATABASE_PAGES: UBIGINT.not_null(), OLD_DATABASE_PAGES: UBIGINT.not_null(),
+        MODIFIED_DATABASE_PAGES: UBIGINT.not_null(), PENDING_DECOMPRESS: UBIGINT.not_null(),
+        PENDING_READS: UBIGINT.not_null(), PENDING_FLUSH_LRU: UBIGINT.not_null(),
+        PENDING_FLUSH_LIST: UBIGINT.not_null(), PAGES_MADE_YOUNG: UBIGINT.not_null(),
+        PAGES_NOT_MADE_YOUNG: UBIGINT.not_null(), PAGES_MADE_YOUNG_RATE: FLOAT.not_null(),
+        PAGES_MADE_NOT_YOUNG_RATE: FLOAT.not_null(), NUMBER_PAGES_READ: UBIGINT.not_null(),
+        NUMBER_PAGES_CREATED: UBIGINT.not_null(), NUMBER_PAGES_WRITTEN: UBIGINT.not_null(),
+        PAGES_READ_RATE: FLOAT.not_null(), PAGES_CREATE_RATE: FLOAT.not_null(), PAGES_WRITTEN_RATE: FLOAT.not_null(),
+        NUMBER_PAGES_GET: UBIGINT.not_null(), HIT_RATE: UBIGINT.not_null(),
+        YOUNG_MAKE_PER_THOUSAND_GETS: UBIGINT.not_null(), NOT_YOUNG_MAKE_PER_THOUSAND_GETS: UBIGINT.not_null(),
+        NUMBER_PAGES_READ_AHEAD: UBIGINT.not_null(), NUMBER_READ_AHEAD_EVICTED: UBIGINT.not_null(),
+        READ_AHEAD_RATE: FLOAT.not_null(), READ_AHEAD_EVICTED_RATE: FLOAT.not_null(), LRU_IO_TOTAL: UBIGINT.not_null(),
+        LRU_IO_CURRENT: UBIGINT.not_null(), UNCOMPRESS_TOTAL: UBIGINT.not_null(),
+        UNCOMPRESS_CURRENT: UBIGINT.not_null(),
+    }
+}
 
 fn n(n: u64) -> Value {
     Value::UInt(n)

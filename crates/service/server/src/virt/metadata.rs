@@ -1,5 +1,9 @@
 //! Rows about schemas, tables, columns and what the server offers.
 
+use super::declare::{
+    ABSENT, BIGINT, BLOB, DATETIME, INT, JSON, LONGTEXT, MEDIUMTEXT, NAME, TEXT, UBIGINT, UINT, enumeration, timestamp,
+    tinyint, varchar,
+};
 use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
 use crate::session::state::State;
 use gannet_catalog::show::{column_default, column_extra, column_key, index_rows};
@@ -9,6 +13,133 @@ use gannet_types::charset::CHARSETS;
 use gannet_types::collation::{COLLATIONS, Pad};
 use gannet_types::{Result, TypeId, Value};
 use std::sync::Arc;
+
+tables! {
+    INFORMATION_SCHEMA in "information_schema":
+    SCHEMATA by schemata {
+        CATALOG_NAME: NAME.bin().not_null(), SCHEMA_NAME: NAME.bin().not_null(),
+        DEFAULT_CHARACTER_SET_NAME: NAME.not_null(), DEFAULT_COLLATION_NAME: NAME.not_null(), SQL_PATH: ABSENT,
+        DEFAULT_ENCRYPTION: enumeration(&["NO", "YES"]).bin().not_null(),
+    }
+    TABLES by tables {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        TABLE_TYPE: enumeration(&["BASE TABLE", "VIEW", "SYSTEM VIEW"]).bin().not_null(), ENGINE: NAME, VERSION: INT,
+        ROW_FORMAT: enumeration(&["Fixed", "Dynamic", "Compressed", "Redundant", "Compact", "Paged"]).bin(),
+        TABLE_ROWS: UBIGINT, AVG_ROW_LENGTH: UBIGINT, DATA_LENGTH: UBIGINT, MAX_DATA_LENGTH: UBIGINT,
+        INDEX_LENGTH: UBIGINT, DATA_FREE: UBIGINT, AUTO_INCREMENT: UBIGINT, CREATE_TIME: timestamp(0).not_null(),
+        UPDATE_TIME: DATETIME, CHECK_TIME: DATETIME, TABLE_COLLATION: NAME, CHECKSUM: BIGINT,
+        CREATE_OPTIONS: varchar(256), TABLE_COMMENT: TEXT,
+    }
+    COLUMNS by columns {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        COLUMN_NAME: NAME, ORDINAL_POSITION: UINT.not_null(), COLUMN_DEFAULT: TEXT.bin(),
+        IS_NULLABLE: varchar(3).not_null().empty(), DATA_TYPE: LONGTEXT.bin(), CHARACTER_MAXIMUM_LENGTH: BIGINT,
+        CHARACTER_OCTET_LENGTH: BIGINT, NUMERIC_PRECISION: UBIGINT, NUMERIC_SCALE: UBIGINT, DATETIME_PRECISION: UINT,
+        CHARACTER_SET_NAME: NAME, COLLATION_NAME: NAME, COLUMN_TYPE: MEDIUMTEXT.bin().not_null(),
+        COLUMN_KEY: enumeration(&["", "PRI", "UNI", "MUL"]).bin().not_null(), EXTRA: varchar(256),
+        PRIVILEGES: varchar(154), COLUMN_COMMENT: TEXT.bin().not_null(),
+        GENERATION_EXPRESSION: LONGTEXT.bin().not_null(), SRS_ID: UINT,
+    }
+    STATISTICS by statistics {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        NON_UNIQUE: INT.not_null().empty(), INDEX_SCHEMA: NAME.bin().not_null(), INDEX_NAME: NAME,
+        SEQ_IN_INDEX: UINT.not_null(), COLUMN_NAME: NAME, COLLATION: varchar(1), CARDINALITY: BIGINT, SUB_PART: BIGINT,
+        PACKED: ABSENT, NULLABLE: varchar(3).not_null().empty(), INDEX_TYPE: varchar(11).bin().not_null().empty(),
+        COMMENT: varchar(8).not_null().empty(), INDEX_COMMENT: varchar(2048).bin().not_null(),
+        IS_VISIBLE: varchar(3).not_null().empty(), EXPRESSION: LONGTEXT.bin(),
+    }
+    KEY_COLUMN_USAGE by key_column_usage {
+        CONSTRAINT_CATALOG: NAME.bin().not_null(), CONSTRAINT_SCHEMA: NAME.bin().not_null(), CONSTRAINT_NAME: NAME,
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        COLUMN_NAME: NAME, ORDINAL_POSITION: UINT.not_null().empty(), POSITION_IN_UNIQUE_CONSTRAINT: UINT,
+        REFERENCED_TABLE_SCHEMA: NAME.bin(), REFERENCED_TABLE_NAME: NAME.bin(), REFERENCED_COLUMN_NAME: NAME,
+    }
+    TABLE_CONSTRAINTS by table_constraints {
+        CONSTRAINT_CATALOG: NAME.bin().not_null(), CONSTRAINT_SCHEMA: NAME.bin().not_null(), CONSTRAINT_NAME: NAME,
+        TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        CONSTRAINT_TYPE: varchar(11).bin().not_null().empty(), ENFORCED: varchar(3).bin().not_null().empty(),
+    }
+    REFERENTIAL_CONSTRAINTS by referential_constraints {
+        CONSTRAINT_CATALOG: NAME.bin().not_null(), CONSTRAINT_SCHEMA: NAME.bin().not_null(), CONSTRAINT_NAME: NAME,
+        UNIQUE_CONSTRAINT_CATALOG: NAME.bin().not_null(), UNIQUE_CONSTRAINT_SCHEMA: NAME.bin().not_null(),
+        UNIQUE_CONSTRAINT_NAME: NAME, MATCH_OPTION: enumeration(&["NONE", "PARTIAL", "FULL"]).bin().not_null(),
+        UPDATE_RULE: enumeration(&["NO ACTION", "RESTRICT", "CASCADE", "SET NULL", "SET DEFAULT"]).bin().not_null(),
+        DELETE_RULE: enumeration(&["NO ACTION", "RESTRICT", "CASCADE", "SET NULL", "SET DEFAULT"]).bin().not_null(),
+        TABLE_NAME: NAME.bin().not_null(), REFERENCED_TABLE_NAME: NAME.bin().not_null(),
+    }
+    CHECK_CONSTRAINTS by check_constraints {
+        CONSTRAINT_CATALOG: NAME.bin().not_null(), CONSTRAINT_SCHEMA: NAME.bin().not_null(),
+        CONSTRAINT_NAME: NAME.not_null(), CHECK_CLAUSE: LONGTEXT.bin().not_null(),
+    }
+    CHARACTER_SETS by character_sets {
+        CHARACTER_SET_NAME: NAME.not_null(), DEFAULT_COLLATE_NAME: NAME.not_null(),
+        DESCRIPTION: varchar(2048).not_null(), MAXLEN: UINT.not_null(),
+    }
+    COLLATIONS by collations {
+        COLLATION_NAME: NAME.not_null(), CHARACTER_SET_NAME: NAME.not_null(), ID: UBIGINT.not_null().empty(),
+        IS_DEFAULT: varchar(3).not_null().empty(), IS_COMPILED: varchar(3).not_null().empty(), SORTLEN: UINT.not_null(),
+        PAD_ATTRIBUTE: enumeration(&["PAD SPACE", "NO PAD"]).bin().not_null(),
+    }
+    COLLATION_CHARACTER_SET_APPLICABILITY by applicability {
+        COLLATION_NAME: NAME.not_null(), CHARACTER_SET_NAME: NAME.not_null(),
+    }
+    ENGINES by engines {
+        ENGINE: NAME.not_null().empty(), SUPPORT: varchar(8).not_null().empty(),
+        COMMENT: varchar(80).not_null().empty(), TRANSACTIONS: varchar(3).empty(), XA: varchar(3).empty(),
+        SAVEPOINTS: varchar(3).empty(),
+    }
+    PLUGINS by plugins {
+        PLUGIN_NAME: NAME.not_null().empty(), PLUGIN_VERSION: varchar(20).not_null().empty(),
+        PLUGIN_STATUS: varchar(10).not_null().empty(), PLUGIN_TYPE: varchar(80).not_null().empty(),
+        PLUGIN_TYPE_VERSION: varchar(20).not_null().empty(), PLUGIN_LIBRARY: NAME.empty(),
+        PLUGIN_LIBRARY_VERSION: varchar(20).empty(), PLUGIN_AUTHOR: NAME.empty(),
+        PLUGIN_DESCRIPTION: varchar(65535).empty(), PLUGIN_LICENSE: varchar(80).empty(),
+        LOAD_OPTION: NAME.not_null().empty(),
+    }
+    VIEWS by views {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        VIEW_DEFINITION: LONGTEXT.bin(), CHECK_OPTION: enumeration(&["NONE", "LOCAL", "CASCADED"]).bin(),
+        IS_UPDATABLE: enumeration(&["NO", "YES"]).bin(), DEFINER: varchar(288).bin(), SECURITY_TYPE: varchar(7).bin(),
+        CHARACTER_SET_CLIENT: NAME.not_null(), COLLATION_CONNECTION: NAME.not_null(),
+    }
+    PARTITIONS by partitions {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        PARTITION_NAME: NAME, SUBPARTITION_NAME: NAME, PARTITION_ORDINAL_POSITION: UINT,
+        SUBPARTITION_ORDINAL_POSITION: UINT, PARTITION_METHOD: varchar(13), SUBPARTITION_METHOD: varchar(13),
+        PARTITION_EXPRESSION: varchar(2048).bin(), SUBPARTITION_EXPRESSION: varchar(2048).bin(),
+        PARTITION_DESCRIPTION: TEXT.bin(), TABLE_ROWS: UBIGINT, AVG_ROW_LENGTH: UBIGINT, DATA_LENGTH: UBIGINT,
+        MAX_DATA_LENGTH: UBIGINT, INDEX_LENGTH: UBIGINT, DATA_FREE: UBIGINT, CREATE_TIME: timestamp(0).not_null(),
+        UPDATE_TIME: DATETIME, CHECK_TIME: DATETIME, CHECKSUM: BIGINT, PARTITION_COMMENT: TEXT.bin().not_null(),
+        NODEGROUP: varchar(256), TABLESPACE_NAME: varchar(268).bin(),
+    }
+    KEYWORDS by keywords {
+        WORD: varchar(128).utf8mb4(), RESERVED: INT,
+    }
+    COLUMNS_EXTENSIONS by columns_extensions {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        COLUMN_NAME: NAME, ENGINE_ATTRIBUTE: JSON, SECONDARY_ENGINE_ATTRIBUTE: JSON,
+    }
+    TABLES_EXTENSIONS by tables_extensions {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        ENGINE_ATTRIBUTE: JSON, SECONDARY_ENGINE_ATTRIBUTE: JSON,
+    }
+    TABLE_CONSTRAINTS_EXTENSIONS by constraints_extensions {
+        CONSTRAINT_CATALOG: NAME.bin().not_null(), CONSTRAINT_SCHEMA: NAME.bin().not_null(),
+        CONSTRAINT_NAME: NAME.not_null(), TABLE_NAME: NAME.bin().not_null(), ENGINE_ATTRIBUTE: JSON,
+        SECONDARY_ENGINE_ATTRIBUTE: JSON,
+    }
+    SCHEMATA_EXTENSIONS by schemata_extensions {
+        CATALOG_NAME: NAME.bin().not_null(), SCHEMA_NAME: NAME.bin().not_null(), OPTIONS: varchar(256),
+    }
+    VIEW_TABLE_USAGE by view_table_usage {
+        VIEW_CATALOG: NAME.bin().not_null(), VIEW_SCHEMA: NAME.bin().not_null(), VIEW_NAME: NAME.bin().not_null(),
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+    }
+    RESOURCE_GROUPS by resource_groups {
+        RESOURCE_GROUP_NAME: NAME.not_null(), RESOURCE_GROUP_TYPE: enumeration(&["SYSTEM", "USER"]).bin().not_null(),
+        RESOURCE_GROUP_ENABLED: tinyint(1).not_null(), VCPU_IDS: BLOB, THREAD_PRIORITY: INT.not_null(),
+    }
+}
 
 const CATALOG: &str = "def";
 /// Page size, for the lengths in information_schema.TABLES.

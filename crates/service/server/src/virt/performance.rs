@@ -1,5 +1,6 @@
 //! performance_schema: threads, locks, what is set up, who was connected.
 
+use super::declare::{BIGINT, INT, LONGBLOB, LONGTEXT, NAME, UBIGINT, YES_NO, enumeration, fixed, varchar};
 use super::innodb::tree_names;
 use super::runtime::{process_row, visible};
 use super::{Emit, Equals, maybe, member, text};
@@ -9,6 +10,71 @@ use gannet_core::registry::Entry;
 use gannet_engine::lock::{LockKind, MdlMode, Mode, Party};
 use gannet_types::{Result, Value};
 use std::collections::BTreeMap;
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    threads by threads {
+        THREAD_ID: UBIGINT.not_null(), NAME: varchar(128).not_null(), TYPE: varchar(10).not_null(),
+        PROCESSLIST_ID: UBIGINT, PROCESSLIST_USER: varchar(32).utf8mb4_bin(), PROCESSLIST_HOST: varchar(255).ascii(),
+        PROCESSLIST_DB: NAME, PROCESSLIST_COMMAND: varchar(16), PROCESSLIST_TIME: BIGINT, PROCESSLIST_STATE: NAME,
+        PROCESSLIST_INFO: LONGTEXT, PARENT_THREAD_ID: UBIGINT, ROLE: NAME, INSTRUMENTED: YES_NO.not_null(),
+        HISTORY: YES_NO.not_null(), CONNECTION_TYPE: varchar(16), THREAD_OS_ID: UBIGINT, RESOURCE_GROUP: NAME,
+        EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]), CONTROLLED_MEMORY: UBIGINT.not_null(),
+        MAX_CONTROLLED_MEMORY: UBIGINT.not_null(), TOTAL_MEMORY: UBIGINT.not_null(),
+        MAX_TOTAL_MEMORY: UBIGINT.not_null(), TELEMETRY_ACTIVE: YES_NO.not_null(),
+    }
+    data_locks by data_locks {
+        ENGINE: varchar(32).not_null(), ENGINE_LOCK_ID: varchar(128).not_null(), ENGINE_TRANSACTION_ID: UBIGINT,
+        THREAD_ID: UBIGINT, EVENT_ID: UBIGINT, OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME, PARTITION_NAME: NAME,
+        SUBPARTITION_NAME: NAME, INDEX_NAME: NAME, OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(),
+        LOCK_TYPE: varchar(32).not_null(), LOCK_MODE: varchar(32).not_null(), LOCK_STATUS: varchar(32).not_null(),
+        LOCK_DATA: varchar(8192),
+    }
+    data_lock_waits by data_lock_waits {
+        ENGINE: varchar(32).not_null(), REQUESTING_ENGINE_LOCK_ID: varchar(128).not_null(),
+        REQUESTING_ENGINE_TRANSACTION_ID: UBIGINT, REQUESTING_THREAD_ID: UBIGINT, REQUESTING_EVENT_ID: UBIGINT,
+        REQUESTING_OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(), BLOCKING_ENGINE_LOCK_ID: varchar(128).not_null(),
+        BLOCKING_ENGINE_TRANSACTION_ID: UBIGINT, BLOCKING_THREAD_ID: UBIGINT, BLOCKING_EVENT_ID: UBIGINT,
+        BLOCKING_OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(),
+    }
+    metadata_locks by metadata_locks {
+        OBJECT_TYPE: varchar(64).not_null(), OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME, COLUMN_NAME: NAME,
+        OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(), LOCK_TYPE: varchar(32).not_null(),
+        LOCK_DURATION: varchar(32).not_null(), LOCK_STATUS: varchar(32).not_null(), SOURCE: NAME,
+        OWNER_THREAD_ID: UBIGINT, OWNER_EVENT_ID: UBIGINT,
+    }
+    setup_actors by setup_actors {
+        HOST: fixed(255).ascii().not_null(), USER: fixed(32).utf8mb4_bin().not_null(),
+        ROLE: fixed(32).utf8mb4_bin().not_null(), ENABLED: YES_NO.not_null(), HISTORY: YES_NO.not_null(),
+    }
+    setup_consumers by setup_consumers {
+        NAME: NAME.not_null(), ENABLED: YES_NO.not_null(),
+    }
+    setup_instruments by setup_instruments {
+        NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO, PROPERTIES: varchar(96).not_null(),
+        FLAGS: varchar(96), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
+    }
+    setup_objects by setup_objects {
+        OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]).not_null(),
+        OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME.not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO.not_null(),
+    }
+    accounts by accounts {
+        USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(),
+        TOTAL_CONNECTIONS: BIGINT.not_null(), MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(),
+        MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
+    }
+    users by users {
+        USER: fixed(32).utf8mb4_bin(), CURRENT_CONNECTIONS: BIGINT.not_null(), TOTAL_CONNECTIONS: BIGINT.not_null(),
+        MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
+    }
+    hosts by hosts {
+        HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(), TOTAL_CONNECTIONS: BIGINT.not_null(),
+        MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
+    }
+    user_variables_by_thread by user_variables {
+        THREAD_ID: UBIGINT.not_null(), VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: LONGBLOB,
+    }
+}
 
 /// Locks that are listed at most: a listing is bounded like everything else.
 const MOST_LOCKS: usize = 100_000;

@@ -1,5 +1,6 @@
 //! Rows about what the server does: sessions, statements, waits, variables, status, accounts.
 
+use super::declare::{BIGINT, DATETIME, INT, LONGTEXT, NAME, SECONDS, UBIGINT, enumeration, fixed, timestamp, varchar};
 use super::{Emit, Equals, maybe, member, micros, text};
 use crate::session::state::State;
 use crate::session::variables;
@@ -11,6 +12,96 @@ use gannet_engine::{Isolation, lock::LockKind};
 use gannet_telemetry::{Counter, WORK, wait_totals};
 use gannet_types::{DateTime, Result, Value};
 use std::sync::Arc;
+
+tables! {
+    INFORMATION_SCHEMA in "information_schema":
+    PROCESSLIST by processlist {
+        ID: UBIGINT.not_null().empty(), USER: varchar(32).not_null().empty(), HOST: varchar(261).not_null().empty(),
+        DB: NAME.empty(), COMMAND: varchar(16).not_null().empty(), TIME: INT.not_null().empty(), STATE: NAME.empty(),
+        INFO: varchar(65535).empty(),
+    }
+    INNODB_TRX by innodb_trx {
+        trx_id: UBIGINT.not_null(), trx_state: varchar(13).not_null(), trx_started: DATETIME.not_null(),
+        trx_requested_lock_id: varchar(126), trx_wait_started: DATETIME, trx_weight: UBIGINT.not_null(),
+        trx_mysql_thread_id: UBIGINT.not_null(), trx_query: varchar(1024), trx_operation_state: NAME,
+        trx_tables_in_use: UBIGINT.not_null(), trx_tables_locked: UBIGINT.not_null(),
+        trx_lock_structs: UBIGINT.not_null(), trx_lock_memory_bytes: UBIGINT.not_null(),
+        trx_rows_locked: UBIGINT.not_null(), trx_rows_modified: UBIGINT.not_null(),
+        trx_concurrency_tickets: UBIGINT.not_null(), trx_isolation_level: varchar(16).not_null(),
+        trx_unique_checks: INT.not_null(), trx_foreign_key_checks: INT.not_null(),
+        trx_last_foreign_key_error: varchar(256), trx_adaptive_hash_latched: INT.not_null(),
+        trx_adaptive_hash_timeout: UBIGINT.not_null(), trx_is_read_only: INT.not_null(),
+        trx_autocommit_non_locking: INT.not_null(), trx_schedule_weight: UBIGINT,
+    }
+    PROFILING by profiling {
+        QUERY_ID: INT.not_null().empty(), SEQ: INT.not_null().empty(), STATE: varchar(30).not_null().empty(),
+        DURATION: SECONDS.not_null().empty(), CPU_USER: SECONDS.empty(), CPU_SYSTEM: SECONDS.empty(),
+        CONTEXT_VOLUNTARY: INT.empty(), CONTEXT_INVOLUNTARY: INT.empty(), BLOCK_OPS_IN: INT.empty(),
+        BLOCK_OPS_OUT: INT.empty(), MESSAGES_SENT: INT.empty(), MESSAGES_RECEIVED: INT.empty(),
+        PAGE_FAULTS_MAJOR: INT.empty(), PAGE_FAULTS_MINOR: INT.empty(), SWAPS: INT.empty(),
+        SOURCE_FUNCTION: varchar(30).empty(), SOURCE_FILE: varchar(20).empty(), SOURCE_LINE: INT.empty(),
+    }
+}
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    persisted_variables by persisted_variables {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    variables_info by variables_info {
+        VARIABLE_NAME: NAME.not_null(),
+        VARIABLE_SOURCE: enumeration(&["COMPILED", "GLOBAL", "SERVER", "EXPLICIT", "EXTRA", "USER", "LOGIN", "COMMAND_LINE", "PERSISTED", "DYNAMIC"]),
+        VARIABLE_PATH: varchar(1024), MIN_VALUE: NAME, MAX_VALUE: NAME, SET_TIME: timestamp(6),
+        SET_USER: fixed(32).utf8mb4_bin(), SET_HOST: fixed(255).ascii(),
+    }
+    events_statements_summary_by_digest by digests {
+        SCHEMA_NAME: NAME, DIGEST: NAME, DIGEST_TEXT: LONGTEXT, COUNT_STAR: UBIGINT.not_null(),
+        SUM_TIMER_WAIT: UBIGINT.not_null(), MIN_TIMER_WAIT: UBIGINT.not_null(), AVG_TIMER_WAIT: UBIGINT.not_null(),
+        MAX_TIMER_WAIT: UBIGINT.not_null(), SUM_LOCK_TIME: UBIGINT.not_null(), SUM_ERRORS: UBIGINT.not_null(),
+        SUM_WARNINGS: UBIGINT.not_null(), SUM_ROWS_AFFECTED: UBIGINT.not_null(), SUM_ROWS_SENT: UBIGINT.not_null(),
+        SUM_ROWS_EXAMINED: UBIGINT.not_null(), SUM_CREATED_TMP_DISK_TABLES: UBIGINT.not_null(),
+        SUM_CREATED_TMP_TABLES: UBIGINT.not_null(), SUM_SELECT_FULL_JOIN: UBIGINT.not_null(),
+        SUM_SELECT_FULL_RANGE_JOIN: UBIGINT.not_null(), SUM_SELECT_RANGE: UBIGINT.not_null(),
+        SUM_SELECT_RANGE_CHECK: UBIGINT.not_null(), SUM_SELECT_SCAN: UBIGINT.not_null(),
+        SUM_SORT_MERGE_PASSES: UBIGINT.not_null(), SUM_SORT_RANGE: UBIGINT.not_null(),
+        SUM_SORT_ROWS: UBIGINT.not_null(), SUM_SORT_SCAN: UBIGINT.not_null(), SUM_NO_INDEX_USED: UBIGINT.not_null(),
+        SUM_NO_GOOD_INDEX_USED: UBIGINT.not_null(), SUM_CPU_TIME: UBIGINT.not_null(),
+        MAX_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_TOTAL_MEMORY: UBIGINT.not_null(),
+        COUNT_SECONDARY: UBIGINT.not_null(), FIRST_SEEN: timestamp(6).not_null(), LAST_SEEN: timestamp(6).not_null(),
+        QUANTILE_95: UBIGINT.not_null(), QUANTILE_99: UBIGINT.not_null(), QUANTILE_999: UBIGINT.not_null(),
+        QUERY_SAMPLE_TEXT: LONGTEXT, QUERY_SAMPLE_SEEN: timestamp(6).not_null(),
+        QUERY_SAMPLE_TIMER_WAIT: UBIGINT.not_null(),
+    }
+    global_status by global_status {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    session_status by session_status {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    global_variables by global_variables {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    session_variables by session_variables {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    processlist by processlist_ps {
+        ID: UBIGINT.not_null(), USER: varchar(32).utf8mb4_bin(), HOST: varchar(261).ascii(), DB: NAME,
+        COMMAND: varchar(16), TIME: BIGINT, STATE: NAME, INFO: LONGTEXT,
+        EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]),
+    }
+    events_waits_summary_global_by_event_name by waits {
+        EVENT_NAME: varchar(128).not_null(), COUNT_STAR: UBIGINT.not_null(), SUM_TIMER_WAIT: UBIGINT.not_null(),
+        MIN_TIMER_WAIT: UBIGINT.not_null(), AVG_TIMER_WAIT: UBIGINT.not_null(), MAX_TIMER_WAIT: UBIGINT.not_null(),
+    }
+    session_account_connect_attrs by account_attributes {
+        PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).not_null(), ATTR_VALUE: varchar(1024),
+        ORDINAL_POSITION: INT,
+    }
+    session_connect_attrs by attributes {
+        PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).not_null(), ATTR_VALUE: varchar(1024),
+        ORDINAL_POSITION: INT,
+    }
+}
 
 /// The sessions that this one may see: all of them with PROCESS, else those of the same user.
 pub(crate) fn visible(state: &State) -> Vec<Arc<Entry>> {

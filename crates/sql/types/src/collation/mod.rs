@@ -76,6 +76,9 @@ pub enum Algorithm {
 
 impl CollationId {
     pub const BINARY: CollationId = CollationId(63);
+    pub const ASCII_GENERAL_CI: CollationId = CollationId(11);
+    pub const UTF8MB3_GENERAL_CI: CollationId = CollationId(33);
+    pub const UTF8MB3_BIN: CollationId = CollationId(83);
     pub const UTF8MB4_GENERAL_CI: CollationId = CollationId(45);
     pub const UTF8MB4_BIN: CollationId = CollationId(46);
     pub const UTF8MB4_0900_AI_CI: CollationId = CollationId(255);

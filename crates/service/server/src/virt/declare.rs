@@ -1,0 +1,244 @@
+//! How a virtual table is declared: its name, the function that makes its rows, its columns with their types, in one place. A table
+//! without a row maker does not compile; [`super::empty`] has those that are empty on purpose.
+
+use gannet_catalog::{Column, ColumnDefault};
+use gannet_types::members::Members;
+use gannet_types::{CollationId, SqlType, TypeId, Value};
+use std::sync::Arc;
+
+/// A virtual table as it is written down.
+pub(super) struct Written {
+    pub(super) schema: &'static str,
+    pub(super) name: &'static str,
+    pub(super) columns: &'static [(&'static str, Spec)],
+    pub(super) rows: super::Rows,
+}
+
+/// Tables of one schema:
+///
+/// ```text
+/// tables! {
+///     NAME_OF_THE_LIST in "schema":
+///     TABLE by row_maker { COLUMN: TYPE, ... }
+/// }
+/// ```
+macro_rules! tables {
+    ($list:ident in $schema:literal: $($table:ident by $rows:ident { $($column:ident: $spec:expr),* $(,)? })*) => {
+        pub(super) const $list: &[super::declare::Written] = &[$(super::declare::Written {
+            schema: $schema,
+            name: stringify!($table),
+            columns: &[$((stringify!($column), $spec)),*],
+            rows: $rows,
+        }),*];
+    };
+}
+
+/// The type of a column, whether it may be NULL, and its default.
+#[derive(Clone, Copy)]
+pub(super) struct Spec {
+    kind: Kind,
+    /// `None`: the schema's own.
+    collation: Option<CollationId>,
+    not_null: bool,
+    empty: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Varchar(u32),
+    Char(u32),
+    /// A type whose text, if it is one, has the column's collation.
+    Plain(TypeId),
+    Unsigned(TypeId),
+    /// With a length.
+    Sized(TypeId, u32),
+    Temporal(TypeId, u8),
+    Decimal(u32, u8),
+    Members(TypeId, &'static [&'static str]),
+}
+
+const fn of(kind: Kind) -> Spec {
+    Spec { kind, collation: None, not_null: false, empty: false }
+}
+
+impl Spec {
+    pub(super) const fn not_null(mut self) -> Self {
+        self.not_null = true;
+        self
+    }
+
+    /// Its default is an empty text, 0, or the first member.
+    pub(super) const fn empty(mut self) -> Self {
+        self.empty = true;
+        self
+    }
+
+    /// Compared as utf8mb3_bin.
+    pub(super) const fn bin(self) -> Self {
+        self.collated(CollationId::UTF8MB3_BIN)
+    }
+
+    /// In ascii.
+    pub(super) const fn ascii(self) -> Self {
+        self.collated(CollationId::ASCII_GENERAL_CI)
+    }
+
+    /// In utf8mb4, compared as utf8mb4_0900_ai_ci.
+    pub(super) const fn utf8mb4(self) -> Self {
+        self.collated(CollationId::UTF8MB4_0900_AI_CI)
+    }
+
+    /// In utf8mb4, compared as utf8mb4_bin.
+    pub(super) const fn utf8mb4_bin(self) -> Self {
+        self.collated(CollationId::UTF8MB4_BIN)
+    }
+
+    const fn collated(mut self, collation: CollationId) -> Self {
+        self.collation = Some(collation);
+        self
+    }
+
+    fn sql_type(&self, own: CollationId) -> SqlType {
+        let collation = self.collation.unwrap_or(own);
+        let mut ty = match self.kind {
+            Kind::Varchar(n) => SqlType::varchar(n, collation),
+            Kind::Char(n) => SqlType::char(n, collation),
+            Kind::Plain(id) => {
+                let ty = SqlType::new(id);
+                if ty.is_text() { ty.with_collation(collation) } else { ty }
+            }
+            Kind::Unsigned(id) => SqlType::new(id).unsigned(),
+            Kind::Sized(id, length) => SqlType { length, ..SqlType::new(id) },
+            Kind::Temporal(id, digits) => SqlType::temporal(id, digits),
+            Kind::Decimal(length, scale) => SqlType { length, scale, ..SqlType::new(TypeId::Decimal) },
+            Kind::Members(id, names) => {
+                let names = names.iter().map(|n| (*n).into()).collect();
+                SqlType::enumeration(id, Arc::new(Members::new(names, collation)))
+            }
+        };
+        ty.nullable = !self.not_null;
+        ty
+    }
+
+    fn default(&self, ty: &SqlType) -> ColumnDefault {
+        match (&ty.members, self.empty) {
+            (_, false) if self.not_null => ColumnDefault::None,
+            (_, false) => ColumnDefault::Null,
+            (Some(members), true) if ty.id == TypeId::Enum => ColumnDefault::Literal(Value::Enum(1, members.clone())),
+            (_, true) if ty.id.is_string() => ColumnDefault::Literal(Value::Str("".into(), ty.collation)),
+            (_, true) if ty.id.is_integer() => ColumnDefault::Literal(Value::Int(0)),
+            (_, true) => ColumnDefault::Null,
+        }
+    }
+}
+
+/// The catalog's column of a declaration, in a schema whose texts have the collation `own`.
+pub(super) fn column(name: &str, spec: &Spec, own: CollationId) -> Column {
+    let ty = spec.sql_type(own);
+    Column {
+        name: name.into(),
+        nullable: !spec.not_null,
+        default: spec.default(&ty),
+        on_update_now: false,
+        auto_increment: false,
+        generated: None,
+        comment: "".into(),
+        invisible: false,
+        explicit_collation: false,
+        hidden: false,
+        ty,
+    }
+}
+
+// ---- types ----
+
+/// An identifier.
+pub(super) const NAME: Spec = varchar(64);
+pub(super) const BIGINT: Spec = of(Kind::Plain(TypeId::BigInt));
+pub(super) const UBIGINT: Spec = of(Kind::Unsigned(TypeId::BigInt));
+pub(super) const INT: Spec = of(Kind::Plain(TypeId::Int));
+pub(super) const UINT: Spec = of(Kind::Unsigned(TypeId::Int));
+pub(super) const USMALLINT: Spec = of(Kind::Unsigned(TypeId::SmallInt));
+pub(super) const UTINYINT: Spec = of(Kind::Unsigned(TypeId::TinyInt));
+pub(super) const FLOAT: Spec = of(Kind::Plain(TypeId::Float));
+pub(super) const DOUBLE: Spec = of(Kind::Plain(TypeId::Double));
+pub(super) const TEXT: Spec = of(Kind::Plain(TypeId::Text));
+pub(super) const MEDIUMTEXT: Spec = of(Kind::Plain(TypeId::MediumText));
+pub(super) const LONGTEXT: Spec = of(Kind::Plain(TypeId::LongText));
+pub(super) const BLOB: Spec = of(Kind::Plain(TypeId::Blob));
+pub(super) const MEDIUMBLOB: Spec = of(Kind::Plain(TypeId::MediumBlob));
+pub(super) const LONGBLOB: Spec = of(Kind::Plain(TypeId::LongBlob));
+pub(super) const JSON: Spec = of(Kind::Plain(TypeId::Json));
+pub(super) const DATETIME: Spec = of(Kind::Temporal(TypeId::DateTime, 0));
+/// What MySQL declares without ever having a value for it.
+pub(super) const ABSENT: Spec = of(Kind::Sized(TypeId::Binary, 0));
+/// Seconds and microseconds.
+pub(super) const SECONDS: Spec = of(Kind::Decimal(9, 6));
+pub(super) const N_Y: Spec = enumeration(&["N", "Y"]);
+pub(super) const YES_NO: Spec = enumeration(&["YES", "NO"]);
+/// `sql_mode` as the dictionary keeps it.
+pub(super) const SQL_MODE: Spec = set(&[
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "NOT_USED",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "NOT_USED_9",
+    "NOT_USED_10",
+    "NOT_USED_11",
+    "NOT_USED_12",
+    "NOT_USED_13",
+    "NOT_USED_14",
+    "NOT_USED_15",
+    "NOT_USED_16",
+    "NOT_USED_17",
+    "NOT_USED_18",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "ALLOW_INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "NOT_USED_29",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+]);
+
+pub(super) const fn varchar(n: u32) -> Spec {
+    of(Kind::Varchar(n))
+}
+
+/// CHAR.
+pub(super) const fn fixed(n: u32) -> Spec {
+    of(Kind::Char(n))
+}
+
+/// TINYINT with a display width.
+pub(super) const fn tinyint(width: u32) -> Spec {
+    of(Kind::Sized(TypeId::TinyInt, width))
+}
+
+pub(super) const fn timestamp(digits: u8) -> Spec {
+    of(Kind::Temporal(TypeId::Timestamp, digits))
+}
+
+pub(super) const fn time(digits: u8) -> Spec {
+    of(Kind::Temporal(TypeId::Time, digits))
+}
+
+pub(super) const fn enumeration(names: &'static [&'static str]) -> Spec {
+    of(Kind::Members(TypeId::Enum, names))
+}
+
+pub(super) const fn set(names: &'static [&'static str]) -> Spec {
+    of(Kind::Members(TypeId::Set, names))
+}
