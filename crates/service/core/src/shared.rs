@@ -11,7 +11,7 @@ use crate::timers::Timers;
 use crate::tls::ServerTls;
 use crate::user_locks::UserLocks;
 use crate::vars::persist::PersistedVars;
-use crate::vars::{GlobalVars, Live, VarId, VarSet, VarValue};
+use crate::vars::{GlobalVars, Live, Then, VarId, VarSet, VarValue};
 use crate::xa::Branches;
 use gannet_base::sync::{Condvar, Mutex};
 use gannet_catalog::Catalog;
@@ -182,62 +182,50 @@ impl Core {
 
     /// Sets a global variable that has passed its checks, and does what follows from it.
     pub fn set_global(&self, id: VarId, value: VarValue) -> Result<()> {
-        if id.is(Live::MandatoryRoles) {
-            let roles = crate::accounts::parse_role_list(value.as_str());
-            let wrong = || gannet_types::sql_err!(WrongValueForVar, "mandatory_roles", value.as_str());
-            self.accounts.set_mandatory(roles.ok_or_else(wrong)?);
-        }
-        if id.is(Live::PartialRevokes) {
-            self.accounts.set_partial_revokes(value.as_bool())?;
+        let then = id.def().then;
+        match then {
+            Then::MandatoryRoles => {
+                let roles = crate::accounts::parse_role_list(value.as_str());
+                let wrong = || gannet_types::sql_err!(WrongValueForVar, "mandatory_roles", value.as_str());
+                self.accounts.set_mandatory(roles.ok_or_else(wrong)?);
+            }
+            Then::PartialRevokes => self.accounts.set_partial_revokes(value.as_bool())?,
+            _ => {}
         }
         let former = self.globals.get(id);
         self.globals.set(id, value.clone());
-        if StatementLogs::concerns(id)
-            && let Err(e) = self.logs.configure(&self.globals)
-        {
-            self.globals.set(id, former);
-            let _ = self.logs.configure(&self.globals);
-            return Err(e);
-        }
-        let is = |live: Live| id.is(live);
-        if is(Live::InnodbFlushLogAtTrxCommit) {
-            self.engine.set_flush_policy(flush_policy(&value));
-        }
-        if is(Live::InnodbCheckpointDisabled) {
-            self.engine.hold_checkpoint(value.as_bool());
-        }
-        if is(Live::ScrubPages) {
-            self.engine.set_scrub_pace(value.as_u64());
-        }
-        if is(Live::TemptableMaxRam) || is(Live::TmpDiskLimit) {
-            self.limit_temp();
-        }
-        if is(Live::LogErrorVerbosity) {
-            self.log.set_verbosity(value.as_u64());
-        }
-        if is(Live::SuperReadOnly) && value.as_bool() {
-            self.globals.set(Live::ReadOnly, VarValue::bool(true));
-        }
-        if is(Live::ReadOnly) && !value.as_bool() {
-            self.globals.set(Live::SuperReadOnly, VarValue::bool(false));
-        }
-        if is(Live::ReadOnly) || is(Live::SuperReadOnly) {
-            self.read_only.store(self.globals.get(Live::ReadOnly).as_bool(), Ordering::Relaxed);
-        }
-        let pairs = [
-            (Live::CharacterSetServer, Live::CollationServer),
-            (Live::CharacterSetConnection, Live::CollationConnection),
-        ];
-        for (charset, collation) in pairs {
-            if is(charset)
-                && let Ok(cs) = Charset::by_name(value.as_str())
-            {
-                self.globals.set(collation, VarValue::text(Collation::default_of(cs).name));
+        match then {
+            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes => {}
+            Then::StatementLogs => {
+                if let Err(e) = self.logs.configure(&self.globals) {
+                    self.globals.set(id, former);
+                    // What was open before can be opened again, or the first error tells of it.
+                    return self.logs.configure(&self.globals).and(Err(e));
+                }
             }
-            if is(collation)
-                && let Ok(c) = Collation::by_name(value.as_str())
-            {
-                self.globals.set(charset, VarValue::text(c.charset.name()));
+            Then::FlushPolicy => self.engine.set_flush_policy(flush_policy(&value)),
+            Then::Checkpoint => self.engine.hold_checkpoint(value.as_bool()),
+            Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),
+            Then::TempLimits => self.limit_temp(),
+            Then::Verbosity => self.log.set_verbosity(value.as_u64()),
+            Then::ReadOnly => {
+                // Turning the stronger one on turns both on, turning the weaker one off turns both off.
+                if value.as_bool() {
+                    self.globals.set(Live::ReadOnly, VarValue::bool(true));
+                } else if id.is(Live::ReadOnly) {
+                    self.globals.set(Live::SuperReadOnly, VarValue::bool(false));
+                }
+                self.read_only.store(self.globals.get(Live::ReadOnly).as_bool(), Ordering::Relaxed);
+            }
+            Then::Collation(collation) => {
+                if let Ok(charset) = Charset::by_name(value.as_str()) {
+                    self.globals.set(collation, VarValue::text(Collation::default_of(charset).name));
+                }
+            }
+            Then::Charset(charset) => {
+                if let Ok(collation) = Collation::by_name(value.as_str()) {
+                    self.globals.set(charset, VarValue::text(collation.charset.name()));
+                }
             }
         }
         Ok(())

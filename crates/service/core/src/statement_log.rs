@@ -119,22 +119,6 @@ impl StatementLogs {
         }
     }
 
-    /// Is `id` one of the variables that [`StatementLogs::configure`] reads?
-    pub fn concerns(id: crate::vars::VarId) -> bool {
-        [
-            Live::GeneralLog,
-            Live::GeneralLogFile,
-            Live::SlowQueryLog,
-            Live::SlowQueryLogFile,
-            Live::LogOutput,
-            Live::LogQueriesNotUsingIndexes,
-            Live::LogSlowAdminStatements,
-            Live::LogRaw,
-        ]
-        .into_iter()
-        .any(|live| id.is(live))
-    }
-
     /// Does what the variables say.
     ///
     /// # Errors

@@ -1,9 +1,12 @@
 //! SHOW STATUS: telemetry's counters, the engine's figures, and what follows from them. O(workers) to collect.
 
 use crate::Core;
-use crate::registry::Entry;
+use crate::registry::{Activity, Entry};
 use gannet_base::PAGE_SIZE;
+use gannet_engine::{EngineStatus, RecoveryStatus, ScrubStatus, SpaceUsage};
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
+use gannet_wire::compress::Algorithm;
+use gannet_wire::tls::{Agreed, Facts};
 
 const PAGE_BYTES: u64 = PAGE_SIZE as u64;
 
@@ -156,112 +159,186 @@ const NEVER: &[&str] = &[
     "Tc_log_page_waits",
 ];
 
+/// The value of a status variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// A count, a size, a time.
+    Number(u64),
+    /// A gauge that may be below zero for a moment.
+    Signed(i64),
+    /// A text.
+    Text(String),
+}
+
+impl From<u64> for Shown {
+    fn from(n: u64) -> Self {
+        Shown::Number(n)
+    }
+}
+
+impl From<&str> for Shown {
+    fn from(s: &str) -> Self {
+        Shown::Text(s.into())
+    }
+}
+
+impl From<String> for Shown {
+    fn from(s: String) -> Self {
+        Shown::Text(s)
+    }
+}
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Shown::Number(n) => n.fmt(f),
+            Shown::Signed(n) => n.fmt(f),
+            Shown::Text(s) => s.fmt(f),
+        }
+    }
+}
+
+/// What the computed figures are made from, taken once for all of them.
+struct Taken<'a> {
+    server: &'a Core,
+    /// The counters as they are shown, in order of declaration.
+    counts: Vec<Shown>,
+    engine: EngineStatus,
+    recovery: RecoveryStatus,
+    space: SpaceUsage,
+    scrub: ScrubStatus,
+    /// The session's own connection.
+    tls: Option<&'a Agreed>,
+    compression: Option<&'a Algorithm>,
+    /// The certificate that is offered; `None`: there is no TLS.
+    certificate: Option<Facts>,
+}
+
+impl Taken<'_> {
+    fn count(&self, c: Counter) -> u64 {
+        match self.counts[c as usize] {
+            Shown::Number(n) => n,
+            Shown::Signed(_) | Shown::Text(_) => 0,
+        }
+    }
+
+    fn fact(&self, of: impl Fn(&Facts) -> &String) -> Shown {
+        self.certificate.as_ref().map_or(String::new(), |f| of(f).clone()).into()
+    }
+}
+
+/// A status variable that is computed when somebody asks: its name, and how.
+struct Figure {
+    name: &'static str,
+    value: fn(&Taken<'_>) -> Shown,
+}
+
+macro_rules! figures {
+    ($($name:ident: |$t:ident| $value:expr;)*) => {
+        &[$(Figure { name: stringify!($name), value: |$t| Shown::from($value) }),*]
+    };
+}
+
+/// All of them. What only counts up is a [`Counter`].
+const FIGURES: &[Figure] = figures! {
+    Uptime: |t| t.server.uptime_s();
+    Uptime_since_flush_status: |t| t.server.uptime_since_flush_s();
+    Max_used_connections: |_t| max_connections_seen();
+    Threads_running: |t| t.server.registry.all().iter().filter(|e| e.activity().0 != Activity::Sleep).count() as u64;
+    Threads_cached: |_t| 0;
+    Slow_launch_threads: |_t| 0;
+    Ssl_cipher: |t| t.tls.map_or("", |a| &*a.cipher);
+    Ssl_version: |t| t.tls.map_or("", |a| a.version);
+    Ssl_server_not_before: |t| t.fact(|f| &f.not_before);
+    Ssl_server_not_after: |t| t.fact(|f| &f.not_after);
+    Ssl_cipher_list: |t| t.tls.map_or(String::new(), |_| gannet_wire::tls::cipher_list().join(":"));
+    Ssl_session_cache_mode: |t| if t.certificate.is_some() { "SERVER" } else { "DISABLED" };
+    Compression: |t| if t.compression.is_some() { "ON" } else { "OFF" };
+    Compression_algorithm: |t| t.compression.map_or("", |a| a.name());
+    Compression_level: |t| t.compression.map_or(0, |a| u64::from(a.level()));
+    Last_query_cost: |_t| "0.000000";
+    Open_table_definitions: |_t| 0;
+    Innodb_page_size: |_t| PAGE_BYTES;
+    Innodb_buffer_pool_pages_total: |t| t.engine.pool_pages;
+    Innodb_buffer_pool_pages_data: |t| t.engine.pool_resident;
+    Innodb_buffer_pool_bytes_data: |t| t.engine.pool_resident * PAGE_BYTES;
+    Innodb_buffer_pool_pages_dirty: |t| t.engine.pool_dirty;
+    Innodb_buffer_pool_bytes_dirty: |t| t.engine.pool_dirty * PAGE_BYTES;
+    Innodb_buffer_pool_pages_free: |t| t.engine.pool_pages.saturating_sub(t.engine.pool_resident);
+    Innodb_redo_log_current_lsn: |t| t.engine.log_lsn.0;
+    Innodb_redo_log_flushed_to_disk_lsn: |t| t.engine.durable_lsn.0;
+    Innodb_redo_log_checkpoint_lsn: |t| t.engine.checkpoint_lsn.0;
+    Innodb_redo_log_logical_size: |t| t.engine.log_lsn.0.saturating_sub(t.engine.checkpoint_lsn.0);
+    Innodb_redo_log_physical_size: |t| t.engine.redo_capacity_bytes;
+    Innodb_redo_log_capacity_resized: |t| t.engine.redo_capacity_bytes;
+    Innodb_redo_log_read_only: |_t| "OFF";
+    Innodb_redo_log_enabled: |_t| "ON";
+    Innodb_history_list_length: |t| t.engine.history_length;
+    Gannet_recovery_percent: |t| t.recovery.percent as u64;
+    Gannet_recovery_phase: |t| format!("{:?}", t.recovery.phase);
+    Gannet_recovery_log_bytes: |t| t.recovery.log_bytes;
+    Gannet_recovery_log_bytes_total: |t| t.recovery.log_bytes_total;
+    Gannet_recovery_pages: |t| t.recovery.pages;
+    Gannet_recovery_pages_total: |t| t.recovery.pages_total;
+    Gannet_recovery_pages_per_second: |t| t.recovery.rate as u64;
+    Gannet_recovery_eta_seconds: |t| t.recovery.eta_seconds.map_or(String::new(), |s| (s as u64).to_string());
+    Gannet_recovery_transactions_left: |t| t.engine.recovering;
+    Gannet_log_growth_bytes_per_second: |t| t.engine.log_growth;
+    Gannet_checkpoint_pages_per_second: |t| t.engine.checkpoint_pace;
+    Gannet_checkpoint_round_ms: |t| t.engine.checkpoint_round_ns / 1_000_000;
+    Gannet_space_tables: |t| t.space.others.owned * PAGE_BYTES;
+    Gannet_space_tables_used: |t| t.space.others.used * PAGE_BYTES;
+    Gannet_space_undo: |t| t.space.named.owned * PAGE_BYTES;
+    Gannet_space_undo_used: |t| t.space.named.used * PAGE_BYTES;
+    Gannet_space_free: |t| t.space.free * PAGE_BYTES;
+    Gannet_scrub_pages: |t| t.scrub.pages;
+    Gannet_scrub_errors: |t| t.scrub.errors;
+    Gannet_scrub_rewritten: |t| t.scrub.rewritten;
+    Gannet_scrub_rounds: |t| t.scrub.rounds;
+    Innodb_row_lock_time: |t| t.count(Counter::InnodbRowLockTimeMicros) / 1000;
+    Innodb_row_lock_time_avg: |t| {
+        let micros = t.count(Counter::InnodbRowLockTimeMicros);
+        (micros / 1000).checked_div(t.count(Counter::InnodbRowLockWaits)).unwrap_or(0)
+    };
+    Innodb_row_lock_time_max: |_t| longest_row_lock_us() / 1000;
+    Resource_group_supported: |_t| "OFF";
+    Telemetry_traces_supported: |_t| "OFF";
+};
+
 /// Names and values, by name; with a session's own counts where MySQL has them.
-pub fn rows(server: &Core, session: Option<&SessionCounters>, entry: Option<&Entry>) -> Vec<(String, String)> {
-    let encrypted = entry.and_then(|e| e.tls.get());
-    let compressed = entry.and_then(|e| e.compression.get());
-    let mut rows: Vec<(String, String)> = Vec::with_capacity(Counter::COUNT + 40);
+pub fn shown(server: &Core, session: Option<&SessionCounters>, entry: Option<&Entry>) -> Vec<(&'static str, Shown)> {
     let base = server.status_base();
-    for (c, n) in totals() {
+    let count = |(c, n): (Counter, u64)| {
         let own = session.filter(|_| c.scope() == Scope::Both && c != Counter::Queries);
-        let shown = match (c.kind(), own) {
-            (Kind::Counter, Some(s)) => s.get(c).to_string(),
-            (Kind::Gauge, _) => (n as i64).to_string(),
-            (Kind::Counter, None) => n.wrapping_sub(base.get(c as usize).copied().unwrap_or(0)).to_string(),
-        };
-        rows.push((c.name().into(), shown));
-    }
-    let mut put = |name: &str, value: String| rows.push((name.into(), value));
-    let n = |v: u64| v.to_string();
-    put("Uptime", n(server.uptime_s()));
-    put("Uptime_since_flush_status", n(server.uptime_since_flush_s()));
-    put("Max_used_connections", n(max_connections_seen()));
-    let running = server.registry.all().iter().filter(|e| e.activity().0 != crate::registry::Activity::Sleep).count();
-    put("Threads_running", running.to_string());
-    put("Threads_cached", n(0));
-    put("Slow_launch_threads", n(0));
-    put("Ssl_cipher", encrypted.map_or(String::new(), |a| a.cipher.clone()));
-    put("Ssl_version", encrypted.map_or("", |a| a.version).into());
-    let acceptor = server.tls.acceptor();
-    let facts = acceptor.as_ref().map(|a| a.facts.clone()).unwrap_or_default();
-    put("Ssl_server_not_before", facts.not_before);
-    put("Ssl_server_not_after", facts.not_after);
-    put("Ssl_cipher_list", encrypted.map_or(String::new(), |_| gannet_wire::tls::cipher_list().join(":")));
-    put("Ssl_session_cache_mode", if acceptor.is_some() { "SERVER" } else { "DISABLED" }.into());
-    put("Compression", if compressed.is_some() { "ON" } else { "OFF" }.into());
-    put("Compression_algorithm", compressed.map_or("", |a| a.name()).into());
-    put("Compression_level", n(compressed.map_or(0, |a| a.level().into())));
-    put("Last_query_cost", "0.000000".into());
-    put("Open_table_definitions", n(0));
-    put("Innodb_page_size", n(16384));
-    let s = server.engine.status();
-    put("Innodb_buffer_pool_pages_total", n(s.pool_pages));
-    put("Innodb_buffer_pool_pages_data", n(s.pool_resident));
-    put("Innodb_buffer_pool_bytes_data", n(s.pool_resident * 16384));
-    put("Innodb_buffer_pool_pages_dirty", n(s.pool_dirty));
-    put("Innodb_buffer_pool_bytes_dirty", n(s.pool_dirty * 16384));
-    put("Innodb_buffer_pool_pages_free", n(s.pool_pages.saturating_sub(s.pool_resident)));
-    put("Innodb_redo_log_current_lsn", n(s.log_lsn.0));
-    put("Innodb_redo_log_flushed_to_disk_lsn", n(s.durable_lsn.0));
-    put("Innodb_redo_log_checkpoint_lsn", n(s.checkpoint_lsn.0));
-    put("Innodb_redo_log_logical_size", n(s.log_lsn.0.saturating_sub(s.checkpoint_lsn.0)));
-    put("Innodb_redo_log_physical_size", n(s.redo_capacity_bytes));
-    put("Innodb_redo_log_capacity_resized", n(s.redo_capacity_bytes));
-    put("Innodb_redo_log_read_only", "OFF".into());
-    put("Innodb_redo_log_enabled", "ON".into());
-    put("Innodb_history_list_length", n(s.history_length));
-    let r = server.engine.recovery();
-    put("Gannet_recovery_percent", n(r.percent as u64));
-    put("Gannet_recovery_phase", format!("{:?}", r.phase));
-    put("Gannet_recovery_log_bytes", n(r.log_bytes));
-    put("Gannet_recovery_log_bytes_total", n(r.log_bytes_total));
-    put("Gannet_recovery_pages", n(r.pages));
-    put("Gannet_recovery_pages_total", n(r.pages_total));
-    put("Gannet_recovery_pages_per_second", n(r.rate as u64));
-    put("Gannet_recovery_eta_seconds", r.eta_seconds.map_or(String::new(), |s| n(s as u64)));
-    put("Gannet_recovery_transactions_left", n(s.recovering));
-    put("Gannet_log_growth_bytes_per_second", n(s.log_growth));
-    put("Gannet_checkpoint_pages_per_second", n(s.checkpoint_pace));
-    put("Gannet_checkpoint_round_ms", n(s.checkpoint_round_ns / 1_000_000));
-    let space = server.engine.space();
-    put("Gannet_space_tables", n(space.others.owned * PAGE_BYTES));
-    put("Gannet_space_tables_used", n(space.others.used * PAGE_BYTES));
-    put("Gannet_space_undo", n(space.named.owned * PAGE_BYTES));
-    put("Gannet_space_undo_used", n(space.named.used * PAGE_BYTES));
-    put("Gannet_space_free", n(space.free * PAGE_BYTES));
-    let scrub = server.engine.scrub_status();
-    put("Gannet_scrub_pages", n(scrub.pages));
-    put("Gannet_scrub_errors", n(scrub.errors));
-    put("Gannet_scrub_rewritten", n(scrub.rewritten));
-    put("Gannet_scrub_rounds", n(scrub.rounds));
-    server.service_figures().into_iter().for_each(|(name, value)| put(name, n(value)));
-    let waits = rows.iter().find(|(n, _)| n == Counter::InnodbRowLockTimeMicros.name()).map(|(_, v)| v.clone());
-    let micros: u64 = waits.and_then(|v| v.parse().ok()).unwrap_or(0);
-    let count: u64 = rows
-        .iter()
-        .find(|(n, _)| n == Counter::InnodbRowLockWaits.name())
-        .and_then(|(_, v)| v.parse().ok())
-        .unwrap_or(0);
-    rows.push(("Innodb_row_lock_time".into(), n(micros / 1000)));
-    rows.push(("Innodb_row_lock_time_avg".into(), n((micros / 1000).checked_div(count).unwrap_or(0))));
-    rows.push(("Innodb_row_lock_time_max".into(), n(longest_row_lock_us() / 1000)));
-    for name in NEVER {
-        if !rows.iter().any(|(n, _)| n == name) {
-            rows.push(((*name).into(), n(0)));
+        match (c.kind(), own) {
+            (Kind::Counter, Some(s)) => Shown::Number(s.get(c)),
+            (Kind::Gauge, _) => Shown::Signed(n as i64),
+            (Kind::Counter, None) => Shown::Number(n.wrapping_sub(base.get(c as usize).copied().unwrap_or(0))),
         }
-    }
-    for name in ["Resource_group_supported", "Telemetry_traces_supported"] {
-        rows.push((name.into(), "OFF".into()));
-    }
-    rows.sort_by_key(|a| a.0.to_lowercase());
-    // What is computed here replaces a counter of the same name.
-    rows.dedup_by(|b, a| {
-        a.0 == b.0 && {
-            a.1 = std::mem::take(&mut b.1);
-            true
-        }
-    });
-    rows
+    };
+    let taken = Taken {
+        server,
+        counts: totals().into_iter().map(count).collect(),
+        engine: server.engine.status(),
+        recovery: server.engine.recovery(),
+        space: server.engine.space(),
+        scrub: server.engine.scrub_status(),
+        tls: entry.and_then(|e| e.tls.get()),
+        compression: entry.and_then(|e| e.compression.get()),
+        certificate: server.tls.acceptor().map(|a| a.facts.clone()),
+    };
+    let counters = Counter::ALL.iter().map(|c| (c.name(), taken.counts[*c as usize].clone()));
+    let services = server.service_figures().into_iter().map(|(name, n)| (name, Shown::Number(n)));
+    let mut all: Vec<(&'static str, Shown)> = counters.chain(services).collect();
+    all.extend(FIGURES.iter().map(|f| (f.name, (f.value)(&taken))));
+    all.extend(NEVER.iter().map(|name| (*name, Shown::Number(0))));
+    all.sort_by_key(|(name, _)| name.to_ascii_lowercase());
+    all
+}
+
+/// As [`shown`], in text.
+pub fn rows(server: &Core, session: Option<&SessionCounters>, entry: Option<&Entry>) -> Vec<(String, String)> {
+    shown(server, session, entry).into_iter().map(|(name, value)| (name.into(), value.to_string())).collect()
 }
 
 /// COM_STATISTICS: the line of `mysqladmin status`.
@@ -401,4 +478,19 @@ pub fn innodb(server: &Core) -> String {
     );
     out.push_str("----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_variable_is_declared_once() {
+        let counters = Counter::ALL.iter().map(|c| c.name());
+        let mut names: Vec<&str> =
+            counters.chain(FIGURES.iter().map(|f| f.name)).chain(NEVER.iter().copied()).collect();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|w| w[0].eq_ignore_ascii_case(w[1])).map(|w| w[0]).collect();
+        assert_eq!(twice, Vec::<&str>::new());
+    }
 }

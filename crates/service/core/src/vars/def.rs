@@ -3,6 +3,7 @@
 //! A declaration gives the name, the scope, the type with its bounds, the default and what the variable does here. The
 //! command line, `my.cnf`, `--help`, SHOW VARIABLES, `@@name`, SET and performance_schema all walk these tables.
 
+use super::Live;
 use std::sync::Arc;
 
 /// Where a variable exists.
@@ -91,6 +92,35 @@ pub enum Persist {
     Never,
 }
 
+/// What follows from another global value of a variable, beyond its being read: `Core::set_global` does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing.
+    Nothing,
+    /// The list of mandatory roles is read, and refused when it is none.
+    MandatoryRoles,
+    /// Accounts change their rule; refused while there are partial revokes.
+    PartialRevokes,
+    /// Logs of statements are opened or closed; the former value comes back when that fails.
+    StatementLogs,
+    /// The log syncs at other times.
+    FlushPolicy,
+    /// Checkpoints are held, or go on.
+    Checkpoint,
+    /// The scrubber has another pace.
+    ScrubPace,
+    /// Memory and disk of all statements.
+    TempLimits,
+    /// What the error log takes.
+    Verbosity,
+    /// `read_only` and `super_read_only` draw each other.
+    ReadOnly,
+    /// A character set brings its default collation, in the variable named.
+    Collation(Live),
+    /// A collation brings its character set, in the variable named.
+    Charset(Live),
+}
+
 /// One variable.
 #[derive(Clone, Copy, Debug)]
 pub struct VarDef {
@@ -110,11 +140,27 @@ pub struct VarDef {
     pub option: bool,
     /// May be persisted.
     pub persist: Persist,
+    /// SET_VAR may set it.
+    pub hintable: bool,
+    /// What follows from another global value.
+    pub then: Then,
     /// One line for `--help`; empty: not listed there.
     pub help: &'static str,
 }
 
 impl VarDef {
+    /// SET_VAR may set it. (Manual, 10.9.3 "Optimizer Hints", and the variables' own sections.)
+    pub const fn hintable(mut self) -> Self {
+        self.hintable = true;
+        self
+    }
+
+    /// What follows from another global value.
+    pub const fn then(mut self, then: Then) -> Self {
+        self.then = then;
+        self
+    }
+
     /// Shown in `--help` with this line.
     pub const fn help(mut self, help: &'static str) -> Self {
         self.help = help;
@@ -168,7 +214,19 @@ impl VarDef {
 
 const fn def(name: &'static str, scope: Scope, kind: Kind, initial: Initial) -> VarDef {
     let option = !matches!(scope, Scope::Session);
-    VarDef { name, scope, kind, initial, effect: Effect::Live, dynamic: true, option, persist: Persist::Free, help: "" }
+    VarDef {
+        name,
+        scope,
+        kind,
+        initial,
+        effect: Effect::Live,
+        dynamic: true,
+        option,
+        persist: Persist::Free,
+        hintable: false,
+        then: Then::Nothing,
+        help: "",
+    }
 }
 
 /// ON or OFF.

@@ -1,7 +1,7 @@
 //! Variables that work, and facts about the server. Those that code refers to have an id.
 
 use super::def::Scope::{Both, Global, Session};
-use super::def::{Kind, VarDef, blocks, boolean, choice, double, flags, int, null_text, text};
+use super::def::{Kind, Then, VarDef, blocks, boolean, choice, double, flags, int, null_text, text};
 
 macro_rules! live {
     ($($(#[$doc:meta])* $id:ident = $def:expr;)*) => {
@@ -54,15 +54,15 @@ live! {
     InitFile = text("init_file", Global, "").persist_restricted().read_only().help("file of statements to run at the start, before anybody can connect");
     PidFile = text("pid_file", Global, "").persist_restricted().read_only().help("file to write the process id to");
     LogError = text("log_error", Global, "stderr").persist_restricted().read_only().help("file for the error log (default: stderr)");
-    LogErrorVerbosity = int("log_error_verbosity", Global, 2, 1, 3).help("1 errors, 2 and warnings, 3 and notes");
-    GeneralLog = boolean("general_log", Global, false).help("write what clients send to general_log_file");
-    GeneralLogFile = text("general_log_file", Global, "").help("file of the general query log (default: HOST.log in the datadir)");
-    SlowQueryLog = boolean("slow_query_log", Global, false).help("write statements that take long_query_time to slow_query_log_file");
-    SlowQueryLogFile = text("slow_query_log_file", Global, "").help("file of the slow query log (default: HOST-slow.log in the datadir)");
-    LogOutput = text("log_output", Global, "FILE").help("where statements are logged: FILE or NONE");
-    LogQueriesNotUsingIndexes = boolean("log_queries_not_using_indexes", Global, false).help("they are slow, too");
-    LogSlowAdminStatements = boolean("log_slow_admin_statements", Global, false).help("ALTER TABLE and the like may be slow, too");
-    LogRaw = boolean("log_raw", Global, false).help("write passwords to the logs of statements");
+    LogErrorVerbosity = int("log_error_verbosity", Global, 2, 1, 3).then(Then::Verbosity).help("1 errors, 2 and warnings, 3 and notes");
+    GeneralLog = boolean("general_log", Global, false).then(Then::StatementLogs).help("write what clients send to general_log_file");
+    GeneralLogFile = text("general_log_file", Global, "").then(Then::StatementLogs).help("file of the general query log (default: HOST.log in the datadir)");
+    SlowQueryLog = boolean("slow_query_log", Global, false).then(Then::StatementLogs).help("write statements that take long_query_time to slow_query_log_file");
+    SlowQueryLogFile = text("slow_query_log_file", Global, "").then(Then::StatementLogs).help("file of the slow query log (default: HOST-slow.log in the datadir)");
+    LogOutput = text("log_output", Global, "FILE").then(Then::StatementLogs).help("where statements are logged: FILE or NONE");
+    LogQueriesNotUsingIndexes = boolean("log_queries_not_using_indexes", Global, false).then(Then::StatementLogs).help("they are slow, too");
+    LogSlowAdminStatements = boolean("log_slow_admin_statements", Global, false).then(Then::StatementLogs).help("ALTER TABLE and the like may be slow, too");
+    LogRaw = boolean("log_raw", Global, false).then(Then::StatementLogs).help("write passwords to the logs of statements");
     SqlLogOff = boolean("sql_log_off", Both, false);
     MinExaminedRowLimit = int("min_examined_row_limit", Both, 0, 0, MAX).help("slow statements that examine fewer rows are not logged");
     MaxConnections = int("max_connections", Global, 151, 1, 100_000).help("clients at a time, one more for administrators");
@@ -76,11 +76,11 @@ live! {
     // Storage.
     InnodbBufferPoolSize = blocks("innodb_buffer_pool_size", Global, 128 << 20, 4 << 20, MAX, 1 << 20).read_only()
         .help("memory for data pages (default: an eighth of the machine's, between 128M and 4G)");
-    InnodbFlushLogAtTrxCommit = int("innodb_flush_log_at_trx_commit", Global, 1, 0, 2)
+    InnodbFlushLogAtTrxCommit = int("innodb_flush_log_at_trx_commit", Global, 1, 0, 2).then(Then::FlushPolicy)
         .help("1: a commit is on disk when it returns; 2: with the system; 0: within a second");
-    ScrubPages = int("gannet_scrub_pages_per_second", Global, 64, 0, 1_000_000)
+    ScrubPages = int("gannet_scrub_pages_per_second", Global, 64, 0, 1_000_000).then(Then::ScrubPace)
         .help("pages of the data file (16 KiB) a second that are verified in the background; 0: none");
-    InnodbCheckpointDisabled = boolean("innodb_checkpoint_disabled", Global, false)
+    InnodbCheckpointDisabled = boolean("innodb_checkpoint_disabled", Global, false).then(Then::Checkpoint)
         .help("debug: pages are not written back and the checkpoint stays while the log is less than three quarters full");
     InnodbRedoLogCapacity = blocks("innodb_redo_log_capacity", Global, 1 << 30, 8 << 20, 1 << 40, 1 << 20).read_only()
         .help("size of the log on disk; bounds recovery time");
@@ -127,8 +127,8 @@ live! {
 
     // Accounts.
     ActivateAllRolesOnLogin = boolean("activate_all_roles_on_login", Global, false);
-    MandatoryRoles = text("mandatory_roles", Global, "");
-    PartialRevokes = boolean("partial_revokes", Global, false).help("REVOKE takes global privileges away in single schemas; patterns of schemas are names");
+    MandatoryRoles = text("mandatory_roles", Global, "").then(Then::MandatoryRoles);
+    PartialRevokes = boolean("partial_revokes", Global, false).then(Then::PartialRevokes).help("REVOKE takes global privileges away in single schemas; patterns of schemas are names");
     DefaultPasswordLifetime = int("default_password_lifetime", Global, 0, 0, 65535).help("days after which passwords expire; 0: never");
     DisconnectOnExpiredPassword = boolean("disconnect_on_expired_password", Global, true).read_only();
     GeneratedRandomPasswordLength = int("generated_random_password_length", Both, 20, 5, 255);
@@ -140,61 +140,61 @@ live! {
 
     // The session.
     Autocommit = boolean("autocommit", Both, true).help("each statement is a transaction");
-    SqlMode = VarDef { kind: Kind::SqlMode, ..text("sql_mode", Both, DEFAULT_SQL_MODE) }.help("the SQL mode");
+    SqlMode = VarDef { kind: Kind::SqlMode, ..text("sql_mode", Both, DEFAULT_SQL_MODE).hintable() }.help("the SQL mode");
     TransactionIsolation = choice("transaction_isolation", Both, "REPEATABLE-READ", ISOLATION).help("the isolation level");
     TransactionReadOnly = boolean("transaction_read_only", Both, false).help("transactions may not write");
     CompletionType = choice("completion_type", Both, "NO_CHAIN", &["NO_CHAIN", "CHAIN", "RELEASE"]);
-    ReadOnly = boolean("read_only", Global, false).help("refuse writes of accounts without CONNECTION_ADMIN");
-    SuperReadOnly = boolean("super_read_only", Global, false).help("refuse all writes");
+    ReadOnly = boolean("read_only", Global, false).then(Then::ReadOnly).help("refuse writes of accounts without CONNECTION_ADMIN");
+    SuperReadOnly = boolean("super_read_only", Global, false).then(Then::ReadOnly).help("refuse all writes");
     CharacterSetClient = text("character_set_client", Both, "utf8mb4").no_option();
-    CharacterSetConnection = text("character_set_connection", Both, "utf8mb4").no_option();
+    CharacterSetConnection = text("character_set_connection", Both, "utf8mb4").then(Then::Collation(Live::CollationConnection)).no_option();
     CharacterSetResults = VarDef { kind: Kind::NullableText, ..text("character_set_results", Both, "utf8mb4").no_option() };
-    CharacterSetServer = text("character_set_server", Both, "utf8mb4").help("character set of new databases");
+    CharacterSetServer = text("character_set_server", Both, "utf8mb4").then(Then::Collation(Live::CollationServer)).help("character set of new databases");
     CharacterSetDatabase = text("character_set_database", Both, "utf8mb4").no_option();
     CharacterSetSystem = text("character_set_system", Global, "utf8mb3").fact();
     CharacterSetFilesystem = text("character_set_filesystem", Both, "binary").default_only();
     CharacterSetsDir = text("character_sets_dir", Global, "").fact();
-    CollationConnection = text("collation_connection", Both, "utf8mb4_0900_ai_ci").no_option();
-    CollationServer = text("collation_server", Both, "utf8mb4_0900_ai_ci").help("collation of new databases");
+    CollationConnection = text("collation_connection", Both, "utf8mb4_0900_ai_ci").then(Then::Charset(Live::CharacterSetConnection)).no_option();
+    CollationServer = text("collation_server", Both, "utf8mb4_0900_ai_ci").then(Then::Charset(Live::CharacterSetServer)).help("collation of new databases");
     CollationDatabase = text("collation_database", Both, "utf8mb4_0900_ai_ci").no_option();
     DefaultCollationForUtf8mb4 = choice("default_collation_for_utf8mb4", Both, "utf8mb4_0900_ai_ci",
         &["utf8mb4_0900_ai_ci", "utf8mb4_general_ci"]).no_option();
-    TimeZone = text("time_zone", Both, "SYSTEM").help("time zone of sessions (option: --default-time-zone)");
+    TimeZone = text("time_zone", Both, "SYSTEM").hintable().help("time zone of sessions (option: --default-time-zone)");
     SystemTimeZone = text("system_time_zone", Global, "UTC").fact();
     LowerCaseTableNames = int("lower_case_table_names", Global, 0, 0, 2).read_only().default_only();
     LowerCaseFileSystem = boolean("lower_case_file_system", Global, false).fact();
     DefaultStorageEngine = choice("default_storage_engine", Both, "InnoDB", &["InnoDB"]);
-    DefaultTmpStorageEngine = choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"]);
-    AutoIncrementIncrement = int("auto_increment_increment", Both, 1, 1, 65535);
-    AutoIncrementOffset = int("auto_increment_offset", Both, 1, 1, 65535);
-    ForeignKeyChecks = boolean("foreign_key_checks", Both, true);
-    UniqueChecks = boolean("unique_checks", Both, true);
-    SqlSelectLimit = int("sql_select_limit", Both, MAX, 0, MAX);
-    SqlSafeUpdates = boolean("sql_safe_updates", Both, false);
+    DefaultTmpStorageEngine = choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"]).hintable();
+    AutoIncrementIncrement = int("auto_increment_increment", Both, 1, 1, 65535).hintable();
+    AutoIncrementOffset = int("auto_increment_offset", Both, 1, 1, 65535).hintable();
+    ForeignKeyChecks = boolean("foreign_key_checks", Both, true).hintable();
+    UniqueChecks = boolean("unique_checks", Both, true).hintable();
+    SqlSelectLimit = int("sql_select_limit", Both, MAX, 0, MAX).hintable();
+    SqlSafeUpdates = boolean("sql_safe_updates", Both, false).hintable();
     SqlNotes = boolean("sql_notes", Both, true);
     SqlWarnings = boolean("sql_warnings", Both, false);
     SqlQuoteShowCreate = boolean("sql_quote_show_create", Both, true);
-    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).default_only();
-    SqlBigSelects = boolean("sql_big_selects", Both, true).help("SELECTs may examine more than max_join_size rows");
-    MaxJoinSize = int("max_join_size", Both, MAX, 1, MAX).help("SELECTs expected to examine more rows are refused; setting it sets sql_big_selects");
+    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).hintable().default_only();
+    SqlBigSelects = boolean("sql_big_selects", Both, true).hintable().help("SELECTs may examine more than max_join_size rows");
+    MaxJoinSize = int("max_join_size", Both, MAX, 1, MAX).hintable().help("SELECTs expected to examine more rows are refused; setting it sets sql_big_selects");
     SqlLogBin = boolean("sql_log_bin", Session, true);
     SqlRequirePrimaryKey = boolean("sql_require_primary_key", Both, false);
     SqlGenerateInvisiblePrimaryKey = boolean("sql_generate_invisible_primary_key", Both, false).default_only();
-    MaxExecutionTime = int("max_execution_time", Both, 0, 0, 4_294_967_295).help("milliseconds a SELECT may take; 0: no limit");
-    LockWaitTimeout = int("lock_wait_timeout", Both, 31_536_000, 1, 31_536_000).help("seconds to wait for a metadata lock");
-    GroupConcatMaxLen = int("group_concat_max_len", Both, 1024, 4, MAX);
-    DivPrecisionIncrement = int("div_precision_increment", Both, 4, 0, 30);
+    MaxExecutionTime = int("max_execution_time", Both, 0, 0, 4_294_967_295).hintable().help("milliseconds a SELECT may take; 0: no limit");
+    LockWaitTimeout = int("lock_wait_timeout", Both, 31_536_000, 1, 31_536_000).hintable().help("seconds to wait for a metadata lock");
+    GroupConcatMaxLen = int("group_concat_max_len", Both, 1024, 4, MAX).hintable();
+    DivPrecisionIncrement = int("div_precision_increment", Both, 4, 0, 30).hintable();
     DefaultWeekFormat = int("default_week_format", Both, 0, 0, 7);
     BlockEncryptionMode = choice("block_encryption_mode", Both, "aes-128-ecb", BLOCK_MODES);
-    ExplainFormat = choice("explain_format", Both, "TRADITIONAL", &["TRADITIONAL", "TRADITIONAL_STRICT", "JSON", "TREE"])
+    ExplainFormat = choice("explain_format", Both, "TRADITIONAL", &["TRADITIONAL", "TRADITIONAL_STRICT", "JSON", "TREE"]).hintable()
         .help("format of EXPLAIN without FORMAT");
-    OptimizerSwitch = flags("optimizer_switch", Both, "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on", &["index_merge", "index_merge_union", "index_merge_sort_union", "index_merge_intersection", "engine_condition_pushdown", "index_condition_pushdown", "mrr", "mrr_cost_based", "block_nested_loop", "batched_key_access", "materialization", "semijoin", "loosescan", "firstmatch", "duplicateweedout", "subquery_materialization_cost_based", "use_index_extensions", "condition_fanout_filter", "derived_merge", "use_invisible_indexes", "skip_scan", "hash_join", "subquery_to_derived", "prefer_ordering_index", "hypergraph_optimizer", "derived_condition_pushdown", "hash_set_operations"])
+    OptimizerSwitch = flags("optimizer_switch", Both, "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on", &["index_merge", "index_merge_union", "index_merge_sort_union", "index_merge_intersection", "engine_condition_pushdown", "index_condition_pushdown", "mrr", "mrr_cost_based", "block_nested_loop", "batched_key_access", "materialization", "semijoin", "loosescan", "firstmatch", "duplicateweedout", "subquery_materialization_cost_based", "use_index_extensions", "condition_fanout_filter", "derived_merge", "use_invisible_indexes", "skip_scan", "hash_join", "subquery_to_derived", "prefer_ordering_index", "hypergraph_optimizer", "derived_condition_pushdown", "hash_set_operations"]).hintable()
         .help("ways of execution that the optimizer may choose");
-    EqRangeIndexDiveLimit = int("eq_range_index_dive_limit", Both, 200, 0, 4_294_967_295)
+    EqRangeIndexDiveLimit = int("eq_range_index_dive_limit", Both, 200, 0, 4_294_967_295).hintable()
         .help("equality ranges from which on statistics are used instead of looking into the index; 0: never");
-    MaxErrorCount = int("max_error_count", Both, 1024, 0, 65535);
-    MaxSortLength = int("max_sort_length", Both, 1024, 4, 8 << 20).tuning();
-    CteMaxRecursionDepth = int("cte_max_recursion_depth", Both, 1000, 0, 4_294_967_295);
+    MaxErrorCount = int("max_error_count", Both, 1024, 0, 65535).hintable();
+    MaxSortLength = int("max_sort_length", Both, 1024, 4, 8 << 20).hintable().tuning();
+    CteMaxRecursionDepth = int("cte_max_recursion_depth", Both, 1000, 0, 4_294_967_295).hintable();
     LongQueryTime = double("long_query_time", Both, 10.0, 0.0, 31_536_000.0);
     LcTimeNames = choice("lc_time_names", Both, "en_US", gannet_types::temporal::LOCALE_NAMES).help("language of names of months and days");
     LcMessages = choice("lc_messages", Both, "en_US", &["en_US"]);
@@ -211,7 +211,7 @@ live! {
     ResultsetMetadata = choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]);
 
     // Answers about the session; no global value.
-    Timestamp = double("timestamp", Session, 0.0, 0.0, 32_536_771_199.0);
+    Timestamp = double("timestamp", Session, 0.0, 0.0, 32_536_771_199.0).hintable();
     InsertId = int("insert_id", Session, 0, 0, MAX);
     LastInsertId = int("last_insert_id", Session, 0, 0, MAX);
     Identity = int("identity", Session, 0, 0, MAX);
@@ -262,7 +262,7 @@ live! {
         .help("memory for cached plans");
     StatementMemory = int("gannet_statement_memory", Both, 256 << 20, 16 << 10, 1 << 40)
         .help("memory for the sorts, hash tables and kept rows of a statement; more of them goes to tmpdir");
-    TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX)
+    TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX).then(Then::TempLimits)
         .help("bytes that the temporary files of all statements may have together");
     PersistedGlobalsLoad = boolean("persisted_globals_load", Global, true).read_only().not_persisted()
         .help("take up what SET PERSIST has kept");
@@ -275,6 +275,6 @@ live! {
     ValidatePasswordNumbers = int("validate_password.number_count", Global, 1, 0, 2_147_483_647);
     ValidatePasswordPolicy = choice("validate_password.policy", Global, "MEDIUM", &["LOW", "MEDIUM", "STRONG"]);
     ValidatePasswordSpecial = int("validate_password.special_char_count", Global, 1, 0, 2_147_483_647);
-    TemptableMaxRam = int("temptable_max_ram", Global, 1 << 30, 2 << 20, MAX)
+    TemptableMaxRam = int("temptable_max_ram", Global, 1 << 30, 2 << 20, MAX).then(Then::TempLimits)
         .help("memory for the sorts, hash tables and kept rows of all statements together");
 }

@@ -6,63 +6,6 @@ use gannet_parser::ast::{QueryBody, Statement};
 use gannet_parser::hint::{self, Hint, HintValue};
 use gannet_types::{ErrorCode, Level, Value};
 
-/// Variables that SET_VAR may set.
-const HINTABLE: &[&str] = &[
-    "auto_increment_increment",
-    "auto_increment_offset",
-    "big_tables",
-    "bulk_insert_buffer_size",
-    "cte_max_recursion_depth",
-    "default_table_encryption",
-    "default_tmp_storage_engine",
-    "div_precision_increment",
-    "end_markers_in_json",
-    "eq_range_index_dive_limit",
-    "explain_format",
-    "foreign_key_checks",
-    "group_concat_max_len",
-    "internal_tmp_mem_storage_engine",
-    "join_buffer_size",
-    "lock_wait_timeout",
-    "max_error_count",
-    "max_execution_time",
-    "max_heap_table_size",
-    "max_join_size",
-    "max_length_for_sort_data",
-    "max_points_in_geometry",
-    "max_seeks_for_key",
-    "max_sort_length",
-    "optimizer_prune_level",
-    "optimizer_search_depth",
-    "optimizer_switch",
-    "optimizer_max_subgraph_pairs",
-    "range_alloc_block_size",
-    "range_optimizer_max_mem_size",
-    "read_buffer_size",
-    "read_rnd_buffer_size",
-    "secondary_engine_cost_threshold",
-    "select_into_buffer_size",
-    "select_into_disk_sync",
-    "select_into_disk_sync_delay",
-    "set_operations_buffer_size",
-    "show_create_table_skip_secondary_engine",
-    "sort_buffer_size",
-    "sql_auto_is_null",
-    "sql_big_selects",
-    "sql_buffer_result",
-    "sql_mode",
-    "sql_safe_updates",
-    "sql_select_limit",
-    "time_zone",
-    "timestamp",
-    "tmp_table_size",
-    "unique_checks",
-    "updatable_views_with_limit",
-    "use_secondary_engine",
-    "windowing_use_high_precision",
-    "xa_detach_on_prepare",
-];
-
 /// What a statement's SET_VAR hints have changed.
 #[derive(Default)]
 struct Saved {
@@ -129,7 +72,7 @@ impl Session {
             return self.running.warnings.warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
         };
         let def = id.def();
-        if !HINTABLE.contains(&def.name) {
+        if !def.hintable {
             return self.running.warnings.warn(ErrorCode::NotHintUpdatableVariable, &[&def.name]);
         }
         if done.iter().any(|d| **d == *def.name) {
