@@ -11,7 +11,7 @@ use gannet_telemetry::{Counter, count};
 pub enum Way {
     /// By the planner and the executor.
     Planned,
-    /// As a definition: [`Session::ddl`](super::Session).
+    /// As a definition.
     Definition,
     /// By the session itself.
     Session,

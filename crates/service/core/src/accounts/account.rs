@@ -275,7 +275,7 @@ pub struct Account {
     pub policy: Policy,
     /// SHA256(SHA256(password)) after the first full login. A new password makes a new `Account`.
     fast: OnceLock<FastDigest>,
-    /// Of a session that was let in by `--skip-grant-tables`: everything, whatever the accounts say. Never stored.
+    /// A session has what stands here, whatever the accounts say: see [`Account::unchecked`] and [`Account::kept`]. Never stored.
     unchecked: bool,
 }
 
@@ -306,7 +306,14 @@ impl Account {
         Self { unchecked: true, ..Self::new("skip-grants user", "skip-grants host", Secret::Empty(Plugin::Sha2), all) }
     }
 
-    /// It is nobody's: [`Account::unchecked`].
+    /// The account as it is, for the session that has deleted it from the grant tables itself. In MySQL such a change means nothing to
+    /// open sessions' global privileges, and scripts go on to insert what they have saved; a session that lost its rights in the
+    /// middle would leave the server without an administrator.
+    pub fn kept(&self) -> Self {
+        Self { unchecked: true, ..self.clone() }
+    }
+
+    /// The accounts say nothing about it.
     pub fn is_unchecked(&self) -> bool {
         self.unchecked
     }

@@ -230,6 +230,9 @@ impl Session {
         let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone))?;
         self.refuse_open(&put)?;
         self.server.accounts.store(&self.server.catalog, put, &remove)?;
+        if remove.iter().any(|name| self.state.account.is(name)) {
+            self.state.account = Arc::new(self.state.account.kept());
+        }
         self.state.renew_access();
         Ok(done)
     }
