@@ -3,6 +3,7 @@
 use super::account::{Account, Name, Restriction, SchemaGrant, TableGrant};
 use super::privileges::{Privilege, Privileges};
 use super::{Accounts, SCHEMA_LEVEL};
+use crate::names::{self, Part};
 use std::sync::Arc;
 
 /// Made anew when an account changes or the session changes its roles.
@@ -194,74 +195,16 @@ fn plain_name(pattern: &str) -> String {
 
 /// Pattern of GRANT ON `pattern`.*: case counts.
 pub(super) fn schema_matches(pattern: &str, schema: &str) -> bool {
-    fn go(p: &[u8], t: &[u8]) -> bool {
-        let (mut i, mut j, mut star) = (0, 0, None);
-        while j < t.len() {
-            match p.get(i) {
-                Some(b'%') => {
-                    star = Some((i, j));
-                    i += 1;
-                }
-                Some(b'\\') if p.get(i + 1) == Some(&t[j]) => {
-                    i += 2;
-                    j += 1;
-                }
-                Some(c) if *c != b'\\' && (*c == b'_' || *c == t[j]) => {
-                    i += 1;
-                    j += 1;
-                }
-                _ => match star {
-                    Some((si, sj)) => {
-                        i = si + 1;
-                        j = sj + 1;
-                        star = Some((si, sj + 1));
-                    }
-                    None => return false,
-                },
-            }
-        }
-        p[i..].iter().all(|c| *c == b'%')
+    if !pattern.contains(['%', '_', '\\']) {
+        return pattern == schema;
     }
-    go(pattern.as_bytes(), schema.as_bytes())
+    names::like_exactly(pattern, schema, true)
 }
 
 /// Every schema that `asked` matches is matched by `granted`, as far as can be seen part by part.
 fn covers(granted: &str, asked: &str) -> bool {
-    fn parts(pattern: &str) -> Vec<(char, bool)> {
-        let mut out = Vec::new();
-        let mut chars = pattern.chars();
-        while let Some(c) = chars.next() {
-            match c {
-                '\\' => out.extend(chars.next().map(|c| (c, false))),
-                '%' | '_' => out.push((c, true)),
-                c => out.push((c, false)),
-            }
-        }
-        out
-    }
-    let (g, a) = (parts(granted), parts(asked));
-    let (mut i, mut j, mut star) = (0, 0, None);
-    while j < a.len() {
-        match g.get(i) {
-            Some(('%', true)) => {
-                star = Some((i, j));
-                i += 1;
-            }
-            Some(p) if *p == a[j] || *p == ('_', true) && a[j] != ('%', true) => {
-                i += 1;
-                j += 1;
-            }
-            _ => match star {
-                Some((si, sj)) => {
-                    i = si + 1;
-                    j = sj + 1;
-                    star = Some((si, sj + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    g[i..].iter().all(|p| *p == ('%', true))
+    let fits = |part, asked| part == asked || part == Part::Any && asked != Part::Run;
+    names::matches(&names::parts(granted, true), &names::parts(asked, true), fits)
 }
 
 /// Order of the schema grants of an account: the longer before its first wildcard, the more specific.

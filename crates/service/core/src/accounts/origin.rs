@@ -1,5 +1,6 @@
 //! Where clients come from, and the patterns that accounts match them with.
 
+use crate::names;
 use std::net::IpAddr;
 
 /// Where a client comes from.
@@ -47,27 +48,5 @@ fn in_network(net: &str, mask: &str, ip: IpAddr) -> Option<bool> {
 
 /// Host patterns: `%` any run, `_` any character; letters in any case.
 pub(super) fn like(pattern: &str, text: &str) -> bool {
-    let (p, t) = (pattern.as_bytes(), text.as_bytes());
-    let (mut i, mut j, mut star) = (0, 0, None);
-    while j < t.len() {
-        match p.get(i) {
-            Some(b'%') => {
-                star = Some((i, j));
-                i += 1;
-            }
-            Some(c) if *c == b'_' || c.eq_ignore_ascii_case(&t[j]) => {
-                i += 1;
-                j += 1;
-            }
-            _ => match star {
-                Some((si, sj)) => {
-                    i = si + 1;
-                    j = sj + 1;
-                    star = Some((si, sj + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    p[i..].iter().all(|c| *c == b'%')
+    names::like_exactly(&pattern.to_ascii_lowercase(), &text.to_ascii_lowercase(), false)
 }
