@@ -66,9 +66,10 @@ fn table(db: &mut Connection, name: &str) -> Result<Table, String> {
         return Err(format!("{name}: a column has lost its default"));
     }
     let checked = rows(db, &format!("CHECK TABLE crash.{name}"))?;
-    match checked.iter().all(|row| row.last().is_some_and(|text| text == "OK")) {
-        true => Ok(table),
-        false => Err(format!("CHECK TABLE {name}: {checked:?}")),
+    if checked.iter().all(|row| row.last().is_some_and(|text| text == "OK")) {
+        Ok(table)
+    } else {
+        Err(format!("CHECK TABLE {name}: {checked:?}"))
     }
 }
 

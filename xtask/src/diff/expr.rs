@@ -62,9 +62,10 @@ impl Expr {
         let widen = |arg: &Expr| {
             let number = matches!(arg.kind, Kind::Int | Kind::Decimal);
             let (text, arg) = (arg.text(), arg.widened());
-            match compares && number && (text.contains(" / ") || text.contains("AVG(")) {
-                true => Expr::form(Kind::Decimal, "(? + 0.000000000000000000000000000000)", vec![arg]),
-                false => arg,
+            if compares && number && (text.contains(" / ") || text.contains("AVG(")) {
+                Expr::form(Kind::Decimal, "(? + 0.000000000000000000000000000000)", vec![arg])
+            } else {
+                arg
             }
         };
         Expr { kind: self.kind, parts: self.parts.clone(), args: self.args.iter().map(widen).collect() }
@@ -75,9 +76,10 @@ impl Expr {
         let args = self.args.iter().map(Expr::signed).collect();
         let copy = Expr { kind: self.kind, parts: self.parts.clone(), args };
         let ranks = ["ROW_NUMBER() OVER", "RANK() OVER", "DENSE_RANK() OVER", "NTILE("];
-        match ranks.iter().any(|r| copy.parts[0].starts_with(r)) {
-            true => Expr::form(self.kind, "CAST(? AS SIGNED)", vec![copy]),
-            false => copy,
+        if ranks.iter().any(|r| copy.parts[0].starts_with(r)) {
+            Expr::form(self.kind, "CAST(? AS SIGNED)", vec![copy])
+        } else {
+            copy
         }
     }
 
@@ -85,10 +87,7 @@ impl Expr {
     pub(crate) fn guarded(&self) -> Expr {
         let args = self.args.iter().map(Expr::guarded).collect();
         let copy = Expr { kind: self.kind, parts: self.parts.clone(), args };
-        match copy.parts[0].starts_with("INTERVAL(") {
-            true => Expr::form(self.kind, "COALESCE(?, 0)", vec![copy]),
-            false => copy,
-        }
+        if copy.parts[0].starts_with("INTERVAL(") { Expr::form(self.kind, "COALESCE(?, 0)", vec![copy]) } else { copy }
     }
 
     /// With a subquery on the left of ALL, ANY and IN in COALESCE: MariaDB takes its NULL for true there when the right one is correlated.
@@ -109,14 +108,13 @@ impl Expr {
     /// counts from 0, and finds none behind a text without longer characters.
     pub(crate) fn located(&self) -> Expr {
         let args: Vec<Expr> = self.args.iter().map(Expr::located).collect();
-        match self.parts[0] == "LOCATE(" && self.parts.last().is_some_and(|p| p == ", 2)") {
-            true => {
-                let [what, text] = [&args[0], &args[1]].map(Expr::clone);
-                let all = vec![what.clone(), text.clone(), text.clone(), what, text];
-                let form = "IF(LENGTH(?) = 0 AND CHAR_LENGTH(?) = 1, LENGTH(?) + 1, LOCATE(?, ?, 2))";
-                Expr::form(self.kind, form, all)
-            }
-            false => Expr { kind: self.kind, parts: self.parts.clone(), args },
+        if self.parts[0] == "LOCATE(" && self.parts.last().is_some_and(|p| p == ", 2)") {
+            let [what, text] = [&args[0], &args[1]].map(Expr::clone);
+            let all = vec![what.clone(), text.clone(), text.clone(), what, text];
+            let form = "IF(LENGTH(?) = 0 AND CHAR_LENGTH(?) = 1, LENGTH(?) + 1, LOCATE(?, ?, 2))";
+            Expr::form(self.kind, form, all)
+        } else {
+            Expr { kind: self.kind, parts: self.parts.clone(), args }
         }
     }
 
@@ -605,10 +603,7 @@ impl<'s, 'r> Maker<'s, 'r> {
         let year = |(alias, table): &(String, Rc<Table>)| {
             table.columns.iter().any(|c| c.is_year() && c.value(alias) == e.text())
         };
-        match self.scope.iter().any(year) {
-            true => Expr::form(e.kind, "(? + 0)", vec![e]),
-            false => e,
-        }
+        if self.scope.iter().any(year) { Expr::form(e.kind, "(? + 0)", vec![e]) } else { e }
     }
 
     /// IN, EXISTS, a quantified or scalar comparison with a subquery, often correlated.
@@ -774,9 +769,10 @@ impl<'s, 'r> Maker<'s, 'r> {
         match (old, new) {
             (Some(a), Some(b)) => {
                 let equal = Expr::form(Kind::Int, "(? = ?)", vec![a, b]);
-                match self.random.percent(30) {
-                    true => Expr::form(Kind::Int, "(? AND ?)", vec![equal, self.condition(1)]),
-                    false => equal,
+                if self.random.percent(30) {
+                    Expr::form(Kind::Int, "(? AND ?)", vec![equal, self.condition(1)])
+                } else {
+                    equal
                 }
             }
             _ => self.condition(1),

@@ -227,9 +227,10 @@ impl Schema {
             for id in 1..=rows {
                 let mut sql = format!("INSERT IGNORE INTO {} VALUES ({id}", table.name);
                 for column in &table.columns[1..] {
-                    let _ = match column.nullable && random.percent(15) {
-                        true => write!(sql, ", NULL"),
-                        false => write!(sql, ", {}", column.literal(random)),
+                    let _ = if column.nullable && random.percent(15) {
+                        write!(sql, ", NULL")
+                    } else {
+                        write!(sql, ", {}", column.literal(random))
                     };
                 }
                 out.push(sql + ")");

@@ -158,9 +158,10 @@ impl Pair {
 
     /// A server that went away is given a second to come back.
     fn one(&mut self, second: bool, sql: &str) -> Result<Outcome, String> {
-        match second {
-            true => outcome(self.b.query(&rounding(sql)), "second", sql),
-            false => outcome(self.a.query(sql), "first", sql),
+        if second {
+            outcome(self.b.query(&rounding(sql)), "second", sql)
+        } else {
+            outcome(self.a.query(sql), "first", sql)
         }
     }
 
@@ -483,10 +484,7 @@ fn one_change(
     tally: &mut Tally,
 ) -> Result<bool, String> {
     pair.must("START TRANSACTION")?;
-    let outcomes = match binary {
-        true => [pair.prepared(sql)?, pair.one(true, sql)?],
-        false => pair.both(sql)?,
-    };
+    let outcomes = if binary { [pair.prepared(sql)?, pair.one(true, sql)?] } else { pair.both(sql)? };
     tally.refuse(&outcomes);
     let mut differ = (!same(&outcomes, Manner::default())).then(|| outcomes.clone());
     for table in &schema.tables {
@@ -603,10 +601,7 @@ fn unlike(outcomes: &[Outcome; 2]) -> [Outcome; 2] {
         left.rows = kept.map(|(row, _)| row.clone()).collect();
         Outcome::Done(left)
     };
-    match a.columns.is_empty() {
-        true => outcomes.clone(),
-        false => [rows(a, b), rows(b, a)],
-    }
+    if a.columns.is_empty() { outcomes.clone() } else { [rows(a, b), rows(b, a)] }
 }
 
 fn mentions(sql: &str, name: &str) -> bool {

@@ -382,9 +382,10 @@ fn the_rest_of_a_request_comes_later() {
             c.write_all(format!("later {}\n", n).as_bytes()).unwrap();
             waits(n);
             let closed = server.seen.closed.load(SeqCst);
-            match goes {
-                true => drop(c.shutdown(std::net::Shutdown::Both)),
-                false => context(n).interrupt(Interrupt::Connection),
+            if goes {
+                drop(c.shutdown(std::net::Shutdown::Both))
+            } else {
+                context(n).interrupt(Interrupt::Connection)
             }
             eventually("it is known", || context(n).pending().is_some());
             std::thread::sleep(Duration::from_millis(20));

@@ -133,10 +133,7 @@ impl Block {
     /// `owned`: no other thread writes to it.
     #[inline]
     fn record(&self, owned: bool, e: &Execution) {
-        match owned {
-            true => self.record_owned(Added::of(e), e),
-            false => self.record_shared(Added::of(e), e),
-        }
+        if owned { self.record_owned(Added::of(e), e) } else { self.record_shared(Added::of(e), e) }
     }
 }
 

@@ -140,9 +140,10 @@ fn hide(text: &[u8], mode: LexMode, secrets: Secrets, out: &mut Vec<u8>) {
     let mut done = 0;
     for (at, t) in all.iter().enumerate() {
         let between = &text[done..t.start as usize];
-        match between.iter().all(u8::is_ascii_whitespace) {
-            true => out.extend_from_slice(between),
-            false => out.push(b' '),
+        if between.iter().all(u8::is_ascii_whitespace) {
+            out.extend_from_slice(between)
+        } else {
+            out.push(b' ')
         }
         out.extend_from_slice(if hidden(at) { SECRET } else { word(text, t) });
         done = t.end as usize;

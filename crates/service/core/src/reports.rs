@@ -94,9 +94,10 @@ pub fn deadlock(server: &Core, out: &mut String) {
         let (n, p) = (i + 1, &m.party);
         let _ = writeln!(out, "*** ({n}) TRANSACTION:\nTRANSACTION {}, ACTIVE", p.trx.0);
         let _ = writeln!(out, "LOCK WAIT undo log entries {}", m.weight);
-        match m.session.is_empty() {
-            true => drop(writeln!(out, "MySQL thread id {}", p.thread)),
-            false => out.push_str(&String::from_utf8_lossy(&m.session)),
+        if m.session.is_empty() {
+            _ = writeln!(out, "MySQL thread id {}", p.thread);
+        } else {
+            out.push_str(&String::from_utf8_lossy(&m.session))
         }
         let _ = writeln!(out, "*** ({n}) WAITING FOR THIS LOCK TO BE GRANTED:");
         out.push_str(&wanted(&names, p.trx, &m.waits_for));
@@ -121,20 +122,20 @@ impl Reports {
         let _ = writeln!(out, "Foreign key constraint fails for table `{}`.`{}`:\n,", child.schema, child.name);
         let _ = writeln!(out, "  {}", foreign_key_text(child, key));
         let (parent, columns) = (format!("`{}`.`{}`", key.parent_schema, key.parent), key.parent_columns.join(", "));
-        match parent_goes {
-            true => out.push_str("Trying to delete or update in parent table, tuple:\n"),
-            false => drop(writeln!(out, "Trying to add in child table, in index {} tuple:", refused.child_index())),
+        if *parent_goes {
+            out.push_str("Trying to delete or update in parent table, tuple:\n")
+        } else {
+            _ = writeln!(out, "Trying to add in child table, in index {} tuple:", refused.child_index());
         }
         let _ = writeln!(out, "DATA TUPLE: {} fields;", tuple.len());
         for (i, field) in tuple.iter().enumerate() {
             let _ = writeln!(out, " {i}: len {}; hex {}; asc {};;", field.len(), hex(field), printable(field));
         }
-        let _ = match parent_goes {
-            true => {
-                let (schema, name, index) = (&child.schema, &child.name, refused.child_index());
-                writeln!(out, "\nBut in child table `{schema}`.`{name}`, in index {index}, there is a record")
-            }
-            false => writeln!(out, "\nBut in parent table {parent}, in ({columns}), there is no such record"),
+        let _ = if *parent_goes {
+            let (schema, name, index) = (&child.schema, &child.name, refused.child_index());
+            writeln!(out, "\nBut in child table `{schema}`.`{name}`, in index {index}, there is a record")
+        } else {
+            writeln!(out, "\nBut in parent table {parent}, in ({columns}), there is no such record")
         };
         *self.foreign_key.lock() = Some(out);
     }

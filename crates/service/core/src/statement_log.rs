@@ -260,9 +260,10 @@ pub fn check_path(variable: &str, text: &str, datadir: &Path, secure: Option<&st
     let parent = path.parent().and_then(|p| p.canonicalize().ok());
     let is = |dir: &Path| parent.is_some() && dir.canonicalize().ok() == parent;
     let there = is(datadir) || secure.is_some_and(|dir| dir.is_empty() || is(Path::new(dir)));
-    match plain && there && path.extension().is_some_and(|e| e == "log") && !path.is_symlink() {
-        true => Ok(()),
-        false => Err(sql_err!(WrongValueForVar, variable, text)),
+    if plain && there && path.extension().is_some_and(|e| e == "log") && !path.is_symlink() {
+        Ok(())
+    } else {
+        Err(sql_err!(WrongValueForVar, variable, text))
     }
 }
 

@@ -66,9 +66,10 @@ impl ServerTls {
     /// `keep_on_error` is false: then TLS is off.
     pub fn reload(&self, server: &Core, keep_on_error: bool) -> Result<()> {
         let datadir = PathBuf::from(server.globals.get(Live::Datadir).as_str());
-        let made = match tls::is_supported() {
-            true => read(&datadir, |id| server.globals.get(id)).and_then(|s| Acceptor::new(&s)),
-            false => Err("this processor lacks instructions that the cryptography is made of".into()),
+        let made = if tls::is_supported() {
+            read(&datadir, |id| server.globals.get(id)).and_then(|s| Acceptor::new(&s))
+        } else {
+            Err("this processor lacks instructions that the cryptography is made of".into())
         };
         match made {
             Ok(acceptor) => *self.acceptor.write() = Some(Arc::new(acceptor)),

@@ -110,10 +110,7 @@ impl Branches {
 
     /// Reserves a name; error 1440 when it is in use.
     pub fn reserve(&self, branch: &Branch) -> Result<()> {
-        match self.names.lock().insert(branch.clone()) {
-            true => Ok(()),
-            false => Err(sql_err!(XaerDupid)),
-        }
+        if self.names.lock().insert(branch.clone()) { Ok(()) } else { Err(sql_err!(XaerDupid)) }
     }
 
     /// A name is free again.

@@ -202,12 +202,11 @@ fn garbage_and_silence_in_the_handshake_end_the_connection() {
     for together in [true, false] {
         let mut s = greeted(&r);
         let (request, garbage) = (ssl_request(), b"this is no ClientHello at all".to_vec());
-        match together {
-            true => s.write_all(&[request, garbage].concat()).unwrap(),
-            false => {
-                s.write_all(&request).unwrap();
-                s.write_all(&garbage).unwrap();
-            }
+        if together {
+            s.write_all(&[request, garbage].concat()).unwrap()
+        } else {
+            s.write_all(&request).unwrap();
+            s.write_all(&garbage).unwrap();
         }
         let mut rest = Vec::new();
         s.read_to_end(&mut rest).unwrap();

@@ -311,9 +311,10 @@ impl Accumulator for ByteBits {
 }
 
 fn start_bits(call: Call<'_>, neutral: u64, fold: fn(u64, u64) -> u64) -> Box<dyn Accumulator> {
-    match call.ty.id.is_binary_string() {
-        true => Box::new(ByteBits { bytes: None, length: call.ty.length as usize, neutral: neutral as u8, fold }),
-        false => Box::new(Bits { bits: neutral, fold }),
+    if call.ty.id.is_binary_string() {
+        Box::new(ByteBits { bytes: None, length: call.ty.length as usize, neutral: neutral as u8, fold })
+    } else {
+        Box::new(Bits { bits: neutral, fold })
     }
 }
 

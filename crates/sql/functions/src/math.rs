@@ -32,9 +32,10 @@ fn as_int(value: &Value, cx: &mut EvalContext<'_>) -> Result<i128> {
 
 /// An integer of the result's sign, or error 1690.
 fn int_result(call: Call<'_>, value: i128, name: &str, args: &[Value]) -> Result<Value> {
-    let (domain, fit) = match call.ty.unsigned {
-        true => (Domain::Unsigned, u64::try_from(value).ok().map(Value::UInt)),
-        false => (Domain::Signed, i64::try_from(value).ok().map(Value::Int)),
+    let (domain, fit) = if call.ty.unsigned {
+        (Domain::Unsigned, u64::try_from(value).ok().map(Value::UInt))
+    } else {
+        (Domain::Signed, i64::try_from(value).ok().map(Value::Int))
     };
     fit.ok_or_else(|| out_of_range(domain, name, args))
 }

@@ -284,9 +284,10 @@ impl Evaluator {
             }
             Expr::TimestampFn { diff, unit, args } => {
                 let (unit, a, b) = (self.word(unit.name()), self.expr(&args.0)?, self.expr(&args.1)?);
-                match diff {
-                    true => self.call("TIMESTAMPDIFF", vec![unit, a, b]),
-                    false => self.call("DATE_ADD", vec![b, a, unit]),
+                if *diff {
+                    self.call("TIMESTAMPDIFF", vec![unit, a, b])
+                } else {
+                    self.call("DATE_ADD", vec![b, a, unit])
                 }
             }
             Expr::GetFormat { kind, expr } => {
@@ -456,10 +457,13 @@ pub(crate) fn check_types(rows: &[(&str, &str)]) {
         let mut got = match Evaluator::default().text(sql) {
             Err(e) => format!("ERROR {}", e.number()),
             Ok(t) if t.ty.id.is_integer() && t.ty.length > 0 => format!("{}({})", t.ty, t.ty.length),
-            Ok(t) => match t.ty.nullable {
-                true => t.ty.to_string(),
-                false => format!("{} not null", t.ty),
-            },
+            Ok(t) => {
+                if t.ty.nullable {
+                    t.ty.to_string()
+                } else {
+                    format!("{} not null", t.ty)
+                }
+            }
         };
         if got.starts_with("bigint") {
             got = got.replace(" unsigned", "u");

@@ -161,9 +161,10 @@ impl Tree {
 /// What a page that should be a node of the tree is: the answer to a failed check, once the page is known to be stable.
 #[cold]
 fn not_a_node<P: PageBytes + ?Sized>(page: &P, no: PageNo) -> Stop {
-    let what = match Node(page).is_node() {
-        true => "node belongs to another tree or level than its parent says",
-        false => "page is not a node of the tree that leads to it",
+    let what = if Node(page).is_node() {
+        "node belongs to another tree or level than its parent says"
+    } else {
+        "page is not a node of the tree that leads to it"
     };
     Stop::Failed(Error::page(no, gannet_base::Lsn(page.u64_at(8)), what))
 }

@@ -548,10 +548,7 @@ impl LockOwner {
             if uses.is_empty() {
                 return;
             }
-            match uses.iter().all(&ends) {
-                true => std::mem::take(&mut *uses),
-                false => uses.extract_if(.., |u| ends(u)).collect(),
-            }
+            if uses.iter().all(&ends) { std::mem::take(&mut *uses) } else { uses.extract_if(.., |u| ends(u)).collect() }
         };
         ended.iter().for_each(|u| self.end_use(u));
         ended.clear();

@@ -61,9 +61,10 @@ impl OwnKeys {
 
 /// Tells the counter, and gives, by how much the memory that is taken has changed.
 fn changed(before: usize, after: usize) -> isize {
-    match after >= before {
-        true => add(Counter::LockMemory, (after - before) as u64),
-        false => sub(Counter::LockMemory, (before - after) as u64),
+    if after >= before {
+        add(Counter::LockMemory, (after - before) as u64)
+    } else {
+        sub(Counter::LockMemory, (before - after) as u64)
     }
     after as isize - before as isize
 }

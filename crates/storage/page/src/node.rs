@@ -369,9 +369,10 @@ impl<'a> Node<'a, crate::PageBuf> {
         let length = e.suffix.at + e.suffix.len;
         let exact = e.suffix.len == slot_suffix(raw)
             && e.value.at == length + if long { LENGTH } else { 0 }
-            && match long {
-                true => e.value.len >= LONG && e.value.len == self.0.u16_at(length) as usize,
-                false => e.value.len == (raw >> 59) as usize,
+            && if long {
+                e.value.len >= LONG && e.value.len == self.0.u16_at(length) as usize
+            } else {
+                e.value.len == (raw >> 59) as usize
             };
         if !exact || e.at() < heap || e.value.at + e.value.len > end {
             return Err(Corrupt::new("node entry reaches outside of the heap"));

@@ -39,10 +39,8 @@ impl Access {
     /// The rights of `account` with `roles` active. An account that was dropped or renamed leaves its sessions none, whatever it had.
     pub fn new(accounts: &Accounts, account: &Arc<Account>, roles: &[Name]) -> Self {
         let version = accounts.version();
-        let now = match account.is_unchecked() {
-            true => Some(account.clone()),
-            false => accounts.get(&account.user, &account.host),
-        };
+        let now =
+            if account.is_unchecked() { Some(account.clone()) } else { accounts.get(&account.user, &account.host) };
         let members = now.map_or(Vec::new(), |now| accounts.with_roles(&now, roles));
         let global = members.iter().fold(Privileges::NONE, |p, m| p.with(m.grants.global));
         let list = accounts.list();
@@ -68,9 +66,8 @@ impl Access {
             "performance_schema" => return self.global_in(schema),
             _ => {}
         }
-        let is_meant = |g: &&SchemaGrant| match self.by_name {
-            true => plain_name(&g.schema) == schema,
-            false => schema_matches(&g.schema, schema),
+        let is_meant = |g: &&SchemaGrant| {
+            if self.by_name { plain_name(&g.schema) == schema } else { schema_matches(&g.schema, schema) }
         };
         let of = |m: &Arc<Account>| {
             let best = m.grants.schemas.iter().find(is_meant);

@@ -494,10 +494,7 @@ impl Account {
             return Some(it);
         }
         let second = r.bytes()?;
-        it.second = match second.is_empty() {
-            true => None,
-            false => Some(Secret::from_authentication_string(plugin, &second)?),
-        };
+        it.second = if second.is_empty() { None } else { Some(Secret::from_authentication_string(plugin, &second)?) };
         if version == 4 {
             // The server's first account may pass PROXY on.
             if it.is(&Name::new("root", "localhost")) && it.grants.global.contains(Privileges::all()) {

@@ -214,9 +214,10 @@ impl Accounts {
         let mut list: Vec<Arc<Account>> = self.list().to_vec();
         list.retain(|a| !remove.iter().any(|n| a.is(n)) && !put.iter().any(|p| a.is(&p.id())));
         list.extend(put);
-        match list.is_empty() {
-            true => stored.put(&mut txn, EMPTIED, &[]).map_err(engine)?,
-            false => drop(stored.remove(&mut txn, EMPTIED).map_err(engine)?),
+        if list.is_empty() {
+            stored.put(&mut txn, EMPTIED, &[]).map_err(engine)?
+        } else {
+            _ = stored.remove(&mut txn, EMPTIED).map_err(engine)?;
         }
         txn.commit().map_err(engine)?;
         self.replace(list);

@@ -120,11 +120,10 @@ impl PersistedVars {
             if options.is_on_command_line(id) || !wanted && !own {
                 continue;
             }
-            match may || own {
-                true => loaded.push((id, p.value.clone())),
-                false => {
-                    warnings.push(format!("{}: {name} cannot be persisted; its value is left out", path.display()))
-                }
+            if may || own {
+                loaded.push((id, p.value.clone()))
+            } else {
+                warnings.push(format!("{}: {name} cannot be persisted; its value is left out", path.display()))
             }
         }
         Ok(Self { path, map: Mutex::new(map), loaded, warnings })
@@ -148,13 +147,14 @@ impl PersistedVars {
             format!("{}={}", id.def().name, value.display(&id.def().kind).unwrap_or_else(|| "NULL".into()))
         };
         let all: Vec<String> = self.loaded.iter().filter(|(id, _)| !id.is(Live::Components)).map(shown).collect();
-        match all.is_empty() {
-            true => String::new(),
-            false => format!(
+        if all.is_empty() {
+            String::new()
+        } else {
+            format!(
                 "\n(persisted in {}: {}; an option on the command line wins over it, --persisted-globals-load=OFF starts without the file)",
                 self.path.display(),
                 all.join(", ")
-            ),
+            )
         }
     }
 

@@ -167,9 +167,10 @@ impl Session {
 
     /// Who may keep or discard a second password of an account.
     fn require_second_password(&self, target: &Account) -> Result<()> {
-        match self.state.account.is(&target.id()) {
-            true => self.require_one_of(&[Privilege::CreateUser, Privilege::ApplicationPasswordAdmin]),
-            false => self.state.privileges().require(Privilege::CreateUser),
+        if self.state.account.is(&target.id()) {
+            self.require_one_of(&[Privilege::CreateUser, Privilege::ApplicationPasswordAdmin])
+        } else {
+            self.state.privileges().require(Privilege::CreateUser)
         }
     }
 
@@ -283,9 +284,10 @@ impl Session {
     /// DROP USER and DROP ROLE.
     pub(crate) fn drop_users(&mut self, if_exists: bool, users: &[ast::Account], roles: bool) -> Result<Done> {
         count(Counter::ComDropUser);
-        match roles {
-            true => self.require_one_of(&[Privilege::DropRole, Privilege::CreateUser])?,
-            false => self.state.privileges().require(Privilege::CreateUser)?,
+        if roles {
+            self.require_one_of(&[Privilege::DropRole, Privilege::CreateUser])?
+        } else {
+            self.state.privileges().require(Privilege::CreateUser)?
         }
         let (mut remove, mut missing) = (Vec::new(), Vec::new());
         for account in users {

@@ -62,9 +62,8 @@ impl Session {
         let id = VarId::from(Live::Components);
         let vars::SetBy { at_us, user, host } = self.setter();
         let record = Persisted { value: VarValue::text(list), at_us, user, host };
-        self.change_persisted(|map| match list.is_empty() {
-            true => drop(map.remove(id.def().name)),
-            false => drop(map.insert(id.def().name, record)),
+        self.change_persisted(|map| {
+            if list.is_empty() { drop(map.remove(id.def().name)) } else { drop(map.insert(id.def().name, record)) }
         })?;
         self.server.globals.set(id, VarValue::text(list));
         Ok(())

@@ -91,9 +91,10 @@ impl Session {
         if kinds::of(statement).way != Way::Planned {
             return Err(SqlError::unsupported(kinds::of(statement).name));
         }
-        match e.analyze {
-            true => self.explain_analyze(statement).map(Some),
-            false => self.explain_statement(statement, &format).map(Some),
+        if e.analyze {
+            self.explain_analyze(statement).map(Some)
+        } else {
+            self.explain_statement(statement, &format).map(Some)
         }
     }
 
@@ -158,9 +159,10 @@ impl Session {
         let parsed =
             gannet_parser::parse_one(running.bytes(), lex_mode(self.settings.sql_mode)).map_err(parse_error)?;
         let explainable = kinds::of(&parsed.statement).way == Way::Planned;
-        match explainable && parsed.params == 0 {
-            true => Ok(Some((parsed.statement, who.database))),
-            false => Err(sql_err!(ExplainNotSupported)),
+        if explainable && parsed.params == 0 {
+            Ok(Some((parsed.statement, who.database)))
+        } else {
+            Err(sql_err!(ExplainNotSupported))
         }
     }
 

@@ -277,10 +277,7 @@ fn changed(
 fn rebuilt(table: &GrantTable, mut a: Account, rows: &[Row<'_>], list: &[Arc<Account>]) -> Result<Account> {
     let role = |r: &Row<'_>, user: &str, host: &str| {
         let name = Name::new(&r.text(user), &r.text(host));
-        match list.iter().any(|a| a.is(&name)) {
-            true => Ok(name),
-            false => Err(sql_err!(UnknownAuthid, name.user, name.host)),
-        }
+        if list.iter().any(|a| a.is(&name)) { Ok(name) } else { Err(sql_err!(UnknownAuthid, name.user, name.host)) }
     };
     let g = &mut a.grants;
     match table.name {

@@ -116,10 +116,13 @@ impl Session {
                 }
                 Err(sql_err!(AccessDenied, a.user, a.host, a.used_password()))
             }
-            Target::Schema(s) => match access.schema_pattern(s).contains(need) {
-                true => Ok(()),
-                false => Err(sql_err!(DbaccessDenied, a.user, a.host, s)),
-            },
+            Target::Schema(s) => {
+                if access.schema_pattern(s).contains(need) {
+                    Ok(())
+                } else {
+                    Err(sql_err!(DbaccessDenied, a.user, a.host, s))
+                }
+            }
             Target::Table(s, t) => {
                 let have = access.table(s, t);
                 let missing = w.set.with(Privilege::GrantOption.into()).without(have);
@@ -135,10 +138,13 @@ impl Session {
                 }
                 Ok(())
             }
-            Target::Routine(s, name, function) => match access.routine(s, name, *function).contains(need) {
-                true => Ok(()),
-                false => Err(sql_err!(ProcaccessDenied, "grant", a.user, self.state.host(), name)),
-            },
+            Target::Routine(s, name, function) => {
+                if access.routine(s, name, *function).contains(need) {
+                    Ok(())
+                } else {
+                    Err(sql_err!(ProcaccessDenied, "grant", a.user, self.state.host(), name))
+                }
+            }
         }
     }
 
@@ -289,9 +295,10 @@ impl Session {
     /// Error 1698 for who has not PROXY on the account with GRANT OPTION; on itself everybody has.
     fn require_proxy(&self, proxied: &Name) -> Result<()> {
         let a = &self.state.account;
-        match a.is(proxied) || self.state.access.passes_proxy_on(proxied) {
-            true => Ok(()),
-            false => Err(sql_err!(AccessDeniedNoPassword, a.user, self.state.host())),
+        if a.is(proxied) || self.state.access.passes_proxy_on(proxied) {
+            Ok(())
+        } else {
+            Err(sql_err!(AccessDeniedNoPassword, a.user, self.state.host()))
         }
     }
 
@@ -434,9 +441,10 @@ impl Session {
         merged.restrictions = access.restrictions();
         let granted = self.server.accounts.roles_of(account);
         let lines = lines(&merged, &name, &granted, &account.grants.roles);
-        match self.settings.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
-            true => lines.into_iter().map(|l| l.replace('"', "\"\"").replace('`', "\"")).collect(),
-            false => lines,
+        if self.settings.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
+            lines.into_iter().map(|l| l.replace('"', "\"\"").replace('`', "\"")).collect()
+        } else {
+            lines
         }
     }
 

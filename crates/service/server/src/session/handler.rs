@@ -211,16 +211,13 @@ impl Session {
         let table = format!("{}.{}", ident(&t.schema), ident(&t.name));
         // Rows without a key are known by their number; a condition needs it beside them, otherwise they can be counted.
         let numbered = unkeyed && filter.is_some();
-        let mut sql = match numbered {
-            true => {
-                let columns: Vec<String> =
-                    t.columns.iter().filter(|c| !c.hidden && !c.invisible).map(|c| ident(&c.name)).collect();
-                let columns = columns.join(", ");
-                format!(
-                    "SELECT * FROM (SELECT {columns}, ROW_NUMBER() OVER () AS {ROW_NUMBER} FROM {table}) AS {alias}"
-                )
-            }
-            false => format!("SELECT * FROM {table} AS {alias}"),
+        let mut sql = if numbered {
+            let columns: Vec<String> =
+                t.columns.iter().filter(|c| !c.hidden && !c.invisible).map(|c| ident(&c.name)).collect();
+            let columns = columns.join(", ");
+            format!("SELECT * FROM (SELECT {columns}, ROW_NUMBER() OVER () AS {ROW_NUMBER} FROM {table}) AS {alias}")
+        } else {
+            format!("SELECT * FROM {table} AS {alias}")
         };
         if let Some(c) = condition {
             let _ = write!(sql, " WHERE {c}");
@@ -234,9 +231,10 @@ impl Session {
             let _ = write!(sql, " ORDER BY {}", list.join(", "));
         }
         let mut rows = self.rows_where(&format!("{sql} LIMIT {skip}, {count}"), filter.clone())?;
-        let number = match numbered {
-            true => rows.take_last_column(),
-            false => unkeyed.then(|| Value::UInt(skip + rows.rows.len() as u64)),
+        let number = if numbered {
+            rows.take_last_column()
+        } else {
+            unkeyed.then(|| Value::UInt(skip + rows.rows.len() as u64))
         };
         let key = rows.rows.last().map(|row| {
             let value = |c: &u32| {

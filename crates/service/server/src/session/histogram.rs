@@ -79,11 +79,10 @@ impl Session {
             };
             if wanted.drop {
                 let dropped = self.server.catalog.drop_histogram(&t, &c.name).map_err(from_catalog)?;
-                match dropped {
-                    true => line(&label, "status", &format!("Histogram statistics removed for column '{}'.", c.name)),
-                    false => {
-                        line(&label, "Error", &format!("No histogram statistics found for column '{}'.", c.name));
-                    }
+                if dropped {
+                    line(&label, "status", &format!("Histogram statistics removed for column '{}'.", c.name))
+                } else {
+                    line(&label, "Error", &format!("No histogram statistics found for column '{}'.", c.name));
                 }
                 continue;
             }
@@ -185,12 +184,11 @@ fn build(
         }
         let cumulative = before as f64 / total as f64;
         let (low, distinct) = (&values[first].0, (i + 1 - first) as f64);
-        shown.push(match singleton {
-            true => format!("[{}, {cumulative:?}]", json_value(value, &c.ty)),
-            false => {
-                let (low, high) = (json_value(low, &c.ty), json_value(value, &c.ty));
-                format!("[{low}, {high}, {cumulative:?}, {distinct}]")
-            }
+        shown.push(if singleton {
+            format!("[{}, {cumulative:?}]", json_value(value, &c.ty))
+        } else {
+            let (low, high) = (json_value(low, &c.ty), json_value(value, &c.ty));
+            format!("[{low}, {high}, {cumulative:?}, {distinct}]")
         });
         buckets.push(Bucket { low: encode(low)?, high: encode(value)?, cumulative, distinct });
         first = i + 1;

@@ -274,10 +274,7 @@ impl Session {
     /// Locks the tables of a plan. Error 1615 when one of them has another definition by now.
     #[inline]
     pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
-        let duration = match self.transaction.is_autocommit() {
-            true => MdlDuration::Statement,
-            false => MdlDuration::Transaction,
-        };
+        let duration = if self.transaction.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
         self.lock_tables_for(plan, locks, duration)
     }
 

@@ -32,9 +32,10 @@ impl Session {
 
     #[cold]
     fn write_text(&self, command: &str, text: &[u8]) {
-        let kept = match self.server.logs.raw() {
-            true => KeptText::raw(text),
-            false => KeptText::of(text, lex_mode(self.settings.sql_mode)),
+        let kept = if self.server.logs.raw() {
+            KeptText::raw(text)
+        } else {
+            KeptText::of(text, lex_mode(self.settings.sql_mode))
         };
         self.write_command(command, Argument::Text(&kept));
     }
@@ -72,9 +73,10 @@ impl Session {
     #[cold]
     fn write_query(&self, text: &[u8]) {
         let mode = lex_mode(self.settings.sql_mode);
-        let consumed = match self.multi_statements {
-            true => gannet_parser::parse_one(text, mode).map_or(text.len(), |p| p.consumed.min(text.len())),
-            false => text.len(),
+        let consumed = if self.multi_statements {
+            gannet_parser::parse_one(text, mode).map_or(text.len(), |p| p.consumed.min(text.len()))
+        } else {
+            text.len()
         };
         self.write_text("Query", trimmed(&text[..consumed]));
     }

@@ -54,9 +54,10 @@ impl Session {
         let plan =
             |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| gannet_plan::plan_source(query, snapshot, options);
         let options = self.plan_options(markers);
-        let made = match self.state.access.all {
-            true => plan(&self.state.snapshot, &options),
-            false => self.checked_plan(options, Privilege::Select, plan),
+        let made = if self.state.access.all {
+            plan(&self.state.snapshot, &options)
+        } else {
+            self.checked_plan(options, Privilege::Select, plan)
         };
         self.opened_once(made?)
     }
@@ -70,9 +71,10 @@ impl Session {
             Ok(plan)
         };
         let options = self.plan_options(&[]);
-        let made = match self.state.access.all {
-            true => plan(&self.state.snapshot, &options),
-            false => self.checked_plan(options, Privilege::Insert, plan),
+        let made = if self.state.access.all {
+            plan(&self.state.snapshot, &options)
+        } else {
+            self.checked_plan(options, Privilege::Insert, plan)
         };
         let plan = self.opened_once(made?)?;
         Ok((plan, fields))

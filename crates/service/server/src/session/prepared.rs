@@ -328,9 +328,10 @@ impl Session {
             return self.fail(wire, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
         self.begins(Activity::Execute, &s.text);
-        match kinds::of(&s.statement).keeps_diagnostics {
-            true => self.running.warnings.keep(),
-            false => self.running.warnings.clear(),
+        if kinds::of(&s.statement).keeps_diagnostics {
+            self.running.warnings.keep()
+        } else {
+            self.running.warnings.clear()
         }
         self.state.statement_id += 1;
         wire.binary = true;
@@ -409,12 +410,11 @@ impl Session {
                 .enumerate()
                 .all(|(i, p)| matches!(p, Param::Marker { index, .. } if *index as usize == i));
         let arranged;
-        let values = match straight {
-            true => &bound,
-            false => {
-                arranged = self.arrange(&entry.plan, s, &bound)?;
-                &arranged
-            }
+        let values = if straight {
+            &bound
+        } else {
+            arranged = self.arrange(&entry.plan, s, &bound)?;
+            &arranged
         };
         let cursor = wants_cursor.then_some(&mut s.cursor);
         let mut outcome = self.last(true, |session| session.run_prepared(&entry, values, wire, cursor));
@@ -560,12 +560,11 @@ impl Session {
         let key = name.to_lowercase();
         let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
         let mut s = self.statements.by_name.remove(&key).ok_or_else(unknown)?;
-        let outcome = match s.sets_variables {
-            true => {
-                let statement = s.statement.clone();
-                self.with_hinted(&statement, |session| session.execute_by_name(&mut s, using, reply))
-            }
-            false => self.execute_by_name(&mut s, using, reply),
+        let outcome = if s.sets_variables {
+            let statement = s.statement.clone();
+            self.with_hinted(&statement, |session| session.execute_by_name(&mut s, using, reply))
+        } else {
+            self.execute_by_name(&mut s, using, reply)
         };
         self.statements.by_name.insert(key, s);
         outcome

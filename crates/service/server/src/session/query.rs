@@ -88,9 +88,10 @@ impl Session {
 
     /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there is one.
     fn run_text(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
-        match self.state.vars[Live::Profiling].as_bool() {
-            true => self.profiled(text, consumed, reply),
-            false => self.unprofiled(text, consumed, reply),
+        if self.state.vars[Live::Profiling].as_bool() {
+            self.profiled(text, consumed, reply)
+        } else {
+            self.unprofiled(text, consumed, reply)
         }
     }
 
@@ -181,9 +182,10 @@ impl Session {
             self.begins(Activity::Query, statement_text);
         }
         kinds::count_statement(&parsed.statement);
-        match kinds::of(&parsed.statement).keeps_diagnostics {
-            true => self.running.warnings.keep(),
-            false => self.running.warnings.clear(),
+        if kinds::of(&parsed.statement).keeps_diagnostics {
+            self.running.warnings.keep()
+        } else {
+            self.running.warnings.clear()
         }
         self.warn_of(&parsed.notices);
         if single && self.is_planned_here(&parsed.statement) {
@@ -458,10 +460,8 @@ impl Session {
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
-        let locked = match writes_base {
-            true => self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement),
-            false => Ok(()),
-        };
+        let locked =
+            if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = match plan.max_execution_time {
             _ if writes => 0,
@@ -473,10 +473,8 @@ impl Session {
             self.server.timers.start(self.entry.context.clone(), limit)
         });
         self.start_settings();
-        self.settings.insert_id = match matches!(plan.kind, PlanKind::Insert(_)) {
-            true => std::mem::take(&mut self.state.next_insert_id),
-            false => 0,
-        };
+        self.settings.insert_id =
+            if matches!(plan.kind, PlanKind::Insert(_)) { std::mem::take(&mut self.state.next_insert_id) } else { 0 };
         self.state.running.insert_id_given = false;
         self.running.counted_rows = false;
         self.state.running.over_tables = !plan.tables.is_empty();

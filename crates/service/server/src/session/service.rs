@@ -458,10 +458,8 @@ impl Service for Connection {
         if let Phase::Ready(client) = &mut self.phase {
             let mut farewell = client.session.farewell(conn);
             if farewell.is_none() && self.timed_out(conn) {
-                farewell = Some(match self.partial {
-                    true => sql_err!(NetReadInterrupted),
-                    false => sql_err!(ClientInteractionTimeout),
-                });
+                farewell =
+                    Some(if self.partial { sql_err!(NetReadInterrupted) } else { sql_err!(ClientInteractionTimeout) });
                 count(Counter::AbortedClients);
             }
             if let Some(error) = farewell {

@@ -251,9 +251,10 @@ impl Session {
             self.running.warnings.warn(ErrorCode::TruncatedWrongValue, &[&def.name, asked]);
         }
         if id.is(Live::OptimizerSwitch) {
-            let before = match global {
-                true => variables::global_value(&self.state, id),
-                false => self.state.vars[Live::OptimizerSwitch].clone(),
+            let before = if global {
+                variables::global_value(&self.state, id)
+            } else {
+                self.state.vars[Live::OptimizerSwitch].clone()
             };
             let asked = match &value {
                 Value::Str(text, _) => String::from_utf8_lossy(text).into_owned(),

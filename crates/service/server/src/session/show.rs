@@ -492,10 +492,7 @@ impl Session {
             sql.push_str(&format!(" ({})", names.join(",")));
         }
         sql.push_str(" AS ");
-        let query = match here {
-            true => gannet_plan::view_text_in(&view.query, &t.schema)?,
-            false => view.query.to_string(),
-        };
+        let query = if here { gannet_plan::view_text_in(&view.query, &t.schema)? } else { view.query.to_string() };
         sql.push_str(&query);
         sql.push_str(match view.check {
             None => "",

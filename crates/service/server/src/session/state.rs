@@ -110,9 +110,10 @@ impl State {
             _ => host,
         };
         let granted = server.accounts.roles_of(&account);
-        let roles = match server.globals.get(Live::ActivateAllRolesOnLogin).as_bool() {
-            true => granted,
-            false => account.grants.default_roles.iter().filter(|r| granted.contains(r)).cloned().collect(),
+        let roles = if server.globals.get(Live::ActivateAllRolesOnLogin).as_bool() {
+            granted
+        } else {
+            account.grants.default_roles.iter().filter(|r| granted.contains(r)).cloned().collect()
         };
         Self {
             user: format!("{}@{host}", String::from_utf8_lossy(&hello.user)),

@@ -269,9 +269,10 @@ impl Session {
         let database = self.state.database.clone().unwrap_or_default();
         let schema = name.schema.as_ref().map_or(&*database, |s| s);
         let temporary = matches!(statement, Statement::CreateTable(c) if c.temporary);
-        let duration = match temporary && self.transaction.is_autocommit() {
-            true => MdlDuration::Statement,
-            false => MdlDuration::Transaction,
+        let duration = if temporary && self.transaction.is_autocommit() {
+            MdlDuration::Statement
+        } else {
+            MdlDuration::Transaction
         };
         let mut tries = 0;
         loop {
@@ -286,9 +287,10 @@ impl Session {
                         ErrorCode::NoSuchTable | ErrorCode::BadDb | ErrorCode::TableaccessDenied
                     ) =>
                 {
-                    let taken = match temporary {
-                        true => self.state.snapshot.temporary_table(schema, &name.name),
-                        false => self.state.snapshot.base_table(schema, &name.name),
+                    let taken = if temporary {
+                        self.state.snapshot.temporary_table(schema, &name.name)
+                    } else {
+                        self.state.snapshot.base_table(schema, &name.name)
                     };
                     // A view that replaces what is there is not refused for that.
                     let replaces = matches!(statement, Statement::CreateView(v) if v.alter || v.existence.or_replace);

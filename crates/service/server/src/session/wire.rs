@@ -70,9 +70,10 @@ pub(crate) fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'
         length: c.ty.wire_length(width),
         ty: c.ty.wire_type() as u8,
         flags: c.flags,
-        decimals: match c.org_name.is_empty() && c.table.is_empty() && c.ty.id.is_string() {
-            true => SqlType::NOT_FIXED,
-            false => c.ty.wire_decimals(),
+        decimals: if c.org_name.is_empty() && c.table.is_empty() && c.ty.id.is_string() {
+            SqlType::NOT_FIXED
+        } else {
+            c.ty.wire_decimals()
         },
     }
 }

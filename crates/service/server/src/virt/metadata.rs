@@ -156,10 +156,7 @@ pub(super) fn each_table(
     let (schema, table) = (equals.text(schema_column), equals.text(table_column));
     if let (Some(s), Some(t)) = (&schema, &table) {
         // Names of tables compare by case, of virtual ones not: the snapshot knows.
-        let found = match state.running.shows_temporary {
-            true => snapshot.table(s, t),
-            false => snapshot.base_table(s, t),
-        };
+        let found = if state.running.shows_temporary { snapshot.table(s, t) } else { snapshot.base_table(s, t) };
         if let Some(found) = found.filter(|t| t.temporary || state.access.sees_table(&t.schema, &t.name)) {
             each(&snapshot, found)?;
         }

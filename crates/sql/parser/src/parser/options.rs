@@ -195,9 +195,10 @@ impl Parser<'_> {
             self.eat_charset();
         }
         self.eat(Tok::Eq);
-        Ok(Some(match is_charset {
-            true => TableOption::Charset(self.charset_name()?),
-            false => TableOption::Collate(self.collation_name()?),
+        Ok(Some(if is_charset {
+            TableOption::Charset(self.charset_name()?)
+        } else {
+            TableOption::Collate(self.collation_name()?)
         }))
     }
 

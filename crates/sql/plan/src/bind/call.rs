@@ -62,9 +62,10 @@ impl Binder<'_> {
         let args = if reads_ascii(def.name) { args.into_iter().map(|a| self.narrow(a)).collect() } else { args };
         // FIELD compares numbers as soon as one of its arguments is one.
         let all_texts = def.name != "FIELD" || args.iter().all(|a| !a.ty().id.is_numeric());
-        let args = match compares_text(def.name) && all_texts {
-            true => self.same_collation(args, &def.name.to_lowercase())?,
-            false => args,
+        let args = if compares_text(def.name) && all_texts {
+            self.same_collation(args, &def.name.to_lowercase())?
+        } else {
+            args
         };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let mut ty = (def.rule)(self.rule_context(), &infos)?;
@@ -415,9 +416,10 @@ impl Binder<'_> {
         let id = match present {
             Some(id) => id,
             None => {
-                let id = match is_stringy(&ty) {
-                    true => self.arena.text_column(ty, Label::Computed, text),
-                    false => self.arena.column(ty, Label::Computed),
+                let id = if is_stringy(&ty) {
+                    self.arena.text_column(ty, Label::Computed, text)
+                } else {
+                    self.arena.column(ty, Label::Computed)
                 };
                 self.scopes[level].aggregates.push((aggregate, id));
                 id

@@ -119,9 +119,10 @@ impl Binder<'_> {
             domains.push(comparison(column, member, " IN ")?);
         }
         let one = domains.iter().all(|d| *d == domains[0] && *d != Comparison::Integer);
-        match one && list.iter().all(|m| m.expr.is_execution_constant()) {
-            true => list.into_iter().map(|member| self.beside_year(column, member)).collect(),
-            false => Ok(list),
+        if one && list.iter().all(|m| m.expr.is_execution_constant()) {
+            list.into_iter().map(|member| self.beside_year(column, member)).collect()
+        } else {
+            Ok(list)
         }
     }
 

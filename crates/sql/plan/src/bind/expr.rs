@@ -632,12 +632,11 @@ impl Binder<'_> {
         {
             for when in &mut whens {
                 let value = std::mem::replace(when, Bound::new(super::literal::constant(Value::Null)));
-                let mut ty = match is_text(&value) {
-                    true => {
-                        let collation = gannet_types::CollationId::UTF8MB4_BIN;
-                        SqlType { collation, ..SqlType::new(TypeId::LongText) }
-                    }
-                    false => SqlType::DOUBLE,
+                let mut ty = if is_text(&value) {
+                    let collation = gannet_types::CollationId::UTF8MB4_BIN;
+                    SqlType { collation, ..SqlType::new(TypeId::LongText) }
+                } else {
+                    SqlType::DOUBLE
                 };
                 ty.nullable = given.ty().nullable;
                 let left = self.cast_to(given.clone(), ty);

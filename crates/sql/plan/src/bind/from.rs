@@ -296,9 +296,10 @@ impl Binder<'_> {
                     let on_empty = self.json_on(on_empty, &ty, &name.text)?;
                     let on_error = self.json_on(on_error, &ty, &name.text)?;
                     let name = (&*name.text).into();
-                    match exists {
-                        true => JsonColumn::Exists { slot, name, ty, path },
-                        false => JsonColumn::Value { slot, name, ty, path, on_empty, on_error },
+                    if *exists {
+                        JsonColumn::Exists { slot, name, ty, path }
+                    } else {
+                        JsonColumn::Value { slot, name, ty, path, on_empty, on_error }
                     }
                 }
                 ast::JsonTableColumn::Nested { path, columns: inner } => {

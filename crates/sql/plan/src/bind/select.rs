@@ -458,9 +458,10 @@ impl Binder<'_> {
             let frame = b.frame(spec.frame.as_ref(), &order)?;
             Ok((partition, order, frame))
         })?;
-        let id = match is_stringy(&ty) {
-            true => self.arena.text_column(ty.clone(), Label::Computed, text),
-            false => self.arena.column(ty.clone(), Label::Computed),
+        let id = if is_stringy(&ty) {
+            self.arena.text_column(ty.clone(), Label::Computed, text)
+        } else {
+            self.arena.column(ty.clone(), Label::Computed)
         };
         let function = WindowFunction { kind, args: args.into_iter().map(|a| a.expr).collect(), ty };
         let same = |w: &&mut PendingWindow| w.partition == partition && w.order == order && w.frame == frame;

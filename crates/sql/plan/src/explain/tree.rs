@@ -512,10 +512,7 @@ fn short(n: f64) -> String {
     }
     let digits = (2 - n.log10().floor() as i32).clamp(0, 9) as usize;
     let text = format!("{n:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 fn rows(n: f64) -> String {

@@ -48,9 +48,12 @@ pub fn overlaps(a: &Json, b: &Json) -> bool {
         (Json::Array(x), Json::Array(y)) if x.len().saturating_mul(y.len()) > SORTED => {
             let scalars = scalar_keys(y);
             let nested: Vec<&Json> = y.iter().filter(|j| is_container(j)).collect();
-            x.iter().any(|i| match is_container(i) {
-                true => nested.iter().any(|j| compare(i, j) == Ordering::Equal),
-                false => scalars.contains(&key(i)),
+            x.iter().any(|i| {
+                if is_container(i) {
+                    nested.iter().any(|j| compare(i, j) == Ordering::Equal)
+                } else {
+                    scalars.contains(&key(i))
+                }
             })
         }
         (Json::Array(x), Json::Array(y)) => x.iter().any(|i| y.iter().any(|j| compare(i, j) == Ordering::Equal)),
