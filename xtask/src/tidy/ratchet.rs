@@ -28,7 +28,7 @@ pub(super) fn of_sources(sources: &[(String, String)]) -> Counts {
         for (name, lines) in functions(text) {
             note(&mut counts, "function", format!("{path}:{name}"), lines, 70);
         }
-        if path.starts_with("crates/") && !path.starts_with("crates/foundation/base/") {
+        if path.starts_with("crates/") && !BELOW_THE_FACADE.iter().any(|below| path.starts_with(below)) {
             note(&mut counts, "bypass", path.clone(), bypasses(text), 0);
         }
     }
@@ -140,6 +140,15 @@ fn inherent_methods(text: &str) -> Vec<(String, usize)> {
     }
     found
 }
+
+/// What the facade itself stands on, or cannot reach: the simulated machine, which runs inside its hook; memory that the kernel shares; a
+/// handler of signals.
+const BELOW_THE_FACADE: &[&str] = &[
+    "crates/foundation/base/",
+    "crates/foundation/runtime/src/sim/",
+    "crates/foundation/runtime/src/worker/ring.rs",
+    "crates/foundation/runtime/src/stack.rs",
+];
 
 /// What goes past the one place that the simulation and the model checker can see.
 fn bypasses(text: &str) -> usize {

@@ -100,6 +100,19 @@ macro_rules! counted {
                 self.0.compare_exchange_weak(current, new, ok, no)
             }
 
+            /// Writes what `change` makes of the value, as often as another writer comes between; `Err` with the value when it makes nothing.
+            #[inline]
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                ok: Ordering,
+                no: Ordering,
+                change: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                note();
+                self.0.fetch_update(ok, no, change)
+            }
+
             $(
                 #[doc = concat!("As std's `", stringify!($numeric), "`.")]
                 #[inline]

@@ -191,6 +191,12 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
+impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
@@ -349,11 +355,14 @@ impl Condvar {
         }
     }
 
-    /// Lets go of the lock until notified or `timeout` has passed. In the simulation it returns at once.
-    pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) {
+    /// Lets go of the lock until notified or `timeout` has passed: true. In the simulation it returns at once: false.
+    pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> bool {
         match HOOK.get() {
-            None => drop(self.0.wait_for(&mut guard.0, timeout)),
-            Some(hook) => parking_lot::MutexGuard::unlocked(&mut guard.0, || hook(Point::Spin)),
+            None => self.0.wait_for(&mut guard.0, timeout).timed_out(),
+            Some(hook) => {
+                parking_lot::MutexGuard::unlocked(&mut guard.0, || hook(Point::Spin));
+                false
+            }
         }
     }
 

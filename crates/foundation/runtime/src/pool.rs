@@ -1,8 +1,8 @@
 //! Helper threads: a few for calls that block (the fallback for file I/O, metadata operations), others for computations that take
 //! long, which must not keep files waiting.
 
+use gannet_base::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -39,7 +39,7 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+        self.state.lock()
     }
 
     /// Queues a job for the helper threads; starts one if all are busy. Runs it here when no thread can be had at all.
@@ -79,10 +79,9 @@ impl Pool {
                 continue;
             }
             state.idle += 1;
-            let (s, timeout) = self.work.wait_timeout(state, IDLE).unwrap_or_else(|e| e.into_inner());
-            state = s;
+            let timed_out = self.work.wait_for(&mut state, IDLE);
             state.idle -= 1;
-            if timeout.timed_out() && state.queue.is_empty() {
+            if timed_out && state.queue.is_empty() {
                 state.threads -= 1;
                 return;
             }

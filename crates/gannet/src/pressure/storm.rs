@@ -151,12 +151,12 @@ fn ring(options: &Options, sessions: usize) -> Outcome<()> {
 /// Sessions that lock two rows each, in any order, beside ordinary work.
 fn pairs(options: &Options, sessions: usize) -> Outcome<()> {
     let connections = options.many(sessions + BUSY, &["SET SESSION innodb_lock_wait_timeout = 100"])?;
-    let quiet = std::sync::Mutex::new(Tally::default());
+    let quiet = gannet_base::sync::Mutex::new(Tally::default());
     let (tally, seconds) = load(connections, options.span(), |n, connection, stop, tally| {
         if n < BUSY {
             let mut own = Tally::default();
             let outcome = ordinary(n, connection, stop, &mut own);
-            quiet.lock().map_err(|e| e.to_string())?.merge(own);
+            quiet.lock().merge(own);
             return outcome;
         }
         let mut random = Random::new(n);
@@ -186,7 +186,7 @@ fn pairs(options: &Options, sessions: usize) -> Outcome<()> {
         tally.victims as f64 / seconds,
         tally.latencies()
     );
-    let quiet = quiet.into_inner().map_err(|e| e.to_string())?;
+    let quiet = quiet.into_inner();
     println!(
         "beside them: {BUSY} busy connections run {:.0} statements/s, {}",
         quiet.done as f64 / seconds,

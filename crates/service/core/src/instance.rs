@@ -15,6 +15,7 @@ use crate::vars::persist::PersistedVars;
 use crate::vars::{GlobalVars, Live, VarSet, VarValue};
 use crate::xa::Branches;
 use crate::{Core, Facts, MYSQL_VERSION};
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use gannet_base::sync::{Condvar, Mutex};
 use gannet_catalog::Catalog;
 use gannet_engine::{Engine, EngineOptions};
@@ -23,7 +24,6 @@ use gannet_runtime::fs::{Readers, write_plain};
 use gannet_runtime::{Addr, Factory, Listener, ListenerOptions, ThreadHandling, WorkerOptions, Workers, now_ns};
 use gannet_types::TimeZone;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 

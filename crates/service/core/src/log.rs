@@ -1,6 +1,7 @@
 //! The error log: lines `time [Level] text` on stderr or in a file.
 
 use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU8, Ordering};
 use gannet_runtime::fs::{Readers, plain_file};
 use gannet_telemetry::Events;
 use gannet_types::temporal::DateTime;
@@ -9,7 +10,6 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,6 +4,9 @@
 //! map itself changes at connect and disconnect only.
 
 use crate::kept::KeptText;
+use gannet_base::sync::atomic::{
+    AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
+};
 use gannet_base::sync::{Mutex, RwLock};
 use gannet_parser::LexMode;
 use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait};
@@ -12,9 +15,6 @@ use gannet_wire::tls::Agreed;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::atomic::{
-    AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
-};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// `Command` of the process list.

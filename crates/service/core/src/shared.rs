@@ -13,6 +13,7 @@ use crate::user_locks::UserLocks;
 use crate::vars::persist::PersistedVars;
 use crate::vars::{GlobalVars, Live, Then, VarId, VarSet, VarValue};
 use crate::xa::Branches;
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use gannet_base::sync::{Condvar, Mutex};
 use gannet_catalog::Catalog;
 use gannet_engine::Engine;
@@ -23,7 +24,6 @@ use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, TimeZone};
 use gannet_wire::auth::RsaKey;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Facts about the server that never change.

@@ -8,12 +8,12 @@ use crate::kept::KeptText;
 use crate::log::{ErrorLog, timestamp};
 use crate::vars::{GlobalVars, Live, VarSet, VarValue};
 use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use gannet_runtime::fs::{Readers, plain_file};
 use gannet_types::{Result, SqlError, sql_err};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// What is on: bits of one byte, so that a statement looks at one.
 const GENERAL: u8 = 1;

@@ -23,11 +23,12 @@ use crate::error::{CatalogError, CatalogResult};
 use crate::model::{Schema, SchemaId, Table};
 use crate::serial;
 use crate::snapshot::{CatalogSnapshot, Change, Temporaries};
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_engine::{Engine, EngineError, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, Txn, TxnOptions};
 use gannet_types::CollationId;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub(crate) const KIND_SCHEMA: u8 = 1;
 pub(crate) const KIND_TABLE: u8 = 2;
@@ -143,7 +144,7 @@ impl Catalog {
 
     /// The newest snapshot. Take it when [`Catalog::version`] differs from the one at hand.
     pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.lock().clone()
     }
 
     /// Runs a change and commits `txn` with it. On an error everything is rolled back and nothing is published.
@@ -229,9 +230,11 @@ impl Catalog {
 
     /// Frees temporary tables of sessions that a crash has ended, when what they left undone is undone. Gives how many are still there.
     pub fn discard_left_over(&self) -> CatalogResult<usize> {
-        let left_over = || self.left_over.lock().unwrap_or_else(PoisonError::into_inner);
+        let left_over = || self.left_over.lock();
         if !left_over().is_empty() && self.engine.status().recovering == 0 {
-            while let Some(table) = left_over().pop() {
+            // One statement each: the lock is not held while a table goes.
+            loop {
+                let Some(table) = left_over().pop() else { break };
                 self.discard_temporary(&table)?;
             }
         }
@@ -245,7 +248,7 @@ impl Catalog {
     }
 
     fn publish(&self, changes: Vec<Change>) -> Arc<CatalogSnapshot> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         if !changes.is_empty() {
             *current = Arc::new(current.with(changes));
             self.version.store(current.version(), Ordering::Release);

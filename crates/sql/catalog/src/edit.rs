@@ -8,10 +8,10 @@ use crate::names;
 use crate::serial::{self, REPLACED_NOW, TableParts, assemble};
 use crate::snapshot::{CatalogSnapshot, Change};
 use crate::stats::{self, Figures, TableStatistics};
+use gannet_base::sync::atomic::Ordering;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeId, TreeKind, Txn};
 use gannet_types::{CollationId, ErrorCode, SqlError};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A change in the making. What it does is visible to itself ([`Edit::snapshot`]) and to nobody else until [`Catalog::ddl`] publishes it.
 pub struct Edit<'a> {

@@ -8,10 +8,10 @@ use crate::codec::Codecs;
 use crate::names::{eq_name, fold_name};
 use crate::stats::TableStatistics;
 use gannet_base::TreeId;
+use gannet_base::sync::atomic::AtomicU64;
 use gannet_engine::{Engine, TreeHandle};
 use gannet_types::{CollationId, SqlType, Value};
 use std::any::Any;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 /// Number of a table; never used again after a drop. Metadata locks name it. TRUNCATE keeps it (the trees change).

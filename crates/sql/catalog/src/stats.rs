@@ -8,10 +8,11 @@ use crate::catalog::{Catalog, KIND_FIGURES, KIND_HISTOGRAM, dictionary_key};
 use crate::error::CatalogResult;
 use crate::histogram::Histogram;
 use crate::model::{Column, Table};
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use gannet_base::{DecodeError, Reader, TreeId, Writer};
 use gannet_engine::{Cut, Engine, EngineError, Insert, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Rows assumed of a table nobody has looked at.
 const UNKNOWN_ROWS: u64 = 1000;
@@ -91,7 +92,7 @@ impl TableStatistics {
     fn with(&self, figures: Figures, keep: impl Fn(&Histogram) -> bool) -> TableStatistics {
         let next = TableStatistics::new(figures);
         let kept = self.histograms().iter().filter(|h| keep(h)).cloned().collect();
-        *next.histograms.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+        *next.histograms.lock() = kept;
         next
     }
 
@@ -119,12 +120,12 @@ impl TableStatistics {
 
     /// The figures now.
     pub fn figures(&self) -> Arc<Figures> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+        self.current.lock().1.clone()
     }
 
     /// Histograms, by column name.
     pub fn histograms(&self) -> Arc<[Arc<Histogram>]> {
-        self.histograms.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.histograms.lock().clone()
     }
 
     /// The histogram of a column, if one was made of it as it is now.
@@ -150,7 +151,7 @@ impl TableStatistics {
 
     /// Puts new figures in place, unless somebody has who began later: ANALYZE TABLE beside the background.
     fn replace(&self, turn: u64, figures: Figures) {
-        let mut place = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.current.lock();
         let (newest, current) = &mut *place;
         if turn < *newest {
             return;
@@ -171,12 +172,12 @@ impl TableStatistics {
 
     /// What the dictionary holds, at start.
     pub(crate) fn restore(&self, figures: Figures) {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).1 = Arc::new(figures);
+        self.current.lock().1 = Arc::new(figures);
     }
 
     /// Puts a histogram in the place of the column's last one, or (`None`) takes that away; false when there was none.
     pub(crate) fn put_histogram(&self, column: &str, histogram: Option<Histogram>) -> bool {
-        let mut current = self.histograms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.histograms.lock();
         let mut all: Vec<Arc<Histogram>> = current.iter().filter(|h| *h.column != *column).cloned().collect();
         let found = all.len() < current.len();
         all.extend(histogram.map(Arc::new));

@@ -13,11 +13,12 @@
 //! and leave by CLOCK.
 
 use crate::plan::Plan;
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use gannet_base::sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// What a plan depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,7 +144,7 @@ impl<D> PlanCache<D> {
 
     fn shard(&self, hash: u64) -> MutexGuard<'_, Shard<D>> {
         let shard = &self.shards[(hash >> 60) as usize % SHARDS];
-        shard.lock().unwrap_or_else(PoisonError::into_inner)
+        shard.lock()
     }
 
     /// Finds a plan whose pins fit.
@@ -206,7 +207,7 @@ impl<D> PlanCache<D> {
     /// Forgets everything.
     pub fn clear(&self) {
         for shard in &self.shards {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shard = shard.lock();
             *shard = Shard { map: HashMap::default(), ring: Vec::new(), hand: 0, bytes: 0 };
         }
     }
@@ -220,7 +221,7 @@ impl<D> PlanCache<D> {
             ..CacheCounters::default()
         };
         for shard in &self.shards {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let shard = shard.lock();
             sum.entries += shard.ring.len() as u64;
             sum.bytes += shard.bytes as u64;
         }

@@ -1,10 +1,10 @@
+use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gannet_telemetry::{Counter, count};
 

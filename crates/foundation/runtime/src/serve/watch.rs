@@ -2,10 +2,11 @@
 //!
 //! One thread watches all such sockets for the peer's end of transmission only; nothing is done per request.
 
+use gannet_base::sync::Mutex;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use crate::{Interrupt, TaskContext};
 
@@ -45,7 +46,7 @@ fn run() {
         let n = unsafe { libc::epoll_wait(watch.epoll.as_raw_fd(), events.as_mut_ptr(), events.len() as i32, -1) };
         for e in &events[..n.max(0) as usize] {
             let gone = {
-                let contexts = watch.contexts.lock().unwrap_or_else(|e| e.into_inner());
+                let contexts = watch.contexts.lock();
                 contexts.1.get(&{ e.u64 }).cloned()
             };
             if let Some(context) = gone {
@@ -59,7 +60,7 @@ fn run() {
 pub(super) fn add(fd: &OwnedFd, context: &TaskContext) -> Option<Watched> {
     let watch = watch()?;
     let id = {
-        let mut contexts = watch.contexts.lock().unwrap_or_else(|e| e.into_inner());
+        let mut contexts = watch.contexts.lock();
         contexts.0 += 1;
         let id = contexts.0;
         contexts.1.insert(id, context.clone());
@@ -75,7 +76,7 @@ pub(super) fn add(fd: &OwnedFd, context: &TaskContext) -> Option<Watched> {
 impl Drop for Watched {
     fn drop(&mut self) {
         if let Some(watch) = watch() {
-            watch.contexts.lock().unwrap_or_else(|e| e.into_inner()).1.remove(&self.0);
+            watch.contexts.lock().1.remove(&self.0);
         }
     }
 }

@@ -412,7 +412,7 @@ impl Worker {
                 if real_now_ns() >= until {
                     break;
                 }
-                std::hint::spin_loop();
+                gannet_base::sync::spin_hint();
             }
         }
         self.shared.sleeping.store(true, SeqCst);

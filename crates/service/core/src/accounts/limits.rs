@@ -2,12 +2,12 @@
 
 use super::account::{Account, Name, Policy};
 use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use gannet_runtime::unix_micros;
 use gannet_types::{Result, SqlError, sql_err};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 const HOUR_US: u64 = 3_600_000_000;
 const DAY_US: u64 = 86_400_000_000;

@@ -30,12 +30,12 @@ pub use privileges::{
 };
 
 use gannet_base::sync::RwLock;
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use gannet_catalog::Catalog;
 use gannet_engine::{EngineError, TxnOptions};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Stands in the dictionary in the place of accounts when there are none left; no account has such a name.
 const EMPTIED: &str = "none";

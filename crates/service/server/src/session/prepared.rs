@@ -9,6 +9,7 @@ use super::reply::Done;
 use super::reply::Reply;
 use super::wire::{Wire, describe};
 use gannet_base::hash::HashMap;
+use gannet_base::sync::atomic::Ordering;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds::{self, count_statement};
 use gannet_core::registry::Activity;
@@ -28,7 +29,6 @@ use gannet_wire::command::{self, Execute, ParamType};
 use gannet_wire::flags::ty;
 use gannet_wire::reply;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A session's prepared statements.
 #[derive(Default)]

@@ -7,6 +7,7 @@
 
 use super::Session;
 use super::reply::{Done, Reply};
+use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_catalog::{CatalogSnapshot, Table};
 use gannet_engine::TxnOptions;
 use gannet_exec::ddl;
@@ -15,7 +16,6 @@ use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Temporary tables of one session: a bound on memory that nobody meets by honest work.
 const MAX_TEMPORARY: usize = 10_000;
