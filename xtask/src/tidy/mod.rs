@@ -1,5 +1,6 @@
 //! House rules as a test: what the compiler and clippy cannot see.
 
+mod circles;
 mod documents;
 mod ratchet;
 
@@ -60,6 +61,7 @@ pub fn run(root: &Path, bless: bool) -> Result<String, String> {
         files(path, text, &mut faults);
     }
     counters(&sources, &mut faults);
+    circles::check(&sources, &mut faults);
     let mut counts = ratchet::of_sources(&sources);
     documents::check(root, &mut counts, &mut faults);
     ratchet::compare(root, &counts, bless, &mut faults)?;

@@ -1,20 +1,16 @@
 //! The MySQL protocol on a running server: its listeners, and what its sessions share beyond the core.
 
-use crate::session::cached::{Cached, forget_thread};
+use crate::session::cached::{Plans, forget_thread};
 use crate::session::own::OwnSession;
 use crate::session::service::{Connection, Connections};
 use crate::virt;
 use gannet_core::accounts::Account;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::{Core, Instance, ServerOptions};
-use gannet_plan::PlanCache;
 use gannet_runtime::Addr;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Cached plans of all sessions.
-pub(crate) type Plans = PlanCache<Cached>;
 
 /// A running server that speaks MySQL.
 pub struct Server {

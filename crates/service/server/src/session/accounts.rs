@@ -1,7 +1,7 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, roles.
 
 use super::Session;
-use super::login::nonce;
+use super::attempt::nonce;
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};

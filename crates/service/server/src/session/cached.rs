@@ -1,16 +1,16 @@
 //! The plan cache as a session uses it: the worker's own part of it, keys, plans that enter it, and values for their parameters.
 
 use super::Session;
+use super::exchange::HeaderCache;
 use super::locks::PlanLocks;
-use super::query::lex_mode;
-use super::wire::HeaderCache;
+use super::text::lex_mode;
 use gannet_core::kept::{DigestHandle, KeptText};
 use gannet_core::kinds::counter;
 use gannet_parser::Notice;
 use gannet_parser::ast::Statement;
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
-use gannet_plan::{Entry, FrontCache, Local, Plan, PlanKey};
+use gannet_plan::{Entry, FrontCache, Local, Plan, PlanCache, PlanKey};
 use gannet_runtime::unix_micros;
 use gannet_telemetry::{Counter, Digest};
 use gannet_types::charset::Charset;
@@ -38,6 +38,9 @@ impl std::fmt::Debug for Handle {
         f.write_str("DigestHandle")
     }
 }
+
+/// Cached plans of all sessions.
+pub(crate) type Plans = PlanCache<Cached>;
 
 /// The shared cache's entries.
 pub(crate) type CachedPlan = Entry<Cached>;

@@ -1,23 +1,26 @@
 //! A session with its client: the commands of the protocol.
 
 use super::Session;
-use super::login::{Attempt, nonce};
+use super::attempt::{Attempt, nonce};
+use super::exchange::Exchange;
 use super::reply::Done;
-use super::service::{LOGIN_PACKET, frame_error};
-use super::state::Clock;
-use super::wire::{Exchange, Wire};
+use super::running::Clock;
+use super::wire::Wire;
 use gannet_core::accounts::{Origin, Privilege, Privileges};
 use gannet_core::registry::{Activity, Who};
 use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker, now_ns, unix_micros};
 use gannet_telemetry::{Counter, add, count};
-use gannet_types::{Result, sql_err};
+use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::Verdict;
 use gannet_wire::command::Command;
 use gannet_wire::flags::cap;
-use gannet_wire::frame::{Decoder, Fed};
+use gannet_wire::frame::{Decoder, Fed, FrameError};
 use gannet_wire::handshake;
 use gannet_wire::reply;
 use gannet_wire::value::Format;
+
+/// Largest packet of a client that has not logged in.
+pub(super) const LOGIN_PACKET: usize = 256 * 1024;
 
 /// A session with its client.
 pub(crate) struct Client {
@@ -273,8 +276,8 @@ impl Client {
             verdict = attempt.feed(&server, &packet, &mut wire.writer())?;
         }
         let own = attempt.admitted(&server, verdict, self.session.entry.tls.get())?;
-        let account = super::login::stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
-        let usage = super::login::count_connection(&server, &account)?;
+        let account = super::attempt::stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
+        let usage = super::attempt::count_connection(&server, &account)?;
         self.session.state.account = account;
         self.session.state.release_locks();
         self.session.reset(&attempt.hello);
@@ -362,5 +365,12 @@ pub(crate) fn read_packet(client: &mut Exchange<'_>, timeout_s: u64, decoder: &m
                 }
             }
         }
+    }
+}
+
+pub(super) fn frame_error(e: FrameError) -> SqlError {
+    match e {
+        FrameError::OutOfOrder { .. } => sql_err!(NetPacketsOutOfOrder),
+        FrameError::TooLarge => sql_err!(NetPacketTooLarge),
     }
 }

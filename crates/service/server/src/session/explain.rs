@@ -2,11 +2,11 @@
 
 use super::Session;
 use super::locks::is_stale;
-use super::query::{lex_mode, parse_error};
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::state::{text, unsupported};
+use super::text::{lex_mode, parse_error};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::kinds::{self, Way};
 use gannet_core::registry::Activity;

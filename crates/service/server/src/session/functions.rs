@@ -1,7 +1,7 @@
 //! Functions which need the server: digests of statements, files, threads.
 
-use super::query::lex_mode;
 use super::state::State;
+use super::text::lex_mode;
 use gannet_types::{CollationId, Result, SqlError, SqlMode, Value, sql_err};
 
 fn text_of(value: &Value) -> Vec<u8> {
@@ -16,7 +16,7 @@ pub(crate) fn statement_digest(state: &State, args: &[Value]) -> Result<Value> {
     let names = text_of(&super::variables::value(state, false, "sql_mode")?);
     let mode = lex_mode(SqlMode::parse(&String::from_utf8_lossy(&names))?);
     gannet_parser::parse(&text, mode)
-        .map_err(|e| sql_err!(ParseErrorInDigestFn, super::query::parse_error(e).message()))?;
+        .map_err(|e| sql_err!(ParseErrorInDigestFn, super::text::parse_error(e).message()))?;
     let digest = gannet_parser::digest::digest(&text, mode);
     Ok(Value::Str(digest.text.as_str().into(), CollationId::DEFAULT))
 }

@@ -5,10 +5,10 @@
 //! statements, what is open is committed, and the change holds at once: FLUSH PRIVILEGES has nothing left to do.
 
 use super::Session;
-use super::prepared::type_of;
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::RowsSink;
+use super::variables::type_of;
 use gannet_core::accounts::{
     self, Account, ColumnGrant, DB_ORDER, GRANT_ORDER, Name, Previous, Privilege, Privileges, ProxyGrant, Require,
     Restriction, RoleGrant, RoutineGrant,
@@ -203,7 +203,7 @@ impl Session {
             .collect();
         let sql = format!("CREATE TEMPORARY TABLE mysql.{name} ({columns}{key}) SELECT * FROM mysql.{name}");
         let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
-        let statement = parsed.map_err(super::query::parse_error)?.statement;
+        let statement = parsed.map_err(super::text::parse_error)?.statement;
         let Statement::CreateTable(create) = &statement else { return Err(sql_err!(Syntax)) };
         self.make_temporary(&statement, create, reply)?;
         let made = self.state.snapshot.temporary_table("mysql", name).cloned();

@@ -12,10 +12,10 @@
 
 use super::Session;
 use super::client::{packets, read_packet};
+use super::exchange::Exchange;
 use super::files;
 use super::reply::Done;
 use super::reply::Reply;
-use super::wire::Exchange;
 use gannet_core::vars::Live;
 use gannet_exec::file::{Format, Input};
 use gannet_exec::{Load, Outcome};

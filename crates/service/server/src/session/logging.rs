@@ -1,8 +1,8 @@
 //! What a session writes to the general and the slow query log.
 
 use super::Session;
-use super::query::lex_mode;
 use super::running::Figures;
+use super::text::lex_mode;
 use gannet_core::kept::{KeptText, tokens, trimmed, word};
 use gannet_core::statement_log::{Argument, Sender, Slow};
 use gannet_core::vars::{Live, VarValue};

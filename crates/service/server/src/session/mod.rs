@@ -34,14 +34,17 @@
 
 mod accounts;
 pub(crate) mod admin;
+mod attempt;
 pub(crate) mod branch;
 pub(crate) mod cached;
+mod callbacks;
 pub(crate) mod client;
 mod components;
 mod counting;
 mod cursor;
 mod deprecated;
 mod estimate;
+mod exchange;
 mod explain;
 mod files;
 mod functions;
@@ -62,6 +65,7 @@ mod planning;
 pub(crate) mod prepared;
 mod privileges;
 mod profile;
+mod profiles;
 mod programs;
 pub(crate) mod query;
 pub(crate) mod reply;
@@ -73,6 +77,7 @@ pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod statement;
 mod temporary;
+pub(crate) mod text;
 mod track;
 pub(crate) mod transaction;
 mod transport;
@@ -81,7 +86,7 @@ mod user_locks;
 pub(crate) mod variables;
 pub(crate) mod wire;
 
-use crate::server::Plans;
+use cached::Plans;
 use gannet_base::prefetch;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
@@ -217,7 +222,7 @@ impl Session {
         if !server.registry.let_in(&entry, limit + extra) {
             return Err(sql_err!(ConCount));
         }
-        let usage = login::count_connection(&server, &account)?;
+        let usage = attempt::count_connection(&server, &account)?;
         let mut it = Self::new(server, plans, entry, account, hello, capabilities);
         it.state.usage = usage;
         it.entry.keep_attributes(&hello.attributes);
@@ -318,7 +323,7 @@ impl Session {
         self.passes = variables::passes(&self.state.vars);
         self.isolation = transaction::session_isolation(&self.state.vars);
         self.today_of_s = None;
-        self.entry.set_mode(query::lex_mode(self.settings.sql_mode));
+        self.entry.set_mode(text::lex_mode(self.settings.sql_mode));
         self.refresh_tracker();
     }
 

@@ -4,10 +4,10 @@
 //! statement; they do not count among the connections.
 
 use super::Session;
+use super::cached::Plans;
+use super::exchange::{Exchange, HeaderCache};
 use super::reply::{Ended, Manner, Reply};
-use super::state::Clock;
-use super::wire::{Exchange, HeaderCache};
-use crate::server::Plans;
+use super::running::Clock;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
 use gannet_exec::Rows;

@@ -43,7 +43,7 @@ impl Session {
     /// Plans a query inside the statement that runs, which may name that statement's parameters; and the values of the plan's own.
     pub(crate) fn make_inner_plan(&mut self, statement: &Statement) -> Result<(Plan, Vec<Value>)> {
         let markers = self.running.markers.clone();
-        let types: Vec<SqlType> = markers.iter().map(super::prepared::type_of).collect();
+        let types: Vec<SqlType> = markers.iter().map(super::variables::type_of).collect();
         let plan = self.make_plan(statement, (&types, &markers), None)?;
         let params = self.bind(&plan, &[], b"", &markers)?;
         Ok((plan, params))

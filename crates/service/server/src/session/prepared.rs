@@ -4,9 +4,10 @@ use super::Session;
 use super::cached::CachedPlan;
 use super::cursor::Cursor;
 use super::locks::is_stale;
-use super::query::{lex_mode, parse_error};
 use super::reply::Done;
 use super::reply::Reply;
+use super::text::{lex_mode, parse_error};
+use super::variables::type_of;
 use super::wire::{Wire, describe};
 use gannet_base::hash::HashMap;
 use gannet_base::sync::atomic::Ordering;
@@ -713,23 +714,6 @@ fn sql_type(t: ParamType, collation: CollationId) -> SqlType {
         ty::NULL => SqlType::NULL,
         t if is_blob(t) || t == ty::BIT || t == ty::GEOMETRY => SqlType::new(TypeId::LongBlob),
         _ => SqlType::new(TypeId::LongText).with_collation(collation),
-    }
-}
-
-/// The type of a user variable's value.
-pub(crate) fn type_of(v: &Value) -> SqlType {
-    match v {
-        Value::Null => SqlType::NULL,
-        Value::Int(_) => SqlType::BIGINT,
-        Value::UInt(_) => SqlType::bigint_unsigned(),
-        Value::Decimal(_) => SqlType::decimal(65, 30),
-        Value::Float(_) | Value::Double(_) => SqlType::DOUBLE,
-        Value::Str(_, c) if c.is_binary() => SqlType::new(TypeId::LongBlob),
-        Value::Str(_, c) => SqlType::new(TypeId::LongText).with_collation(*c),
-        Value::Date(_) => SqlType::new(TypeId::Date),
-        Value::Time(..) => SqlType::temporal(TypeId::Time, 6),
-        Value::DateTime(..) | Value::Timestamp(..) => SqlType::temporal(TypeId::DateTime, 6),
-        _ => SqlType::new(TypeId::LongText).with_collation(CollationId::DEFAULT),
     }
 }
 

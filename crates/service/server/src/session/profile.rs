@@ -5,79 +5,20 @@
 //! systems which do not tell. SHOW PROFILES and SHOW PROFILE themselves are not kept.
 
 use super::Session;
-use super::query::lex_mode;
+use super::profiles::{Profile, seconds};
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::show::{column, table};
+use super::text::lex_mode;
 use gannet_core::kept::KeptText;
 use gannet_core::vars::Live;
 use gannet_parser::ast::Limit;
 use gannet_runtime::now_ns;
-use gannet_types::decimal::Decimal;
 use gannet_types::{Collation, CollationId, ErrorCode, Level, Result, SqlType, TypeId, Value, Warning};
-use std::collections::VecDeque;
 
 /// Longest text that is kept of a statement, as in MySQL.
 const TEXT_BYTES: usize = 300;
-
-/// What a session keeps.
-#[derive(Default)]
-pub(crate) struct Profiles {
-    /// Statements so far.
-    last: u64,
-    kept: VecDeque<Profile>,
-    /// Stages of the statement that runs, and when each began, nanoseconds; empty while none is measured.
-    running: Vec<(&'static str, u64)>,
-}
-
-struct Profile {
-    id: u64,
-    text: KeptText,
-    /// Stages and how long each took, nanoseconds.
-    stages: Vec<(&'static str, u64)>,
-}
-
-impl Profiles {
-    /// The statement that runs begins a stage.
-    pub(crate) fn stage(&mut self, name: &'static str) {
-        if !self.running.is_empty() {
-            self.running.push((name, now_ns()));
-        }
-    }
-
-    /// The statement that runs is not kept.
-    fn forget(&mut self) {
-        self.running.clear();
-    }
-
-    fn keep(&mut self, text: KeptText, ended: u64, size: usize) {
-        let begun = std::mem::take(&mut self.running);
-        let ends = begun.iter().skip(1).map(|(_, at)| *at).chain([ended]);
-        let stages = begun.iter().zip(ends).map(|((name, at), end)| (*name, end.saturating_sub(*at))).collect();
-        self.last += 1;
-        self.kept.push_back(Profile { id: self.last, text, stages });
-        while self.kept.len() > size {
-            self.kept.pop_front();
-        }
-    }
-
-    /// Query, sequence, stage and seconds of each stage that is kept.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (u64, u64, &'static str, Value)> {
-        let of = |p: &Profile| {
-            let id = p.id;
-            let row = move |(n, (name, ns)): (usize, &(&'static str, u64))| (id, n as u64 + 2, *name, seconds(*ns, 6));
-            p.stages.iter().enumerate().map(row).collect::<Vec<_>>()
-        };
-        self.kept.iter().flat_map(of)
-    }
-}
-
-/// Nanoseconds as seconds with `scale` digits, at most 9.
-fn seconds(ns: u64, scale: u8) -> Value {
-    let units = i128::from(ns) / 10_i128.pow(9 - u32::from(scale));
-    Value::Decimal(Decimal::from_i128(units, scale))
-}
 
 impl Session {
     /// [`Session::unprofiled`], measured.

@@ -10,7 +10,8 @@ use super::locks::{PlanLocks, is_stale};
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
-use super::state::Clock;
+use super::running::Clock;
+use super::text::{lex_mode, parse_error};
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
@@ -18,39 +19,14 @@ use gannet_core::vars::Live;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink};
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest;
-use gannet_parser::{ErrorKind, LexMode, ParseError};
 use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
 use gannet_plan::{Plan, PlanKind};
 use gannet_runtime::{Interrupt, now_ns};
 use gannet_telemetry::{Counter, Execution, count};
 use gannet_types::charset::Charset;
-use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, Value, sql_err};
+use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::borrow::Cow;
-
-/// The bits of `sql_mode` which the lexer needs.
-pub(crate) fn lex_mode(mode: SqlMode) -> LexMode {
-    LexMode {
-        ansi_quotes: mode.contains(SqlMode::ANSI_QUOTES),
-        pipes_as_concat: mode.contains(SqlMode::PIPES_AS_CONCAT),
-        no_backslash_escapes: mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
-        ignore_space: mode.contains(SqlMode::IGNORE_SPACE),
-        high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
-    }
-}
-
-/// A parser's error as the client sees it.
-pub(crate) fn parse_error(e: ParseError) -> SqlError {
-    match e.kind {
-        ErrorKind::Syntax => SqlError::with_message(ErrorCode::Parse, e.to_string()),
-        ErrorKind::Empty => sql_err!(EmptyQuery),
-        ErrorKind::TooDeep => SqlError::with_message(ErrorCode::StackOverrunNeedMore, e.to_string()),
-        ErrorKind::Supplementary => sql_err!(InvalidCharacterString, "utf8mb3", e.near),
-        ErrorKind::InvalidUtf8 => sql_err!(InvalidCharacterString, "utf8mb4", e.near),
-        ErrorKind::TooManyParams => sql_err!(PsManyParam),
-        _ => SqlError::with_message(ErrorCode::Parse, e.to_string()),
-    }
-}
 
 /// A statement whose tables change between planning and locking is planned anew, so often at most.
 const MAX_REPLANS: u32 = 10;

@@ -2,7 +2,7 @@
 
 use super::Charsets;
 use super::Session;
-use super::wire::{Exchange, HeaderCache};
+use super::exchange::{Exchange, HeaderCache};
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
 use gannet_exec::{ResultSink, Rows};
@@ -207,7 +207,7 @@ impl Session {
     #[cold]
     fn tell_internal(&self, error: &SqlError) {
         let text = self.entry.info().unwrap_or_default();
-        let statement = super::service::in_log(text.bytes(), super::query::lex_mode(self.settings.sql_mode));
+        let statement = super::text::in_log(text.bytes(), super::text::lex_mode(self.settings.sql_mode));
         self.server.log.error(format_args!("Connection {}: {}; {statement}", self.entry.id, error.message()));
     }
 

@@ -1,9 +1,10 @@
 //! A connection: packets in, replies out, from the greeting to the end.
 
-use super::client::Client;
+use super::cached::Plans;
+use super::client::{Client, LOGIN_PACKET, frame_error};
 use super::login::{Login, LoginStep};
+use super::text::in_log;
 use super::transport;
-use crate::server::Plans;
 use gannet_core::Core;
 use gannet_core::accounts::Origin;
 use gannet_core::registry::{Activity, Entry};
@@ -13,7 +14,7 @@ use gannet_runtime::{Conn, Factory, Interrupt, Next, Panicked, Peer, Ready, Serv
 use gannet_telemetry::{Counter, add, count, note_connections, sub};
 use gannet_types::{ErrorCode, SqlError, sql_err};
 use gannet_wire::compress::Algorithm;
-use gannet_wire::frame::{self, Decoder, Fed, FrameError, Writer};
+use gannet_wire::frame::{self, Decoder, Fed, Writer};
 use gannet_wire::reply;
 use gannet_wire::tls::Tls;
 use std::sync::Arc;
@@ -29,12 +30,6 @@ impl Factory for Connections {
         Some(Box::new(Connection::new(self.core.clone(), self.plans.clone(), peer, context)))
     }
 }
-
-/// Largest packet of a client that has not logged in.
-pub(super) const LOGIN_PACKET: usize = 256 * 1024;
-
-/// Characters of a statement's digest text in the log.
-const MAX_LOGGED: usize = 2048;
 
 /// Bytes of replies that are collected while further commands are there already.
 const MOST_REPLIES: usize = 64 * 1024;
@@ -341,23 +336,9 @@ fn origin(peer: &Peer) -> Origin {
     }
 }
 
-pub(super) fn frame_error(e: FrameError) -> SqlError {
-    match e {
-        FrameError::OutOfOrder { .. } => sql_err!(NetPacketsOutOfOrder),
-        FrameError::TooLarge => sql_err!(NetPacketTooLarge),
-    }
-}
-
 /// What the log says of a panic: the connection, the place, and the statement without its literals, which may be passwords.
 fn panic_line(id: u64, panic: &Panicked<'_>, statement: &[u8], mode: gannet_parser::LexMode) -> String {
     format!("Connection {id} is closed: {panic}; {}", in_log(statement, mode))
-}
-
-/// A statement as the error log tells of it: its digest text, and its digest.
-pub(super) fn in_log(statement: &[u8], mode: gannet_parser::LexMode) -> String {
-    let digest = gannet_parser::digest::digest(statement, mode);
-    let text: String = digest.text.chars().take(MAX_LOGGED).collect();
-    format!("its statement: {text} (digest {:032x})", digest.hash)
 }
 
 impl Service for Connection {
@@ -475,8 +456,8 @@ impl Service for Connection {
     fn panicked(&mut self, panic: &Panicked<'_>) {
         let text = self.entry.info().unwrap_or_default();
         let mode = match &self.phase {
-            Phase::Ready(client) => super::query::lex_mode(client.session.settings.sql_mode),
-            _ => super::query::lex_mode(gannet_types::SqlMode::DEFAULT),
+            Phase::Ready(client) => super::text::lex_mode(client.session.settings.sql_mode),
+            _ => super::text::lex_mode(gannet_types::SqlMode::DEFAULT),
         };
         self.server.log.error(panic_line(self.entry.id, panic, text.bytes(), mode));
     }
@@ -499,7 +480,7 @@ mod tests {
     #[test]
     fn a_panic_is_logged_without_literals() {
         let panic = Panicked { doing: "serving a connection", place: "src/a.rs:1:2", what: "index out of bounds" };
-        let mode = super::super::query::lex_mode(SqlMode::DEFAULT);
+        let mode = super::super::text::lex_mode(SqlMode::DEFAULT);
         let line = panic_line(7, &panic, b"CREATE USER u IDENTIFIED BY 'secret' COMMENT 'x'", mode);
         let head = "Connection 7 is closed: a panic while serving a connection, at src/a.rs:1:2: index out of bounds; its statement: ";
         assert!(line.starts_with(head), "{line}");

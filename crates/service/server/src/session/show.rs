@@ -4,11 +4,11 @@
 //! as in any query. The rest makes its rows here.
 
 use super::Session;
-use super::query::{lex_mode, parse_error};
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::state::{text, unsupported};
+use super::text::{lex_mode, parse_error};
 use crate::virt;
 use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_core::accounts::{self, Privilege};

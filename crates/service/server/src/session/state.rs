@@ -3,35 +3,14 @@
 use super::UserVariables;
 use super::running::Seen;
 use gannet_catalog::CatalogSnapshot;
-use gannet_catalog::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
 use gannet_core::Core;
 use gannet_core::accounts::{Access, Account, Name, Usage};
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars};
-use gannet_functions::SessionInfo;
-use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park, unix_micros};
 use gannet_telemetry::SessionCounters;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use gannet_wire::handshake;
 use std::sync::Arc;
-
-/// When a statement began, read once: what is later is that and the time that has passed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    /// Monotonic.
-    pub(crate) ns: u64,
-    /// Microseconds since 1970.
-    pub(crate) unix_us: u64,
-    /// When it ended, microseconds since 1970; 0 = not yet.
-    pub(crate) ended_us: u64,
-}
-
-impl Clock {
-    #[inline]
-    pub(crate) fn now() -> Self {
-        Clock { ns: now_ns(), unix_us: unix_micros(), ended_us: 0 }
-    }
-}
 
 /// Identity, variables, counters; separate from the transaction so that both can be borrowed at once.
 ///
@@ -86,7 +65,7 @@ pub(crate) struct State {
     /// Estimated cost of the last statement that was planned for tables (`Last_query_cost`).
     pub(crate) last_query_cost: f64,
     /// Stages of the last statements, while `profiling` is on.
-    pub(crate) profiles: super::profile::Profiles,
+    pub(crate) profiles: super::profiles::Profiles,
 }
 
 impl State {
@@ -143,7 +122,7 @@ impl State {
             user_locks: Vec::new(),
             counters: SessionCounters::new(),
             last_query_cost: 0.0,
-            profiles: super::profile::Profiles::default(),
+            profiles: super::profiles::Profiles::default(),
             account,
             entry,
             server,
@@ -222,148 +201,6 @@ impl State {
         for (name, _) in std::mem::take(&mut self.user_locks) {
             self.server.user_locks.release(&name, self.entry.id);
         }
-    }
-}
-
-impl SessionInfo for State {
-    fn database(&self) -> Option<&str> {
-        self.database.as_deref()
-    }
-    fn connection_id(&self) -> u64 {
-        self.entry.id
-    }
-    fn user(&self) -> &str {
-        &self.user
-    }
-    fn current_user(&self) -> &str {
-        &self.current_user
-    }
-    fn version(&self) -> &str {
-        &self.server.facts.version
-    }
-    fn last_insert_id(&self) -> u64 {
-        self.last_insert_id
-    }
-    fn set_last_insert_id(&mut self, value: u64) {
-        self.running.insert_id_given = true;
-        self.last_insert_id = value;
-    }
-    fn found_rows(&self) -> u64 {
-        self.found_rows
-    }
-    fn row_count(&self) -> i64 {
-        self.row_count
-    }
-    fn random(&mut self) -> u64 {
-        gannet_runtime::random_u64()
-    }
-
-    fn sleep(&mut self, seconds: f64) -> bool {
-        let ns = (seconds.clamp(0.0, 1e9) * 1e9) as u64;
-        let deadline = now_ns().saturating_add(ns);
-        loop {
-            match park(Wait::UserSleep, Some(deadline)) {
-                Unpark::Woken => {}
-                Unpark::TimedOut => return false,
-                Unpark::Interrupted => {
-                    // SELECT SLEEP(n) alone reports KILL QUERY by its value; over tables the statement fails.
-                    if !self.running.over_tables {
-                        self.entry.context.clear(Interrupt::Query);
-                    }
-                    return true;
-                }
-            }
-        }
-    }
-
-    fn server_function(&mut self, name: &'static str, args: &[Value]) -> Result<Value> {
-        match name {
-            "STATEMENT_DIGEST_TEXT" => super::functions::statement_digest(self, args),
-            "CURRENT_ROLE" => {
-                let roles: Vec<String> = self.roles.iter().map(Name::ticked).collect();
-                Ok(text(if roles.is_empty() { "NONE".into() } else { roles.join(",") }.as_str()))
-            }
-            "USER_VARIABLE" => match args {
-                [Value::Str(name, _)] => {
-                    Ok(gannet_exec::Session::user_variable(self, &String::from_utf8_lossy(name.as_bytes())))
-                }
-                _ => Ok(Value::Null),
-            },
-            "LOAD_FILE" => super::functions::load_file(self, args),
-            "MYSQL_QUERY_ATTRIBUTE_STRING" => Ok(match args {
-                [Value::Str(name, _)] => {
-                    let found = self.query_attributes.iter().find(|(n, _)| **n == *name.as_bytes());
-                    found.map_or(Value::Null, |(_, value)| value.clone())
-                }
-                _ => Value::Null,
-            }),
-            "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
-            "PS_THREAD_ID" => super::functions::thread_id(self, args),
-            _ => super::user_locks::call(self, name, args),
-        }
-    }
-
-    fn variable(&mut self, name: &str) -> Result<Value> {
-        super::variables::value(self, false, name)
-    }
-
-    fn clock_us(&self) -> Option<i64> {
-        Some(gannet_runtime::unix_micros() as i64)
-    }
-
-    fn interrupted(&self) -> bool {
-        // Whoever wants to stop the statement may be a connection of the same worker.
-        gannet_runtime::yield_if_due();
-        gannet_runtime::interrupted()
-    }
-}
-
-impl gannet_exec::Session for State {
-    fn user_variable(&self, name: &str) -> Value {
-        match self.user_vars.get(name) {
-            Some(v) => v.clone(),
-            None => self.user_vars.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null),
-        }
-    }
-
-    fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
-        /// Variables of a session.
-        const MAX_VARIABLES: usize = 100_000;
-        let long = name.len() > MAX_IDENTIFIER_CHARS && name.chars().count() > MAX_IDENTIFIER_CHARS;
-        if long || name.is_empty() || ends_with_space(name) {
-            return Err(sql_err!(IllegalUserVar, name));
-        }
-        if self.user_vars.len() >= MAX_VARIABLES && !self.user_vars.contains_key(name) {
-            return Err(sql_err!(OutOfResources));
-        }
-        if !self.hold(value.long_bytes()) {
-            return Err(sql_err!(OutOfResources));
-        }
-        let before = self.user_vars.insert(name.to_lowercase(), value);
-        self.held.give(before.map_or(0, |v| v.long_bytes()));
-        Ok(())
-    }
-
-    fn system_variable(&mut self, global: bool, name: &str) -> Result<Value> {
-        super::variables::value(self, global, name)
-    }
-
-    fn foreign_key_refused(&mut self, refused: &gannet_exec::foreign::Refused<'_>) {
-        self.server.reports.foreign_key_refused(&self.entry, refused);
-    }
-
-    fn temp_space(&self) -> Option<std::sync::Arc<gannet_exec::TempSpace>> {
-        Some(self.server.temp.clone())
-    }
-
-    fn virtual_rows(
-        &mut self,
-        table: u32,
-        equals: &[(u32, Value)],
-        wanted: &[u32],
-        emit: &mut dyn FnMut(&[Value]) -> Result<()>,
-    ) -> Result<()> {
-        crate::virt::rows(self, table, equals, wanted, emit)
     }
 }
 

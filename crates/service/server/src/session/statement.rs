@@ -277,7 +277,7 @@ impl Session {
         let mut tries = 0;
         loop {
             self.state.renew_snapshot();
-            let markers: Vec<_> = values.iter().map(super::prepared::type_of).collect();
+            let markers: Vec<_> = values.iter().map(super::variables::type_of).collect();
             let plan = match self.make_source_plan(query, &markers) {
                 Ok(plan) => plan,
                 // What is there already is said before what is wrong with the query, missing tables apart.

@@ -9,7 +9,7 @@ use gannet_parser::ast::VarScope;
 use gannet_plan::options::Passes;
 use gannet_types::charset::Charset;
 use gannet_types::temporal::Locale;
-use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, Value, sql_err};
+use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, TypeId, Value, sql_err};
 use gannet_wire::flags::cap;
 
 /// What statements take from the variables.
@@ -166,7 +166,7 @@ pub(crate) fn rows(state: &State, global: bool) -> Vec<(&'static str, Option<Str
 impl gannet_plan::options::VariableTypes for State {
     fn user(&self, name: &str) -> Option<SqlType> {
         let value = self.user_vars.get(name).or_else(|| self.user_vars.get(&name.to_lowercase()))?;
-        Some(super::prepared::type_of(value))
+        Some(type_of(value))
     }
 
     fn system(&self, name: &str, scope: VarScope) -> Result<SqlType> {
@@ -184,5 +184,22 @@ impl gannet_plan::options::VariableTypes for State {
             Kind::Double { .. } => SqlType { length: 23, scale: 6, ..SqlType::DOUBLE },
             _ => SqlType::varchar(1024, CollationId::UTF8MB3_GENERAL_CI),
         })
+    }
+}
+
+/// The type of a user variable's value.
+pub(crate) fn type_of(v: &Value) -> SqlType {
+    match v {
+        Value::Null => SqlType::NULL,
+        Value::Int(_) => SqlType::BIGINT,
+        Value::UInt(_) => SqlType::bigint_unsigned(),
+        Value::Decimal(_) => SqlType::decimal(65, 30),
+        Value::Float(_) | Value::Double(_) => SqlType::DOUBLE,
+        Value::Str(_, c) if c.is_binary() => SqlType::new(TypeId::LongBlob),
+        Value::Str(_, c) => SqlType::new(TypeId::LongText).with_collation(*c),
+        Value::Date(_) => SqlType::new(TypeId::Date),
+        Value::Time(..) => SqlType::temporal(TypeId::Time, 6),
+        Value::DateTime(..) | Value::Timestamp(..) => SqlType::temporal(TypeId::DateTime, 6),
+        _ => SqlType::new(TypeId::LongText).with_collation(CollationId::DEFAULT),
     }
 }

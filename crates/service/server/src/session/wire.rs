@@ -2,6 +2,7 @@
 //! of rows, errors.
 
 use super::Charsets;
+use super::exchange::{Exchange, HeaderCache};
 use super::reply::{Ended, Manner, Reply};
 use gannet_exec::Rows;
 use gannet_plan::plan::ResultColumn;
@@ -17,28 +18,11 @@ use gannet_wire::reply::{self, Column};
 use gannet_wire::row::BinaryRow;
 use gannet_wire::value::{Format, binary_value, long_text, text_value};
 use std::borrow::Cow;
-use std::sync::OnceLock;
 
 /// The output buffer is sent when it holds more.
 const FLUSH_BYTES: usize = 32 * 1024;
 /// Rows with a value of more bytes are sent piece by piece.
 const LONG: usize = 128 << 10;
-
-/// Encoded column definitions of one plan, for the commonest kinds of client.
-#[derive(Debug, Default)]
-pub(crate) struct HeaderCache([OnceLock<Box<[u8]>>; 4]);
-
-/// A client's connection in the middle of a command.
-pub(crate) struct Exchange<'a> {
-    pub(crate) conn: &'a mut Conn,
-    pub(crate) sequence: &'a mut u8,
-}
-
-impl Exchange<'_> {
-    pub(crate) fn writer(&mut self) -> Writer<'_> {
-        Writer::new(self.conn.out(), self.sequence)
-    }
-}
 
 /// The client's side of a command: its replies go to the connection.
 pub(crate) struct Wire<'a> {

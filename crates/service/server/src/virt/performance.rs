@@ -2,7 +2,7 @@
 
 use super::declare::{BIGINT, INT, LONGBLOB, LONGTEXT, NAME, UBIGINT, YES_NO, enumeration, fixed, varchar};
 use super::innodb::tree_names;
-use super::runtime::{process_row, visible};
+use super::runtime::{lock_id, process_row, visible};
 use super::{Emit, Equals, maybe, member, text};
 use crate::session::state::State;
 use gannet_core::accounts::Privilege;
@@ -118,13 +118,6 @@ fn party(p: &Party) -> [Value; 2] {
 fn hex(key: &[u8]) -> String {
     let shown = &key[..key.len().min(64)];
     shown.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}"))
-}
-
-pub(super) fn lock_id(p: &Party, kind: &LockKind) -> String {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut h = DefaultHasher::new();
-    format!("{kind:?}").hash(&mut h);
-    format!("{}:{:016x}", p.owner, h.finish())
 }
 
 fn mode_name(mode: Mode) -> &'static str {

@@ -7,7 +7,7 @@ use crate::session::variables;
 use gannet_core::accounts::Privilege;
 use gannet_core::registry::{Activity, Entry};
 use gannet_core::status;
-use gannet_engine::{Isolation, lock::LockKind};
+use gannet_engine::{Isolation, lock::LockKind, lock::Party};
 
 use gannet_telemetry::{Counter, WORK, wait_totals};
 use gannet_types::{DateTime, Result, Value};
@@ -317,10 +317,7 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         let entry = state.server.registry.get(t.owner_thread_id);
         let waits = t.locks.as_ref().and_then(|l| {
             let (kind, since) = l.waits.as_ref().filter(|(kind, _)| !matches!(kind, LockKind::Metadata { .. }))?;
-            Some((
-                text(&super::performance::lock_id(&l.party, kind)),
-                local(now_us - now_ns.saturating_sub(*since) / 1000),
-            ))
+            Some((text(&lock_id(&l.party, kind)), local(now_us - now_ns.saturating_sub(*since) / 1000)))
         });
         let kind = match (t.rolling_back, &waits) {
             (true, _) => "ROLLING BACK",
@@ -360,4 +357,11 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         emit(&row)?;
     }
     Ok(())
+}
+
+pub(super) fn lock_id(p: &Party, kind: &LockKind) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut h = DefaultHasher::new();
+    format!("{kind:?}").hash(&mut h);
+    format!("{}:{:016x}", p.owner, h.finish())
 }

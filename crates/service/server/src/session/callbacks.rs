@@ -1,0 +1,150 @@
+//! What functions and the executor ask of a session.
+
+use super::state::{State, text};
+use gannet_catalog::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
+use gannet_core::accounts::Name;
+use gannet_functions::SessionInfo;
+use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
+use gannet_types::{Result, Value, sql_err};
+
+impl SessionInfo for State {
+    fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+    fn connection_id(&self) -> u64 {
+        self.entry.id
+    }
+    fn user(&self) -> &str {
+        &self.user
+    }
+    fn current_user(&self) -> &str {
+        &self.current_user
+    }
+    fn version(&self) -> &str {
+        &self.server.facts.version
+    }
+    fn last_insert_id(&self) -> u64 {
+        self.last_insert_id
+    }
+    fn set_last_insert_id(&mut self, value: u64) {
+        self.running.insert_id_given = true;
+        self.last_insert_id = value;
+    }
+    fn found_rows(&self) -> u64 {
+        self.found_rows
+    }
+    fn row_count(&self) -> i64 {
+        self.row_count
+    }
+    fn random(&mut self) -> u64 {
+        gannet_runtime::random_u64()
+    }
+
+    fn sleep(&mut self, seconds: f64) -> bool {
+        let ns = (seconds.clamp(0.0, 1e9) * 1e9) as u64;
+        let deadline = now_ns().saturating_add(ns);
+        loop {
+            match park(Wait::UserSleep, Some(deadline)) {
+                Unpark::Woken => {}
+                Unpark::TimedOut => return false,
+                Unpark::Interrupted => {
+                    // SELECT SLEEP(n) alone reports KILL QUERY by its value; over tables the statement fails.
+                    if !self.running.over_tables {
+                        self.entry.context.clear(Interrupt::Query);
+                    }
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn server_function(&mut self, name: &'static str, args: &[Value]) -> Result<Value> {
+        match name {
+            "STATEMENT_DIGEST_TEXT" => super::functions::statement_digest(self, args),
+            "CURRENT_ROLE" => {
+                let roles: Vec<String> = self.roles.iter().map(Name::ticked).collect();
+                Ok(text(if roles.is_empty() { "NONE".into() } else { roles.join(",") }.as_str()))
+            }
+            "USER_VARIABLE" => match args {
+                [Value::Str(name, _)] => {
+                    Ok(gannet_exec::Session::user_variable(self, &String::from_utf8_lossy(name.as_bytes())))
+                }
+                _ => Ok(Value::Null),
+            },
+            "LOAD_FILE" => super::functions::load_file(self, args),
+            "MYSQL_QUERY_ATTRIBUTE_STRING" => Ok(match args {
+                [Value::Str(name, _)] => {
+                    let found = self.query_attributes.iter().find(|(n, _)| **n == *name.as_bytes());
+                    found.map_or(Value::Null, |(_, value)| value.clone())
+                }
+                _ => Value::Null,
+            }),
+            "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
+            "PS_THREAD_ID" => super::functions::thread_id(self, args),
+            _ => super::user_locks::call(self, name, args),
+        }
+    }
+
+    fn variable(&mut self, name: &str) -> Result<Value> {
+        super::variables::value(self, false, name)
+    }
+
+    fn clock_us(&self) -> Option<i64> {
+        Some(gannet_runtime::unix_micros() as i64)
+    }
+
+    fn interrupted(&self) -> bool {
+        // Whoever wants to stop the statement may be a connection of the same worker.
+        gannet_runtime::yield_if_due();
+        gannet_runtime::interrupted()
+    }
+}
+
+impl gannet_exec::Session for State {
+    fn user_variable(&self, name: &str) -> Value {
+        match self.user_vars.get(name) {
+            Some(v) => v.clone(),
+            None => self.user_vars.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null),
+        }
+    }
+
+    fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
+        /// Variables of a session.
+        const MAX_VARIABLES: usize = 100_000;
+        let long = name.len() > MAX_IDENTIFIER_CHARS && name.chars().count() > MAX_IDENTIFIER_CHARS;
+        if long || name.is_empty() || ends_with_space(name) {
+            return Err(sql_err!(IllegalUserVar, name));
+        }
+        if self.user_vars.len() >= MAX_VARIABLES && !self.user_vars.contains_key(name) {
+            return Err(sql_err!(OutOfResources));
+        }
+        if !self.hold(value.long_bytes()) {
+            return Err(sql_err!(OutOfResources));
+        }
+        let before = self.user_vars.insert(name.to_lowercase(), value);
+        self.held.give(before.map_or(0, |v| v.long_bytes()));
+        Ok(())
+    }
+
+    fn system_variable(&mut self, global: bool, name: &str) -> Result<Value> {
+        super::variables::value(self, global, name)
+    }
+
+    fn foreign_key_refused(&mut self, refused: &gannet_exec::foreign::Refused<'_>) {
+        self.server.reports.foreign_key_refused(&self.entry, refused);
+    }
+
+    fn temp_space(&self) -> Option<std::sync::Arc<gannet_exec::TempSpace>> {
+        Some(self.server.temp.clone())
+    }
+
+    fn virtual_rows(
+        &mut self,
+        table: u32,
+        equals: &[(u32, Value)],
+        wanted: &[u32],
+        emit: &mut dyn FnMut(&[Value]) -> Result<()>,
+    ) -> Result<()> {
+        crate::virt::rows(self, table, equals, wanted, emit)
+    }
+}

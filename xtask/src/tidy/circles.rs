@@ -1,0 +1,175 @@
+//! Circles of files: in the crates listed here no file imports one that, by other files, imports it.
+//!
+//! An import is a path that begins with `crate`, `self` or `super`, in a `use` or in the code. It leads to the longest module that it
+//! names; a type that a parent module declares is nobody's file. Tests are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Crates without circles. A crate may be added, none goes.
+const ORDERED: &[&str] = &[
+    "foundation/base",
+    "foundation/telemetry",
+    "storage/btree",
+    "storage/log",
+    "storage/page",
+    "sql/functions",
+    "service/core",
+    "service/server",
+    "service/wire",
+];
+
+type Module = Vec<String>;
+
+/// Names the files of each circle.
+pub(super) fn check(sources: &[(String, String)], faults: &mut Vec<String>) {
+    for krate in ORDERED {
+        let root = format!("crates/{krate}/src/");
+        let files: BTreeMap<Module, &str> = sources
+            .iter()
+            .filter_map(|(path, text)| Some((module_of(path.strip_prefix(&root)?), product(text))))
+            .collect();
+        let arrows: BTreeMap<&Module, BTreeSet<Module>> =
+            files.iter().map(|(module, text)| (module, imports(module, text, &files))).collect();
+        for circle in circles(&arrows) {
+            let names: Vec<String> = circle.iter().map(|m| m.join("/")).collect();
+            faults.push(format!("{root}: files that import each other: {}", names.join(", ")));
+        }
+    }
+}
+
+/// `a/b.rs` and `a/b/mod.rs` are the module a, b.
+fn module_of(path: &str) -> Module {
+    let path = path.strip_suffix(".rs").unwrap_or(path);
+    let mut parts: Module = path.split('/').map(str::to_owned).collect();
+    if matches!(parts.last().map(String::as_str), Some("mod" | "lib")) {
+        parts.pop();
+    }
+    parts
+}
+
+fn product(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod ").next().unwrap_or_default()
+}
+
+/// The modules of `files` that a file's paths lead to.
+fn imports(module: &Module, text: &str, files: &BTreeMap<Module, &str>) -> BTreeSet<Module> {
+    let code: String = text.lines().map(|l| l.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join(" ");
+    let mut found = BTreeSet::new();
+    for start in ["crate::", "super::", "self::"] {
+        for (at, _) in code.match_indices(start) {
+            let inside = code[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':'));
+            if !inside {
+                expand(&code[at..], &mut Vec::new(), &mut |path| found.extend(resolve(module, path, files)));
+            }
+        }
+    }
+    found.remove(module);
+    found
+}
+
+/// Calls `f` with each path that a tree of paths names; gives what is left behind it.
+fn expand<'t>(text: &'t str, before: &mut Vec<&'t str>, f: &mut impl FnMut(&[&str])) -> &'t str {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (name, mut rest) = text.split_at(end);
+    before.push(name);
+    match rest.strip_prefix("::").map(str::trim_start) {
+        Some(list) if list.starts_with('{') => {
+            rest = &list[1..];
+            while !rest.trim_start().starts_with('}') && !rest.is_empty() {
+                rest = expand(rest, before, f).trim_start();
+                rest = rest.find([',', '}']).map_or("", |at| &rest[at..]);
+                rest = rest.strip_prefix(',').unwrap_or(rest);
+            }
+            rest = rest.trim_start().strip_prefix('}').unwrap_or(rest);
+        }
+        Some(more) if more.starts_with(|c: char| c.is_alphanumeric() || c == '_') => rest = expand(more, before, f),
+        _ => f(before),
+    }
+    before.pop();
+    rest
+}
+
+fn resolve(module: &Module, path: &[&str], files: &BTreeMap<Module, &str>) -> Option<Module> {
+    let mut at = module.clone();
+    let mut found = None;
+    for (n, name) in path.iter().enumerate() {
+        match (*name, n) {
+            ("crate", 0) => at.clear(),
+            ("self", 0) => {}
+            ("super", _) if found.is_none() => drop(at.pop()),
+            _ => {
+                at.push((*name).to_owned());
+                if !files.contains_key(&at) {
+                    break;
+                }
+                found = Some(at.clone());
+            }
+        }
+    }
+    found
+}
+
+/// Sets of modules that reach each other, of more than one.
+fn circles(arrows: &BTreeMap<&Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
+    let reach = |from: &Module| {
+        let mut seen: BTreeSet<Module> = BTreeSet::new();
+        let mut open: Vec<Module> = vec![from.clone()];
+        while let Some(next) = open.pop() {
+            for to in arrows.get(&next).into_iter().flatten() {
+                if seen.insert(to.clone()) {
+                    open.push(to.clone());
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&Module, BTreeSet<Module>> = arrows.keys().map(|m| (*m, reach(m))).collect();
+    let mut done: BTreeSet<&Module> = BTreeSet::new();
+    let mut all = Vec::new();
+    for (module, to) in &reached {
+        if !to.contains(*module) || done.contains(module) {
+            continue;
+        }
+        let circle: Vec<&Module> = to
+            .iter()
+            .filter_map(|m| reached.get_key_value(m))
+            .filter(|(_, back)| back.contains(*module))
+            .map(|(m, _)| *m)
+            .collect();
+        done.extend(circle.iter().copied());
+        all.push(circle.into_iter().cloned().collect());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(files: &[(&str, &str)]) -> Vec<String> {
+        let sources: Vec<(String, String)> =
+            files.iter().map(|(p, t)| (format!("crates/service/core/src/{p}"), (*t).to_owned())).collect();
+        let mut faults = Vec::new();
+        check(&sources, &mut faults);
+        faults
+    }
+
+    #[test]
+    fn circles_are_found_whatever_way_they_are_written() {
+        let one = ("a.rs", "use crate::{c, b::{self, Thing}};");
+        assert_eq!(faults(&[one, ("b.rs", "fn f() {}"), ("c.rs", "use super::b;")]), Vec::<String>::new());
+        for back in ["use crate::a::X;", "fn f() { super::a::g() }", "use super::{x, a::{\n    Y,\n    Z,\n}};"] {
+            let found = faults(&[one, ("b.rs", "use super::c;"), ("c.rs", back)]);
+            assert_eq!(found, ["crates/service/core/src/: files that import each other: a, b, c"], "{back}");
+        }
+        // By a folder; what tests import does not count, nor what a comment says.
+        let deep = ("a/mod.rs", "use crate::b::x; mod inner;");
+        assert_eq!(faults(&[deep, ("a/inner.rs", ""), ("b.rs", "use crate::a::inner::y;")]), Vec::<String>::new());
+        assert_eq!(
+            faults(&[deep, ("b.rs", "// crate::a::z\n#[cfg(test)]\nmod tests {\n use crate::a::z;\n}")]),
+            Vec::<String>::new()
+        );
+        assert_eq!(faults(&[deep, ("b.rs", "use crate::a::z;")]).len(), 1);
+    }
+}
