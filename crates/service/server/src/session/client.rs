@@ -211,7 +211,7 @@ impl Client {
 
     /// The replies of a command.
     pub(super) fn wire<'a>(&mut self, conn: &'a mut Conn, sequence: &'a mut u8) -> Wire<'a> {
-        Wire::new(conn, sequence, self.session.manner(), std::mem::take(&mut self.formats))
+        Wire::new(conn, sequence, std::mem::take(&mut self.formats))
     }
 
     /// The session as if it had just logged in: for COM_RESET_CONNECTION.

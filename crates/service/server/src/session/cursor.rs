@@ -166,6 +166,7 @@ impl Session {
         let outcome = self.execute(&entry.plan, &entry.digest.locks, params, &mut sink)?;
         let done = self.done(outcome, sink.rows)?;
         // The columns, and no row: what ends them says that there is a cursor.
+        wire.put(self.manner());
         wire.describe_columns(&sink.columns);
         *cursor = Some(Box::new(sink.cursor));
         self.running.extra_status |= status::CURSOR_EXISTS;
@@ -179,7 +180,7 @@ impl Session {
         self.begins(Activity::Fetch, b"");
         self.running.warnings.clear();
         let outcome = match self.take_cursor(id) {
-            Ok(Some(mut cursor)) => match Self::send_fetched(&mut cursor, rows, wire) {
+            Ok(Some(mut cursor)) => match self.send_fetched(&mut cursor, rows, wire) {
                 Ok(true) => {
                     self.running.extra_status |= status::CURSOR_EXISTS;
                     self.keep_cursor(id, cursor);
@@ -198,7 +199,8 @@ impl Session {
     }
 
     /// `false` when the rows came to their end.
-    fn send_fetched(cursor: &mut Cursor, rows: u32, wire: &mut Wire<'_>) -> Result<bool> {
+    fn send_fetched(&self, cursor: &mut Cursor, rows: u32, wire: &mut Wire<'_>) -> Result<bool> {
+        wire.put(self.manner());
         for _ in 0..rows {
             match cursor.next()? {
                 Some(row) => wire.encoded_row(row)?,

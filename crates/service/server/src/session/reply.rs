@@ -7,7 +7,8 @@ use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
 use gannet_exec::{ResultSink, Rows};
 use gannet_plan::plan::ResultColumn;
-use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value, sql_err};
+use gannet_types::charset::Charset;
+use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
 use gannet_wire::flags::cap;
 
 /// What a statement or command did, before it is put into a packet.
@@ -43,10 +44,23 @@ pub(crate) struct Manner {
     pub(crate) write_timeout_ns: u64,
 }
 
+impl Manner {
+    /// Before a result set has said how.
+    pub(super) const PLAIN: Manner = Manner {
+        capabilities: 0,
+        charsets: Charsets { client: Charset::Utf8mb4, connection: CollationId::DEFAULT, results: None },
+        status: 0,
+        metadata: true,
+        write_timeout_ns: 60_000_000_000,
+    };
+}
+
 /// How a statement ended, when it did not fail.
 pub(crate) struct Ended<'a> {
     pub(crate) done: &'a Done,
-    pub(crate) manner: Manner,
+    pub(crate) capabilities: u32,
+    /// The status word.
+    pub(crate) status: u16,
     pub(crate) warnings: u64,
     /// Encoded changes of the session's state.
     pub(crate) track: &'a [u8],
@@ -186,8 +200,9 @@ impl Session {
                 if self.tracker.on {
                     self.track_statement(done.rows);
                 }
-                let (manner, warnings) = (self.manner(), self.running.warnings.raised());
-                reply.end(&Ended { done: &done, manner, warnings, track: &self.track });
+                let (capabilities, status) = (self.capabilities, self.status_flags());
+                let warnings = self.running.warnings.raised();
+                reply.end(&Ended { done: &done, capabilities, status, warnings, track: &self.track });
                 self.track.clear();
             }
             Err(error) => self.fail(reply, error),

@@ -63,12 +63,17 @@ pub(crate) fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'
 }
 
 impl<'a> Wire<'a> {
-    pub(crate) fn new(conn: &'a mut Conn, sequence: &'a mut u8, manner: Manner, formats: Vec<Format>) -> Self {
-        Wire { exchange: Exchange { conn, sequence }, binary: false, formats, manner, long: false }
+    pub(crate) fn new(conn: &'a mut Conn, sequence: &'a mut u8, formats: Vec<Format>) -> Self {
+        Wire { exchange: Exchange { conn, sequence }, binary: false, formats, manner: Manner::PLAIN, long: false }
     }
 
     pub(crate) fn writer(&mut self) -> Writer<'_> {
         self.exchange.writer()
+    }
+
+    /// How what follows is put, where no result set begins: columns without rows, rows of a cursor.
+    pub(crate) fn put(&mut self, manner: Manner) {
+        self.manner = manner;
     }
 
     fn out(&mut self) -> &mut Vec<u8> {
@@ -255,20 +260,20 @@ impl Reply for Wire<'_> {
     }
 
     fn end(&mut self, ended: &Ended<'_>) {
-        let Ended { done, manner, warnings, track } = ended;
+        let Ended { done, capabilities, status, warnings, track } = ended;
         let ok = reply::Ok {
             affected: done.affected,
             insert_id: done.insert_id,
-            status: manner.status,
+            status: *status,
             warnings: (*warnings).min(u64::from(u16::MAX)) as u16,
             info: done.info.as_bytes(),
             state: track,
         };
         let mut w = self.writer();
         if done.rows {
-            reply::end_of_rows(&mut w, manner.capabilities, &ok);
+            reply::end_of_rows(&mut w, *capabilities, &ok);
         } else {
-            reply::ok(&mut w, manner.capabilities, &ok);
+            reply::ok(&mut w, *capabilities, &ok);
         }
     }
 
