@@ -233,6 +233,10 @@ impl<'p> Run<'p> {
     /// MySQL is lenient. `updates`: by ON DUPLICATE KEY UPDATE.
     fn convert(&mut self, value: Value, column: usize, updates: bool, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
+        if value.is_null() && !definition.nullable && definition.auto_increment && updates {
+            // NULL asks for the next number in an INSERT's own row; where the row is there already it is 0, as in MySQL.
+            return Ok(defaults::implicit(definition));
+        }
         if value.is_null() && !definition.nullable && !definition.auto_increment {
             // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default. What a query's row
             // changes by ON DUPLICATE KEY UPDATE is as strict as a single row.
