@@ -277,11 +277,15 @@ impl Txn {
     }
 
     /// Undoes everything after the savepoint. Locks stay, as in InnoDB; those of rows inserted since go with the rows.
+    /// [`EngineError::NotActive`] for one that has committed together with its only change: that cannot be undone any more.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         let store = &*self.engine.store;
         if let Some(w) = self.writer.as_mut()
             && w.last != savepoint.last
         {
+            if !w.committed.is_zero() {
+                return Err(EngineError::NotActive);
+            }
             let _mask = mask_interrupts();
             undo_to(store, w, savepoint.last, For::Savepoint(&self.owner))?;
             self.owner.set_weight(w.records);
@@ -371,7 +375,11 @@ impl Txn {
         self.prepared = true;
     }
 
-    /// Undoes everything.
+    /// Undoes everything, and ends the transaction.
+    ///
+    /// One that has committed together with its only change ([`Txn::update_and_commit_if`] gave [`Update::Updated`]) is over for
+    /// everyone, and there is nothing left to undo: this ends it as [`Txn::commit`] does, and the change stays. A caller that may have
+    /// to take its change back uses [`Txn::update_if`].
     pub fn rollback(&mut self) -> Result<()> {
         if !self.active {
             return Ok(());
