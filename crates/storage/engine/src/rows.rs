@@ -16,7 +16,7 @@ use gannet_telemetry::{Counter, count};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
-use crate::txn::LockWait;
+use crate::txn::{LockWait, slow_down};
 use crate::undo::diff;
 use crate::undo::record::{Body, OlderRow, UndoPtr};
 use crate::writer::Writer;
@@ -446,7 +446,7 @@ impl Txn {
             return Ok(false);
         }
         if self.writer.is_none() {
-            self.slow_down();
+            slow_down(self);
         }
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let _again = self.queue(tree, key, &mut wait).map_err(|e| self.failed(e))?;
