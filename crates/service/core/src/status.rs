@@ -3,9 +3,7 @@
 use crate::Core;
 use crate::registry::{Activity, Entry};
 use gannet_base::PAGE_SIZE;
-use gannet_engine::{
-    Beyond, ConsumerStatus, Engine, EngineStatus, RecoveryStatus, ScrubStatus, SpaceUsage,
-};
+use gannet_engine::{Beyond, ConsumerStatus, Engine, EngineStatus, RecoveryStatus, ScrubStatus, SpaceUsage};
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::{Agreed, Facts};
