@@ -3,10 +3,11 @@
 mod common;
 
 use common::{Database, Recorder, code};
-use gannet_engine::{ReadMode, TxnOptions};
+use gannet_catalog::Words;
+use gannet_engine::{Beyond, Hold, ReadMode, TxnOptions};
 use gannet_exec::changes::{ChangeSink, RowWriter};
 use gannet_exec::kv::{KeyValueTable, Put};
-use gannet_types::{ErrorCode, TimeZone, Value};
+use gannet_types::{CollationId, ErrorCode, SqlMode, TimeZone, Value};
 
 fn database(name: &str) -> Database {
     let mut db = Database::new(name);
@@ -185,4 +186,37 @@ fn rows_by_key_do_what_sql_does() {
         let refused = KeyValueTable::new(db.table(name), &db.catalog.snapshot()).err();
         assert_eq!(refused.map(|e| e.code()), Some(ErrorCode::NotSupportedYet), "{name}");
     }
+}
+
+/// Definitions arrive at those who follow the log with their words, those that fail do not.
+#[test]
+fn definitions_come_with_their_words() {
+    let mut db = Database::new("words");
+    let engine = db.catalog.engine().clone();
+    let mut consumer = engine.consumer("c", Hold { bound_bytes: 1 << 30, beyond: Beyond::Brake }).unwrap();
+    let words = |text: &str| Words {
+        text: text.as_bytes().to_vec(),
+        schema: "app".into(),
+        sql_mode: SqlMode::DEFAULT,
+        collation: CollationId::DEFAULT,
+        server_collation: CollationId(45),
+        foreign_key_checks: true,
+        now_us: -5,
+    };
+    db.run("create table untold (a int)").unwrap();
+    let told =
+        ["create table a (id int primary key)", "alter table a add b int", "drop table a", "drop table if exists no"];
+    for sql in ["create table untold (a int)", told[0], "alter table a add id int", told[1], told[2], told[3]] {
+        db.words = Some(words(sql));
+        let _may_fail = db.run(sql);
+    }
+    engine.sync().unwrap();
+    for sql in told {
+        let got = consumer.poll().unwrap().unwrap();
+        assert_eq!(Words::decode(&got.payload).unwrap(), Some(words(sql)), "{sql}");
+        for n in 0..24 + 3 {
+            assert!(Words::decode(&got.payload[..n]).is_err());
+        }
+    }
+    assert!(consumer.poll().unwrap().is_none());
 }

@@ -1,6 +1,6 @@
 //! Statements over a real engine and dictionary, without a server.
 
-use gannet_catalog::{Catalog, Table};
+use gannet_catalog::{Catalog, Table, Words};
 use gannet_engine::{Engine, EngineOptions, KeyRange, ScanOptions, Txn, TxnOptions};
 use gannet_exec::changes::{ChangeSink, Images, RowChange, Standing};
 use gannet_exec::error::from_engine;
@@ -150,6 +150,8 @@ pub struct Database {
     in_transaction: bool,
     /// What the last committed transaction changed.
     pub last: Vec<Told>,
+    /// What definitions tell those who follow the log.
+    pub words: Option<Words>,
 }
 
 impl Drop for Database {
@@ -195,6 +197,7 @@ impl Database {
             copy: BTreeMap::new(),
             in_transaction: false,
             last: Vec::new(),
+            words: None,
         };
         db.run("create database app").unwrap();
         db
@@ -298,6 +301,7 @@ impl Database {
             require_primary_key: false,
             warnings: &mut warnings,
             account: ("root", "localhost"),
+            words: self.words.clone(),
             select: None,
         };
         gannet_exec::ddl::run(statement, &self.catalog, &mut self.txn, None, &mut cx).map(|(done, _)| done.rows)
