@@ -27,6 +27,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
             programs = vec![match word.as_str() {
                 "rows" => engine("crash", "rows_told_are_not_lost"),
                 "trees" => engine("crash", "trees_come_and_go_whole"),
+                "consumers" => engine("crash", "consumers_are_given_what_has_committed"),
                 "history" => engine("history", "no_level_shows_what_it_forbids"),
                 "server" => server,
                 _ => return Err(format!("unknown workload {word}\n{USAGE}")),

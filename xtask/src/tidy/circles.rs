@@ -10,7 +10,6 @@ const ORDERED: &[&str] = &[
     "foundation/base",
     "foundation/telemetry",
     "storage/btree",
-    "storage/log",
     "storage/page",
     "sql/functions",
     "service/core",

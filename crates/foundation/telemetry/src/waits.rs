@@ -44,6 +44,8 @@ waits! {
     LogBuffer = "wait/log/buffer_full";
     /// For room in the log: the checkpoint has to advance.
     LogSpace = "wait/log/capacity";
+    /// Who follows the log: for more of it to be durable.
+    LogFollow = "wait/idle/log_follower";
     /// The log writer: for something to write.
     LogIdle = "wait/idle/log_writer";
     StatisticsIdle = "wait/idle/statistics";

@@ -3,7 +3,7 @@
 use crate::Core;
 use crate::registry::{Activity, Entry};
 use gannet_base::PAGE_SIZE;
-use gannet_engine::{EngineStatus, RecoveryStatus, ScrubStatus, SpaceUsage};
+use gannet_engine::{Beyond, ConsumerStatus, Engine, EngineStatus, RecoveryStatus, ScrubStatus, SpaceUsage};
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::{Agreed, Facts};
@@ -284,6 +284,7 @@ const FIGURES: &[Figure] = figures! {
     Gannet_recovery_eta_seconds: |t| t.recovery.eta_seconds.map_or(String::new(), |s| (s as u64).to_string());
     Gannet_recovery_transactions_left: |t| t.engine.recovering;
     Gannet_log_growth_bytes_per_second: |t| t.engine.log_growth;
+    Gannet_log_retained_bytes: |t| t.engine.log_retained_bytes;
     Gannet_checkpoint_pages_per_second: |t| t.engine.checkpoint_pace;
     Gannet_checkpoint_round_ms: |t| t.engine.checkpoint_round_ns / 1_000_000;
     Gannet_space_tables: |t| t.space.others.owned * PAGE_BYTES;
@@ -358,6 +359,19 @@ pub fn one_line(server: &Core) -> String {
 /// The number that a transaction is shown under: one that has not written has a number beyond all others, as InnoDB shows it.
 pub fn shown_trx(trx: gannet_base::TrxId, lock_owner: u64) -> u64 {
     if trx.0 == 0 { 1 << 48 | lock_owner } else { trx.0 }
+}
+
+/// A line for each of those who follow the log.
+fn consumers(engine: &Engine) -> String {
+    let line = |c: ConsumerStatus| {
+        let beyond = match c.hold.beyond {
+            _ if c.cut_off => "cut off beyond",
+            Beyond::Brake => "brakes writers beyond",
+            Beyond::CutOff => "is cut off beyond",
+        };
+        format!("Consumer '{}' is {} bytes behind, {beyond} {}\n", c.name, c.behind_bytes, c.hold.bound_bytes)
+    };
+    engine.consumers().into_iter().map(line).collect()
 }
 
 /// The text of SHOW ENGINE INNODB STATUS, in InnoDB's layout.
@@ -454,7 +468,7 @@ pub fn innodb(server: &Core) -> String {
             s.checkpoint_round_ns / 1_000_000
         ),
     );
-    line(&mut out, format!("{} log i/o's done", total(Counter::InnodbLogWrites)));
+    line(&mut out, format!("{}{} log i/o's done", consumers(&server.engine), total(Counter::InnodbLogWrites)));
     title(&mut out, "BUFFER POOL AND MEMORY");
     line(&mut out, format!("Buffer pool size   {}", s.pool_pages));
     line(&mut out, format!("Free buffers       {}", s.pool_pages.saturating_sub(s.pool_resident)));

@@ -189,3 +189,35 @@ fn files_and_destinations() {
     run(&mut c, "DO 5");
     assert_eq!([count("g.2.log", "DO 5"), count("g.log", "DO 5")], [0, 1]);
 }
+
+/// Statements about definitions and accounts reach those who follow the log, without the passwords; temporary tables do not.
+#[test]
+fn definitions_and_accounts_arrive_at_those_who_follow_the_log() {
+    use gannet_catalog::Words;
+    use gannet_engine::{Beyond, Hold};
+    let r = Running::start();
+    let mut root = r.connect();
+    run(&mut root, "CREATE DATABASE untold");
+    let engine = &r.server().shared().engine;
+    let mut consumer = engine.consumer("c", Hold { bound_bytes: 1 << 30, beyond: Beyond::Brake }).unwrap();
+    let told = [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY) COMMENT 'x'",
+        "ALTER TABLE d.t ADD b INT",
+        "CREATE USER u IDENTIFIED BY 'kept away'",
+        "GRANT SELECT ON d.* TO u",
+        "DROP USER u",
+        "DROP DATABASE d",
+    ];
+    run(&mut root, "CREATE TEMPORARY TABLE untold.t (a INT)");
+    for sql in told {
+        run(&mut root, sql);
+    }
+    engine.sync().unwrap();
+    for sql in told {
+        let got = consumer.poll().unwrap().unwrap();
+        let words = Words::decode(&got.payload).unwrap().unwrap();
+        assert_eq!(String::from_utf8(words.text).unwrap(), sql.replace("'kept away'", "<secret>"));
+    }
+    assert!(consumer.poll().unwrap().is_none());
+}

@@ -1,6 +1,7 @@
 //! Accounts and prepared transactions: small key-value stores in the dictionary's tree. What a value means is the server's.
 
 use crate::catalog::dictionary_key;
+use crate::words::{self, Words};
 use gannet_engine::{EngineError, KeyRange, Read, ReadMode, RowBuf, ScanOptions, TreeHandle, Txn};
 
 /// Access to the accounts inside a transaction.
@@ -28,6 +29,11 @@ impl Accounts<'_> {
             txn.update(self.tree, &key, record)?;
         }
         Ok(())
+    }
+
+    /// Commits `txn` and tells those who follow the log of `words`, if there are any.
+    pub fn commit(&self, txn: &mut Txn, words: Option<&Words>) -> Result<(), EngineError> {
+        words::commit(txn, words).map(drop)
     }
 
     /// Removes an account; false when there was none.

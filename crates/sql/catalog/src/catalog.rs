@@ -23,6 +23,7 @@ use crate::error::{CatalogError, CatalogResult};
 use crate::model::{Schema, SchemaId, Table};
 use crate::serial;
 use crate::snapshot::{CatalogSnapshot, Change, Temporaries};
+use crate::words::{self, Words};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_engine::{Engine, EngineError, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, Txn, TxnOptions};
@@ -147,16 +148,18 @@ impl Catalog {
         self.current.lock().clone()
     }
 
-    /// Runs a change and commits `txn` with it. On an error everything is rolled back and nothing is published.
+    /// Runs a change and commits `txn` with it. On an error everything is rolled back and nothing is published. Those who follow the
+    /// log are told of `words` with the commit, if there are any.
     ///
     /// `txn` is begun and has written nothing the caller wants to keep apart. The caller holds the metadata locks
     /// of the objects named.
     pub fn ddl<R>(
         &self,
         txn: &mut Txn,
+        words: Option<&Words>,
         change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
     ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
-        self.ddl_with(txn, None, change)
+        self.ddl_with(txn, words, None, change)
     }
 
     /// As [`Catalog::ddl`] for a session with temporary tables. The snapshot that comes back has those that are there afterwards; changes
@@ -164,6 +167,7 @@ impl Catalog {
     pub fn ddl_with<R>(
         &self,
         txn: &mut Txn,
+        words: Option<&Words>,
         temporaries: Option<Temporaries>,
         change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
     ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
@@ -178,7 +182,7 @@ impl Catalog {
         });
         match outcome {
             Ok(result) => {
-                let end = txn.commit()?.map_or(0, |lsn| lsn.0);
+                let end = words::commit(txn, words)?.map_or(0, |lsn| lsn.0);
                 for change in &changes {
                     if let Change::PutTable(table) = change {
                         table.committed_at(end);

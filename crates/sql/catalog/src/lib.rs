@@ -21,6 +21,7 @@ mod snapshot;
 pub mod stats;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use accounts::Accounts;
 pub use alter::{Alteration, Pending};
@@ -37,3 +38,4 @@ pub use model::{
 pub use serial::{TableParts, assemble, decode_table, encode_table};
 pub use snapshot::{CatalogSnapshot, Temporaries};
 pub use stats::{Figures, IndexFigures, TableStatistics};
+pub use words::Words;

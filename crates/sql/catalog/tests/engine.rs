@@ -86,7 +86,7 @@ type Change<'a, R> = &'a dyn Fn(&mut gannet_catalog::Edit<'_>) -> Result<R, Cata
 
 fn ddl<R>(catalog: &Catalog, f: Change<'_, R>) -> Result<R, CatalogError> {
     let mut txn = catalog.engine().begin(TxnOptions::default());
-    catalog.ddl(&mut txn, f).map(|(r, _)| r)
+    catalog.ddl(&mut txn, None, f).map(|(r, _)| r)
 }
 
 fn fill(catalog: &Catalog, rows: i64, groups: i64) {
@@ -260,14 +260,14 @@ fn temporary_tables_leave_nothing() {
         let catalog = dir.open();
         ddl(&catalog, &|e| e.create_schema("db", CollationId::DEFAULT)).unwrap();
         let mut txn = catalog.engine().begin(TxnOptions::default());
-        let made = catalog.ddl_with(&mut txn, None, |e| e.create_temporary("db", &definition("t", true), 0));
+        let made = catalog.ddl_with(&mut txn, None, None, |e| e.create_temporary("db", &definition("t", true), 0));
         let (table, own) = made.unwrap();
         assert!(own.table("db", "t").is_some_and(|t| t.temporary));
         assert!(own.tables("db").is_empty());
         assert!(catalog.snapshot().table("db", "t").is_none());
         // Another session may have one of the same name, and anyone a table that is none.
         let mut txn = catalog.engine().begin(TxnOptions::default());
-        catalog.ddl_with(&mut txn, None, |e| e.create_temporary("db", &definition("t", true), 0)).unwrap();
+        catalog.ddl_with(&mut txn, None, None, |e| e.create_temporary("db", &definition("t", true), 0)).unwrap();
         ddl(&catalog, &|e| e.create_table("db", &definition("t", true), 0)).unwrap();
         let trees: Vec<_> = table.indexes.iter().map(|i| i.tree).collect();
         assert!(trees.iter().all(|t| catalog.engine().tree(*t).is_ok()));

@@ -1,8 +1,8 @@
 //! Rows and entries as the DML operators want them: thin calls into the catalog's codecs.
 
-use crate::{context::Cx, error::from_engine};
+use crate::error::from_engine;
 use gannet_catalog::{Table, Trees};
-use gannet_engine::TreeHandle;
+use gannet_engine::{TreeHandle, Txn};
 use gannet_types::{Result, SqlError, Value};
 
 /// A secondary index's entry of a row.
@@ -18,18 +18,18 @@ pub(crate) struct IndexEntry {
 }
 
 /// The trees of a table.
-pub(crate) fn trees<'t>(table: &'t Table, cx: &Cx<'_, '_>) -> Result<&'t Trees> {
-    table.trees(cx.txn.engine()).map_err(from_engine)
+pub(crate) fn trees<'t>(table: &'t Table, txn: &Txn) -> Result<&'t Trees> {
+    table.trees(txn.engine()).map_err(from_engine)
 }
 
 /// The tree of the rows.
-pub(crate) fn row_tree<'t>(table: &'t Table, cx: &Cx<'_, '_>) -> Result<&'t TreeHandle> {
-    trees(table, cx).map(|t| &t.row)
+pub(crate) fn row_tree<'t>(table: &'t Table, txn: &Txn) -> Result<&'t TreeHandle> {
+    trees(table, txn).map(|t| &t.row)
 }
 
 /// The tree of an index.
-pub(crate) fn index_tree<'t>(table: &'t Table, index: usize, cx: &Cx<'_, '_>) -> Result<&'t TreeHandle> {
-    trees(table, cx).map(|t| &t.indexes[index])
+pub(crate) fn index_tree<'t>(table: &'t Table, index: usize, txn: &Txn) -> Result<&'t TreeHandle> {
+    trees(table, txn).map(|t| &t.indexes[index])
 }
 
 /// Appends the stored form of a row.
@@ -51,12 +51,12 @@ pub(crate) fn index_entry(table: &Table, index: usize, row_key: &[u8], values: &
 }
 
 /// The key of a row that is to be inserted; takes a hidden row id where the table has no key.
-pub(crate) fn new_row_key(table: &Table, values: &[Value], cx: &Cx<'_, '_>, out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn new_row_key(table: &Table, values: &[Value], txn: &Txn, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
     if !table.has_hidden_key() {
         return table.clustered_key(|i| values[i].as_ref(), out);
     }
-    let id = row_tree(table, cx)?.counter_reserve(1, 1, 1).map_err(from_engine)?;
+    let id = row_tree(table, txn)?.counter_reserve(1, 1, 1).map_err(from_engine)?;
     table.row_id_key(id.ok_or_else(|| SqlError::internal("the hidden row ids are used up"))?, out);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     batch::Batch,
+    changes::{ChangeSink, RowWriter},
     spill::{Memory, TempSpace},
 };
 use gannet_base::hash::HashMap;
@@ -106,6 +107,8 @@ pub struct Cx<'a, 'p> {
     pub strict: bool,
     /// IGNORE: errors about single rows and values are warnings.
     pub ignore: bool,
+    /// Told of each row that the statement changes.
+    pub changes: Option<&'a mut dyn ChangeSink>,
     /// EXPLAIN ANALYZE: operators are timed.
     pub(crate) profile: Option<Box<crate::profile::Profile>>,
     pub(crate) registers: Vec<Value>,
@@ -162,6 +165,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             found_rows: None,
             strict: false,
             ignore: false,
+            changes: None,
             profile: None,
             registers: (0..registers).map(|_| Value::Null).collect(),
             versions: vec![0; registers],
@@ -175,6 +179,23 @@ impl<'a, 'p> Cx<'a, 'p> {
             worked: 0,
             told: Vec::new(),
         }
+    }
+
+    /// What changes rows for the statement itself.
+    #[inline]
+    pub(crate) fn row_writer(&mut self) -> RowWriter<'_> {
+        self.writer(false)
+    }
+
+    /// What changes rows that follow those of the statement by a foreign key.
+    pub(crate) fn cascade_writer(&mut self) -> RowWriter<'_> {
+        self.writer(true)
+    }
+
+    #[inline]
+    fn writer(&mut self, cascade: bool) -> RowWriter<'_> {
+        let sink = self.changes.as_mut().map(|sink| &mut **sink as &mut dyn ChangeSink);
+        RowWriter { txn: self.txn, sink, cascade }
     }
 
     /// What functions see.

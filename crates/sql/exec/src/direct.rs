@@ -41,18 +41,18 @@ pub fn point_select<'p>(
     let found = if !encode_point(table.key_parts(index), &point.key, zone, eval, &mut buffers.key)? {
         false
     } else if point.clustered {
-        let tree = codec::row_tree(table, cx)?;
+        let tree = codec::row_tree(table, cx.txn)?;
         cx.txn.get(tree, &buffers.key, mode, &mut buffers.row).map_err(from_engine)? == Read::Found
     } else {
         let options = ScanOptions { mode, unique_equality: true, ..ScanOptions::default() };
-        let tree = codec::index_tree(table, index, cx)?;
+        let tree = codec::index_tree(table, index, cx.txn)?;
         let mut scan = cx.txn.scan(tree, KeyRange::prefix(&buffers.key), options).map_err(from_engine)?;
         let verify = scan.must_verify();
         loop {
             let Some(entry) = scan.next(cx.txn).map_err(from_engine)? else { break false };
             let entry_key = entry.key.to_vec();
             let row_key = table.split_index_key(index, &entry_key)?.1;
-            let tree = codec::row_tree(table, cx)?;
+            let tree = codec::row_tree(table, cx.txn)?;
             if cx.txn.get(tree, row_key, mode, &mut buffers.row).map_err(from_engine)? != Read::Found {
                 continue;
             }

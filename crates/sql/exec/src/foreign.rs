@@ -194,11 +194,11 @@ fn parents(
         }
         let whole = parent.clustered == Some(index) && parent.indexes[index].parts.len() == key.columns.len();
         let found = if whole {
-            let tree = codec::row_tree(parent, cx)?;
+            let tree = codec::row_tree(parent, cx.txn)?;
             let mut row = RowBuf::new();
             cx.txn.get(tree, &prefix, ReadMode::FOR_SHARE, &mut row).map_err(from_engine)? == Read::Found
         } else {
-            exists(codec::index_tree(parent, index, cx)?, &prefix, ReadMode::FOR_SHARE, cx.txn)?
+            exists(codec::index_tree(parent, index, cx.txn)?, &prefix, ReadMode::FOR_SHARE, cx.txn)?
         };
         if !found {
             return Err(refused(table, key, false, row(), cx));
@@ -228,7 +228,7 @@ impl Cascade {
                     for (row_key, values) in self.rows(link, &prefix, cx)? {
                         self.deeper(
                             |c, cx| {
-                                if rows::delete_row(child, &row_key, &values, cx)? {
+                                if rows::delete_row(child, &row_key, &values, &mut cx.cascade_writer())? {
                                     c.delete(link.table as usize, &values, cx)?;
                                 }
                                 Ok(())
@@ -292,7 +292,7 @@ impl Cascade {
     fn refuse(link: &ChildLink, prefix: &[u8], row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
         let plan = cx.plan;
         let child = &*plan.tables[link.table as usize].table;
-        let tree = codec::index_tree(child, link.index as usize, cx)?;
+        let tree = codec::index_tree(child, link.index as usize, cx.txn)?;
         if exists(tree, prefix, ReadMode::FOR_SHARE, cx.txn)? {
             let key = &child.constraints.foreign_keys[link.key as usize];
             return Err(refused(child, key, true, Self::referred(link, row), cx));
@@ -334,7 +334,7 @@ impl Cascade {
     fn rows(&self, link: &ChildLink, prefix: &[u8], cx: &mut Cx<'_, '_>) -> Result<Vec<(Vec<u8>, Vec<Value>)>> {
         let plan = cx.plan;
         let (child, index) = (&*plan.tables[link.table as usize].table, link.index as usize);
-        let tree = codec::index_tree(child, index, cx)?;
+        let tree = codec::index_tree(child, index, cx.txn)?;
         let options = ScanOptions { mode: ReadMode::FOR_UPDATE, ..ScanOptions::default() };
         let mut scan = cx.txn.scan(tree, KeyRange::prefix(prefix), options).map_err(from_engine)?;
         let mut keys = Vec::new();
@@ -347,7 +347,7 @@ impl Cascade {
             keys.push(row_key.to_vec());
         }
         let mut found = Vec::with_capacity(keys.len());
-        let (row_tree, mut buffer) = (codec::row_tree(child, cx)?, RowBuf::new());
+        let (row_tree, mut buffer) = (codec::row_tree(child, cx.txn)?, RowBuf::new());
         for row_key in keys {
             if cx.txn.get(row_tree, &row_key, ReadMode::FOR_UPDATE, &mut buffer).map_err(from_engine)? == Read::Found {
                 found.push((row_key, codec::decode_row(child, buffer.row())?));
@@ -378,7 +378,7 @@ impl Cascade {
             self.deeper(
                 |c, cx| {
                     complete::generate(slot, &mut new, 1, cx)?;
-                    match crate::dml::write(child, &row_key, (&old, &new), None, cx)? {
+                    match crate::dml::write(child, &row_key, (&old, &new), None, &mut cx.cascade_writer())? {
                         Conflict::None => {}
                         Conflict::Duplicate { index, .. } => {
                             let record = child.duplicate_text(index, |i| new[i].as_ref());

@@ -5,6 +5,7 @@
 
 mod alternatives;
 pub mod batch;
+pub mod changes;
 pub mod check;
 pub(crate) mod codec;
 pub(crate) mod compare;
@@ -20,6 +21,7 @@ pub mod eval;
 pub mod file;
 pub mod foreign;
 mod integers;
+pub mod kv;
 mod long;
 pub(crate) mod ops;
 pub(crate) mod order;

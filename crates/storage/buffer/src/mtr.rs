@@ -7,7 +7,7 @@ use gannet_page::raw::map_of;
 use gannet_page::{Node, PageBuf, PageOp, PageType, apply};
 use gannet_telemetry::{Counter, count};
 
-use crate::{Error, ExclusiveGuard, OptimisticGuard, Pool, Reservation, Stop};
+use crate::{Error, ExclusiveGuard, OptimisticGuard, Pool, Reservation, Stop, Wal};
 
 /// Longest payload of a mini-transaction in bytes; the log's own bound is above it.
 const MAX_BYTES: usize = 1 << 20;
@@ -217,7 +217,21 @@ impl<'p> Mtr<'p> {
 
     /// [`Mtr::commit`]; `at` runs with the LSN between reservation and publication in the log: what it stores is visible
     /// to whoever sees the log's horizon at or above that LSN.
-    pub fn commit_with(mut self, at: impl FnOnce(Lsn)) -> Lsn {
+    #[inline]
+    pub fn commit_with(self, at: impl FnOnce(Lsn)) -> Lsn {
+        self.append(at, |wal, ops, at| wal.append(ops, at))
+    }
+
+    /// [`Mtr::commit_with`] right behind a record for the log's consumers: the one is in the log if and only if the other is.
+    ///
+    /// # Panics
+    /// When nothing was changed.
+    pub fn commit_behind(self, consumers: &[&[u8]], at: impl FnOnce(Lsn)) -> Lsn {
+        gannet_base::check!(!self.ops.is_empty(), "a payload without a commit");
+        self.append(at, |wal, ops, at| wal.append_behind(consumers, ops, at))
+    }
+
+    fn append(mut self, at: impl FnOnce(Lsn), append: impl FnOnce(&dyn Wal, &[u8], &mut dyn FnMut(Lsn)) -> Lsn) -> Lsn {
         if self.ops.is_empty() {
             return self.pool.wal.tail_lsn();
         }
@@ -225,7 +239,7 @@ impl<'p> Mtr<'p> {
         let ops = std::mem::take(&mut self.ops);
         let (pool, pages) = (self.pool, &mut self.pages);
         let mut at = Some(at);
-        let lsn = pool.wal.append(&ops, &mut |lsn| {
+        let lsn = append(&*pool.wal, &ops, &mut |lsn| {
             for guard in pages.iter_mut().filter(|g| g.is_changed()) {
                 guard.page_mut().set_lsn(lsn);
                 pool.set_dirty(guard.page_no(), lsn);

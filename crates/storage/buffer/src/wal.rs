@@ -10,6 +10,8 @@ pub trait Wal: Send + Sync + 'static {
     /// Appends a mini-transaction's payload. `at` runs with the record's end between reservation and publication.
     /// Neither fails nor parks.
     fn append(&self, payload: &[u8], at: &mut dyn FnMut(Lsn)) -> Lsn;
+    /// [`Wal::append`] right behind a record for the log's consumers: where this one is intact, that one is.
+    fn append_behind(&self, consumers: &[&[u8]], payload: &[u8], at: &mut dyn FnMut(Lsn)) -> Lsn;
     /// End of what was reserved: every record appended before the call is below. An acquire load of what
     /// [`Wal::append`] advances with release.
     fn tail_lsn(&self) -> Lsn;
@@ -28,6 +30,10 @@ impl Wal for Log {
     #[inline]
     fn append(&self, payload: &[u8], at: &mut dyn FnMut(Lsn)) -> Lsn {
         self.append_with(RecordKind::Mtr, &[payload], at)
+    }
+
+    fn append_behind(&self, consumers: &[&[u8]], payload: &[u8], at: &mut dyn FnMut(Lsn)) -> Lsn {
+        self.append_two_with((RecordKind::Payload, consumers), (RecordKind::Mtr, &[payload]), at)
     }
 
     fn tail_lsn(&self) -> Lsn {

@@ -78,6 +78,8 @@ impl Drop for Background {
 pub struct EngineStatus {
     /// End of the log as reserved.
     pub log_lsn: Lsn,
+    /// Bytes of log below the checkpoint that are kept for its consumers.
+    pub log_retained_bytes: u64,
     /// Log durable up to here.
     pub durable_lsn: Lsn,
     /// Recovery would start here.
@@ -259,6 +261,7 @@ impl Engine {
         EngineStatus {
             log_lsn: s.log.tail_lsn(),
             durable_lsn: s.log.durable_lsn(),
+            log_retained_bytes: s.log.retained_bytes(),
             checkpoint_lsn: s.log.checkpoint_lsn(),
             redo_capacity_bytes: s.log.capacity(),
             history_length: s.streams.history(),

@@ -64,6 +64,16 @@ pub enum EngineError {
     Damaged(String),
     /// The log is full, and pages cannot be written back to free it.
     LogFull,
+    /// The consumer of that name has lost its place in the log: what it has not read is gone.
+    CutOff(String),
+    /// No consumer of the log can be had under that name: somebody follows under it, there are 32 others, or it is empty or longer than
+    /// 64 bytes.
+    NameInUse(String),
+    /// A payload for the log's consumers that is longer than a quarter of the log's capacity.
+    PayloadTooLong {
+        /// Bytes that it may have.
+        most: u64,
+    },
     /// The engine was shut down.
     ShutDown,
     /// Another error of the operating system.
@@ -101,6 +111,9 @@ impl std::fmt::Display for EngineError {
             NoSuchTree(id) => write!(f, "tree {id} does not exist"),
             DataDirInUse(dir) => write!(f, "data directory {dir} is in use by another server"),
             OtherFormat { found, known } => write!(f, "store has format {found}; this build knows format {known} only"),
+            CutOff(name) => write!(f, "consumer '{name}' has lost its place in the log"),
+            NameInUse(name) => write!(f, "no consumer of the log can be had under the name '{name}'"),
+            PayloadTooLong { most } => write!(f, "what the transaction tells the log's consumers exceeds {most} bytes"),
             ShutDown => f.write_str("the engine is shut down"),
             NotWrittenBack(why) => write!(f, "pages cannot be written back until a restart: {why}"),
             Io(e) | Damaged(e) => f.write_str(e),
@@ -134,6 +147,8 @@ impl From<gannet_log::LogError> for EngineError {
             Closed => EngineError::ShutDown,
             NoSpace { .. } => EngineError::DiskFull,
             Full => EngineError::LogFull,
+            CutOff { name } => EngineError::CutOff(name),
+            InUse { name } => EngineError::NameInUse(name),
             NewerFormat { version, .. } => {
                 EngineError::OtherFormat { found: version, known: crate::control::FORMAT_VERSION }
             }

@@ -13,6 +13,7 @@
 
 mod check;
 mod checkpoint;
+mod consumer;
 mod control;
 mod ddl;
 mod engine;
@@ -47,12 +48,14 @@ mod undo;
 mod writer;
 
 pub use check::StoreCheck;
+pub use consumer::{Committed, Consumer};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
 pub use gannet_buffer::SpaceUsage;
 /// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
 pub use gannet_lock as lock;
+pub use gannet_log::{Beyond, ConsumerStatus, Hold};
 pub use options::{
     Direction, EngineOptions, FlushPolicy, Isolation, LockMode, OpenMode, ReadMode, ScanOptions, TreeKind, TxnOptions,
     WaitPolicy,

@@ -92,6 +92,7 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
         losers: AtomicU64::new(losers.len() as u64),
         prepared: Mutex::new(Vec::new()),
         orphans: Mutex::new(Vec::new()),
+        chains: Mutex::new(Vec::new()),
         events: options.events.clone(),
         stopped: AtomicBool::new(false),
     });

@@ -28,6 +28,10 @@ pub enum Fault {
     RoundLeavesOut,
     /// What redo puts into a file for want of memory lacks something.
     SpillLeavesOut,
+    /// A payload's last piece and its commit are not one reservation in the log.
+    PayloadApart,
+    /// A consumer lets go of the log up to where it has read, whatever was begun before.
+    LetGoEarly,
 }
 
 /// Ways through recovery that a simulation is to take, not just by chance.

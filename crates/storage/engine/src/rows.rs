@@ -16,7 +16,7 @@ use gannet_telemetry::{Counter, count};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
-use crate::txn::LockWait;
+use crate::txn::{LockWait, slow_down};
 use crate::undo::diff;
 use crate::undo::record::{Body, OlderRow, UndoPtr};
 use crate::writer::Writer;
@@ -93,8 +93,9 @@ enum Change<'a> {
     Delete(Option<RowStamp>),
 }
 
-/// What an attempt came to.
-enum Step {
+/// What a change came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
     Done,
     /// A live row has the key. `own`: written by this transaction.
     Duplicate {
@@ -102,6 +103,19 @@ enum Step {
     },
     Missing,
     Changed,
+}
+
+impl End {
+    /// The error of a change that cannot come to this.
+    #[cold]
+    fn is_foreign_to(self, change: &str) -> EngineError {
+        EngineError::Damaged(format!("{change} of a row came to {self:?}"))
+    }
+}
+
+/// What an attempt came to: an end, or what is needed before the next one.
+enum Step {
+    End(End),
     /// The row's active writer must end first.
     Writer(TrxId),
     /// Another's explicit lock on the key must go first.
@@ -151,14 +165,14 @@ impl Attempt<'_> {
             },
             Change::Update(row, flags, _, ends) => match header {
                 Some(h) => self.replace(mtr, leaf, h, (row, flags), 0, ends),
-                None => Ok(Step::Missing),
+                None => Ok(Step::End(End::Missing)),
             },
             Change::Delete(_) => match header {
                 Some(h) => self.delete(mtr, leaf, h),
-                None => Ok(Step::Missing),
+                None => Ok(Step::End(End::Missing)),
             },
         };
-        if matches!(step, Ok(Step::Done)) {
+        if matches!(step, Ok(Step::End(End::Done))) {
             *self.overwrote = (*self.overwrote).max(before);
         }
         step
@@ -177,16 +191,16 @@ impl Attempt<'_> {
         }
         let live = header.is_some_and(|h| !h.flags.deleted());
         let inserting = match change {
-            Change::Insert(..) if live => return Some(Step::Duplicate { own: whose == Some(Whose::Own) }),
+            Change::Insert(..) if live => return Some(Step::End(End::Duplicate { own: whose == Some(Whose::Own) })),
             Change::Insert(..) => true,
             Change::Update(_, _, stamp, _) | Change::Delete(stamp) => {
                 if let (Some(want), Some(h)) = (stamp, header)
                     && (want.writer != h.writer || want.undo != h.undo.0)
                 {
-                    return Some(Step::Changed);
+                    return Some(Step::End(End::Changed));
                 }
                 if !live {
-                    return Some(if stamp.is_some() { Step::Changed } else { Step::Missing });
+                    return Some(if stamp.is_some() { Step::End(End::Changed) } else { Step::End(End::Missing) });
                 }
                 false
             }
@@ -227,7 +241,7 @@ impl Attempt<'_> {
         w.append(&mut mtr, page, &self.scratch.staged, at);
         mtr.commit();
         self.tree.count_rows(1);
-        Ok(Step::Done)
+        Ok(Step::End(End::Done))
     }
 
     /// Writes a new version over the present one; `rows`: what the tree gains by it; `ends`: the transaction commits with it, if it
@@ -269,7 +283,7 @@ impl Attempt<'_> {
         if rows != 0 {
             self.tree.count_rows(rows);
         }
-        Ok(Step::Done)
+        Ok(Step::End(End::Done))
     }
 
     /// Marks the row as deleted; purge takes it out.
@@ -284,7 +298,7 @@ impl Attempt<'_> {
         w.append(&mut mtr, page, &self.scratch.staged, at);
         mtr.commit();
         self.tree.count_rows(-1);
-        Ok(Step::Done)
+        Ok(Step::End(End::Done))
     }
 }
 
@@ -320,7 +334,7 @@ impl Txn {
     }
 
     /// Repeats an attempt until nothing is to be waited for.
-    fn write_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>, wait: &mut LockWait) -> Result<Step> {
+    fn write_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>, wait: &mut LockWait) -> Result<End> {
         loop {
             let step = self.attempt(tree, key, change)?;
             match step {
@@ -329,7 +343,7 @@ impl Txn {
                 Step::Writer(trx) => self.wait_for_writer(tree, key, trx, wait)?,
                 Step::Record => self.wait_for_record(tree, key, wait)?,
                 Step::Gap => self.wait_for_gap(tree, key, wait)?,
-                done => return Ok(done),
+                Step::End(end) => return Ok(end),
             }
         }
     }
@@ -345,26 +359,26 @@ impl Txn {
     /// Runs a change of a row tree; when it comes to nothing, gives up the place in the queue it waited in. Not if there is
     /// another version of the row now, which the caller wants to see: it would go to the end of the line, and find yet another
     /// one when its turn comes again. `fresh_lock` says then whether the row was locked for that.
-    fn change_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>) -> Result<Step> {
+    fn change_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>) -> Result<End> {
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let result = self.write_row(tree, key, change, &mut wait);
         match result {
-            Ok(Step::Done) => {
+            Ok(End::Done) => {
                 count(match change {
                     Change::Insert(..) => Counter::InnodbRowsInserted,
                     Change::Update(..) => Counter::InnodbRowsUpdated,
                     Change::Delete(..) => Counter::InnodbRowsDeleted,
                 });
                 self.owner.stamped(&tree.shared.locks, key);
-                Ok(Step::Done)
+                Ok(End::Done)
             }
-            Ok(step @ (Step::Changed | Step::Duplicate { own: false })) => {
+            Ok(end @ (End::Changed | End::Duplicate { own: false })) => {
                 self.fresh_lock = wait.queued.take();
-                Ok(step)
+                Ok(end)
             }
-            Ok(step) => {
+            Ok(end @ (End::Missing | End::Duplicate { own: true })) => {
                 self.leave_queue(tree, key, &mut wait);
-                Ok(step)
+                Ok(end)
             }
             Err(e) => {
                 self.leave_queue(tree, key, &mut wait);
@@ -379,9 +393,9 @@ impl Txn {
             let mut locked = false;
             loop {
                 match t.change_row(tree, key, Change::Insert(row, flags))? {
-                    Step::Duplicate { own: true } => return Ok((false, Insert::Duplicate)),
-                    Step::Duplicate { own: false } if locked => return Ok((false, Insert::Duplicate)),
-                    Step::Duplicate { own: false } => {
+                    End::Duplicate { own: true } => return Ok((false, Insert::Duplicate)),
+                    End::Duplicate { own: false } if locked => return Ok((false, Insert::Duplicate)),
+                    End::Duplicate { own: false } => {
                         // Whoever waited has the row already, and may have to share it.
                         if let Some(before) = t.fresh_lock.take() {
                             let keep = before.max(Some(dup.into()));
@@ -395,7 +409,8 @@ impl Txn {
                         let _again = t.lock_key(tree, key, dup, wait.left()).map_err(|e| t.failed(e))?;
                         locked = true;
                     }
-                    _ => return Ok((true, Insert::Inserted)),
+                    End::Done => return Ok((true, Insert::Inserted)),
+                    end @ (End::Missing | End::Changed) => return Err(end.is_foreign_to("an insert")),
                 }
             }
         })
@@ -412,9 +427,10 @@ impl Txn {
         self.check_write(tree, TreeKind::Row)?;
         self.with_long_row(tree, key, row, |t, row, flags| {
             Ok(match t.change_row(tree, key, Change::Update(row, flags, stamp, ends))? {
-                Step::Done => (true, Update::Updated),
-                Step::Changed => (false, Update::Changed),
-                _ => (false, Update::Missing),
+                End::Done => (true, Update::Updated),
+                End::Changed => (false, Update::Changed),
+                End::Missing => (false, Update::Missing),
+                end @ End::Duplicate { .. } => return Err(end.is_foreign_to("an update")),
             })
         })
     }
@@ -430,7 +446,7 @@ impl Txn {
             return Ok(false);
         }
         if self.writer.is_none() {
-            self.slow_down();
+            slow_down(self);
         }
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let _again = self.queue(tree, key, &mut wait).map_err(|e| self.failed(e))?;
@@ -444,9 +460,10 @@ impl Txn {
     pub(crate) fn delete_row(&mut self, tree: &TreeHandle, key: &[u8], stamp: Option<RowStamp>) -> Result<Delete> {
         self.check_write(tree, TreeKind::Row)?;
         Ok(match self.change_row(tree, key, Change::Delete(stamp))? {
-            Step::Done => Delete::Deleted,
-            Step::Changed => Delete::Changed,
-            _ => Delete::Missing,
+            End::Done => Delete::Deleted,
+            End::Changed => Delete::Changed,
+            End::Missing => Delete::Missing,
+            end @ End::Duplicate { .. } => return Err(end.is_foreign_to("a delete")),
         })
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Store {
     pub(crate) prepared: Mutex<Vec<Writer>>,
     /// Transactions dropped by a panic, or that could not be rolled back, at the start or later: the purge tasks do it.
     pub(crate) orphans: Mutex<Vec<Orphan>>,
+    /// Where commits that tell consumers of the log of more than one record have begun.
+    pub(crate) chains: Mutex<Vec<Lsn>>,
     pub(crate) events: Events,
     /// Set once by shutdown.
     pub(crate) stopped: AtomicBool,

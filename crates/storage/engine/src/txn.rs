@@ -7,6 +7,7 @@ use gannet_lock::{Granted, LockOwner, Mode, Wait};
 use gannet_runtime::{Waker, mask_interrupts, now_ns, sleep};
 use gannet_telemetry::{Counter, count};
 
+use crate::consumer;
 use crate::plant::{Fault, planted};
 use crate::rollback::{For, Orphan, undo_to};
 use crate::snapshot::{CellId, Info};
@@ -277,11 +278,15 @@ impl Txn {
     }
 
     /// Undoes everything after the savepoint. Locks stay, as in InnoDB; those of rows inserted since go with the rows.
+    /// [`EngineError::NotActive`] for one that has committed together with its only change: that cannot be undone any more.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         let store = &*self.engine.store;
         if let Some(w) = self.writer.as_mut()
             && w.last != savepoint.last
         {
+            if !w.committed.is_zero() {
+                return Err(EngineError::NotActive);
+            }
             let _mask = mask_interrupts();
             undo_to(store, w, savepoint.last, For::Savepoint(&self.owner))?;
             self.owner.set_weight(w.records);
@@ -307,10 +312,46 @@ impl Txn {
         if !self.active {
             return Ok(None);
         }
+        self.commit_now(None)
+    }
+
+    /// [`Txn::commit`] with a payload for those who follow the log ([`Engine::consumer`](crate::Engine::consumer)): after a crash the
+    /// whole of it is there if and only if the transaction is committed. A transaction without changes commits its payload all the
+    /// same, and has an LSN.
+    ///
+    /// After an error the transaction is active, as after one of [`Txn::commit`]: [`EngineError::PayloadTooLong`], an error of the
+    /// reader ([`EngineError::Io`]), and [`EngineError::NotActive`] for one that has committed together with its only change, or has
+    /// ended.
+    pub fn commit_with(&mut self, payload: &mut dyn std::io::Read) -> Result<Lsn> {
+        let lsn = self.commit_with_unsynced(payload)?;
+        if !planted(Fault::TellEarly) {
+            self.store().log.wait_commit(lsn)?;
+        }
+        Ok(lsn)
+    }
+
+    /// [`Txn::commit_with`] without waiting for the log: see [`Txn::commit_unsynced`].
+    pub fn commit_with_unsynced(&mut self, payload: &mut dyn std::io::Read) -> Result<Lsn> {
+        self.check_active()?;
+        if self.writer.as_ref().is_some_and(|w| !w.committed.is_zero()) {
+            return Err(EngineError::NotActive);
+        }
+        if self.writer.is_none() {
+            self.begin_writing()?;
+        }
+        self.commit_now(Some(payload)).map(Option::unwrap_or_default)
+    }
+
+    fn commit_now(&mut self, payload: Option<&mut dyn std::io::Read>) -> Result<Option<Lsn>> {
         let mut lsn = Lsn::ZERO;
         if let Some(w) = self.writer.take() {
             let _mask = mask_interrupts();
-            match w.end(&self.engine.store, COMMITTED) {
+            let store = &*self.engine.store;
+            let ended = match payload {
+                None => w.end(store, COMMITTED),
+                Some(payload) => consumer::commit(store, &w, payload),
+            };
+            match ended {
                 Ok(end) => {
                     lsn = end;
                     self.forget_writer(w);
@@ -371,7 +412,11 @@ impl Txn {
         self.prepared = true;
     }
 
-    /// Undoes everything.
+    /// Undoes everything, and ends the transaction.
+    ///
+    /// One that has committed together with its only change ([`Txn::update_and_commit_if`] gave [`Update::Updated`]) is over for
+    /// everyone, and there is nothing left to undo: this ends it as [`Txn::commit`] does, and the change stays. A caller that may have
+    /// to take its change back uses [`Txn::update_if`].
     pub fn rollback(&mut self) -> Result<()> {
         if !self.active {
             return Ok(());
@@ -432,7 +477,7 @@ impl Txn {
         if self.writer.is_some() {
             return Ok(());
         }
-        self.slow_down();
+        slow_down(self);
         self.begin_writing()
     }
 
@@ -458,30 +503,12 @@ impl Txn {
         Ok(())
     }
 
-    /// Before a transaction writes first: while purge lags behind, it waits a little. Not when somebody waits for what it has locked:
-    /// a line of a thousand would wait a thousand times as long.
-    pub(crate) fn slow_down(&self) {
-        let store = self.store();
-        if let Some(pause) = store.purge.brake()
-            && !self.owner.is_awaited()
-        {
-            let _ = sleep(pause);
-        }
-    }
-
     pub(crate) fn extend_undo(&mut self) -> Result<()> {
         let store = &*self.engine.store;
         match self.writer.as_mut() {
             Some(w) => w.extend(store),
             None => Ok(()),
         }
-    }
-
-    /// Tells the deadlock detector and the status what was done so far. Before each wait.
-    fn show_progress(&self) {
-        let records = self.weight();
-        self.owner.set_weight(records);
-        self.store().snapshots.info(self.cell).undo_records.store(records, Relaxed);
     }
 
     // ---- waiting ----
@@ -494,44 +521,26 @@ impl Txn {
         trx: TrxId,
         wait: &mut LockWait,
     ) -> Result<()> {
-        if wait.queued.is_none() && (self.ends_soon(trx) || self.queue(tree, name, wait)?.waited) {
+        if wait.queued.is_none() && (ends_soon(self, trx) || self.queue(tree, name, wait)?.waited) {
             return Ok(());
         }
         // With another's stamp on the row, whatever this one holds of it has not been relied on.
-        self.show_progress();
+        show_progress(self);
         let store = &*self.engine.store;
         let active = || store.trx.state(trx) == TrxState::Active;
         self.owner.wait_stamp((&tree.shared.locks, name), trx, active, wait.left())?;
         Ok(())
     }
 
-    /// A transaction of one statement that runs on another core ends within a microsecond or two, less than it costs to stand in
-    /// line. Not when somebody has found already that it does not, and not again and again.
-    fn ends_soon(&mut self, trx: TrxId) -> bool {
-        const LOOKS: u32 = 5;
-        if self.looked >= LOOKED_OFTEN || self.owner.is_trx_awaited(trx) {
-            return false;
-        }
-        self.looked += 1;
-        let mut backoff = Backoff::new();
-        for _ in 0..LOOKS {
-            backoff.wait();
-            if self.engine.store.trx.state(trx) != TrxState::Active {
-                return true;
-            }
-        }
-        false
-    }
-
     pub(crate) fn wait_trx(&mut self, tree: &TreeHandle, name: &[u8], trx: TrxId, wait: Wait) -> Result<()> {
-        self.show_progress();
+        show_progress(self);
         let store = &*self.engine.store;
         self.owner.wait_trx_at((&tree.shared.locks, name), trx, || store.trx.state(trx) == TrxState::Active, wait)?;
         Ok(())
     }
 
     pub(crate) fn queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<Granted> {
-        self.show_progress();
+        show_progress(self);
         let locks = &tree.shared.locks;
         let granted = self.owner.lock_record(locks, name, Mode::Exclusive, wait.left())?;
         wait.queued.get_or_insert(granted.before);
@@ -563,7 +572,7 @@ impl Txn {
 
     /// Waits until no other's gap lock keeps the key from being inserted.
     pub(crate) fn wait_for_gap(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
-        self.show_progress();
+        show_progress(self);
         self.owner.wait_insert(&tree.shared.locks, name, wait.left())?;
         Ok(())
     }
@@ -577,7 +586,7 @@ impl Txn {
 
     /// Takes an explicit lock.
     pub(crate) fn lock_key(&mut self, tree: &TreeHandle, name: &[u8], mode: LockMode, wait: Wait) -> Result<Granted> {
-        self.show_progress();
+        show_progress(self);
         Ok(self.owner.lock_record(&tree.shared.locks, name, mode.into(), wait)?)
     }
 
@@ -710,6 +719,42 @@ impl Txn {
     pub fn drop_tree(&mut self, tree: &TreeHandle) -> Result<()> {
         self.end_tree(tree)
     }
+}
+
+/// Tells the deadlock detector and the status what was done so far. Before each wait.
+fn show_progress(txn: &Txn) {
+    let records = txn.weight();
+    txn.owner.set_weight(records);
+    txn.store().snapshots.info(txn.cell).undo_records.store(records, Relaxed);
+}
+
+/// Before a transaction writes first: while purge lags behind, it waits a little. Not when somebody waits for what it has locked:
+/// a line of a thousand would wait a thousand times as long.
+pub(crate) fn slow_down(txn: &Txn) {
+    let store = txn.store();
+    if let Some(pause) = store.purge.brake()
+        && !txn.owner.is_awaited()
+    {
+        let _ = sleep(pause);
+    }
+}
+
+/// A transaction of one statement that runs on another core ends within a microsecond or two, less than it costs to stand in
+/// line. Not when somebody has found already that it does not, and not again and again.
+fn ends_soon(txn: &mut Txn, trx: TrxId) -> bool {
+    const LOOKS: u32 = 5;
+    if txn.looked >= LOOKED_OFTEN || txn.owner.is_trx_awaited(trx) {
+        return false;
+    }
+    txn.looked += 1;
+    let mut backoff = Backoff::new();
+    for _ in 0..LOOKS {
+        backoff.wait();
+        if txn.engine.store.trx.state(trx) != TrxState::Active {
+            return true;
+        }
+    }
+    false
 }
 
 impl Drop for Txn {

@@ -3,6 +3,7 @@
 use gannet_base::sync::atomic::Ordering::Acquire;
 use gannet_base::{Lsn, TreeId, TrxId};
 use gannet_buffer::{Mtr, PageRef};
+use gannet_log::RecordKind;
 use gannet_page::PageOp;
 
 use crate::Result;
@@ -99,6 +100,11 @@ impl Writer {
     /// Records the end (`state` of the begin record) and enters it in the transaction table: from then on it is over for
     /// everyone. Gives the end's LSN, zero when nothing was written.
     pub(crate) fn end(&self, store: &Store, state: u8) -> Result<Lsn> {
+        self.end_behind(store, state, &[])
+    }
+
+    /// [`Writer::end`] right behind a record for the log's consumers, unless that is empty.
+    pub(crate) fn end_behind(&self, store: &Store, state: u8, consumers: &[&[u8]]) -> Result<Lsn> {
         if self.begin.is_none() {
             store.trx.end(self.id, store.snapshots.oldest());
             return Ok(Lsn::ZERO);
@@ -115,7 +121,7 @@ impl Writer {
             let mut mtr = store.pool.mtr()?;
             let page = stream::latch(&mut mtr, self.begin)?;
             stream::set_flags(&mut mtr, page, self.begin, state);
-            Ok(mtr.commit_with(|lsn| {
+            let at = |lsn| {
                 if state == record::COMMITTED && !self.drops.is_empty() && store.losers.load(Acquire) > 0 {
                     store.purge.doomed.lock().extend(&self.drops);
                 }
@@ -123,7 +129,12 @@ impl Writer {
                     false => self.ended(store, lsn),
                     true => self.note_end(lsn),
                 }
-            }))
+            };
+            if !consumers.is_empty() && planted(Fault::PayloadApart) {
+                store.log.append(RecordKind::Payload, consumers);
+                return Ok(mtr.commit_with(at));
+            }
+            Ok(if consumers.is_empty() { mtr.commit_with(at) } else { mtr.commit_behind(consumers, at) })
         })?;
         Ok(lsn)
     }

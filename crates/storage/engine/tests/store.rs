@@ -488,7 +488,9 @@ fn a_change_that_is_the_whole_transaction_commits_with_it() {
     // There is no way back.
     a.begin(TxnOptions::default()).unwrap();
     let (_, stamp) = read(&mut a, ReadMode::Newest);
+    let mark = a.savepoint();
     assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"kept").unwrap(), Update::Updated);
+    assert_eq!(a.rollback_to(mark), Err(EngineError::NotActive));
     a.rollback().unwrap();
     assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"kept"[..]));
     // One that has written before ends when it is told to.

@@ -48,7 +48,12 @@ impl Core {
                 continue;
             }
             let checkpoint = self.checkpoint.load(Acquire);
-            match delay_ns(reserved.saturating_sub(self.age_from(checkpoint)), self.usable()) {
+            let by_checkpoint = delay_ns(reserved.saturating_sub(self.age_from(checkpoint)), self.usable());
+            let by_consumer = match self.checkpoints() {
+                Checkpoints::Closing => Some(0),
+                _ => self.consumer_delay_ns(reserved),
+            };
+            match by_checkpoint.zip(by_consumer).map(|(a, b)| a.max(b)) {
                 Some(0) => return Ok(()),
                 Some(delay) => {
                     let until = now_ns() + delay;
@@ -60,12 +65,14 @@ impl Core {
                     count(Counter::InnodbLogWaits);
                     match self.checkpoints() {
                         Checkpoints::Move => failing_since = None,
+                        _ if by_checkpoint.is_some() => {}
                         Checkpoints::Fail if now_ns() - *failing_since.get_or_insert_with(now_ns) < PATIENCE_NS => {}
                         Checkpoints::Fail | Checkpoints::Failed => return Err(LogError::Full),
                         Checkpoints::Closing => return Err(LogError::Closed),
                     }
                     self.space_waiters.lock().push(waker());
-                    if self.checkpoint.load(Acquire) == checkpoint && !self.stop.load(SeqCst) {
+                    let moved = self.checkpoint.load(Acquire) != checkpoint || reserved <= self.retentions.brake_from();
+                    if !moved && !self.stop.load(SeqCst) {
                         // Even an interrupted task has to wait: its roll-back writes too.
                         let _mask = mask_interrupts();
                         let _ = park(Wait::LogSpace, Some(now_ns() + 100_000_000));
@@ -73,6 +80,17 @@ impl Core {
                 }
             }
         }
+    }
+}
+
+impl Core {
+    /// [`delay_ns`] for the slowest consumer. Tells of one that stops writers.
+    fn consumer_delay_ns(&self, reserved: u64) -> Option<u64> {
+        let (delay, stops) = self.retentions.delay_ns(reserved);
+        if let Some(name) = stops {
+            self.events.warning(format_args!("log: writers wait for consumer '{name}', which holds back what it may"));
+        }
+        delay
     }
 }
 

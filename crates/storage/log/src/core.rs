@@ -12,7 +12,9 @@ use gannet_runtime::Waker;
 use gannet_telemetry::Events;
 
 use crate::LogError;
+use crate::follower::Followers;
 use crate::idle::Idle;
+use crate::retention::Retentions;
 use crate::ring::Ring;
 use crate::segments::Segments;
 use crate::waiters::Waiters;
@@ -83,12 +85,16 @@ pub(crate) struct Core {
     /// The writer has ended: nobody waits for it any more.
     pub(crate) ended: AtomicBool,
     pub(crate) segments: Segments,
-    /// Waiting for the checkpoint to advance.
+    /// Who keeps the log.
+    pub(crate) retentions: Retentions,
+    /// Who waits for it to go on.
+    pub(crate) followers: Followers,
+    /// Waiting for the checkpoint, or a consumer, to advance.
     pub(crate) space_waiters: Mutex<Vec<Waker>>,
     checkpoints: Mutex<Checkpoints>,
     poison: OnceLock<String>,
     poisoned: AtomicBool,
-    events: Events,
+    pub(crate) events: Events,
 }
 
 /// The parts from which a [`Core`] is made.
@@ -97,6 +103,7 @@ pub(crate) struct CoreParts {
     pub(crate) epoch: u64,
     pub(crate) ring: Ring,
     pub(crate) segments: Segments,
+    pub(crate) retentions: Retentions,
     pub(crate) policy: u8,
     pub(crate) checkpoint: u64,
     pub(crate) events: Events,
@@ -126,6 +133,8 @@ impl Core {
             stop: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             segments: parts.segments,
+            retentions: parts.retentions,
+            followers: Followers::default(),
             space_waiters: Mutex::new(Vec::new()),
             checkpoints: Mutex::new(Checkpoints::Move),
             poison: OnceLock::new(),
@@ -147,14 +156,15 @@ impl Core {
     /// the checkpoint has passed it, as far as there are segments beyond the capacity ([`Segments::open`]): a start after a crash with a
     /// full log is no stop then.
     pub(crate) fn age_from(&self, checkpoint: u64) -> u64 {
-        checkpoint.max(self.began.min(checkpoint + self.segments.surplus()))
+        let surplus = self.segments.surplus().saturating_sub(self.retained());
+        checkpoint.max(self.began.min(checkpoint + surplus))
     }
 
-    /// Where braking begins: three quarters of the ring or of the usable capacity.
+    /// Where braking begins: three quarters of the ring, of the usable capacity, or of what a consumer may hold back.
     pub(crate) fn update_admit(&self) {
         let ring = self.ring.freed() + self.ring.size() / 4 * 3;
         let age = self.age_from(self.checkpoint.load(Acquire)) + self.usable() / 4 * 3;
-        self.rules.admit.store(ring.min(age), Release);
+        self.rules.admit.store(ring.min(age).min(self.retentions.brake_from()), Release);
         if self.poisoned.load(SeqCst) {
             self.rules.admit.store(0, Release);
         }
@@ -206,6 +216,7 @@ impl Core {
         self.rules.admit.store(0, Release);
         self.waiters.wake(0, 0, true);
         self.wake_space_waiters();
+        self.followers.wake();
     }
 
     pub(crate) fn checkpoints(&self) -> Checkpoints {
@@ -238,4 +249,5 @@ pub(crate) fn publish(core: &Core, written: u64, durable: u64) {
     core.rules.nudge.store(core.ring.freed() + core.ring.size() / 4, Release);
     core.update_admit();
     core.waiters.wake(written, durable, false);
+    core.followers.wake();
 }

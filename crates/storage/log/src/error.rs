@@ -45,6 +45,17 @@ pub enum LogError {
         /// Bytes that were wanted.
         need: u64,
     },
+    /// A consumer has lost its place: it held back more of the log than it may, or the log's files are gone.
+    CutOff {
+        /// Its name.
+        name: String,
+    },
+    /// No consumer can be had under this name: somebody follows the log under it, there are 32 others, or it is empty or longer than
+    /// 64 bytes.
+    InUse {
+        /// The name.
+        name: String,
+    },
     /// So much was written since the checkpoint that there is no room, and pages cannot be written back to move it.
     Full,
     /// The log was closed.
@@ -79,6 +90,8 @@ impl fmt::Display for LogError {
             }
             LogError::SegmentMissing { lsn } => write!(f, "no log segment holds LSN {lsn}"),
             LogError::NoSpace { dir, need } => write!(f, "no room for {need} bytes of log in {}", dir.display()),
+            LogError::CutOff { name } => write!(f, "consumer '{name}' has lost its place in the log"),
+            LogError::InUse { name } => write!(f, "no consumer of the log can be had under the name '{name}'"),
             LogError::Full => write!(f, "the log is full, and pages cannot be written back to free it"),
             LogError::Closed => write!(f, "the log is closed"),
         }

@@ -71,8 +71,8 @@ pub enum RecordKind {
     EpochStart = 2,
     /// A mini-transaction: `(page number, op)` pairs.
     Mtr = 3,
-    /// Reserved: payload of the binary log.
-    Binlog = 4,
+    /// What consumers of the log get of a transaction. Recovery passes over it.
+    Payload = 4,
 }
 
 impl RecordKind {
@@ -81,7 +81,7 @@ impl RecordKind {
             1 => Some(RecordKind::Pad),
             2 => Some(RecordKind::EpochStart),
             3 => Some(RecordKind::Mtr),
-            4 => Some(RecordKind::Binlog),
+            4 => Some(RecordKind::Payload),
             _ => None,
         }
     }
@@ -151,6 +151,11 @@ impl EpochStart {
         let mut bytes = [0; Self::BYTES];
         bytes.copy_from_slice(&out);
         bytes
+    }
+
+    /// Whether that incarnation goes on from where one of `epoch` ended.
+    pub(crate) fn follows(&self, store: u64, epoch: u64, end: u64) -> bool {
+        self.store == store && self.prev_end == end && self.prev_epoch == epoch && self.epoch > epoch
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<EpochStart> {
@@ -264,7 +269,7 @@ mod tests {
     fn sizes_and_numbers_are_fixed() {
         assert_eq!((record_bytes(0), record_bytes(1), record_bytes(8), record_bytes(9)), (8, 16, 16, 24));
         assert_eq!(unword(word(RecordKind::Mtr, 12345)), (3, 12345));
-        for kind in [RecordKind::Pad, RecordKind::EpochStart, RecordKind::Mtr, RecordKind::Binlog] {
+        for kind in [RecordKind::Pad, RecordKind::EpochStart, RecordKind::Mtr, RecordKind::Payload] {
             assert_eq!(RecordKind::from_u8(kind as u8), Some(kind));
         }
         assert_eq!(RecordKind::from_u8(0), None);

@@ -6,8 +6,12 @@
 
 mod ahead;
 mod brake;
+#[cfg(test)]
+mod consumer_tests;
+mod consumers;
 mod core;
 mod error;
+mod follower;
 mod format;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -15,6 +19,7 @@ mod idle;
 mod log;
 mod memory;
 mod reader;
+mod retention;
 mod ring;
 #[cfg(test)]
 mod ring_tests;
@@ -26,6 +31,8 @@ mod writer;
 
 pub use core::Checkpoints;
 pub use error::LogError;
+pub use follower::Follower;
 pub use format::{FIRST_LSN, MAX_PAYLOAD, RecordKind, record_bytes};
 pub use log::{FlushPolicy, Log, Options, Start};
 pub use reader::{Batch, LogFiles, LogReader, Record, RecordAt, record_at};
+pub use retention::{Beyond, ConsumerStatus, Hold, MIN_BOUND, Position, Retention};

@@ -9,6 +9,7 @@ use gannet_telemetry::{Counter, Events, count};
 
 use crate::core::{Checkpoints, Core, CoreParts};
 use crate::format::{self, EpochStart, RecordKind, block_up};
+use crate::retention::Retentions;
 use crate::ring::Ring;
 use crate::segments::{MIN_CAPACITY, Segments};
 use crate::waiters::Want;
@@ -76,7 +77,7 @@ pub struct Start {
 
 /// The log of a running store.
 pub struct Log {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
     epochs: Vec<(Lsn, u64)>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
     changing: Mutex<()>,
@@ -87,8 +88,13 @@ impl Log {
     pub fn open(options: Options, start: Start) -> Result<Arc<Log>, LogError> {
         let first = block_up(start.end.get());
         let (store, epoch) = (start.store, start.epoch);
-        let segments =
-            Segments::open(&options.dir, store, epoch, start.checkpoint.get(), start.end.get(), options.capacity)?;
+        let retentions = Retentions::load(options.dir.clone(), store, |e| {
+            options.events.error(format_args!("log: {e}"));
+        })?;
+        let range = (start.checkpoint.get(), start.end.get());
+        let wanted = retentions.wanted();
+        let (segments, floor) = Segments::open(&options.dir, (store, epoch), range, options.capacity, &wanted)?;
+        let lost = retentions.begin_at(floor);
         let most = (segments.capacity() / 8).max(MIN_RING);
         let ring_bytes = (options.ring_bytes as u64).clamp(MIN_RING, most);
         // The greatest power of two that is not above.
@@ -98,10 +104,12 @@ impl Log {
             epoch,
             ring,
             segments,
+            retentions,
             policy: options.policy as u8,
             checkpoint: start.checkpoint.get(),
             events: options.events,
         }));
+        core.tell_cut_off(&lost, "the log does not go back to its place");
         let mut epochs = start.epochs;
         let prev_epoch = epochs.last().map_or(0, |e| e.1);
         check!(prev_epoch < epoch, "epoch {epoch} after {prev_epoch}");
@@ -142,6 +150,30 @@ impl Log {
             self.pressed(end);
         }
         core.ring.fill(start, core.epoch, kind, len, parts, || at(Lsn(end)));
+        count(Counter::InnodbLogWriteRequests);
+        Lsn(end)
+    }
+
+    /// [`Log::append_with`] of two records, one right behind the other: where the second is intact, the first is. The LSN is the
+    /// second's.
+    pub fn append_two_with(
+        &self,
+        (first_kind, first): (RecordKind, &[&[u8]]),
+        (kind, parts): (RecordKind, &[&[u8]]),
+        at: impl FnOnce(Lsn),
+    ) -> Lsn {
+        let core = &*self.core;
+        let sum = |parts: &[&[u8]]| parts.iter().map(|p| p.len()).sum::<usize>();
+        let (first_len, len) = (sum(first), sum(parts));
+        check!(first_len.max(len) <= MAX_PAYLOAD, "log records of {first_len} and {len} bytes");
+        let start = core.ring.reserve(format::record_bytes(first_len) + format::record_bytes(len));
+        let middle = start + format::record_bytes(first_len);
+        let end = middle + format::record_bytes(len);
+        if end > core.rules.nudge.load(Relaxed) {
+            self.pressed(end);
+        }
+        core.ring.fill(start, core.epoch, first_kind, first_len, first, || ());
+        core.ring.fill(middle, core.epoch, kind, len, parts, || at(Lsn(end)));
         count(Counter::InnodbLogWriteRequests);
         Lsn(end)
     }
@@ -251,15 +283,13 @@ impl Log {
         self.core.check()
     }
 
-    /// Nothing below `lsn` is needed any more (the control file says so durably): segments are recycled.
+    /// Nothing below `lsn` is needed for a start (the control file says so durably): segments are recycled as far as no consumer
+    /// needs them.
     pub fn set_checkpoint(&self, lsn: Lsn) {
         let core = &*self.core;
         check!(lsn.get() >= core.checkpoint.load(Acquire), "the checkpoint goes back to {lsn}");
         core.checkpoint.store(lsn.get(), Release);
-        if core.segments.recycle(lsn.get()) {
-            core.wake_files_task();
-            core.writer_task.wake();
-        }
+        core.recycle();
         core.update_admit();
         core.wake_space_waiters();
     }
@@ -375,6 +405,7 @@ impl Log {
         }
         self.core.rules.admit.store(0, Release);
         self.core.wake_space_waiters();
+        self.core.store_consumers();
         self.core.check()
     }
 }

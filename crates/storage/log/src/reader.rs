@@ -77,7 +77,7 @@ impl Batch {
             let (word, _) = header(self.window.slice(start, HEADER));
             let (kind, len) = unword(word);
             place.at = start + record_bytes(len);
-            if let Some(kind @ (RecordKind::Mtr | RecordKind::Binlog)) = RecordKind::from_u8(kind) {
+            if let Some(kind @ (RecordKind::Mtr | RecordKind::Payload)) = RecordKind::from_u8(kind) {
                 return Some((start, Valid { kind, len, end: place.at }));
             }
         }
@@ -315,11 +315,7 @@ impl LogReader {
         }
         let payload = self.window.slice(at + HEADER as u64, EpochStart::BYTES);
         let Some(begin) = EpochStart::decode(payload) else { return Ok(false) };
-        let follows = begin.store == self.store
-            && begin.prev_end == end
-            && begin.prev_epoch == self.epoch()
-            && begin.epoch > self.epoch();
-        if !follows {
+        if !begin.follows(self.store, self.epoch(), end) {
             return Ok(false);
         }
         match self.validate(at, begin.epoch)? {

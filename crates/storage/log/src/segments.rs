@@ -3,7 +3,8 @@
 //! INV-LOG-3: a segment is put to use only when all before it are synced to their end. So a reader that finds a later
 //! segment of the running or a later epoch knows that an unreadable place before it is damage and not a torn tail, except
 //! for a record that reaches into that segment. (Those of earlier epochs may be left of a tail that a crash has cut.)
-//! INV-LOG-4: a segment is recycled only when the durable checkpoint is at or past its end.
+//! INV-LOG-4: a segment is recycled only when the durable checkpoint is at or past its end, and the durable position of every
+//! consumer that is not cut off.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -179,6 +180,23 @@ pub(crate) fn chain(found: &[Found], store: u64, from: u64) -> Result<Vec<usize>
     Ok(chain)
 }
 
+/// The chain from the least of the `wanted` positions from which on nothing is missing, and that position; else from the checkpoint.
+fn chain_with(found: &[Found], store: u64, checkpoint: u64, wanted: &[u64]) -> Result<(Vec<usize>, u64), LogError> {
+    let kept = chain(found, store, checkpoint)?;
+    let end_of = |i: usize| match found[i].header {
+        HeaderBlock::Valid(h) => h.start + h.body_bytes,
+        _ => 0,
+    };
+    for &from in wanted.iter().take_while(|from| **from < checkpoint) {
+        let Ok(longer) = chain(found, store, from) else { continue };
+        let reaches = longer.last().is_some_and(|&last| end_of(last) >= checkpoint);
+        if reaches && kept.iter().all(|i| longer.contains(i)) {
+            return Ok((longer, from));
+        }
+    }
+    Ok((kept, checkpoint))
+}
+
 /// Nothing holds `lsn`; or what did is a file whose header is damaged.
 fn missing(found: &[Found], lsn: u64) -> LogError {
     let damaged = found.iter().find_map(|f| match f.header {
@@ -192,16 +210,16 @@ fn missing(found: &[Found], lsn: u64) -> LogError {
 }
 
 impl Segments {
-    /// Opens the files for writing from `end` on; what lies in `[checkpoint, end)` is kept and synced. Allocates up to
+    /// Opens the files for writing from `end` on; what lies in `[checkpoint, end)` is kept and synced, and what lies before as far as
+    /// `wanted` names positions, ascending, from which on nothing is missing: the least of them is given back. Allocates up to
     /// the capacity (0: what the files take that are there); where much of it is kept, as much more.
     pub(crate) fn open(
         dir: &Path,
-        store: u64,
-        epoch: u64,
-        checkpoint: u64,
-        end: u64,
+        (store, epoch): (u64, u64),
+        (checkpoint, end): (u64, u64),
         capacity: u64,
-    ) -> Result<Segments, LogError> {
+        wanted: &[u64],
+    ) -> Result<(Segments, u64), LogError> {
         fs::create_dir_all(dir).map_err(LogError::io("create", dir))?;
         let found = scan(dir, true)?;
         let capacity = match capacity {
@@ -209,7 +227,7 @@ impl Segments {
             capacity => capacity,
         };
         let capacity = capacity.max(MIN_CAPACITY);
-        let mut kept = chain(&found, store, checkpoint)?;
+        let (mut kept, floor) = chain_with(&found, store, checkpoint, wanted)?;
         let start_of = |i: usize| match found[i].header {
             HeaderBlock::Valid(h) => (h.start, h.body_bytes),
             _ => (0, 0),
@@ -255,7 +273,7 @@ impl Segments {
         segments.remove_doomed()?;
         // Room to write beside what an earlier incarnation left (`Core::age_from`); more than the capacity only where there is space.
         let old = block_up(end.saturating_sub(checkpoint)).min(capacity);
-        let wanted = if old > capacity / 2 { capacity + old } else { capacity };
+        let wanted = if old > capacity / 2 { capacity + old } else { capacity } + (checkpoint - floor);
         if (wanted == capacity || segments.grow(wanted).is_err())
             && let Err(e) = segments.grow(capacity)
         {
@@ -269,7 +287,12 @@ impl Segments {
         if body_for(capacity) <= PREPARED_AT_OPEN && !segments.state.lock().free.iter().any(|f| f.prepared) {
             segments.prepare_one()?;
         }
-        Ok(segments)
+        Ok((segments, floor))
+    }
+
+    /// The store that the log belongs to.
+    pub(crate) fn store(&self) -> u64 {
+        self.store
     }
 
     pub(crate) fn capacity(&self) -> u64 {
@@ -348,11 +371,11 @@ impl Segments {
         Ok(())
     }
 
-    /// Allocates what is missing to the capacity since segments were deleted.
-    pub(crate) fn refill(&self) -> Result<(), LogError> {
+    /// Allocates what is missing to the capacity, and `more`, since segments were deleted or put to use.
+    pub(crate) fn refill(&self, more: u64) -> Result<(), LogError> {
         let (total, capacity) = {
             let state = self.state.lock();
-            (state.total, state.capacity)
+            (state.total, state.capacity + more)
         };
         if total < capacity { self.grow(capacity) } else { Ok(()) }
     }
@@ -404,13 +427,13 @@ impl Segments {
         Ok(Some(segment))
     }
 
-    /// Recycles what lies wholly below `checkpoint`; true if a segment became free.
-    pub(crate) fn recycle(&self, checkpoint: u64) -> bool {
+    /// Recycles what lies wholly below `floor`; true if a segment became free.
+    pub(crate) fn recycle(&self, floor: u64) -> bool {
         let mut state = self.state.lock();
         let mut any = false;
-        while state.live.len() > 1 && state.live.front().is_some_and(|s| s.end() <= checkpoint) {
+        while state.live.len() > 1 && state.live.front().is_some_and(|s| s.end() <= floor) {
             let Some(segment) = state.live.pop_front() else { break };
-            // The writer keeps the segment it writes, which is never the front; nobody else keeps one.
+            // The writer keeps the segment it writes, which is never the front; a follower keeps the one it reads.
             match Arc::try_unwrap(segment) {
                 Ok(s) => {
                     let free = Free { file: s.file, path: s.path, body: s.body, prepared: true };

@@ -10,13 +10,13 @@ use gannet_base::sync::Arc;
 use crate::format::{BLOCK, SEGMENT_HEADER};
 use crate::*;
 
-const STORE: u64 = 77;
+pub(crate) const STORE: u64 = 77;
 
 /// A directory that is removed at the end.
-struct Dir(PathBuf);
+pub(crate) struct Dir(pub(crate) PathBuf);
 
 impl Dir {
-    fn new() -> Dir {
+    pub(crate) fn new() -> Dir {
         static N: AtomicU64 = AtomicU64::new(0);
         let n = N.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("gannet-log-{}-{n}", std::process::id()));
@@ -24,22 +24,26 @@ impl Dir {
         Dir(path)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// A copy of the files as they are now: what a killed process would leave.
-    fn snapshot(&self) -> Dir {
+    pub(crate) fn snapshot(&self) -> Dir {
         let copy = Dir::new();
         std::fs::create_dir_all(&copy.0).unwrap();
         for e in std::fs::read_dir(&self.0).unwrap() {
             let e = e.unwrap();
-            std::fs::copy(e.path(), copy.0.join(e.file_name())).unwrap();
+            // A segment that is not needed any more may go meanwhile.
+            match std::fs::copy(e.path(), copy.0.join(e.file_name())) {
+                Err(gone) if gone.kind() == std::io::ErrorKind::NotFound => {}
+                copied => drop(copied.unwrap()),
+            }
         }
         copy
     }
 
-    fn segment_files(&self) -> Vec<PathBuf> {
+    pub(crate) fn segment_files(&self) -> Vec<PathBuf> {
         let mut files: Vec<_> = std::fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().path()).collect();
         files.sort();
         files
@@ -52,18 +56,18 @@ impl Drop for Dir {
     }
 }
 
-fn options(dir: &Dir, policy: FlushPolicy) -> Options {
+pub(crate) fn options(dir: &Dir, policy: FlushPolicy) -> Options {
     Options { dir: dir.0.clone(), capacity: 8 << 20, policy, ring_bytes: 2 << 20, ..Options::new("") }
 }
 
-fn fresh(dir: &Dir, policy: FlushPolicy) -> Arc<Log> {
+pub(crate) fn fresh(dir: &Dir, policy: FlushPolicy) -> Arc<Log> {
     let start = Start { store: STORE, checkpoint: FIRST_LSN, end: FIRST_LSN, epochs: vec![], epoch: 1 };
     Log::open(options(dir, policy), start).unwrap()
 }
 
-type Read = (Vec<(Lsn, Vec<u8>)>, Lsn, Vec<(Lsn, u64)>);
+pub(crate) type Read = (Vec<(Lsn, Vec<u8>)>, Lsn, Vec<(Lsn, u64)>);
 
-fn read_from(dir: &Path, from: Lsn, epoch: u64) -> Result<Read, LogError> {
+pub(crate) fn read_from(dir: &Path, from: Lsn, epoch: u64) -> Result<Read, LogError> {
     let mut reader = LogReader::open(dir, STORE, from, epoch)?;
     let mut records = Vec::new();
     while let Some(r) = reader.next()? {
@@ -497,4 +501,8 @@ fn longest_records_through_the_smallest_ring() {
             }
         });
     });
+}
+
+pub(crate) fn overwrite(file: &Path, bytes: &[u8]) {
+    std::fs::write(file, bytes).unwrap();
 }

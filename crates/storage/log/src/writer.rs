@@ -46,6 +46,7 @@ impl Writer {
         self.work();
         self.core.ended.store(true, SeqCst);
         self.core.waiters.wake(self.written, self.durable, true);
+        self.core.followers.wake();
     }
 
     fn work(&mut self) {
@@ -229,7 +230,8 @@ impl Writer {
                 self.core.wake_files_task();
                 return Ok(segment);
             }
-            // The disk is full and nothing can be recycled: the checkpoint frees a segment in time.
+            // The disk is full and nothing can be recycled: the checkpoint, or a consumer, frees a segment in time.
+            self.core.make_room();
             let last = self.core.stop.load(SeqCst) || self.core.checkpoints() >= Checkpoints::Failed;
             if last && !self.core.segments.is_preparing() {
                 return Err(LogError::NoSpace { dir: self.core.dir.clone(), need: self.core.segments.granule() });
@@ -262,14 +264,15 @@ impl Writer {
     }
 }
 
-/// The task that prepares and deletes segment files beside the writer.
+/// The task that prepares and deletes segment files beside the writer, and writes down who keeps them.
 pub(crate) fn files_task(core: &Core) {
     core.files_task.set(waker());
     while !core.stop.load(SeqCst) {
+        core.store_consumers();
         let mut more = core.segments.remove_doomed().is_ok();
         if more {
             // A failure here costs speed only: segments are made, and used as they are, when the writer needs them.
-            let _ = core.segments.refill();
+            let _ = core.segments.refill(core.retained());
             more = core.segments.prepare_one().unwrap_or(false);
         }
         if !more && !core.stop.load(SeqCst) {

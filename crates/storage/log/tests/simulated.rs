@@ -298,3 +298,25 @@ fn damage_is_refused_where_something_later_bears_witness() {
     println!("{refused} refused, {short} end before what was flushed last, {whole} read whole");
     assert!(refused > 12, "{refused} of 24 refused");
 }
+
+/// On a full disk a consumer that may be cut off gives way, instead of everybody waiting for it.
+#[test]
+fn on_a_full_disk_a_consumer_gives_way() {
+    let disk = SimDisk::new();
+    // The log's 8 MiB, and some.
+    disk.set_capacity(Some(12 << 20));
+    Sim::new(1).disk(&disk).run(move || {
+        let start = Start { store: STORE, checkpoint: FIRST_LSN, end: FIRST_LSN, epochs: vec![], epoch: 1 };
+        let log = Log::open(options(FlushPolicy::Durable), start).unwrap();
+        let hold = Hold { bound_bytes: 1 << 30, beyond: Beyond::CutOff };
+        let _kept = log.retain("a", hold, || log.tail_lsn()).unwrap();
+        for n in 0..40 {
+            log.admit().unwrap();
+            let lsn = log.append(RecordKind::Payload, &[&[n; 900_000]]);
+            log.wait_durable(lsn).unwrap();
+            log.set_checkpoint(log.durable_lsn());
+        }
+        assert!(log.consumers()[0].cut_off);
+        assert_eq!(log.retained_bytes(), 0);
+    });
+}

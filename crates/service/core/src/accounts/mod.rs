@@ -31,7 +31,7 @@ pub use privileges::{
 
 use gannet_base::sync::RwLock;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use gannet_catalog::Catalog;
+use gannet_catalog::{Catalog, Words};
 use gannet_engine::{EngineError, TxnOptions};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{Plugin, Secret};
@@ -85,7 +85,7 @@ impl Accounts {
             let mut root = Account::new("root", "localhost", Secret::Empty(Plugin::Sha2), Privileges::all());
             root.grants.grantable = Privileges::all_dynamic();
             root.grants.proxies.push(ProxyGrant::of_anybody());
-            it.store(catalog, vec![Arc::new(root)], &[])?;
+            it.store(catalog, None, vec![Arc::new(root)], &[])?;
         } else {
             it.replace(list);
         }
@@ -192,8 +192,14 @@ impl Accounts {
             .any(|m| m.is(to))
     }
 
-    /// Writes and removes accounts in one transaction.
-    pub fn store(&self, catalog: &Catalog, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<()> {
+    /// Writes and removes accounts in one transaction. Those who follow the log are told of `words`, if there are any.
+    pub fn store(
+        &self,
+        catalog: &Catalog,
+        words: Option<&Words>,
+        put: Vec<Arc<Account>>,
+        remove: &[Name],
+    ) -> Result<()> {
         for a in &put {
             // MySQL: 32 characters of user name, 255 of host.
             if a.user.chars().count() > 32 {
@@ -219,7 +225,7 @@ impl Accounts {
         } else {
             _ = stored.remove(&mut txn, EMPTIED).map_err(engine)?;
         }
-        txn.commit().map_err(engine)?;
+        stored.commit(&mut txn, words).map_err(engine)?;
         self.replace(list);
         Ok(())
     }

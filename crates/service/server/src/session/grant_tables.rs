@@ -229,7 +229,7 @@ impl Session {
         let zone = &self.settings.time_zone;
         let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone))?;
         self.refuse_open(&put)?;
-        self.server.accounts.store(&self.server.catalog, put, &remove)?;
+        self.server.accounts.store(&self.server.catalog, super::statement::words(self).as_ref(), put, &remove)?;
         if remove.iter().any(|name| self.state.account.is(name)) {
             self.state.account = Arc::new(self.state.account.kept());
         }

@@ -3,7 +3,7 @@
 use super::Session;
 use super::reply::{Done, Reply};
 use super::state::unsupported;
-use gannet_catalog::CatalogSnapshot;
+use gannet_catalog::{CatalogSnapshot, Words};
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
@@ -19,6 +19,23 @@ use std::sync::Arc;
 
 /// What a definition statement reports, the snapshot after it, and its query's plan if it was not used.
 pub(super) type Defined = (ddl::Done, Arc<CatalogSnapshot>, Option<(Plan, Vec<Value>)>);
+
+/// What those who follow the log are told of the statement that runs; `None` when nobody does.
+pub(super) fn words(session: &Session) -> Option<Words> {
+    if !session.server.engine.has_consumers() {
+        return None;
+    }
+    let server_collation = Collation::by_name(session.state.vars[Live::CollationServer].as_str());
+    Some(Words {
+        text: session.entry.statement().map_or(Vec::new(), |text| text.bytes().to_vec()),
+        schema: session.state.database.clone().unwrap_or_default().to_string(),
+        sql_mode: session.settings.sql_mode,
+        collation: session.definition_collation(),
+        server_collation: server_collation.map_or(CollationId::DEFAULT, |c| c.id),
+        foreign_key_checks: session.settings.foreign_key_checks,
+        now_us: session.settings.now_us,
+    })
+}
 
 impl Session {
     /// Runs a statement that is not planned.
@@ -233,6 +250,8 @@ impl Session {
         let restrict_non_standard_keys =
             crate::session::variables::value(&self.state, false, "restrict_fk_on_non_standard_key")?;
         let temporaries = self.state.snapshot.temporaries().cloned();
+        // A temporary table is the session's own.
+        let words = if own.is_some() || self.only_temporary(statement) { None } else { words(self) };
         let account = self.state.account.clone();
         let mut cx = DdlContext {
             database: database.as_deref(),
@@ -245,6 +264,7 @@ impl Session {
             session: &mut self.state,
             warnings: &mut self.running.warnings,
             account: (&account.user, &account.host),
+            words,
             select,
         };
         let txn = own.unwrap_or(&mut self.txn);

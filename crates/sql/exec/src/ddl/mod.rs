@@ -21,7 +21,7 @@ use crate::context::{Session, Settings};
 use crate::error::from_catalog;
 use definition::Definer;
 use gannet_catalog::names::{check_table_name, missing_schema};
-use gannet_catalog::{Catalog, CatalogError, CatalogResult, CatalogSnapshot, Edit, Temporaries};
+use gannet_catalog::{Catalog, CatalogError, CatalogResult, CatalogSnapshot, Edit, Temporaries, Words};
 use gannet_engine::Txn;
 use gannet_parser::ast::{
     AlterAction, AlterTable, CreateIndex, CreateTable, CreateTableBody, DatabaseOption, DropIndex, ForeignKeyDef,
@@ -55,6 +55,8 @@ pub struct DdlContext<'a> {
     pub warnings: &'a mut Warnings,
     /// User and host of who runs the statement: DEFINER of what it makes.
     pub account: (&'a str, &'a str),
+    /// What those who follow the log are told of the statement; `None` when nobody does.
+    pub words: Option<Words>,
     /// The query of CREATE VIEW, or of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values of its parameters.
     pub select: Option<(Plan, Vec<Value>)>,
 }
@@ -166,8 +168,8 @@ pub fn run(
     temporaries: Option<Temporaries>,
     cx: &mut DdlContext<'_>,
 ) -> Result<(Done, Arc<CatalogSnapshot>)> {
-    let mut outcome = Ok(Done::default());
-    let done = catalog.ddl_with(txn, temporaries, |edit| {
+    let (mut outcome, words) = (Ok(Done::default()), cx.words.take());
+    let done = catalog.ddl_with(txn, words.as_ref(), temporaries, |edit| {
         outcome = statement_in(statement, edit, cx);
         match &outcome {
             Ok(_) => Ok(()),

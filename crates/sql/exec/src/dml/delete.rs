@@ -98,7 +98,7 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
             let table = &*plan.tables[slot].table;
             // Rows before it may have changed it, or taken it along.
             if foreign::follows(table, cx) {
-                let Some(now) = rows::current(table, &key, cx)? else { continue };
+                let Some(now) = rows::current(table, &key, cx.txn)? else { continue };
                 if now != values {
                     values = now;
                     if !wanted_still(delete, &values, hidden.as_ref(), cx)? {
@@ -108,7 +108,7 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
             }
             let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then(|| cx.txn.savepoint());
             count(Counter::HandlerDelete);
-            if !rows::delete_row(table, &key, &values, cx)? {
+            if !rows::delete_row(table, &key, &values, &mut cx.row_writer())? {
                 continue;
             }
             match (foreign::deleted(slot, &values, cx), savepoint) {

@@ -288,7 +288,7 @@ impl<'p> Run<'p> {
         let number = convert::to_i128(given);
         let generates =
             given.is_null() || number == Some(0) && !cx.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
-        let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
+        let tree = self.table.auto_counter(codec::trees(self.table, cx.txn)?);
         let tree = tree.ok_or_else(|| SqlError::internal("an AUTO_INCREMENT column without a counter"))?;
         if !generates {
             if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
@@ -366,11 +366,11 @@ impl<'p> Run<'p> {
         loop {
             // Anew for each try: what REPLACE has removed stays removed.
             let savepoint = (on_conflict || self.insert.ignore).then(|| cx.txn.savepoint());
-            codec::new_row_key(self.table, &values, cx, &mut key)?;
+            codec::new_row_key(self.table, &values, cx.txn, &mut key)?;
             if !in_place {
                 count(Counter::HandlerWrite);
             }
-            match rows::insert_row(self.table, &key, &values, on_conflict, cx)? {
+            match rows::insert_row(self.table, &key, &values, on_conflict, &mut cx.row_writer())? {
                 Conflict::None => {
                     let slot = self.insert.table as usize;
                     if let Err(error) = foreign::inserted(slot, &values, cx) {
@@ -394,7 +394,7 @@ impl<'p> Run<'p> {
                     if let Some(savepoint) = savepoint {
                         cx.txn.rollback_to(savepoint).map_err(from_engine)?;
                     }
-                    let error = rows::duplicate_error(self.table, index, &values, cx);
+                    let error = rows::duplicate_error(self.table, index, &values, &cx.settings.time_zone);
                     if on_conflict || matches!(self.insert.source, InsertSource::Query(_)) {
                         self.raise_counter(cx)?;
                     }
@@ -466,7 +466,7 @@ impl<'p> Run<'p> {
         if generated || used == 0 {
             return Ok(());
         }
-        let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
+        let tree = self.table.auto_counter(codec::trees(self.table, cx.txn)?);
         tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
     }
 
@@ -500,13 +500,13 @@ impl<'p> Run<'p> {
     fn makes_way(&mut self, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(self.table, row_key, cx)? else { return Ok(true) };
+        let Some(old) = rows::current(self.table, row_key, cx.txn)? else { return Ok(true) };
         let in_place = self.replaces_in_place(cx);
         count(if in_place { Counter::HandlerUpdate } else { Counter::HandlerDelete });
         if in_place && old == values {
             return Ok(false);
         }
-        rows::delete_row(self.table, row_key, &old, cx)?;
+        rows::delete_row(self.table, row_key, &old, &mut cx.row_writer())?;
         foreign::deleted(slot, &old, cx)?;
         self.affected += 1;
         Ok(true)
@@ -521,7 +521,7 @@ impl<'p> Run<'p> {
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(self.table, row_key, cx)? else {
+        let Some(old) = rows::current(self.table, row_key, cx.txn)? else {
             return Err(SqlError::internal("the duplicate disappeared while it was locked"));
         };
         let mut new = old.clone();
@@ -552,11 +552,11 @@ impl<'p> Run<'p> {
         self.pass_of(&new, cx);
         count(Counter::HandlerUpdate);
         let savepoint = self.insert.ignore.then(|| cx.txn.savepoint());
-        let refused = match super::update::write(self.table, row_key, (&old, &new), None, cx)? {
+        let refused = match super::update::write(self.table, row_key, (&old, &new), None, &mut cx.row_writer())? {
             Conflict::None => foreign::updated(slot, &old, &new, cx).err(),
             Conflict::Duplicate { index, .. } => {
                 let kept = foreign::kept(slot, index, (&old, &new), cx).err();
-                Some(kept.unwrap_or_else(|| rows::duplicate_error(self.table, index, &new, cx)))
+                Some(kept.unwrap_or_else(|| rows::duplicate_error(self.table, index, &new, &cx.settings.time_zone)))
             }
         };
         if let Some(error) = refused {
@@ -568,7 +568,7 @@ impl<'p> Run<'p> {
         self.any_stored = true;
         match self.table.auto_column.map(|c| c as usize) {
             Some(column) if new[column] != old[column] => {
-                let tree = self.table.auto_counter(codec::trees(self.table, cx)?);
+                let tree = self.table.auto_counter(codec::trees(self.table, cx.txn)?);
                 tree.map_or(Ok(()), |t| t.counter_raise(self.last_row_id)).map_err(from_engine)
             }
             _ => Ok(()),

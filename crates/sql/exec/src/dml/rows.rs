@@ -1,9 +1,11 @@
-//! Rows of a table with all their index entries: what INSERT, UPDATE and DELETE have in common.
+//! Rows of a table with all their index entries: what INSERT, UPDATE and DELETE have in common. No statement is needed, only a
+//! [`RowWriter`].
 
-use crate::{codec, context::Cx, error::from_engine};
+use crate::changes::{Images, RowWriter};
+use crate::{codec, error::from_engine};
 use gannet_catalog::{Index, Table};
-use gannet_engine::{IndexInsert, Insert, Read, ReadMode, RowBuf, Update};
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
+use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
 
 /// What stands in the way of a row.
 pub(crate) enum Conflict {
@@ -20,13 +22,22 @@ pub(crate) fn insert_row(
     key: &[u8],
     values: &[Value],
     lock_exclusive: bool,
-    cx: &mut Cx<'_, '_>,
+    to: &mut RowWriter<'_>,
 ) -> Result<Conflict> {
+    let mark = to.mark();
+    let conflict = add_row(table, key, values, lock_exclusive, to.txn)?;
+    if let Conflict::None = conflict {
+        to.tell(mark, table, Images::Insert(values))?;
+    }
+    Ok(conflict)
+}
+
+fn add_row(table: &Table, key: &[u8], values: &[Value], lock_exclusive: bool, txn: &mut Txn) -> Result<Conflict> {
     let mut payload = Vec::new();
     codec::encode_row(table, values, &mut payload)?;
-    let tree = codec::row_tree(table, cx)?;
+    let tree = codec::row_tree(table, txn)?;
     let outcome =
-        if lock_exclusive { cx.txn.insert_or_lock(tree, key, &payload) } else { cx.txn.insert(tree, key, &payload) };
+        if lock_exclusive { txn.insert_or_lock(tree, key, &payload) } else { txn.insert(tree, key, &payload) };
     match outcome.map_err(from_engine)? {
         Insert::Inserted => {}
         Insert::Duplicate => {
@@ -37,7 +48,7 @@ pub(crate) fn insert_row(
         if Some(number) == table.clustered {
             continue;
         }
-        if let Some(row_key) = insert_entry(table, number, index, key, values, lock_exclusive, cx)? {
+        if let Some(row_key) = insert_entry(table, number, index, key, values, lock_exclusive, txn)? {
             return Ok(Conflict::Duplicate { index: number, row_key });
         }
     }
@@ -52,25 +63,25 @@ fn insert_entry(
     row_key: &[u8],
     values: &[Value],
     lock_exclusive: bool,
-    cx: &mut Cx<'_, '_>,
+    txn: &mut Txn,
 ) -> Result<Option<Vec<u8>>> {
     let entry = codec::index_entry(table, number, row_key, values)?;
-    let tree = codec::index_tree(table, number, cx)?;
+    let tree = codec::index_tree(table, number, txn)?;
     if index.unique() && !entry.has_null {
-        let outcome = cx.txn.index_insert_unique(tree, entry.prefix_len, &entry.key, &entry.carried, lock_exclusive);
+        let outcome = txn.index_insert_unique(tree, entry.prefix_len, &entry.key, &entry.carried, lock_exclusive);
         if let IndexInsert::Duplicate { existing, .. } = outcome.map_err(from_engine)? {
             return Ok(Some(existing.get(entry.prefix_len..).unwrap_or_default().to_vec()));
         }
     } else {
-        cx.txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
+        txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
     }
     Ok(None)
 }
 
 /// The row of a key as it is now, locked for change.
-pub(crate) fn current(table: &Table, key: &[u8], cx: &mut Cx<'_, '_>) -> Result<Option<Vec<Value>>> {
+pub(crate) fn current(table: &Table, key: &[u8], txn: &mut Txn) -> Result<Option<Vec<Value>>> {
     let mut buffer = RowBuf::new();
-    let read = cx.txn.get(codec::row_tree(table, cx)?, key, ReadMode::FOR_UPDATE, &mut buffer);
+    let read = txn.get(codec::row_tree(table, txn)?, key, ReadMode::FOR_UPDATE, &mut buffer);
     match read.map_err(from_engine)? {
         Read::Found => codec::decode_row(table, buffer.row()).map(Some),
         Read::Missing | Read::Skipped => Ok(None),
@@ -78,30 +89,34 @@ pub(crate) fn current(table: &Table, key: &[u8], cx: &mut Cx<'_, '_>) -> Result<
 }
 
 /// Deletes a row and its index entries. False when the row was not there.
-pub(crate) fn delete_row(table: &Table, key: &[u8], values: &[Value], cx: &mut Cx<'_, '_>) -> Result<bool> {
-    match cx.txn.delete(codec::row_tree(table, cx)?, key).map_err(from_engine)? {
-        gannet_engine::Delete::Deleted => {}
-        _ => return Ok(false),
+pub(crate) fn delete_row(table: &Table, key: &[u8], values: &[Value], to: &mut RowWriter<'_>) -> Result<bool> {
+    let mark = to.mark();
+    let deleted = remove_row(table, key, values, to.txn)?;
+    if deleted {
+        to.tell(mark, table, Images::Delete(values))?;
     }
-    delete_entries(table, key, values, cx)?;
-    Ok(true)
+    Ok(deleted)
 }
 
-/// Ends all index entries of a row.
-pub(crate) fn delete_entries(table: &Table, key: &[u8], values: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+fn remove_row(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<bool> {
+    match txn.delete(codec::row_tree(table, txn)?, key).map_err(from_engine)? {
+        Delete::Deleted => {}
+        Delete::Missing => return Ok(false),
+        Delete::Changed => return Err(SqlError::internal("a delete without a condition found another version")),
+    }
     for number in 0..table.indexes.len() {
         if Some(number) != table.clustered {
             let entry = codec::index_entry(table, number, key, values)?;
-            cx.txn.index_delete(codec::index_tree(table, number, cx)?, &entry.key).map_err(from_engine)?;
+            txn.index_delete(codec::index_tree(table, number, txn)?, &entry.key).map_err(from_engine)?;
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// How the row tree is written by [`change_row`].
 pub(crate) enum Write {
-    /// The caller has written it already.
-    Done,
+    /// The caller has written it already, in a transaction that had so many undo records before ([`RowWriter::mark`]).
+    Done(u64),
     /// By [`gannet_engine::Txn::update`].
     Here,
 }
@@ -113,16 +128,21 @@ pub(crate) fn change_row(
     (old, new): (&[Value], &[Value]),
     indexes: &[u32],
     write: Write,
-    cx: &mut Cx<'_, '_>,
+    to: &mut RowWriter<'_>,
 ) -> Result<Conflict> {
-    if matches!(write, Write::Here) {
-        let mut payload = Vec::new();
-        codec::encode_row(table, new, &mut payload)?;
-        match cx.txn.update(codec::row_tree(table, cx)?, key, &payload).map_err(from_engine)? {
-            Update::Updated => {}
-            Update::Missing | Update::Changed => return Err(SqlError::internal("a locked row disappeared")),
+    let mark = match write {
+        Write::Done(mark) => mark,
+        Write::Here => {
+            let mark = to.mark();
+            let mut payload = Vec::new();
+            codec::encode_row(table, new, &mut payload)?;
+            match to.txn.update(codec::row_tree(table, to.txn)?, key, &payload).map_err(from_engine)? {
+                Update::Updated => {}
+                Update::Missing | Update::Changed => return Err(SqlError::internal("a locked row disappeared")),
+            }
+            mark
         }
-    }
+    };
     for number in indexes {
         let number = *number as usize;
         if Some(number) == table.clustered {
@@ -133,11 +153,12 @@ pub(crate) fn change_row(
         if before.key == after.key && before.carried == after.carried {
             continue;
         }
-        cx.txn.index_delete(codec::index_tree(table, number, cx)?, &before.key).map_err(from_engine)?;
-        if let Some(row_key) = insert_entry(table, number, &table.indexes[number], key, new, false, cx)? {
+        to.txn.index_delete(codec::index_tree(table, number, to.txn)?, &before.key).map_err(from_engine)?;
+        if let Some(row_key) = insert_entry(table, number, &table.indexes[number], key, new, false, to.txn)? {
             return Ok(Conflict::Duplicate { index: number, row_key });
         }
     }
+    to.tell(mark, table, Images::Update(old, new))?;
     Ok(Conflict::None)
 }
 
@@ -146,17 +167,21 @@ pub(crate) fn move_row(
     table: &Table,
     (old_key, old): (&[u8], &[Value]),
     (new_key, new): (&[u8], &[Value]),
-    cx: &mut Cx<'_, '_>,
+    to: &mut RowWriter<'_>,
 ) -> Result<Conflict> {
-    if !delete_row(table, old_key, old, cx)? {
+    let mark = to.mark();
+    if !remove_row(table, old_key, old, to.txn)? {
         return Err(SqlError::internal("a locked row disappeared"));
     }
-    insert_row(table, new_key, new, false, cx)
+    let conflict = add_row(table, new_key, new, false, to.txn)?;
+    if let Conflict::None = conflict {
+        to.tell(mark, table, Images::Update(old, new))?;
+    }
+    Ok(conflict)
 }
 
 /// Error 1062 for values that are there already.
-pub(crate) fn duplicate_error(table: &Table, index: usize, values: &[Value], cx: &Cx<'_, '_>) -> SqlError {
-    let zone = &cx.settings.time_zone;
+pub(crate) fn duplicate_error(table: &Table, index: usize, values: &[Value], zone: &TimeZone) -> SqlError {
     let text = table.duplicate_text(index, |i| values[i].as_ref().localize(zone));
     sql_err!(DupEntry, text, format_args!("{}.{}", table.name, table.indexes[index].name))
 }

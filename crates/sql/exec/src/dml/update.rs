@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     batch::{Batch, Column},
+    changes::RowWriter,
     codec,
     context::Cx,
     convert,
@@ -118,7 +119,7 @@ impl<'p> Run<'p> {
         }
         // Rows before it may have changed it, or taken it along.
         if foreign::follows(table, cx) {
-            let Some(now) = rows::current(table, &key, cx)? else { return Ok(()) };
+            let Some(now) = rows::current(table, &key, cx.txn)? else { return Ok(()) };
             old = now;
         }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
@@ -127,7 +128,7 @@ impl<'p> Run<'p> {
             return Ok(());
         }
         let savepoint = self.update.ignore.then(|| cx.txn.savepoint());
-        match write(table, &key, (&old, &new), Some(target), cx)? {
+        match write(table, &key, (&old, &new), Some(target), &mut cx.row_writer())? {
             Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
                     self.changed += 1;
@@ -145,7 +146,7 @@ impl<'p> Run<'p> {
             },
             Conflict::Duplicate { index, .. } => {
                 let kept = foreign::kept(target.table as usize, index, (&old, &new), cx).err();
-                let error = kept.unwrap_or_else(|| rows::duplicate_error(table, index, &new, cx));
+                let error = kept.unwrap_or_else(|| rows::duplicate_error(table, index, &new, &cx.settings.time_zone));
                 self.refused(error, savepoint, cx)
             }
         }
@@ -245,13 +246,13 @@ pub(crate) fn write(
     key: &[u8],
     (old, new): (&[Value], &[Value]),
     target: Option<&UpdateTarget>,
-    cx: &mut Cx<'_, '_>,
+    to: &mut RowWriter<'_>,
 ) -> Result<Conflict> {
     if table.clustered.is_some() && target.is_none_or(|t| t.moves) {
         let mut new_key = Vec::new();
         codec::existing_row_key(table, new, None, &mut new_key)?;
         if new_key != key {
-            return rows::move_row(table, (key, old), (&new_key, new), cx);
+            return rows::move_row(table, (key, old), (&new_key, new), to);
         }
     }
     let all: Vec<u32>;
@@ -262,5 +263,5 @@ pub(crate) fn write(
             &all
         }
     };
-    rows::change_row(table, key, (old, new), indexes, Write::Here, cx)
+    rows::change_row(table, key, (old, new), indexes, Write::Here, to)
 }

@@ -65,7 +65,7 @@ pub(crate) fn run<'p>(
         cx.warnings.back_to(warned);
     }
     if waited && !done {
-        let tree = codec::row_tree(table, cx)?;
+        let tree = codec::row_tree(table, cx.txn)?;
         cx.txn.unlock_row(tree, &key);
     }
     Ok(done)
@@ -83,7 +83,7 @@ fn attempts<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
     let target = &run.update.targets[0];
-    let tree = codec::row_tree(table, cx)?;
+    let tree = codec::row_tree(table, cx.txn)?;
     let mut buffer = RowBuf::new();
     let mut payload = Vec::new();
     let warned = cx.warnings.mark();
@@ -91,10 +91,12 @@ fn attempts<'p>(
     if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
         *waited = cx.txn.queue_up(tree, key).map_err(from_engine)?;
     }
-    // Nothing follows the change: the transaction ends with it.
+    // Nothing follows the change, and nobody has to hear of it before the commit: the transaction ends with it.
     let own = |i: &u32| Some(*i as usize) == table.clustered;
-    let ends =
-        cx.txn.is_one_statement() && target.indexes.iter().all(own) && !foreign::matters(target.table as usize, cx);
+    let ends = cx.txn.is_one_statement()
+        && target.indexes.iter().all(own)
+        && !foreign::matters(target.table as usize, cx)
+        && cx.changes.is_none();
     let mut late = 0;
     loop {
         cx.check_interrupt()?;
@@ -119,25 +121,15 @@ fn attempts<'p>(
         }
         payload.clear();
         codec::encode_row(table, &new, &mut payload)?;
+        let mark = cx.row_writer().mark();
         let written = match ends {
             true => cx.txn.update_and_commit_if(tree, key, buffer.stamp(), &payload),
             false => cx.txn.update_if(tree, key, buffer.stamp(), &payload),
         };
         match written.map_err(from_engine)? {
             Outcome::Updated => {
-                cx.counts.examined += 1;
-                add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
-                return match rows::change_row(table, key, (&old, &new), &target.indexes, Write::Done, cx)? {
-                    Conflict::None => {
-                        foreign::updated(target.table as usize, &old, &new, cx)?;
-                        run.changed = 1;
-                        Ok(true)
-                    }
-                    Conflict::Duplicate { index, .. } => {
-                        foreign::kept(target.table as usize, index, (&old, &new), cx)?;
-                        Err(rows::duplicate_error(table, index, &new, cx))
-                    }
-                };
+                follow(run, table, key, (&old, &new), mark, cx)?;
+                return Ok(true);
             }
             Outcome::Changed => {
                 *waited = true;
@@ -151,6 +143,32 @@ fn attempts<'p>(
                 run.matched = 0;
                 return Ok(false);
             }
+        }
+    }
+}
+
+/// What follows the change of the row: index entries and foreign keys.
+fn follow<'p>(
+    run: &mut Run<'p>,
+    table: &Table,
+    key: &[u8],
+    (old, new): (&[Value], &[Value]),
+    mark: u64,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
+    let target = &run.update.targets[0];
+    let slot = target.table as usize;
+    cx.counts.examined += 1;
+    add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
+    match rows::change_row(table, key, (old, new), &target.indexes, Write::Done(mark), &mut cx.row_writer())? {
+        Conflict::None => {
+            foreign::updated(slot, old, new, cx)?;
+            run.changed = 1;
+            Ok(())
+        }
+        Conflict::Duplicate { index, .. } => {
+            foreign::kept(slot, index, (old, new), cx)?;
+            Err(rows::duplicate_error(table, index, new, &cx.settings.time_zone))
         }
     }
 }

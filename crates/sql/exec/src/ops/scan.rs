@@ -102,8 +102,8 @@ impl<'p> TreeScan<'p> {
 
     fn tree(&self, table: &'p Table, cx: &Cx<'_, 'p>) -> Result<&'p TreeHandle> {
         match self.secondary(table) {
-            Some(index) => codec::index_tree(table, index, cx),
-            None => codec::row_tree(table, cx),
+            Some(index) => codec::index_tree(table, index, cx.txn),
+            None => codec::row_tree(table, cx.txn),
         }
     }
 
@@ -306,7 +306,7 @@ impl<'p> Reader<'p> {
         batch: &mut Batch,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
-        let tree = codec::row_tree(table, cx)?;
+        let tree = codec::row_tree(table, cx.txn)?;
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = cx
             .txn

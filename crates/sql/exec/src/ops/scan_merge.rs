@@ -158,7 +158,8 @@ impl<'p> Part<'p> {
                     semi_consistent: false,
                 };
                 let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
-                let tree = if clustered { codec::row_tree(table, cx)? } else { codec::index_tree(table, index, cx)? };
+                let tree =
+                    if clustered { codec::row_tree(table, cx.txn)? } else { codec::index_tree(table, index, cx.txn)? };
                 count(Counter::HandlerReadKey);
                 self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);
                 continue;

@@ -71,7 +71,7 @@ impl<'p> SkipScan<'p> {
     ) -> Result<Scan> {
         let index = self.index()?;
         let clustered = table.clustered == Some(index);
-        let tree = if clustered { codec::row_tree(table, cx)? } else { codec::index_tree(table, index, cx)? };
+        let tree = if clustered { codec::row_tree(table, cx.txn)? } else { codec::index_tree(table, index, cx.txn)? };
         let options = ScanOptions {
             direction,
             mode: ReadMode::Snapshot,

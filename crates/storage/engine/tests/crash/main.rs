@@ -2,11 +2,12 @@
 //! what the clients were told. A failure prints the command that replays its seed.
 //!
 //! A seed is a disk with a few lives of the engine on it, all but the last cut short. The workloads: rows with an index
-//! ([`rows`]), trees that come and go and prepared transactions ([`trees`]). Between two lives bits are flipped on a copy of the
+//! ([`rows`]), trees that come and go and prepared transactions ([`trees`]), those who follow the log ([`consumers`]). Between two lives bits are flipped on a copy of the
 //! disk ([`flips`]).
 
 #[path = "../common/mod.rs"]
 mod common;
+mod consumers;
 mod flips;
 mod rows;
 mod trees;
@@ -258,11 +259,13 @@ fn seeds(default: u64, workloads: &[(&str, fn(u64, &mut Tally))]) {
         }
     }
     say(&tallies, last, "; nothing lost, nothing torn");
-    for tally in tallies {
+    for ((name, _), tally) in workloads.iter().zip(tallies) {
         assert!(tally.transactions > 4 * tally.lives / 4 || tally.lives <= 8, "the runs are too short");
         // Rounds are cut short only where the file for what does not fit cannot be made or written: rare.
         let needed = |path: usize| if path == Path::SharesGivenUp as usize { 400 } else { 20 };
         let missing = (0..PATHS).find(|&path| tally.paths[path] == 0 && tally.seeds >= needed(path));
+        // Those who follow the log take what recovery leaves, by whatever way.
+        let missing = missing.filter(|_| *name != "consumers");
         assert_eq!(missing, None, "a way through recovery was not taken: {tally}");
     }
 }
@@ -275,6 +278,16 @@ fn run_rows(seed: u64, tally: &mut Tally) {
 fn run_trees(seed: u64, tally: &mut Tally) {
     let _replay = Replay("trees", seed);
     run::<trees::Trees>(seed, tally);
+}
+
+fn run_consumers(seed: u64, tally: &mut Tally) {
+    let _replay = Replay("consumers", seed);
+    run::<consumers::Consumers>(seed, tally);
+}
+
+#[test]
+fn consumers_are_given_what_has_committed() {
+    seeds(20, &[("consumers", run_consumers)]);
 }
 
 #[test]
@@ -347,7 +360,7 @@ fn a_rollback_without_room_is_done_later() {
 #[test]
 #[ignore = "runs for as long as it is told to"]
 fn all_workloads() {
-    seeds(40, &[("rows", run_rows), ("trees", run_trees)]);
+    seeds(40, &[("rows", run_rows), ("trees", run_trees), ("consumers", run_consumers)]);
 }
 
 /// A test that would not notice these would be worth nothing.
@@ -355,9 +368,9 @@ fn all_workloads() {
 fn planted_faults_are_found() {
     // Faults of the engine, and a disk which does as if syncs were not called or the double-write file were not written. The number:
     // a seed that once found it, tried first.
-    let cases: [(&str, Option<Fault>, Option<Lie>, u64); 12] = [
+    let cases: [(&str, Option<Fault>, Option<Lie>, u64); 14] = [
         ("undo records dropped", Some(Fault::DropUndo), None, 0),
-        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 53),
+        ("rows released before the commit", Some(Fault::ReleaseEarly), None, 82),
         ("redo dropped", Some(Fault::DropRedo), None, 0),
         ("versions purged that a snapshot sees", Some(Fault::PurgeEarly), None, 1),
         ("the log's index leaves entries out", Some(Fault::IndexLeavesOut), None, 0),
@@ -365,9 +378,11 @@ fn planted_faults_are_found() {
         ("the log's index mixes incarnations up", Some(Fault::IndexOldEpoch), None, 22),
         ("rounds of redo leave the end of the log out", Some(Fault::RoundLeavesOut), None, 2),
         ("what redo puts into a file lacks something", Some(Fault::SpillLeavesOut), None, 2),
+        ("a payload and its commit lie apart", Some(Fault::PayloadApart), None, 0),
+        ("a consumer lets go of what was begun", Some(Fault::LetGoEarly), None, 0),
         ("the log is not synced", None, Some(Lie::Syncs("/log/")), 0),
         ("the data file is not synced", None, Some(Lie::Syncs("data")), 0),
-        ("the double-write file is not written", None, Some(Lie::Writes("double")), 56),
+        ("the double-write file is not written", None, Some(Lie::Writes("double")), 70),
     ];
     let from_zero = number("GANNET_FIRST_SEED") == Some(0);
     let hook = std::panic::take_hook();
@@ -380,7 +395,11 @@ fn planted_faults_are_found() {
             let disk = SimDisk::new();
             disk.set_lie(lie.clone());
             plant(fault);
-            let work = || run_on::<rows::RowsWorkload>(&disk, seed, &mut Tally::default());
+            let tally = &mut Tally::default();
+            let work = || match fault {
+                Some(Fault::PayloadApart | Fault::LetGoEarly) => run_on::<consumers::Consumers>(&disk, seed, tally),
+                _ => run_on::<rows::RowsWorkload>(&disk, seed, tally),
+            };
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             plant(None);
             outcome.is_err()

@@ -1,0 +1,123 @@
+//! Who is told of changed rows, and what it takes to change them.
+//!
+//! All changes of rows by statements pass the functions of `dml/rows.rs`. They need a [`RowWriter`], not a statement: so the row
+//! trees can be written without SQL ([`crate::kv`]), and whoever listens hears of every row.
+
+use gannet_catalog::Table;
+use gannet_engine::Txn;
+use gannet_types::{Result, Value};
+use std::ops::Range;
+
+/// What became of a row: all its columns, as they are stored.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Images<'a> {
+    /// It is new.
+    Insert(&'a [Value]),
+    /// The first became the second; the row's key may be another one.
+    Update(&'a [Value], &'a [Value]),
+    /// It is gone.
+    Delete(&'a [Value]),
+}
+
+/// A changed row.
+pub struct RowChange<'a> {
+    /// Its table.
+    pub table: &'a Table,
+    /// What became of it.
+    pub images: Images<'a>,
+    /// The action of a foreign key changed it, not the statement itself.
+    pub cascade: bool,
+}
+
+/// Hears of changed rows.
+pub trait ChangeSink {
+    /// A row is changed, with all its index entries. `records` are the transaction's undo records of that ([`Txn::weight`] before and
+    /// after). They tell what was rolled back meanwhile, to a savepoint, of a statement or of a row: a change of which a record lies at
+    /// or behind `records.start` does not stand any more. ([`Standing`] keeps to that.)
+    ///
+    /// An error fails the statement.
+    fn changed(&mut self, records: Range<u64>, change: &RowChange<'_>) -> Result<()>;
+}
+
+/// Things that belong to changes of one transaction; those of changes that are rolled back go.
+#[derive(Debug)]
+pub struct Standing<T> {
+    /// With the end of the change's undo records.
+    kept: Vec<(u64, T)>,
+}
+
+impl<T> Default for Standing<T> {
+    fn default() -> Self {
+        Standing { kept: Vec::new() }
+    }
+}
+
+impl<T> Standing<T> {
+    /// Adds what belongs to the change with these undo records.
+    pub fn push(&mut self, records: Range<u64>, thing: T) {
+        self.settle(records.start);
+        self.kept.push((records.end, thing));
+    }
+
+    /// Drops what belongs to changes beyond the transaction's first `records` undo records: before the commit, [`Txn::weight`].
+    pub fn settle(&mut self, records: u64) {
+        let stands = self.kept.partition_point(|(end, _)| *end <= records);
+        self.kept.truncate(stands);
+    }
+
+    /// Takes all, for the next transaction to begin with nothing; `records` as in [`Standing::settle`].
+    pub fn take(&mut self, records: u64) -> impl Iterator<Item = T> + use<T> {
+        self.settle(records);
+        std::mem::take(&mut self.kept).into_iter().map(|(_, thing)| thing)
+    }
+}
+
+/// What changes rows: a transaction, and who is told.
+pub struct RowWriter<'a> {
+    /// The transaction.
+    pub txn: &'a mut Txn,
+    /// Told of each changed row.
+    pub sink: Option<&'a mut dyn ChangeSink>,
+    /// The changes are actions of foreign keys.
+    pub cascade: bool,
+}
+
+impl RowWriter<'_> {
+    /// Where the undo records of the next change begin; of no account when nobody listens.
+    #[inline]
+    pub(crate) fn mark(&self) -> u64 {
+        if self.sink.is_some() { self.txn.weight() } else { 0 }
+    }
+
+    /// Tells of a change that began at `mark`.
+    #[inline]
+    pub(crate) fn tell(&mut self, mark: u64, table: &Table, images: Images<'_>) -> Result<()> {
+        match &mut self.sink {
+            None => Ok(()),
+            Some(sink) => sink.changed(mark..self.txn.weight(), &RowChange { table, images, cascade: self.cascade }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Standing;
+
+    #[test]
+    fn what_is_rolled_back_goes() {
+        let mut kept = Standing::default();
+        kept.push(0..2, "a");
+        kept.push(2..3, "b");
+        kept.push(3..7, "c");
+        // Rolled back to the end of the first, then two records more.
+        kept.push(2..4, "d");
+        kept.push(4..5, "e");
+        kept.settle(5);
+        assert_eq!(kept.take(4).collect::<Vec<_>>(), ["a", "d"]);
+        assert_eq!(kept.take(4).next(), None);
+        // A record of one's own that was written and taken back before is no change.
+        kept.push(3..4, "f");
+        kept.push(1..4, "g");
+        assert_eq!(kept.take(9).collect::<Vec<_>>(), ["g"]);
+    }
+}

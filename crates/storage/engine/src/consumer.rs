@@ -1,0 +1,335 @@
+//! What transactions tell those who follow the log.
+//!
+//! A transaction may commit with a payload ([`Txn::commit_with`](crate::Txn::commit_with)). It is cut into pieces, a record of the
+//! log of kind `Payload` each:
+//!
+//! ```text
+//! 0  u64  id of the transaction
+//! 8  u64  offset of the piece in the payload | flags << 56
+//! 16 ...  the piece
+//! ```
+//!
+//! Flags: 1 the last piece, and the record right behind it commits the transaction; 2 the last piece, of a transaction without changes,
+//! which is committed by it; 4 no piece: the commit has failed, and what came before is void. Pieces of several transactions may
+//! alternate.
+//!
+//! The last piece and the commit are one reservation in the log. So a commit that a crash has left has all of its payload before it;
+//! and a payload without its commit is that of a transaction that is rolled back. What was begun in one incarnation of the server is
+//! void in the next.
+//!
+//! INV-CNS-1: a position to which a consumer has let the log go lies at or before the first piece of every commit that it has not
+//! dealt with.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use gannet_base::{Lsn, PageNo};
+use gannet_log::{ConsumerStatus, Follower, Hold, MAX_PAYLOAD, Position, Record, RecordKind};
+
+use crate::plant::{Fault, planted};
+use crate::store::Store;
+use crate::undo::record::COMMITTED;
+use crate::writer::Writer;
+use crate::{Engine, EngineError, Result, TrxId};
+
+const HEADER: usize = 16;
+/// Longest piece in bytes.
+const PIECE: usize = MAX_PAYLOAD - HEADER;
+const LAST: u8 = 1;
+const ALONE: u8 = 2;
+const VOID: u8 = 4;
+/// Bytes of log that a consumer with nothing to do passes over before it lets go of them.
+const STRIDE: u64 = 1 << 20;
+
+fn header(trx: TrxId, offset: u64, flags: u8) -> [u8; HEADER] {
+    let mut bytes = [0; HEADER];
+    bytes[..8].copy_from_slice(&trx.0.to_le_bytes());
+    bytes[8..].copy_from_slice(&(offset | u64::from(flags) << 56).to_le_bytes());
+    bytes
+}
+
+/// A piece as it was read back.
+struct Piece<'a> {
+    trx: u64,
+    offset: u64,
+    flags: u8,
+    bytes: &'a [u8],
+}
+
+impl Piece<'_> {
+    fn decode(payload: &[u8]) -> Option<Piece<'_>> {
+        let (trx, rest) = payload.split_first_chunk()?;
+        let (word, bytes) = rest.split_first_chunk()?;
+        let word = u64::from_le_bytes(*word);
+        let piece =
+            Piece { trx: u64::from_le_bytes(*trx), offset: word & ((1 << 56) - 1), flags: (word >> 56) as u8, bytes };
+        matches!(piece.flags, 0 | LAST | ALONE | VOID).then_some(piece)
+    }
+}
+
+/// A commit of several records that has begun. Dropped, it is over for those who begin to follow.
+struct Chain<'a> {
+    store: &'a Store,
+    start: Lsn,
+}
+
+impl<'a> Chain<'a> {
+    fn begin(store: &'a Store) -> Chain<'a> {
+        let mut chains = store.chains.lock();
+        let start = store.log.tail_lsn();
+        chains.push(start);
+        Chain { store, start }
+    }
+}
+
+impl Drop for Chain<'_> {
+    fn drop(&mut self) {
+        let mut chains = self.store.chains.lock();
+        if let Some(at) = chains.iter().position(|start| *start == self.start) {
+            chains.swap_remove(at);
+        }
+    }
+}
+
+/// Commits what `w` has written with a payload; gives the commit's LSN.
+pub(crate) fn commit(store: &Store, w: &Writer, payload: &mut dyn Read) -> Result<Lsn> {
+    let mut chain = None;
+    let outcome = pieces(store, w, payload, &mut chain);
+    if outcome.is_err() && chain.is_some() {
+        store.log.append(RecordKind::Payload, &[&header(w.id, 0, VOID)]);
+    }
+    outcome
+}
+
+fn pieces<'a>(store: &'a Store, w: &Writer, payload: &mut dyn Read, chain: &mut Option<Chain<'a>>) -> Result<Lsn> {
+    let most = store.log.capacity() / 4;
+    let (mut offset, mut piece, mut next) = (0, Vec::new(), Vec::new());
+    read_piece(payload, &mut piece)?;
+    while piece.len() == PIECE {
+        read_piece(payload, &mut next)?;
+        if next.is_empty() {
+            break;
+        }
+        if offset + (piece.len() + next.len()) as u64 > most {
+            return Err(EngineError::PayloadTooLong { most });
+        }
+        store.log.admit()?;
+        chain.get_or_insert_with(|| Chain::begin(store));
+        store.log.append(RecordKind::Payload, &[&header(w.id, offset, 0), &piece]);
+        offset += piece.len() as u64;
+        std::mem::swap(&mut piece, &mut next);
+    }
+    if !w.begin.is_none() {
+        return w.end_behind(store, COMMITTED, &[&header(w.id, offset, LAST), &piece]);
+    }
+    store.log.admit()?;
+    let parts: [&[u8]; 2] = [&header(w.id, offset, ALONE), &piece];
+    Ok(store.log.append_with(RecordKind::Payload, &parts, |lsn| store.trx.end(w.id, lsn)))
+}
+
+/// Reads a piece, shorter than [`PIECE`] at the end only.
+fn read_piece(payload: &mut dyn Read, piece: &mut Vec<u8>) -> Result<()> {
+    piece.clear();
+    let read = payload.take(PIECE as u64).read_to_end(piece);
+    read.map(drop).map_err(crate::control::io("read what the log's consumers are to be told"))
+}
+
+/// A transaction that has committed with a payload.
+#[derive(Debug)]
+pub struct Committed {
+    /// Its commit.
+    pub lsn: Lsn,
+    /// What it has told.
+    pub payload: Vec<u8>,
+    /// Where a consumer stands that has dealt with it.
+    position: Position,
+}
+
+/// What was read of a payload.
+struct Begun {
+    start: Lsn,
+    epoch: u64,
+    bytes: Vec<u8>,
+}
+
+/// Follows the log: gives the payloads of committed transactions in the order of their commits, as soon as these are durable.
+///
+/// It holds whole payloads in memory, those that are being committed among them: each may have a quarter of the log's capacity.
+/// Dropped, its name keeps the log from where it stands, within its bound; [`Engine::consumer`] goes on from there, and may give again
+/// what was [done](Consumer::done) shortly before a crash.
+pub struct Consumer {
+    follower: Follower,
+    begun: HashMap<u64, Begun>,
+    epoch: u64,
+    /// The record that comes next commits this transaction.
+    due: Option<u64>,
+    /// Commits at or below are dealt with.
+    skip: Lsn,
+    /// The commit given last, and the last that is dealt with.
+    given: Lsn,
+    done: Lsn,
+}
+
+impl Consumer {
+    /// The next payload; waits for it. `None` when the store is being closed or the task was interrupted.
+    ///
+    /// [`EngineError::CutOff`] when the log that it had yet to read was recycled.
+    pub fn next(&mut self) -> Result<Option<Committed>> {
+        loop {
+            if let Some(committed) = self.poll()? {
+                return Ok(Some(committed));
+            }
+            if !self.follower.wait()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The next payload, if it is durable already.
+    pub fn poll(&mut self) -> Result<Option<Committed>> {
+        let mut passed = self.follower.at();
+        loop {
+            let Some((epoch, record)) = self.follower.next()? else {
+                self.pass()?;
+                return Ok(None);
+            };
+            if epoch != self.epoch {
+                (self.epoch, self.due) = (epoch, None);
+                self.begun.clear();
+            }
+            let committed = note(&mut self.begun, &mut self.due, epoch, &record)?;
+            let lsn = record.lsn;
+            if let Some((trx, begun)) = committed
+                && lsn > self.skip
+            {
+                let Some(begun) = begun else {
+                    return Err(damaged(lsn, format!("the payload of transaction {trx} has no beginning")));
+                };
+                self.given = lsn;
+                return Ok(Some(Committed { lsn, payload: begun.bytes, position: self.position(lsn) }));
+            }
+            if lsn.since(passed) >= STRIDE {
+                self.pass()?;
+                passed = lsn;
+            }
+        }
+    }
+
+    /// The log up to here, but for what is begun.
+    fn position(&self, done: Lsn) -> Position {
+        let first = self.begun.values().min_by_key(|b| b.start).filter(|_| !planted(Fault::LetGoEarly));
+        let (from, epoch) = first.map_or((self.follower.at(), self.follower.epoch()), |b| (b.start, b.epoch));
+        Position { from, epoch, done }
+    }
+
+    /// Lets go of what was passed over, unless something that was given is not dealt with. Between the last piece and its commit there is
+    /// nothing to let go.
+    fn pass(&mut self) -> Result<()> {
+        if self.given == self.done && self.due.is_none() {
+            // What comes again after a restart is dealt with.
+            let position = self.position(self.follower.at().max(self.done));
+            self.follower.retention().release_to(position)?;
+        }
+        Ok(())
+    }
+
+    /// This one, and all given before, are dealt with: they are not given again, unless the server is killed shortly after.
+    pub fn done(&mut self, committed: &Committed) -> Result<()> {
+        if committed.lsn > self.done {
+            self.done = committed.lsn;
+            self.follower.retention().release_to(committed.position)?;
+        }
+        Ok(())
+    }
+
+    /// Its name was known: it goes on where it has stood.
+    pub fn is_resumed(&self) -> bool {
+        self.follower.retention().is_resumed()
+    }
+
+    /// All commits up to here are dealt with, or before it began.
+    pub fn begins_behind(&self) -> Lsn {
+        self.skip
+    }
+
+    /// Drops its name for good: the log is not kept for it any more.
+    pub fn forget(self) -> Result<()> {
+        Ok(self.follower.into_retention().forget()?)
+    }
+}
+
+/// Takes note of a record; gives the transaction that commits by it, with its payload as far as that is known.
+fn note(
+    all: &mut HashMap<u64, Begun>,
+    due: &mut Option<u64>,
+    epoch: u64,
+    record: &Record<'_>,
+) -> Result<Option<(u64, Option<Begun>)>> {
+    if record.kind == RecordKind::Mtr {
+        return Ok(due.take().map(|trx| (trx, all.remove(&trx))));
+    }
+    let piece = Piece::decode(record.payload).filter(|_| due.is_none());
+    let piece = piece.ok_or_else(|| damaged(record.lsn, "a payload's record makes no sense".to_owned()))?;
+    if piece.flags == VOID {
+        all.remove(&piece.trx);
+        return Ok(None);
+    }
+    if piece.offset == 0 {
+        all.insert(piece.trx, Begun { start: record.start, epoch, bytes: piece.bytes.to_vec() });
+    } else if let Some(begun) = all.get_mut(&piece.trx) {
+        if begun.bytes.len() as u64 != piece.offset {
+            return Err(damaged(record.lsn, format!("the payload of transaction {} has a hole", piece.trx)));
+        }
+        begun.bytes.extend_from_slice(piece.bytes);
+    }
+    match piece.flags {
+        LAST => *due = Some(piece.trx),
+        ALONE => return Ok(Some((piece.trx, all.remove(&piece.trx)))),
+        _ => {}
+    }
+    Ok(None)
+}
+
+fn damaged(lsn: Lsn, what: String) -> EngineError {
+    EngineError::Corrupt { page: PageNo::ZERO, lsn, what }
+}
+
+impl Engine {
+    /// Follows the log under this name: from where the name stands, or, a new name, from now on. The log is kept for it until it says
+    /// that it is done, within the bound of `hold`; also while nobody follows, and over restarts. Durable on return. Transactions that
+    /// commit later tell of themselves if whoever commits them asks [`Engine::has_consumers`] then.
+    ///
+    /// [`EngineError::NameInUse`], and [`EngineError::CutOff`] for a name that has lost its place: it has to be
+    /// [forgotten](Engine::forget_consumer) before it begins anew.
+    pub fn consumer(&self, name: &str, hold: Hold) -> Result<Consumer> {
+        let store = &*self.store;
+        store.check_running()?;
+        // A commit that has begun before and ends behind is told of, from its beginning on. One that is not in the list yet begins at or
+        // behind the tail of now.
+        let begin = || {
+            let chains = store.chains.lock();
+            chains.iter().copied().min().unwrap_or(store.log.tail_lsn())
+        };
+        let retention = store.log.retain(name, hold, begin)?;
+        let skip = retention.position()?.done;
+        let follower = retention.follow()?;
+        let epoch = follower.epoch();
+        Ok(Consumer { follower, begun: HashMap::new(), epoch, due: None, skip, given: skip, done: skip })
+    }
+
+    /// Drops a name for good; false when there is none. [`EngineError::NameInUse`] while somebody follows under it.
+    pub fn forget_consumer(&self, name: &str) -> Result<bool> {
+        Ok(self.store.log.forget_consumer(name)?)
+    }
+
+    /// Those for whom the log is kept.
+    pub fn consumers(&self) -> Vec<ConsumerStatus> {
+        self.store.log.consumers()
+    }
+
+    /// Whether anybody wants to know what transactions tell: one load.
+    #[inline]
+    pub fn has_consumers(&self) -> bool {
+        self.store.log.has_consumers()
+    }
+}

@@ -1,0 +1,246 @@
+//! Consumers of the log on real files: what is kept for them, through restarts, and what happens beyond their bounds.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use gannet_base::Lsn;
+use gannet_base::sync::Arc;
+
+use crate::tests::{Dir, STORE, fresh, options, overwrite, read_from};
+use crate::*;
+
+const MIB: u64 = 1 << 20;
+
+fn hold(bound_bytes: u64, beyond: Beyond) -> Hold {
+    Hold { bound_bytes, beyond }
+}
+
+/// Appends `bytes` of records, each with a number of its own, and makes them durable.
+fn write(log: &Log, bytes: u64) {
+    let end = log.tail_lsn().advance(bytes);
+    while log.tail_lsn() < end {
+        log.append(RecordKind::Payload, &[&log.tail_lsn().0.to_le_bytes(), &[7; 60_000]]);
+    }
+    log.wait_durable(log.tail_lsn()).unwrap();
+}
+
+/// Numbers of the records that can be read now; each says where it begins.
+fn follow(follower: &mut Follower) -> Result<usize, LogError> {
+    let mut n = 0;
+    while let Some((_, r)) = follower.next()? {
+        assert_eq!(r.payload[..8], r.start.0.to_le_bytes());
+        n += 1;
+    }
+    Ok(n)
+}
+
+fn place(follower: &Follower) -> Position {
+    Position { from: follower.at(), epoch: follower.epoch(), done: follower.at() }
+}
+
+/// Opens again what a killed process would leave, with the checkpoint where it was.
+fn reopened(dir: &Dir, checkpoint: Lsn, epoch: u64) -> Arc<Log> {
+    let (_, end, epochs) = read_from(dir.path(), checkpoint, epoch).unwrap();
+    let new = epochs.last().unwrap().1 + 1;
+    let start = Start { store: STORE, checkpoint, end, epochs, epoch: new };
+    Log::open(options(dir, FlushPolicy::Durable), start).unwrap()
+}
+
+#[test]
+fn a_consumer_keeps_the_log_through_restarts() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    write(&log, MIB);
+    let kept = log.retain("a", hold(1 << 30, Beyond::Brake), || log.tail_lsn()).unwrap();
+    let begun = kept.position().unwrap();
+    assert!(!kept.is_resumed() && log.has_consumers());
+    assert!(matches!(log.retain("a", hold(1, Beyond::Brake), || log.tail_lsn()), Err(LogError::InUse { .. })));
+    assert!(matches!(log.retain("", hold(1, Beyond::Brake), || log.tail_lsn()), Err(LogError::InUse { .. })));
+    // Far more than the capacity, and the checkpoint passes all of it.
+    for _ in 0..30 {
+        write(&log, MIB);
+        log.set_checkpoint(log.durable_lsn());
+    }
+    let (checkpoint, tail) = (log.checkpoint_lsn(), log.tail_lsn());
+    assert!(log.retained_bytes() >= checkpoint.since(begun.from));
+    let status = &log.consumers()[0];
+    assert_eq!((&*status.name, status.position, status.attached, status.cut_off), ("a", begun, true, false));
+    assert_eq!(status.behind_bytes, tail.since(begun.from));
+
+    // A killed process: the copy has it all; then two more incarnations.
+    let copy = dir.snapshot();
+    let again = reopened(&copy, checkpoint, 1);
+    write(&again, MIB);
+    drop(again);
+    let again = reopened(&copy, checkpoint, 1);
+    write(&again, MIB);
+    let resumed = again.retain("a", hold(1 << 30, Beyond::Brake), || unreachable!()).unwrap();
+    assert!(resumed.is_resumed());
+    assert_eq!(resumed.position().unwrap(), begun);
+    let mut follower = resumed.follow().unwrap();
+    let n = follow(&mut follower).unwrap();
+    assert!(n >= 32 * 17, "{n} records");
+    assert_eq!((follower.epoch(), follower.at()), (again.epoch(), again.durable_lsn()));
+    // What it lets go is recycled, once the file says so.
+    let files = copy.segment_files().len();
+    follower.retention().release_to(place(&follower)).unwrap();
+    again.set_checkpoint(again.durable_lsn());
+    let waited = Instant::now();
+    while copy.segment_files().len() > files / 2 {
+        assert!(waited.elapsed() < Duration::from_secs(20), "nothing is recycled");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(again.retained_bytes(), 0);
+    let last = follower.retention().position().unwrap();
+    drop(follower);
+    let (checkpoint, epoch) = (again.checkpoint_lsn(), again.epoch());
+    drop(again);
+    // Closed in good order: it stands where it stood.
+    let again = reopened(&copy, checkpoint, epoch);
+    let resumed = again.retain("a", hold(1 << 30, Beyond::Brake), || again.tail_lsn()).unwrap();
+    assert_eq!(resumed.position().unwrap(), last);
+    resumed.forget().unwrap();
+    assert!(again.consumers().is_empty() && !again.has_consumers());
+    drop(again);
+    assert!(reopened(&copy, checkpoint, epoch).consumers().is_empty());
+}
+
+#[test]
+fn beyond_its_bound_a_consumer_is_cut_off() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    let slow = log.retain("slow", hold(4 * MIB, Beyond::CutOff), || log.tail_lsn()).unwrap();
+    let other = log.retain("other", hold(1 << 30, Beyond::CutOff), || log.tail_lsn()).unwrap();
+    let mut follower = slow.follow().unwrap();
+    write(&log, 3 * MIB);
+    log.set_checkpoint(log.durable_lsn());
+    assert!(follow(&mut follower).unwrap() > 40);
+    write(&log, 2 * MIB);
+    // The bound counts from what it has let go.
+    log.set_checkpoint(log.durable_lsn());
+    let lost = |e: LogError| matches!(e, LogError::CutOff { name } if name == "slow");
+    assert!(lost(follower.retention().position().unwrap_err()));
+    assert!(lost(follower.retention().release_to(place(&follower)).unwrap_err()));
+    assert!(lost(follower.wait().unwrap_err()));
+    drop(follower);
+    assert!(lost(log.retain("slow", hold(MIB, Beyond::CutOff), || log.tail_lsn()).err().unwrap()));
+    assert_eq!(log.consumers().iter().map(|c| c.cut_off).collect::<Vec<_>>(), [true, false]);
+    // It is so after a restart, too, until the name is dropped.
+    let (checkpoint, epoch) = (log.checkpoint_lsn(), log.epoch());
+    drop((other, log));
+    let log = reopened(&dir, checkpoint, epoch);
+    assert!(lost(log.retain("slow", hold(MIB, Beyond::CutOff), || log.tail_lsn()).err().unwrap()));
+    assert!(log.forget_consumer("slow").unwrap() && !log.forget_consumer("slow").unwrap());
+    assert!(!log.retain("slow", hold(MIB, Beyond::CutOff), || log.tail_lsn()).unwrap().is_resumed());
+}
+
+#[test]
+fn beyond_its_bound_a_consumer_brakes_writers() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    let slow = log.retain("slow", hold(4 * MIB, Beyond::Brake), || log.tail_lsn()).unwrap();
+    let mut follower = slow.follow().unwrap();
+    let l = log.clone();
+    let writer = std::thread::spawn(move || {
+        for _ in 0..160 {
+            l.admit().unwrap();
+            let lsn = l.append(RecordKind::Payload, &[&l.tail_lsn().0.to_le_bytes(), &[7; 60_000]]);
+            l.wait_durable(lsn).unwrap();
+            l.set_checkpoint(l.durable_lsn());
+        }
+    });
+    let waited = Instant::now();
+    while !writer.is_finished() {
+        let behind = log.consumers()[0].behind_bytes;
+        assert!(behind <= 4 * MIB + 200_000, "{behind} bytes behind");
+        assert!(waited.elapsed() < Duration::from_secs(60), "the writer is not let go");
+        if behind >= 4 * MIB - 200_000 {
+            // It stands still until something is let go.
+            let tail = log.tail_lsn();
+            std::thread::sleep(Duration::from_millis(300));
+            assert!(log.tail_lsn().since(tail) < 200_000);
+            follow(&mut follower).unwrap();
+            follower.retention().release_to(place(&follower)).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    writer.join().unwrap();
+    assert!(waited.elapsed() > Duration::from_millis(600), "it never stood still");
+}
+
+#[test]
+fn a_follower_waits_for_more_and_ends_with_the_log() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    let mut follower = log.retain("f", hold(1 << 30, Beyond::Brake), || log.tail_lsn()).unwrap().follow().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut n = 0;
+        loop {
+            n += follow(&mut follower).unwrap();
+            follower.retention().release_to(place(&follower)).unwrap();
+            if !follower.wait().unwrap() {
+                return n + follow(&mut follower).unwrap();
+            }
+        }
+    });
+    for n in 0..50u64 {
+        std::thread::sleep(Duration::from_millis(n % 3));
+        let lsn = log.append(RecordKind::Payload, &[&log.tail_lsn().0.to_le_bytes()]);
+        if n % 2 == 0 {
+            log.wait_durable(lsn).unwrap();
+        }
+    }
+    log.close().unwrap();
+    assert_eq!(reader.join().unwrap(), 50);
+}
+
+#[test]
+fn a_damaged_list_of_consumers_stops_nobody() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    drop(log.retain("a", hold(1 << 30, Beyond::Brake), || log.tail_lsn()).unwrap());
+    write(&log, MIB);
+    drop(log);
+    let file = dir.path().join("consumers");
+    let mut bytes = std::fs::read(&file).unwrap();
+    for half in bytes.chunks_mut(4096) {
+        half[100] ^= 1;
+    }
+    overwrite(&file, &bytes);
+    let log = reopened(&dir, FIRST_LSN, 1);
+    assert!(log.consumers().is_empty());
+    assert!(!log.retain("a", hold(1 << 30, Beyond::Brake), || log.tail_lsn()).unwrap().is_resumed());
+    drop(log);
+    // A newer build's is left alone.
+    bytes.chunks_mut(4096).for_each(|half| {
+        half[100] ^= 1;
+        half[8] = 9;
+    });
+    overwrite(&file, &bytes);
+    let start = Start { store: STORE, checkpoint: FIRST_LSN, end: FIRST_LSN, epochs: vec![], epoch: 9 };
+    let refused = Log::open(options(&dir, FlushPolicy::Durable), start).err();
+    assert!(matches!(refused, Some(LogError::NewerFormat { version: 9, .. })), "{refused:?}");
+    assert!(std::fs::read(&file).unwrap() == bytes);
+}
+
+/// Segments that a build without consumers has recycled are missed when the log is opened, and only by the consumer.
+#[test]
+fn a_consumer_whose_segments_are_gone_is_cut_off() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    drop(log.retain("a", hold(1 << 30, Beyond::Brake), || log.tail_lsn()).unwrap());
+    let first: Vec<_> = dir.segment_files();
+    write(&log, 12 * MIB);
+    log.set_checkpoint(log.durable_lsn());
+    let (checkpoint, epoch) = (log.checkpoint_lsn(), log.epoch());
+    drop(log);
+    let holds = |path: &PathBuf| {
+        let bytes = std::fs::read(path).unwrap();
+        u64::from_le_bytes(bytes[24..32].try_into().unwrap()) == FIRST_LSN.0
+    };
+    let gone = first.iter().find(|p| p.extension().is_some_and(|e| e == "log") && holds(p)).unwrap();
+    std::fs::remove_file(gone).unwrap();
+    let log = reopened(&dir, checkpoint, epoch);
+    assert!(log.consumers()[0].cut_off);
+    write(&log, MIB);
+}
