@@ -69,6 +69,32 @@ fn silent_clients_keep_nobody_out() {
     }
 }
 
+/// Clients that begin, by asking for TLS, with the start of its handshake or with that of a packet, and do not go on.
+#[test]
+fn begun_logins_keep_nobody_out() {
+    let request = [&[32, 0, 0, 1][..], &(OLD | cap::SSL).to_le_bytes(), &[0; 28]].concat();
+    // A record that says it has 16 KiB; one that is not there as a whole.
+    let hello = [&request[..], &[0x16, 3, 1, 0x40, 0]].concat();
+    for r in servers() {
+        let mut root = r.connect();
+        run(&mut root, "SET GLOBAL connect_timeout = 60");
+        let begun = [&request[..], &hello, &[200, 0, 0, 1, 0]].map(|begin| {
+            let open = |_| {
+                let mut stream = TcpStream::connect(address(&r)).unwrap();
+                // It may have to go already.
+                let _ = stream.write_all(begin);
+                stream
+            };
+            (0..100).map(open).collect::<Vec<TcpStream>>()
+        });
+        for _ in 0..20 {
+            let mut c = Connection::connect(&r.tcp(), &options()).expect("there is room");
+            assert_eq!(one(&mut c, "SELECT 1"), "1");
+        }
+        drop(begun);
+    }
+}
+
 #[test]
 fn a_crowd_of_logins_comes_in() {
     let r = Running::configured(|o| {

@@ -11,7 +11,7 @@ use gannet_parser::ast::Statement;
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanCache, PlanKey};
-use gannet_runtime::unix_micros;
+use gannet_runtime::WallTime;
 use gannet_telemetry::{Counter, Digest};
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, Value};
@@ -204,7 +204,7 @@ impl Session {
         let mode = lex_mode(self.settings.sql_mode);
         let digest = digest::digest(text, mode);
         let schema = self.state.database.as_deref().unwrap_or_default();
-        self.server.stats.handle(Digest(digest.hash), schema, unix_micros(), || {
+        self.server.stats.handle(Digest(digest.hash), schema, WallTime::now().micros(), || {
             let sample = KeptText::of(text, mode).first(SAMPLE_BYTES);
             // Without its literals a text that cannot be read may still hold a password: as a name.
             let text = if sample.is_withheld() { sample.to_string() } else { digest.text };

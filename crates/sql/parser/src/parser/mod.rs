@@ -60,6 +60,31 @@ pub struct Parsed {
     pub notices: Vec<Notice>,
 }
 
+/// Bytes of text between two questions whether to go on.
+const ASK_EVERY: u32 = 4096;
+
+/// What a text is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// As for [`parse_one`].
+    First,
+    /// As for [`parse`].
+    Whole,
+    /// As for [`parse_parameterised`].
+    Parameterised,
+}
+
+/// Parses a text of a client's size. `stopped` is asked again and again; when it says yes, this ends with [`ErrorKind::Stopped`].
+pub fn parse_until(text: &[u8], mode: LexMode, extent: Extent, stopped: fn() -> bool) -> Result<Parsed> {
+    let mut parser = Parser::new(text, mode, extent == Extent::Parameterised)?;
+    (parser.stopped, parser.ask_at) = (stopped, ASK_EVERY);
+    let parsed = parser.run().and_then(|parsed| match extent {
+        Extent::First => Ok(parsed),
+        Extent::Whole | Extent::Parameterised => parser.must_be_end().map(|()| parsed),
+    });
+    if parser.is_stopped { parser.error_at(ErrorKind::Stopped, 0) } else { parsed }
+}
+
 /// Parses the first statement of `text`.
 pub fn parse_one(text: &[u8], mode: LexMode) -> Result<Parsed> {
     Parser::new(text, mode, false)?.run()
@@ -106,6 +131,11 @@ pub(crate) struct Parser<'a> {
     state: State<'a>,
     parameterised: bool,
     params: u32,
+    /// Asked behind `ask_at` bytes of the text: see [`parse_until`].
+    stopped: fn() -> bool,
+    ask_at: u32,
+    /// It said yes: the rest of the text is not read.
+    is_stopped: bool,
     /// Where the native stack was when the parser started.
     stack_base: usize,
     /// Greatest height of the expressions finished since it was last taken.
@@ -136,6 +166,9 @@ impl<'a> Parser<'a> {
             state: State { lexer, tok, ahead: [tok; 3], ahead_len: 0, prev_end: 0 },
             parameterised,
             params: 0,
+            stopped: || false,
+            ask_at: u32::MAX,
+            is_stopped: false,
             stack_base: stack_position(),
             height: 0,
             open: Vec::new(),
@@ -206,7 +239,22 @@ impl<'a> Parser<'a> {
         } else {
             state.tok = state.lexer.next();
         }
+        if token.end >= self.ask_at {
+            self.ask();
+        }
         token
+    }
+
+    #[cold]
+    fn ask(&mut self) {
+        self.ask_at = self.state.prev_end.saturating_add(ASK_EVERY);
+        if (self.stopped)() {
+            self.is_stopped = true;
+            self.ask_at = u32::MAX;
+            self.state.lexer.skip_rest();
+            self.state.tok = self.state.lexer.next();
+            self.state.ahead_len = 0;
+        }
     }
 
     #[inline]

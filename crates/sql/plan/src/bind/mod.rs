@@ -115,14 +115,17 @@ impl<'a> Binder<'a> {
     /// Runs `f` one level deeper; error 1436 beyond the bound.
     fn deeper<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.options.check_depth(self.depth)?;
-        self.bound += 1;
-        if self.bound.is_multiple_of(CHECKED) {
-            self.options.check_stopped()?;
-        }
+        self.count()?;
         self.depth += 1;
         let result = f(self);
         self.depth -= 1;
         result
+    }
+
+    /// Counts an expression: error 1317 where the statement was killed.
+    fn count(&mut self) -> Result<()> {
+        self.bound += 1;
+        if self.bound.is_multiple_of(CHECKED) { self.options.check_stopped() } else { Ok(()) }
     }
 
     /// Runs `f` with all literals pinned.
