@@ -130,7 +130,7 @@ impl Binder<'_> {
     pub(super) fn lifted(&mut self, e: &ast::Expr) -> Result<Bound> {
         match e {
             ast::Expr::Literal(literal) => {
-                self.count()?;
+                self.bound.one(self.options)?;
                 self.lift_literal(literal)
             }
             // Beyond BIGINT the negative number is a DECIMAL, which only a literal shows.
