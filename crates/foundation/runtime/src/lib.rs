@@ -40,5 +40,5 @@ pub use task::{
     Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, interrupted, interruption, mask_interrupts, park,
     site, slot, slot_count, waker, yield_if_due, yield_now,
 };
-pub use time::{now_ns, random_u64, sleep, unix_micros};
+pub use time::{WallTime, now_ns, random_u64, sleep};
 pub use worker::{IoMode, RecvMode, SendMode, WorkerOptions, Workers};

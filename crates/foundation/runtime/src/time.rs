@@ -25,14 +25,36 @@ fn clock(id: libc::clockid_t) -> libc::timespec {
     ts
 }
 
-/// Wall clock in microseconds since 1970-01-01 UTC; virtual in the simulation.
-pub fn unix_micros() -> u64 {
-    if cx::simulated() {
-        return sim::unix_micros();
+/// A time of day, in microseconds since 1970-01-01 UTC: for people, dates and files. The wall clock is set forward and back
+/// while the server runs, so two of these have no difference: how long something takes or lasts is a difference of [`now_ns`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WallTime(u64);
+
+impl WallTime {
+    /// What the wall clock shows; virtual in the simulation.
+    pub fn now() -> Self {
+        if cx::simulated() {
+            return Self(sim::unix_micros());
+        }
+        let ts = clock(libc::CLOCK_REALTIME);
+        // A clock before 1970 counts as 1970.
+        Self(u64::try_from(ts.tv_sec).map_or(0, |s| s * 1_000_000 + ts.tv_nsec as u64 / 1000))
     }
-    let ts = clock(libc::CLOCK_REALTIME);
-    // A clock before 1970 counts as 1970.
-    u64::try_from(ts.tv_sec).map_or(0, |s| s * 1_000_000 + ts.tv_nsec as u64 / 1000)
+
+    /// The time at which [`now_ns`] was `ns`, by the wall clock as it is set now.
+    pub fn of(ns: u64) -> Self {
+        Self(Self::now().0.saturating_sub(now_ns().saturating_sub(ns) / 1000))
+    }
+
+    /// Microseconds since 1970-01-01 UTC.
+    pub fn micros(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since 1970-01-01 UTC.
+    pub fn seconds(self) -> u64 {
+        self.0 / 1_000_000
+    }
 }
 
 thread_local! {

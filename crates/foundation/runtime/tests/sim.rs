@@ -8,8 +8,8 @@ use gannet_base::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use gannet_base::sync::{Mutex, sched_point, spin_hint};
 use gannet_runtime::sim::{self, Sim, SimDisk};
 use gannet_runtime::{
-    Conn, File, Interrupt, Next, OpenOptions, Ready, Service, Unpark, Wait, fs, now_ns, park, random_u64, sleep, slot,
-    spawn, unix_micros, waker,
+    Conn, File, Interrupt, Next, OpenOptions, Ready, Service, Unpark, Wait, WallTime, fs, now_ns, park, random_u64,
+    sleep, slot, spawn, waker,
 };
 
 fn workload() -> u64 {
@@ -52,9 +52,9 @@ fn same_seed_same_run() {
 fn time_jumps() {
     let real = std::time::Instant::now();
     let (virtual_s, unix) = Sim::new(1).run(|| {
-        let (t, u) = (now_ns(), unix_micros());
+        let (t, u) = (now_ns(), WallTime::now().micros());
         assert_eq!(sleep(Duration::from_secs(86_400)), Unpark::TimedOut);
-        ((now_ns() - t) / 1_000_000_000, (unix_micros() - u) / 1_000_000)
+        ((now_ns() - t) / 1_000_000_000, (WallTime::now().micros() - u) / 1_000_000)
     });
     assert_eq!((virtual_s, unix), (86_400, 86_400));
     assert!(real.elapsed() < Duration::from_secs(5));

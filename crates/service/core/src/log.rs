@@ -75,7 +75,7 @@ impl ErrorLog {
         if severity as u8 > self.verbosity.load(Ordering::Relaxed) {
             return;
         }
-        let mut line = timestamp(gannet_runtime::unix_micros() as i64);
+        let mut line = timestamp(gannet_runtime::WallTime::now().micros() as i64);
         line.push_str(match severity {
             Severity::Error => " [ERROR] ",
             Severity::Warning => " [Warning] ",

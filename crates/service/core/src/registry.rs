@@ -90,8 +90,8 @@ pub struct Entry {
     pub id: u64,
     /// What KILL acts on.
     pub context: TaskContext,
-    /// When the activity began, microseconds since 1970.
-    since_us: AtomicU64,
+    /// When the activity began, as `now_ns` tells.
+    since_ns: AtomicU64,
     activity: AtomicU8,
     info_version: AtomicU32,
     /// Start of the current statement's text. `info_len` is its whole length; odd `info_version` = being written.
@@ -168,20 +168,20 @@ impl Entry {
         *self.attributes.lock() = kept.into();
     }
 
-    /// The session begins something. `now_us`: microseconds since 1970.
+    /// The session begins something. `now_ns`: by the monotonic clock.
     #[inline]
-    pub fn begin(&self, activity: Activity, now_us: u64, text: &[u8]) {
+    pub fn begin(&self, activity: Activity, now_ns: u64, text: &[u8]) {
         self.activity.store(activity as u8, Relaxed);
-        self.since_us.store(now_us, Relaxed);
+        self.since_ns.store(now_ns, Relaxed);
         self.set_info(text);
     }
 
     /// The session waits for its client.
     #[inline]
-    pub fn idle(&self, now_us: u64) {
+    pub fn idle(&self, now_ns: u64) {
         self.info_len.store(0, Relaxed);
         self.activity.store(Activity::Sleep as u8, Relaxed);
-        self.since_us.store(now_us, Relaxed);
+        self.since_ns.store(now_ns, Relaxed);
     }
 
     #[inline]
@@ -269,10 +269,10 @@ impl Entry {
         self.who.write().database = database;
     }
 
-    /// What the session does, and since when (microseconds since 1970).
+    /// What the session does, and since when (as `now_ns` tells).
     pub fn activity(&self) -> (Activity, u64) {
         let n = usize::from(self.activity.load(Relaxed));
-        (ACTIVITIES.get(n).copied().unwrap_or(Activity::Other), self.since_us.load(Relaxed))
+        (ACTIVITIES.get(n).copied().unwrap_or(Activity::Other), self.since_ns.load(Relaxed))
     }
 
     /// `State` of the process list.
@@ -347,7 +347,7 @@ impl Registry {
             compression: OnceLock::new(),
             tls: OnceLock::new(),
             activity: AtomicU8::new(Activity::Connect as u8),
-            since_us: AtomicU64::new(gannet_runtime::unix_micros() as u64),
+            since_ns: AtomicU64::new(gannet_runtime::now_ns()),
             info: std::array::from_fn(|_| AtomicU64::new(0)),
             info_len: AtomicU32::new(0),
             info_version: AtomicU32::new(0),
@@ -386,8 +386,9 @@ impl Registry {
         self.inside.load(Relaxed)
     }
 
-    /// Sees that at most `most` connections wait for their clients to log in: of the address that has most of them those end which have
-    /// said nothing, the oldest first, and then the others.
+    /// Sees that at most `most` connections wait for their clients to log in: of the address that has most of them, and of its older
+    /// half, those end which have said nothing, the oldest first, and then the others. The younger half has time to begin, whatever
+    /// the others have begun and do not go on with.
     pub fn make_room(&self, most: usize) {
         let map = self.map.lock();
         if map.len().saturating_sub(self.inside()) <= most {
@@ -402,7 +403,9 @@ impl Registry {
         waiting.iter().for_each(|e| *of.entry(&e.address).or_default() += 1);
         let crowd = of.iter().max_by_key(|(_, n)| **n).map_or("", |(address, _)| address);
         let mut theirs: Vec<&&Arc<Entry>> = waiting.iter().filter(|e| e.address == crowd).collect();
-        theirs.sort_by_key(|e| (progress(e), e.id));
+        theirs.sort_by_key(|e| e.id);
+        let older = theirs.len().div_ceil(2);
+        theirs[..older].sort_by_key(|e| (progress(e), e.id));
         for entry in theirs.into_iter().take(waiting.len().saturating_sub(most)) {
             entry.context.interrupt(Interrupt::Connection);
         }

@@ -116,7 +116,7 @@ impl Reports {
     /// A foreign key refuses a row of the session's statement.
     pub fn foreign_key_refused(&self, entry: &Entry, refused: &Refused<'_>) {
         let Refused { trx, child, key, parent_goes, tuple } = refused;
-        let mut out = format!("{} Transaction:\n", now(gannet_runtime::unix_micros()));
+        let mut out = format!("{} Transaction:\n", now(gannet_runtime::WallTime::now().micros()));
         let _ = writeln!(out, "TRANSACTION {}, ACTIVE", trx.0);
         out.push_str(&String::from_utf8_lossy(&session(entry)));
         let _ = writeln!(out, "Foreign key constraint fails for table `{}`.`{}`:\n,", child.schema, child.name);

@@ -18,7 +18,7 @@ use gannet_base::sync::{Condvar, Mutex};
 use gannet_catalog::Catalog;
 use gannet_engine::Engine;
 use gannet_exec::TempSpace;
-use gannet_runtime::now_ns;
+use gannet_runtime::{WallTime, now_ns};
 use gannet_telemetry::totals;
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, TimeZone};
@@ -140,6 +140,11 @@ impl Core {
     /// The value that options gave, or the built-in default.
     pub fn configured(&self, id: VarId) -> VarValue {
         self.configured[id.index()].clone()
+    }
+
+    /// When it was started.
+    pub fn started(&self) -> WallTime {
+        WallTime::of(self.facts.started_ns)
     }
 
     pub fn uptime_s(&self) -> u64 {

@@ -124,7 +124,7 @@ pub(crate) fn settle_defaults(vars: &mut VarSet, datadir: &Path) {
 
 /// The abbreviation of the machine's zone, as `system_time_zone` shows it.
 pub(crate) fn zone_name() -> String {
-    match TimeZone::system().offset_at((gannet_runtime::unix_micros() / 1_000_000) as i64) {
+    match TimeZone::system().offset_at(gannet_runtime::WallTime::now().seconds() as i64) {
         0 => "UTC".into(),
         s => format!("{}{:02}:{:02}", if s < 0 { '-' } else { '+' }, s.abs() / 3600, s.abs() / 60 % 60),
     }

@@ -7,7 +7,7 @@ use crate::Core;
 use crate::vars::Live;
 use gannet_catalog::{RowSource, Table, TableId, stats};
 use gannet_engine::{EngineError, TreeId};
-use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park, unix_micros};
+use gannet_runtime::{Unpark, Wait, WallTime, interrupted, now_ns, park};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn look_at_all(shared: &Arc<Core>, saved: &mut HashMap<TableId, u64>) {
             let wanted = Wanted::of(shared, table);
             if wanted.automatic || is_unknown(table) {
                 // A table that is dropped meanwhile, or damaged, keeps the figures it has; statements say what is wrong.
-                let now = (unix_micros() / 1_000_000) as u64;
+                let now = WallTime::now().seconds();
                 let _ = stats::refresh(&shared.engine, table, now, wanted.places);
             }
         }

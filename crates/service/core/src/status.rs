@@ -377,7 +377,7 @@ fn consumers(engine: &Engine) -> String {
 /// The text of SHOW ENGINE INNODB STATUS, in InnoDB's layout.
 pub fn innodb(server: &Core) -> String {
     let s = server.engine.status();
-    let now = crate::log::timestamp(gannet_runtime::unix_micros() as i64).replace('T', " ");
+    let now = crate::log::timestamp(gannet_runtime::WallTime::now().micros() as i64).replace('T', " ");
     let total = |c: Counter| gannet_telemetry::total(c);
     let uptime = server.uptime_s().max(1) as f64;
     let mut out = String::with_capacity(4096);
@@ -417,9 +417,9 @@ pub fn innodb(server: &Core) -> String {
     line(&mut out, "LIST OF TRANSACTIONS FOR EACH SESSION:".into());
     for t in server.engine.transactions(1000) {
         let entry = server.registry.get(t.owner_thread_id);
-        let since = if t.started_us == 0 { entry.as_ref().map_or(0, |e| e.activity().1) } else { t.started_us };
+        let since = if t.started_ns == 0 { entry.as_ref().map_or(0, |e| e.activity().1) } else { t.started_ns };
         let state = if t.rolling_back { "ROLLBACK" } else { "ACTIVE" };
-        let age = gannet_runtime::unix_micros().saturating_sub(since) / 1_000_000;
+        let age = gannet_runtime::now_ns().saturating_sub(since) / 1_000_000_000;
         line(&mut out, format!("---TRANSACTION {}, {state} {age} sec", shown_trx(t.id, t.lock_owner)));
         let (rows, trees) = t.locks.as_ref().map_or((0, 0), |l| (l.records, l.gap_trees));
         line(

@@ -359,6 +359,7 @@ pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &m
             continue;
         }
         cx.reserve(key.len() + 32)?;
+        cx.worked(key.len() + 32)?;
         set.keys.insert(key.into());
         match value {
             Value::Int(v) => integers.iter_mut().for_each(|all| all.push(v)),

@@ -17,6 +17,8 @@ pub enum ErrorKind {
     TooManyParams,
     /// The text has more than 4 GiB.
     TooLong,
+    /// The caller did not want to wait any longer: error 1317 (ER_QUERY_INTERRUPTED).
+    Stopped,
 }
 
 /// A refused text. The server formats it: for [`ErrorKind::Syntax`] MySQL's message is
@@ -51,6 +53,7 @@ impl std::fmt::Display for ParseError {
             ErrorKind::Supplementary => write!(f, "Invalid utf8mb3 character string: '{}'", self.near),
             ErrorKind::TooManyParams => f.write_str("Prepared statement contains too many placeholders"),
             ErrorKind::TooLong => f.write_str("the statement is too long"),
+            ErrorKind::Stopped => f.write_str("reading the statement was interrupted"),
         }
     }
 }

@@ -305,6 +305,12 @@ impl<'a> Lexer<'a> {
         self.next_token::<false>()
     }
 
+    /// What follows is the end.
+    pub(crate) fn skip_rest(&mut self) {
+        self.pos = self.text.len();
+        self.in_version = false;
+    }
+
     /// Like [`Lexer::next`], but without looking up keywords: the same tokens with the same bounds, except that every
     /// `/*+ .. */` is a [`Tok::Hint`] wherever it stands.
     #[inline]

@@ -20,4 +20,6 @@ pub use ast::Statement;
 pub use error::{ErrorKind, ParseError};
 pub use mode::LexMode;
 pub use notice::Notice;
-pub use parser::{MAX_HEIGHT, Parsed, STACK_BUDGET, parse, parse_expr, parse_one, parse_parameterised};
+pub use parser::{
+    Extent, MAX_HEIGHT, Parsed, STACK_BUDGET, parse, parse_expr, parse_one, parse_parameterised, parse_until,
+};

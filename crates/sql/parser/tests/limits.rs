@@ -1,6 +1,6 @@
 //! Hostile sizes: nothing here may overflow a small stack, take more than linear time, or panic.
 
-use gannet_parser::{ErrorKind, LexMode, ParseError, Parsed, digest, parse, parse_parameterised};
+use gannet_parser::{ErrorKind, Extent, LexMode, ParseError, Parsed, digest, parse, parse_parameterised, parse_until};
 use std::time::{Duration, Instant};
 
 /// Parses, prints and drops on a stack of 256 KiB.
@@ -159,4 +159,30 @@ fn sixteen_mebibytes() {
     assert_eq!(try_parse(text), Ok(()));
     let text = format!("SELECT 1 /* {} */", "* /".repeat(5 << 20));
     assert_eq!(try_parse(text), Ok(()));
+}
+
+/// A caller that has waited long enough gets an end, wherever the text is; one that has not gets what others get.
+#[test]
+fn reading_stops_when_asked() {
+    let list = "1,".repeat(100_000);
+    for text in [
+        format!("SELECT a IN ({list}1)"),
+        format!("SELECT a IN ({list}"),
+        format!("INSERT INTO t VALUES ({list}1)"),
+        format!("SELECT 1 /*!50000 + {list}1 */"),
+        format!("SELECT {list}1; SELECT 2"),
+    ] {
+        for extent in [Extent::First, Extent::Whole, Extent::Parameterised] {
+            let read = |stopped| parse_until(text.as_bytes(), LexMode::default(), extent, stopped);
+            let start = Instant::now();
+            assert_eq!(read(|| true).map_err(|e| e.kind).unwrap_err(), ErrorKind::Stopped);
+            assert!(start.elapsed() < Duration::from_secs(1));
+            let whole = match extent {
+                Extent::First => gannet_parser::parse_one(text.as_bytes(), LexMode::default()),
+                Extent::Whole => parse(text.as_bytes(), LexMode::default()),
+                Extent::Parameterised => parse_parameterised(text.as_bytes(), LexMode::default()),
+            };
+            assert_eq!(read(|| false), whole);
+        }
+    }
 }

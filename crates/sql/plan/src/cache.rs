@@ -310,9 +310,9 @@ impl<D> FrontCache<D> {
         (hash as usize & self.mask) * WAYS
     }
 
-    /// Finds a plan here or in the shared map. `fits` compares the plan's pinned literals with the statement.
+    /// Finds a plan. `fits` compares its pinned literals with the statement.
     #[inline]
-    pub fn get(&mut self, shared: &PlanCache<D>, key: &PlanKey, fits: impl Fn(&Plan) -> bool) -> Option<Local<D>> {
+    pub fn get(&mut self, key: &PlanKey, fits: impl Fn(&Plan) -> bool) -> Option<Local<D>> {
         let hash = key.hash();
         let base = self.set(hash);
         for slot in &self.slots[base..base + WAYS] {
@@ -326,18 +326,19 @@ impl<D> FrontCache<D> {
                 return Some(local.clone());
             }
         }
-        let entry = shared.get(key, fits)?;
-        Some(self.put(entry))
+        None
     }
 
-    /// Remembers an entry (fresh from [`PlanCache::insert`]).
-    pub fn put(&mut self, entry: Arc<Entry<D>>) -> Local<D> {
+    /// Remembers an entry of the shared map. The second is the one that goes for it: the caller drops it once it has let go of
+    /// this table, for that may release a plan and all that it holds.
+    #[must_use]
+    pub fn put(&mut self, entry: Arc<Entry<D>>) -> (Local<D>, Option<Local<D>>) {
         let base = self.set(entry.hash);
         let set = &mut self.slots[base..base + WAYS];
         set.rotate_right(1);
         let local = Rc::new(entry);
-        set[0] = Some((local.hash, local.clone()));
-        local
+        let goes = set[0].replace((local.hash, local.clone()));
+        (local, goes.map(|(_, old)| old))
     }
 
     /// Forgets everything.

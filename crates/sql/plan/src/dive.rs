@@ -37,6 +37,9 @@ pub struct Dive {
     pub ranges: Ranges,
 }
 
+/// Values of more are too many ranges, even if most of them are the same.
+const MOST_ENCODED: usize = 64 << 10;
+
 /// Rows in some ranges of an index; `value` gives constants and parameters. `None`: not known, too many ranges to look at
 /// each, or `stopped`.
 pub(crate) fn rows_in(
@@ -50,8 +53,11 @@ pub(crate) fn rows_in(
 ) -> Option<f64> {
     let mut bounds = Bounds::default();
     let mut eval = |e: &Expr| value(e).ok_or_else(|| SqlError::internal("a value that is not known yet"));
-    encode_ranges(table, index, ranges, zone, &mut eval, &mut bounds).ok()?;
     let limit = estimator.dive_limit();
+    if limit > 0 && ranges.alternatives() > limit.max(MOST_ENCODED) {
+        return None;
+    }
+    encode_ranges(table, index, ranges, zone, &mut eval, &mut bounds).ok()?;
     let equal = |n: &usize| match bounds.get(*n) {
         (Limit::Before(low), Limit::After(high)) => low == high,
         _ => false,

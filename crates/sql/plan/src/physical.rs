@@ -395,6 +395,11 @@ impl Ranges {
         Ranges(Arc::new([RangeProduct { parts, last: last.map(Box::new) }]))
     }
 
+    /// Alternatives of all parts.
+    pub(crate) fn alternatives(&self) -> usize {
+        self.0.iter().flat_map(|product| &product.parts).map(|part| part.len()).sum()
+    }
+
     /// The entries that begin with a key.
     pub fn of_key(key: &[KeyValue]) -> Ranges {
         Ranges::one(key.iter().map(|k| Arc::from([k.clone()])).collect(), None)

@@ -145,8 +145,8 @@ pub struct TransactionInfo {
     pub undo_records: u64,
     /// Being rolled back.
     pub rolling_back: bool,
-    /// When it was begun, microseconds since 1970; 0: a single statement that has not written.
-    pub started_us: u64,
+    /// When it was begun, as `runtime::now_ns` tells; 0: a single statement that has not written.
+    pub started_ns: u64,
 }
 
 /// Size of a tree.
@@ -328,10 +328,10 @@ impl Engine {
                 owner_thread_id: info.owner.load(Relaxed),
                 undo_records: if id.is_zero() { 0 } else { info.undo_records.load(Relaxed) },
                 rolling_back: !id.is_zero() && info.rolling_back.load(Relaxed) != 0,
-                started_us: info.started_us.load(Relaxed),
+                started_ns: info.started_ns.load(Relaxed),
             });
         });
-        all.sort_by_key(|t| (t.id.is_zero(), t.id, t.started_us));
+        all.sort_by_key(|t| (t.id.is_zero(), t.id, t.started_ns));
         all.truncate(limit);
         all
     }

@@ -32,7 +32,7 @@ use gannet_base::{Lsn, PageNo, TrxId};
 use gannet_buffer::{Error, PageBuf, Pool, PoolOptions, Priority, RedoSource};
 use gannet_log::{FIRST_LSN, Log, LogError, LogReader, Start};
 use gannet_page::Corrupt;
-use gannet_runtime::{JoinHandle, Monitor, Wait, fs, now_ns, random_u64, spawn, unix_micros};
+use gannet_runtime::{JoinHandle, Monitor, Wait, WallTime, fs, now_ns, random_u64, spawn};
 use gannet_telemetry::Events;
 
 use crate::control::{self, Control, ControlData, DirLock, Found, State, damaged, io};
@@ -280,7 +280,7 @@ fn remove_unfinished(dir: &Path) -> Result<()> {
 fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
     let mut store_id = [0; 16];
     store_id[..8].copy_from_slice(&random_u64().to_le_bytes());
-    store_id[8..].copy_from_slice(&(random_u64() ^ unix_micros()).to_le_bytes());
+    store_id[8..].copy_from_slice(&(random_u64() ^ WallTime::now().micros()).to_le_bytes());
     let data = ControlData {
         store_id,
         state: State::Creating,
@@ -288,7 +288,7 @@ fn create(options: &EngineOptions, dir_lock: DirLock) -> Result<Opened> {
         checkpoint_epoch: 1,
         epoch: 1,
         next_trx: TrxId(1),
-        created_us: unix_micros(),
+        created_us: WallTime::now().micros(),
     };
     let control = Control::create(&options.datadir, data)?;
     let (store, end) = (data.log_store(), FIRST_LSN);

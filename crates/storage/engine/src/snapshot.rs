@@ -25,7 +25,8 @@ pub(crate) struct Info {
     pub(crate) trx: AtomicU64,
     pub(crate) owner: AtomicU64,
     pub(crate) undo_records: AtomicU64,
-    pub(crate) started_us: AtomicU64,
+    /// By the monotonic clock.
+    pub(crate) started_ns: AtomicU64,
     /// 0 running, 1 rolling back.
     pub(crate) rolling_back: AtomicU64,
     /// Of its locks.

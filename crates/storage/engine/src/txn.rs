@@ -144,7 +144,7 @@ impl Txn {
             info.kind.store(options.packed(), Relaxed);
         }
         // A single statement pays for no look at the clock.
-        info.started_us.store(if options.autocommit { 0 } else { gannet_runtime::unix_micros() }, Relaxed);
+        info.started_ns.store(if options.autocommit { 0 } else { gannet_runtime::now_ns() }, Relaxed);
         self.options = options;
         self.active = true;
         self.seen = Lsn::ZERO;
@@ -494,7 +494,7 @@ impl Txn {
         let info = store.snapshots.info(self.cell);
         info.owner.store(self.options.owner_thread_id, Relaxed);
         if self.options.autocommit {
-            info.started_us.store(gannet_runtime::unix_micros(), Relaxed);
+            info.started_ns.store(gannet_runtime::now_ns(), Relaxed);
         }
         info.rolling_back.store(0, Relaxed);
         info.undo_records.store(0, Relaxed);

@@ -12,7 +12,7 @@ use gannet_base::sync::atomic::{
     fence,
 };
 use gannet_base::sync::{Arc, Mutex};
-use gannet_runtime::unix_micros;
+use gannet_runtime::WallTime;
 use gannet_telemetry::{Counter, count};
 
 use crate::info::{LockKind, Party};
@@ -252,7 +252,7 @@ impl State {
             victim: Arc::ptr_eq(&s.owner, victim),
         };
         let members = cycle.iter().map(member).collect();
-        self.last = Some(Deadlock { unix_micros: unix_micros(), members });
+        self.last = Some(Deadlock { unix_micros: WallTime::now().micros(), members });
     }
 }
 

@@ -142,6 +142,11 @@ pub fn crash() -> ! {
     sched::crash_now()
 }
 
+/// Sets the wall clock, as an administrator or NTP would: time goes on as before. Only inside a simulation.
+pub fn set_wall_clock(unix_us: u64) {
+    sched::set_wall_clock(unix_us);
+}
+
 /// True inside a simulation.
 pub fn active() -> bool {
     crate::cx::kind() == crate::cx::Kind::Sim

@@ -50,6 +50,8 @@ pub(crate) struct SimCore {
     current: RefCell<Option<Rc<SimTask>>>,
     current_id: Cell<u64>,
     clock: Cell<u64>,
+    /// What the wall clock, as it is set now, showed at the start.
+    started_unix_us: Cell<u64>,
     choices: Cell<u64>,
     randoms: Cell<u64>,
     trace: Cell<u64>,
@@ -67,7 +69,7 @@ pub(crate) struct SimCore {
 
 /// Virtual time of a scheduling decision.
 const STEP_NS: u64 = 100;
-/// The virtual clock's start, and the wall clock's: 2024-01-01 00:00:00 UTC.
+/// The virtual clock's start, and what the wall clock shows then: 2024-01-01 00:00:00 UTC.
 const START_NS: u64 = 1_000_000_000;
 const START_UNIX_US: u64 = 1_704_067_200_000_000;
 /// Calls a dying task may make before it is left alone with what it holds.
@@ -93,6 +95,7 @@ impl SimCore {
             current: RefCell::default(),
             current_id: Cell::new(u64::MAX),
             clock: Cell::new(START_NS),
+            started_unix_us: Cell::new(START_UNIX_US),
             choices: Cell::new(choices),
             randoms: Cell::new(randoms),
             trace: Cell::new(0),
@@ -458,7 +461,13 @@ pub(crate) fn now_ns() -> u64 {
 }
 
 pub(crate) fn unix_micros() -> u64 {
-    START_UNIX_US + (now_ns() - START_NS) / 1000
+    let passed = (now_ns() - START_NS) / 1000;
+    core().started_unix_us.get() + passed
+}
+
+pub(crate) fn set_wall_clock(unix_us: u64) {
+    let passed = (now_ns() - START_NS) / 1000;
+    core().started_unix_us.set(unix_us.saturating_sub(passed));
 }
 
 pub(crate) fn random_u64() -> u64 {

@@ -280,7 +280,7 @@ pub struct Account {
 }
 
 fn now_s() -> u64 {
-    gannet_runtime::unix_micros() / 1_000_000
+    gannet_runtime::WallTime::now().seconds()
 }
 
 impl Account {

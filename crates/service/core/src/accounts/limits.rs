@@ -3,14 +3,14 @@
 use super::account::{Account, Name, Policy};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use gannet_runtime::unix_micros;
+use gannet_runtime::now_ns;
 use gannet_types::{Result, SqlError, sql_err};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-const HOUR_US: u64 = 3_600_000_000;
-const DAY_US: u64 = 86_400_000_000;
+const HOUR_NS: u64 = 3_600_000_000_000;
+const DAY_NS: u64 = 24 * HOUR_NS;
 /// Accounts and hosts that are remembered: a bound on memory.
 const MAX_TRACKED: usize = 100_000;
 /// Wrong passwords in a row after which answers are delayed.
@@ -22,8 +22,8 @@ const MAX_DELAY_NS: u64 = 3_000_000_000;
 #[derive(Default)]
 struct Failures {
     count: u32,
-    /// When the account was blocked, microseconds since 1970.
-    blocked_us: Option<u64>,
+    /// When the account was blocked, by the monotonic clock.
+    blocked_ns: Option<u64>,
 }
 
 /// Failures and uses.
@@ -35,10 +35,9 @@ pub struct Limits {
 }
 
 /// How much an account uses of what is limited.
-#[derive(Default)]
 pub struct Usage {
-    /// Start of the hour that counts.
-    since_us: AtomicU64,
+    /// Start of the hour that counts, by the monotonic clock.
+    since_ns: AtomicU64,
     /// Queries, updates and connections in it; connections now.
     counts: [AtomicU32; 4],
 }
@@ -46,13 +45,23 @@ pub struct Usage {
 /// Names of the limits in error 1226.
 const NAMES: [&str; 4] = ["max_questions", "max_updates", "max_connections_per_hour", "max_user_connections"];
 
+impl Default for Usage {
+    fn default() -> Self {
+        Self { since_ns: AtomicU64::new(now_ns()), counts: Default::default() }
+    }
+}
+
 impl Usage {
     fn turn_hour(&self) {
-        let now = unix_micros();
-        if now.saturating_sub(self.since_us.load(Relaxed)) >= HOUR_US {
-            self.since_us.store(now, Relaxed);
-            self.counts[..3].iter().for_each(|c| c.store(0, Relaxed));
+        let now = now_ns();
+        if now.saturating_sub(self.since_ns.load(Relaxed)) >= HOUR_NS {
+            self.begin_hour(now);
         }
+    }
+
+    fn begin_hour(&self, now: u64) {
+        self.since_ns.store(now, Relaxed);
+        self.counts[..3].iter().for_each(|c| c.store(0, Relaxed));
     }
 
     /// Uses one of a resource (0 queries, 1 updates, 2 connections an hour, 3 connections).
@@ -91,8 +100,7 @@ impl Limits {
     /// FLUSH USER_RESOURCES.
     pub fn forget_usage(&self) {
         for u in self.usage.lock().values() {
-            u.since_us.store(0, Relaxed);
-            u.turn_hour();
+            u.begin_hour(now_ns());
         }
     }
 
@@ -104,8 +112,8 @@ impl Limits {
         }
         let mut failures = self.failures.lock();
         let Some(f) = failures.get_mut(&account.id()) else { return Ok(()) };
-        let Some(since) = f.blocked_us else { return Ok(()) };
-        let elapsed = unix_micros().saturating_sub(since) / DAY_US;
+        let Some(since) = f.blocked_ns else { return Ok(()) };
+        let elapsed = now_ns().saturating_sub(since) / DAY_NS;
         let (days, remaining) = match u64::try_from(p.lock_days) {
             Ok(days) if elapsed >= days => {
                 *f = Failures::default();
@@ -122,13 +130,13 @@ impl Limits {
     pub fn failed(&self, name: Name, account: Option<&Account>) -> u64 {
         let mut failures = self.failures.lock();
         if failures.len() > MAX_TRACKED {
-            failures.retain(|_, f| f.blocked_us.is_some());
+            failures.retain(|_, f| f.blocked_ns.is_some());
         }
         let f = failures.entry(name).or_default();
         f.count = f.count.saturating_add(1);
         let blocks = |p: &Policy| p.attempts != 0 && p.lock_days != 0 && f.count >= p.attempts.into();
-        if account.is_some_and(|a| blocks(&a.policy)) && f.blocked_us.is_none() {
-            f.blocked_us = Some(unix_micros());
+        if account.is_some_and(|a| blocks(&a.policy)) && f.blocked_ns.is_none() {
+            f.blocked_ns = Some(now_ns());
         }
         (u64::from(f.count.saturating_sub(PATIENCE)) * DELAY_NS).min(MAX_DELAY_NS)
     }
@@ -162,5 +170,67 @@ impl Limits {
     /// FLUSH HOSTS.
     pub fn forget_hosts(&self) {
         self.hosts.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Privileges;
+    use super::*;
+    use gannet_runtime::sim::{Sim, set_wall_clock};
+    use gannet_runtime::{WallTime, sleep};
+    use gannet_wire::auth::{Plugin, Secret};
+    use std::time::Duration;
+
+    fn account(change: impl FnOnce(&mut Policy)) -> Account {
+        let mut account = Account::new("u", "localhost", Secret::Empty(Plugin::Sha2), Privileges::NONE);
+        change(&mut account.policy);
+        account
+    }
+
+    fn pass(ns: u64) {
+        let _ = sleep(Duration::from_nanos(ns));
+    }
+
+    /// Runs `test` for jumps of the wall clock by a year forward, an hour and two years back, and none.
+    fn jumping(test: impl Fn(&dyn Fn()) + Copy + 'static) {
+        for hours in [0, 365 * 24, -1, -2 * 365 * 24] {
+            let us = hours * (HOUR_NS / 1000) as i64;
+            Sim::new(1).run(move || test(&|| set_wall_clock(WallTime::now().micros().wrapping_add_signed(us))));
+        }
+    }
+
+    #[test]
+    fn hours_are_counted_whatever_the_wall_clock_shows() {
+        jumping(|jump| {
+            let (limits, a) = (Limits::default(), account(|p| p.limits[0] = 10));
+            let usage = limits.usage(&a);
+            let left = || (0..20).take_while(|_| usage.take(&a, 0).is_ok()).count();
+            assert_eq!(left(), 10);
+            pass(HOUR_NS / 2);
+            jump();
+            assert_eq!(left(), 0);
+            pass(HOUR_NS / 2 + 1);
+            assert_eq!(left(), 10);
+            limits.forget_usage();
+            assert_eq!(left(), 10);
+        });
+    }
+
+    #[test]
+    fn accounts_stay_blocked_for_their_days_whatever_the_wall_clock_shows() {
+        jumping(|jump| {
+            let (limits, a) = (Limits::default(), account(|p| (p.attempts, p.lock_days) = (2, 1)));
+            let blocked = || limits.check_blocked(&a, "localhost").is_err();
+            limits.failed(a.id(), Some(&a));
+            assert!(!blocked());
+            limits.failed(a.id(), Some(&a));
+            assert!(blocked());
+            pass(DAY_NS / 2);
+            jump();
+            assert!(blocked());
+            pass(DAY_NS / 2);
+            assert!(!blocked());
+        });
     }
 }

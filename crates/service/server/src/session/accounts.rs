@@ -216,7 +216,7 @@ impl Session {
         let globals = &self.server.globals;
         let history = old.policy.history.map_or(globals.get(Live::PasswordHistory).as_u64(), u64::from) as usize;
         let days = old.policy.reuse_days.map_or(globals.get(Live::PasswordReuseInterval).as_u64(), u64::from);
-        let now = gannet_runtime::unix_micros() / 1_000_000;
+        let now = gannet_runtime::WallTime::now().seconds();
         let kept = |i: usize, p: &Previous| i < history || now.saturating_sub(p.at) < days * 86_400;
         let clear = new.clear.as_deref().filter(|c| !c.is_empty());
         if let Some(clear) = clear {

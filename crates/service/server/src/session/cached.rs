@@ -11,7 +11,7 @@ use gannet_parser::ast::Statement;
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanCache, PlanKey};
-use gannet_runtime::unix_micros;
+use gannet_runtime::WallTime;
 use gannet_telemetry::{Counter, Digest};
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, Value};
@@ -54,8 +54,8 @@ thread_local! {
 /// Forgets what the calling thread keeps for its server: the machine it simulated is another one now, with other trees under the same
 /// numbers.
 pub(crate) fn forget_thread() {
-    FRONT.set(FrontCache::new(512));
-    SCAN.set(None);
+    drop(FRONT.replace(FrontCache::new(512)));
+    drop(SCAN.take());
 }
 
 /// Moves the scanner's buffers out of the worker's storage while they are used: a statement may park.
@@ -105,7 +105,13 @@ impl Session {
         class: Option<u64>,
     ) -> Option<Local<Cached>> {
         let fits = |plan: &Plan| plan.fits(text, &scan.literals) && class.is_none_or(|c| c == plan.selectivity);
-        FRONT.with(|front| front.borrow_mut().get(&self.plans, key, fits))
+        // The shared map's locks are taken, and plans released, while the worker's own table is not borrowed.
+        if let Some(local) = FRONT.with(|front| front.borrow_mut().get(key, fits)) {
+            return Some(local);
+        }
+        let entry = self.plans.get(key, fits)?;
+        let (local, _goes) = FRONT.with(|front| front.borrow_mut().put(entry));
+        Some(local)
     }
 
     /// The plan that is right for the literals at hand, when `entry` is dear or was seen to read too much: see
@@ -204,7 +210,7 @@ impl Session {
         let mode = lex_mode(self.settings.sql_mode);
         let digest = digest::digest(text, mode);
         let schema = self.state.database.as_deref().unwrap_or_default();
-        self.server.stats.handle(Digest(digest.hash), schema, unix_micros(), || {
+        self.server.stats.handle(Digest(digest.hash), schema, WallTime::now().micros(), || {
             let sample = KeptText::of(text, mode).first(SAMPLE_BYTES);
             // Without its literals a text that cannot be read may still hold a password: as a name.
             let text = if sample.is_withheld() { sample.to_string() } else { digest.text };

@@ -90,7 +90,7 @@ impl SessionInfo for State {
     }
 
     fn clock_us(&self) -> Option<i64> {
-        Some(gannet_runtime::unix_micros() as i64)
+        Some(gannet_runtime::WallTime::now().micros() as i64)
     }
 
     fn interrupted(&self) -> bool {

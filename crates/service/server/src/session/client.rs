@@ -8,7 +8,7 @@ use super::running::Clock;
 use super::wire::Wire;
 use gannet_core::accounts::{Origin, Privilege, Privileges};
 use gannet_core::registry::{Activity, Who};
-use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker, now_ns, unix_micros};
+use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker, now_ns};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::Verdict;
@@ -79,9 +79,9 @@ impl Client {
         wire.exchange.conn.end_statement();
         add(Counter::BytesSent, wire.exchange.conn.out().len() as u64);
         self.session.state.counters.leave();
-        self.session.entry.idle(match self.session.state.running.clock.ended_us {
-            0 => unix_micros(),
-            ended_us => ended_us,
+        self.session.entry.idle(match self.session.state.running.clock.ended_ns {
+            0 => now_ns(),
+            ended_ns => ended_ns,
         });
         let killed = matches!(
             wire.exchange.conn.context().pending(),

@@ -121,7 +121,8 @@ impl Row<'_> {
             _ => None,
         };
         let us = stamp.map_or(0, Timestamp::unix_micros);
-        u64::try_from(us).ok().filter(|us| *us > 0).unwrap_or_else(gannet_runtime::unix_micros) / 1_000_000
+        let given = u64::try_from(us).ok().filter(|us| *us > 0);
+        given.map_or_else(|| gannet_runtime::WallTime::now().seconds(), |us| us / 1_000_000)
     }
 
     fn account(&self, table: &GrantTable) -> Name {

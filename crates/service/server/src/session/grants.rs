@@ -229,7 +229,7 @@ impl Session {
                 let grantor = self.state.account.name();
                 let _ = g.edit_table(s, t, true, |t| {
                     t.privileges = t.privileges.with(granted);
-                    (t.grantor, t.at) = (grantor, gannet_runtime::unix_micros() / 1_000_000);
+                    (t.grantor, t.at) = (grantor, gannet_runtime::WallTime::now().seconds());
                     for (column, set) in &w.columns {
                         match t.columns.iter_mut().find(|c| gannet_catalog::names::eq_name(&c.column, column)) {
                             Some(c) => c.privileges = c.privileges.with(*set),
@@ -316,7 +316,7 @@ impl Session {
                 let list = &mut a.grants.proxies;
                 let option = s.with_option || list.iter().any(|p| p.proxied == proxied && p.option);
                 list.retain(|p| p.proxied != proxied);
-                let at = gannet_runtime::unix_micros() / 1_000_000;
+                let at = gannet_runtime::WallTime::now().seconds();
                 list.push(ProxyGrant { proxied: proxied.clone(), option, grantor: grantor.clone(), at });
             })));
         }

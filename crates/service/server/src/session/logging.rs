@@ -8,7 +8,7 @@ use gannet_core::statement_log::{Argument, Sender, Slow};
 use gannet_core::vars::{Live, VarValue};
 use gannet_parser::LexMode;
 use gannet_parser::lexer::{Tok, Token};
-use gannet_runtime::unix_micros;
+use gannet_runtime::WallTime;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Result, Value};
 use std::borrow::Cow;
@@ -43,7 +43,7 @@ impl Session {
     #[cold]
     fn write_command(&self, command: &str, argument: Argument<'_>) {
         if !self.state.vars[Live::SqlLogOff].as_bool() {
-            self.server.logs.write_general(unix_micros(), self.entry.id, command, argument);
+            self.server.logs.write_general(WallTime::now().micros(), self.entry.id, command, argument);
         }
     }
 
@@ -138,7 +138,7 @@ impl Session {
                 address: &self.entry.address,
                 database: self.state.database.as_deref().unwrap_or(""),
             },
-            ended_us: unix_micros(),
+            ended_us: WallTime::now().micros(),
             latency_ns,
             locks_ns,
             rows_sent: figures.sent,

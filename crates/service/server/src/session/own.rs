@@ -12,7 +12,7 @@ use gannet_core::Core;
 use gannet_core::accounts::Account;
 use gannet_exec::Rows;
 use gannet_plan::plan::ResultColumn;
-use gannet_runtime::{Interrupt, unix_micros};
+use gannet_runtime::{Interrupt, now_ns};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, Value, sql_err};
 use gannet_wire::flags::cap;
@@ -180,7 +180,7 @@ impl OwnSession {
         session.running.extra_status = 0;
         session.query(sql.as_bytes(), reply);
         session.state.counters.leave();
-        session.entry.idle(unix_micros());
+        session.entry.idle(now_ns());
     }
 }
 

@@ -16,9 +16,9 @@ use gannet_core::kinds::{self, count_statement};
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
 use gannet_exec::Session as _;
-use gannet_parser::Notice;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
+use gannet_parser::{Extent, Notice};
 use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Plan, PlanKey};
 use gannet_telemetry::{Counter, add, count, sub};
@@ -116,9 +116,8 @@ impl Session {
         let mode = lex_mode(self.settings.sql_mode);
         let mut scan = Scan::new(server.scan_secret);
         let shared = digest::scan(&text, mode, &mut scan);
-        let parsed =
-            if shared { gannet_parser::parse_parameterised(&text, mode) } else { gannet_parser::parse(&text, mode) };
-        let parsed = parsed.map_err(parse_error)?;
+        let extent = if shared { Extent::Parameterised } else { Extent::Whole };
+        let parsed = gannet_parser::parse_until(&text, mode, extent, gannet_exec::stopped).map_err(parse_error)?;
         if !kinds::of(&parsed.statement).prepared {
             return Err(sql_err!(UnsupportedPs));
         }

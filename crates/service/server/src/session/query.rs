@@ -17,6 +17,7 @@ use gannet_core::kinds;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink};
+use gannet_parser::Extent;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest;
 use gannet_plan::physical::Op;
@@ -134,12 +135,12 @@ impl Session {
         reply: &mut dyn Reply,
     ) -> Result<Done> {
         let mode = lex_mode(self.settings.sql_mode);
-        let parsed = match single {
-            true => gannet_parser::parse_parameterised(text, mode),
-            false if self.multi_statements => gannet_parser::parse_one(text, mode),
-            false => gannet_parser::parse(text, mode),
+        let extent = match single {
+            true => Extent::Parameterised,
+            false if self.multi_statements => Extent::First,
+            false => Extent::Whole,
         };
-        let parsed = match parsed {
+        let parsed = match gannet_parser::parse_until(text, mode, extent, gannet_exec::stopped) {
             Ok(parsed) if parsed.params > 0 => {
                 let error = SqlError::with_message(
                     ErrorCode::Parse,
@@ -272,7 +273,7 @@ impl Session {
         let latency = now_ns().saturating_sub(started);
         let locks_ns = self.state.counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_seen_ns);
         let ended_us = self.state.running.clock.unix_us + latency / 1000;
-        self.state.running.clock.ended_us = ended_us;
+        self.state.running.clock.ended_ns = started + latency;
         let work = figures.works.then(|| self.work_done());
         record(&Execution {
             latency_ns: latency,

@@ -189,7 +189,7 @@ impl Session {
     /// The process list shows what the session does from now on.
     #[inline]
     pub(super) fn begins(&self, activity: Activity, text: &[u8]) {
-        self.entry.begin(activity, self.state.running.clock.unix_us, text);
+        self.entry.begin(activity, self.state.running.clock.ns, text);
     }
 
     /// Answers with OK, the end of rows, or the error: unless the outcome is left for later.

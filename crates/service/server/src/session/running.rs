@@ -1,7 +1,7 @@
 //! What belongs to the statement that runs, and ends with it. A statement inside another has all of it anew: [`Session::nested`].
 
 use super::Session;
-use gannet_runtime::{now_ns, unix_micros};
+use gannet_runtime::{WallTime, now_ns};
 use gannet_types::{Value, Warnings};
 
 /// When a statement began, read once: what is later is that and the time that has passed.
@@ -11,14 +11,14 @@ pub(crate) struct Clock {
     pub(crate) ns: u64,
     /// Microseconds since 1970.
     pub(crate) unix_us: u64,
-    /// When it ended, microseconds since 1970; 0 = not yet.
-    pub(crate) ended_us: u64,
+    /// When it ended, monotonic; 0 = not yet.
+    pub(crate) ended_ns: u64,
 }
 
 impl Clock {
     #[inline]
     pub(crate) fn now() -> Self {
-        Clock { ns: now_ns(), unix_us: unix_micros(), ended_us: 0 }
+        Clock { ns: now_ns(), unix_us: WallTime::now().micros(), ended_ns: 0 }
     }
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Connection {
     partial: bool,
     /// The client knows why its connection ends.
     told: bool,
+    /// Bytes of a long packet that count with the memory of statements while the rest is on its way.
+    held: usize,
     /// Requests are moved here, so that the connection's buffer is free while they are served.
     request: Vec<u8>,
 }
@@ -114,6 +116,7 @@ impl Connection {
             started_ns: now_ns(),
             partial: false,
             told: false,
+            held: 0,
             request: Vec::new(),
         }
     }
@@ -143,12 +146,14 @@ impl Connection {
                 Fed::Assembled { consumed } => {
                     conn.consume(consumed);
                     self.request = self.decoder.take_assembled();
+                    self.give_back();
                     return Ok(true);
                 }
                 Fed::Partial { consumed: 0, .. } => return Ok(false),
                 Fed::Partial { consumed, .. } => {
                     // Inside a long packet: stay until it is whole, within net_read_timeout between two arrivals.
                     conn.consume(consumed);
+                    self.hold(conn.buffered().len())?;
                     self.deadline(conn);
                     match conn.fill() {
                         Ok(0) => return Err(sql_err!(NetRead)),
@@ -158,6 +163,26 @@ impl Connection {
                     }
                 }
             }
+        }
+    }
+
+    /// Takes memory for what has arrived of a long packet; `buffered` bytes of it, or behind it, are still in the buffer. Error 1041:
+    /// all sessions together hold too much.
+    fn hold(&mut self, buffered: usize) -> Result<(), SqlError> {
+        let Phase::Ready(client) = &mut self.phase else { return Ok(()) };
+        let more = (self.decoder.assembled().len() + buffered).saturating_sub(self.held);
+        if more > 0 && !client.session.state.held.take(more, usize::MAX) {
+            return Err(sql_err!(OutOfResources));
+        }
+        self.held += more;
+        Ok(())
+    }
+
+    /// The packet is there: from now on it counts as what its statement makes of it.
+    fn give_back(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        if let Phase::Ready(client) = &mut self.phase {
+            client.session.state.held.give(held);
         }
     }
 
@@ -217,7 +242,7 @@ impl Connection {
                 }
                 self.phase = Phase::Ready(client);
                 self.sequence = 0;
-                self.entry.idle(gannet_runtime::unix_micros());
+                self.entry.idle(now_ns());
                 Next::Idle
             }
             LoginStep::Refused(error) => {
@@ -226,7 +251,7 @@ impl Connection {
                 }
                 self.say(conn, &error);
                 if self.server.logs.general() {
-                    let (now, id) = (gannet_runtime::unix_micros(), self.entry.id);
+                    let (now, id) = (gannet_runtime::WallTime::now().micros(), self.entry.id);
                     self.server.logs.write_general(now, id, "Connect", Argument::Words(error.message()));
                 }
                 count(Counter::AbortedConnects);
@@ -268,14 +293,14 @@ impl Connection {
     /// The connection ends because its client was silent for too long. (That it vanished just then cannot be told apart, and does
     /// no harm.)
     fn timed_out(&self, conn: &Conn) -> bool {
-        const SLACK_US: u64 = 50_000;
-        let (activity, since_us) = self.entry.activity();
-        let silent_us = gannet_runtime::unix_micros().saturating_sub(since_us);
-        let due_us = u64::from(self.idle_timeout_s()).saturating_mul(1_000_000);
+        const SLACK_NS: u64 = 50_000_000;
+        let (activity, since_ns) = self.entry.activity();
+        let silent_ns = now_ns().saturating_sub(since_ns);
+        let due_ns = u64::from(self.idle_timeout_s()).saturating_mul(1_000_000_000);
         activity == Activity::Sleep
             && !self.told
             && conn.context().pending().is_none()
-            && silent_us + SLACK_US >= due_us
+            && silent_ns + SLACK_NS >= due_ns
     }
 
     /// Gives up the place among the connections. Idempotent.

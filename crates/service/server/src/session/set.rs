@@ -379,7 +379,7 @@ impl Session {
 
     pub(super) fn setter(&self) -> vars::SetBy {
         let (user, host) = self.state.user.rsplit_once('@').unwrap_or((&self.state.user, ""));
-        vars::SetBy { at_us: gannet_runtime::unix_micros() as u64, user: user.into(), host: host.into() }
+        vars::SetBy { at_us: gannet_runtime::WallTime::now().micros(), user: user.into(), host: host.into() }
     }
 
     /// SET PERSIST (`now`: the global value too) and SET PERSIST_ONLY.

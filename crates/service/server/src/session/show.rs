@@ -531,9 +531,8 @@ impl Session {
 
     fn processlist(&mut self, full: bool) -> RowsSink {
         count(Counter::ComShowProcesslist);
-        let now = gannet_runtime::unix_micros();
         let mut rows: Vec<Vec<Value>> =
-            virt::visible(&self.state).iter().map(|e| virt::process_row(e, now).to_vec()).collect();
+            virt::visible(&self.state).iter().map(|e| virt::process_row(e).to_vec()).collect();
         if !full {
             for row in &mut rows {
                 if let Some(Value::Str(info, c)) = row.last_mut() {

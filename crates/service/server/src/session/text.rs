@@ -26,6 +26,7 @@ pub(crate) fn parse_error(e: ParseError) -> SqlError {
         ErrorKind::Supplementary => sql_err!(InvalidCharacterString, "utf8mb3", e.near),
         ErrorKind::InvalidUtf8 => sql_err!(InvalidCharacterString, "utf8mb4", e.near),
         ErrorKind::TooManyParams => sql_err!(PsManyParam),
+        ErrorKind::Stopped => sql_err!(QueryInterrupted),
         _ => SqlError::with_message(ErrorCode::Parse, e.to_string()),
     }
 }

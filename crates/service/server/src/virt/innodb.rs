@@ -312,7 +312,7 @@ pub(super) fn metrics(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
         ("trx_rseg_history_len", "transaction", s.history_length, "Length of the TRX_RSEG_HISTORY list"),
         ("trx_active_transactions", "transaction", s.active_writers, "Number of active transactions"),
     ];
-    let started = gannet_runtime::unix_micros().saturating_sub(state.server.uptime_s() * 1_000_000);
+    let started = state.server.started().micros();
     let mut row = |name: &str, subsystem: &str, count: u64, kind: &str, comment: &str| {
         let count = Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
         let zone = state.server.facts.system_zone.clone();

@@ -80,9 +80,8 @@ tables! {
 const MOST_LOCKS: usize = 100_000;
 
 pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let now = gannet_runtime::unix_micros();
     for e in visible(state) {
-        let [id, user, host, db, command, time, state_text, info] = process_row(&e, now);
+        let [id, user, host, db, command, time, state_text, info] = process_row(&e);
         let kind = if matches!(&host, Value::Str(h, _) if h.contains(&b':')) { "TCP/IP" } else { "Socket" };
         let yes = member("threads", "INSTRUMENTED", "YES");
         let history = member("threads", "HISTORY", "YES");

@@ -8,7 +8,7 @@ use gannet_core::accounts::Privilege;
 use gannet_core::registry::{Activity, Entry};
 use gannet_core::status;
 use gannet_engine::{Isolation, lock::LockKind, lock::Party};
-
+use gannet_runtime::{WallTime, now_ns};
 use gannet_telemetry::{Counter, WORK, wait_totals};
 use gannet_types::{DateTime, Result, Value};
 use std::sync::Arc;
@@ -114,7 +114,7 @@ pub(crate) fn visible(state: &State) -> Vec<Arc<Entry>> {
 }
 
 /// One row of the process list: id, user, host, database, command, seconds, state, text.
-pub(crate) fn process_row(e: &Entry, now_us: u64) -> [Value; 8] {
+pub(crate) fn process_row(e: &Entry) -> [Value; 8] {
     let who = e.who();
     let (activity, since) = e.activity();
     let info = e.info().map(|i| text(&i.to_string()));
@@ -124,21 +124,19 @@ pub(crate) fn process_row(e: &Entry, now_us: u64) -> [Value; 8] {
         text(&who.host),
         maybe(who.database.as_deref()),
         text(activity.name()),
-        Value::Int((now_us.saturating_sub(since) / 1_000_000) as i64),
+        Value::Int((now_ns().saturating_sub(since) / 1_000_000_000) as i64),
         if activity == Activity::Sleep { text("") } else { text(e.state()) },
         info.unwrap_or(Value::Null),
     ]
 }
 
 pub(super) fn processlist(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let now = gannet_runtime::unix_micros();
-    visible(state).iter().try_for_each(|e| emit(&process_row(e, now)))
+    visible(state).iter().try_for_each(|e| emit(&process_row(e)))
 }
 
 pub(super) fn processlist_ps(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let now = gannet_runtime::unix_micros();
     for e in visible(state) {
-        let mut row = process_row(&e, now).to_vec();
+        let mut row = process_row(&e).to_vec();
         row.push(member("processlist", "EXECUTION_ENGINE", "PRIMARY"));
         emit(&row)?;
     }
@@ -308,16 +306,15 @@ pub(super) fn profiling(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Re
 pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let zone = state.server.facts.system_zone.clone();
-    let local = |us: u64| {
-        let at = gannet_types::Timestamp::from_unix_micros(us as i64);
+    let local = |ns: u64| {
+        let at = gannet_types::Timestamp::from_unix_micros(WallTime::of(ns).micros() as i64);
         Value::DateTime(at.map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone)), 0)
     };
-    let (now_us, now_ns) = (gannet_runtime::unix_micros(), gannet_runtime::now_ns());
     for t in state.server.engine.transactions(10_000) {
         let entry = state.server.registry.get(t.owner_thread_id);
         let waits = t.locks.as_ref().and_then(|l| {
             let (kind, since) = l.waits.as_ref().filter(|(kind, _)| !matches!(kind, LockKind::Metadata { .. }))?;
-            Some((text(&lock_id(&l.party, kind)), local(now_us - now_ns.saturating_sub(*since) / 1000)))
+            Some((text(&lock_id(&l.party, kind)), local(*since)))
         });
         let kind = match (t.rolling_back, &waits) {
             (true, _) => "ROLLING BACK",
@@ -325,7 +322,8 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
             _ => "RUNNING",
         };
         // A single statement that has not written began when the session began it.
-        let started = if t.started_us == 0 { entry.as_ref().map_or(now_us, |e| e.activity().1) } else { t.started_us };
+        let started =
+            if t.started_ns == 0 { entry.as_ref().map_or_else(now_ns, |e| e.activity().1) } else { t.started_ns };
         let query = entry.as_ref().and_then(|e| e.info()).map(|i| i.first(1024).to_string());
         let (rows, trees, bytes) =
             t.locks.as_ref().map_or((0, 0, 0), |l| (l.records as u64, l.gap_trees as u64, l.bytes as u64));

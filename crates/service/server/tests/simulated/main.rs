@@ -15,6 +15,7 @@ use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+mod clocks;
 mod tables;
 
 const KEYS: u64 = 16;

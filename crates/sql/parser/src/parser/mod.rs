@@ -60,6 +60,52 @@ pub struct Parsed {
     pub notices: Vec<Notice>,
 }
 
+/// Bytes of text between two questions whether to go on.
+const ASK_EVERY: u32 = 4096;
+
+/// How long the caller waits: see [`parse_until`].
+struct Patience {
+    stopped: fn() -> bool,
+    /// It is asked behind so many bytes of the text.
+    ask_at: u32,
+    /// It said yes: the rest of the text is not read.
+    ended: bool,
+}
+
+impl Patience {
+    #[cold]
+    fn ask(&mut self, state: &mut State<'_>) {
+        self.ask_at = state.prev_end.saturating_add(ASK_EVERY);
+        if (self.stopped)() {
+            (self.ended, self.ask_at) = (true, u32::MAX);
+            state.lexer.skip_rest();
+            (state.tok, state.ahead_len) = (state.lexer.next(), 0);
+        }
+    }
+}
+
+/// What a text is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// As for [`parse_one`].
+    First,
+    /// As for [`parse`].
+    Whole,
+    /// As for [`parse_parameterised`].
+    Parameterised,
+}
+
+/// Parses a text of a client's size. `stopped` is asked again and again; when it says yes, this ends with [`ErrorKind::Stopped`].
+pub fn parse_until(text: &[u8], mode: LexMode, extent: Extent, stopped: fn() -> bool) -> Result<Parsed> {
+    let mut parser = Parser::new(text, mode, extent == Extent::Parameterised)?;
+    parser.patience = Patience { stopped, ask_at: ASK_EVERY, ended: false };
+    let parsed = parser.run().and_then(|parsed| match extent {
+        Extent::First => Ok(parsed),
+        Extent::Whole | Extent::Parameterised => parser.must_be_end().map(|()| parsed),
+    });
+    if parser.patience.ended { parser.error_at(ErrorKind::Stopped, 0) } else { parsed }
+}
+
 /// Parses the first statement of `text`.
 pub fn parse_one(text: &[u8], mode: LexMode) -> Result<Parsed> {
     Parser::new(text, mode, false)?.run()
@@ -106,6 +152,7 @@ pub(crate) struct Parser<'a> {
     state: State<'a>,
     parameterised: bool,
     params: u32,
+    patience: Patience,
     /// Where the native stack was when the parser started.
     stack_base: usize,
     /// Greatest height of the expressions finished since it was last taken.
@@ -136,6 +183,7 @@ impl<'a> Parser<'a> {
             state: State { lexer, tok, ahead: [tok; 3], ahead_len: 0, prev_end: 0 },
             parameterised,
             params: 0,
+            patience: Patience { stopped: || false, ask_at: u32::MAX, ended: false },
             stack_base: stack_position(),
             height: 0,
             open: Vec::new(),
@@ -205,6 +253,9 @@ impl<'a> Parser<'a> {
             state.ahead_len -= 1;
         } else {
             state.tok = state.lexer.next();
+        }
+        if token.end >= self.patience.ask_at {
+            self.patience.ask(state);
         }
         token
     }

@@ -129,7 +129,10 @@ impl Binder<'_> {
     /// As [`Binder::expr`]; a literal becomes a parameter.
     pub(super) fn lifted(&mut self, e: &ast::Expr) -> Result<Bound> {
         match e {
-            ast::Expr::Literal(literal) => self.lift_literal(literal),
+            ast::Expr::Literal(literal) => {
+                self.bound.one(self.options)?;
+                self.lift_literal(literal)
+            }
             // Beyond BIGINT the negative number is a DECIMAL, which only a literal shows.
             ast::Expr::Unary { op: UnaryOp::Neg, expr } if matches!(&**expr, ast::Expr::Literal(l) if literal_class(&l.value) != LiteralClass::Unsigned) =>
             {

@@ -60,7 +60,7 @@ pub(crate) struct Binder<'a> {
     /// collation_connection; inside a view the one it was created with.
     collation: gannet_types::CollationId,
     /// Expressions and queries bound so far.
-    bound: u32,
+    bound: Bound,
     /// What names stood for, when the statement is to be printed with all of them qualified.
     names: Option<view::Names>,
     /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: the name of its table, those of its columns with their ordinals, its
@@ -79,8 +79,17 @@ struct NewRow {
     first: crate::logical::ColId,
 }
 
-/// Expressions bound between two looks at whether the statement was killed.
-const CHECKED: u32 = 1024;
+/// A count of expressions and queries.
+pub(super) struct Bound(u32);
+
+impl Bound {
+    /// One more: error 1317 where the statement was killed, which is looked at now and then.
+    pub(super) fn one(&mut self, options: &PlanOptions<'_>) -> Result<()> {
+        const CHECKED: u32 = 1024;
+        self.0 += 1;
+        if self.0.is_multiple_of(CHECKED) { options.check_stopped() } else { Ok(()) }
+    }
+}
 
 #[cold]
 pub(crate) fn error(code: ErrorCode, args: &[&dyn Display]) -> SqlError {
@@ -100,7 +109,7 @@ impl<'a> Binder<'a> {
             hint: None,
             selects: 0,
             depth: 0,
-            bound: 0,
+            bound: Bound(0),
             new_row: None,
             through: None,
             views: Vec::new(),
@@ -115,10 +124,7 @@ impl<'a> Binder<'a> {
     /// Runs `f` one level deeper; error 1436 beyond the bound.
     fn deeper<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.options.check_depth(self.depth)?;
-        self.bound += 1;
-        if self.bound.is_multiple_of(CHECKED) {
-            self.options.check_stopped()?;
-        }
+        self.bound.one(self.options)?;
         self.depth += 1;
         let result = f(self);
         self.depth -= 1;

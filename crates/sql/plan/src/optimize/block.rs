@@ -57,10 +57,12 @@ impl Builder<'_> {
     /// Operators of a block, delivering `columns` (the ids of its items, in order).
     pub(super) fn block(&mut self, block: &Block, columns: &[ColId]) -> Result<Node> {
         let mut planned = self.prepare(block)?;
+        self.options.check_stopped()?;
         if let Some(node) = self.impossible(&planned, columns)? {
             return Ok(node);
         }
         let (node, ordered) = self.joined(&mut planned)?;
+        self.options.check_stopped()?;
         self.finish(&planned, node, ordered, columns)
     }
 

@@ -1,0 +1,170 @@
+//! LOAD DATA and SELECT ... INTO OUTFILE: files of the server, and files that clients send.
+
+use crate::common::{Running, error, one, rows, run};
+use gannet_server::vars::{Live, VarValue};
+use gannet_wire::client::{Connection, Options};
+use gannet_wire::flags::cap;
+use std::path::PathBuf;
+
+const QUERY: u8 = 3;
+
+fn files() -> PathBuf {
+    std::env::temp_dir().join(format!("gannet-files-{}", std::process::id()))
+}
+
+fn start() -> Running {
+    let _ = std::fs::create_dir_all(files());
+    Running::configured(|o| {
+        o.set(Live::SecureFilePriv, VarValue::text(&files().to_string_lossy()));
+        o.set(Live::LocalInfile, VarValue::bool(true));
+    })
+}
+
+fn local(r: &Running) -> Connection {
+    let options = Options { capabilities: cap::LOCAL_FILES | cap::MULTI_STATEMENTS, ..crate::common::options() };
+    let mut c = Connection::connect(&r.socket(), &options).unwrap();
+    run(&mut c, "CREATE DATABASE IF NOT EXISTS d");
+    run(&mut c, "USE d");
+    c
+}
+
+/// Sends a file in pieces when it is asked for; gives the info text of the answer, or the error's number.
+fn send(c: &mut Connection, sql: &str, pieces: &[&[u8]]) -> Result<String, u16> {
+    c.command(QUERY, sql.as_bytes()).unwrap();
+    let asked = c.receive().map_err(|e| e.code().expect("an error packet"))?;
+    assert_eq!(asked[0], 0xFB, "{asked:?}");
+    assert_eq!(&asked[1..], b"the/file");
+    for piece in pieces {
+        c.send(piece).unwrap();
+    }
+    c.send(b"").unwrap();
+    let answer = c.receive().map_err(|e| e.code().expect("an error packet"))?;
+    Ok(String::from_utf8_lossy(&answer[7..]).into_owned())
+}
+
+#[test]
+fn clients_send_files() {
+    let r = start();
+    let mut c = local(&r);
+    run(&mut c, "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(100))");
+    let load = "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE t";
+    let info = send(&mut c, load, &[b"1\ton", b"e\n2\tt", b"wo\n"]).unwrap();
+    assert!(info.contains("Records: 2  Deleted: 0  Skipped: 0  Warnings: 0"), "{info}");
+    assert_eq!(rows(&mut c, "SELECT * FROM t"), [["1", "one"], ["2", "two"]]);
+    // LOCAL skips what collides, and warns of what is wrong.
+    let info = send(&mut c, load, &[b"1\tx\nzz\ty\n3\n"]).unwrap();
+    assert!(info.contains("Records: 3  Deleted: 0  Skipped: 1"), "{info}");
+    let warned: Vec<String> = rows(&mut c, "SHOW WARNINGS").into_iter().map(|w| w[1].clone()).collect();
+    assert_eq!(warned, ["1062", "1366", "1261"]);
+    // No file at all: the client could not open it.
+    assert!(send(&mut c, load, &[]).unwrap().contains("Records: 0"));
+    // An error in the middle: the rest of the file is read, and the connection goes on.
+    let line = [&b"7\t"[..], &vec![b'x'; 200_000], b"\n"].concat();
+    let many: Vec<&[u8]> = (0..50).map(|_| &line[..50_000]).collect();
+    let failing = "LOAD DATA LOCAL INFILE 'the/file' REPLACE INTO TABLE t";
+    run(&mut c, "SET sql_mode = 'STRICT_ALL_TABLES'");
+    assert_eq!(send(&mut c, failing, &many), Err(1406));
+    assert_eq!(one(&mut c, "SELECT COUNT(*) FROM t"), "4");
+    // A line that never ends is bounded by max_allowed_packet.
+    run(&mut c, "SET GLOBAL max_allowed_packet = 65536");
+    let mut small = local(&r);
+    let endless: Vec<&[u8]> = (0..10).map(|_| &line[2..50_000]).collect();
+    assert_eq!(send(&mut small, failing, &endless), Err(1153));
+    assert_eq!(one(&mut small, "SELECT COUNT(*) FROM t"), "4");
+    run(&mut c, "SET GLOBAL max_allowed_packet = DEFAULT");
+    // Refused before the file is asked for.
+    assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE nosuch", &[]), Err(1146));
+    assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE t FIELDS ENCLOSED BY 'ab'", &[]), Err(1083));
+    // In a transaction of the client's.
+    run(&mut c, "BEGIN");
+    send(&mut c, load, &[b"10\tten\n"]).unwrap();
+    run(&mut c, "ROLLBACK");
+    assert_eq!(one(&mut c, "SELECT COUNT(*) FROM t"), "4");
+    let mut without = r.connect();
+    run(&mut without, "USE d");
+    assert_eq!(error(&mut without, load), 3948);
+    run(&mut without, "SET GLOBAL local_infile = OFF");
+    assert_eq!(send(&mut c, load, &[]), Err(3948));
+    assert_eq!(error(&mut c, "PREPARE s FROM 'LOAD DATA LOCAL INFILE \"x\" INTO TABLE t'"), 1295);
+}
+
+#[test]
+fn clients_that_break_off() {
+    let r = start();
+    let mut c = local(&r);
+    run(&mut c, "CREATE TABLE t (a INT)");
+    run(&mut c, "SET net_read_timeout = 1");
+    c.command(QUERY, b"LOAD DATA LOCAL INFILE 'the/file' INTO TABLE t").unwrap();
+    assert_eq!(c.receive().unwrap()[0], 0xFB);
+    c.send(b"1\n2\n").unwrap();
+    // Nothing more comes: an error after the timeout, and the connection is over.
+    assert_eq!(c.receive().unwrap_err().code(), Some(1159));
+    assert_eq!(c.receive().unwrap_err().code(), None);
+    let mut c = local(&r);
+    c.command(QUERY, b"LOAD DATA LOCAL INFILE 'the/file' INTO TABLE t").unwrap();
+    assert_eq!(c.receive().unwrap()[0], 0xFB);
+    c.send(b"1\n2\n").unwrap();
+    drop(c);
+    let mut c = local(&r);
+    assert_eq!(one(&mut c, "SELECT COUNT(*) FROM t"), "0");
+}
+
+#[test]
+fn files_of_the_server() {
+    let r = start();
+    let mut c = local(&r);
+    let dir = files();
+    let at = |name: &str| dir.join(name).to_string_lossy().into_owned();
+    run(&mut c, "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20), c DATE)");
+    run(&mut c, "INSERT INTO t VALUES (1, 'a\\tb\\n', '2020-01-01'), (2, NULL, NULL), (3, 'q\"uo,te\\\\', NULL)");
+    for name in ["plain", "csv", "dump", "two", "load"] {
+        let _ = std::fs::remove_file(at(name));
+    }
+    let out = format!("SELECT * FROM t INTO OUTFILE '{}'", at("plain"));
+    run(&mut c, &out);
+    assert_eq!(error(&mut c, &out), 1086);
+    assert_eq!(std::fs::read(at("plain")).unwrap(), b"1\ta\\\tb\\\n\t2020-01-01\n2\t\\N\t\\N\n3\tq\"uo,te\\\\\t\\N\n");
+    let clauses = "FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' LINES STARTING BY '>' TERMINATED BY '\\r\\n'";
+    run(&mut c, &format!("SELECT * FROM t INTO OUTFILE '{}' {clauses}", at("csv")));
+    assert_eq!(
+        std::fs::read(at("csv")).unwrap(),
+        b">1,\"a\tb\n\",\"2020-01-01\"\r\n>2,\\N,\\N\r\n>3,\"q\\\"uo,te\\\\\",\\N\r\n"
+    );
+    for (name, clauses) in [("plain", ""), ("csv", clauses)] {
+        run(&mut c, "CREATE TABLE u LIKE t");
+        run(&mut c, &format!("LOAD DATA INFILE '{}' INTO TABLE u {clauses}", at(name)));
+        assert_eq!(rows(&mut c, "SELECT a, HEX(b), c FROM u"), rows(&mut c, "SELECT a, HEX(b), c FROM t"));
+        run(&mut c, "DROP TABLE u");
+    }
+    run(&mut c, &format!("SELECT b, a FROM t WHERE a = 1 INTO DUMPFILE '{}'", at("dump")));
+    assert_eq!(std::fs::read(at("dump")).unwrap(), b"a\tb\n1");
+    assert_eq!(one(&mut c, &format!("SELECT HEX(LOAD_FILE('{}'))", at("dump"))), "6109620A31");
+    assert_eq!(error(&mut c, &format!("SELECT b FROM t INTO DUMPFILE '{}'", at("two"))), 1172);
+    assert!(!dir.join("two").exists());
+    // Variables, SET, skipped lines, a statement that fails leaves nothing.
+    std::fs::write(at("load"), b"head\n4,x\n5,y\n").unwrap();
+    let load = format!("LOAD DATA INFILE '{}' INTO TABLE t FIELDS TERMINATED BY ',' IGNORE 1 LINES", at("load"));
+    run(&mut c, &format!("{load} (@n, b) SET a = @n * 10, c = '2021-01-01', b = CONCAT(b, a)"));
+    assert_eq!(rows(&mut c, "SELECT * FROM t WHERE a > 9"), [["40", "x40", "2021-01-01"], ["50", "y50", "2021-01-01"]]);
+    assert_eq!(error(&mut c, &format!("{load} (a, b) SET c = IF(a = 5, 'no date', NULL)")), 1292);
+    assert_eq!(one(&mut c, "SELECT COUNT(*) FROM t"), "5");
+    // Nothing outside of the directory, by whatever road.
+    let _ = std::fs::remove_file(at("link"));
+    std::os::unix::fs::symlink("/etc/passwd", dir.join("link")).unwrap();
+    for name in ["/etc/passwd", &at("../x"), &at("link"), "passwd", "/nosuch/file"] {
+        assert_eq!(error(&mut c, &format!("LOAD DATA INFILE '{name}' INTO TABLE t")), 1290, "{name}");
+        assert_eq!(one(&mut c, &format!("SELECT IFNULL(LOAD_FILE('{name}'), 'none')")), "none");
+    }
+    assert_eq!(error(&mut c, &format!("SELECT 1 INTO OUTFILE '{}'", at("../gannet-outside"))), 1290);
+    assert_eq!(error(&mut c, &format!("SELECT 1 INTO OUTFILE '{}'", at("link"))), 1086);
+    assert_eq!(error(&mut c, &format!("LOAD DATA INFILE '{}' INTO TABLE t", at("nosuch"))), 13);
+    assert_eq!(error(&mut c, &format!("LOAD DATA INFILE '{}' INTO TABLE t", dir.display())), 1085);
+    // The FILE privilege.
+    run(&mut c, "CREATE USER u; GRANT ALL ON d.* TO u");
+    let mut u = Connection::connect(&r.tcp(), &Options { user: "u".into(), ..crate::common::options() }).unwrap();
+    run(&mut u, "USE d");
+    assert_eq!(error(&mut u, &load), 1045);
+    assert_eq!(error(&mut u, &format!("SELECT 1 INTO OUTFILE '{}'", at("u"))), 1045);
+    assert_eq!(one(&mut u, &format!("SELECT IFNULL(LOAD_FILE('{}'), 'none')", at("dump"))), "none");
+    let _ = std::fs::remove_dir_all(&dir);
+}

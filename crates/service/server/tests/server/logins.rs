@@ -1,0 +1,199 @@
+//! Logins that are slow, silent, many or of old clients.
+
+use crate::common::{Running, one, options, run};
+use gannet_server::vars::{Live, VarValue};
+use gannet_wire::auth::{self, NONCE};
+use gannet_wire::client::{Connection, Options};
+use gannet_wire::flags::{cap, com};
+use gannet_wire::frame::Writer;
+use gannet_wire::handshake::{Greeting, Login};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Both ways to serve connections, few sessions at a time.
+fn servers() -> [Running; 2] {
+    [
+        Running::configured(|o| {
+            o.set(Live::MaxConnections, VarValue::Int(8));
+        }),
+        Running::configured(|o| {
+            o.set(Live::MaxConnections, VarValue::Int(8));
+            o.set(Live::ThreadHandling, VarValue::text("one-thread-per-connection"));
+        }),
+    ]
+}
+
+fn address(r: &Running) -> std::net::SocketAddr {
+    r.server().tcp().expect("networking")
+}
+
+#[test]
+fn silent_clients_keep_nobody_out() {
+    for r in servers() {
+        let mut root = r.connect();
+        run(&mut root, "CREATE USER u@localhost");
+        run(&mut root, "SET GLOBAL connect_timeout = 60");
+        let mut silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(address(&r)).unwrap()).collect();
+        let quiet: Vec<UnixStream> =
+            (0..40).map(|_| UnixStream::connect(r.server().socket().unwrap()).unwrap()).collect();
+        let user = Options { user: "u".into(), ..options() };
+        let start = Instant::now();
+        let over_tcp: Vec<Connection> = (0..4).map(|_| Connection::connect(&r.tcp(), &user).unwrap()).collect();
+        let over_socket: Vec<Connection> = (0..3).map(|_| Connection::connect(&r.socket(), &user).unwrap()).collect();
+        // The sessions are used up; one more is for administrators.
+        assert_eq!(Connection::connect(&r.socket(), &user).unwrap_err().code(), Some(1040));
+        let mut admin = Connection::connect(&r.tcp(), &options()).unwrap();
+        assert_eq!(Connection::connect(&r.socket(), &options()).unwrap_err().code(), Some(1040));
+        assert!(start.elapsed() < Duration::from_secs(20), "they wait for the silent ones: {:?}", start.elapsed());
+        assert_eq!(one(&mut admin, "SELECT 1"), "1");
+        // The oldest of the silent ones had to go; the last ones may still log in.
+        let mut first = Vec::new();
+        silent[0].set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        silent[0].read_to_end(&mut first).unwrap();
+        let waiting: usize =
+            one(&mut admin, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'unauthenticated user'")
+                .parse()
+                .unwrap();
+        assert!((1..=40).contains(&waiting), "{waiting}");
+        // Those that end give their places back.
+        drop((over_tcp, over_socket, silent, quiet));
+        let until = Instant::now() + Duration::from_secs(20);
+        while Connection::connect(&r.tcp(), &user).is_err() {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Clients that begin, by asking for TLS, with the start of its handshake or with that of a packet, and do not go on.
+#[test]
+fn begun_logins_keep_nobody_out() {
+    let request = [&[32, 0, 0, 1][..], &(OLD | cap::SSL).to_le_bytes(), &[0; 28]].concat();
+    // A record that says it has 16 KiB; one that is not there as a whole.
+    let hello = [&request[..], &[0x16, 3, 1, 0x40, 0]].concat();
+    for r in servers() {
+        let mut root = r.connect();
+        run(&mut root, "SET GLOBAL connect_timeout = 60");
+        let begun = [&request[..], &hello, &[200, 0, 0, 1, 0]].map(|begin| {
+            let open = |_| {
+                let mut stream = TcpStream::connect(address(&r)).unwrap();
+                // It may have to go already.
+                let _ = stream.write_all(begin);
+                stream
+            };
+            (0..100).map(open).collect::<Vec<TcpStream>>()
+        });
+        for _ in 0..20 {
+            let mut c = Connection::connect(&r.tcp(), &options()).expect("there is room");
+            assert_eq!(one(&mut c, "SELECT 1"), "1");
+        }
+        drop(begun);
+    }
+}
+
+#[test]
+fn a_crowd_of_logins_comes_in() {
+    let r = Running::configured(|o| {
+        o.set(Live::MaxConnections, VarValue::Int(100));
+    });
+    let barrier = std::sync::Barrier::new(100);
+    std::thread::scope(|s| {
+        for _ in 0..100 {
+            s.spawn(|| {
+                barrier.wait();
+                let mut c = Connection::connect(&r.tcp(), &options()).unwrap();
+                barrier.wait();
+                assert_eq!(one(&mut c, "SELECT 1"), "1");
+            });
+        }
+    });
+}
+
+/// An old client, which knows no plugins.
+struct Old {
+    stream: TcpStream,
+    nonce: [u8; NONCE],
+}
+
+const OLD: u32 = cap::PROTOCOL_41 | cap::SECURE_CONNECTION;
+
+impl Old {
+    fn connect(r: &Running, user: &str, password: &str) -> (Old, Vec<u8>) {
+        let stream = TcpStream::connect(address(r)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut old = Old { stream, nonce: [0; NONCE] };
+        let greeting = old.receive();
+        old.nonce = Greeting::read(&greeting).unwrap().nonce;
+        let login = Login {
+            capabilities: OLD,
+            max_packet: 1 << 24,
+            collation: 45,
+            user: user.into(),
+            response: response(password, &old.nonce),
+            ..Login::default()
+        };
+        let (mut out, mut sequence) = (Vec::new(), 1);
+        login.write(&mut Writer::new(&mut out, &mut sequence));
+        old.stream.write_all(&out).unwrap();
+        let reply = old.receive();
+        (old, reply)
+    }
+
+    /// COM_CHANGE_USER, answering the greeting's nonce as such clients do.
+    fn change_user(&mut self, user: &str, password: &str) -> Vec<u8> {
+        let response = response(password, &self.nonce);
+        let head = [com::CHANGE_USER];
+        let body = [&head[..], user.as_bytes(), &[0, response.len() as u8], &response, &[0, 45, 0]].concat();
+        self.ask(&body)
+    }
+
+    fn ask(&mut self, body: &[u8]) -> Vec<u8> {
+        let (mut out, mut sequence) = (Vec::new(), 0);
+        Writer::new(&mut out, &mut sequence).packet(body);
+        self.stream.write_all(&out).unwrap();
+        self.receive()
+    }
+
+    fn receive(&mut self) -> Vec<u8> {
+        let mut head = [0; 4];
+        self.stream.read_exact(&mut head).unwrap();
+        let mut body = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
+        self.stream.read_exact(&mut body).unwrap();
+        body
+    }
+}
+
+fn response(password: &str, nonce: &[u8; NONCE]) -> Vec<u8> {
+    if password.is_empty() { Vec::new() } else { auth::native_response(password.as_bytes(), nonce) }
+}
+
+/// The number of an ERR packet; 0 of another.
+fn code(reply: &[u8]) -> u16 {
+    if reply[0] == 0xFF { u16::from_le_bytes([reply[1], reply[2]]) } else { 0 }
+}
+
+#[test]
+fn old_clients_change_their_user() {
+    let r = Running::start();
+    let mut root = r.connect();
+    run(&mut root, "CREATE USER a@localhost IDENTIFIED WITH mysql_native_password BY 'one'");
+    run(&mut root, "CREATE USER b@localhost IDENTIFIED WITH mysql_native_password BY 'two'");
+    run(&mut root, "CREATE USER c@localhost IDENTIFIED BY 'three'");
+    run(&mut root, "CREATE USER e@localhost");
+    let (mut old, reply) = Old::connect(&r, "a", "one");
+    assert_eq!(code(&reply), 0);
+    for (user, password) in [("b", "two"), ("a", "one"), ("a", "one"), ("e", ""), ("b", "two")] {
+        assert_eq!(code(&old.change_user(user, password)), 0, "{user}");
+        assert_eq!(code(&old.ask(&[com::PING])), 0);
+    }
+    // Each refusal ends the connection.
+    for (user, password, error) in [("b", "one", 1045), ("nobody", "x", 1045), ("b", "", 1045), ("c", "three", 1251)] {
+        let (mut old, reply) = Old::connect(&r, "a", "one");
+        assert_eq!(code(&reply), 0);
+        let refused = code(&old.change_user(user, password));
+        assert!(refused == error || (user == "nobody" && refused == 1251), "{user}: {refused}");
+        assert_eq!(old.stream.read(&mut [0; 1]).unwrap(), 0);
+    }
+}

@@ -1,0 +1,32 @@
+//! The server over its protocol, a file for each subject: one program, for linking forty takes minutes and gigabytes.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod accounts;
+mod bad_input;
+mod catalogs;
+mod charset_names;
+mod clauses;
+mod compression;
+mod cursors;
+mod definitions_agree;
+mod effects_agree;
+mod gone_accounts;
+mod grant_tables;
+mod index_agrees;
+mod kept_texts;
+mod load;
+mod logins;
+mod midway;
+mod own_sessions;
+mod persisted;
+mod plans_agree;
+mod protocol;
+mod reports;
+mod rights;
+mod statement_logs;
+mod statement_rights;
+mod storage;
+mod tls;
+mod tracking;
