@@ -10,6 +10,7 @@ const ORDERED: &[&str] = &[
     "foundation/base",
     "foundation/telemetry",
     "storage/btree",
+    "storage/log",
     "storage/page",
     "sql/functions",
     "service/core",

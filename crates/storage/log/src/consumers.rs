@@ -37,7 +37,6 @@ use gannet_base::{Lsn, Reader, Writer, crc32c};
 use gannet_runtime::{AlignedBuf, File, OpenOptions, fs};
 
 use crate::LogError;
-use crate::retention::{Beyond, Hold, Position};
 
 const MAGIC: [u8; 8] = *b"GNTCNS\r\n";
 const VERSION: u32 = 1;
@@ -49,6 +48,38 @@ pub(crate) const MAX_NAME: usize = 64;
 /// So many consumers at most.
 pub(crate) const MAX_CONSUMERS: usize = 32;
 const _: () = assert!(40 + MAX_CONSUMERS * ENTRY <= SLOT);
+
+/// The least bound, in bytes.
+pub const MIN_BOUND: u64 = 1 << 20;
+/// What happens when a consumer holds back more than its bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beyond {
+    /// Writers are slowed down from three quarters of the bound on, and wait at the bound.
+    Brake,
+    /// The consumer loses its place: an error in the server's log, and for the consumer.
+    CutOff,
+}
+
+/// How much of the log a consumer may hold back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// Bytes between what it has dealt with and the log's end; raised to [`MIN_BOUND`] if less.
+    pub bound_bytes: u64,
+    /// What happens beyond.
+    pub beyond: Beyond,
+}
+
+/// Where a consumer stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Position {
+    /// It has to read from here on, a record boundary: what it has yet to deal with may have begun before other things that it has
+    /// dealt with.
+    pub from: Lsn,
+    /// Epoch in force there.
+    pub epoch: u64,
+    /// All that ends at or below this LSN is dealt with.
+    pub done: Lsn,
+}
 
 /// A consumer as the file has it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,9 +12,9 @@ use gannet_runtime::Waker;
 use gannet_telemetry::Events;
 
 use crate::LogError;
-use crate::follower::Followers;
+use crate::followers::Followers;
 use crate::idle::Idle;
-use crate::retention::Retentions;
+use crate::retentions::Retentions;
 use crate::ring::Ring;
 use crate::segments::Segments;
 use crate::waiters::Waiters;
@@ -158,6 +158,11 @@ impl Core {
     pub(crate) fn age_from(&self, checkpoint: u64) -> u64 {
         let surplus = self.segments.surplus().saturating_sub(self.retained());
         checkpoint.max(self.began.min(checkpoint + surplus))
+    }
+
+    /// Bytes below the checkpoint that are kept for consumers.
+    pub(crate) fn retained(&self) -> u64 {
+        self.checkpoint.load(Acquire).saturating_sub(self.retentions.floor())
     }
 
     /// Where braking begins: three quarters of the ring, of the usable capacity, or of what a consumer may hold back.

@@ -5,13 +5,8 @@
 //! one begins.
 
 use gannet_base::Lsn;
-use gannet_base::sync::Mutex;
-use gannet_base::sync::atomic::{
-    AtomicUsize,
-    Ordering::{Acquire, Relaxed, SeqCst},
-    fence,
-};
-use gannet_runtime::{AlignedBuf, Unpark, Wait, Waker, park, waker};
+use gannet_base::sync::atomic::Ordering::SeqCst;
+use gannet_runtime::{AlignedBuf, Unpark, Wait, park, waker};
 
 use crate::format::{EpochStart, HEADER, RecordKind, block_down, block_up};
 use crate::reader::{Record, RecordAt, record_at};
@@ -19,40 +14,6 @@ use crate::{LogError, Retention};
 
 /// Bytes read at once, at most, where there are so many.
 const READ: u64 = 1 << 20;
-
-/// Tasks that wait for the log to go on.
-#[derive(Default)]
-pub(crate) struct Followers {
-    list: Mutex<Vec<Waker>>,
-    /// Length of the list. Written under its lock.
-    len: AtomicUsize,
-}
-
-impl Followers {
-    /// Enters the list. The caller then looks at the condition once more and parks.
-    fn enter(&self, waker: Waker) {
-        let mut list = self.list.lock();
-        list.push(waker);
-        self.len.store(list.len(), Relaxed);
-        drop(list);
-        // Against `wake`, before which the condition has changed.
-        fence(SeqCst);
-    }
-
-    /// Wakes all. Called after the durable horizon has moved: without followers, one load.
-    pub(crate) fn wake(&self) {
-        fence(SeqCst);
-        if self.len.load(Acquire) == 0 {
-            return;
-        }
-        let all = {
-            let mut list = self.list.lock();
-            self.len.store(0, Relaxed);
-            std::mem::take(&mut *list)
-        };
-        all.iter().for_each(Waker::wake);
-    }
-}
 
 /// Reads the log behind its durable horizon, for the one who keeps it.
 pub struct Follower {

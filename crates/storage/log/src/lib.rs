@@ -10,8 +10,10 @@ mod brake;
 mod consumer_tests;
 mod consumers;
 mod core;
+mod delay;
 mod error;
 mod follower;
+mod followers;
 mod format;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -20,6 +22,7 @@ mod log;
 mod memory;
 mod reader;
 mod retention;
+mod retentions;
 mod ring;
 #[cfg(test)]
 mod ring_tests;
@@ -29,10 +32,11 @@ mod tests;
 mod waiters;
 mod writer;
 
+pub use consumers::{Beyond, Hold, MIN_BOUND, Position};
 pub use core::Checkpoints;
 pub use error::LogError;
 pub use follower::Follower;
 pub use format::{FIRST_LSN, MAX_PAYLOAD, RecordKind, record_bytes};
 pub use log::{FlushPolicy, Log, Options, Start};
 pub use reader::{Batch, LogFiles, LogReader, Record, RecordAt, record_at};
-pub use retention::{Beyond, ConsumerStatus, Hold, MIN_BOUND, Position, Retention};
+pub use retention::{ConsumerStatus, Retention};

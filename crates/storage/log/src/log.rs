@@ -9,7 +9,7 @@ use gannet_telemetry::{Counter, Events, count};
 
 use crate::core::{Checkpoints, Core, CoreParts};
 use crate::format::{self, EpochStart, RecordKind, block_up};
-use crate::retention::Retentions;
+use crate::retentions::Retentions;
 use crate::ring::Ring;
 use crate::segments::{MIN_CAPACITY, Segments};
 use crate::waiters::Want;

@@ -3,58 +3,19 @@
 //! A consumer may hold back a bounded number of bytes. Beyond its bound either writers are braked until it has read on, or it is cut
 //! off: the log is recycled, and the consumer gets an error. One that is not there keeps its floor, through restarts too, until
 //! somebody drops its name for good.
-//!
-//! INV-LOG-4 and -5 hold by [`Retentions::floor`]: the least of what *the file* says of consumers that are not cut off.
-
-use std::path::PathBuf;
 
 use gannet_base::Lsn;
-use gannet_base::sync::atomic::{
-    AtomicU64,
-    Ordering::{Acquire, Release, SeqCst},
-};
-use gannet_base::sync::{Arc, Mutex};
-use gannet_runtime::{Wait, Waker, mask_interrupts, now_ns, park, waker};
+use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::Ordering::{Acquire, SeqCst};
+use gannet_runtime::{Wait, mask_interrupts, now_ns, park, waker};
 
-use crate::brake::delay_ns;
-use crate::consumers::{self, Kept, MAX_CONSUMERS, MAX_NAME};
+use crate::consumers::{Beyond, Hold, Kept, MAX_CONSUMERS, MAX_NAME, MIN_BOUND, Position};
 use crate::core::Core;
+use crate::retentions::Entry;
 use crate::{Follower, Log, LogError};
 
-/// The least bound, in bytes.
-pub const MIN_BOUND: u64 = 1 << 20;
 /// Between two looks of somebody who waits for the file to be written.
 const LOOK_NS: u64 = 1_000_000_000;
-
-/// What happens when a consumer holds back more than its bound.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Beyond {
-    /// Writers are slowed down from three quarters of the bound on, and wait at the bound.
-    Brake,
-    /// The consumer loses its place: an error in the server's log, and for the consumer.
-    CutOff,
-}
-
-/// How much of the log a consumer may hold back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hold {
-    /// Bytes between what it has dealt with and the log's end; raised to [`MIN_BOUND`] if less.
-    pub bound_bytes: u64,
-    /// What happens beyond.
-    pub beyond: Beyond,
-}
-
-/// Where a consumer stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Position {
-    /// It has to read from here on, a record boundary: what it has yet to deal with may have begun before other things that it has
-    /// dealt with.
-    pub from: Lsn,
-    /// Epoch in force there.
-    pub epoch: u64,
-    /// All that ends at or below this LSN is dealt with.
-    pub done: Lsn,
-}
 
 /// A consumer, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,196 +32,6 @@ pub struct ConsumerStatus {
     pub attached: bool,
     /// It has lost its place.
     pub cut_off: bool,
-}
-
-struct Entry {
-    id: u64,
-    kept: Kept,
-    /// From where on the file says that the log is kept for it.
-    held: Lsn,
-    attached: bool,
-    /// That writers wait for it was told.
-    told: bool,
-}
-
-impl Entry {
-    fn holds(&self) -> bool {
-        !self.kept.cut_off
-    }
-
-    /// Counted from what it has dealt with: what it has yet to read may have begun before, and is none of its fault.
-    fn behind(&self, tail: u64) -> u64 {
-        tail.saturating_sub(self.kept.position.done.get())
-    }
-}
-
-#[derive(Default)]
-struct State {
-    entries: Vec<Entry>,
-    next_id: u64,
-    /// Of the file.
-    sequence: u64,
-    /// Changes so far, and how many of them the file has.
-    changes: u64,
-    stored: u64,
-    /// The file could not be written with so many changes.
-    failed: Option<(u64, LogError)>,
-    waiting: Vec<Waker>,
-}
-
-impl State {
-    fn find(&mut self, id: u64) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|e| e.id == id)
-    }
-}
-
-pub(crate) struct Retentions {
-    dir: PathBuf,
-    store: u64,
-    state: Mutex<State>,
-    /// No segment that ends above is recycled; `u64::MAX` without consumers. Written under the state's lock.
-    floor: AtomicU64,
-    /// The reservation at which writers are slowed down for a consumer's sake. Written under the state's lock.
-    brake: AtomicU64,
-}
-
-impl Retentions {
-    /// The consumers that the file names. `checkpoint` and `end` are those of the incarnation that begins.
-    pub(crate) fn load(dir: PathBuf, store: u64, tell: impl FnOnce(&LogError)) -> Result<Retentions, LogError> {
-        let (sequence, all) = match consumers::load(&dir, store) {
-            Ok(found) => found.unwrap_or_default(),
-            // The store is whole without it.
-            Err(damaged @ LogError::Corrupt { .. }) => {
-                tell(&damaged);
-                (0, Vec::new())
-            }
-            Err(e) => return Err(e),
-        };
-        let entries: Vec<_> = all
-            .into_iter()
-            .zip(1..)
-            .map(|(kept, id)| Entry { id, held: kept.position.from, kept, attached: false, told: false })
-            .collect();
-        let state = State { next_id: entries.len() as u64 + 1, entries, sequence, ..State::default() };
-        let all = Retentions {
-            dir,
-            store,
-            state: Mutex::new(state),
-            floor: AtomicU64::new(u64::MAX),
-            brake: AtomicU64::new(u64::MAX),
-        };
-        all.refresh(&all.state.lock());
-        Ok(all)
-    }
-
-    /// Where consumers want the log to be kept from, ascending.
-    pub(crate) fn wanted(&self) -> Vec<u64> {
-        let mut all: Vec<_> = self.state.lock().entries.iter().filter(|e| e.holds()).map(|e| e.held.get()).collect();
-        all.sort_unstable();
-        all
-    }
-
-    /// The log begins at `floor` only: gives the names of those who have lost their place by that.
-    pub(crate) fn begin_at(&self, floor: u64) -> Vec<String> {
-        self.cut_off(|e| e.held.get() < floor)
-    }
-
-    /// No segment that ends above this may be recycled.
-    pub(crate) fn floor(&self) -> u64 {
-        self.floor.load(Acquire)
-    }
-
-    /// Up to this reservation nobody is slowed down.
-    pub(crate) fn brake_from(&self) -> u64 {
-        self.brake.load(Acquire)
-    }
-
-    fn refresh(&self, state: &State) {
-        let holding = || state.entries.iter().filter(|e| e.holds());
-        let floor = holding().map(|e| e.held.get()).min().unwrap_or(u64::MAX);
-        let braking = holding().filter(|e| e.kept.hold.beyond == Beyond::Brake);
-        let brake = braking.map(|e| e.kept.position.done.get() + e.kept.hold.bound_bytes / 4 * 3).min();
-        self.floor.store(floor, Release);
-        self.brake.store(brake.unwrap_or(u64::MAX), Release);
-    }
-
-    /// Cuts off those whom `chosen` picks; gives their names.
-    fn cut_off(&self, chosen: impl Fn(&Entry) -> bool) -> Vec<String> {
-        let mut state = self.state.lock();
-        let mut names = Vec::new();
-        for entry in state.entries.iter_mut().filter(|e| e.holds() && chosen(e)) {
-            entry.kept.cut_off = true;
-            names.push(entry.kept.name.clone());
-        }
-        if !names.is_empty() {
-            state.changes += 1;
-            self.refresh(&state);
-        }
-        names
-    }
-
-    /// How long a mini-transaction is held back for the slowest consumer's sake ([`delay_ns`]), with the name of one that writers
-    /// have to wait for, once.
-    pub(crate) fn delay_ns(&self, tail: u64) -> (Option<u64>, Option<String>) {
-        if tail <= self.brake_from() {
-            return (Some(0), None);
-        }
-        let (mut delay, mut told) = (Some(0), None);
-        let mut state = self.state.lock();
-        for e in state.entries.iter_mut().filter(|e| e.holds() && e.kept.hold.beyond == Beyond::Brake) {
-            match delay_ns(e.behind(tail), e.kept.hold.bound_bytes) {
-                Some(own) => delay = delay.map(|d: u64| d.max(own)),
-                None => {
-                    delay = None;
-                    if !std::mem::replace(&mut e.told, true) {
-                        told = Some(e.kept.name.clone());
-                    }
-                }
-            }
-        }
-        (delay, told)
-    }
-
-    fn wake(&self) {
-        let waiting = std::mem::take(&mut self.state.lock().waiting);
-        waiting.iter().for_each(Waker::wake);
-    }
-
-    /// Brings the file up to date; true when it was written. An error is given once, until it is overcome. One task at a time.
-    fn store(&self) -> Result<bool, LogError> {
-        let (sequence, changes, all, floors) = {
-            let state = self.state.lock();
-            if state.stored == state.changes {
-                return Ok(false);
-            }
-            let all: Vec<_> = state.entries.iter().map(|e| e.kept.clone()).collect();
-            let floors: Vec<_> = state.entries.iter().map(|e| (e.id, e.kept.position.from)).collect();
-            (state.sequence + 1, state.changes, all, floors)
-        };
-        let outcome = consumers::store(&self.dir, self.store, sequence, &all);
-        let told = {
-            let mut state = self.state.lock();
-            let told = state.failed.is_some();
-            match &outcome {
-                Ok(()) => {
-                    (state.sequence, state.stored, state.failed) = (sequence, changes, None);
-                    for (id, from) in floors {
-                        if let Some(entry) = state.find(id) {
-                            entry.held = from;
-                        }
-                    }
-                    self.refresh(&state);
-                }
-                Err(e) => state.failed = Some((changes, e.clone())),
-            }
-            told
-        };
-        self.wake();
-        match outcome {
-            Err(_) if told => Ok(false),
-            outcome => outcome.map(|()| true),
-        }
-    }
 }
 
 impl Core {
@@ -292,11 +63,6 @@ impl Core {
             self.followers.wake();
             self.wake_space_waiters();
         }
-    }
-
-    /// Bytes below the checkpoint that are kept for consumers.
-    pub(crate) fn retained(&self) -> u64 {
-        self.checkpoint.load(Acquire).saturating_sub(self.retentions.floor())
     }
 
     /// Writes the consumers' file if need be, and recycles what that frees. By the files task, and by whoever closes the log after it.
