@@ -4,6 +4,8 @@ use gannet_types::{CollationId, SqlType, TypeId, Value, ValueRef};
 
 /// Rows an operator aims for in one batch; the first batch of a scan is smaller.
 pub const BATCH_ROWS: usize = 1024;
+/// Bytes of texts and documents beyond which a batch gets no more rows: what a statement holds of rows of megabytes is bounded.
+pub const BATCH_BYTES: usize = 4 << 20;
 
 /// Values of one column of a batch. Typed vectors where the executor has loops for them, [`Column::Values`] otherwise.
 #[derive(Clone, Debug)]
@@ -222,6 +224,20 @@ impl Column {
         }
     }
 
+    /// Bytes of its texts and documents, as far as it takes to say whether they are more than `bound`. The last of mixed values
+    /// speaks for all, until it would be too much: then they are added up.
+    pub(crate) fn long_bytes(&self, bound: usize) -> usize {
+        match self {
+            Column::Int(..) | Column::Double(..) => 0,
+            Column::Text(t) => t.bytes.len(),
+            Column::Constant(v, _) => v.long_bytes(),
+            Column::Values(v) => {
+                let guess = v.last().map_or(0, Value::long_bytes) * v.len();
+                if guess > bound { v.iter().map(Value::long_bytes).sum() } else { guess }
+            }
+        }
+    }
+
     /// Bytes held, for memory bounds.
     pub fn memory_bytes(&self) -> usize {
         match self {
@@ -275,6 +291,11 @@ impl Batch {
     pub(crate) fn has_room_for(&self, next: &Batch) -> bool {
         const FEW: usize = 8;
         next.rows <= FEW && self.rows + next.rows <= BATCH_ROWS
+    }
+
+    /// True with so many rows, or with [`BATCH_BYTES`]: it gets no more.
+    pub(crate) fn is_full(&self, rows: usize) -> bool {
+        self.rows >= rows || self.columns.iter().map(|c| c.long_bytes(BATCH_BYTES)).sum::<usize>() > BATCH_BYTES
     }
 
     /// Appends a row of values.

@@ -120,6 +120,11 @@ pub struct Cx<'a, 'p> {
     pub(crate) alternatives: Option<HashMap<usize, crate::alternatives::Alternatives>>,
     call_states: CallStates,
     memory: Memory,
+    /// Bytes of texts and documents in columns that were computed.
+    pub(crate) computed: u64,
+    /// Those of the present batch, and how many of them are counted with the memory held.
+    computed_now: usize,
+    computed_held: usize,
     /// Bytes that evaluations went through since others were last let run: see [`Cx::worked`].
     pub(crate) worked: usize,
     /// Warnings that an INSERT gives once for a column: see [`Cx::warn_of_column`].
@@ -176,6 +181,9 @@ impl<'a, 'p> Cx<'a, 'p> {
             alternatives: None,
             call_states: CallStates::default(),
             memory: Memory::new(settings.memory_limit),
+            computed: 0,
+            computed_now: 0,
+            computed_held: 0,
             worked: 0,
             told: Vec::new(),
         }
@@ -273,6 +281,31 @@ impl<'a, 'p> Cx<'a, 'p> {
         self.memory.made(bytes, || session.temp_space());
     }
 
+    /// Values of so many bytes are computed for a batch. Error 1038 as for [`Cx::reserve`].
+    #[inline]
+    pub(crate) fn computing(&mut self, bytes: usize) -> Result<()> {
+        self.computed += bytes as u64;
+        self.computed_now += bytes;
+        if self.computed_now < self.computed_held + COMPUTED_FREELY { Ok(()) } else { self.hold_computed() }
+    }
+
+    #[cold]
+    fn hold_computed(&mut self) -> Result<()> {
+        let more = self.computed_now - self.computed_held;
+        self.computed_held += more;
+        self.reserve(more)
+    }
+
+    /// Columns are computed for another batch: what was made of the last one is passed on, or counted by who keeps it.
+    #[inline]
+    pub(crate) fn begin_computing(&mut self) {
+        self.computed_now = 0;
+        if self.computed_held > 0 {
+            let held = std::mem::take(&mut self.computed_held);
+            self.release(held);
+        }
+    }
+
     /// True when an operator which holds `own` bytes has to put them on disk.
     #[inline]
     pub(crate) fn over(&self, own: usize) -> bool {
@@ -299,6 +332,9 @@ impl<'a, 'p> Cx<'a, 'p> {
         self.memory.release(bytes);
     }
 }
+
+/// Bytes of a batch's computed values that need no memory of the statement's.
+const COMPUTED_FREELY: usize = 32 << 20;
 
 #[cold]
 fn memory_exceeded() -> SqlError {

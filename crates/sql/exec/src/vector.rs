@@ -3,7 +3,7 @@
 
 use crate::{
     alternatives,
-    batch::{Batch, Column},
+    batch::{BATCH_BYTES, Batch, Column},
     compare::{append_domain_key, compare, holds, truth},
     context::Cx,
     eval::{InSet, eval as eval_row, in_set_of},
@@ -17,7 +17,9 @@ use gannet_types::{CollationId, Result, TypeId, Value, ValueRef};
 pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Column> {
     match &expr.kind {
         ExprKind::Column(n) if expr.ty.id != TypeId::DateTime && expr.ty.id != TypeId::Timestamp => {
-            Ok(batch.columns[*n as usize].clone())
+            let column = &batch.columns[*n as usize];
+            cx.computing(column.long_bytes(BATCH_BYTES))?;
+            Ok(column.clone())
         }
         ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Register(_) => {
             Ok(Column::Constant(eval_row(expr, batch, 0, cx)?, batch.rows))
@@ -29,9 +31,13 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
                 return Ok(column);
             }
             let mut column = Column::for_type(&expr.ty);
+            let mut counted = 0;
             for row in 0..batch.rows {
                 cx.check_killed()?;
                 column.push_value(eval_row(expr, batch, row, cx)?);
+                let bytes = column.long_bytes(BATCH_BYTES);
+                cx.computing(bytes.saturating_sub(counted))?;
+                counted = bytes.max(counted);
             }
             Ok(column)
         }
@@ -41,6 +47,7 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
 /// The columns of a projection; a column that is merely passed on is moved.
 /// With `stored` columns pass as they are stored.
 pub fn project<'p>(exprs: &'p [Expr], mut batch: Batch, stored: bool, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+    cx.begin_computing();
     let mut uses = vec![0u32; batch.columns.len()];
     for expr in exprs {
         count_uses(expr, &mut uses);
@@ -49,7 +56,11 @@ pub fn project<'p>(exprs: &'p [Expr], mut batch: Batch, stored: bool, cx: &mut C
     for expr in exprs {
         columns.push(match &expr.kind {
             ExprKind::Column(n) if uses[*n as usize] == 1 && (stored || is_plain(expr)) => None,
-            ExprKind::Column(n) if stored => Some(batch.columns[*n as usize].clone()),
+            ExprKind::Column(n) if stored => {
+                let column = &batch.columns[*n as usize];
+                cx.computing(column.long_bytes(BATCH_BYTES))?;
+                Some(column.clone())
+            }
             _ => Some(eval(expr, &batch, cx)?),
         });
     }

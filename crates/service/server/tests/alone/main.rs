@@ -6,6 +6,7 @@ mod common;
 mod beside;
 mod counters;
 mod kill;
+mod long_rows;
 mod pressure;
 mod spill;
 

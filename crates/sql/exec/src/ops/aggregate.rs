@@ -183,6 +183,7 @@ impl<'p> Aggregation<'p> {
 
     /// Everything that every row needs, computed.
     fn compute<'b>(&self, batch: &'b Batch, cx: &mut Cx<'_, 'p>) -> Result<Input<'b>> {
+        cx.begin_computing();
         let keys = self.plan.groups.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<_>>()?;
         let of = |a: &'p Aggregate, cx: &mut Cx<'_, 'p>| {
             let mut columns: Vec<Column> = a.args.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<_>>()?;

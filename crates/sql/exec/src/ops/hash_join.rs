@@ -109,13 +109,15 @@ struct Probing {
     row: usize,
     /// Matches of the row that were looked at already: a result batch was full.
     place: usize,
+    /// Without keys: the matches in the batch of the right side at `place`, and how many of them are joined.
+    hits: Option<(Vec<u32>, usize)>,
     /// The row has matched, in this piece of the right side or one before.
     matched: bool,
 }
 
 impl Probing {
     fn new(batch: Batch) -> Probing {
-        Probing { batch, row: 0, place: 0, matched: false }
+        Probing { batch, row: 0, place: 0, hits: None, matched: false }
     }
 }
 
@@ -411,7 +413,7 @@ impl<'p> HashJoin<'p> {
             };
             let mut out = self.joined();
             let mut numbers = Column::for_type(&SqlType::BIGINT);
-            while probing.row < probing.batch.rows && out.batch.rows < BATCH_ROWS {
+            while probing.row < probing.batch.rows && !out.batch.is_full(BATCH_ROWS) {
                 let row = probing.row;
                 if let Some(matched) = &present.matched
                     && probing.place == 0
@@ -457,19 +459,27 @@ impl<'p> HashJoin<'p> {
         let (batch, row) = (&probing.batch, probing.row);
         let first = std::mem::take(&mut probing.place);
         for (n, right) in self.table.rows.iter_mut().enumerate().skip(first) {
-            if out.batch.rows >= BATCH_ROWS {
+            if out.batch.is_full(BATCH_ROWS) {
                 probing.place = n;
                 return Ok(false);
             }
             cx.check_interrupt()?;
             if !one_is_enough {
                 let all = 0..right.rows as u32;
-                let hits = match self.plan.on {
-                    Some(on) => select_beside(on, (batch, row), right, all, cx)?,
-                    None => all.collect(),
+                let (hits, mut at) = match (probing.hits.take(), self.plan.on) {
+                    (Some(kept), _) => kept,
+                    (None, Some(on)) => (select_beside(on, (batch, row), right, all, cx)?, 0),
+                    (None, None) => (all.collect(), 0),
                 };
                 probing.matched |= !hits.is_empty();
-                hits.iter().for_each(|r| out.push(batch, row, Some((&*right, *r as usize))));
+                while let Some(r) = hits.get(at).filter(|_| !out.batch.is_full(usize::MAX)) {
+                    out.push(batch, row, Some((&*right, *r as usize)));
+                    at += 1;
+                }
+                if at < hits.len() {
+                    (probing.place, probing.hits) = (n, Some((hits, at)));
+                    return Ok(false);
+                }
             } else if has_match(self.plan.on, (batch, row), right, cx)? {
                 probing.matched = true;
                 if self.plan.kind == JoinKind::Semi {
@@ -506,7 +516,7 @@ impl<'p> HashJoin<'p> {
                 if n % 1024 == 1023 {
                     cx.check_interrupt()?;
                 }
-                if out.batch.rows >= BATCH_ROWS {
+                if out.batch.is_full(BATCH_ROWS) {
                     probing.place = n;
                     return Ok(probing.matched);
                 }
@@ -566,7 +576,7 @@ impl<'p> Operator<'p> for HashJoin<'p> {
             },
         };
         let mut out = self.joined();
-        while probing.row < probing.batch.rows && out.batch.rows < BATCH_ROWS {
+        while probing.row < probing.batch.rows && !out.batch.is_full(BATCH_ROWS) {
             self.probe(&mut probing, true, &mut out, cx)?;
         }
         if probing.row < probing.batch.rows {

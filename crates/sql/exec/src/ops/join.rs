@@ -79,6 +79,8 @@ pub struct NestedLoop<'p> {
     /// The inner side is open for the present outer row.
     running: bool,
     matched: bool,
+    /// Rows of the inner side that match, those before `at` already joined.
+    hits: Option<(Batch, Vec<u32>, usize)>,
     want: u64,
 }
 
@@ -104,6 +106,7 @@ impl<'p> NestedLoop<'p> {
             row: 0,
             running: false,
             matched: false,
+            hits: None,
             want: BATCH_ROWS as u64,
         }
     }
@@ -111,6 +114,17 @@ impl<'p> NestedLoop<'p> {
     /// Takes one batch of the inner side for the present outer row. True when that row is finished.
     fn step(&mut self, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let Some(outer) = &self.batch else { return Ok(true) };
+        if let Some((inner, hits, at)) = &mut self.hits {
+            // Of long rows not all may find room at once.
+            while let Some(r) = hits.get(*at).filter(|_| !out.batch.is_full(usize::MAX)) {
+                out.push(outer, self.row, Some((inner, *r as usize)));
+                *at += 1;
+            }
+            if *at == hits.len() {
+                self.hits = None;
+            }
+            return Ok(false);
+        }
         let Some(mut inner) = self.inner.next(cx)? else {
             match self.kind {
                 JoinKind::Left if !self.matched => out.push(outer, self.row, None),
@@ -130,10 +144,8 @@ impl<'p> NestedLoop<'p> {
         self.matched = true;
         match self.kind {
             JoinKind::Inner | JoinKind::Left => {
-                for r in hits {
-                    out.push(outer, self.row, Some((&inner, r as usize)));
-                }
-                Ok(false)
+                self.hits = Some((inner, hits, 0));
+                self.step(out, cx)
             }
             JoinKind::Semi => {
                 out.push(outer, self.row, None);
@@ -146,7 +158,7 @@ impl<'p> NestedLoop<'p> {
 
 impl<'p> Operator<'p> for NestedLoop<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        (self.batch, self.row, self.running) = (None, 0, false);
+        (self.batch, self.row, self.running, self.hits) = (None, 0, false, None);
         self.outer.open(cx)
     }
 
@@ -175,12 +187,12 @@ impl<'p> Operator<'p> for NestedLoop<'p> {
             }
             // The first match settles it.
             let once = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
-            self.inner.want(if once { 1 } else { self.want - out.batch.rows as u64 });
+            self.inner.want(if once { 1 } else { self.want.saturating_sub(out.batch.rows as u64).max(1) });
             if self.step(&mut out, cx)? {
                 self.running = false;
                 self.row += 1;
             }
-            if out.batch.rows as u64 >= self.want {
+            if out.batch.is_full(self.want as usize) {
                 return Ok(Some(out.batch));
             }
         }

@@ -8,6 +8,7 @@ mod aggregate;
 mod hash_join;
 mod join;
 mod json;
+mod narrow;
 mod rows;
 mod scan;
 mod scan_merge;
@@ -21,8 +22,9 @@ pub(crate) use rows::limit_value;
 pub(crate) use scan::read_mode;
 
 use crate::{batch::Batch, context::Cx};
-use gannet_plan::physical::{Op, Physical, SetOperation as SetKind};
+use gannet_plan::physical::{Op, Physical};
 use gannet_types::Result;
+use narrow::{Narrow, make_long};
 
 /// An operator in execution.
 pub trait Operator<'p> {
@@ -106,17 +108,21 @@ fn operator<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOper
             &right.types,
         )),
         Op::Filter { input, predicate } => Box::new(rows::Filter::new(build(input)?, predicate)),
-        Op::Project { input, exprs, stored } => Box::new(rows::Project::new(build(input)?, exprs, *stored)),
+        Op::Project { input, exprs, stored } => {
+            Box::new(rows::Project::new(Narrow::over(build(input)?, make_long(exprs)), exprs, *stored))
+        }
         Op::Sort { input, keys, limit } => {
-            let from = (build(input)?, input.starts_with_range());
+            let rows = Narrow::over(build(input)?, make_long(keys.iter().map(|k| &k.expr)));
+            let from = (rows, input.starts_with_range());
             Box::new(sort::Sort::new(from, keys, limit.as_ref(), &node.types))
         }
         Op::Limit { input, limit, offset, count_all } => {
             Box::new(rows::Limit::new(build(input)?, limit.as_ref(), offset.as_ref(), *count_all))
         }
         Op::Aggregate { input, groups, carried, aggregates, streaming, rollup, groupings } => {
+            let long = make_long(groups.iter().chain(carried).chain(narrow::of_aggregates(aggregates)));
             Box::new(aggregate::Aggregation::new(
-                build(input)?,
+                Narrow::over(build(input)?, long),
                 aggregate::AggregationPlan {
                     groups,
                     carried,
@@ -130,17 +136,16 @@ fn operator<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOper
         }
         Op::Distinct { input, streaming } => Box::new(set::Distinct::new(build(input)?, *streaming, &node.types)),
         Op::SetOperation { inputs, kind, distinct } => {
-            let inputs = inputs.iter().map(build).collect::<Result<Vec<_>>>()?;
-            match kind {
-                SetKind::Union => Box::new(set::Union::new(inputs, *distinct, &node.types)),
-                _ => Box::new(set::SetOperation::new(inputs, *kind, *distinct, &node.types)),
-            }
+            set::combination(inputs.iter().map(build).collect::<Result<_>>()?, *kind, *distinct, &node.types)
         }
         Op::Materialize { input, depends, name } => {
             Box::new(set::Materialize::new(build(input)?, depends, name.is_some()))
         }
         Op::CteScan { cte } => Box::new(set::CteScan::new(*cte)),
-        Op::Window { input, window } => Box::new(window::Window::new(build(input)?, window, &node.types)),
+        Op::Window { input, window } => {
+            let input = Narrow::over(build(input)?, make_long(narrow::of_window(window)));
+            Box::new(window::Window::new(input, window, &node.types))
+        }
     })
 }
 

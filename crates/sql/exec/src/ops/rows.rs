@@ -1,7 +1,8 @@
 //! Operators that look at one row at a time: Values, Filter, Project, Limit; and the one that delivers them so.
 
 use super::{BoxedOperator, Operator};
-use crate::{batch::Batch, context::Cx, eval, vector};
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::{context::Cx, eval, vector};
 use gannet_plan::expr::Expr;
 use gannet_types::{Result, SqlType};
 
@@ -9,32 +10,30 @@ use gannet_types::{Result, SqlType};
 pub struct Values<'p> {
     rows: &'p [Box<[Expr]>],
     types: &'p [SqlType],
-    done: bool,
+    at: usize,
 }
 
 impl<'p> Values<'p> {
     pub fn new(rows: &'p [Box<[Expr]>], types: &'p [SqlType]) -> Self {
-        Values { rows, types, done: false }
+        Values { rows, types, at: 0 }
     }
 }
 
 impl<'p> Operator<'p> for Values<'p> {
     fn open(&mut self, _: &mut Cx<'_, 'p>) -> Result<()> {
-        self.done = false;
+        self.at = 0;
         Ok(())
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
-        if std::mem::replace(&mut self.done, true) || self.rows.is_empty() {
-            return Ok(None);
-        }
         let input = Batch::one_empty_row();
         let mut batch = Batch::for_types(self.types);
-        for row in self.rows {
+        while let Some(row) = self.rows.get(self.at).filter(|_| !batch.is_full(BATCH_ROWS)) {
             let values = row.iter().map(|e| eval::eval(e, &input, 0, cx)).collect::<Result<Vec<_>>>()?;
             batch.push_values(&values);
+            self.at += 1;
         }
-        Ok(Some(batch))
+        Ok((batch.rows > 0).then_some(batch))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{BoxedOperator, Operator};
 use crate::{
-    batch::{BATCH_ROWS, Batch, Column},
+    batch::{BATCH_BYTES, BATCH_ROWS, Batch, Column},
     codec,
     context::Cx,
     error::from_engine,
@@ -52,6 +52,8 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
 pub(super) struct Reader<'p> {
     pub(super) scan: &'p TableScan,
     buffer: RowBuf,
+    /// Bytes of the rows that the present batch was made of.
+    pub(super) taken: usize,
 }
 
 /// A scan of an engine tree.
@@ -163,6 +165,10 @@ impl<'p> TreeScan<'p> {
         Ok(kept.then_some(batch))
     }
 
+    fn is_full(&self, batch: &Batch) -> bool {
+        batch.rows >= self.rows.min(self.want) || self.reader.taken > BATCH_BYTES
+    }
+
     /// Takes entries of the open scan until the batch is full. True when the range is exhausted.
     fn fill(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let Some(mut scan) = self.open.take() else { return Ok(true) };
@@ -171,7 +177,7 @@ impl<'p> TreeScan<'p> {
         let verify = scan.must_verify();
         let mut read = 0u64;
         let outcome = loop {
-            if batch.rows >= self.rows.min(self.want) {
+            if self.is_full(batch) {
                 break Ok(false);
             }
             let entry = match scan.next(cx.txn) {
@@ -256,7 +262,7 @@ impl<'p> TreeScan<'p> {
 
 impl<'p> Reader<'p> {
     pub(super) fn new(scan: &'p TableScan) -> Self {
-        Reader { scan, buffer: RowBuf::new() }
+        Reader { scan, buffer: RowBuf::new(), taken: 0 }
     }
 
     /// Fills CHAR columns up, where the mode says so.
@@ -265,7 +271,8 @@ impl<'p> Reader<'p> {
     }
 
     /// Appends the delivered columns of a stored row.
-    pub(super) fn push_row(&self, table: &Table, key: &[u8], payload: &[u8], batch: &mut Batch) -> Result<()> {
+    pub(super) fn push_row(&mut self, table: &Table, key: &[u8], payload: &[u8], batch: &mut Batch) -> Result<()> {
+        self.taken += payload.len();
         let layout = table.layout();
         for (column, ordinal) in batch.columns.iter_mut().zip(&self.scan.columns) {
             if *ordinal == ROW_ID {
@@ -359,6 +366,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
             return self.row(table, cx);
         }
         let mut batch = Batch::for_types(self.types);
+        self.reader.taken = 0;
         loop {
             if self.open.is_none() && !self.open_next(table, cx)? {
                 break;
@@ -366,7 +374,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
             if self.fill(table, &mut batch, cx)? {
                 self.open = None;
             }
-            if batch.rows >= self.rows.min(self.want) {
+            if self.is_full(&batch) {
                 break;
             }
         }

@@ -225,7 +225,7 @@ impl<'p> Operator<'p> for MergeScan<'p> {
             return all.next(cx);
         }
         let mut batch = Batch::for_types(self.types);
-        while batch.rows < self.rows.min(self.want) {
+        while !batch.is_full(self.rows.min(self.want)) {
             let Some(key) = self.next_key(table, cx)? else { break };
             count(Counter::HandlerReadRnd);
             self.reader.fetch(table, &key, None, &mut batch, cx)?;

@@ -240,7 +240,7 @@ impl<'p> SkipScan<'p> {
         else {
             return Ok(false);
         };
-        while batch.rows < self.rows {
+        while !batch.is_full(self.rows) {
             match self.passing(&mut scan, table, cx)? {
                 Some((row, _)) => append(batch, &row),
                 None => {
@@ -279,7 +279,7 @@ impl<'p> Operator<'p> for SkipScan<'p> {
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let table = self.table(cx);
         let mut batch = Batch::for_types(self.types);
-        while batch.rows < self.rows {
+        while !batch.is_full(self.rows) {
             if self.reading.is_some() {
                 self.more(table, &mut batch, cx)?;
                 continue;

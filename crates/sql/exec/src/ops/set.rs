@@ -77,6 +77,19 @@ impl<'p> Operator<'p> for Distinct<'p> {
     }
 }
 
+/// UNION, INTERSECT, EXCEPT.
+pub fn combination<'p>(
+    inputs: Vec<BoxedOperator<'p>>,
+    kind: Kind,
+    distinct: bool,
+    types: &'p [SqlType],
+) -> BoxedOperator<'p> {
+    match kind {
+        Kind::Union => Box::new(Union::new(inputs, distinct, types)),
+        Kind::Intersect | Kind::Except => Box::new(SetOperation::new(inputs, kind, distinct, types)),
+    }
+}
+
 /// UNION: the inputs one after the other.
 pub struct Union<'p> {
     inputs: Vec<BoxedOperator<'p>>,

@@ -180,6 +180,7 @@ impl<'p> Sort<'p> {
     }
 
     fn take_batch(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        cx.begin_computing();
         let rows = self.order.keyed(batch, cx)?;
         let count = rows.rows.rows;
         let bytes = rows.memory_bytes() + count * size_of::<Entry>();

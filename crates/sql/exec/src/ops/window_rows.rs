@@ -62,6 +62,7 @@ impl<'p> Rows<'p> {
 
     /// Appends a batch.
     pub(super) fn push(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        cx.begin_computing();
         self.width = batch.columns.len();
         self.starts.push(self.len() + batch.rows);
         let mut args = Vec::with_capacity(self.definition.functions.len());

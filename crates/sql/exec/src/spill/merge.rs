@@ -1,6 +1,6 @@
 //! Merging of runs that are in order.
 
-use super::{CHUNK_BYTES, Run, RunWriter, SpillFile};
+use super::{Run, RunWriter, SpillFile};
 use crate::{
     batch::{BATCH_ROWS, Batch, Column},
     context::Cx,
@@ -132,15 +132,11 @@ impl<O: MergeOrder> Merge<O> {
         let Some(&first) = self.heap.first() else { return Ok(None) };
         let columns = self.order.rows(&self.sources[first].loaded).columns.iter().take(width);
         let mut out = Batch { rows: 0, columns: columns.map(Column::same_kind).collect() };
-        while out.rows < limit {
+        while !out.is_full(limit) {
             let Some(&first) = self.heap.first() else { break };
             let source = &self.sources[first];
             out.push_row(self.order.rows(&source.loaded), source.row);
             self.advance()?;
-            // Long rows: fewer of them.
-            if out.rows.is_multiple_of(16) && out.memory_bytes() > 16 * CHUNK_BYTES {
-                break;
-            }
         }
         Ok(Some(out))
     }
