@@ -2,8 +2,8 @@
 //! their tables.
 //!
 //! Each round starts the real binary, lets some clients write, kills the process at a random moment, starts it again on
-//! the same directory and compares. `GANNET_CRASH_ROUNDS` sets the number of rounds (default 4, `cargo xtask` and the
-//! release checklist use 50), `GANNET_CRASH_SEED` the seed. Half of the rounds use a 16 MiB pool and 32 MiB of redo.
+//! the same directory and compares. `GANNET_CRASH_ROUNDS` sets the number of rounds (default 4),
+//! `GANNET_CRASH_SEED` the seed. Half of the rounds use a 16 MiB pool and 32 MiB of redo.
 
 use gannet_wire::client::{Address, Connection, Options};
 use std::{

@@ -4,7 +4,7 @@
 //! the record's header word; the writer owns what is published until it frees it. A free byte is zero: so the walk over
 //! headers stops at the first record that is reserved but not published, and no separate link buffer is needed.
 //!
-//! INV-LOG-1: every byte in `[freed + size - (reserved - freed) .., freed + size)` that nobody reserved is zero.
+//! INV-LOG-1: every byte in `[reserved, freed + size)`, which nobody reserved, is zero.
 //! INV-LOG-2: `freed <= written <= complete <= reserved` and `reserved - freed` exceeds `size` only while the reserver
 //! beyond it waits for room.
 
