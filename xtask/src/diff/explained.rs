@@ -15,12 +15,7 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         [Outcome::Refused(3020, _), Outcome::Refused(1365, _)] => {
             Some("MySQL has an error of its own for logarithms of 0")
         }
-        [Outcome::Done(_), Outcome::Refused(1267 | 1270, message)]
-            if message.contains("(latin1_swedish_ci,IMPLICIT)")
-                && ["(utf8mb4_general_ci,COERCIBLE)", "(utf8mb3_general_ci,COERCIBLE)"]
-                    .iter()
-                    .any(|c| message.contains(c)) =>
-        {
+        outcomes if takes_for_ascii(sql, outcomes) => {
             Some("MariaDB does not take the text that functions make of numbers and digests for ASCII")
         }
         [Outcome::Refused(1292, message), Outcome::Done(_)] if message.starts_with("Truncated incorrect CHAR(") => {
@@ -28,12 +23,6 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         }
         [Outcome::Refused(1264 | 1292 | 1406 | 1690, _), Outcome::Refused(1916, _)] => {
             Some("MariaDB has an error of its own for numbers beyond BIGINT")
-        }
-        [Outcome::Done(_), Outcome::Refused(1271, message)]
-            if message.ends_with("'in'")
-                && ["CONV(", "HEX(", "BIN(", "MD5(", "AS CHAR)", "JSON_TYPE("].iter().any(|f| has(f)) =>
-        {
-            Some("MariaDB does not take the text that functions make of numbers and digests for ASCII")
         }
         [Outcome::Done(_), Outcome::Done(_)] if has(" * ") && too_long(outcomes) => {
             Some("MariaDB loses digits of products that have more than 65")
@@ -45,6 +34,14 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
         // DECIMAL Data Type Characteristics: 65 digits at most.
         [Outcome::Done(_), Outcome::Done(_)] if has(" / ") && differ_only(outcomes, cut_at_65) => {
             Some("MariaDB keeps more than the 65 digits that a DECIMAL has in quotients")
+        }
+        // Retrieving text as bytes: they are those of the column's character set.
+        [Outcome::Done(_), Outcome::Done(_)] if has("AS BINARY") && differ_only(outcomes, latin1_and_utf8) => {
+            Some("MariaDB converts latin1 text that stands for bytes beside a binary string")
+        }
+        // String Functions, ELT(): NULL only where the string that is asked for is.
+        [Outcome::Done(a), Outcome::Done(b)] if has("ELT(") && has(" JOIN ") && lacks_rows(b.texts(), a.texts()) => {
+            Some("MariaDB makes an inner join of an outer one for ELT of a column that is NULL")
         }
         [Outcome::Done(_), Outcome::Done(_)] if has("BINARY") && has("USING utf8mb4") && no_text(outcomes) => {
             Some("MariaDB makes question marks of bytes that are no text, MySQL NULL")
@@ -79,6 +76,15 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
 /// As [`reason`], of a change of several columns, or of rows that are computed.
 pub(super) fn reason_of_change(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
     match outcomes {
+        [Outcome::Refused(1052, _), Outcome::Refused(1054, _)]
+        | [Outcome::Refused(1054, _), Outcome::Refused(1052, _)]
+            if sql.contains("USING (") || sql.contains("NATURAL") =>
+        {
+            Some("which of several wrong names of a join is met first")
+        }
+        [Outcome::Done(a), Outcome::Refused(1364, _)] if sql.contains("= DEFAULT") && a.ok.affected == 0 => {
+            Some("MariaDB looks for a default that is not there before there is a row to change")
+        }
         [Outcome::Refused(a, _), Outcome::Refused(b, _)]
             if !sql.starts_with("SELECT") && converts(*a) && converts(*b) =>
         {
@@ -424,6 +430,33 @@ fn adds_to_null(sql: &str) -> bool {
 /// A date and time with six zeros behind the point, and without.
 fn zero_fraction(x: &str, y: &str) -> bool {
     x.strip_suffix(".000000") == Some(y) && y.len() == 19
+}
+
+/// Text that a function makes of a number, or a digest, beside latin1.
+fn takes_for_ascii(sql: &str, outcomes: &[Outcome; 2]) -> bool {
+    let [Outcome::Done(_), Outcome::Refused(code, message)] = outcomes else { return false };
+    match code {
+        1267 | 1270 => {
+            message.contains("(latin1_swedish_ci,IMPLICIT)")
+                && ["(utf8mb4_general_ci,COERCIBLE)", "(utf8mb3_general_ci,COERCIBLE)"]
+                    .iter()
+                    .any(|c| message.contains(c))
+        }
+        1271 => {
+            message.ends_with("'in'")
+                && ["CONV(", "HEX(", "BIN(", "MD5(", "AS CHAR)", "JSON_TYPE(", "FORMAT("]
+                    .iter()
+                    .any(|f| sql.contains(f))
+        }
+        _ => false,
+    }
+}
+
+/// What is no UTF-8, and the same in letters.
+fn latin1_and_utf8(x: &str, y: &str) -> bool {
+    x.contains('\u{fffd}') && x.chars().count() == y.chars().count() && {
+        x.chars().zip(y.chars()).all(|(x, y)| x == y || x == '\u{fffd}')
+    }
 }
 
 /// A number of 65 digits, and the same with more of them.

@@ -173,10 +173,13 @@ impl Space {
         inner.trees.contains_key(&owner).then_some(owner)
     }
 
-    /// Whether the page's extent is one that nobody owns, and whose freeing is durable.
+    /// Whether nobody uses the page, and it counts as having no blocks in the file: its extent is one that nobody owns, and whose freeing
+    /// is durable, or the page is behind all that the owner uses of it.
     pub fn is_free(&self, no: PageNo) -> bool {
-        let inner = self.inner.lock();
-        inner.extents.get((no.0 / EXTENT_PAGES) as usize).is_some_and(|e| e.owner.is_zero())
+        let (inner, e) = (self.inner.lock(), no.0 / EXTENT_PAGES);
+        let free =
+            |extent: &Extent| extent.owner.is_zero() || inner.unallocated(e).is_some_and(|pages| pages.contains(&no.0));
+        inner.extents.get(e as usize).is_some_and(free)
     }
 
     /// Whether a page belongs to a tree and is in use.

@@ -231,6 +231,37 @@ fn a_tree_dropped_before_a_crash_is_freed_after_it() {
     }
 }
 
+/// Redo of pages behind all that their tree uses in the end: they have no blocks in the file, which a full disk could not give them.
+#[test]
+fn redo_leaves_pages_out_that_a_tree_no_longer_uses() {
+    let dir = TempDir::new();
+    let engine = open(&dir);
+    engine.hold_checkpoint(true);
+    let trees: Vec<_> = (0..20).map(|_| create(&engine, TreeKind::Row)).collect();
+    for tree in &trees {
+        let mut t = begin(&engine);
+        (0..150).for_each(|k| assert_eq!(t.insert(tree, &key(k), &[3; 1000]).unwrap(), Insert::Inserted));
+        t.commit().unwrap();
+    }
+    let most = engine.space().named.used + engine.space().others.used;
+    for tree in &trees {
+        let mut t = begin(&engine);
+        (1..150).for_each(|k| assert_eq!(t.delete(tree, &key(k)).unwrap(), Delete::Deleted));
+        t.commit().unwrap();
+    }
+    engine.purge_now().unwrap();
+    let used = engine.space().named.used + engine.space().others.used;
+    assert!(used + 150 < most, "{used} of {most} pages are used: nothing is shown");
+    drop(trees);
+    kill(engine);
+    let engine = open(&dir);
+    while engine.status().recovery_percent < 100 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let resident = engine.status().pool_resident;
+    assert!(resident < used + 100, "{resident} pages are resident, {used} are used");
+}
+
 #[test]
 fn counters_never_repeat() {
     let dir = TempDir::new();

@@ -212,8 +212,13 @@ impl Decimal {
         if int > u32::from(MAX_PRECISION) {
             return None;
         }
-        let scale = words(words(f1) + words(f2) + more).min(u32::from(MAX_PRECISION) - int);
-        Some(self.quotient(other, scale as u8))
+        let (scale, room) = (words(words(f1) + words(f2) + more), u32::from(MAX_PRECISION) - int);
+        let quotient = self.quotient(other, scale.min(room) as u8);
+        // With one digit less before the point there is room for one more behind it.
+        if scale > room && int > 0 && wide::digits(&quotient.wide()) < u32::from(MAX_PRECISION) {
+            return Some(self.quotient(other, (room + 1) as u8));
+        }
+        Some(quotient)
     }
 
     /// `self / other` truncated to `scale` digits after the point; the quotient must fit into 65 digits, `other` is not zero.

@@ -195,6 +195,11 @@ fn limits() {
     let third = Decimal::ONE.checked_div(&d("3"), 4).unwrap();
     assert_eq!(third.to_string(), "0.333333333");
     assert_eq!(third.checked_mul(&d("3")).unwrap().round(4).unwrap().to_string(), "1.0000");
+    // All of 65 digits are right, whether the quotient has as many before the point as the dividend, or one less.
+    let long = d("333333333333333333333333333333333333333333333333.3333333333");
+    let quotient = |by| long.checked_div(&d(by), 8).unwrap().to_string();
+    assert_eq!(quotient("7"), "47619047619047619047619047619047619047619047619.047619047614285714");
+    assert_eq!(quotient("3"), "111111111111111111111111111111111111111111111111.11111111110000000");
     assert_eq!(Decimal::from_f64(0.1).unwrap().to_string(), "0.1");
     assert_eq!(Decimal::from_f64(1e22).unwrap().to_string(), "10000000000000000000000");
     assert!(Decimal::from_f64(1e66).is_none() && Decimal::from_f64(f64::NAN).is_none());
