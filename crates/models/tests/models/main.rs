@@ -13,6 +13,8 @@ pub use real_base::{CachePadded, Lsn, Reader, TrxId, Writer, check, crc32c};
 
 pub mod sync;
 
+pub use sequence::Sequence;
+
 /// `gannet_base`'s, with few slots that are there from the beginning: loom does not know that who makes one hands it over.
 pub struct PerSlot<T>(Vec<T>);
 
@@ -58,6 +60,8 @@ mod memory;
 #[path = "../../../storage/log/src/ring.rs"]
 #[allow(dead_code, unused_unsafe)]
 mod ring;
+#[path = "../../../foundation/base/src/sequence.rs"]
+mod sequence;
 #[path = "../../../storage/buffer/src/state.rs"]
 #[allow(dead_code)]
 mod state;
@@ -71,4 +75,5 @@ mod waiters;
 mod commit_wait;
 mod log_ring;
 mod page_state;
+mod sequences;
 mod transactions;

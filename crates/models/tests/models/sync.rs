@@ -14,6 +14,7 @@ pub type Weakening = (&'static str, &'static str, usize);
 
 /// The sources in which weakenings may be planted, by the end of their paths.
 const SOURCES: &[(&str, &str)] = &[
+    ("base/src/sequence.rs", include_str!("../../../foundation/base/src/sequence.rs")),
     ("buffer/src/state.rs", include_str!("../../../storage/buffer/src/state.rs")),
     ("log/src/ring.rs", include_str!("../../../storage/log/src/ring.rs")),
     ("log/src/waiters.rs", include_str!("../../../storage/log/src/waiters.rs")),

@@ -8,6 +8,7 @@ use crate::sync::sound_and_weakened;
 use crate::trxtable::{TrxState, TrxTable, View};
 use crate::{Lsn, TrxId};
 
+const SEQUENCE: &str = "base/src/sequence.rs";
 const TABLE: &str = "engine/src/trxtable.rs";
 const END: Lsn = Lsn(50);
 
@@ -106,7 +107,7 @@ fn the_floor_is_read_whole() {
         "transactions::the_floor_is_read_whole",
         2,
         floor_is_read_whole,
-        &[(TABLE, "fence(Release);", 1), (TABLE, "fence(Acquire);", 1)],
+        &[(SEQUENCE, "fence(Release);", 1), (SEQUENCE, "fence(Acquire);", 1)],
     );
 }
 

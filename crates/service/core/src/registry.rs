@@ -4,9 +4,8 @@
 //! map itself changes at connect and disconnect only.
 
 use crate::kept::KeptText;
-use gannet_base::sync::atomic::{
-    AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
-};
+use gannet_base::Sequence;
+use gannet_base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, RwLock};
 use gannet_parser::LexMode;
 use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait};
@@ -93,8 +92,8 @@ pub struct Entry {
     /// When the activity began, as `now_ns` tells.
     since_ns: AtomicU64,
     activity: AtomicU8,
-    info_version: AtomicU32,
-    /// Start of the current statement's text. `info_len` is its whole length; odd `info_version` = being written.
+    info_sequence: Sequence,
+    /// Start of the current statement's text. `info_len` is its whole length; `info_sequence` guards both.
     info_len: AtomicU32,
     info: [AtomicU64; INFO_WORDS],
     /// The text when it is longer than what the words hold.
@@ -189,19 +188,17 @@ impl Entry {
         if text.len() > INFO_WORDS * 8 {
             *self.long_info.lock() = Some(text.to_vec());
         }
-        let version = self.info_version.load(Relaxed);
-        self.info_version.store(version.wrapping_add(1), Relaxed);
-        fence(Release);
-        let (words, rest) = text.as_chunks::<8>();
-        for (word, chunk) in self.info.iter().zip(words) {
-            word.store(u64::from_le_bytes(*chunk), Relaxed);
-        }
-        if let Some(word) = self.info.get(words.len()) {
-            let last = rest.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
-            word.store(last, Relaxed);
-        }
-        self.info_len.store(text.len() as u32, Relaxed);
-        self.info_version.store(version.wrapping_add(2), Release);
+        self.info_sequence.write(|| {
+            let (words, rest) = text.as_chunks::<8>();
+            for (word, chunk) in self.info.iter().zip(words) {
+                word.store(u64::from_le_bytes(*chunk), Relaxed);
+            }
+            if let Some(word) = self.info.get(words.len()) {
+                let last = rest.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
+                word.store(last, Relaxed);
+            }
+            self.info_len.store(text.len() as u32, Relaxed);
+        });
     }
 
     /// The statement that runs, or nothing: as lists show it.
@@ -230,19 +227,16 @@ impl Entry {
 
     fn text(&self) -> Option<Vec<u8>> {
         for _ in 0..100 {
-            let version = self.info_version.load(Acquire);
-            let len = self.info_len.load(Relaxed) as usize;
-            if len == 0 {
-                return None;
-            }
-            if len > INFO_WORDS * 8 {
-                return self.long_info.lock().clone();
-            }
-            let mut text: Vec<u8> = self.info.iter().flat_map(|w| w.load(Relaxed).to_le_bytes()).collect();
-            fence(Acquire);
-            if version.is_multiple_of(2) && self.info_version.load(Relaxed) == version {
-                text.truncate(len);
-                return Some(text);
+            let read = self.info_sequence.read(|| {
+                let len = self.info_len.load(Relaxed) as usize;
+                let text = || self.info.iter().flat_map(|w| w.load(Relaxed).to_le_bytes()).take(len).collect();
+                (len, if len > INFO_WORDS * 8 { Vec::new() } else { text() })
+            });
+            match read {
+                Some((0, _)) => return None,
+                Some((len, _)) if len > INFO_WORDS * 8 => return self.long_info.lock().clone(),
+                Some((_, text)) => return Some(text),
+                None => {}
             }
         }
         None
@@ -350,7 +344,7 @@ impl Registry {
             since_ns: AtomicU64::new(gannet_runtime::now_ns()),
             info: std::array::from_fn(|_| AtomicU64::new(0)),
             info_len: AtomicU32::new(0),
-            info_version: AtomicU32::new(0),
+            info_sequence: Sequence::new(),
             long_info: Mutex::new(None),
             mode: Mutex::default(),
         });

@@ -44,6 +44,9 @@ fn store() -> SimDisk {
             let mut t = engine.try_begin(TxnOptions::default())?;
             let (rows, index) = (t.create_tree(TreeKind::Row)?, t.create_tree(TreeKind::Index)?);
             t.commit()?;
+            // Purge would take the undo away, or not, as it finds the time.
+            let mut reader = engine.try_begin(TxnOptions::default())?;
+            reader.consistent_snapshot();
             for round in 0..30u64 {
                 t.begin(TxnOptions::default())?;
                 for n in 0..20 {

@@ -26,6 +26,7 @@ use crate::row::{RowFlags, chain_of};
 use crate::rows::header_of;
 use crate::store::Store;
 use crate::trxtable::TrxState;
+use crate::turn::Turn;
 use crate::undo::record::{self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, PREPARED, Record, UndoPtr};
 use crate::undo::stream::{Current, NOTHING, PurgePlace, Stream, copy_page, corrupt, latch, next_page, set_flags};
 use crate::{EngineError, Result};
@@ -45,7 +46,7 @@ const SAVE_EVERY_NS: u64 = 10_000_000_000;
 pub(crate) struct PurgeState {
     /// What was there at the start has been dealt with.
     started: AtomicBool,
-    starting: AtomicBool,
+    starting: Turn,
     /// Drops found at the start, to be done when all else is.
     drops: Mutex<Vec<UndoPtr>>,
     /// Trees whose drop is committed and waits for transactions to be rolled back: what these did there need not be undone, and cannot
@@ -56,8 +57,8 @@ pub(crate) struct PurgeState {
     /// A drop was met that waits for what others purge, since [`Engine::purge_now`](crate::Engine::purge_now) looked last.
     pub(crate) drop_waits: AtomicBool,
     last_save_ns: AtomicU64,
-    /// A task rolls orphans back; when it is next due after one could not be.
-    orphans_taken: AtomicBool,
+    /// To roll orphans back; when that is next due after one could not be.
+    orphans: Turn,
     orphans_next_ns: AtomicU64,
     /// The last error, for the status.
     pub(crate) error: Mutex<Option<EngineError>>,
@@ -69,13 +70,13 @@ impl PurgeState {
     pub(crate) fn new() -> Self {
         PurgeState {
             started: AtomicBool::new(false),
-            starting: AtomicBool::new(false),
+            starting: Turn::default(),
             drops: Mutex::new(Vec::new()),
             doomed: Mutex::new(BTreeSet::new()),
             backlog: AtomicU64::new(0),
             drop_waits: AtomicBool::new(false),
             last_save_ns: AtomicU64::new(0),
-            orphans_taken: AtomicBool::new(false),
+            orphans: Turn::default(),
             orphans_next_ns: AtomicU64::new(0),
             error: Mutex::new(None),
             damaged: Mutex::new(BTreeSet::new()),
@@ -121,13 +122,14 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     }
     let (mut done, mut failed) = (0, None);
     for stream in store.streams.all() {
-        if !claim(&stream, horizon, all) {
+        if !all && stream.oldest() > horizon.0 {
             continue;
         }
+        let Some(turn) = stream.purging.take(all) else { continue };
         let mut place = *stream.place.lock();
         let result = Purger { store, stream: &stream, horizon }.run(&mut place);
         *stream.place.lock() = place;
-        stream.purging.store(false, Release);
+        drop(turn);
         match result {
             Ok(n) => done += n,
             // The other streams go on.
@@ -148,12 +150,7 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
 /// Those that cannot be rolled back yet stay; `all`: try also if that was the outcome a moment ago.
 fn roll_back_orphans(store: &Store, all: bool) {
     let purge = &store.purge;
-    while purge.orphans_taken.swap(true, Acquire) {
-        if !all {
-            return;
-        }
-        gannet_runtime::yield_now();
-    }
+    let Some(_turn) = purge.orphans.take(all) else { return };
     if all || now_ns() >= purge.orphans_next_ns.load(Relaxed) {
         let orphans = std::mem::take(&mut *store.orphans.lock());
         let mut left = Vec::new();
@@ -168,21 +165,6 @@ fn roll_back_orphans(store: &Store, all: bool) {
             store.orphans.lock().append(&mut left);
         }
     }
-    purge.orphans_taken.store(false, Release);
-}
-
-/// Takes the right to purge a stream; `all`: also when there seems to be nothing to do, and after waiting for another task.
-fn claim(stream: &Stream, horizon: Lsn, all: bool) -> bool {
-    if !all && stream.oldest() > horizon.0 {
-        return false;
-    }
-    while stream.purging.swap(true, Acquire) {
-        if !all {
-            return false;
-        }
-        gannet_runtime::yield_now();
-    }
-    true
 }
 
 fn save_rows(store: &Store) -> Result<()> {
@@ -200,15 +182,8 @@ fn save_rows(store: &Store) -> Result<()> {
 /// first all records except drops, in all streams; then, when the losers are rolled back, which may need the trees, the drops. False: not
 /// finished. `wait`: for another task that is at it.
 fn start(store: &Store, wait: bool) -> Result<bool> {
-    while store.purge.starting.swap(true, AcqRel) {
-        if !wait {
-            return Ok(store.purge.started.load(Acquire));
-        }
-        gannet_runtime::yield_now();
-    }
-    let result = start_one(store);
-    store.purge.starting.store(false, Release);
-    result
+    let Some(_turn) = store.purge.starting.take(wait) else { return Ok(store.purge.started.load(Acquire)) };
+    start_one(store)
 }
 
 fn start_one(store: &Store) -> Result<bool> {

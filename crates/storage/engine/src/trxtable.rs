@@ -18,9 +18,9 @@
 
 use std::collections::HashMap;
 
-use gannet_base::sync::atomic::{AtomicU64, Ordering::*, fence};
+use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
 use gannet_base::sync::{Mutex, sched_point, spin_hint};
-use gannet_base::{CachePadded, Lsn, TrxId};
+use gannet_base::{CachePadded, Lsn, Sequence, TrxId};
 
 /// Slots of the ring, as a power of two; 16 bytes each.
 const RING_BITS: u32 = 17;
@@ -100,10 +100,10 @@ impl Shard {
     }
 }
 
-/// Below which id all is over, but for some: a sequence lock, written by whoever holds [`TrxTable::raising`].
+/// Below which id all is over, but for some. Written by the one who holds [`TrxTable::raising`].
 struct Floor<const OPEN: usize> {
-    /// Odd while the rest is being written.
-    sequence: AtomicU64,
+    /// Guards the rest.
+    sequence: Sequence,
     below: AtomicU64,
     /// All ends are at or before this LSN.
     end: AtomicU64,
@@ -146,7 +146,7 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
             next: CachePadded::new(AtomicU64::new(next.0.max(1))),
             first: AtomicU64::new(next.0.max(1)),
             floor: CachePadded::new(Floor {
-                sequence: AtomicU64::new(0),
+                sequence: Sequence::new(),
                 below: AtomicU64::new(0),
                 end: AtomicU64::new(0),
                 active: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -332,13 +332,11 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
     /// An LSN at or after the end of an id that the floor has passed.
     pub(crate) fn end_by_floor(&self, id: TrxId) -> Option<Lsn> {
         let floor = &self.floor.0;
-        let sequence = floor.sequence.load(Acquire);
-        if id.0 >= floor.below.load(Relaxed) || floor.active.iter().any(|a| a.load(Relaxed) == id.0) {
-            return None;
-        }
-        let end = Lsn(floor.end.load(Relaxed));
-        fence(Acquire);
-        (sequence & 1 == 0 && floor.sequence.load(Relaxed) == sequence).then_some(end)
+        let seen = floor.sequence.read(|| {
+            let open = id.0 >= floor.below.load(Relaxed) || floor.active.iter().any(|a| a.load(Relaxed) == id.0);
+            (!open).then(|| Lsn(floor.end.load(Relaxed)))
+        });
+        seen.flatten()
     }
 
     /// Raises the floor when the ring has moved on by an eighth and the map is in use. `tail`: the end of the log now. For the purge task.
@@ -400,15 +398,13 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
 
     pub(crate) fn publish_floor(&self, below: u64, end: Lsn, active: &[u64]) {
         let floor = &self.floor.0;
-        let sequence = floor.sequence.load(Relaxed);
-        floor.sequence.store(sequence + 1, Relaxed);
-        fence(Release);
-        floor.below.store(below, Relaxed);
-        floor.end.store(end.0, Relaxed);
-        for (i, place) in floor.active.iter().enumerate() {
-            place.store(active.get(i).copied().unwrap_or(0), Relaxed);
-        }
-        floor.sequence.store(sequence + 2, Release);
+        floor.sequence.write(|| {
+            floor.below.store(below, Relaxed);
+            floor.end.store(end.0, Relaxed);
+            for (i, place) in floor.active.iter().enumerate() {
+                place.store(active.get(i).copied().unwrap_or(0), Relaxed);
+            }
+        });
     }
 
     #[cfg(test)]

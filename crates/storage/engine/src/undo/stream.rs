@@ -17,6 +17,7 @@ use gannet_page::raw::undo_header;
 use gannet_page::{Corrupt, PageOp};
 
 use super::record::{self, Body, FIRST, UndoPtr};
+use crate::turn::Turn;
 use crate::{EngineError, Result, meta};
 
 /// Owner of all undo pages in the space maps.
@@ -31,8 +32,8 @@ pub(crate) struct Stream {
     pub(crate) id: u64,
     ends: Mutex<Ends>,
     /// A purge task is at work here.
-    pub(crate) purging: AtomicBool,
-    /// Where purge goes on. Changed by the task that has set `purging`.
+    pub(crate) purging: Turn,
+    /// Where purge goes on. Changed by the task whose turn `purging` is.
     pub(crate) place: Mutex<PurgePlace>,
     /// Last page and free offset when the store was opened.
     pub(crate) initial_end: (PageNo, usize),
@@ -255,7 +256,7 @@ impl Stream {
         Arc::new(Stream {
             id,
             ends: Mutex::new(Ends { ended: 0, purged: 0, oldest, drops: VecDeque::new() }),
-            purging: AtomicBool::new(false),
+            purging: Turn::default(),
             place: Mutex::new(PurgePlace { page: first, offset: FIRST, current: Current::Unknown }),
             initial_end,
             loser_begin,

@@ -1,0 +1,39 @@
+//! A sequence lock: one writer at a time, readers that write nothing and try again when they were disturbed.
+
+use crate::sync::atomic::{AtomicU64, Ordering::*, fence};
+
+/// The counter of a sequence lock: odd while what it guards is being written. What it guards are atomics that are loaded and stored
+/// `Relaxed`, beside it. `crates/models` checks the orders below with loom.
+///
+/// Source: Boehm, "Can seqlocks get along with programming language memory models?" (MSPC 2012), section 4.
+#[derive(Debug, Default)]
+pub struct Sequence(AtomicU64);
+
+impl Sequence {
+    /// A sequence that nobody writes.
+    pub fn new() -> Self {
+        Sequence(AtomicU64::new(0))
+    }
+
+    /// Writes what is guarded. The caller sees to it that there is one writer at a time.
+    #[inline]
+    pub fn write(&self, f: impl FnOnce()) {
+        let before = self.0.load(Relaxed);
+        self.0.store(before.wrapping_add(1), Relaxed);
+        fence(Release);
+        f();
+        self.0.store(before.wrapping_add(2), Release);
+    }
+
+    /// Reads what is guarded; `None` when a writer was at it meanwhile, and what `f` saw must not be believed.
+    #[inline]
+    pub fn read<T>(&self, f: impl FnOnce() -> T) -> Option<T> {
+        let before = self.0.load(Acquire);
+        if before & 1 == 1 {
+            return None;
+        }
+        let seen = f();
+        fence(Acquire);
+        (self.0.load(Relaxed) == before).then_some(seen)
+    }
+}
