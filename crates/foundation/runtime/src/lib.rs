@@ -34,7 +34,7 @@ pub use serve::{
     Addr, Conn, Factory, Listener, ListenerOptions, Next, Panicked, Peer, Ready, Service, ThreadHandling, Transport,
     remember_panics,
 };
-pub use spawn::{JoinHandle, spawn, spawn_local};
+pub use spawn::{JoinHandle, spawn, spawn_beside, spawn_local};
 pub use stack::{LastWord, last_words_to, remaining_stack};
 pub use task::{
     Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, interrupted, interruption, mask_interrupts, park,

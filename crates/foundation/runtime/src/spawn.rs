@@ -6,7 +6,7 @@ use gannet_telemetry::Wait;
 
 use crate::task::{ContextInner, Route};
 use crate::worker::{Message, WorkerShared};
-use crate::{TaskContext, Waker, cx, mask_interrupts, park, waker};
+use crate::{TaskContext, Unpark, Waker, cx, mask_interrupts, park, waker};
 
 type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
@@ -46,6 +46,19 @@ impl<T> JoinHandle<T> {
                 }
             }
             let _ = park(Wait::Join, None);
+        }
+    }
+
+    /// Waits for the task's end, shown as `why`; false when the current task is interrupted before.
+    pub fn wait(&self, why: Wait) -> bool {
+        loop {
+            match &mut *self.state.lock() {
+                State::Running(waiting) => waiting.push(waker()),
+                State::Done(_) | State::Taken => return true,
+            }
+            if park(why, None) == Unpark::Interrupted {
+                return false;
+            }
         }
     }
 
@@ -105,22 +118,49 @@ pub fn spawn_local<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send +
     }
 }
 
-/// Starts a fiber on a worker.
+/// Starts a task on another worker: the one `turn` places behind the current task's, as a fiber. Where that worker has ended, on the
+/// current one; outside of a worker's fibers the same as [`spawn`].
+pub fn spawn_beside<T: Send + 'static>(
+    turn: usize,
+    name: &str,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    match crate::worker::current_shared() {
+        Some(own) => {
+            let worker = own.after(turn).unwrap_or_else(|| own.clone());
+            let (task, handle) = task(f);
+            if let Err(refused) = worker.try_post(task) {
+                own.post(refused);
+            }
+            handle
+        }
+        None => spawn(name, f),
+    }
+}
+
+/// Starts a fiber on a worker that has not ended.
 pub(crate) fn on_worker<T: Send + 'static>(
     worker: &WorkerShared,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
+    let (task, handle) = task(f);
+    worker.post(task);
+    handle
+}
+
+/// What starts a fiber, and the way to it.
+fn task<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> (Message, JoinHandle<T>) {
     let state = Arc::new(Mutex::new(State::Running(Vec::new())));
     let context = TaskContext(ContextInner::new(Route::none()));
     let s = state.clone();
-    worker.post(Message::Start(Box::new(move || run_and_publish(&s, f)), context.clone()));
-    JoinHandle { state, context, thread: None }
+    let start = Message::Start(Box::new(move || run_and_publish(&s, f)), context.clone());
+    (start, JoinHandle { state, context, thread: None })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interrupt, Unpark};
+    use crate::Interrupt;
 
     #[test]
     fn joins_results_and_panics() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gannet_runtime::{
     AlignedBuf, File, Interrupt, IoMode, OpenOptions, Unpark, Wait, Waker, WorkerOptions, Workers, now_ns, park,
-    remaining_stack, run_blocking, sleep, spawn, spawn_local, waker, yield_if_due, yield_now,
+    remaining_stack, run_blocking, sleep, spawn, spawn_beside, spawn_local, waker, yield_if_due, yield_now,
 };
 
 fn both(test: impl Fn(Workers)) {
@@ -218,4 +218,53 @@ fn files_on_threads_and_fibers() {
         writers.into_iter().for_each(|h| h.join().unwrap());
     });
     gannet_runtime::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn tasks_beside_run_on_the_other_workers() {
+    both(|workers| {
+        let thread = || std::thread::current().id();
+        let threads = workers.run(move || {
+            let beside: Vec<_> = (0..4).map(|turn| spawn_beside(turn, "beside", thread)).collect();
+            let ran: Vec<_> = beside.into_iter().map(|task| task.join().unwrap()).collect();
+            (thread(), ran)
+        });
+        let (own, ran) = threads.join().unwrap();
+        // Two workers take turns, the own one first.
+        assert!(ran[0] == own && ran[1] != own && ran[2] == own && ran[3] == ran[1]);
+        // One that waits can be interrupted, and its task goes on.
+        let task = workers.run(move || {
+            let slow = spawn_beside(1, "slow", || sleep(Duration::from_millis(300)) == Unpark::TimedOut);
+            let seen = slow.wait(Wait::Parallel);
+            (seen, slow.join().unwrap())
+        });
+        task.context().interrupt(Interrupt::Query);
+        assert_eq!(task.join().unwrap(), (false, true));
+    });
+    assert_eq!(spawn("alone", || spawn_beside(3, "thread", || 5).join().unwrap()).join().unwrap(), 5);
+}
+
+/// A worker that has ended takes no task: the current one does it.
+#[test]
+fn tasks_beside_a_worker_that_has_ended_run_all_the_same() {
+    both(|workers| {
+        let begun = Arc::new(AtomicU64::new(0));
+        let seen = begun.clone();
+        let task = workers.run(move || {
+            seen.store(1, SeqCst);
+            // Interrupted when the workers are to end; the other one, which has nothing to do, ends before.
+            while sleep(Duration::from_secs(10)) == Unpark::TimedOut {}
+            let until = now_ns() + 200_000_000;
+            while now_ns() < until {
+                yield_now();
+            }
+            (0..4).map(|turn| spawn_beside(turn, "late", move || turn).join().unwrap()).sum::<usize>()
+        });
+        while begun.load(SeqCst) == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        task.context().interrupt(Interrupt::Shutdown);
+        assert!(workers.shutdown(Duration::from_secs(10)));
+        assert_eq!(task.join().unwrap(), 6);
+    });
 }

@@ -292,6 +292,7 @@ counters! {
     PageMerges = "Gannet_page_merges", Counter, Global;
     PagesEvicted = "Gannet_pages_evicted", Counter, Global;
     SpaceGivenBack = "Gannet_space_given_back", Counter, Global;
+    ParallelTasks = "Gannet_parallel_tasks", Counter, Both;
     VersionsRead = "Gannet_versions_read", Counter, Global;
     RowsPurged = "Gannet_rows_purged", Counter, Global;
     PageFaultsRepaired = "Gannet_torn_pages_repaired", Counter, Global;

@@ -72,6 +72,8 @@ pub struct Settings {
     pub foreign_key_checks: bool,
     /// READ COMMITTED or below: rows that do not match are unlocked.
     pub unlock_unmatched: bool,
+    /// `gannet_parallel_workers`: tasks that a part of the statement may be shared out to; 1 = none but its own.
+    pub parallel_workers: u64,
 }
 
 /// Counts of one execution.

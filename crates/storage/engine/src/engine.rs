@@ -12,6 +12,7 @@ use crate::open::{Files, Running};
 use crate::options::Isolation;
 use crate::recovery::{RecoveryStatus, RecoveryStep};
 use crate::scan::bounds;
+use crate::snapshot::SHARED;
 use crate::store::Store;
 use crate::undo::stream::{UNDO_OWNER, corrupt};
 use crate::{
@@ -317,6 +318,9 @@ impl Engine {
                 return;
             }
             let kind = info.kind.load(Relaxed);
+            if kind == SHARED {
+                return;
+            }
             all.push(TransactionInfo {
                 id,
                 lock_owner,

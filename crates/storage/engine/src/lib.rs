@@ -30,6 +30,7 @@ pub mod plant;
 mod purge;
 mod range;
 mod read;
+mod reader;
 mod recovery;
 mod redo;
 mod rollback;
@@ -43,6 +44,7 @@ mod trees;
 mod trxtable;
 #[cfg(test)]
 mod trxtable_tests;
+mod turn;
 mod txn;
 mod undo;
 mod writer;
@@ -62,6 +64,7 @@ pub use options::{
 };
 pub use range::{Cut, KeyRange};
 pub use read::Read;
+pub use reader::{SnapshotReader, SnapshotScan};
 pub use recovery::{RecoveryPhase, RecoveryStatus, RecoveryStep};
 pub use row::{RowBuf, RowStamp};
 pub use rows::{Delete, Insert, Update};

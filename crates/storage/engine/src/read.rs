@@ -134,6 +134,28 @@ pub(crate) fn complete(tree: &TreeShared, entry: &mut Vec<u8>) -> Result<()> {
     }
 }
 
+/// The newest version as it stands. A long row's chain may go while it is read: then the entry has changed too.
+pub(crate) fn newest(tree: &TreeShared, key: &[u8], row: &mut RowBuf) -> Result<Read> {
+    loop {
+        row.entry.clear();
+        if !tree.tree.lookup(key, &mut row.entry)? {
+            return Ok(Read::Missing);
+        }
+        let h = RowHeader::decode(&row.entry).ok_or_else(|| no_header(tree))?;
+        if h.flags.deleted() {
+            return Ok(Read::Missing);
+        }
+        if !h.flags.overflow() {
+            return Ok(Read::Found);
+        }
+        let complete = complete(tree, &mut row.entry);
+        let mut again = Vec::new();
+        if tree.tree.lookup(key, &mut again)? && RowHeader::decode(&again) == Some(h) {
+            return complete.map(|()| Read::Found);
+        }
+    }
+}
+
 impl Txn {
     /// The mode a read is done with at this transaction's level.
     pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
@@ -150,7 +172,7 @@ impl Txn {
         tree.check(TreeKind::Row)?;
         let read = match self.effective(mode) {
             ReadMode::Snapshot => self.get_visible(tree, key, row),
-            ReadMode::Newest => self.get_newest(tree, key, row),
+            ReadMode::Newest => newest(&tree.shared, key, row),
             ReadMode::Locking { mode, wait } => self.get_locking(tree, key, mode, wait, row),
         };
         match read {
@@ -173,29 +195,6 @@ impl Txn {
         }
         complete(tree, &mut row.entry)?;
         Ok(Read::Found)
-    }
-
-    /// The newest version as it stands. A long row's chain may go while it is read: then the entry has changed too.
-    pub(crate) fn get_newest(&mut self, tree: &TreeHandle, key: &[u8], row: &mut RowBuf) -> Result<Read> {
-        let tree = &*tree.shared;
-        loop {
-            row.entry.clear();
-            if !tree.tree.lookup(key, &mut row.entry)? {
-                return Ok(Read::Missing);
-            }
-            let h = RowHeader::decode(&row.entry).ok_or_else(|| no_header(tree))?;
-            if h.flags.deleted() {
-                return Ok(Read::Missing);
-            }
-            if !h.flags.overflow() {
-                return Ok(Read::Found);
-            }
-            let complete = complete(tree, &mut row.entry);
-            let mut again = Vec::new();
-            if tree.tree.lookup(key, &mut again)? && RowHeader::decode(&again) == Some(h) {
-                return complete.map(|()| Read::Found);
-            }
-        }
     }
 
     fn get_locking(

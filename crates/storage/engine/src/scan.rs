@@ -7,7 +7,7 @@ use gannet_telemetry::{Counter, count};
 
 use crate::index::{EntryState, bad_entry, entry_state, split_key, split_value};
 use crate::range::successor;
-use crate::read::{complete, load_older, no_header, visible_version};
+use crate::read::{complete, load_older, newest, no_header, visible_version};
 use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::stamp_of;
 use crate::store::{Store, Whose};
@@ -134,20 +134,13 @@ pub(crate) fn bounds(range: KeyRange<'_>) -> Option<(Option<Vec<u8>>, Option<Vec
 impl Scan {
     pub(crate) fn open(txn: &mut Txn, tree: &TreeHandle, range: KeyRange<'_>, options: ScanOptions) -> Result<Scan> {
         txn.check_active()?;
-        tree.check(tree.kind())?;
         let mode = txn.effective(options.mode);
         let view = if mode == ReadMode::Snapshot { txn.view() } else { View::default() };
-        let mut cursor = tree.shared.tree.cursor();
-        cursor.set_scan(options.sequential);
-        let (done, (lower, upper)) = match bounds(range) {
-            None => (true, (None, None)),
-            Some(b) => (matches!((&b.0, &b.1), (Some(l), Some(u)) if l >= u), b),
-        };
-        if !done {
-            cursor.set_range(lower.as_deref(), upper.as_deref());
-        }
-        let locking = match mode {
-            ReadMode::Locking { mode, wait } => Some(Locking {
+        let verify = mode == ReadMode::Snapshot && tree.kind() == TreeKind::Index && txn.overwrote > view.at;
+        let mut scan = Scan::plain(tree, range, options, mode, view)?;
+        scan.verify = verify;
+        if let ReadMode::Locking { mode, wait } = mode {
+            scan.locking = Some(Locking {
                 mode,
                 policy: wait,
                 gaps: txn.options.isolation >= Isolation::RepeatableRead,
@@ -165,9 +158,29 @@ impl Scan {
                     && txn.options.isolation <= Isolation::ReadCommitted,
                 back: None,
                 insist: false,
-            }),
-            _ => None,
+            });
+        }
+        Ok(scan)
+    }
+
+    /// A scan that locks nothing, at its start.
+    pub(crate) fn plain(
+        tree: &TreeHandle,
+        range: KeyRange<'_>,
+        options: ScanOptions,
+        mode: ReadMode,
+        view: View,
+    ) -> Result<Scan> {
+        tree.check(tree.kind())?;
+        let mut cursor = tree.shared.tree.cursor();
+        cursor.set_scan(options.sequential);
+        let (done, (lower, upper)) = match bounds(range) {
+            None => (true, (None, None)),
+            Some(b) => (matches!((&b.0, &b.1), (Some(l), Some(u)) if l >= u), b),
         };
+        if !done {
+            cursor.set_range(lower.as_deref(), upper.as_deref());
+        }
         let forward = options.direction == Direction::Forward;
         let row = tree.kind() == TreeKind::Row;
         let before = if let Cut::Before(k) = range.lower { row.then(|| k.to_vec()) } else { None };
@@ -186,11 +199,24 @@ impl Scan {
             exact_start,
             buf: RowBuf::new(),
             ahead_of: 0,
-            locking,
-            verify: mode == ReadMode::Snapshot && tree.kind() == TreeKind::Index && txn.overwrote > view.at,
+            locking: None,
+            verify: false,
             last: Vec::new(),
             done,
         })
+    }
+
+    /// [`Scan::next`] of a scan that locks nothing.
+    pub(crate) fn next_of<'a>(&'a mut self, store: &Store, own: TrxId) -> Result<Option<Entry<'a>>> {
+        if self.done {
+            return Ok(None);
+        }
+        let Some(source) = self.next_plain(store, own)? else {
+            self.done = true;
+            return Ok(None);
+        };
+        count(Counter::InnodbRowsRead);
+        Ok(Some(self.entry(source)))
     }
 
     /// True when the entries of this index scan are candidates only: read each row by its primary key and check that the row's
@@ -214,7 +240,7 @@ impl Scan {
                 Ok(found) => found.then_some(Source::Buffer),
                 Err(e) => return Err(txn.failed(e)),
             },
-            None => self.next_plain(txn)?,
+            None => self.next_plain(&txn.engine.store, txn.own_id())?,
         };
         let Some(source) = source else {
             self.done = true;
@@ -248,11 +274,11 @@ impl Scan {
         Ok(if self.forward { self.cursor.next()? } else { self.cursor.prev()? })
     }
 
-    fn next_plain(&mut self, txn: &mut Txn) -> Result<Option<Source>> {
+    fn next_plain(&mut self, store: &Store, own: TrxId) -> Result<Option<Source>> {
         while self.step()? {
             let found = match self.tree.kind() {
-                TreeKind::Row => self.plain_row(txn)?,
-                TreeKind::Index => self.plain_entry(txn)?.then_some(Source::Leaf { stamp: RowStamp::default() }),
+                TreeKind::Row => self.plain_row(store, own)?,
+                TreeKind::Index => self.plain_entry(store, own)?.then_some(Source::Leaf { stamp: RowStamp::default() }),
             };
             if found.is_some() {
                 return Ok(found);
@@ -261,12 +287,11 @@ impl Scan {
         Ok(None)
     }
 
-    fn plain_row(&mut self, txn: &mut Txn) -> Result<Option<Source>> {
+    fn plain_row(&mut self, store: &Store, own: TrxId) -> Result<Option<Source>> {
         let tree = &*self.tree.shared;
         let value = self.cursor.value();
         let h = RowHeader::decode(value).ok_or_else(|| no_header(tree))?;
-        let store = &*txn.engine.store;
-        if self.mode == ReadMode::Newest || h.writer == txn.own_id() || store.trx.visible(h.writer, self.view) {
+        if self.mode == ReadMode::Newest || h.writer == own || store.trx.visible(h.writer, self.view) {
             if h.flags.deleted() {
                 return Ok(None);
             }
@@ -275,24 +300,24 @@ impl Scan {
             }
             if self.mode == ReadMode::Newest {
                 // Nothing keeps the chain of a copy that is not a snapshot's: read the row as it is now.
-                let found = txn.get_newest(&self.tree, self.cursor.key(), &mut self.buf)?;
+                let found = newest(tree, self.cursor.key(), &mut self.buf)?;
                 return Ok((found == crate::Read::Found).then_some(Source::Buffer));
             }
         }
         if self.ahead_of != self.cursor.leaves() && !store.pool.is_resident(h.undo.page()) {
             self.ahead_of = self.cursor.leaves();
-            load_older(store, txn.own_id(), self.view, self.cursor.values_ahead(self.forward));
+            load_older(store, own, self.view, self.cursor.values_ahead(self.forward));
         }
         self.buf.entry.clear();
         self.buf.entry.extend_from_slice(value);
-        if !visible_version(store, tree, txn.own_id(), self.view, &mut self.buf.entry)? {
+        if !visible_version(store, tree, own, self.view, &mut self.buf.entry)? {
             return Ok(None);
         }
         complete(tree, &mut self.buf.entry)?;
         Ok(Some(Source::Buffer))
     }
 
-    fn plain_entry(&mut self, txn: &mut Txn) -> Result<bool> {
+    fn plain_entry(&mut self, store: &Store, own: TrxId) -> Result<bool> {
         let bad = || bad_entry(&self.tree.shared);
         let (_, inserter) = split_key(self.cursor.key()).ok_or_else(bad)?;
         let (deleter, _) = split_value(self.cursor.value()).ok_or_else(bad)?;
@@ -308,7 +333,6 @@ impl Scan {
         if self.mode == ReadMode::Newest {
             return Ok(deleter.is_zero());
         }
-        let (store, own) = (&*txn.engine.store, txn.own_id());
         let visible = |trx: TrxId| trx == own || store.trx.visible(trx, self.view);
         Ok(visible(inserter) && (deleter.is_zero() || !visible(deleter)))
     }

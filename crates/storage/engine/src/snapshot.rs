@@ -17,6 +17,8 @@ const MAX_CHUNKS: usize = 4096;
 const LINE: usize = 8;
 const FREE_LISTS: usize = 64;
 const NONE: u64 = u64::MAX;
+/// [`Info::kind`] of a cell that shares a transaction's snapshot.
+pub(crate) const SHARED: u64 = 16;
 
 /// What a person may see of a transaction; written by its owner alone. On one line.
 #[derive(Default)]
@@ -31,7 +33,7 @@ pub(crate) struct Info {
     pub(crate) rolling_back: AtomicU64,
     /// Of its locks.
     pub(crate) lock_owner: AtomicU64,
-    /// [`TxnOptions`](crate::TxnOptions): isolation, and 4 read only, 8 autocommit.
+    /// [`TxnOptions`](crate::TxnOptions): isolation, and 4 read only, 8 autocommit; or [`SHARED`].
     pub(crate) kind: AtomicU64,
 }
 
@@ -136,6 +138,13 @@ impl Snapshots {
                 return at;
             }
         }
+    }
+
+    /// Publishes a snapshot a second time, which another cell has open: so no horizon can be beyond it.
+    pub(crate) fn share(&self, cell: CellId, at: Lsn) {
+        self.cell(cell).store(at.0, Release);
+        // Nobody shows it as a transaction of its own.
+        self.info(cell).kind.store(SHARED, Relaxed);
     }
 
     /// The snapshot is no longer in use.

@@ -1042,3 +1042,76 @@ fn small_trees_take_few_blocks_of_the_file() {
     assert_eq!(engine.check_store().unwrap().findings, Vec::<String>::new());
     engine.shutdown().unwrap();
 }
+
+/// Tasks that read together at one snapshot see what the transaction sees, and keep it from purge when the transaction has ended.
+#[test]
+fn readers_share_a_snapshot() {
+    let (_dir, engine, tree) = with_tree();
+    let mut t = begin(&engine);
+    (0..5000).for_each(|k| assert_eq!(t.insert(&tree, &key(k), b"old").unwrap(), Insert::Inserted));
+    t.commit().unwrap();
+    let mut t = begin(&engine);
+    t.update(&tree, &key(7), b"own").unwrap();
+    let reader = t.snapshot_reader().unwrap().unwrap();
+    let shown = engine.transactions(100);
+    assert_eq!(shown.iter().filter(|t| t.snapshot).count(), 1, "a reader is no transaction of its own: {shown:?}");
+    let cuts = reader.cuts(&tree, 4).unwrap();
+    assert!(cuts.len() == 3 && cuts.is_sorted(), "{cuts:?}");
+    // Others change half of the rows, again and again, while the readers are at work.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..20u64 {
+                (1000..3500).for_each(|k| put(&engine, &tree, k, &round.to_be_bytes()));
+                engine.purge_now().unwrap();
+            }
+            (1000..3500).for_each(|k| {
+                let mut t = begin(&engine);
+                assert_eq!(t.delete(&tree, &key(k)).unwrap(), Delete::Deleted);
+                t.commit().unwrap();
+            });
+            engine.purge_now().unwrap();
+        });
+        let tasks: Vec<_> = (0..=cuts.len())
+            .map(|i| {
+                let (reader, tree, cuts) = (reader.clone(), tree.clone(), &cuts);
+                scope.spawn(move || {
+                    let from = i.checked_sub(1).map_or(Cut::Start, |i| Cut::Before(&cuts[i]));
+                    let to = cuts.get(i).map_or(Cut::End, |cut| Cut::Before(cut));
+                    let mut counts = Vec::new();
+                    for _ in 0..10 {
+                        let mut scan = reader.scan(&tree, KeyRange::new(from, to), ScanOptions::default()).unwrap();
+                        let (mut old, mut own) = (0, 0);
+                        while let Some(entry) = scan.next().unwrap() {
+                            match entry.value {
+                                b"old" => old += 1,
+                                b"own" => own += 1,
+                                other => panic!("a row of another snapshot: {other:?}"),
+                            }
+                        }
+                        counts.push((old, own));
+                    }
+                    counts
+                })
+            })
+            .collect();
+        let counts: Vec<_> = tasks.into_iter().map(|t| t.join().unwrap()).collect();
+        for round in 0..10 {
+            let sum = |f: fn(&(u64, u64)) -> u64| counts.iter().map(|c| f(&c[round])).sum::<u64>();
+            assert_eq!((sum(|c| c.0), sum(|c| c.1)), (4999, 1));
+        }
+    });
+    t.rollback().unwrap();
+    // The reader outlives the transaction: what it may need is still there.
+    engine.purge_now().unwrap();
+    let everything = KeyRange::new(Cut::Start, Cut::End);
+    let mut scan = reader.scan(&tree, everything, ScanOptions::default()).unwrap();
+    let mut rows = 0;
+    while scan.next().unwrap().is_some() {
+        rows += 1;
+    }
+    assert_eq!(rows, 5000);
+    drop((scan, reader));
+    engine.purge_now().unwrap();
+    assert_eq!(engine.status().history_length, 0);
+    assert_eq!(dump(&engine, &tree).len(), 2500);
+}

@@ -11,14 +11,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{
     AtomicBool, AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
+use gannet_base::sync::{Mutex, OnceLock};
 use gannet_telemetry::{Counter, Wait, count, waited};
 
 pub(crate) use conns::{WorkerConn, fill, flush, is_sending};
@@ -98,20 +98,50 @@ pub(crate) enum Message {
 
 /// The part of a worker that other threads see.
 pub(crate) struct WorkerShared {
-    inbox: Mutex<Vec<Message>>,
+    inbox: Mutex<Inbox>,
     has_mail: AtomicBool,
     /// Set while the worker may be asleep in the kernel: whoever clears it writes to the eventfd. So a burst of wakes
     /// costs one system call.
     sleeping: AtomicBool,
     eventfd: OwnedFd,
     connections: AtomicUsize,
+    /// All workers of the set, this one among them, and its place there.
+    team: OnceLock<(Vec<Weak<WorkerShared>>, usize)>,
+}
+
+/// What was posted to a worker and is not read.
+#[derive(Default)]
+struct Inbox {
+    mail: Vec<Message>,
+    /// The worker has ended, and reads no more.
+    closed: bool,
 }
 
 impl WorkerShared {
+    fn new() -> io::Result<Arc<WorkerShared>> {
+        Ok(Arc::new(WorkerShared {
+            inbox: Mutex::default(),
+            has_mail: AtomicBool::new(false),
+            sleeping: AtomicBool::new(false),
+            eventfd: driver::new_eventfd()?,
+            connections: AtomicUsize::new(0),
+            team: OnceLock::new(),
+        }))
+    }
+
     pub(crate) fn post(&self, message: Message) {
+        // What comes too late concerns nobody: fibers and connections of a worker end before it does.
+        let _ = self.try_post(message);
+    }
+
+    /// Gives the message back when the worker has ended.
+    pub(crate) fn try_post(&self, message: Message) -> Result<(), Message> {
         {
             let mut inbox = self.inbox.lock();
-            inbox.push(message);
+            if inbox.closed {
+                return Err(message);
+            }
+            inbox.mail.push(message);
             self.has_mail.store(true, Release);
         }
         // Orders the store above before the load below; the sleeper does it the other way round.
@@ -120,6 +150,20 @@ impl WorkerShared {
             count(Counter::WorkerWakes);
             driver::signal(&self.eventfd);
         }
+        Ok(())
+    }
+
+    /// The worker `turn` places behind this one in its set.
+    pub(crate) fn after(&self, turn: usize) -> Option<Arc<WorkerShared>> {
+        let (team, place) = self.team.get()?;
+        team[(place + turn) % team.len()].upgrade()
+    }
+
+    /// Takes no more messages, unless there are some to be read.
+    fn close(&self) -> bool {
+        let mut inbox = self.inbox.lock();
+        inbox.closed = inbox.mail.is_empty();
+        inbox.closed
     }
 }
 
@@ -153,13 +197,7 @@ impl Workers {
         };
         let (tx, rx) = std::sync::mpsc::channel();
         for index in 0..count {
-            let shared = Arc::new(WorkerShared {
-                inbox: Mutex::new(Vec::new()),
-                has_mail: AtomicBool::new(false),
-                sleeping: AtomicBool::new(false),
-                eventfd: driver::new_eventfd()?,
-                connections: AtomicUsize::new(0),
-            });
+            let shared = WorkerShared::new()?;
             let (s, o, tx) = (shared.clone(), options.clone(), tx.clone());
             let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
                 crate::stack::watch_thread();
@@ -175,6 +213,10 @@ impl Workers {
             workers.threads.lock().push(thread);
         }
         drop(tx);
+        let team: Vec<_> = workers.shared.iter().map(Arc::downgrade).collect();
+        for (place, worker) in workers.shared.iter().enumerate() {
+            let _ = worker.team.set((team.clone(), place));
+        }
         while let Ok(started) = rx.recv() {
             workers.uses_ring = started?;
         }
@@ -345,7 +387,7 @@ impl Worker {
                 self.resume(fiber);
             }
             self.sweep();
-            if self.stopping.get() && self.is_empty() {
+            if self.stopping.get() && self.is_empty() && self.shared.close() {
                 break;
             }
             self.wait(&mut events);
@@ -376,7 +418,7 @@ impl Worker {
         }
         {
             let mut inbox = self.shared.inbox.lock();
-            std::mem::swap(&mut *inbox, mail);
+            std::mem::swap(&mut inbox.mail, mail);
             self.shared.has_mail.store(false, Relaxed);
         }
         for message in mail.drain(..) {

@@ -34,6 +34,7 @@ pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
         count_found_rows: capabilities & cap::FOUND_ROWS != 0,
         foreign_key_checks: v[Live::ForeignKeyChecks].as_bool(),
         unlock_unmatched: false,
+        parallel_workers: n(Live::ParallelWorkers),
     }
 }
 

@@ -9,6 +9,7 @@ mod hash_join;
 mod join;
 mod json;
 mod narrow;
+mod parallel;
 mod rows;
 mod scan;
 mod scan_merge;
@@ -121,18 +122,17 @@ fn operator<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOper
         }
         Op::Aggregate { input, groups, carried, aggregates, streaming, rollup, groupings } => {
             let long = make_long(groups.iter().chain(carried).chain(narrow::of_aggregates(aggregates)));
-            Box::new(aggregate::Aggregation::new(
-                Narrow::over(build(input)?, long),
-                aggregate::AggregationPlan {
-                    groups,
-                    carried,
-                    aggregates,
-                    streaming: *streaming,
-                    rollup: *rollup,
-                    groupings,
-                },
-                &node.types,
-            ))
+            let plan = aggregate::AggregationPlan {
+                groups,
+                carried,
+                aggregates,
+                streaming: *streaming,
+                rollup: *rollup,
+                groupings,
+            };
+            let input = Narrow::over(build(input)?, long);
+            let serial = Box::new(aggregate::Aggregation::new(input, plan, &node.types));
+            if timed { serial } else { parallel::over(serial, node) }
         }
         Op::Distinct { input, streaming } => Box::new(set::Distinct::new(build(input)?, *streaming, &node.types)),
         Op::SetOperation { inputs, kind, distinct } => {

@@ -187,6 +187,7 @@ impl Database {
             count_found_rows: false,
             foreign_key_checks: true,
             unlock_unmatched: false,
+            parallel_workers: 1,
         };
         let mut db = Database {
             dir,

@@ -1,0 +1,105 @@
+//! Readers that several tasks use together, all at one statement's snapshot.
+
+use std::sync::Arc;
+
+use crate::scan::{Entry, Scan};
+use crate::snapshot::CellId;
+use crate::trxtable::View;
+use crate::{Engine, EngineError, KeyRange, Lsn, ReadMode, Result, ScanOptions, TreeHandle, TreeKind, TrxId, Txn};
+
+/// What a transaction's plain reads see now, for any number of tasks: its own changes, and what was committed at the statement's
+/// snapshot. It keeps that snapshot from purge for as long as a copy of it exists.
+///
+/// The transaction must not change anything while a reader is used: its scans would see a part of that.
+#[derive(Clone, Debug)]
+pub struct SnapshotReader(Arc<Pinned>);
+
+struct Pinned {
+    engine: Engine,
+    /// Holds the snapshot beside the transaction's own cell.
+    cell: CellId,
+    own: TrxId,
+    /// [`ReadMode::Snapshot`], or at READ UNCOMMITTED [`ReadMode::Newest`].
+    mode: ReadMode,
+    view: View,
+    /// The newest change of others that the transaction wrote over.
+    overwrote: Lsn,
+}
+
+impl std::fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pinned").field("own", &self.own).field("view", &self.view).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        self.engine.store.snapshots.give(self.cell);
+    }
+}
+
+impl Txn {
+    /// A reader at this statement's snapshot; `None` where plain reads lock rows (SERIALIZABLE).
+    pub fn snapshot_reader(&mut self) -> Result<Option<SnapshotReader>> {
+        self.check_active()?;
+        let mode = self.effective(ReadMode::Snapshot);
+        let view = match mode {
+            ReadMode::Snapshot => self.view(),
+            ReadMode::Newest => View::default(),
+            ReadMode::Locking { .. } => return Ok(None),
+        };
+        let snapshots = &self.engine.store.snapshots;
+        let cell = snapshots.take().ok_or(EngineError::TooManyTransactions)?;
+        if mode == ReadMode::Snapshot {
+            snapshots.share(cell, view.at);
+        }
+        Ok(Some(SnapshotReader(Arc::new(Pinned {
+            engine: self.engine.clone(),
+            cell,
+            own: self.own_id(),
+            mode,
+            view,
+            overwrote: self.overwrote,
+        }))))
+    }
+}
+
+impl SnapshotReader {
+    /// Whether scans of this tree give what the transaction sees. Not those of an index when the transaction has written over
+    /// rows that others changed after its snapshot: see [`Scan::must_verify`].
+    pub fn reads(&self, tree: &TreeHandle) -> bool {
+        tree.kind() == TreeKind::Row || self.0.mode != ReadMode::Snapshot || self.0.overwrote <= self.0.view.at
+    }
+
+    /// Keys in ascending order that part a tree in at most `parts` of about equal size; fewer where it is small.
+    pub fn cuts(&self, tree: &TreeHandle, parts: usize) -> Result<Vec<Vec<u8>>> {
+        let key = |i: usize| self.0.engine.key_at(tree, i as f64 / parts as f64);
+        let mut cuts = (1..parts).map(key).collect::<Result<Vec<_>>>()?;
+        cuts.retain(|key| !key.is_empty());
+        cuts.sort_unstable();
+        cuts.dedup();
+        Ok(cuts)
+    }
+
+    /// Opens a scan of a tree for which [`reads`](Self::reads) holds; the bounds are as those of [`Txn::scan`].
+    pub fn scan(&self, tree: &TreeHandle, range: KeyRange<'_>, options: ScanOptions) -> Result<SnapshotScan> {
+        gannet_base::check!(self.reads(tree), "a reader is asked for an index whose entries are candidates only");
+        let scan = Scan::plain(tree, range, options, self.0.mode, self.0.view)?;
+        Ok(SnapshotScan { scan, reader: self.clone() })
+    }
+}
+
+/// A scan of a [`SnapshotReader`], for one task. [`ScanOptions::mode`] does not count.
+#[derive(Debug)]
+pub struct SnapshotScan {
+    scan: Scan,
+    reader: SnapshotReader,
+}
+
+impl SnapshotScan {
+    /// The next visible entry, or `None` at the end.
+    pub fn next(&mut self) -> Result<Option<Entry<'_>>> {
+        let pinned = &*self.reader.0;
+        self.scan.next_of(&pinned.engine.store, pinned.own)
+    }
+}
