@@ -121,8 +121,8 @@ impl Checkpointer {
         }
     }
 
-    /// Works until the task is interrupted. `next_trx` gives the id the next writer gets. Waits for `recovery`'s redo first:
-    /// the checkpoint passes no pending page.
+    /// Works until the task is interrupted. `next_trx` returns the id that the next writer gets. Waits for
+    /// `recovery`'s redo first: the checkpoint passes no pending page.
     pub(crate) fn run(mut self, recovery: &Recovery, next_trx: impl Fn() -> TrxId) {
         while !recovery.redo_is_done() {
             let failing = recovery.status().failed;

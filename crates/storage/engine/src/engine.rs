@@ -190,8 +190,8 @@ impl Engine {
         crate::open::close(&self.store, &self.background.files)
     }
 
-    /// From now on nobody waits for a checkpoint: the server is stopping, and its sessions had their time. Whoever finds the log full gets
-    /// [`EngineError::ShutDown`]; the next start rolls back what that leaves unfinished.
+    /// From now on no task waits for a checkpoint: the server is stopping, and its sessions had their time. A task
+    /// that finds the log full gets [`EngineError::ShutDown`]. The next start rolls back what that leaves unfinished.
     pub fn forgo_checkpoints(&self) {
         self.store.forgo_checkpoints();
     }
@@ -212,7 +212,7 @@ impl Engine {
         Txn::new(self.clone(), options)
     }
 
-    /// Ids of the prepared transactions found at the start that nobody has taken yet.
+    /// Ids of the prepared transactions found at the start that [`Engine::take_prepared`] has not returned yet.
     pub fn prepared(&self) -> Vec<TrxId> {
         self.store.prepared.lock().iter().map(|w| w.id).collect()
     }
@@ -386,13 +386,14 @@ impl Engine {
     pub fn purge_now(&self) -> Result<u64> {
         let store = &*self.store;
         store.check_running()?;
-        // Ends of transactions that nobody waited for must count.
+        // Ends that no client waited for count as well, so make them durable.
         store.log.wait_durable(store.log.tail_lsn())?;
         let mut all = 0;
         loop {
             let done = purge::round(store, true)?;
             all += done;
-            // A drop waits for the other streams; a task may have purged them after this round met the drop, and left it nothing to do.
+            // A drop waits for the other streams. Another task may have purged them after this round met the drop,
+            // and left this round nothing to do.
             let again = store.purge.drop_waits.swap(false, AcqRel) && !gannet_runtime::interrupted();
             if done == 0 && !again {
                 return Ok(all);
@@ -406,7 +407,7 @@ impl Engine {
         self.walk_tree(tree)
     }
 
-    /// The same also of a tree whose drop is not purged yet.
+    /// As [`Engine::check_tree`]; the tree may also be one whose drop is not purged yet.
     pub(crate) fn walk_tree(&self, tree: &TreeHandle) -> Result<u64> {
         let mut bad = None;
         let kind = tree.kind();

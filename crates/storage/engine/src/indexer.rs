@@ -27,7 +27,7 @@ const PAUSE_NS: u64 = 100_000_000;
 /// Chunks' worth of log that is left alone behind its end.
 const BEHIND: u64 = 2;
 
-/// Where the index of the log stands.
+/// The state of the log's index.
 pub(crate) struct IndexState {
     pub(crate) dir: PathBuf,
     pub(crate) store: u64,

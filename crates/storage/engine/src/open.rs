@@ -96,7 +96,7 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
         events: options.events.clone(),
         stopped: AtomicBool::new(false),
     });
-    // Before anybody can read: their stamps are their locks.
+    // The losers are entered before any reader runs, because their stamps are their locks.
     for (_, loser) in &losers {
         store.trx.begin_recovered(loser.trx);
     }

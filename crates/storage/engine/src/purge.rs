@@ -48,8 +48,8 @@ pub(crate) struct PurgeState {
     starting: AtomicBool,
     /// Drops found at the start, to be done when all else is.
     drops: Mutex<Vec<UndoPtr>>,
-    /// Trees whose drop is committed and waits for transactions to be rolled back: what these did there need not be undone, and cannot
-    /// be where the tree is damaged.
+    /// Trees whose drop is committed and waits for transactions to be rolled back. What these did in such a tree need
+    /// not be undone; where the tree is damaged, it cannot be.
     pub(crate) doomed: Mutex<BTreeSet<TreeId>>,
     /// Transactions that could be purged but are not: as of the last round.
     backlog: AtomicU64,
@@ -110,7 +110,8 @@ pub(crate) fn task(store: &Store) {
     }
 }
 
-/// Purges all streams once; gives the transactions dealt with. `all`: also what another task is at work on, after it.
+/// Purges all streams once. Returns how many transactions it dealt with. `all`: waits for streams that another task
+/// works on, and purges these too.
 pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     roll_back_orphans(store, all);
     let horizon = store.advance_horizon();
@@ -396,11 +397,11 @@ impl Purger<'_> {
         Ok(())
     }
 
-    /// Deals with one record of a committed transaction. False: not yet possible. What lies in a damaged page stays there: nobody can read
-    /// it, and whatever is behind it in the stream goes on.
+    /// Deals with one record of a committed transaction. False: not yet possible. Entries in a damaged page stay
+    /// there, because they cannot be read; purge goes on with the records behind.
     fn record(&self, trx: TrxId, lsn: Lsn, at: UndoPtr, r: &Record<'_>) -> Result<bool> {
         match self.deal_with(trx, lsn, at, r) {
-            // A tree that cannot be freed is not one that is.
+            // A drop is done only when the tree is freed.
             Err(e @ EngineError::Corrupt { page, .. }) if e.is_damage() && !matches!(r.body, Body::DropTree { .. }) => {
                 if self.store.purge.damaged.lock().insert(page) {
                     self.store.events.error(format_args!("purge: {e}; what is to be purged in tree {} stays", r.tree));
@@ -439,7 +440,8 @@ impl Purger<'_> {
         Ok(self.store.trees.get(r.tree)?.map(|t| t.tree.clone()))
     }
 
-    /// Removes a row deleted by `trx` unless it was inserted again; gives its overflow chain, which the record holds then.
+    /// Removes a row deleted by `trx` unless it was inserted again. Returns its overflow chain, which the record
+    /// holds then.
     fn remove_row(&self, trx: TrxId, at: UndoPtr, r: &Record<'_>, key: &[u8]) -> Result<PageNo> {
         let Some(tree) = self.tree(r)? else { return Ok(PageNo::ZERO) };
         let (chain, underfull) = self.store.pool.run(|| {

@@ -54,11 +54,12 @@ const CHUNK: usize = 32;
 const LEAST_REDO_BYTES: u64 = 32 << 20;
 /// The least for the changes of a round, whatever the index takes.
 const LEAST_ROUND_BYTES: u64 = 4 << 20;
-/// Most bytes of log in a chunk of the rest's index: while it is made, a change in it takes 16 bytes.
+/// Most bytes of log in a chunk of the rest's index. A change takes 16 bytes while the chunk is made.
 const CHUNK_OF_REST: u64 = 8 << 20;
-/// The disk is left to those who open the store and ask first before changes are gathered.
+/// After the store is opened, gathering changes waits this long, so that the first statements have the disk to
+/// themselves.
 const HEAD_START: std::time::Duration = std::time::Duration::from_millis(200);
-/// So few pages are no burden: they are done at once.
+/// Up to so many pages are brought up to date without that wait.
 const FEW_PAGES: u64 = 64;
 /// Pause after a page could not be read.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
@@ -86,7 +87,7 @@ pub(crate) struct Seen {
 pub(crate) enum Decision {
     /// Nothing is there: make a store.
     Create,
-    /// A creation was not finished: nobody was told of the store. Remove its files, make a store.
+    /// A creation was not finished, and no client was told of the store. Remove its files, make a store.
     CreateAgain,
     /// Open it, applying what the log has from the checkpoint on.
     Recover(ControlData, u64),
@@ -189,7 +190,7 @@ struct Round {
     gathered: Option<Gathered>,
 }
 
-/// Who does what among the tasks.
+/// Which task does what.
 #[derive(Default)]
 struct Turns {
     /// One of them gathers the next round.
@@ -244,7 +245,7 @@ fn log_options(options: &EngineOptions) -> gannet_log::Options {
 }
 
 fn open_log(options: &EngineOptions, start: Start) -> Result<Arc<Log>> {
-    // Who starts the server wants to know that it is the log for which there is no room.
+    // The message has to say that it is the log for which there is no room.
     Log::open(log_options(options), start).map_err(|e| match e {
         LogError::NoSpace { .. } => EngineError::Io(e.to_string()),
         e => e.into(),
@@ -367,8 +368,8 @@ fn index_state(options: &EngineOptions, data: &ControlData, chunks: &[Chunk], fr
     IndexState { dir, store: data.log_store(), at, epoch, files }
 }
 
-/// Reads the log behind `chunks` and adds what it finds to them; entries take at most `most` bytes of memory. Gives the log's end, and the
-/// epochs in force from the checkpoint on.
+/// Reads the log behind `chunks` and adds its changes to them. Entries take at most `most` bytes of memory. Returns
+/// the log's end, and the epochs in force from the checkpoint on.
 fn read_rest(
     options: &EngineOptions,
     data: &ControlData,
@@ -664,8 +665,8 @@ impl Recovery {
         while let Err(e) = load(pool, no) {
             if e.is_damage() {
                 if pool.space().owner_of(no).is_none() || pool.is_resident(no) {
-                    // Freed with its extent before it was written back: its older state does not fit its changes. Nobody reads it, or
-                    // it was made anew meanwhile.
+                    // The page was freed with its extent before it was written back, and its older state does not fit
+                    // its changes. It is not read any more, or was made anew meanwhile.
                     break;
                 }
                 self.damaged.lock().push(no);
@@ -675,7 +676,7 @@ impl Recovery {
             if gannet_runtime::interrupted() {
                 return false;
             }
-            // It may pass; until then the checkpoint stays where it is.
+            // The error may pass. Until then the checkpoint does not move.
             if self.progress.failed.swap(1, AcqRel) == 0 {
                 self.events.error(format_args!("recovery: {no:?}: {e}; it is tried again"));
             }
@@ -686,7 +687,8 @@ impl Recovery {
     }
 
     fn done_with(&self, round: &Round, no: PageNo) {
-        // First here: who sees that it is pending may still ask for its changes.
+        // The index forgets the page first: a reader that sees the page pending may still ask `gathered` for its
+        // changes.
         if let Some(indexed) = self.indexed() {
             indexed.forget(no);
         }
@@ -696,8 +698,9 @@ impl Recovery {
         self.progress.pages.fetch_add(1, Relaxed);
     }
 
-    /// Whoever needs a damaged page gets an error, now and after every start: when the checkpoint has passed its changes, nothing else tells
-    /// that it lacks them (INV-REC-3). False when the task is to end.
+    /// Marks damaged pages on disk, so that reading one fails now and after every start. Without the mark nothing
+    /// would tell that such a page lacks changes once the checkpoint has passed them (INV-REC-3). False when the task
+    /// is to end.
     fn give_up_damaged(&self, pool: &Pool) -> bool {
         let Some(indexed) = self.indexed() else { return !gannet_runtime::interrupted() };
         let (all, mut given_up) = (std::mem::take(&mut *self.damaged.lock()), 0);

@@ -1,11 +1,12 @@
 //! The changes of some pages, gathered from the log: what a *round* of redo has in memory.
 //!
-//! The log's index tells which pages have changes ([`indexed`]). A round reads the log in batches; a few sorters take them as they come
-//! and copy each change of the round's pages behind the others of its *share* (neighbouring pages), so that what they write to stays
-//! small. Which change lies where is found out for a whole share when its first page is asked for. Changes from different sorters are
-//! put in order by LSN when they are applied; those of one record are in one place. Where the changes take more memory than they may,
-//! those of the last shares go to a file ([`spill`]), from which later rounds have them; where that cannot be, the round gives these
-//! shares up, and a later one reads the log again.
+//! The log's index tells which pages have changes ([`indexed`]). A round reads the log in batches. A few sorters take
+//! the batches and copy each change of the round's pages to the end of its *share* (a share is a set of neighbouring
+//! pages), so that the memory they write to stays small. Which change lies where is found out for a whole share when
+//! its first page is asked for. Changes from different sorters are put in order by LSN when they are applied; those
+//! of one record are in one place. Where the changes take more memory than they may, those of the last shares go to a
+//! file ([`spill`]), and later rounds read them from there. Where the file cannot be written, the round gives these
+//! shares up, and a later round reads the log again.
 //!
 //! A page gets all its changes or none: no page is ever resident, or on disk, with an LSN that hides changes which it does not have.
 //!
@@ -48,7 +49,7 @@ const HEAD: usize = 30;
 struct Shares {
     /// The first extent of each; last, the end.
     bounds: Vec<u64>,
-    /// So many of them are wanted.
+    /// How many of the shares the round keeps.
     kept: AtomicUsize,
 }
 
@@ -101,7 +102,7 @@ impl Shares {
     }
 }
 
-/// Changes of the pages of one share, in the order in which they came.
+/// Changes of the pages of one share, in the order of the log.
 #[derive(Default)]
 struct Part {
     blocks: Vec<Vec<u8>>,
@@ -112,7 +113,7 @@ struct Part {
 }
 
 impl Part {
-    /// Adds a change of page `no` of the share; gives the memory taken for it.
+    /// Adds a change of page `no` of the share. Returns how much memory that took.
     fn push(&mut self, no: u64, at: u64, encoded: &[u8]) -> u64 {
         let (need, before) = (HEAD + encoded.len(), self.bytes);
         if self.blocks.last().is_none_or(|b| b.capacity() - b.len() < need) {
@@ -147,7 +148,7 @@ impl Parts {
         Parts { from, shares, parts }
     }
 
-    /// Gives the memory taken.
+    /// Returns how much memory was taken.
     fn add(&mut self, lsn: Lsn, payload: &[u8]) -> std::result::Result<u64, Error> {
         let (mut taken, at) = (0, lsn.0.wrapping_sub(self.from.0) / 8);
         decode_payload(payload, |no, op, encoded| {
@@ -459,7 +460,7 @@ struct Over<'a> {
 }
 
 impl Over<'_> {
-    /// Keeps the first shares in memory, at most `most` bytes of those that it has; gives what they take.
+    /// Keeps the first shares in memory, at most `most` bytes of them. Returns how much they take.
     fn make_room(&mut self, most: u64) -> u64 {
         if self.spill.is_none()
             && let Some(dir) = self.dir.take()

@@ -29,11 +29,11 @@ pub(crate) enum For<'a> {
     Savepoint(&'a LockOwner),
     /// The transaction ends.
     End,
-    /// It belongs to nobody; a shutdown may interrupt the rollback.
+    /// The transaction has no session; a shutdown may interrupt the rollback.
     Nobody,
 }
 
-/// An unfinished transaction that belongs to nobody, with its locks.
+/// An unfinished transaction without a session, with its locks.
 pub(crate) struct Orphan {
     pub(crate) writer: Writer,
     pub(crate) owner: LockOwner,
@@ -108,8 +108,9 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
     Ok(())
 }
 
-/// The trees that the transaction's records create. They go as a whole, so that their entries need not be undone; and after a crash
-/// in the middle of that they must not be: entries whose later changes were passed over do not fit the older records.
+/// The trees that the transaction's records create. Such a tree is freed as a whole, so its entries need not be
+/// undone. After a crash in the middle of the rollback they must not be undone: entries whose later changes were
+/// passed over do not fit the older records.
 fn trees_made(store: &Store, w: &Writer) -> Result<Vec<TreeId>> {
     let (mut made, mut bytes, mut at) = (Vec::new(), Vec::new(), w.last);
     while !at.is_none() {
@@ -215,9 +216,9 @@ impl Undo<'_> {
         self.tidy(underfull, key)
     }
 
-    /// The older version is a deleted row that no snapshot needs. Purge, which would take it out, may have passed its record while it
-    /// was written over. To be asked under the leaf's latch: purge moves the horizon before it looks; if this is false, it is still to
-    /// come, and will find the row.
+    /// Whether the older version is a deleted row that no snapshot needs. Purge, which would remove it, may have
+    /// passed its record while a newer version was in its place. Called under the leaf's latch: purge moves the
+    /// horizon before it looks, so if this is false, purge has not looked yet, and will find the row.
     fn is_garbage(&self, older: record::OlderRow) -> bool {
         older.flags.deleted()
             && match self.store.trx.state(older.writer) {

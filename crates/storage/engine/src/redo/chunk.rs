@@ -324,8 +324,8 @@ pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The intact chunks from the one that holds `from` on, without a gap; none when `epoch` was not in force there. Entries stay in memory
-/// as long as all take no more than `most` bytes.
+/// The intact chunks, without a gap, beginning with the one that holds `from`; none when `epoch` was not in force
+/// there. Entries stay in memory as long as all take no more than `most` bytes.
 pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64, most: u64) -> Result<Vec<Chunk>> {
     let mut kept = 0;
     let mut chain: Vec<Chunk> = Vec::new();

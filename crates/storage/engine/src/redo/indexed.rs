@@ -139,8 +139,8 @@ impl Indexed {
         &self.extents[at(extents.start)..at(extents.end)]
     }
 
-    /// The next extents with pages that are not up to date, from number `from` on, whose changes may take `most` bytes; one at least, if
-    /// there is any.
+    /// The next extents, from number `from` on, that have pages which are not up to date. Their changes may take
+    /// `most` bytes; but at least one extent is returned if there is any.
     pub(crate) fn next(&self, from: u64, most: u64) -> Vec<Weight> {
         let mut next = Vec::new();
         let mut bytes = 0;

@@ -83,7 +83,7 @@ impl Bench {
         self.done(start, |making| making.end = Some((end, epochs)))
     }
 
-    /// One less is open after `change`; who is the last makes the chunk.
+    /// Applies `change`, and counts one open part less. The caller that finishes the last part makes the chunk.
     fn done(&self, start: Lsn, change: impl FnOnce(&mut Making)) -> Result<()> {
         let mut chunks = self.chunks.lock();
         let Some(at) = chunks.making.iter().position(|m| m.start == start) else { return Ok(()) };
@@ -104,7 +104,7 @@ impl Bench {
     }
 }
 
-/// Adds chunks from where `reader` stands to the end of the log. `progress` is told up to where it is read.
+/// Adds chunks from the reader's position to the end of the log. Reports to `progress` how far it has read.
 pub(crate) fn index(
     reader: &mut LogReader,
     chunks: &mut Vec<Chunk>,
