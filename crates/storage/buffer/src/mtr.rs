@@ -83,7 +83,7 @@ impl<'p> Mtr<'p> {
         Ok(self.own(guard))
     }
 
-    /// Latches a page exclusively, waiting for it; gives the one it has if it has it. In rank order only.
+    /// Latches a page exclusively, waiting for it. Returns the one it has if it has it. In rank order only.
     pub fn latch(&mut self, no: PageNo) -> Result<PageRef, Stop> {
         if let Some(held) = self.find(no) {
             return Ok(held);
@@ -209,7 +209,7 @@ impl<'p> Mtr<'p> {
         }
     }
 
-    /// Appends the log record, stamps the pages, lets go of the latches. Gives the record's LSN, or the log's end when
+    /// Appends the log record, stamps the pages, lets go of the latches. Returns the record's LSN, or the log's end when
     /// nothing was changed.
     pub fn commit(self) -> Lsn {
         self.commit_with(|_| ())

@@ -57,7 +57,7 @@ pub enum Priority {
 pub trait RedoSource: Send + Sync + 'static {
     /// Whether there are changes for the page.
     fn pending(&self, page: PageNo) -> bool;
-    /// Applies the page's changes that it does not have (blank bytes when it was never written); may park. Gives the LSN of the
+    /// Applies the page's changes that it does not have (blank bytes when it was never written); may park. Returns the LSN of the
     /// first change applied, `None` when the page had them all. See `gannet_page::redo`. It may be asked again: a page that was
     /// created anew has a greater LSN than all of them.
     fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> Result<Option<Lsn>, Corrupt>;
@@ -628,7 +628,7 @@ impl Pool {
         starved.iter().for_each(Waker::wake);
     }
 
-    /// Evicts those of `pages` that are clean, unlatched and still marked by the clock. Gives how many.
+    /// Evicts those of `pages` that are clean, unlatched and still marked by the clock. Returns how many.
     pub(crate) fn evict(&self, pages: &mut Vec<PageNo>) -> usize {
         pages.retain(|&no| {
             let word = self.arena.state(no);
@@ -676,7 +676,7 @@ impl Pool {
         self.resident.pass(slot, used).then_some(no)
     }
 
-    /// Goes round with the clock until it has named `want` candidates, or some dirty ones, and evicts the clean ones. Gives how
+    /// Goes round with the clock until it has named `want` candidates, or some dirty ones, and evicts the clean ones. Returns how
     /// many. It never goes on over dirty candidates in search of clean ones: what was just loaded would go first, and the hand that passes
     /// over candidates ages all others.
     fn evict_clean(&self, want: usize) -> usize {

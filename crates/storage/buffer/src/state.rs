@@ -144,7 +144,7 @@ impl StateWord {
         true
     }
 
-    /// Waits for the shared latch; gives the version.
+    /// Waits for the shared latch. Returns the version.
     pub(crate) fn lock_shared(&self) -> Result<u64, Miss> {
         let mut backoff = Backoff::new();
         loop {
@@ -172,7 +172,7 @@ impl StateWord {
         self.0.fetch_sub(1, Release);
     }
 
-    /// Waits for the exclusive latch; gives the version.
+    /// Waits for the exclusive latch. Returns the version.
     pub(crate) fn lock_exclusive(&self) -> Result<u64, Miss> {
         let mut backoff = Backoff::new();
         loop {
@@ -184,7 +184,7 @@ impl StateWord {
         }
     }
 
-    /// Takes the exclusive latch if it is free right now; gives the version.
+    /// Takes the exclusive latch if it is free right now. Returns the version.
     pub(crate) fn try_exclusive(&self) -> Result<u64, Miss> {
         sched_point();
         let s = self.0.load(Relaxed);
@@ -201,7 +201,7 @@ impl StateWord {
         self.0.store(state(version + changed as u64, UNLOCKED), Release);
     }
 
-    /// From evicted to `to` ([`TRANSIT`] or [`EXCLUSIVE`]), if it still is as `s` says; gives the version.
+    /// From evicted to `to` ([`TRANSIT`] or [`EXCLUSIVE`]), if it still is as `s` says. Returns the version.
     pub(crate) fn take_evicted(&self, s: u64, to: u64) -> Option<u64> {
         debug_assert_eq!(latch(s), EVICTED);
         self.take(s, to).then_some(version(s))

@@ -165,7 +165,7 @@ impl Pool {
         (self.resident.len() / 4096).clamp(1, 32)
     }
 
-    /// Writes back what is dirty in a sector. Gives an LSN: every record that ends at or below it is on disk as far as it changed
+    /// Writes back what is dirty in a sector. Returns an LSN: every record that ends at or below it is on disk as far as it changed
     /// pages that were in the sector. The checkpoint may be the least of all sectors' latest LSNs, provided that it is durable in the log and that
     /// each of these sweeps began after the last pending redo was applied.
     pub fn sweep(&self, sector: usize) -> Result<Lsn, Error> {
@@ -227,7 +227,7 @@ impl Pool {
         rec != 0 && rec <= from.0
     }
 
-    /// Writes back everything that is dirty now. Gives an LSN below which every change is on disk.
+    /// Writes back everything that is dirty now. Returns an LSN below which every change is on disk.
     pub fn flush_all(&self) -> Result<Lsn, Error> {
         let mut least = Lsn::MAX;
         for sector in 0..self.sectors() {

@@ -155,7 +155,7 @@ impl Session {
         if activity != Activity::Query {
             return Err(sql_err!(ExplainNotSupported));
         }
-        // In the mode of the session that asks: the other's own is not told.
+        // Parsed with the sql_mode of the session that asks: the other session's mode is not known here.
         let parsed =
             gannet_parser::parse_one(running.bytes(), lex_mode(self.settings.sql_mode)).map_err(parse_error)?;
         let explainable = kinds::of(&parsed.statement).way == Way::Planned;

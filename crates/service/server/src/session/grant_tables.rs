@@ -1,8 +1,10 @@
-//! INSERT, REPLACE, UPDATE and DELETE of mysql.user and its kin, which old programs use in place of account statements.
+//! INSERT, REPLACE, UPDATE and DELETE of mysql.user and the other grant tables, which old programs use in place of
+//! account statements.
 //!
-//! The tables are views of the accounts. A statement that changes one runs on a temporary copy with the table's columns and key, so
-//! that it has all of a table's rules; then the accounts whose rows differ are made anew from them and stored. As with account
-//! statements, what is open is committed, and the change holds at once: FLUSH PRIVILEGES has nothing left to do.
+//! The tables are views of the accounts. A statement that changes one runs on a temporary copy with the table's
+//! columns and key, so that all of a table's rules hold. Then the accounts whose rows differ are built from the rows
+//! and stored. As with account statements, an open transaction is committed first, and the change holds at once:
+//! FLUSH PRIVILEGES has nothing left to do.
 
 use super::Session;
 use super::reply::Done;
@@ -25,7 +27,7 @@ pub(crate) struct GrantTable {
     /// Columns that name the account a row belongs to: user, host.
     account: (&'static str, &'static str),
     key: &'static str,
-    /// Columns whose defaults are not those of the view.
+    /// Columns whose defaults differ from those of the view.
     columns: &'static str,
 }
 
@@ -372,7 +374,7 @@ fn rebuilt(table: &GrantTable, mut a: Account, rows: &[Row<'_>], list: &[Arc<Acc
     Ok(a)
 }
 
-/// The column of mysql.user and mysql.db that stands for a privilege.
+/// The column of mysql.user and mysql.db for a privilege.
 fn column_of(p: Privilege) -> String {
     match p {
         Privilege::GrantOption => "Grant_priv".into(),

@@ -98,7 +98,7 @@ impl Session {
         Ok(wanted)
     }
 
-    /// Who grants or revokes has what is granted, with GRANT OPTION.
+    /// Checks that the account has what it grants or revokes, with GRANT OPTION.
     fn require_grantable(&self, w: &Wanted) -> Result<()> {
         let access = &self.state.access;
         if access.all {
@@ -199,7 +199,8 @@ impl Session {
         let mut granted = if option { w.set.with(Privilege::GrantOption.into()) } else { w.set };
         match &w.target {
             Target::Global => {
-                // Who is restricted passes no more on than he has; who is not lifts restrictions.
+                // A restricted account passes its restrictions on with the privileges; an account without
+                // restrictions lifts them.
                 let fresh = granted.without(g.global);
                 g.restrictions.iter_mut().for_each(|r| r.privileges = r.privileges.without(granted));
                 g.restrictions.retain(|r| r.privileges != Privileges::NONE);
@@ -292,7 +293,8 @@ impl Session {
         self.store_accounts(put, &[])
     }
 
-    /// Error 1698 for who has not PROXY on the account with GRANT OPTION; on itself everybody has.
+    /// Error 1698 for an account that lacks PROXY with GRANT OPTION on the other account. On itself every account has
+    /// it.
     fn require_proxy(&self, proxied: &Name) -> Result<()> {
         let a = &self.state.account;
         if a.is(proxied) || self.state.access.passes_proxy_on(proxied) {

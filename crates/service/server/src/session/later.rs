@@ -1,6 +1,7 @@
-//! Replies that wait for the log. A commit is in the log, and seen by others, before it is on disk; what is left of its statement
-//! then, figures and the reply, needs no stack to wait on: [`Session::resume`] does it when the log is there. With a thousand
-//! sessions that commit, a thousand stacks would each be cold when their turn comes.
+//! Replies that wait for the log. A commit is in the log, and visible to others, before it is on disk. The rest of
+//! its statement, the figures and the reply, needs no stack to wait on: [`Session::resume`] does it when the log is
+//! durable. With a thousand sessions that commit, each of a thousand stacks would have left the caches when its
+//! session goes on.
 //!
 //! ```text
 //!   command ──▶ … ──▶ commit_transaction ──▶ … ──▶ finish_statement ──▶ Next::Later

@@ -75,7 +75,8 @@ impl Session {
         Wait::For(Duration::from_secs(self.state.vars[gannet_core::vars::Live::LockWaitTimeout].as_u64()))
     }
 
-    /// LOCK TABLES: ends the transaction, gives earlier ones up, takes the new ones in an order that all follow.
+    /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in an order that all
+    /// sessions follow.
     pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
@@ -106,7 +107,7 @@ impl Session {
             return Err(sql_err!(WrongLockOfSystemTable));
         }
         if writes {
-            // FLUSH TABLES WITH READ LOCK waits for who may write, and the other way round.
+            // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
             self.pass_write_gate(MdlDuration::Explicit)?;
         }
         resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
@@ -133,7 +134,7 @@ impl Session {
         Ok(())
     }
 
-    /// Nobody locks tables that the server makes up: errors 1044 and 1142.
+    /// Refuses to lock virtual tables: errors 1044 and 1142.
     fn refuse_virtual_lock(&self, schema: &str, table: &str) -> Result<()> {
         let a = &self.state.account;
         match &*gannet_catalog::names::canonical_schema(schema) {
@@ -166,7 +167,8 @@ impl Session {
             self.locked.clear();
             self.txn.lock_owner().mdl_release_explicit();
             if self.read_locked {
-                // It stays until UNLOCK TABLES; nobody else can be in the way of taking it again but for a moment.
+                // The global read lock stays until UNLOCK TABLES. Another session can be in the way of taking it
+                // again only for a moment.
                 self.read_locked = self.close_gates().is_ok();
             }
         }
@@ -378,7 +380,7 @@ impl Session {
                 .lock_owner()
                 .mdl_lock(by_name, MdlMode::Exclusive, MdlDuration::Transaction, wait)
                 .map_err(lock_error)?;
-            // The name is ours now: what table it stands for is settled.
+            // With the name locked, the table that it names cannot change any more.
             self.state.renew_snapshot();
             if let Some(t) = self.state.snapshot.base_table(schema, name).cloned() {
                 match self.locked.iter().find(|l| l.table == t.id) {

@@ -109,8 +109,8 @@ use transaction::Transaction;
 
 /// One session.
 ///
-/// In this order in memory: what every statement touches lies together. With a thousand connections all of it has left the
-/// processor's own caches when the next statement comes, and each line costs a wait.
+/// The order in memory is deliberate: what every statement touches lies together. With a thousand connections all of
+/// it has left the processor's own caches when the next statement arrives, and each line costs a wait.
 #[repr(C)]
 pub(crate) struct Session {
     pub(crate) buffers: DirectBuffers,
@@ -285,7 +285,7 @@ impl Session {
         }
     }
 
-    /// `@@proxy_user`: the account that was logged in to, when it stands in for another.
+    /// `@@proxy_user`: the account that the client logged in to, when the session has another account's rights.
     pub(crate) fn came_as(&mut self, own: &Account) {
         if !self.state.account.is(&own.id()) {
             self.state.vars.set(Live::ProxyUser, VarValue::text(&own.id().quoted()));
@@ -424,7 +424,7 @@ impl Session {
         }
     }
 
-    /// The connection is over: gives up everything. Idempotent.
+    /// Ends the session when the connection is over: releases everything. Idempotent.
     pub(crate) fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
             self.abandon_transaction();

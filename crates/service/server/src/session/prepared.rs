@@ -38,7 +38,7 @@ pub(crate) struct Prepared {
     by_id: HashMap<u32, Option<Box<Statement_>>>,
     by_name: HashMap<String, Statement_>,
     next: u32,
-    /// Server-wide count that [`Drop`] gives back.
+    /// The server-wide count of prepared statements; [`Drop`] lowers it.
     counted: Option<Arc<gannet_core::Core>>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Statement_ {
     digest: DigestHandle,
     database: Option<Arc<str>>,
     types: Vec<ParamType>,
-    /// Parameters that came in pieces.
+    /// Parameters that were sent in pieces.
     long: Vec<Option<Vec<u8>>>,
     /// Bytes of these.
     long_held: usize,
@@ -81,7 +81,7 @@ const LONG_KEPT: usize = 4096;
 const LONG_DATA_OVERFLOW: &str = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than 'max_allowed_packet' bytes";
 
 impl Statement_ {
-    /// Forgets what came in pieces; gives the bytes that are free now.
+    /// Drops the parameters that were sent in pieces. Returns how many bytes that frees.
     fn forget_long(&mut self) -> usize {
         self.long = Vec::new();
         std::mem::take(&mut self.long_held)

@@ -69,8 +69,9 @@ pub(crate) struct Figures {
 }
 
 impl Session {
-    /// Runs `f` as a statement inside the one that runs, with a clock, diagnostics, parameters and figures of its own. Those of the outer
-    /// one, and what its functions tell of the statement before it (FOUND_ROWS, ROW_COUNT), are as they were when it has ended.
+    /// Runs `f` as a statement inside the running one, with a clock, diagnostics, parameters and figures of its own.
+    /// When it has ended, those of the outer statement are as before, and so is what the outer statement's functions
+    /// say of the statement before it (FOUND_ROWS, ROW_COUNT).
     pub(crate) fn nested<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let warnings = self.running.warnings.like();
         let outer = std::mem::replace(&mut self.running, Running { warnings, ..Running::default() });

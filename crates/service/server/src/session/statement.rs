@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// What a definition statement reports, the snapshot after it, and its query's plan if it was not used.
 pub(super) type Defined = (ddl::Done, Arc<CatalogSnapshot>, Option<(Plan, Vec<Value>)>);
 
-/// What those who follow the log are told of the statement that runs; `None` when nobody does.
+/// What consumers of the log are told of the running statement; `None` when there is no consumer.
 pub(super) fn words(session: &Session) -> Option<Words> {
     if !session.server.engine.has_consumers() {
         return None;
@@ -235,7 +235,8 @@ impl Session {
         Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
     }
 
-    /// Runs a definition statement in a transaction: the session's, or `own`. Gives the query's plan back if it was not used.
+    /// Runs a definition statement in a transaction: the session's, or `own`. Returns the query's plan if it was not
+    /// used.
     pub(super) fn define(
         &mut self,
         statement: &Statement,
@@ -333,7 +334,7 @@ impl Session {
         }
     }
 
-    /// Nobody changes information_schema, performance_schema and their kin.
+    /// Refuses changes of information_schema, performance_schema and the other system schemas.
     pub(super) fn refuse_system_schemas(&self, statement: &Statement) -> Result<()> {
         let database = self.state.database.as_deref().unwrap_or_default();
         let names = ddl::locked_tables(statement);

@@ -1,5 +1,5 @@
-//! What clients with CLIENT_SESSION_TRACK are told beyond database and variables: that the session's state changed, and how
-//! its transaction stands.
+//! What clients with CLIENT_SESSION_TRACK are told beside database and variables: that the session's state changed,
+//! and the state of its transaction.
 
 use super::Session;
 use gannet_core::vars::Live;

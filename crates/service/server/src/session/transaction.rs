@@ -41,7 +41,7 @@ pub(crate) struct Transaction {
     pub(crate) dropped_temporary: bool,
 }
 
-/// Savepoints of a transaction: a bound on memory that nobody meets by honest work.
+/// How many savepoints a transaction may have: a bound on memory, far beyond what programs use.
 const MAX_SAVEPOINTS: usize = 100_000;
 
 impl Transaction {
@@ -153,7 +153,7 @@ impl Session {
         Ok(self.txn.begin_statement())
     }
 
-    /// The statement ended; gives its outcome, or the commit's error.
+    /// Ends the statement. Returns its outcome, or the commit's error.
     #[inline]
     pub(crate) fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
         match outcome {
