@@ -19,7 +19,7 @@ pub enum Way {
     Missing,
 }
 
-/// Where the text of a statement may hold what nobody else is to see; [`crate::kept`] puts `<secret>` in its place.
+/// Where the text of a statement may hold a password; [`crate::kept`] puts `<secret>` in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
     /// Nowhere.

@@ -1,7 +1,7 @@
-//! Who is connected: connection ids, the process list, limits, KILL.
+//! The connections: connection ids, the process list, limits, KILL.
 //!
-//! Each session writes its own entry (plain stores to a line nobody else writes); SHOW PROCESSLIST reads them all. The
-//! map itself changes at connect and disconnect only.
+//! Each session writes its own entry (plain stores to a line that no other session writes); SHOW PROCESSLIST reads
+//! all entries. The map itself changes at connect and disconnect only.
 
 use crate::kept::KeptText;
 use gannet_base::sync::atomic::{
@@ -115,8 +115,8 @@ pub struct Entry {
     pub tls: OnceLock<Agreed>,
 }
 
-/// How far a connection's login is. Those that are in do not share a bound with those that are not, so that clients which connect and
-/// say nothing keep nobody out.
+/// How far a connection's login is. Connections that have logged in and those that have not are bounded separately,
+/// so that clients which connect and send nothing keep no other client out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Progress {
@@ -254,7 +254,7 @@ impl Entry {
         *self.long_info.lock() = None;
     }
 
-    /// Who it is.
+    /// The session's user, host and database.
     pub fn who(&self) -> Who {
         self.who.read().clone()
     }

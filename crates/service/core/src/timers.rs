@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 #[derive(Default)]
 struct Due {
-    /// Deadline and number → whom to interrupt.
+    /// Deadline and number → the task to interrupt.
     queue: BTreeMap<(u64, u64), TaskContext>,
     next: u64,
     /// Timers that have fired and still live.

@@ -1,4 +1,4 @@
-//! TLS of the server: where its certificates lie, who makes them, when they are read.
+//! TLS of the server: where its certificates are, how they are made, when they are read.
 
 use crate::Core;
 use crate::log::ErrorLog;
@@ -107,8 +107,8 @@ fn read(datadir: &Path, get: impl Fn(Live) -> VarValue) -> std::result::Result<S
     })
 }
 
-/// Makes authority, server and client certificate where none of the server's own files is there. Some of them only are
-/// an error: whoever put them there has to complete them.
+/// Makes the certificates of authority, server and client where none of the server's own files exists. If only some
+/// exist, that is an error: the administrator has to complete them.
 fn own_files(datadir: &Path, hostname: &str) -> std::result::Result<(), String> {
     let there = [CA, CERTIFICATE, KEY].map(|name| datadir.join(name).exists());
     if there == [true; 3] {

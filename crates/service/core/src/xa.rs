@@ -1,7 +1,8 @@
 //! Prepared branches of distributed transactions (XA). They belong to no session: any may end them.
 //!
-//! A branch is kept by the dictionary under its name before its transaction is prepared in the engine; at the start, branches
-//! whose transactions are prepared are taken up again with their tables' metadata locks, the others forgotten.
+//! The dictionary has a branch under its name before its transaction is prepared in the engine. At the start,
+//! branches whose transactions are prepared are resumed with their tables' metadata locks, and the others are
+//! removed.
 //!
 //! Record, little-endian: `u64 transaction · u64 format · u16 length, gtrid · u16 length, bqual · u16 count of tables, each: u64 id`.
 
@@ -97,7 +98,7 @@ impl Branches {
             };
             for table in tables {
                 let object = engine.lock_table().mdl_object(table, "");
-                // Nobody else is there yet.
+                // No session runs yet, so the lock is free.
                 let _ = resumed.lock_owner().mdl_lock(object, MdlMode::Write, MdlDuration::Transaction, Wait::No);
             }
             server.log.note(format_args!("XA branch {key} is prepared and waits for XA COMMIT or XA ROLLBACK"));

@@ -77,7 +77,7 @@ impl Tree {
         Ok(Tree { pool: pool.clone(), id })
     }
 
-    /// Frees everything the tree has. Nobody may use it any more. See [`Pool::free_tree`] for `last`.
+    /// Frees everything the tree has. It must not be used any more. [`Pool::free_tree`] explains `last`.
     pub fn free(&self, last: impl for<'p> FnMut(&mut Mtr<'p>) -> Result<(), Stop>) -> Result<(), Error> {
         self.pool.free_tree(self.id, last).map(drop)
     }

@@ -155,8 +155,9 @@ impl Tree {
         Ok(true)
     }
 
-    /// Gives an inner node without separators, which cannot be merged because separators are long, one of its neighbour's
-    /// children, so that its only child gets a neighbour. False when the parent has no room for the other separator.
+    /// Moves one of the neighbour's children into an inner node without separators, which cannot be merged because
+    /// separators are long. So the node's only child gets a neighbour. False when the parent has no room for the
+    /// other separator.
     fn rotate(
         &self,
         mtr: &mut Mtr<'_>,

@@ -1,4 +1,5 @@
-//! Waiting for what happens to a page: tasks wait by key, whoever changes the condition wakes the key's waiters.
+//! Waiting for changes of a page's state: tasks wait by key, and a task that changes the condition wakes the key's
+//! waiters.
 
 use std::collections::HashMap;
 

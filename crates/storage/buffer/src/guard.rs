@@ -256,7 +256,7 @@ impl Deref for SharedGuard<'_> {
     type Target = PageBuf;
     #[inline]
     fn deref(&self) -> &PageBuf {
-        // SAFETY: INV-BUF-1: while the latch is shared nobody writes the frame.
+        // SAFETY: INV-BUF-1: while the latch is shared no thread writes the frame.
         unsafe { &*self.pool.arena.frame(self.no) }
     }
 }

@@ -22,9 +22,9 @@ use crate::{Error, ExclusiveGuard, Mtr, OptimisticGuard, SharedGuard, Stop, Wal}
 
 /// Name of the data file in the store's directory.
 pub(crate) const DATA_FILE: &str = "data.gnt";
-/// What is wrong ([`crate::PageError`]) with a page of zeros that somebody wants.
+/// The damage ([`crate::PageError`]) that a read of an all-zero page reports.
 pub const NEVER_WRITTEN: &str = "page was never written";
-/// Rounds of the clock after which every page that nobody uses was a candidate: the first marks, the others count down.
+/// Rounds of the clock after which every unused page was a candidate: the first round marks, the others count down.
 pub(crate) const ROUNDS: usize = MOST as usize + 1;
 /// Name of the double-write file.
 pub(crate) const DOUBLE_FILE: &str = "double.gnt";
@@ -356,7 +356,7 @@ impl Pool {
     /// Reads the page, which the caller has put in transit, into its frame.
     fn read_frame(&self, no: PageNo, v: u64, priority: Priority) -> Result<(), Error> {
         let frame = self.arena.frame(no);
-        // SAFETY: the frame is in transit by our doing: nobody else writes it, and optimistic readers copy words only.
+        // SAFETY: this task put the frame in transit: no other writes it, and optimistic readers copy words only.
         let read = unsafe { self.file.read_raw(frame.cast(), PAGE_SIZE, no.offset()) };
         let outcome = match read {
             Ok(n) => self.accept_frame(no, n),
@@ -491,7 +491,7 @@ impl Pool {
         count(Counter::InnodbPagesRead);
         count(Counter::InnodbDataReads);
         gannet_telemetry::add(Counter::InnodbDataRead, n as u64);
-        // SAFETY: the frame is in transit by the caller's doing: nobody else writes it, and optimistic readers copy words
+        // SAFETY: the caller put the frame in transit: no other task writes it, and optimistic readers copy words
         // only.
         let page = unsafe { &mut *self.arena.frame(no) };
         page.0[n..].fill(0);
@@ -650,7 +650,8 @@ impl Pool {
         });
         let frames: Vec<u32> = pages.iter().map(|&no| self.arena.taken(no)).collect();
         for &no in &*pages {
-            // Out of the table before the state says so: who makes it resident again enters it again.
+            // The page leaves the table before the state says so: a task that makes it resident again enters it
+            // again.
             self.resident.remove(no);
             let word = self.arena.state(no);
             word.end_transit(version(word.load()), EVICTED);
@@ -676,9 +677,9 @@ impl Pool {
         self.resident.pass(slot, used).then_some(no)
     }
 
-    /// Goes round with the clock until it has named `want` candidates, or some dirty ones, and evicts the clean ones. Returns how
-    /// many. It never goes on over dirty candidates in search of clean ones: what was just loaded would go first, and the hand that passes
-    /// over candidates ages all others.
+    /// Moves the clock hand until it has found `want` candidates, or some dirty ones, and evicts the clean ones.
+    /// Returns how many. The hand never passes over dirty candidates in search of clean ones: pages that were just
+    /// loaded would be evicted first, and each page the hand passes ages.
     fn evict_clean(&self, want: usize) -> usize {
         let mut clean = Vec::with_capacity(want);
         let mut dirty = 0;
@@ -694,8 +695,8 @@ impl Pool {
         self.evict(&mut clean)
     }
 
-    /// Puts the pages of freed extents out of the pool without writing them. Nobody uses them any more, and their
-    /// freeing is durable (INV-BUF-6). Waits for those that are being read or written.
+    /// Removes the pages of freed extents from the pool without writing them. They are not used any more, and their
+    /// freeing is durable (INV-BUF-6). Waits for pages that are being read or written.
     pub(crate) fn discard(&self, first: PageNo, pages: u64) {
         for no in (first.0..first.0 + pages).map(PageNo) {
             loop {

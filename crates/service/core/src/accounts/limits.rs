@@ -125,8 +125,8 @@ impl Limits {
         Err(sql_err!(AccountBlockedByPasswordLock, account.user, host, days, remaining, p.attempts))
     }
 
-    /// A wrong password, for an account or (`None`) a name that nobody has: it takes as long. Returns how long the answer
-    /// is to be held back, in nanoseconds.
+    /// Notes a wrong password, for an account or (`None`) a name without an account, which takes as long. Returns how
+    /// long the answer is to be held back, in nanoseconds.
     pub fn failed(&self, name: Name, account: Option<&Account>) -> u64 {
         let mut failures = self.failures.lock();
         if failures.len() > MAX_TRACKED {

@@ -1,4 +1,4 @@
-//! Accounts: who may log in, from where, and what they may do.
+//! Accounts: which clients may log in, from where, and what they may do.
 //!
 //! | module | what |
 //! |---|---|
@@ -37,7 +37,7 @@ use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
 
-/// Stands in the dictionary in the place of accounts when there are none left; no account has such a name.
+/// An entry of this name in the dictionary says that all accounts were dropped. No account has such a name.
 const EMPTIED: &str = "none";
 
 /// All accounts, most specific first.
@@ -50,7 +50,7 @@ pub struct Accounts {
     mandatory: RwLock<Arc<Vec<Name>>>,
     version: AtomicU64,
     partial_revokes: AtomicBool,
-    /// `--skip-grant-tables`: whoever comes may do everything.
+    /// `--skip-grant-tables`: every client may do everything.
     skipped: AtomicBool,
     /// Failed logins and resource use.
     pub limits: Limits,
@@ -74,7 +74,7 @@ impl Accounts {
         let stored = catalog.accounts().all(&mut txn).map_err(engine)?;
         txn.commit().map_err(engine)?;
         let mut list = Vec::new();
-        // A server whose accounts were all taken away has been set up before: it gets no open one.
+        // A server whose accounts were all dropped has been set up before: it gets no account without a password.
         let emptied = stored.iter().any(|(name, _)| name == EMPTIED);
         for (name, record) in stored.into_iter().filter(|(name, _)| name != EMPTIED) {
             let damaged = || SqlError::internal(format_args!("the record of account '{name}' is damaged"));
@@ -192,7 +192,7 @@ impl Accounts {
             .any(|m| m.is(to))
     }
 
-    /// Writes and removes accounts in one transaction. Those who follow the log are told of `words`, if there are any.
+    /// Writes and removes accounts in one transaction. Consumers of the log are told `words`, if there are any.
     pub fn store(
         &self,
         catalog: &Catalog,
@@ -235,7 +235,7 @@ impl Accounts {
         self.skipped.store(true, Ordering::Release);
     }
 
-    /// Nobody is asked who he is.
+    /// Whether clients log in without a password.
     pub fn skipped(&self) -> bool {
         self.skipped.load(Ordering::Acquire)
     }

@@ -119,7 +119,7 @@ pub fn sorted() -> &'static [(&'static str, VarId)] {
 /// A value for each variable.
 pub type VarSet = Vec<VarValue>;
 
-/// Who set a global value since the start.
+/// The account that set a global value since the start.
 #[derive(Clone, Debug)]
 pub struct SetBy {
     /// When, microseconds since 1970.
@@ -153,12 +153,12 @@ impl GlobalVars {
         self.current.read()[usize::from(id.into().0)].clone()
     }
 
-    /// Notes who has set a value.
+    /// Notes which account has set a value.
     pub fn note_setter(&self, id: VarId, by: SetBy) {
         self.set_by.write().insert(id, by);
     }
 
-    /// Who has set a value since the start.
+    /// The account that has set a value since the start.
     pub fn setter(&self, id: VarId) -> Option<SetBy> {
         self.set_by.read().get(&id).cloned()
     }
