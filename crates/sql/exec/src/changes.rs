@@ -1,7 +1,7 @@
-//! Who is told of changed rows, and what it takes to change them.
+//! Change sinks, which are told of changed rows, and the writer through which rows are changed.
 //!
-//! All changes of rows by statements pass the functions of `dml/rows.rs`. They need a [`RowWriter`], not a statement: so the row
-//! trees can be written without SQL ([`crate::kv`]), and whoever listens hears of every row.
+//! All changes of rows by statements pass the functions of `dml/rows.rs`. They need a [`RowWriter`], not a statement.
+//! So the row trees can be written without SQL ([`crate::kv`]), and a change sink is told of every row.
 
 use gannet_catalog::Table;
 use gannet_engine::Txn;
@@ -72,7 +72,7 @@ impl<T> Standing<T> {
     }
 }
 
-/// What changes rows: a transaction, and who is told.
+/// Changes rows: a transaction, and the change sinks.
 pub struct RowWriter<'a> {
     /// The transaction.
     pub txn: &'a mut Txn,
@@ -83,7 +83,7 @@ pub struct RowWriter<'a> {
 }
 
 impl RowWriter<'_> {
-    /// Where the undo records of the next change begin; of no account when nobody listens.
+    /// Where the undo records of the next change begin; not used when there is no change sink.
     #[inline]
     pub(crate) fn mark(&self) -> u64 {
         if self.sink.is_some() { self.txn.weight() } else { 0 }

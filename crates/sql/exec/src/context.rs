@@ -22,8 +22,8 @@ pub trait Session: SessionInfo {
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value>;
     /// Memory and disk that statements share; `None`: they may not spill.
     fn temp_space(&self) -> Option<std::sync::Arc<TempSpace>>;
-    /// The rows of a virtual table: each is given to `emit` with all columns. `equals` are equalities (column, value)
-    /// that the rows will be filtered by anyway; nobody looks at columns that are not in `wanted`.
+    /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,
+    /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read.
     fn virtual_rows(
         &mut self,
         table: u32,
@@ -341,8 +341,8 @@ fn memory_exceeded() -> SqlError {
     sql_err!(OutOfSortmemory)
 }
 
-/// Whether the statement was killed, for what takes long over one value. Whoever kills it may be a connection of the same worker, which
-/// gets its turn here.
+/// Whether the statement was killed; called where one value takes long. The connection that kills it may be on the
+/// same worker, and runs here.
 pub fn stopped() -> bool {
     gannet_runtime::yield_if_due();
     gannet_runtime::interrupted()

@@ -57,7 +57,7 @@ fn has_child(table: &Table, key: &ForeignKey) -> SqlError {
     sql_err!(RowIsReferenced2, described(table, key))
 }
 
-/// A row that a foreign key refuses: for those who look at the last one later.
+/// A row that a foreign key refuses, recorded for SHOW ENGINE INNODB STATUS.
 pub struct Refused<'a> {
     /// The transaction, zero if it has not written.
     pub trx: gannet_base::TrxId,
@@ -78,7 +78,7 @@ impl Refused<'_> {
     }
 }
 
-/// Tells the session of the row; gives the error.
+/// Tells the session of the row. Returns the error.
 #[cold]
 fn refused(child: &Table, key: &ForeignKey, parent_goes: bool, row: Vec<&Value>, cx: &mut Cx<'_, '_>) -> SqlError {
     let parts = serving(child, &key.columns).map(|i| child.key_parts(i)).unwrap_or_default();

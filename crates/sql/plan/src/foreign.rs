@@ -1,4 +1,5 @@
-//! The foreign keys around the tables that a statement writes: who is to be asked, and who follows.
+//! The foreign keys around the tables that a statement writes: which tables are checked, and which are changed as a
+//! consequence.
 
 use crate::plan::{Intent, PlanTable};
 use gannet_catalog::define::serves;

@@ -36,7 +36,8 @@ pub struct PlanOptions<'a> {
     pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
     /// Looks at the trees to estimate a range; without one, statistics alone decide.
     pub estimator: Option<&'a dyn RangeEstimator>,
-    /// Told the schema and name of every table before it is looked up: who may not know of it must not learn of it from an error.
+    /// Called with the schema and name of every table before it is looked up: a session that may not know of the
+    /// table must not learn of it from an error.
     pub on_table: Option<&'a dyn Fn(&str, &str)>,
     /// Deepest nesting of queries and expressions that is bound before error 1436.
     pub max_depth: u32,

@@ -43,7 +43,7 @@ pub(super) struct Asked {
 enum Need {
     Instant,
     Inplace,
-    /// In place, but nobody may write meanwhile.
+    /// In place, with writers kept out meanwhile.
     InplaceShared(&'static str),
     /// InnoDB copies the rows; why, where MySQL says it.
     Copy(Option<&'static str>),

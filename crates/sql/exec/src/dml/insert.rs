@@ -443,7 +443,7 @@ impl<'p> Run<'p> {
         id.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
     }
 
-    /// The next generated value of the statement is beyond one that a row has.
+    /// Moves the statement's next generated value beyond one that a row has.
     fn pass(&mut self, used: u64, step: u64) {
         if let Some((next, left)) = self.reserved.filter(|(next, _)| used >= *next) {
             let passed = (used - next) / step + 1;
@@ -490,13 +490,13 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// The table has one unique key and nobody refers to it.
+    /// Whether the table has one unique key and no foreign key refers to it.
     fn replaces_in_place(&self, cx: &Cx<'_, 'p>) -> bool {
         let links = cx.plan.tables[self.insert.table as usize].links.as_ref();
         links.is_none_or(|l| l.children.is_empty()) && self.table.indexes.iter().filter(|i| i.unique()).count() == 1
     }
 
-    /// REPLACE: deletes the row in the way. One that is the same row stays, where the table has one unique key and nobody refers to it: `false`.
+    /// REPLACE: deletes the row in the way. An equal row stays where [`Self::replaces_in_place`] holds: `false`.
     fn makes_way(&mut self, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);

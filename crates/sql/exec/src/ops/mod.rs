@@ -30,8 +30,8 @@ use narrow::{Narrow, make_long};
 pub trait Operator<'p> {
     /// Starts from the beginning, with the registers as they are now.
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()>;
-    /// How many rows the next call is to give at most, for scans that lock what they read: one that is not needed is not to be locked.
-    /// Others may give more.
+    /// How many rows the next call has to return at most. For scans that lock what they read: a row that is not
+    /// needed must not be locked. Other operators may return more.
     fn want(&mut self, _rows: u64) {}
     /// The next rows; `None` at the end. A batch may be empty.
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;

@@ -158,7 +158,7 @@ pub struct SetOperation<'p> {
     work: Option<Vec<Part>>,
     /// The first input's rows of the present partition, and the next batch.
     rows: Option<(Run, usize)>,
-    /// The input which the first tag among the partitions stands for.
+    /// The input that the first tag among the partitions names.
     first_tag: usize,
 }
 
@@ -258,7 +258,7 @@ impl<'p> SetOperation<'p> {
                 if cx.over(total.held + mine.held) {
                     if aside.is_none() {
                         count(Counter::CreatedTmpDiskTables);
-                        // What is combined so far stands for the inputs before.
+                        // The result so far takes the place of the inputs before.
                         self.first_tag = if intersect { (i - 1).max(1) } else { 1 };
                     }
                     let to = match &mut aside {

@@ -304,7 +304,7 @@ impl<'p> Writer<'p> {
         Json::Object(members)
     }
 
-    /// The tables of a join in the order in which they are read; gives the names of the node's columns.
+    /// The tables of a join in the order in which they are read. Returns the names of the node's columns.
     fn tables(&mut self, node: &'p Physical, join: Option<(&'static str, Json)>, out: &mut Vec<Table>) -> Names {
         let start = out.len();
         let names = match &node.op {
