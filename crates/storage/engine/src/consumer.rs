@@ -139,13 +139,13 @@ fn read_piece(payload: &mut dyn Read, piece: &mut Vec<u8>) -> Result<()> {
 pub struct Committed {
     /// Its commit.
     pub lsn: Lsn,
-    /// What it has told.
+    /// Its payload.
     pub payload: Vec<u8>,
     /// The position of a consumer that has dealt with it.
     position: Position,
 }
 
-/// What was read of a payload.
+/// The part of a payload that was read so far.
 struct Begun {
     start: Lsn,
     epoch: u64,

@@ -127,13 +127,13 @@ pub struct EngineStatus {
 pub struct TransactionInfo {
     /// Its id; zero when it has not written.
     pub id: TrxId,
-    /// Of its locks: [`gannet_lock::Party::owner`].
+    /// The owner of its locks: [`gannet_lock::Party::owner`].
     pub lock_owner: u64,
     /// Its level.
     pub isolation: Isolation,
     /// Begun READ ONLY.
     pub read_only: bool,
-    /// One statement.
+    /// It is one statement.
     pub autocommit: bool,
     /// It has a snapshot open.
     pub snapshot: bool,
@@ -141,9 +141,9 @@ pub struct TransactionInfo {
     pub locks: Option<gannet_lock::Standing>,
     /// `owner_thread_id` of its options.
     pub owner_thread_id: u64,
-    /// Undo records written, as of its last wait.
+    /// Undo records written, as published at its last wait.
     pub undo_records: u64,
-    /// Being rolled back.
+    /// It is being rolled back.
     pub rolling_back: bool,
     /// When it was begun, as `runtime::now_ns` tells; 0: a single statement that has not written.
     pub started_ns: u64,
@@ -172,8 +172,8 @@ pub struct RangeEstimate {
 }
 
 impl Engine {
-    /// Opens or creates the store. Returns as soon as transactions can begin; the rest of the redo and the rollback of
-    /// losers go on behind (their rows stay locked).
+    /// Opens or creates the store. Returns as soon as transactions can begin; the rest of the redo and the rollback
+    /// of losers go on in the background (their rows stay locked).
     pub fn open(options: EngineOptions) -> Result<Engine> {
         let (store, files, running) = crate::open::open(&options)?;
         let background = Background { store: store.clone(), files, running: Mutex::new(Some(running)) };

@@ -43,7 +43,7 @@ const SAVE_EVERY_NS: u64 = 10_000_000_000;
 
 /// What purge tasks share.
 pub(crate) struct PurgeState {
-    /// What was there at the start has been dealt with.
+    /// The undo found at the start has been dealt with.
     started: AtomicBool,
     starting: AtomicBool,
     /// Drops found at the start, to be done when all else is.
@@ -61,7 +61,7 @@ pub(crate) struct PurgeState {
     orphans_next_ns: AtomicU64,
     /// The last error, for the status.
     pub(crate) error: Mutex<Option<EngineError>>,
-    /// Damaged pages that were met, and told.
+    /// Damaged pages that purge has found and logged.
     damaged: Mutex<BTreeSet<PageNo>>,
 }
 
@@ -138,7 +138,8 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
             break;
         }
     }
-    // What is left although no snapshot holds it, nor what cannot be rolled back, nor a damaged stream, is purge's own backlog.
+    // Purge's own backlog is the history that no snapshot holds, without transactions that cannot be rolled back and
+    // damaged streams.
     let waits = failed.is_some() || !store.purge.doomed.lock().is_empty();
     let held = store.snapshots.oldest() < horizon || done == 0 || waits;
     store.purge.backlog.store(if held { 0 } else { store.streams.history() }, Relaxed);
@@ -146,7 +147,7 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     failed.map_or(Ok(done), Err)
 }
 
-/// Those that cannot be rolled back yet stay; `all`: try also if that was the outcome a moment ago.
+/// Rolls orphans back. Those that cannot be rolled back yet stay; `all`: also tries those that failed a moment ago.
 fn roll_back_orphans(store: &Store, all: bool) {
     let purge = &store.purge;
     while purge.orphans_taken.swap(true, Acquire) {
@@ -197,9 +198,10 @@ fn save_rows(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Deals with what earlier incarnations left: all of it is older than every snapshot, but in which order it ended is not known. So
-/// first all records except drops, in all streams; then, when the losers are rolled back, which may need the trees, the drops. False: not
-/// finished. `wait`: for another task that is at it.
+/// Deals with the undo of earlier incarnations. All of it is older than every snapshot, but the order of the
+/// transactions' ends is not known. So first come all records except drops, in all streams; then the drops, when the
+/// losers are rolled back, which may need the trees. False: not finished. `wait`: waits for another task that does
+/// this.
 fn start(store: &Store, wait: bool) -> Result<bool> {
     while store.purge.starting.swap(true, AcqRel) {
         if !wait {
@@ -344,7 +346,8 @@ impl Purger<'_> {
             while let Some(r) = self.decode(&page, &place, free)? {
                 let at = UndoPtr::new(place.page, place.offset, r.kind);
                 if self.stream.loser_begin == Some((place.page, place.offset)) {
-                    // What was unfinished may end any time from now on; it is purged as what ends later is.
+                    // A transaction that was unfinished may end at any time from now on; it is purged like later
+                    // ones.
                     return Ok(drops);
                 }
                 match r.body {
@@ -488,7 +491,7 @@ impl Purger<'_> {
         Ok(())
     }
 
-    /// Frees an overflow chain; the record always names what is left of it.
+    /// Frees an overflow chain; the record always names the part that is left.
     fn free_chain(&self, at: UndoPtr, r: &Record<'_>, chain: PageNo) -> Result<()> {
         if chain.is_zero() {
             return Ok(());

@@ -96,7 +96,7 @@ pub(crate) fn load_older<'a>(store: &Store, own: TrxId, view: View, entries: imp
         if wave.is_empty() {
             return;
         }
-        // In the order of the file: what is side by side is found by one of them.
+        // In the order of the file, so that one load finds pages that are side by side.
         wave.sort_unstable_by_key(|at| at.0);
         pages.clear();
         pages.extend(wave.iter().map(|at| at.page()).filter(|&no| !store.pool.is_resident(no)));

@@ -1,27 +1,27 @@
-//! Opening a store's files: what is there, what to do about it, and redo.
+//! Opening a store's files: finding out what is there, deciding what to do, and redo.
 //!
 //! 1. Lock the directory.
 //! 2. [`decide`] from what is found: create, recover, or refuse.
 //! 3. Repair torn pages from the double-write file.
-//! 4. Take the index of the log, as far as there is one ([`crate::redo::chunk`]): it tells which pages have changes, and where. Read
-//!    the rest of the log, and index it in memory: one task finds and verifies the records, others read ahead and take the
-//!    places of changes down ([`crate::redo::rest`]).
+//! 4. Read the index of the log, as far as there is one ([`crate::redo::chunk`]): it says which pages have changes, and where. Read the
+//!    rest of the log, and index it in memory: one task finds and verifies the records, others read ahead and note the places of
+//!    changes ([`crate::redo::rest`]).
 //! 5. Make the new epoch durable (INV-CTL-1), open log and pool: transactions may begin.
-//! 6. In *rounds*, in the background: gather the changes of as many pages as memory allows from the log ([`crate::redo`]), load these
-//!    pages. A page that is wanted before gets its changes by reads of their own when it is loaded. The checkpoint stays until
-//!    all pages are done.
+//! 6. In *rounds*, in the background: gather the changes of as many pages as memory allows from the log ([`crate::redo`]), and load these
+//!    pages. A page that a statement needs before gets its changes by reads of their own when it is loaded. The checkpoint does not move
+//!    until all pages are done.
 //!
-//! Memory: index and gathered changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and the pool does
-//! without the frames they take. What does not fit: the index's entries stay in their files (its tables of extents, 24 bytes for each
-//! extent that a chunk changes, do not); changes go to a file, sorted by page, from which later rounds take them
-//! ([`crate::redo::spill`]): the log is read once. (Where there is no room for the file, each round reads the log again as far as it has
-//! changes of its pages.)
-//! The buffers for reading come on top: 40 MiB at most, gone when a round is gathered.
+//! Memory: index and gathered changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and
+//! the pool does without the frames they take. Index entries that do not fit stay in their files (except the tables
+//! of extents, 24 bytes for each extent that a chunk changes). Changes that do not fit go to a file, sorted by page,
+//! from which later rounds read them ([`crate::redo::spill`]): the log is read once. (Where there is no room for the
+//! file, each round reads the log again as far as it has changes of the round's pages.) The buffers for reading come
+//! on top: 40 MiB at most, freed when a round is gathered.
 //!
-//! INV-REC-1: changes stay, in the log, until their page is resident with all of them (and dirty): applying one again changes nothing,
-//! because a page's LSN tells what it has.
-//! INV-REC-2: a page that is loaded gets all its changes, so that no LSN hides one that is still to be applied: rounds part the pages,
-//! not the log.
+//! INV-REC-1: changes stay in the log until their page is resident with all of them (and dirty). Applying a change
+//! again changes nothing, because a page's LSN says which changes it has.
+//! INV-REC-2: a page that is loaded gets all its changes, so that no LSN hides a change that is still to be applied:
+//! rounds divide the pages, not the log.
 //! INV-REC-3: a page that cannot have its changes is marked as damaged on disk before the checkpoint passes them.
 
 use std::path::{Path, PathBuf};
@@ -164,7 +164,7 @@ fn look(options: &EngineOptions) -> Result<Seen> {
 /// Redo behind the opened store, and the figures about it.
 pub(crate) struct Recovery {
     progress: Progress,
-    /// What the log's index tells; gone when all pages are up to date.
+    /// The log's index; `None` when all pages are up to date.
     indexed: RwLock<Option<Arc<Indexed>>>,
     /// The present round, when its changes are gathered.
     round: RwLock<Option<Arc<Round>>>,
@@ -445,7 +445,7 @@ impl RedoSource for Recovery {
             return gathered.apply(page, bytes);
         }
         note(Way::Early);
-        // Gone: meanwhile the page was brought up to date, as all others.
+        // `None`: the page was brought up to date meanwhile, as all others.
         self.indexed().map_or(Ok(None), |i| i.apply(page, bytes))
     }
 }

@@ -326,7 +326,8 @@ impl Gathered {
         extents.partition_point(|w| w.extent < self.which.bounds[1])
     }
 
-    /// The page is to be brought up to date: its changes stay until [`Gathered::forget`] is called once for each page so named.
+    /// Announces that the page is to be brought up to date: its changes stay until [`Gathered::forget`] is called
+    /// once for each announcement.
     pub(crate) fn expect(&self, no: PageNo) {
         if let Some(share) = self.share(no) {
             share.lock().left += 1;
@@ -381,9 +382,10 @@ pub(crate) enum NotGathered {
     Damaged,
 }
 
-/// Gathers the changes of the pages of `extents` (ascending, not none) in memory of at most `most` bytes: of the first of them if not of
-/// all. Those of the others go to a file in directory `spill`; if there is none, or it cannot be written, they are left, and it may be
-/// that even the first are too many. Memory beyond `most`: a batch for each sorter.
+/// Gathers the changes of the pages of `extents` (ascending, at least one) in at most `most` bytes of memory: of the
+/// first extents if not of all. Changes of the others go to a file in directory `spill`. If there is none, or it
+/// cannot be written, they are left to a later round; even the changes of the first extent may be too many. Memory
+/// beyond `most`: a batch for each sorter.
 pub(crate) fn gather(
     indexed: &Indexed,
     extents: &[Weight],
@@ -415,7 +417,8 @@ pub(crate) fn gather(
             if taken.load(Relaxed) + crew.bytes() >= most {
                 crew.idle().map_err(damaged)?;
                 if taken.load(Relaxed) >= most {
-                    // What is left of them when all is read is to fit, with room for what is to be written.
+                    // The changes that stay in memory have to fit when all is read, with room for those on their way
+                    // to the file.
                     let part = (read as f64 / all.max(1) as f64).clamp(0.1, 1.0);
                     taken.store(over.make_room((most as f64 * 0.7 * part) as u64), Relaxed);
                 }
@@ -438,8 +441,8 @@ pub(crate) fn gather(
     Ok((Gathered::new(from, shares, sorted), spill))
 }
 
-/// The next round of what was left in a file, in memory of at most `most` bytes: the extents, and their changes if they could be had. `None`:
-/// there are no more.
+/// The next round of changes from the file, in at most `most` bytes of memory: the extents, and their changes if
+/// these could be read. `None`: there are no more.
 pub(crate) fn gather_spilled(from: Lsn, spill: &mut Spill, most: u64) -> Option<(Range<u64>, Option<Gathered>)> {
     let (which, shares) = spill.take(most)?;
     let extents = which.bounds[0]..which.bounds[which.all()];
@@ -483,7 +486,7 @@ impl Over<'_> {
         bytes
     }
 
-    /// Writes out what is not held.
+    /// Writes the shares that are not held to the file.
     fn write_out(&mut self) {
         let mut guards: Vec<_> = self.parts.iter().map(|p| p.lock()).collect();
         let mut sorted: Vec<Vec<Part>> = guards.iter_mut().map(|g| std::mem::take(&mut g.parts)).collect();
@@ -497,7 +500,7 @@ impl Over<'_> {
         }
     }
 
-    /// Leaves out what is not held.
+    /// Drops the changes of the shares that are not held.
     fn give_up(&mut self) {
         crate::plant::note(crate::plant::Path::SharesGivenUp);
         self.shares.kept.store(self.held, Relaxed);

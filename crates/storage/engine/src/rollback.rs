@@ -40,7 +40,7 @@ pub(crate) struct Orphan {
 }
 
 impl Orphan {
-    /// Rolls it back, or as much of it as can be. A shutdown ends this.
+    /// Rolls the transaction back as far as possible. A shutdown ends this.
     pub(crate) fn roll_back(&mut self, store: &Store) -> Result<()> {
         let _mask = mask_interrupts();
         undo_to(store, &mut self.writer, UndoPtr::NONE, For::Nobody)?;
@@ -81,7 +81,7 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
                 false
             }
             Body::DropTree { .. } => {
-                // It may commit all the same, without this drop.
+                // The transaction may still commit, without this drop.
                 w.drops.retain(|dropped| *dropped != record.tree);
                 false
             }
@@ -89,7 +89,8 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         };
         let open = !record.is_done() && !left_out;
         if open && goes {
-            // Purge passes what is done only: the tree's number and its pages may be another's by then.
+            // Purge passes only records marked as done: the tree's number and its pages may belong to another tree by
+            // then.
             store.pool.run(|| {
                 let mut mtr = store.pool.mtr()?;
                 let page = latch(&mut mtr, at)?;

@@ -91,7 +91,7 @@ struct Locking {
     prepared: Option<Vec<u8>>,
     /// The gap up to this entry beyond the range (`Some(None)`: up to the end) is locked.
     closed: Option<Option<Vec<u8>>>,
-    /// The candidate's record lock was taken by this scan; what was held before.
+    /// Whether this scan took the candidate's record lock, and what was held before.
     fresh: Option<Option<Mode>>,
     /// Rows locked so far.
     locked: usize,
@@ -110,7 +110,7 @@ enum Source {
     Buffer,
 }
 
-/// A byte string such that the range is what is at or above (below) it.
+/// The byte string at or above (below) which the range lies.
 fn bound(cut: Cut<'_>) -> Option<Vec<u8>> {
     match cut {
         Cut::Start | Cut::End => None,
@@ -554,7 +554,7 @@ impl Scan {
         let name = self.cursor.key().to_vec();
         // Read again: what this copy of the leaf refers to, the snapshot keeps.
         if !matches!(self.find(txn, l)?, Candidate::Inside(_)) || self.cursor.key() != name {
-            // Gone meanwhile: the caller looks at whatever is there now.
+            // The entry is gone meanwhile: the caller looks again.
             return Ok(false);
         }
         self.buf.entry.clear();

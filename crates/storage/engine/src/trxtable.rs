@@ -1,4 +1,4 @@
-//! What became of a transaction: id → active, or the LSN of its end.
+//! The state of each transaction: id → active, or the LSN of its end.
 //!
 //! A ring indexed by id answers for the latest [`RING`] ids with two loads. An id whose slot is taken over by a later one
 //! while it still matters (active, or ended after the oldest snapshot) moves to a sharded map first; an id found in neither

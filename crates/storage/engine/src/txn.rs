@@ -308,8 +308,9 @@ impl Txn {
         Ok(lsn)
     }
 
-    /// Commits without waiting for the log: others see it, its locks are gone, and a crash may still take it away. Its client must not
-    /// hear of it, nor this session go on, before [`Txn::poll_commit`] says so. `None`: there is nothing to wait for.
+    /// Commits without waiting for the log: other transactions see it, its locks are released, and a crash may still
+    /// undo it. Its client must not be told, nor this session go on, before [`Txn::poll_commit`] says so. `None`:
+    /// there is nothing to wait for.
     pub fn commit_unsynced(&mut self) -> Result<Option<Lsn>> {
         if !self.active {
             return Ok(None);
@@ -726,7 +727,7 @@ impl Txn {
     }
 }
 
-/// Tells the deadlock detector and the status what was done so far. Before each wait.
+/// Publishes what was done so far for the deadlock detector and the status. Called before each wait.
 fn show_progress(txn: &Txn) {
     let records = txn.weight();
     txn.owner.set_weight(records);
@@ -773,7 +774,7 @@ impl Drop for Txn {
             // Nothing may be waited for while unwinding.
             let undone = if std::thread::panicking() { None } else { Some(self.rollback()) };
             if undone != Some(Ok(())) {
-                // Where there is no room on the disk there may be later. Rows stay locked until then, or until a restart.
+                // The disk may be full now and have room later. Rows stay locked until then, or until a restart.
                 if let Some(w) = self.writer.take() {
                     let store = &*self.engine.store;
                     if let Some(Err(e)) = undone {

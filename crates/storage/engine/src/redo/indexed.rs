@@ -31,7 +31,7 @@ const IN_MEMORY: f64 = 1.25;
 const UNREADABLE: Corrupt = Corrupt { what: "cannot be read: its changes in the log" };
 const DAMAGED: Corrupt = Corrupt { what: "its changes in the log are damaged" };
 
-/// An extent, and the memory that the changes of its pages may take: a guess.
+/// An extent, and an estimate of the memory that the changes of its pages take.
 #[derive(Clone, Copy)]
 pub(crate) struct Weight {
     pub(crate) extent: u64,

@@ -327,7 +327,7 @@ pub(crate) struct Unfinished {
     pub(crate) begin: UndoPtr,
     /// Its last record, done or not; none when it has only begun.
     pub(crate) last: UndoPtr,
-    /// It was prepared: it stays.
+    /// The transaction was prepared, so it stays.
     pub(crate) prepared: bool,
 }
 
