@@ -30,7 +30,7 @@
 //! 96   u64      its bound in bytes
 //! ```
 //!
-//! INV-LOG-5: what the file says of a consumer is durable before a segment is recycled on the strength of it.
+//! INV-LOG-5: a consumer's position in the file is durable before a segment is recycled because of it.
 
 use std::path::Path;
 

@@ -272,7 +272,7 @@ mod tests {
     fn the_manual_page_is_up_to_date() {
         let mut text = String::from(
             "# System variables\n\nMade from the declarations in `crates/service/core/src/vars`.\n\n\
-             *works*: as in MySQL. *fact*: says something about the server, nobody sets it. *no effect*: it sizes or\n\
+             *works*: as in MySQL. *fact*: a fact about the server, which cannot be set. *no effect*: it sizes or\n\
              paces something that Gannet does not have; it can be set and is shown, and no result depends on it.\n\
              *default only*: what it turns on is not there; any value but the default is refused with error 1235.\n\n\
              | variable | scope | dynamic | type | default | here |\n|---|---|---|---|---|---|\n",

@@ -344,7 +344,7 @@ impl Session {
         let mut put: Vec<Arc<Account>> = Vec::new();
         for (from, to) in pairs {
             let (from, to) = (self.account_name(from), self.account_name(to));
-            // A list may pass names on: what an earlier pair made is there for a later one.
+            // A list may pass names on: a name that an earlier pair made exists for a later one.
             let pending = put.iter().position(|a| a.is(&from));
             let gone = |n: &Name| renamed.iter().any(|(f, _)| f == n);
             let old = match pending {

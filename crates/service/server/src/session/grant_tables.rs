@@ -76,7 +76,7 @@ static TABLES: &[GrantTable] = &[
 /// Rows of a grant table, and the session's time zone.
 struct Rows<'a>(&'a RowsSink, &'a TimeZone);
 
-/// One of them.
+/// One of the grant tables.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     columns: &'a RowsSink,
@@ -241,7 +241,7 @@ impl Session {
     }
 }
 
-/// The accounts that the rows after a statement make different, and those that are gone.
+/// The accounts that a statement has changed by their rows, and those that are gone.
 fn changed(
     table: &GrantTable,
     list: &[Arc<Account>],
@@ -276,7 +276,7 @@ fn changed(
     Ok((put, remove))
 }
 
-/// An account with what a table says of it.
+/// An account with the properties that a table has of it.
 fn rebuilt(table: &GrantTable, mut a: Account, rows: &[Row<'_>], list: &[Arc<Account>]) -> Result<Account> {
     let role = |r: &Row<'_>, user: &str, host: &str| {
         let name = Name::new(&r.text(user), &r.text(host));
@@ -429,7 +429,7 @@ fn of_user(old: &Account, r: &Row<'_>) -> Result<Account> {
     Ok(a)
 }
 
-/// `User_attributes`: what has no column of its own. Error 3982 for what is no such document.
+/// `User_attributes`: a document of the properties without a column of their own. Error 3982 for another text.
 fn set_attributes(a: &mut Account, text: &str) -> Result<()> {
     let wrong = || sql_err!(InvalidUserAttributeJson);
     (a.policy.attributes, a.second, a.grants.restrictions) = (String::new(), None, Vec::new());

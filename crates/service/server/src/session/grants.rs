@@ -182,7 +182,7 @@ impl Session {
         self.store_accounts(put, &[])
     }
 
-    /// What is granted on exists; a table with CREATE may come later.
+    /// Checks that the object exists; with CREATE a table may come later.
     fn check_target(&self, w: &Wanted) -> Result<()> {
         let Target::Table(schema, name) = &w.target else { return Ok(()) };
         if w.set.has(Privilege::Create) && w.columns.is_empty() {
@@ -208,7 +208,7 @@ impl Session {
                     g.restrict(&own.schema, |p| *p = p.with(own.privileges.and(fresh)));
                 }
                 let dynamic = w.set.and(Privileges::all_dynamic());
-                // GRANT OPTION of dynamic privileges is each one's own.
+                // GRANT OPTION of dynamic privileges belongs to each one by itself.
                 let fixed = granted.without(Privileges::all_dynamic());
                 let only_dynamic = dynamic != Privileges::NONE && w.set.without(dynamic) == Privileges::NONE;
                 g.global = g.global.with(dynamic).with(if only_dynamic { Privileges::NONE } else { fixed });
@@ -499,7 +499,7 @@ fn remove(g: &mut Grants, w: &Wanted, partially: bool) -> Option<()> {
             let mut found = true;
             g.edit_table(s, t, false, |t| {
                 t.privileges = t.privileges.without(taken);
-                // What is revoked from the table is revoked from its columns.
+                // Privileges revoked from the table are revoked from its columns, too.
                 t.columns.iter_mut().for_each(|c| c.privileges = c.privileges.without(taken));
                 for (column, set) in &w.columns {
                     match t.columns.iter_mut().find(|c| gannet_catalog::names::eq_name(&c.column, column)) {

@@ -27,7 +27,7 @@ pub(crate) struct Later {
     last: bool,
     /// The statement that runs has committed, and not waited.
     pub(super) unsynced: Option<Lsn>,
-    /// The rest of it.
+    /// The rest of the statement.
     left: Option<Left>,
 }
 
@@ -52,7 +52,7 @@ impl Later {
 impl Session {
     /// Runs what may leave its reply for later, where that `resumes`: the last that a command does.
     pub(super) fn last<R>(&mut self, resumes: bool, f: impl FnOnce(&mut Self) -> R) -> R {
-        // A profile's stages are those of one go.
+        // The stages of a profile are those of a statement that runs without interruption.
         let more = !resumes
             || self.running.extra_status & status::MORE_RESULTS != 0
             || self.state.vars[Live::Profiling].as_bool();
@@ -77,7 +77,8 @@ impl Session {
         self.later.left = Some(Left { lsn, started, place, values, done });
     }
 
-    /// The outcome of the statement that was left, when the log is there; `None`: not yet, `waker` is used when it is time to ask again.
+    /// The outcome of the statement whose rest was left, when the log is durable; `None`: not yet, and `waker` is
+    /// used when it is time to ask again.
     pub(super) fn resume(&mut self, waker: &Waker) -> Option<Result<Done>> {
         let lsn = self.later.left.as_ref().map_or(Lsn::ZERO, |left| left.lsn);
         let committed = match self.txn.poll_commit(lsn, waker) {

@@ -57,7 +57,7 @@ impl Session {
         self.server.engine.lock_table().mdl_object(t.id.0, &name)
     }
 
-    /// The locks of a plan, one for each table in its strongest mode.
+    /// The locks of a plan, each table once in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
         let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
@@ -100,7 +100,7 @@ impl Session {
             self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
             resolved.push((table, alias, w.kind == TableLockKind::Write, true));
         }
-        // They are MySQL's system tables; written ones are locked apart from everything else.
+        // MySQL's system tables: when written, they are locked apart from all other tables.
         let system = |(t, _, write, _): &&(Arc<Table>, String, bool, bool)| *write && *t.schema == *"mysql";
         let written = resolved.iter().filter(system).count();
         if written > 0 && written < resolved.len() {
@@ -146,7 +146,8 @@ impl Session {
         }
     }
 
-    /// The tables that a view reads, and those of the views below it: they are locked with it, under their own names.
+    /// The tables that a view reads, and those of the views below it: they are locked with the view, under their own
+    /// names.
     fn below(&self, table: &Table, write: bool, all: &mut Vec<(Arc<Table>, String, bool, bool)>) -> Result<()> {
         let Some(view) = table.view() else { return Ok(()) };
         for (schema, name) in gannet_plan::view_tables(&view.query)? {
@@ -254,7 +255,7 @@ impl Session {
         self.txn.lock_owner().mdl_lock(gate, mode, MdlDuration::Statement, wait).map_err(lock_error)
     }
 
-    /// Under LOCK TABLES only what was locked may be used, and written only what was locked for that.
+    /// Under LOCK TABLES only locked tables may be used, and only those locked for writing may be written.
     #[cold]
     fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
         let named = |t: &&PlanTable| {
@@ -273,7 +274,7 @@ impl Session {
         Ok(())
     }
 
-    /// Locks the tables of a plan. Error 1615 when one of them has another definition by now.
+    /// Locks the tables of a plan. Error 1615 when the definition of one has changed.
     #[inline]
     pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
         let duration = if self.transaction.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
@@ -324,7 +325,7 @@ impl Session {
         if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
     }
 
-    /// Locks of the statement go; those of an open transaction stay.
+    /// Releases the statement's locks; those of an open transaction stay.
     #[inline]
     pub(crate) fn unlock_statement(&mut self) {
         self.txn.lock_owner().mdl_end_statement();

@@ -45,9 +45,9 @@ pub(crate) struct Prepared {
 /// One prepared statement.
 pub(crate) struct Statement_ {
     text: Arc<[u8]>,
-    /// For statements that are not planned, and for planning anew.
+    /// For statements that are not planned, and for planning again.
     statement: Arc<Statement>,
-    /// Deprecated syntax, told when the text is prepared.
+    /// Deprecated syntax, of which a warning is given when the text is prepared.
     notices: Box<[Notice]>,
     params: u16,
     shape: u128,
@@ -164,7 +164,7 @@ impl Session {
     }
 
     fn prepare_and_reply(&mut self, sql: &[u8], wire: &mut Wire<'_>) -> Result<()> {
-        // What SHOW WARNINGS and its kin are to show outlives their preparation.
+        // SHOW WARNINGS and similar statements show diagnostics that outlive their own preparation.
         let shown = std::mem::take(&mut self.running.warnings);
         let mut made = self.make_prepared(sql)?;
         if kinds::of(&made.statement).keeps_diagnostics {

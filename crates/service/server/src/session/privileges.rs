@@ -157,7 +157,7 @@ impl Session {
         self.state.snapshot.require_table(schema, name).cloned()
     }
 
-    /// Error 1044 for a schema that the session may not enter, whether it is there or not.
+    /// Error 1044 for a schema that the session may not enter, whether it exists or not.
     pub(crate) fn require_entry(&self, schema: &str) -> Result<()> {
         let a = &self.state.account;
         match self.state.access.enters_schema(&gannet_catalog::names::canonical_schema(schema)) {
@@ -184,7 +184,7 @@ impl Session {
         use Privilege as P;
         let database = self.state.database.as_deref().unwrap_or_default();
         let schema_of = |name: &'_ ast::ObjectName| name.schema.as_ref().map_or(database, |s| s).to_owned();
-        // Of tables that the statement makes, or names whether or not there is a temporary one.
+        // For tables that the statement makes, or names whether or not there is a temporary one.
         let by_name = |list: &[P], name: &ast::ObjectName| {
             self.require_on_table(Privileges::of(list), &schema_of(name), &name.name)
         };

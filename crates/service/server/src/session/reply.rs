@@ -12,7 +12,7 @@ use gannet_types::charset::Charset;
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
 use gannet_wire::flags::cap;
 
-/// What a statement or command did, before it is put into a packet.
+/// The effects of a statement or command, before they are put into a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     /// A result set was sent: its end is due instead of OK.

@@ -298,7 +298,7 @@ impl Session {
         VarValue::text(&flags.join(","))
     }
 
-    /// Warnings 3090 and 3135: modes that are to go, and those that belong to strict mode.
+    /// Warnings 3090 and 3135: modes that are deprecated, and modes that belong to strict mode.
     fn warn_of_sql_mode(&mut self, text: &str) {
         let Ok(mode) = SqlMode::parse(text) else { return };
         let parts = [SqlMode::NO_ZERO_DATE, SqlMode::NO_ZERO_IN_DATE, SqlMode::ERROR_FOR_DIVISION_BY_ZERO];

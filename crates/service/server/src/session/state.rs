@@ -135,7 +135,7 @@ impl State {
         self.access.global
     }
 
-    /// Computes the rights anew.
+    /// Recomputes the rights.
     pub(crate) fn renew_access(&mut self) {
         self.access = Access::new(&self.server.accounts, &self.account, &self.roles);
         let now = self.server.accounts.get(&self.account.user, &self.account.host);

@@ -187,7 +187,7 @@ impl Session {
         outcome
     }
 
-    /// DDL: commits what is open, runs in a transaction of its own.
+    /// DDL: commits the open transaction, and runs in a transaction of its own.
     fn ddl(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
         match statement {
@@ -201,7 +201,7 @@ impl Session {
             }
             _ => {}
         }
-        // A transaction that only reads ends like others: what it forbids is no matter then.
+        // A READ ONLY transaction ends like others: its restriction does not matter then.
         self.commit_implicitly()?;
         self.require_read_write()?;
         if !self.only_temporary(statement) {
@@ -301,7 +301,7 @@ impl Session {
             let markers: Vec<_> = values.iter().map(super::variables::type_of).collect();
             let plan = match self.make_source_plan(query, &markers) {
                 Ok(plan) => plan,
-                // What is there already is said before what is wrong with the query, missing tables apart.
+                // That the table exists already is reported before errors in the query, except missing tables.
                 Err(e)
                     if !matches!(
                         e.code(),

@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// The session ends or starts anew; no transaction is open.
+    /// Drops them all when the session ends or is reset; no transaction is open.
     pub(super) fn drop_all_temporary(&mut self) {
         if self.state.snapshot.temporaries().is_some() {
             let snapshot = self.state.snapshot.with_temporaries(None);
