@@ -289,7 +289,7 @@ fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::resul
     Ok(engine)
 }
 
-/// Applies to the accounts what the variables say of them, and logs what is remarkable. True: `partial_revokes` is on.
+/// Applies the variables about accounts, and logs warnings. True: `partial_revokes` is on.
 fn check_accounts(
     accounts: &Accounts,
     vars: &VarSet,

@@ -216,7 +216,7 @@ impl Entry {
         self.kept(|text, _| Some(text.into()))
     }
 
-    /// What may be kept of the statement that runs, when `change` has made of its text what it wants to keep.
+    /// The text to keep of the running statement, as `change` makes it from the statement's own.
     pub fn kept(&self, change: impl FnOnce(&[u8], LexMode) -> Option<Cow<'_, [u8]>>) -> Option<KeptText> {
         let mode = *self.mode.lock();
         let text = self.text()?;
@@ -248,7 +248,7 @@ impl Entry {
         None
     }
 
-    /// Gives memory of a long statement text back; called when the session idles.
+    /// Frees the memory of a long statement text; called when the session idles.
     pub fn forget_long_info(&self) {
         self.info_len.store(0, Relaxed);
         *self.long_info.lock() = None;
@@ -295,7 +295,7 @@ impl Entry {
 }
 
 impl LastWord for Entry {
-    /// The connection, and its statement up to the first text in quotes: what is in there may be secret.
+    /// The connection, and its statement up to the first text in quotes, which may be secret.
     fn last_word(&self, out: &mut [u8]) -> usize {
         let mut rest = &mut out[..];
         let free = rest.len();
@@ -395,7 +395,7 @@ impl Registry {
             return;
         }
         let progress = |e: &Entry| e.progress.load(Relaxed);
-        // What was told to end is as good as gone.
+        // A session that was told to end counts as gone.
         let ends = |e: &Entry| e.context.pending().is_some_and(|i| i >= Interrupt::PeerGone);
         let waits = |e: &Entry| progress(e) < Progress::In as u8 && !ends(e);
         let waiting: Vec<&Arc<Entry>> = map.values().filter(|e| waits(e)).collect();

@@ -62,7 +62,7 @@ impl Timers {
         self.thread.get_or_init(|| {
             let due = self.due.clone();
             let (tx, rx) = std::sync::mpsc::channel();
-            // Not joined: it ends with the process, and holds nothing that has to be given back.
+            // The thread is not joined: it ends with the process, and holds nothing that has to be released.
             let started = std::thread::Builder::new().name("timers".into()).spawn(move || {
                 let _ = tx.send(waker());
                 run(&due);

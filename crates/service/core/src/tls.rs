@@ -27,8 +27,8 @@ impl ServerTls {
         self.acceptor.read().clone()
     }
 
-    /// At the start: makes the files where there are none, and reads them. What the variables name has to be there; of
-    /// the server's own files a fault is told to the log, and TLS is off.
+    /// At the start: makes the files where there are none, and reads them. A file that a variable names must exist; a
+    /// fault of the server's own files is logged, and TLS is off.
     pub fn open(
         vars: &mut VarSet,
         datadir: &Path,
@@ -62,8 +62,8 @@ impl ServerTls {
         Ok(it)
     }
 
-    /// ALTER INSTANCE RELOAD TLS: reads what the variables name now. On error 3889 what was there stays, unless
-    /// `keep_on_error` is false: then TLS is off.
+    /// ALTER INSTANCE RELOAD TLS: reads the files that the variables name now. On error 3889 the former certificates
+    /// stay, unless `keep_on_error` is false: then TLS is off.
     pub fn reload(&self, server: &Core, keep_on_error: bool) -> Result<()> {
         let datadir = PathBuf::from(server.globals.get(Live::Datadir).as_str());
         let made = if tls::is_supported() {

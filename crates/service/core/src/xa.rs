@@ -70,7 +70,7 @@ impl Branch {
 #[derive(Default)]
 pub struct Branches {
     prepared: Mutex<BTreeMap<Branch, Txn>>,
-    /// Names in use: of prepared branches, and of those that sessions work on.
+    /// Names in use: of prepared branches, and of branches that sessions work on.
     names: Mutex<std::collections::BTreeSet<Branch>>,
 }
 
@@ -79,7 +79,7 @@ fn failed(e: EngineError) -> SqlError {
 }
 
 impl Branches {
-    /// Takes up what was prepared before the start.
+    /// Resumes the branches that were prepared before the start.
     pub fn recover(&self, server: &Core) -> Result<()> {
         let engine: &Engine = &server.engine;
         let waiting = engine.prepared();

@@ -67,7 +67,7 @@ const HUGE: usize = 2 << 20;
 /// Frames from which on they are worth having. A smaller pool would take one for a few frames.
 const HUGE_FROM: usize = 4096;
 
-/// What is known of a page, resident or not.
+/// The entry of a page, resident or not.
 #[repr(C)]
 struct Entry {
     state: StateWord,
@@ -171,7 +171,8 @@ impl Arena {
         unsafe { &*self.rec_lsns.ptr.cast::<AtomicU64>().add(no.0 as usize) }
     }
 
-    /// Gives page `no`, which the caller has exclusively or in transit, a frame. It holds what some other page has left there.
+    /// Takes a frame for page `no`, which the caller has exclusively or in transit. The frame holds bytes that
+    /// another page has left there.
     pub(crate) fn take(&self, no: PageNo) {
         let mut free = self.free.lock();
         let frame = free.warm.pop().or_else(|| free.cold.pop()).unwrap_or_else(|| {

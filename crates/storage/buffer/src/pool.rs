@@ -256,8 +256,8 @@ impl Pool {
         SharedGuard::new(self, no)
     }
 
-    /// Runs `attempt` until it gives a result or fails, doing in between what its [`Stop`] asks for. `attempt` must let go
-    /// of every latch when it returns.
+    /// Runs `attempt` until it returns a result or fails, and in between does what its [`Stop`] asks for. `attempt`
+    /// must release every latch before it returns.
     #[inline]
     pub fn run<T>(&self, attempt: impl FnMut() -> Result<T, Stop>) -> Result<T, Error> {
         self.run_as(Priority::Normal, attempt)
@@ -315,7 +315,7 @@ impl Pool {
         }
     }
 
-    /// Reads one page with `read`, optimistically, until what it gave is validated. `read` may see torn bytes.
+    /// Reads one page with `read`, optimistically, until the result is validated. `read` may see torn bytes.
     pub fn read<T>(
         &self,
         no: PageNo,
@@ -409,9 +409,9 @@ impl Pool {
         }
     }
 
-    /// Sees to it that the page on disk is never taken for sound again: changes that it lacks are about to be given up. It keeps its bytes,
-    /// under a checksum that is not theirs. Durable on return. Does nothing when it is resident: then it was made anew. No latch may be
-    /// held.
+    /// Marks the page on disk as damaged, because changes that it lacks are about to be given up. It keeps its bytes,
+    /// under a checksum that is not theirs. Durable on return. Does nothing when the page is resident: then it was
+    /// made anew. No latch may be held.
     pub fn condemn(&self, no: PageNo) -> Result<(), Error> {
         self.wait_not_writing(no);
         let word = self.arena.state(no);
@@ -451,15 +451,15 @@ impl Pool {
         self.file.sync_data()
     }
 
-    /// Gives a page a frame that is about to be resident, counts and enters it.
+    /// Takes a frame for a page that is about to be resident, counts it and enters it.
     fn take_frame(&self, no: PageNo) {
         self.in_use.fetch_add(1, Relaxed);
         self.arena.take(no);
         self.resident.insert(no);
     }
 
-    /// Takes back the frames of pages that are evicted. Their memory is kept as far as the pool's size and what is set aside
-    /// allow.
+    /// Returns the frames of evicted pages. Their memory is kept as far as the pool's size, less the memory set
+    /// aside, allows.
     fn put_frames(&self, frames: &[u32]) {
         self.in_use.fetch_sub(frames.len() as i64, Relaxed);
         self.arena.put(frames, (self.budget as i64 - self.frames_in_use()).max(0) as usize);
@@ -484,8 +484,8 @@ impl Pool {
         outcome
     }
 
-    /// Verifies what was read into a frame in transit (`n` bytes; beyond the end of the file are zeros) and applies what
-    /// redo has for it.
+    /// Verifies the page read into a frame in transit (`n` bytes; beyond the end of the file are zeros) and applies
+    /// its redo.
     fn accept_frame(&self, no: PageNo, n: usize) -> Result<(), Error> {
         count(Counter::InnodbBufferPoolReads);
         count(Counter::InnodbPagesRead);
@@ -498,7 +498,8 @@ impl Pool {
         let verified = page.verify(no).map_err(|c| corrupt(no, page.lsn(), c));
         let redo = self.redo.get().filter(|redo| self.redo_active.load(Acquire) && redo.pending(no));
         if verified.is_err() && redo.is_some() {
-            // Freed, and its space given back by half when the system went down: only changes that write it anew count.
+            // The page was freed, and its blocks were partly released when the system went down: only changes that
+            // write it anew count.
             page.0.fill(0);
         }
         if let Some(redo) = redo
@@ -533,7 +534,7 @@ impl Pool {
                 self.take_frame(no);
                 count(Counter::InnodbPagesCreated);
                 let mut guard = ExclusiveGuard::acquired(self, no, version);
-                // What is given back unused must look as if it was never written.
+                // A page that is returned unused must look as if it was never written.
                 guard.page_mut().0.fill(0);
                 if self.in_use.load(Relaxed) > self.low_water() {
                     self.call_cleaner();
@@ -543,7 +544,7 @@ impl Pool {
             TRANSIT => Err(Stop::Busy(no)),
             _ => {
                 let mut guard = ExclusiveGuard::try_new(self, no).ok_or(Stop::Restart)?;
-                // The page gets a new version even if the caller gives it back unused.
+                // The page gets a new version even if the caller returns it unused.
                 guard.page_mut();
                 Ok(guard)
             }

@@ -46,7 +46,7 @@ const fn state(version: u64, latch: u64) -> u64 {
     version << 8 | latch
 }
 
-/// Turns of a spin-wait after which an attempt gives up and starts again.
+/// How many turns of a spin-wait an attempt makes before it gives up and starts again.
 pub(crate) const PATIENCE: u32 = 64;
 
 /// Why a latch was not had.
@@ -64,7 +64,7 @@ pub(crate) enum Miss {
 pub(crate) struct StateWord(AtomicU64);
 
 impl StateWord {
-    /// The word now; what it says may be over already.
+    /// The word now; the state may have changed already.
     #[inline]
     pub(crate) fn load(&self) -> u64 {
         self.0.load(Acquire)
@@ -81,7 +81,7 @@ impl StateWord {
         latch(self.load()) == EXCLUSIVE
     }
 
-    /// Begins an optimistic read: gives the version. `touch` takes away the clock's mark.
+    /// Begins an optimistic read: returns the version. `touch` clears the clock's mark.
     #[inline]
     pub(crate) fn optimistic(&self, touch: bool) -> Result<u64, Miss> {
         let mut s = self.load();

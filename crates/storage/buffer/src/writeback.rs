@@ -1,8 +1,8 @@
 //! Writing pages back: one way for the checkpoint's sweep, the cleaner and eviction.
 //!
-//! A batch: copy each page under a shared latch; wait until the log is durable up to the copies' LSNs; seal the copies;
-//! write them to a slot of the double-write file and sync it; write them in place; sync the data file; a page that is
-//! still what was copied is clean.
+//! A batch: copy each page under a shared latch; wait until the log is durable up to the copies' LSNs; seal the
+//! copies; write them to a slot of the double-write file and sync it; write them in place; sync the data file. A page
+//! that still equals its copy is clean.
 
 use std::collections::HashSet;
 
@@ -238,8 +238,8 @@ impl Pool {
         Ok(least)
     }
 
-    /// Goes round with the clock until `want` frames are free, writing back where no clean candidates are left.
-    /// Gives how many were freed.
+    /// Moves the clock hand until `want` frames are free, and writes back where no clean candidates are left. Returns
+    /// how many were freed.
     pub(crate) fn reclaim(&self, want: usize) -> Result<usize, Error> {
         let (mut freed, mut clean, mut dirty) = (0, Vec::new(), Vec::new());
         let mut left = (ROUNDS + 1) * self.resident.len();
@@ -293,7 +293,7 @@ impl Pool {
         self.feed_starved();
     }
 
-    /// Tells the cleaners that frames run short.
+    /// Wakes the cleaners because frames run short.
     pub(crate) fn call_cleaner(&self) {
         if !self.cleaner.called.load(Relaxed) && !self.cleaner.called.swap(true, AcqRel) {
             let wakers = self.cleaner.wakers.lock().clone();

@@ -545,7 +545,7 @@ impl Writer {
         self.0.extend_from_slice(&p.bits().to_le_bytes());
     }
     fn bytes(&mut self, b: &[u8]) {
-        // Names and hashes are far shorter; what is longer was refused when it was given.
+        // Names and hashes are far shorter; longer ones were refused when they were set.
         let b = &b[..b.len().min(u16::MAX.into())];
         self.u16(b.len() as u16);
         self.0.extend_from_slice(b);

@@ -1,4 +1,5 @@
-//! What is remembered about logins: failures, and the use of limited resources. In memory: a restart forgets it, as in MySQL.
+//! State about logins: failures, and the use of limited resources. It is in memory: a restart forgets it, as in
+//! MySQL.
 
 use super::account::{Account, Name, Policy};
 use gannet_base::sync::Mutex;
@@ -34,7 +35,7 @@ pub struct Limits {
     usage: Mutex<HashMap<Name, Arc<Usage>>>,
 }
 
-/// How much an account uses of what is limited.
+/// How much an account has used of its limited resources.
 pub struct Usage {
     /// Start of the hour that counts, by the monotonic clock.
     since_ns: AtomicU64,

@@ -8,8 +8,9 @@
 //! | `limits` | failed logins, resource limits |
 //! | `origin` | hosts and their patterns |
 //!
-//! Accounts are stored by the catalog as one record each, and kept in memory as an immutable list which a change replaces. A change
-//! moves a version; sessions compare it once a statement, so that what is granted or revoked holds from the next statement on.
+//! The catalog stores an account as one record each; in memory they are an immutable list, which a change replaces. A
+//! change moves a version. Sessions compare the version once a statement, so that a grant or a revocation holds from
+//! the next statement on.
 
 mod access;
 mod account;
@@ -170,7 +171,7 @@ impl Accounts {
         all
     }
 
-    /// An account and what it is granted through `roles`, and through theirs.
+    /// An account and the accounts granted to it through `roles`, and through theirs.
     pub fn with_roles(&self, account: &Arc<Account>, roles: &[Name]) -> Vec<Arc<Account>> {
         let mut members = vec![account.clone()];
         let mut queue: Vec<Name> = roles.to_vec();

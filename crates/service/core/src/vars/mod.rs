@@ -174,7 +174,7 @@ pub fn defaults() -> VarSet {
     all().iter().map(|d| d.initial.value()).collect()
 }
 
-/// One session's values: the global ones of its start, and what it has set since.
+/// One session's values: the global values at its start, and those it has set since.
 #[derive(Debug, Clone)]
 pub struct SessionVars {
     base: Arc<VarSet>,

@@ -39,9 +39,9 @@ pub type PersistedMap = BTreeMap<&'static str, Persisted>;
 pub struct PersistedVars {
     path: PathBuf,
     map: Mutex<PersistedMap>,
-    /// Those that hold at this start.
+    /// Values that hold at this start.
     loaded: Vec<(VarId, VarValue)>,
-    /// What the error log is told of the others.
+    /// Warnings for the error log about values that are left out.
     pub warnings: Vec<String>,
 }
 
@@ -159,7 +159,7 @@ impl PersistedVars {
         }
     }
 
-    /// What is persisted now.
+    /// The values that are persisted now.
     pub fn all(&self) -> PersistedMap {
         self.map.lock().clone()
     }
