@@ -29,11 +29,12 @@ pub struct RowChange<'a> {
     pub cascade: bool,
 }
 
-/// Hears of changed rows.
+/// Is told of changed rows.
 pub trait ChangeSink {
-    /// A row is changed, with all its index entries. `records` are the transaction's undo records of that ([`Txn::weight`] before and
-    /// after). They tell what was rolled back meanwhile, to a savepoint, of a statement or of a row: a change of which a record lies at
-    /// or behind `records.start` does not stand any more. ([`Standing`] keeps to that.)
+    /// A row is changed, with all its index entries. `records` are the transaction's undo records of that
+    /// ([`Txn::weight`] before and after). They tell which changes were rolled back meanwhile, to a savepoint, of a
+    /// statement or of a row: a change with a record at or behind `records.start` is void. ([`Standing`] implements
+    /// that.)
     ///
     /// An error fails the statement.
     fn changed(&mut self, records: Range<u64>, change: &RowChange<'_>) -> Result<()>;
@@ -76,7 +77,7 @@ impl<T> Standing<T> {
 pub struct RowWriter<'a> {
     /// The transaction.
     pub txn: &'a mut Txn,
-    /// Told of each changed row.
+    /// Is told of each changed row.
     pub sink: Option<&'a mut dyn ChangeSink>,
     /// The changes are actions of foreign keys.
     pub cascade: bool,
@@ -89,7 +90,7 @@ impl RowWriter<'_> {
         if self.sink.is_some() { self.txn.weight() } else { 0 }
     }
 
-    /// Tells of a change that began at `mark`.
+    /// Reports a change that began at `mark`.
     #[inline]
     pub(crate) fn tell(&mut self, mark: u64, table: &Table, images: Images<'_>) -> Result<()> {
         match &mut self.sink {

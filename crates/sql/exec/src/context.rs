@@ -107,7 +107,7 @@ pub struct Cx<'a, 'p> {
     pub strict: bool,
     /// IGNORE: errors about single rows and values are warnings.
     pub ignore: bool,
-    /// Told of each row that the statement changes.
+    /// Is told of each row that the statement changes.
     pub changes: Option<&'a mut dyn ChangeSink>,
     /// EXPLAIN ANALYZE: operators are timed.
     pub(crate) profile: Option<Box<crate::profile::Profile>>,
@@ -296,7 +296,8 @@ impl<'a, 'p> Cx<'a, 'p> {
         self.reserve(more)
     }
 
-    /// Columns are computed for another batch: what was made of the last one is passed on, or counted by who keeps it.
+    /// Begins to compute columns for another batch: those of the last batch were passed on, or their keeper counts
+    /// them.
     #[inline]
     pub(crate) fn begin_computing(&mut self) {
         self.computed_now = 0;

@@ -91,7 +91,7 @@ pub(crate) fn select_compared(
     rows: &[u32],
     cx: &Cx<'_, '_>,
 ) -> Option<Vec<u32>> {
-    // What is computed is computed for all rows of the batch.
+    // The loops compute values for all rows of the batch.
     if op == CompareOp::NullSafeEq || rows.is_empty() {
         return None;
     }

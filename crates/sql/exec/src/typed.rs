@@ -129,7 +129,7 @@ pub(crate) fn select_between(
     cx: &mut Cx<'_, '_>,
 ) -> Result<Option<Vec<u32>>> {
     let Some(values) = column_of(&args[0], batch).filter(|_| !rows.is_empty()) else { return Ok(None) };
-    // What is no date is told of, and taken for the zero date, row by row.
+    // Text that is no date gets its warning, and counts as the zero date, row by row.
     let mut known = |other: &Expr| match bound(by, &args[0], other, cx) {
         Err(error) if error.code() == ErrorCode::WrongValue => Ok(None),
         outcome => outcome,

@@ -48,7 +48,7 @@ fn parent_columns(key: &ForeignKey, parent: &Table) -> Option<Box<[u32]>> {
     key.parent_columns.iter().map(|name| parent.column(name)).collect()
 }
 
-/// What is done to the rows of a table, as far as foreign keys care.
+/// What a statement does to the rows of a table, as far as it matters for foreign keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Writes {
     /// Rows come or change: they need parents.

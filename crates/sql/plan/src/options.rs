@@ -60,7 +60,7 @@ impl PlanOptions<'_> {
         Err(self.too_deep())
     }
 
-    /// Error 1317 for a statement that was killed; asked by what goes through lists of a client's size.
+    /// Error 1317 for a statement that was killed; called by loops over lists whose size a client chooses.
     pub(crate) fn check_stopped(&self) -> gannet_types::Result<()> {
         if (self.stopped)() { Err(gannet_types::sql_err!(QueryInterrupted)) } else { Ok(()) }
     }

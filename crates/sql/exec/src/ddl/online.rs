@@ -58,7 +58,8 @@ fn unsupported(what: &str, reason: Option<&str>, instead: &str) -> SqlError {
     }
 }
 
-/// What is asked for. Errors 1800 and 1801 for words that do not exist, 1221 for those that do not go together.
+/// The requested ALGORITHM and LOCK. Errors 1800 and 1801 for words that do not exist, 1221 for a combination that is
+/// not allowed.
 pub(super) fn asked(actions: &[AlterAction]) -> Result<Asked> {
     let mut asked = Asked { algorithm: Algorithm::Default, lock: Lock::Default };
     let is = |word: &Ident, name: &str| word.text.eq_ignore_ascii_case(name);

@@ -179,7 +179,7 @@ impl<'p> Run<'p> {
         self.row_from_fields(row, (&self.insert.columns, list), cx)
     }
 
-    /// A row some of whose columns are there; the rest is assigned.
+    /// Completes a row of which some columns have values; the rest is assigned.
     pub(super) fn row_from_fields(
         &mut self,
         mut row: Vec<Option<Value>>,
@@ -207,8 +207,8 @@ impl<'p> Run<'p> {
         self.complete(row, cx)
     }
 
-    /// The row as expressions of a self-referring VALUES list see it: a column without a value yet has its default, if that is
-    /// a literal, else what its type holds when nothing is given.
+    /// The row as expressions of a self-referring VALUES list see it: a column without a value yet has its default,
+    /// if that is a literal, or else its type's implicit default.
     fn visible_row(&self, row: &[Option<Value>]) -> Batch {
         let mut values = Vec::with_capacity(row.len());
         for (value, column) in row.iter().zip(&self.table.columns) {
@@ -364,7 +364,7 @@ impl<'p> Run<'p> {
         // REPLACE by the only unique key: for the statistics the row changes where it is.
         let mut in_place = false;
         loop {
-            // Anew for each try: what REPLACE has removed stays removed.
+            // A new savepoint for each try: rows that REPLACE has removed stay removed.
             let savepoint = (on_conflict || self.insert.ignore).then(|| cx.txn.savepoint());
             codec::new_row_key(self.table, &values, cx.txn, &mut key)?;
             if !in_place {

@@ -267,7 +267,7 @@ impl<'p> HashJoin<'p> {
         Ok(())
     }
 
-    /// Takes the right side, the table and what is still to come, to partitions.
+    /// Moves the right side to partitions: the rows in the table and those still to come.
     fn divide_right(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         gannet_telemetry::count(Counter::CreatedTmpDiskTables);
         let mut parts = Partitions::new(cx)?;
@@ -492,8 +492,8 @@ impl<'p> HashJoin<'p> {
         Ok(true)
     }
 
-    /// Joins one left row with what is in the table, as far as `out` has room, and goes on to the next one when it is done. `last`: no
-    /// more of the right side follows. Returns whether the row has matched.
+    /// Joins one left row with the rows in the table, as far as `out` has room, and goes on to the next left row when
+    /// it is done. `last`: no more of the right side follows. Returns whether the row has matched.
     fn probe(&mut self, probing: &mut Probing, last: bool, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let (batch, row) = (&probing.batch, probing.row);
         if row % 64 == 0 || probing.place > 0 {

@@ -59,7 +59,7 @@ fn build_at<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOper
     Ok(if depth.is_multiple_of(CHECKED) { Box::new(Checked(operator)) } else { operator })
 }
 
-/// An operator deep in a tree: error 1436 where the stack does not hold what is below it.
+/// An operator deep in a tree: error 1436 where the stack does not hold the operators below.
 struct Checked<'p>(BoxedOperator<'p>);
 
 impl<'p> Operator<'p> for Checked<'p> {
@@ -163,7 +163,7 @@ pub fn collect<'p>(operator: &mut BoxedOperator<'p>, cx: &mut Cx<'_, 'p>) -> Res
     Ok(batches)
 }
 
-/// Gives back what [`collect`] reserved.
+/// Releases the memory that [`collect`] reserved.
 pub fn release(batches: &mut Vec<Batch>, cx: &mut Cx<'_, '_>) {
     let bytes: usize = batches.iter().map(Batch::memory_bytes).sum();
     cx.release(bytes);

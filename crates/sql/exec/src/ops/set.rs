@@ -183,7 +183,7 @@ impl Counts {
         self.of.insert(key.into(), n);
     }
 
-    /// The least of both: what is not in both goes.
+    /// The lesser count of both: keys that are not in both are dropped.
     fn intersect(&mut self, other: &mut Counts, cx: &mut Cx<'_, '_>) {
         self.of.retain(|key, n| {
             *n = (*n).min(other.of.get(key).copied().unwrap_or(0));

@@ -149,7 +149,7 @@ impl Memory {
         self.held > self.granted
     }
 
-    /// Takes grants for what is held. `space`: the server's, asked for once.
+    /// Takes grants for the memory that is held. `space`: the server's, called once.
     #[cold]
     pub(crate) fn grant(&mut self, space: impl FnOnce() -> Option<Arc<TempSpace>>) {
         let wanted = (self.held - self.granted).next_multiple_of(GRANT);

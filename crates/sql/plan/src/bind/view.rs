@@ -152,7 +152,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Merges the views of an UPDATE or DELETE into its block; tells what became of each.
+    /// Merges the views of an UPDATE or DELETE into its block. Returns what became of each.
     pub(super) fn merge_views(&mut self, block: &mut Block) -> Vec<ThroughView> {
         let mut all = Vec::new();
         for rel in &mut block.rels {
@@ -743,7 +743,7 @@ impl Walk<'_> {
 /// Marks the number of a SELECT, in the place of its hints, until it is printed.
 const NUMBER: char = '\u{1}';
 
-/// A query as EXPLAIN's note 1003 tells it: every name in full, every SELECT numbered. Errors of the query.
+/// A query as EXPLAIN's note 1003 shows it: every name in full, every SELECT numbered. Errors of the query.
 pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<String> {
     let mut query = query.clone();
     let mut binder = Binder::new(snapshot, options);

@@ -114,7 +114,7 @@ fn quote(s: &str, out: &mut String) {
 /// A table of a block's joins while its members are gathered.
 struct Table {
     members: Members,
-    /// What follows the costs: columns, conditions, what is materialised.
+    /// The members behind the costs: columns, conditions, materialised queries.
     conditions: Vec<String>,
     columns: Vec<String>,
     behind: Members,
