@@ -200,7 +200,7 @@ pub(crate) struct Control {
     file: File,
     /// Sequence and content of the newer slot, and the older one's checkpoint as far as it was written by this value.
     state: Mutex<(u64, ControlData, Lsn)>,
-    /// One writer at a time; never held by anybody who only reads.
+    /// One writer at a time; readers never hold it.
     writing: Mutex<bool>,
 }
 

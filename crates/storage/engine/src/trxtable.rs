@@ -100,7 +100,8 @@ impl Shard {
     }
 }
 
-/// Below which id all is over, but for some: a sequence lock, written by whoever holds [`TrxTable::raising`].
+/// The id below which all transactions have ended, with exceptions: a sequence lock, written by the holder of
+/// [`TrxTable::raising`].
 struct Floor<const OPEN: usize> {
     /// Odd while the rest is being written.
     sequence: AtomicU64,
