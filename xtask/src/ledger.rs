@@ -5,9 +5,10 @@
 //! every workload once on every server before the next round begins, so that a machine whose speed drifts is the same for all. Processor
 //! time is that of the server's process, all threads, over the workload.
 //!
-//! Columns: date, build (short hash, `+` when the tree has changes), server, workload, threads, rounds, transactions per second (median,
-//! least, greatest), microseconds of processor time per query (median). A last line per build has the size of the stripped binary in bytes and
-//! the share of processor time that a virtual machine's host took away meanwhile, in percent.
+//! The ledger has a line for each figure: `date,commit,what,figure,unit,command`. `commit` is a short hash, with `+` when the tree has
+//! changes. Of the rounds the median is kept, and of rates the least and the greatest, too. Each run adds the size of the stripped binary,
+//! and the share of processor time that a virtual machine's host took away meanwhile. `--build` measures a clean release build and one after
+//! a change of the binary's own crate, and no workload.
 
 use crate::clients::build_release;
 use std::{
@@ -29,7 +30,7 @@ const WORKLOADS: &[(&str, &str, &[&str], f64)] = &[
     ("insert", "oltp_insert", &[], 1.0),
 ];
 
-const HEAD: &str = "date,build,server,workload,threads,rounds,tps,tps_least,tps_most,cpu_us_per_query";
+const HEAD: &str = "date,commit,what,figure,unit,command";
 
 /// What was asked for.
 struct Wish {
@@ -37,15 +38,20 @@ struct Wish {
     rounds: usize,
     threads: u32,
     only: Option<String>,
+    build: bool,
     /// Other builds: name and binary.
     beside: Vec<(String, PathBuf)>,
 }
 
 impl Wish {
     fn parse(args: &[String]) -> Result<Wish, String> {
-        let mut wish = Wish { seconds: 6, rounds: 3, threads: 64, only: None, beside: Vec::new() };
+        let mut wish = Wish { seconds: 6, rounds: 3, threads: 64, only: None, build: false, beside: Vec::new() };
         let mut rest = args.iter();
         while let Some(option) = rest.next() {
+            if option == "--build" {
+                wish.build = true;
+                continue;
+            }
             let value = rest.next().ok_or_else(|| format!("{option} wants a value"))?;
             let number = || value.parse::<u64>().map_err(|e| format!("{option} {value}: {e}"));
             match option.as_str() {
@@ -71,18 +77,74 @@ struct Run {
     cpu_us_per_query: f64,
 }
 
+/// Lines of the ledger that one run adds.
+struct Entries {
+    date: String,
+    commit: String,
+    command: String,
+    lines: String,
+}
+
+impl Entries {
+    fn new(root: &Path, args: &[String]) -> Result<Entries, String> {
+        let command = format!("cargo xtask ledger {}", args.join(" ")).trim_end().to_owned();
+        Ok(Entries { date: output("date", &["+%F"], root)?, commit: build_name(root)?, command, lines: String::new() })
+    }
+
+    fn add(&mut self, what: &str, figure: impl std::fmt::Display, unit: &str) {
+        let fields = [&self.date, &self.commit, what, &figure.to_string(), unit, &self.command].map(field);
+        self.lines.push_str(&fields.join(","));
+        self.lines.push('\n');
+    }
+
+    fn append_to(&self, path: &Path) -> Result<(), String> {
+        let mut text = fs::read_to_string(path).unwrap_or_else(|_| format!("{HEAD}\n"));
+        text.push_str(&self.lines);
+        fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+    }
+}
+
+/// A field of CSV (RFC 4180).
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
 /// Measures, prints a table, and appends to the ledger.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     let wish = Wish::parse(args)?;
-    let bin = build_release(root)?;
+    let mut entries = Entries::new(root, args)?;
     let dir = std::env::temp_dir().join(format!("gannet-ledger-{}", std::process::id()));
     fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let outcome = measure(root, &bin, &dir, &wish);
+    let outcome = match wish.build {
+        true => time_builds(root, &dir, &mut entries),
+        false => build_release(root).and_then(|bin| measure(&bin, &dir, &wish, &mut entries)),
+    };
     let _ = fs::remove_dir_all(&dir);
-    outcome
+    let report = outcome?;
+    entries.append_to(&root.join("docs/ledger.csv"))?;
+    Ok(report)
 }
 
-fn measure(root: &Path, bin: &Path, dir: &Path, wish: &Wish) -> Result<String, String> {
+/// A release build in an empty target folder, and one after the binary's own source has changed its time.
+fn time_builds(root: &Path, dir: &Path, entries: &mut Entries) -> Result<String, String> {
+    let target = dir.join("target");
+    let build = ["build", "--release", "--bin", "gannet", "--target-dir", &target.to_string_lossy()];
+    let seconds = || -> Result<f64, String> {
+        let start = Instant::now();
+        output("cargo", &build, root)?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let clean = seconds()?;
+    output("touch", &["crates/gannet/src/main.rs"], root)?;
+    let again = seconds()?;
+    entries.add("release build, clean", format_args!("{clean:.0}"), "s");
+    entries.add("release build after a change of the binary's crate", format_args!("{again:.0}"), "s");
+    let bytes = stripped_bytes(&target.join("release/gannet"), dir)?;
+    entries.add("stripped binary", bytes, "bytes");
+    Ok(format!("clean {clean:.0} s, again {again:.0} s, stripped binary {bytes} bytes"))
+}
+
+fn measure(bin: &Path, dir: &Path, wish: &Wish, entries: &mut Entries) -> Result<String, String> {
     let mut servers = vec![Server::gannet("gannet", bin, dir)?];
     for (name, other) in &wish.beside {
         servers.push(Server::gannet(name, other, dir)?);
@@ -106,33 +168,23 @@ fn measure(root: &Path, bin: &Path, dir: &Path, wish: &Wish) -> Result<String, S
         }
     }
     let taken = steal.percent();
-    let (date, build) = (output("date", &["+%F"], root)?, build_name(root)?);
-    let (mut lines, mut table) = (
-        String::new(),
-        String::from("| workload | server | TPS | least-most | CPU us/query |\n|---|---|--:|--:|--:|\n"),
-    );
+    let mut table = String::from("| workload | server | TPS | least-most | CPU us/query |\n|---|---|--:|--:|--:|\n");
     for ((name, ..), runs) in chosen.iter().zip(&runs) {
         for (server, runs) in servers.iter().zip(runs) {
             let (tps, least, most) = spread(runs.iter().map(|r| r.tps));
             let (cpu, ..) = spread(runs.iter().map(|r| r.cpu_us_per_query));
-            let who = &server.name;
-            table.push_str(&format!("| {name} | {who} | {tps:.0} | {least:.0}-{most:.0} | {cpu:.1} |\n"));
-            let (threads, rounds) = (wish.threads, wish.rounds);
-            lines.push_str(&format!(
-                "{date},{build},{who},{name},{threads},{rounds},{tps:.0},{least:.0},{most:.0},{cpu:.1}\n"
-            ));
+            let server = &server.name;
+            table.push_str(&format!("| {name} | {server} | {tps:.0} | {least:.0}-{most:.0} | {cpu:.1} |\n"));
+            for (kind, rate) in [("", tps), (", least", least), (", most", most)] {
+                entries.add(&format!("{name}, {server}{kind}"), format_args!("{rate:.0}"), "transactions/s");
+            }
+            entries.add(&format!("{name}, {server}"), format_args!("{cpu:.1}"), "CPU us/query");
         }
     }
     let bytes = stripped_bytes(bin, dir)?;
-    lines.push_str(&format!("{date},{build},gannet,stripped binary bytes; host took percent,,,{bytes},,,{taken:.1}\n"));
-    append(&root.join("docs/ledger.csv"), &lines)?;
+    entries.add("stripped binary", bytes, "bytes");
+    entries.add("processors taken by the host", format_args!("{taken:.1}"), "%");
     Ok(format!("{table}\nstripped binary {bytes} bytes; the host took {taken:.1} % of the processors"))
-}
-
-fn append(path: &Path, lines: &str) -> Result<(), String> {
-    let mut text = fs::read_to_string(path).unwrap_or_else(|_| format!("{HEAD}\n"));
-    text.push_str(lines);
-    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Median, least, greatest.
@@ -294,5 +346,24 @@ mod tests {
         assert_eq!((wish.rounds, wish.seconds, wish.beside.len()), (5, 6, 1));
         assert!(Wish::parse(&["--rounds".to_owned()]).is_err());
         assert_eq!(spread([3.0, 1.0, 2.0].into_iter()), (2.0, 1.0, 3.0));
+    }
+
+    #[test]
+    fn entries_are_lines_of_csv_under_the_head() {
+        let (date, commit) = ("2026-11-23".to_owned(), "abc".to_owned());
+        let mut entries = Entries { date, commit, command: "cargo xtask ledger".to_owned(), lines: String::new() };
+        entries.add("insert, gannet", format_args!("{:.1}", 17.25), "CPU us/query");
+        entries.add("stripped \"binary\"", 7, "bytes");
+        let lines = "2026-11-23,abc,\"insert, gannet\",17.2,CPU us/query,cargo xtask ledger\n\
+                     2026-11-23,abc,\"stripped \"\"binary\"\"\",7,bytes,cargo xtask ledger\n";
+        assert_eq!(entries.lines, lines);
+        let path = std::env::temp_dir().join(format!("gannet-ledger-test-{}.csv", std::process::id()));
+        entries.append_to(&path).expect("a new ledger");
+        entries.append_to(&path).expect("the same ledger");
+        let text = fs::read_to_string(&path).expect("a ledger");
+        fs::remove_file(&path).expect("to be removed");
+        assert_eq!(text, format!("{HEAD}\n{lines}{lines}"));
+        let kept = fs::read_to_string(crate::root().join("docs/ledger.csv")).expect("docs/ledger.csv");
+        assert_eq!(kept.lines().next(), Some(HEAD));
     }
 }

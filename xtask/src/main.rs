@@ -23,8 +23,9 @@ cargo xtask VERB
   atomics [FILTER]   its atomic read-modify-writes per point select and commit, by place; more than is listed fails
   isolation --port-a A [--port-b B] [--only TEXT] [--record]
                      what each isolation level gives, as named steps in all orders: server A against B or InnoDB's recorded lines
-  ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]...
-                     sysbench against this build, MariaDB and other builds in turn; figures go to docs/ledger.csv
+  ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]... | --build
+                     sysbench against this build, MariaDB and other builds in turn, or the time of a release build;
+                     figures go to docs/ledger.csv
   dist               the binary without symbols, its symbols, and a Debian package, in target/dist
   statements --server A --reference A FILE...
                      recorded statements against two servers: what differs, most frequent first

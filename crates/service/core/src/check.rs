@@ -17,7 +17,7 @@ pub struct Report {
     pub findings: Vec<String>,
 }
 
-/// Waits until redo and rollback are over; gives the transactions that cannot be rolled back.
+/// Waits until redo and rollback are over. Returns the transactions that cannot be rolled back.
 fn wait_for_recovery(engine: &Engine) -> Result<u64, String> {
     let (mut seen, mut since) = (None, Instant::now());
     loop {

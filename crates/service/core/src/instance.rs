@@ -42,7 +42,7 @@ pub struct Instance {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Instance {
-    /// Opens the store and starts the workers; nothing listens yet. The error is a sentence for the person who started it.
+    /// Opens the store and starts the workers; nothing listens yet. The error is a sentence for the administrator.
     pub fn open(mut options: ServerOptions) -> std::result::Result<Instance, String> {
         gannet_runtime::remember_panics();
         let datadir = prepare_datadir(&options)?;
@@ -96,7 +96,7 @@ impl Instance {
         }
         let mut vars = options.vars;
         if options.skip_grant_tables {
-            // As in MySQL: nobody comes from elsewhere.
+            // As in MySQL: no client connects over the network.
             vars[Live::SkipNetworking as usize] = VarValue::bool(true);
         }
         settle_defaults(&mut vars, &datadir);
@@ -227,7 +227,7 @@ impl Instance {
         &self.core
     }
 
-    /// Waits until somebody asks the server to stop.
+    /// Waits until the server is asked to stop.
     pub fn wait(&self) {
         let (flag, changed) = &self.core.stop;
         let mut stop = flag.lock();
@@ -247,7 +247,7 @@ impl Instance {
             l.stop();
         }
         s.registry.shut_down();
-        // Taken out first: nobody waits with a lock held.
+        // Taken out first, so that no lock is held while the task is awaited.
         let statistics = self.statistics.lock().take();
         if let Some(task) = &statistics {
             task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
@@ -289,7 +289,7 @@ fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::resul
     Ok(engine)
 }
 
-/// Applies to the accounts what the variables say of them, and logs what is remarkable. True: `partial_revokes` is on.
+/// Applies the variables about accounts, and logs warnings. True: `partial_revokes` is on.
 fn check_accounts(
     accounts: &Accounts,
     vars: &VarSet,

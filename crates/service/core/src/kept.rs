@@ -1,9 +1,10 @@
 //! Texts of statements as they may be kept and shown: in logs, process lists, samples of digests, profiles.
 //!
-//! A [`KeptText`] is made here alone, by the rewriting that puts `<secret>` for passwords. What keeps or shows a text takes this
-//! type, so that no place can forget the rewriting. It follows the manual (8.1.2.3 "Passwords and Logging"): statements about
-//! accounts, replication, servers and CLONE lose their literals, those apart that are names or comments. A text that cannot be read
-//! and is about such a statement is not kept at all: nobody knows which of its words is the password.
+//! A [`KeptText`] is made only here, by the rewriting that puts `<secret>` in place of passwords. Code that keeps or
+//! shows a text takes this type, so that no place can forget the rewriting. The rewriting follows the manual (8.1.2.3
+//! "Passwords and Logging"): statements about accounts, replication, servers and CLONE lose their literals, except
+//! those that are names or comments. A text about such a statement that cannot be parsed is not kept at all, because
+//! it is not known which of its words is the password.
 
 use crate::kinds::{self, Secrets};
 use gannet_parser::LexMode;

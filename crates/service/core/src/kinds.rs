@@ -1,5 +1,5 @@
-//! What there is to know of a kind of statement, one declaration each: how it is run, its counter, whether it commits what is open,
-//! whether it may be prepared, whether its text may hold a secret.
+//! The properties of each kind of statement, one declaration each: how it is run, its counter, whether it commits the
+//! open transaction, whether it may be prepared, whether its text may hold a secret.
 //!
 //! `of` names every statement of the tree and has no wildcard: a new statement does not compile until it is declared here.
 
@@ -19,7 +19,7 @@ pub enum Way {
     Missing,
 }
 
-/// Where the text of a statement may hold what nobody else is to see; [`crate::kept`] puts `<secret>` in its place.
+/// Where the text of a statement may hold a password; [`crate::kept`] puts `<secret>` in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
     /// Nowhere.
@@ -337,7 +337,7 @@ pub fn of(statement: &Statement) -> &'static Kind {
     }
 }
 
-/// The `Com_...` counter of a statement: EXPLAIN counts as what it explains, SHOW as what it shows.
+/// The `Com_...` counter of a statement: EXPLAIN counts as the explained statement, SHOW by its subject.
 pub fn counter(statement: &Statement) -> Option<Counter> {
     match statement {
         Statement::Explain(e) => match &e.target {

@@ -1,9 +1,10 @@
-//! What every service of the server stands on: the store, the dictionary, accounts, variables, connections, logs, and the listeners
-//! by which clients come.
+//! What all services of the server share: the store, the dictionary, accounts, variables, connections, logs, and the
+//! listeners through which clients connect.
 //!
-//! A protocol is a crate beside this one's other users: it makes a [`Factory`](gannet_runtime::Factory) over an [`Arc<Core>`](Core) and
-//! gives it to [`Instance::add_listener`]. *Invariants.* Nothing here knows a protocol's messages, or runs a statement. What is shared
-//! and changes while statements run is per worker; the shared maps here change at connect, at DDL and when somebody asks.
+//! A protocol is a crate that uses this one: it makes a [`Factory`](gannet_runtime::Factory) over an
+//! [`Arc<Core>`](Core) and passes it to [`Instance::add_listener`]. *Invariants.* Nothing here knows a protocol's
+//! messages, or runs a statement. State that is shared and changes while statements run is per worker; the shared
+//! maps here change at connect, at DDL and on request.
 
 pub mod accounts;
 pub mod check;

@@ -83,7 +83,7 @@ impl ErrorLog {
         });
         line.push_str(&text.to_string().replace('\n', "\\n"));
         line.push('\n');
-        // A log that cannot be written has nobody to tell.
+        // When the log cannot be written, there is no place to report that.
         let _ = match &mut *self.file.lock() {
             Some(file) => file.write_all(line.as_bytes()),
             None => std::io::stderr().write_all(line.as_bytes()),

@@ -26,8 +26,8 @@ pub fn parts(pattern: &str, escapes: bool) -> Vec<Part> {
     parts
 }
 
-/// Does the pattern match all of `text`? `fits` says whether a part that is no run stands for an element. Time is bounded by the product
-/// of the lengths.
+/// Whether the pattern matches all of `text`. `fits` says whether a part that is no run matches an element. Time is
+/// bounded by the product of the lengths.
 pub fn matches<T: Copy>(pattern: &[Part], text: &[T], fits: impl Fn(Part, T) -> bool) -> bool {
     let (mut i, mut j) = (0, 0);
     // The last run: the place behind it, and how much of the text it has taken.

@@ -1,7 +1,7 @@
-//! Who is connected: connection ids, the process list, limits, KILL.
+//! The connections: connection ids, the process list, limits, KILL.
 //!
-//! Each session writes its own entry (plain stores to a line nobody else writes); SHOW PROCESSLIST reads them all. The
-//! map itself changes at connect and disconnect only.
+//! Each session writes its own entry (plain stores to a line that no other session writes); SHOW PROCESSLIST reads
+//! all entries. The map itself changes at connect and disconnect only.
 
 use crate::kept::KeptText;
 use gannet_base::Sequence;
@@ -114,8 +114,8 @@ pub struct Entry {
     pub tls: OnceLock<Agreed>,
 }
 
-/// How far a connection's login is. Those that are in do not share a bound with those that are not, so that clients which connect and
-/// say nothing keep nobody out.
+/// How far a connection's login is. Connections that have logged in and those that have not are bounded separately,
+/// so that clients which connect and send nothing keep no other client out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Progress {
@@ -213,7 +213,7 @@ impl Entry {
         self.kept(|text, _| Some(text.into()))
     }
 
-    /// What may be kept of the statement that runs, when `change` has made of its text what it wants to keep.
+    /// The text to keep of the running statement, as `change` makes it from the statement's own.
     pub fn kept(&self, change: impl FnOnce(&[u8], LexMode) -> Option<Cow<'_, [u8]>>) -> Option<KeptText> {
         let mode = *self.mode.lock();
         let text = self.text()?;
@@ -242,13 +242,13 @@ impl Entry {
         None
     }
 
-    /// Gives memory of a long statement text back; called when the session idles.
+    /// Frees the memory of a long statement text; called when the session idles.
     pub fn forget_long_info(&self) {
         self.info_len.store(0, Relaxed);
         *self.long_info.lock() = None;
     }
 
-    /// Who it is.
+    /// The session's user, host and database.
     pub fn who(&self) -> Who {
         self.who.read().clone()
     }
@@ -289,7 +289,7 @@ impl Entry {
 }
 
 impl LastWord for Entry {
-    /// The connection, and its statement up to the first text in quotes: what is in there may be secret.
+    /// The connection, and its statement up to the first text in quotes, which may be secret.
     fn last_word(&self, out: &mut [u8]) -> usize {
         let mut rest = &mut out[..];
         let free = rest.len();
@@ -389,7 +389,7 @@ impl Registry {
             return;
         }
         let progress = |e: &Entry| e.progress.load(Relaxed);
-        // What was told to end is as good as gone.
+        // A session that was told to end counts as gone.
         let ends = |e: &Entry| e.context.pending().is_some_and(|i| i >= Interrupt::PeerGone);
         let waits = |e: &Entry| progress(e) < Progress::In as u8 && !ends(e);
         let waiting: Vec<&Arc<Entry>> = map.values().filter(|e| waits(e)).collect();

@@ -85,7 +85,7 @@ fn wanted(names: &CatalogSnapshot, trx: TrxId, kind: &LockKind) -> String {
     }
 }
 
-/// The members of the last deadlock: who waited for what with which statement, and who was rolled back.
+/// The members of the last deadlock: what each waited for, in which statement, and which one was rolled back.
 pub fn deadlock(server: &Core, out: &mut String) {
     let Some(d) = server.engine.lock_table().last_deadlock() else { return };
     let names = server.catalog.snapshot();

@@ -204,7 +204,7 @@ impl Core {
             Then::StatementLogs => {
                 if let Err(e) = self.logs.configure(&self.globals) {
                     self.globals.set(id, former);
-                    // What was open before can be opened again, or the first error tells of it.
+                    // The logs that were open before can be opened again; if not, the first error says so.
                     return self.logs.configure(&self.globals).and(Err(e));
                 }
             }

@@ -40,7 +40,7 @@ struct LogFile {
     database: String,
 }
 
-/// Who sent a statement.
+/// The session that sent a statement.
 pub struct Sender<'a> {
     pub id: u64,
     /// As the client called itself, and the account that it is.
@@ -65,7 +65,7 @@ pub struct Slow<'a> {
     pub text: &'a KeptText,
 }
 
-/// What stands behind a command in the general query log.
+/// What follows a command in the general query log.
 #[derive(Clone, Copy)]
 pub enum Argument<'a> {
     /// The text of a statement.
@@ -279,7 +279,7 @@ pub fn header(vars: &VarSet) -> String {
     )
 }
 
-/// Turns the logs on at the start. One whose file cannot be opened stays off, and the error log says so.
+/// Turns the logs on at the start. A log whose file cannot be opened stays off, and the error log says so.
 pub fn start(logs: &StatementLogs, vars: &GlobalVars, log: &ErrorLog) {
     if let Err(e) = logs.configure(vars) {
         log.error(format!("Statements are not logged: {e}"));

@@ -1,7 +1,8 @@
-//! Statistics kept fresh in the background, so that plans are made for tables as they are, and kept in the dictionary.
+//! Keeps statistics fresh in the background, so that plans are made for tables as they are, and stores them in the
+//! dictionary.
 //!
-//! Nothing is counted for this when rows are written: the engine knows each tree's rows anyway. A table is looked at anew when
-//! its rows differ from the figures by a tenth, as InnoDB does it, or when it or one of its indexes has none yet.
+//! Writing rows counts nothing for this: the engine knows each tree's rows anyway. A table is sampled again when its
+//! rows differ from the figures by a tenth, as in InnoDB, or when it or one of its indexes has none yet.
 
 use crate::Core;
 use crate::vars::Live;
@@ -18,9 +19,9 @@ const SLACK_ROWS: u64 = 50;
 /// A growing table's figures are written down so often at most: each time is a commit.
 const SAVE_NS: u64 = 10_000_000_000;
 
-/// What is wanted of a table's statistics: the server's variables, or the table's own options.
+/// Whether and how a table's statistics are kept: by the server's variables, or by the table's own options.
 pub struct Wanted {
-    /// Taken anew in the background.
+    /// Sampled again in the background.
     pub automatic: bool,
     /// Kept in the dictionary.
     pub persistent: bool,
@@ -60,7 +61,7 @@ pub fn run(shared: &Arc<Core>) {
         }
         let given_back = shared.temp.take_given_back();
         if freed < MUCH && freed + given_back >= MUCH {
-            // A statement says that it gives memory back shortly before it does.
+            // A statement announces the release of memory shortly before it releases it.
             release_at = release_at.max(now_ns() + AFTER_NS);
         }
         freed += given_back;
@@ -85,7 +86,8 @@ fn look_at_all(shared: &Arc<Core>, saved: &mut HashMap<TableId, u64>) {
         if is_stale(table) {
             let wanted = Wanted::of(shared, table);
             if wanted.automatic || is_unknown(table) {
-                // A table that is dropped meanwhile, or damaged, keeps the figures it has; statements say what is wrong.
+                // A table that is dropped meanwhile, or damaged, keeps the figures it has; statements report the
+                // damage.
                 let now = WallTime::now().seconds();
                 let _ = stats::refresh(&shared.engine, table, now, wanted.places);
             }
@@ -94,7 +96,7 @@ fn look_at_all(shared: &Arc<Core>, saved: &mut HashMap<TableId, u64>) {
         if table.statistics.is_unsaved() && due() && is_newest(shared, table) {
             saved.insert(table.id, now_ns());
             if Wanted::of(shared, table).persistent {
-                // Not written now, they are taken anew after the next start.
+                // Figures that cannot be saved now are sampled again after the next start.
                 let _ = shared.catalog.save_figures(table);
             }
         }

@@ -227,7 +227,7 @@ impl Taken<'_> {
     }
 }
 
-/// A status variable that is computed when somebody asks: its name, and how.
+/// A status variable that is computed on request: its name, and how.
 struct Figure {
     name: &'static str,
     value: fn(&Taken<'_>) -> Shown,
@@ -356,12 +356,13 @@ pub fn one_line(server: &Core) -> String {
     )
 }
 
-/// The number that a transaction is shown under: one that has not written has a number beyond all others, as InnoDB shows it.
+/// The number that a transaction is shown under. A transaction that has not written gets a number beyond all others,
+/// as in InnoDB.
 pub fn shown_trx(trx: gannet_base::TrxId, lock_owner: u64) -> u64 {
     if trx.0 == 0 { 1 << 48 | lock_owner } else { trx.0 }
 }
 
-/// A line for each of those who follow the log.
+/// A line for each consumer of the log.
 fn consumers(engine: &Engine) -> String {
     let line = |c: ConsumerStatus| {
         let beyond = match c.hold.beyond {

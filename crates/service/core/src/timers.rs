@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 #[derive(Default)]
 struct Due {
-    /// Deadline and number → whom to interrupt.
+    /// Deadline and number → the task to interrupt.
     queue: BTreeMap<(u64, u64), TaskContext>,
     next: u64,
     /// Timers that have fired and still live.
@@ -62,7 +62,7 @@ impl Timers {
         self.thread.get_or_init(|| {
             let due = self.due.clone();
             let (tx, rx) = std::sync::mpsc::channel();
-            // Not joined: it ends with the process, and holds nothing that has to be given back.
+            // The thread is not joined: it ends with the process, and holds nothing that has to be released.
             let started = std::thread::Builder::new().name("timers".into()).spawn(move || {
                 let _ = tx.send(waker());
                 run(&due);

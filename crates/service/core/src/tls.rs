@@ -1,4 +1,4 @@
-//! TLS of the server: where its certificates lie, who makes them, when they are read.
+//! TLS of the server: where its certificates are, how they are made, when they are read.
 
 use crate::Core;
 use crate::log::ErrorLog;
@@ -27,8 +27,8 @@ impl ServerTls {
         self.acceptor.read().clone()
     }
 
-    /// At the start: makes the files where there are none, and reads them. What the variables name has to be there; of
-    /// the server's own files a fault is told to the log, and TLS is off.
+    /// At the start: makes the files where there are none, and reads them. A file that a variable names must exist; a
+    /// fault of the server's own files is logged, and TLS is off.
     pub fn open(
         vars: &mut VarSet,
         datadir: &Path,
@@ -62,8 +62,8 @@ impl ServerTls {
         Ok(it)
     }
 
-    /// ALTER INSTANCE RELOAD TLS: reads what the variables name now. On error 3889 what was there stays, unless
-    /// `keep_on_error` is false: then TLS is off.
+    /// ALTER INSTANCE RELOAD TLS: reads the files that the variables name now. On error 3889 the former certificates
+    /// stay, unless `keep_on_error` is false: then TLS is off.
     pub fn reload(&self, server: &Core, keep_on_error: bool) -> Result<()> {
         let datadir = PathBuf::from(server.globals.get(Live::Datadir).as_str());
         let made = if tls::is_supported() {
@@ -107,8 +107,8 @@ fn read(datadir: &Path, get: impl Fn(Live) -> VarValue) -> std::result::Result<S
     })
 }
 
-/// Makes authority, server and client certificate where none of the server's own files is there. Some of them only are
-/// an error: whoever put them there has to complete them.
+/// Makes the certificates of authority, server and client where none of the server's own files exists. If only some
+/// exist, that is an error: the administrator has to complete them.
 fn own_files(datadir: &Path, hostname: &str) -> std::result::Result<(), String> {
     let there = [CA, CERTIFICATE, KEY].map(|name| datadir.join(name).exists());
     if there == [true; 3] {

@@ -14,7 +14,7 @@ struct Held {
 #[derive(Default)]
 pub struct UserLocks {
     held: Mutex<HashMap<String, Held>>,
-    /// Who waits for which lock, for finding deadlocks.
+    /// Which session waits for which lock, for finding deadlocks.
     waits: Mutex<HashMap<u64, String>>,
 }
 
@@ -29,7 +29,7 @@ pub enum Refused {
 }
 
 impl UserLocks {
-    /// Who holds a lock.
+    /// The session that holds a lock.
     pub fn owner(&self, name: &str) -> Option<u64> {
         self.held.lock().get(name).map(|h| h.owner)
     }
@@ -92,7 +92,7 @@ impl UserLocks {
     }
 }
 
-/// Who asks again and again leaves nothing behind.
+/// Ends an owner's wait for a lock.
 fn give_up(held: &mut HashMap<String, Held>, name: &str, owner: u64) {
     if let Some(h) = held.get_mut(name) {
         h.waiting.remove(&owner);

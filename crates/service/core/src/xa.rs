@@ -1,7 +1,8 @@
 //! Prepared branches of distributed transactions (XA). They belong to no session: any may end them.
 //!
-//! A branch is kept by the dictionary under its name before its transaction is prepared in the engine; at the start, branches
-//! whose transactions are prepared are taken up again with their tables' metadata locks, the others forgotten.
+//! The dictionary has a branch under its name before its transaction is prepared in the engine. At the start,
+//! branches whose transactions are prepared are resumed with their tables' metadata locks, and the others are
+//! removed.
 //!
 //! Record, little-endian: `u64 transaction · u64 format · u16 length, gtrid · u16 length, bqual · u16 count of tables, each: u64 id`.
 
@@ -69,7 +70,7 @@ impl Branch {
 #[derive(Default)]
 pub struct Branches {
     prepared: Mutex<BTreeMap<Branch, Txn>>,
-    /// Names in use: of prepared branches, and of those that sessions work on.
+    /// Names in use: of prepared branches, and of branches that sessions work on.
     names: Mutex<std::collections::BTreeSet<Branch>>,
 }
 
@@ -78,7 +79,7 @@ fn failed(e: EngineError) -> SqlError {
 }
 
 impl Branches {
-    /// Takes up what was prepared before the start.
+    /// Resumes the branches that were prepared before the start.
     pub fn recover(&self, server: &Core) -> Result<()> {
         let engine: &Engine = &server.engine;
         let waiting = engine.prepared();
@@ -97,7 +98,7 @@ impl Branches {
             };
             for table in tables {
                 let object = engine.lock_table().mdl_object(table, "");
-                // Nobody else is there yet.
+                // No session runs yet, so the lock is free.
                 let _ = resumed.lock_owner().mdl_lock(object, MdlMode::Write, MdlDuration::Transaction, Wait::No);
             }
             server.log.note(format_args!("XA branch {key} is prepared and waits for XA COMMIT or XA ROLLBACK"));

@@ -21,7 +21,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the store and starts to listen. The error is a sentence for the person who started it.
+    /// Opens the store and starts to listen. The error is a sentence for the administrator.
     pub fn start(options: ServerOptions) -> Result<Server, String> {
         let mut it = Self::over(Instance::open(options)?);
         let note = it.core().persisted.note();
@@ -68,8 +68,8 @@ impl Server {
         OwnSession::open(self.core(), &self.plans, account, user)
     }
 
-    /// Runs the statements of `init_file`, with all rights, before anybody can connect. The first that fails keeps the server from
-    /// starting.
+    /// Runs the statements of `init_file`, with all rights, before a client can connect. The first statement that
+    /// fails keeps the server from starting.
     fn run_init_file(&self) -> Result<(), String> {
         let file = self.core().globals.get(Live::InitFile);
         let file = file.as_str();
@@ -133,7 +133,7 @@ impl Server {
         self.socket.as_deref()
     }
 
-    /// Lines for the person who started the server: how to connect, where the data is, how to stop.
+    /// Lines for the administrator: how to connect, where the data is, how to stop.
     pub fn banner(&self) -> String {
         let s = self.core();
         let datadir = s.globals.get(Live::Datadir);
@@ -165,7 +165,7 @@ impl Server {
         &self.instance
     }
 
-    /// Waits until somebody asks the server to stop.
+    /// Waits until the server is asked to stop.
     pub fn wait(&self) {
         self.instance.wait();
     }

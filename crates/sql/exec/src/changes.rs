@@ -1,7 +1,7 @@
-//! Who is told of changed rows, and what it takes to change them.
+//! Change sinks, which are told of changed rows, and the writer through which rows are changed.
 //!
-//! All changes of rows by statements pass the functions of `dml/rows.rs`. They need a [`RowWriter`], not a statement: so the row
-//! trees can be written without SQL ([`crate::kv`]), and whoever listens hears of every row.
+//! All changes of rows by statements pass the functions of `dml/rows.rs`. They need a [`RowWriter`], not a statement.
+//! So the row trees can be written without SQL ([`crate::kv`]), and a change sink is told of every row.
 
 use gannet_catalog::Table;
 use gannet_engine::Txn;
@@ -29,11 +29,12 @@ pub struct RowChange<'a> {
     pub cascade: bool,
 }
 
-/// Hears of changed rows.
+/// Is told of changed rows.
 pub trait ChangeSink {
-    /// A row is changed, with all its index entries. `records` are the transaction's undo records of that ([`Txn::weight`] before and
-    /// after). They tell what was rolled back meanwhile, to a savepoint, of a statement or of a row: a change of which a record lies at
-    /// or behind `records.start` does not stand any more. ([`Standing`] keeps to that.)
+    /// A row is changed, with all its index entries. `records` are the transaction's undo records of that
+    /// ([`Txn::weight`] before and after). They tell which changes were rolled back meanwhile, to a savepoint, of a
+    /// statement or of a row: a change with a record at or behind `records.start` is void. ([`Standing`] implements
+    /// that.)
     ///
     /// An error fails the statement.
     fn changed(&mut self, records: Range<u64>, change: &RowChange<'_>) -> Result<()>;
@@ -72,24 +73,24 @@ impl<T> Standing<T> {
     }
 }
 
-/// What changes rows: a transaction, and who is told.
+/// Changes rows: a transaction, and the change sinks.
 pub struct RowWriter<'a> {
     /// The transaction.
     pub txn: &'a mut Txn,
-    /// Told of each changed row.
+    /// Is told of each changed row.
     pub sink: Option<&'a mut dyn ChangeSink>,
     /// The changes are actions of foreign keys.
     pub cascade: bool,
 }
 
 impl RowWriter<'_> {
-    /// Where the undo records of the next change begin; of no account when nobody listens.
+    /// Where the undo records of the next change begin; not used when there is no change sink.
     #[inline]
     pub(crate) fn mark(&self) -> u64 {
         if self.sink.is_some() { self.txn.weight() } else { 0 }
     }
 
-    /// Tells of a change that began at `mark`.
+    /// Reports a change that began at `mark`.
     #[inline]
     pub(crate) fn tell(&mut self, mark: u64, table: &Table, images: Images<'_>) -> Result<()> {
         match &mut self.sink {

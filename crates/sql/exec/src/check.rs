@@ -34,8 +34,8 @@ fn damaged(table: &Table, what: String) -> SqlError {
     SqlError::with_message(ErrorCode::NotKeyfile, format!("Table '{}.{}': {what}", table.schema, table.name))
 }
 
-/// Checks the structure of a table's trees, then in one snapshot that each index has exactly the entries its rows ask for. The
-/// error says what is wrong. Memory does not grow with the table.
+/// Checks the structure of a table's trees, then in one snapshot that each index has exactly the entries of its rows.
+/// The error says what is wrong. Memory does not grow with the table.
 pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     if table.source != RowSource::Engine {
         return Ok(());
@@ -84,9 +84,9 @@ pub struct Evaluation<'a> {
     pub settings: &'a Settings,
 }
 
-/// Computes the generated columns of each row anew and evaluates the checks: a line for each whose rows do not agree. Indexes hold what
-/// the rows hold, so [`check_table`] cannot see it. The session's time zone and sql_mode are part of what some expressions mean,
-/// so a line is a warning.
+/// Computes the generated columns of each row again and evaluates the checks: a line for each whose rows do not
+/// agree. Indexes hold the same values as rows, so [`check_table`] cannot see it. Some expressions depend on the
+/// session's time zone and sql_mode, so a line is a warning.
 pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<'_>) -> Result<Vec<String>> {
     if table.source != RowSource::Engine || !table.has_expressions() {
         return Ok(Vec::new());
@@ -105,7 +105,8 @@ pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<
     scan(&mut reading, &row_tree, |_, payload| {
         let row = decode_row(table, payload)?;
         let mut again = row.clone();
-        // What cannot be computed is stale too: a statement that wrote the row would have failed, or stored what it could.
+        // A value that cannot be computed is stale too: a statement that wrote the row would have failed, or stored
+        // another value.
         let computed = complete::generate(0, &mut again, 1, &mut cx);
         cx.warnings.clear();
         encoded.clear();

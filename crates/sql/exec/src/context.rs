@@ -22,8 +22,8 @@ pub trait Session: SessionInfo {
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value>;
     /// Memory and disk that statements share; `None`: they may not spill.
     fn temp_space(&self) -> Option<std::sync::Arc<TempSpace>>;
-    /// The rows of a virtual table: each is given to `emit` with all columns. `equals` are equalities (column, value)
-    /// that the rows will be filtered by anyway; nobody looks at columns that are not in `wanted`.
+    /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,
+    /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read.
     fn virtual_rows(
         &mut self,
         table: u32,
@@ -109,7 +109,7 @@ pub struct Cx<'a, 'p> {
     pub strict: bool,
     /// IGNORE: errors about single rows and values are warnings.
     pub ignore: bool,
-    /// Told of each row that the statement changes.
+    /// Is told of each row that the statement changes.
     pub changes: Option<&'a mut dyn ChangeSink>,
     /// EXPLAIN ANALYZE: operators are timed.
     pub(crate) profile: Option<Box<crate::profile::Profile>>,
@@ -298,7 +298,8 @@ impl<'a, 'p> Cx<'a, 'p> {
         self.reserve(more)
     }
 
-    /// Columns are computed for another batch: what was made of the last one is passed on, or counted by who keeps it.
+    /// Begins to compute columns for another batch: those of the last batch were passed on, or their keeper counts
+    /// them.
     #[inline]
     pub(crate) fn begin_computing(&mut self) {
         self.computed_now = 0;
@@ -343,8 +344,8 @@ fn memory_exceeded() -> SqlError {
     sql_err!(OutOfSortmemory)
 }
 
-/// Whether the statement was killed, for what takes long over one value. Whoever kills it may be a connection of the same worker, which
-/// gets its turn here.
+/// Whether the statement was killed; called where one value takes long. The connection that kills it may be on the
+/// same worker, and runs here.
 pub fn stopped() -> bool {
     gannet_runtime::yield_if_due();
     gannet_runtime::interrupted()

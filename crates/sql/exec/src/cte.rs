@@ -1,4 +1,4 @@
-//! Common table expressions: computed at first use, kept while what they read of queries around stays the same.
+//! Common table expressions: computed at first use, and kept while the outer values that they read stay the same.
 
 use crate::{batch::Batch, compare::append_row_key, context::Cx, ops, spill::Kept};
 use gannet_types::{Result, sql_err};

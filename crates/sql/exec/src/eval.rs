@@ -229,7 +229,7 @@ pub(crate) fn constant_date(constant: &Expr, value: &mut Value, other: &Expr, cx
     Ok(())
 }
 
-/// As [`constant_date`] for BETWEEN, which takes text that is no date for the zero date and tells of it once.
+/// As [`constant_date`] for BETWEEN, which takes text that is no date for the zero date, with one warning.
 fn bound_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<()> {
     let wanted = match other.ty.id {
         TypeId::Date => "date",

@@ -1,9 +1,10 @@
-//! Foreign keys at work: a row that comes or changes needs its parents, a row that goes or changes takes its children along or is kept by
-//! them.
+//! Foreign keys: a row that is inserted or changed needs its parents; a row that is deleted or changed changes its
+//! children too, or is kept by them.
 //!
-//! As in InnoDB: checks happen row by row, at once; a parent's row is locked shared in the index that is asked; rows that follow are
-//! changed with all their index entries, their own children following in turn, `MAX_DEPTH` levels deep. ON UPDATE actions that come back
-//! to a table which the same cascade has changed act like RESTRICT. With `foreign_key_checks` = 0 nothing of this happens.
+//! As in InnoDB, checks happen row by row, at once. A parent's row is locked shared in the index that is read. Child
+//! rows are changed with all their index entries, and their own children in turn, `MAX_DEPTH` levels deep. ON UPDATE
+//! actions that return to a table which the same cascade has changed act like RESTRICT. With `foreign_key_checks` = 0
+//! none of this happens.
 
 use crate::context::Cx;
 use crate::dml::complete;
@@ -57,7 +58,7 @@ fn has_child(table: &Table, key: &ForeignKey) -> SqlError {
     sql_err!(RowIsReferenced2, described(table, key))
 }
 
-/// A row that a foreign key refuses: for those who look at the last one later.
+/// A row that a foreign key refuses, recorded for SHOW ENGINE INNODB STATUS.
 pub struct Refused<'a> {
     /// The transaction, zero if it has not written.
     pub trx: gannet_base::TrxId,
@@ -78,7 +79,7 @@ impl Refused<'_> {
     }
 }
 
-/// Tells the session of the row; gives the error.
+/// Reports the row to the session. Returns the error.
 #[cold]
 fn refused(child: &Table, key: &ForeignKey, parent_goes: bool, row: Vec<&Value>, cx: &mut Cx<'_, '_>) -> SqlError {
     let parts = serving(child, &key.columns).map(|i| child.key_parts(i)).unwrap_or_default();

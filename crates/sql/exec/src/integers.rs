@@ -1,7 +1,8 @@
 //! Loops over signed integers: comparisons and BETWEEN of columns, constants, and sums, differences and products of these.
 //!
-//! As in [`crate::typed`] they give what the evaluation row by row gives, or nothing: whoever calls them then goes row by row. That is
-//! so for other types, and for results out of range, whose error names the expression.
+//! As in [`crate::typed`] they return what the evaluation row by row returns, or nothing, and the caller then
+//! evaluates row by row. They return nothing for other types, and for results out of range, whose error names the
+//! expression.
 
 use crate::{
     batch::{Batch, Column, Nulls},
@@ -90,7 +91,7 @@ pub(crate) fn select_compared(
     rows: &[u32],
     cx: &Cx<'_, '_>,
 ) -> Option<Vec<u32>> {
-    // What is computed is computed for all rows of the batch.
+    // The loops compute values for all rows of the batch.
     if op == CompareOp::NullSafeEq || rows.is_empty() {
         return None;
     }

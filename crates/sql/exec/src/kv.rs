@@ -13,7 +13,7 @@ use gannet_types::convert::{self, Context, StoreTarget};
 use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
 use std::sync::Arc;
 
-/// A table whose rows can be had and put by their primary key.
+/// A table whose rows are read and written by their primary key.
 pub struct KeyValueTable {
     table: Arc<Table>,
     index: usize,

@@ -1,6 +1,7 @@
-//! Work over long values. A worker serves many sessions by turns, and one evaluation of a function over a text of many megabytes is one
-//! turn: a regular expression, a digest or a compression has no place in its middle where it could let others run. So it is computed on
-//! a helper thread, and the worker goes on with other sessions meanwhile. What is short, nearly everything, is computed at once.
+//! Work over long values. A worker serves many sessions by turns, and a function over a text of many megabytes takes
+//! one turn: a regular expression, a digest or a compression cannot let others run in its middle. So it is computed
+//! on a helper thread, and the worker goes on with other sessions meanwhile. Short values, nearly all, are computed
+//! at once.
 
 use crate::context::Cx;
 use gannet_functions::{Call, FunctionDef};
@@ -9,10 +10,10 @@ use gannet_types::{Result, Value, sql_err};
 /// Values of so many bytes are long: most functions take a fraction of a millisecond for them, the slowest some.
 pub(crate) const LONG: usize = 128 << 10;
 
-/// Work over shorter values that is done in one go, all together.
+/// Work over shorter values that is done at once, all together.
 const SHARE: usize = 1 << 20;
 
-/// Computes `f`, which goes through about `bytes` bytes.
+/// Computes `f`, which processes about `bytes` bytes.
 #[inline]
 pub(crate) fn over<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {
     if bytes < LONG { f() } else { gannet_runtime::run_long(f) }

@@ -33,7 +33,8 @@ fn address(node: &Physical) -> usize {
     std::ptr::from_ref(node) as usize
 }
 
-/// Runs a query to its end, keeps nothing of its rows, and tells what each operator did. Error 1235 for statements that change rows.
+/// Runs a query to its end, drops its rows, and reports what each operator did. Error 1235 for statements that change
+/// rows.
 pub fn analyze(cx: &mut Cx<'_, '_>) -> Result<Profile> {
     let root = match &cx.plan.kind {
         PlanKind::Query(root) => root,

@@ -48,7 +48,8 @@ fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>)
     operator.open(cx)?;
     // The header goes out only when the first rows are there, so that an error before them replaces the result.
     let first = operator.next(cx)?;
-    // An interruption that came while nobody looked is an error here; in the middle of a packet it would end the connection.
+    // An interruption that was not noticed so far is an error here; in the middle of a packet it would end the
+    // connection.
     cx.check_interrupt()?;
     sink.begin(&cx.plan.columns)?;
     let mut sent = 0;

@@ -85,7 +85,7 @@ fn run<'p>(state: &mut State<'p>, query: &'p Subquery, enough: usize, cx: &mut C
     Ok(())
 }
 
-/// A subquery that stands for one row gave two: error 1242, under IGNORE a warning.
+/// The error of a scalar subquery that returned two rows: 1242, under IGNORE a warning.
 #[cold]
 fn too_many(cx: &mut Cx<'_, '_>) -> Result<()> {
     let error = sql_err!(SubqueryNo1Row);

@@ -1,8 +1,8 @@
 //! Loops over columns of DECIMAL and DATE: comparison with constants, and sums, differences and products of exact numbers.
 //!
-//! They give what the evaluation row by row gives, or nothing: whoever calls them then goes row by row. That is so for what their
-//! types leave open (a value of another type in the column, a date that is none), and for results out of range, whose error names
-//! the expression.
+//! They return what the evaluation row by row returns, or nothing, and the caller then evaluates row by row. They
+//! return nothing for what their types leave open (a value of another type in the column, an invalid date), and for
+//! results out of range, whose error names the expression.
 
 use crate::batch::{Batch, Column};
 use crate::compare::holds;
@@ -129,7 +129,7 @@ pub(crate) fn select_between(
     cx: &mut Cx<'_, '_>,
 ) -> Result<Option<Vec<u32>>> {
     let Some(values) = column_of(&args[0], batch).filter(|_| !rows.is_empty()) else { return Ok(None) };
-    // What is no date is told of, and taken for the zero date, row by row.
+    // Text that is no date gets its warning, and counts as the zero date, row by row.
     let mut known = |other: &Expr| match bound(by, &args[0], other, cx) {
         Err(error) if error.code() == ErrorCode::WrongValue => Ok(None),
         outcome => outcome,

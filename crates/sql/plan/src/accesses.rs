@@ -16,7 +16,7 @@ pub struct Accesses {
     pub full_range_join: u32,
     /// There is a join.
     joins: bool,
-    /// An operator sorts or keeps rows: a statement whose sorts and temporary tables are worth a look.
+    /// An operator sorts or keeps rows: the figures of sorts and temporary tables matter for the statement.
     pub keeps_rows: bool,
 }
 

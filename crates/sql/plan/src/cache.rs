@@ -259,7 +259,7 @@ impl<D> Entry<D> {
         Entry { key, plan, digest, hash: key.hash(), bytes: 0, used: AtomicBool::new(false), asked }
     }
 
-    /// Whoever runs it first compares [`Plan::class_of`] with the plan's own class.
+    /// Whether a caller has to compare [`Plan::class_of`] with the plan's own class before it runs the plan.
     #[inline]
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
@@ -329,8 +329,8 @@ impl<D> FrontCache<D> {
         None
     }
 
-    /// Remembers an entry of the shared map. The second is the one that goes for it: the caller drops it once it has let go of
-    /// this table, for that may release a plan and all that it holds.
+    /// Remembers an entry of the shared map. The second result is the entry that it replaces. The caller drops that
+    /// after it has released this table, because dropping it may release a plan and all that the plan holds.
     #[must_use]
     pub fn put(&mut self, entry: Arc<Entry<D>>) -> (Local<D>, Option<Local<D>>) {
         let base = self.set(entry.hash);

@@ -1,9 +1,11 @@
-//! Index dives: what a range holds, from a descent to each of its ends; and what that means for plans that are kept.
+//! Index dives: a descent to each end of a range finds out how many rows the range has; and what that means for
+//! cached plans.
 //!
-//! A plan that is shared by all values of its parameters was made for the values of one statement. Where these decided
-//! between paths, the plan remembers the ranges it looked at ([`Dive`]) and the **class** of what they held: the powers of 16 of
-//! the row counts. Who runs a dear plan, or one that was seen to read far more than it was made for, first dives again
-//! ([`Plan::selectivity`]), and takes the plan of that class, or makes it. Cheap plans are not asked.
+//! A plan that is shared by all values of its parameters was made for the values of one statement. Where these
+//! decided between paths, the plan remembers the ranges it looked at ([`Dive`]) and the **class** of their row
+//! counts: powers of 16. A statement that runs an expensive plan, or a plan that has read far more rows than it was
+//! made for, first dives again ([`Plan::selectivity`]), and takes the plan of that class, or makes it. Cheap plans
+//! are run without a dive.
 
 use crate::expr::{Expr, ExprKind};
 use crate::options::RangeEstimator;

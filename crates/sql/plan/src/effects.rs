@@ -1,15 +1,17 @@
-//! Which expressions tell when, how often and in what order they are evaluated.
+//! Which expressions can observe when, how often and in what order they are evaluated.
 //!
-//! MySQL evaluates a statement row by row: conditions, then the select list from left to right, then the next row. Where no expression
-//! can tell, operators take whole batches, and the optimizer moves, repeats and leaves out evaluations. Three things can tell:
+//! MySQL evaluates a statement row by row: conditions, then the select list from left to right, then the next row.
+//! Where no expression can observe the difference, operators process whole batches, and the optimizer moves, repeats
+//! and leaves out evaluations. Three kinds can:
 //!
-//! - a function that gives another value each time (RAND, UUID) **varies**: it is evaluated once where it stands, on the rows which the
-//!   other conditions let through;
+//! - a function with another value each time (RAND, UUID) **varies**: it is evaluated once for each row that the other conditions let
+//!   through, in its place;
 //! - an assignment to a user variable, and a function with an effect (SLEEP, GET_LOCK, LAST_INSERT_ID(n)), is **ordered** besides: its
-//!   operator gets one row at a time, and asks for the next one only when what is above has dealt with the last;
-//! - so is what sees such effects: a variable that the statement assigns, LAST_INSERT_ID().
+//!   operator gets one row at a time, and asks for the next one only when the operators above have dealt with the last;
+//! - so is an expression that sees such effects: a variable that the statement assigns, LAST_INSERT_ID().
 //!
-//! A derived table or common table expression with ordered expressions is computed as a whole before its first row is read.
+//! A derived table or common table expression with ordered expressions is computed as a whole before its first row is
+//! read.
 
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Arena, Query, RelKind};

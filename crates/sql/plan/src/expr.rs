@@ -4,8 +4,9 @@
 //! parameters ([`ExprKind::Param`]) and the register file ([`ExprKind::Register`]).
 //!
 //! **Registers** carry values into subtrees that run many times: a correlated subquery or the inner side of a nested
-//! loop. Whoever drives the subtree evaluates its [`Bind`]s over its own row, stores the values, and (re)opens the
-//! subtree. Register numbers are unique in a plan, so one flat `Vec<Value>` per execution serves all levels.
+//! loop. The operator that drives the subtree evaluates the subtree's [`Bind`]s over its own row, stores the values,
+//! and (re)opens the subtree. Register numbers are unique in a plan, so one flat `Vec<Value>` per execution serves
+//! all levels.
 //!
 //! Truth: predicates are integers (0, 1) or NULL; a filter keeps a row when its predicate is neither 0 nor NULL.
 

@@ -1,4 +1,5 @@
-//! The foreign keys around the tables that a statement writes: who is to be asked, and who follows.
+//! The foreign keys around the tables that a statement writes: which tables are checked, and which are changed as a
+//! consequence.
 
 use crate::plan::{Intent, PlanTable};
 use gannet_catalog::define::serves;
@@ -47,7 +48,7 @@ fn parent_columns(key: &ForeignKey, parent: &Table) -> Option<Box<[u32]>> {
     key.parent_columns.iter().map(|name| parent.column(name)).collect()
 }
 
-/// What is done to the rows of a table, as far as foreign keys care.
+/// What a statement does to the rows of a table, as far as it matters for foreign keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Writes {
     /// Rows come or change: they need parents.

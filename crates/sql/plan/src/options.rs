@@ -36,7 +36,8 @@ pub struct PlanOptions<'a> {
     pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
     /// Looks at the trees to estimate a range; without one, statistics alone decide.
     pub estimator: Option<&'a dyn RangeEstimator>,
-    /// Told the schema and name of every table before it is looked up: who may not know of it must not learn of it from an error.
+    /// Called with the schema and name of every table before it is looked up: a session that may not know of the
+    /// table must not learn of it from an error.
     pub on_table: Option<&'a dyn Fn(&str, &str)>,
     /// Deepest nesting of queries and expressions that is bound before error 1436.
     pub max_depth: u32,
@@ -59,7 +60,7 @@ impl PlanOptions<'_> {
         Err(self.too_deep())
     }
 
-    /// Error 1317 for a statement that was killed; asked by what goes through lists of a client's size.
+    /// Error 1317 for a statement that was killed; called by loops over lists whose size a client chooses.
     pub(crate) fn check_stopped(&self) -> gannet_types::Result<()> {
         if (self.stopped)() { Err(gannet_types::sql_err!(QueryInterrupted)) } else { Ok(()) }
     }

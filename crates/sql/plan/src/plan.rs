@@ -336,7 +336,8 @@ pub struct Delete {
     pub ignore: bool,
     /// Several tables: rows are collected first, each deleted once.
     pub collect_first: bool,
-    /// What a row of the one table must meet still when rows deleted before it have changed it by a foreign key; reads the input row.
+    /// Conditions that a row of the one table must still satisfy when rows deleted before it have changed it by a
+    /// foreign key; they read the input row.
     pub recheck: Box<[Expr]>,
 }
 
@@ -355,7 +356,7 @@ pub struct Uses {
     pub calc_found_rows: bool,
     /// Virtual tables of the server.
     pub virtual_tables: bool,
-    /// Views: their definers' rights count, whoever reads them.
+    /// Views: their definers' rights count, not the session's.
     pub views: bool,
     /// Must not be put into the plan cache (SQL_NO_CACHE does not matter): e.g. temporary tables.
     pub uncacheable: bool,

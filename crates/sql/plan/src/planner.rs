@@ -316,7 +316,8 @@ fn describe_source(arena: &Arena, query: &Query, id: ColId, result: &mut ResultC
             result.flags = result.ty.column_flags();
             result.table = alias.clone();
             result.org_name = name.clone();
-            // A view that is merged is a table for who reads it; a derived table shows the name that its query reads from.
+            // A merged view is shown to the client as a table; a derived table shows the name that its query reads
+            // from.
             if let Some((slot, _)) = view.filter(|_| !is_kept(query, id)) {
                 let entry = &arena.tables[slot as usize];
                 result.org_table = (&*entry.table.name).into();

@@ -455,7 +455,8 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// What is left out of an interval, in key order each; `None`: everything is. Where a value cannot be placed nothing is left out.
+    /// The holes of an interval, in key order; `None`: the holes cover it. A value that cannot be placed makes no
+    /// hole.
     fn holes(&mut self, part: &KeyPart, holes: &[(Bound, Option<Bound>)]) -> Result<Option<Vec<(End, End)>>> {
         let mut cuts = Vec::with_capacity(holes.len());
         for (low, high) in holes {
@@ -509,7 +510,7 @@ impl Encoder<'_> {
         };
         let mut key = self.bounds.prefix.clone();
         if let Some(cuts) = self.cuts(part, *by, &value)? {
-            // What is cut off may make the difference: such keys are read, wherever they lie.
+            // The bytes that were cut off may make the difference: such keys are read, wherever they lie.
             for point in &cuts.points {
                 let keys = [key.as_slice(), point].concat();
                 let range = (self.bounds.before(&keys), self.bounds.after(&keys));

@@ -36,7 +36,8 @@ pub enum Colliding {
     Replacing,
 }
 
-/// Makes of a plan of [`plan_source`] one that inserts its rows into `columns` of a table which the query does not read.
+/// Turns a plan of [`plan_source`] into one that inserts its rows into `columns` of a table which the query does not
+/// read.
 pub fn insert_rows_of(
     plan: Plan,
     table: &Arc<Table>,

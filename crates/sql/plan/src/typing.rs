@@ -1,4 +1,4 @@
-//! Types of what is not a function call: domains of comparisons, common types of CASE and UNION, literals.
+//! Types of expressions other than function calls: domains of comparisons, common types of CASE and UNION, literals.
 
 use crate::expr::{Comparison, Expr, ExprKind};
 use gannet_functions::RuleContext;

@@ -1,5 +1,5 @@
-//! Scans: a cursor copies one leaf at a time into private memory, with its bounds, and goes on by bound. It holds no latch
-//! between calls, so what it shows is each leaf as it was when it was reached.
+//! Scans: a cursor copies one leaf at a time into private memory, with its bounds, and goes on by bound. It holds no
+//! latch between calls, so each leaf is seen as it was when the cursor reached it.
 
 use gannet_base::PAGE_SIZE;
 use gannet_buffer::{Error, Priority, Stop};
@@ -249,8 +249,8 @@ impl Cursor {
         let end = |key: &[u8]| if upper.is_none_or(|upper| upper > key) { node.search(key).0 } else { node.count() };
         self.low = self.from.as_deref().map_or(0, first);
         self.high = self.to.as_deref().map_or(node.count(), end);
-        // The leaf may reach further back than the last one ended, if leaves were merged since: what was shown is not
-        // shown again (INV-BT-6).
+        // If leaves were merged since, the leaf may reach further back than the last one ended: entries that were
+        // returned are not returned again (INV-BT-6).
         self.pos = match target {
             Target::Key(key) => first(key).max(self.low),
             Target::Below(key) => end(key).min(self.high),

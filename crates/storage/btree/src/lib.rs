@@ -55,7 +55,7 @@ impl Tree {
         Tree { pool, id }
     }
 
-    /// Makes an empty tree in the caller's mini-transaction; gives its id. The reservation comes from
+    /// Makes an empty tree in the caller's mini-transaction. Returns its id. The reservation comes from
     /// [`Pool::reserve_tree`].
     pub fn create_in<'p>(mtr: &mut Mtr<'p>, mut root: Reservation<'p>) -> TreeId {
         let owner = root.owner();
@@ -77,7 +77,7 @@ impl Tree {
         Ok(Tree { pool: pool.clone(), id })
     }
 
-    /// Frees everything the tree has. Nobody may use it any more. See [`Pool::free_tree`] for `last`.
+    /// Frees everything the tree has. It must not be used any more. [`Pool::free_tree`] explains `last`.
     pub fn free(&self, last: impl for<'p> FnMut(&mut Mtr<'p>) -> Result<(), Stop>) -> Result<(), Error> {
         self.pool.free_tree(self.id, last).map(drop)
     }
@@ -122,7 +122,7 @@ impl Tree {
         })
     }
 
-    /// Inserts or replaces one entry in a mini-transaction of its own. Gives whether the key was there.
+    /// Inserts or replaces one entry in a mini-transaction of its own. Returns whether the key was there.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
         self.pool.run(|| {
             let mut mtr = self.pool.mtr()?;
@@ -137,7 +137,7 @@ impl Tree {
         })
     }
 
-    /// Removes one entry in a mini-transaction of its own, and merges the leaf if it became too empty. Gives whether the key was there.
+    /// Removes one entry in a mini-transaction of its own, and merges the leaf if it became too empty. Returns whether the key was there.
     pub fn delete(&self, key: &[u8]) -> Result<bool, Error> {
         let (found, underfull) = self.pool.run(|| {
             let mut mtr = self.pool.mtr()?;

@@ -25,13 +25,14 @@ enum Outcome {
     Done,
     /// The node is its parent's only child: first the parent has to get neighbours' children.
     OnlyChild,
-    /// Two nodes became one, or shared their children out anew; `above` when the parent has become too empty by that.
+    /// Two nodes became one, or divided their children again; `above` when the parent has become too empty by that.
     Merged { above: bool },
 }
 
 impl Tree {
-    /// Merges the leaf for `key` with a neighbour if it is too empty, and its ancestors likewise. To be called without any latch,
-    /// after the mini-transaction that emptied it. What is not possible now is left: the next one will do it.
+    /// Merges the leaf for `key` with a neighbour if it is too empty, and its ancestors likewise. Called without any
+    /// latch, after the mini-transaction that emptied the leaf. A merge that is not possible now is left to the next
+    /// call.
     pub fn merge(&self, key: &[u8]) -> Result<(), Error> {
         for _ in 0..ROUNDS {
             let (mut level, mut again) = (0, false);
@@ -40,7 +41,7 @@ impl Tree {
                     Outcome::Done => break,
                     Outcome::OnlyChild => level += 1,
                     Outcome::Merged { above } => {
-                        // What is below may have got neighbours.
+                        // The nodes below may have got neighbours.
                         again |= level > 0;
                         if !above {
                             break;
@@ -155,8 +156,9 @@ impl Tree {
         Ok(true)
     }
 
-    /// Gives an inner node without separators, which cannot be merged because separators are long, one of its neighbour's
-    /// children, so that its only child gets a neighbour. False when the parent has no room for the other separator.
+    /// Moves one of the neighbour's children into an inner node without separators, which cannot be merged because
+    /// separators are long. So the node's only child gets a neighbour. False when the parent has no room for the
+    /// other separator.
     fn rotate(
         &self,
         mtr: &mut Mtr<'_>,
@@ -180,7 +182,7 @@ impl Tree {
             Some(i) => Some(above.key(i)),
             None => outer.map(<[u8]>::to_vec),
         };
-        // The node that gains a child is written anew: its range has grown.
+        // The node that gains a child is rewritten: its range has grown.
         let (lower, upper, page, leftmost, second) = if to_left {
             let lower = bound(left_index.checked_sub(1), notes.outer.lower.get());
             (lower, Some(new.clone()), left, l.child(0), r.child(0))

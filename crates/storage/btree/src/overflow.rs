@@ -9,7 +9,7 @@ use gannet_page::raw::{OVERFLOW_DATA, OVERFLOW_SPACE, overflow};
 use crate::Tree;
 
 impl Tree {
-    /// Writes `bytes` into a new chain, from its last page to its first, each in a mini-transaction of its own; gives the first page.
+    /// Writes `bytes` into a new chain, from its last page to its first, each in a mini-transaction of its own. Returns the first page.
     /// `each` runs in every one of them with the page that is the chain's first so far, before anything is changed: there
     /// the engine keeps, in undo, what would have to be freed. It may be called more than once for a page.
     pub fn write_chain(

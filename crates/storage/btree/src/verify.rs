@@ -10,7 +10,7 @@ use gannet_page::{Node, PageBuf, PageBytes, check};
 use crate::Tree;
 use crate::descend::prefix_between;
 
-/// What a check found. A tree with damage gives an error instead.
+/// The figures of a check. Damage is an error instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TreeCheck {
     /// Entries in the leaves.
@@ -19,7 +19,7 @@ pub struct TreeCheck {
     pub leaves: u64,
     /// Nodes, leaves included.
     pub nodes: u64,
-    /// Pages that the space map counts for the tree and that are no nodes: overflow pages, and those that leaked.
+    /// Pages that the space map counts for the tree and that are no nodes: overflow pages, and leaked pages.
     pub other_pages: u64,
 }
 

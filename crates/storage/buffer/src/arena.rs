@@ -18,7 +18,7 @@ struct Mapping {
     len: usize,
 }
 
-// SAFETY: the mapping is plain memory; who may access which part when is up to the users of the pointers.
+// SAFETY: the mapping is plain memory; the users of the pointers see to it which thread accesses which part.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -54,7 +54,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody borrows from it once its owner is dropped.
+        // SAFETY: the mapping is ours, and no borrow outlives its owner.
         unsafe { libc::munmap(self.ptr.cast(), self.len) };
     }
 }
@@ -67,12 +67,12 @@ const HUGE: usize = 2 << 20;
 /// Frames from which on they are worth having. A smaller pool would take one for a few frames.
 const HUGE_FROM: usize = 4096;
 
-/// What is known of a page, resident or not.
+/// The entry of a page, resident or not.
 #[repr(C)]
 struct Entry {
     state: StateWord,
-    /// Where the page is while it is resident. Written in transit or under the exclusive latch only. Beside the state word:
-    /// who has read that has this in its cache line.
+    /// The frame of the page while it is resident. Written in transit or under the exclusive latch only. It lies
+    /// beside the state word, so that a reader of that word has it in the same cache line.
     frame: AtomicU32,
 }
 
@@ -139,9 +139,9 @@ impl Arena {
         unsafe { &*self.entries.ptr.cast::<Entry>().add(no.0 as usize) }
     }
 
-    /// Where page `no` is. Who has latched it, or has it in transit with a frame, may rely on it; an optimistic reader asks after it
-    /// has read the version. The pointer is valid for reads and writes of a page at any time: what is read there when `no` is not
-    /// resident any more belongs to another page, or to none, and means nothing.
+    /// The frame of page `no`. A caller that has latched the page, or has it in transit with a frame, may rely on it.
+    /// An optimistic reader reads the version first. The pointer is valid for reads and writes of a page at any time:
+    /// when `no` is not resident any more, the bytes belong to another page or to none, and mean nothing.
     ///
     /// # Panics
     /// When there is no such page.
@@ -171,7 +171,8 @@ impl Arena {
         unsafe { &*self.rec_lsns.ptr.cast::<AtomicU64>().add(no.0 as usize) }
     }
 
-    /// Gives page `no`, which the caller has exclusively or in transit, a frame. It holds what some other page has left there.
+    /// Takes a frame for page `no`, which the caller has exclusively or in transit. The frame holds bytes that
+    /// another page has left there.
     pub(crate) fn take(&self, no: PageNo) {
         let mut free = self.free.lock();
         let frame = free.warm.pop().or_else(|| free.cold.pop()).unwrap_or_else(|| {

@@ -9,7 +9,7 @@ use gannet_base::{Lsn, PageNo};
 use gannet_log::LogError;
 use gannet_page::Corrupt;
 
-/// One page is not what it should be. It concerns the caller only: other pages go on.
+/// Damage of one page. It concerns the caller only: other pages stay in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageError {
     /// Which page.

@@ -1,4 +1,5 @@
-//! Waiting for what happens to a page: tasks wait by key, whoever changes the condition wakes the key's waiters.
+//! Waiting for changes of a page's state: tasks wait by key, and a task that changes the condition wakes the key's
+//! waiters.
 
 use std::collections::HashMap;
 
@@ -21,8 +22,8 @@ impl Gates {
         &self.shards[(key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % SHARDS]
     }
 
-    /// Parks once unless `blocked` is false by then. May return early: callers loop. Not interruptible: what is waited
-    /// for is a bounded number of I/O operations.
+    /// Parks once unless `blocked` is false by then. May return early: callers loop. Not interruptible: the wait is
+    /// for a bounded number of I/O operations.
     pub(crate) fn wait(&self, key: u64, why: Wait, blocked: impl Fn() -> bool) {
         let _mask = mask_interrupts();
         {

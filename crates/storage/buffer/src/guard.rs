@@ -218,7 +218,7 @@ impl PageBytes for OptimisticGuard<'_> {
     }
 }
 
-/// Waits for the shared latch; gives the version.
+/// Waits for the shared latch. Returns the version.
 fn lock_shared(word: &StateWord, no: PageNo) -> Result<u64, Stop> {
     let version = word.lock_shared().map_err(|miss| miss.of(no))?;
     note_acquired();
@@ -256,7 +256,7 @@ impl Deref for SharedGuard<'_> {
     type Target = PageBuf;
     #[inline]
     fn deref(&self) -> &PageBuf {
-        // SAFETY: INV-BUF-1: while the latch is shared nobody writes the frame.
+        // SAFETY: INV-BUF-1: while the latch is shared no thread writes the frame.
         unsafe { &*self.pool.arena.frame(self.no) }
     }
 }
@@ -320,7 +320,7 @@ impl<'p> ExclusiveGuard<'p> {
         self.changed
     }
 
-    /// Ends the latch with the page not resident any more. Gives the frame it had.
+    /// Ends the latch with the page not resident any more. Returns the frame it had.
     pub(crate) fn evict(self) -> u32 {
         let (pool, no, v) = (self.pool, self.no, self.version);
         std::mem::forget(self);

@@ -12,7 +12,7 @@
 //! | `scrub` | verifying pages on disk |
 //! | `writeback` | batches, the double-write file, sweep, the page cleaner |
 //! | [`Mtr`] | the mini-transaction: the only way to change a page |
-//! | [`Space`] | regions, extents, pages: who owns what, growth, giving back |
+//! | [`Space`] | regions, extents, pages: their owners, growth, release |
 
 mod arena;
 mod double;

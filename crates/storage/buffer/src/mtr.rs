@@ -83,7 +83,8 @@ impl<'p> Mtr<'p> {
         Ok(self.own(guard))
     }
 
-    /// Latches a page exclusively, waiting for it; gives the one it has if it has it. In rank order only.
+    /// Latches a page exclusively, waiting for it; a page that is latched already is returned as it is. In rank order
+    /// only.
     pub fn latch(&mut self, no: PageNo) -> Result<PageRef, Stop> {
         if let Some(held) = self.find(no) {
             return Ok(held);
@@ -209,20 +210,20 @@ impl<'p> Mtr<'p> {
         }
     }
 
-    /// Appends the log record, stamps the pages, lets go of the latches. Gives the record's LSN, or the log's end when
-    /// nothing was changed.
+    /// Appends the log record, stamps the pages, releases the latches. Returns the record's LSN, or the log's end
+    /// when nothing was changed.
     pub fn commit(self) -> Lsn {
         self.commit_with(|_| ())
     }
 
-    /// [`Mtr::commit`]; `at` runs with the LSN between reservation and publication in the log: what it stores is visible
-    /// to whoever sees the log's horizon at or above that LSN.
+    /// [`Mtr::commit`]; `at` runs with the LSN between reservation and publication in the log: what it stores is
+    /// visible to any thread that sees the log's horizon at or above that LSN.
     #[inline]
     pub fn commit_with(self, at: impl FnOnce(Lsn)) -> Lsn {
         self.append(at, |wal, ops, at| wal.append(ops, at))
     }
 
-    /// [`Mtr::commit_with`] right behind a record for the log's consumers: the one is in the log if and only if the other is.
+    /// [`Mtr::commit_with`] right behind a record for the log's consumers: either both are in the log or neither is.
     ///
     /// # Panics
     /// When nothing was changed.

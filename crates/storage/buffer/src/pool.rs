@@ -22,9 +22,9 @@ use crate::{Error, ExclusiveGuard, Mtr, OptimisticGuard, SharedGuard, Stop, Wal}
 
 /// Name of the data file in the store's directory.
 pub(crate) const DATA_FILE: &str = "data.gnt";
-/// What is wrong ([`crate::PageError`]) with a page of zeros that somebody wants.
+/// The damage ([`crate::PageError`]) that a read of an all-zero page reports.
 pub const NEVER_WRITTEN: &str = "page was never written";
-/// Rounds of the clock after which every page that nobody uses was a candidate: the first marks, the others count down.
+/// Rounds of the clock after which every unused page was a candidate: the first round marks, the others count down.
 pub(crate) const ROUNDS: usize = MOST as usize + 1;
 /// Name of the double-write file.
 pub(crate) const DOUBLE_FILE: &str = "double.gnt";
@@ -57,7 +57,7 @@ pub enum Priority {
 pub trait RedoSource: Send + Sync + 'static {
     /// Whether there are changes for the page.
     fn pending(&self, page: PageNo) -> bool;
-    /// Applies the page's changes that it does not have (blank bytes when it was never written); may park. Gives the LSN of the
+    /// Applies the page's changes that it does not have (blank bytes when it was never written); may park. Returns the LSN of the
     /// first change applied, `None` when the page had them all. See `gannet_page::redo`. It may be asked again: a page that was
     /// created anew has a greater LSN than all of them.
     fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> Result<Option<Lsn>, Corrupt>;
@@ -256,8 +256,8 @@ impl Pool {
         SharedGuard::new(self, no)
     }
 
-    /// Runs `attempt` until it gives a result or fails, doing in between what its [`Stop`] asks for. `attempt` must let go
-    /// of every latch when it returns.
+    /// Runs `attempt` until it returns a result or fails, and in between does what its [`Stop`] asks for. `attempt`
+    /// must release every latch before it returns.
     #[inline]
     pub fn run<T>(&self, attempt: impl FnMut() -> Result<T, Stop>) -> Result<T, Error> {
         self.run_as(Priority::Normal, attempt)
@@ -315,7 +315,7 @@ impl Pool {
         }
     }
 
-    /// Reads one page with `read`, optimistically, until what it gave is validated. `read` may see torn bytes.
+    /// Reads one page with `read`, optimistically, until the result is validated. `read` may see torn bytes.
     pub fn read<T>(
         &self,
         no: PageNo,
@@ -356,7 +356,7 @@ impl Pool {
     /// Reads the page, which the caller has put in transit, into its frame.
     fn read_frame(&self, no: PageNo, v: u64, priority: Priority) -> Result<(), Error> {
         let frame = self.arena.frame(no);
-        // SAFETY: the frame is in transit by our doing: nobody else writes it, and optimistic readers copy words only.
+        // SAFETY: this task put the frame in transit: no other writes it, and optimistic readers copy words only.
         let read = unsafe { self.file.read_raw(frame.cast(), PAGE_SIZE, no.offset()) };
         let outcome = match read {
             Ok(n) => self.accept_frame(no, n),
@@ -409,9 +409,9 @@ impl Pool {
         }
     }
 
-    /// Sees to it that the page on disk is never taken for sound again: changes that it lacks are about to be given up. It keeps its bytes,
-    /// under a checksum that is not theirs. Durable on return. Does nothing when it is resident: then it was made anew. No latch may be
-    /// held.
+    /// Marks the page on disk as damaged, because changes that it lacks are about to be given up. It keeps its bytes,
+    /// under a checksum that is not theirs. Durable on return. Does nothing when the page is resident: then it was
+    /// made anew. No latch may be held.
     pub fn condemn(&self, no: PageNo) -> Result<(), Error> {
         self.wait_not_writing(no);
         let word = self.arena.state(no);
@@ -451,15 +451,15 @@ impl Pool {
         self.file.sync_data()
     }
 
-    /// Gives a page a frame that is about to be resident, counts and enters it.
+    /// Takes a frame for a page that is about to be resident, counts it and enters it.
     fn take_frame(&self, no: PageNo) {
         self.in_use.fetch_add(1, Relaxed);
         self.arena.take(no);
         self.resident.insert(no);
     }
 
-    /// Takes back the frames of pages that are evicted. Their memory is kept as far as the pool's size and what is set aside
-    /// allow.
+    /// Returns the frames of evicted pages. Their memory is kept as far as the pool's size, less the memory set
+    /// aside, allows.
     fn put_frames(&self, frames: &[u32]) {
         self.in_use.fetch_sub(frames.len() as i64, Relaxed);
         self.arena.put(frames, (self.budget as i64 - self.frames_in_use()).max(0) as usize);
@@ -484,21 +484,22 @@ impl Pool {
         outcome
     }
 
-    /// Verifies what was read into a frame in transit (`n` bytes; beyond the end of the file are zeros) and applies what
-    /// redo has for it.
+    /// Verifies the page read into a frame in transit (`n` bytes; beyond the end of the file are zeros) and applies
+    /// its redo.
     fn accept_frame(&self, no: PageNo, n: usize) -> Result<(), Error> {
         count(Counter::InnodbBufferPoolReads);
         count(Counter::InnodbPagesRead);
         count(Counter::InnodbDataReads);
         gannet_telemetry::add(Counter::InnodbDataRead, n as u64);
-        // SAFETY: the frame is in transit by the caller's doing: nobody else writes it, and optimistic readers copy words
+        // SAFETY: the caller put the frame in transit: no other task writes it, and optimistic readers copy words
         // only.
         let page = unsafe { &mut *self.arena.frame(no) };
         page.0[n..].fill(0);
         let verified = page.verify(no).map_err(|c| corrupt(no, page.lsn(), c));
         let redo = self.redo.get().filter(|redo| self.redo_active.load(Acquire) && redo.pending(no));
         if verified.is_err() && redo.is_some() {
-            // Freed, and its space given back by half when the system went down: only changes that write it anew count.
+            // The page was freed, and its blocks were partly released when the system went down: only changes that
+            // write it anew count.
             page.0.fill(0);
         }
         if let Some(redo) = redo
@@ -533,7 +534,7 @@ impl Pool {
                 self.take_frame(no);
                 count(Counter::InnodbPagesCreated);
                 let mut guard = ExclusiveGuard::acquired(self, no, version);
-                // What is given back unused must look as if it was never written.
+                // A page that is returned unused must look as if it was never written.
                 guard.page_mut().0.fill(0);
                 if self.in_use.load(Relaxed) > self.low_water() {
                     self.call_cleaner();
@@ -543,7 +544,7 @@ impl Pool {
             TRANSIT => Err(Stop::Busy(no)),
             _ => {
                 let mut guard = ExclusiveGuard::try_new(self, no).ok_or(Stop::Restart)?;
-                // The page gets a new version even if the caller gives it back unused.
+                // The page gets a new version even if the caller returns it unused.
                 guard.page_mut();
                 Ok(guard)
             }
@@ -628,7 +629,7 @@ impl Pool {
         starved.iter().for_each(Waker::wake);
     }
 
-    /// Evicts those of `pages` that are clean, unlatched and still marked by the clock. Gives how many.
+    /// Evicts those of `pages` that are clean, unlatched and still marked by the clock. Returns how many.
     pub(crate) fn evict(&self, pages: &mut Vec<PageNo>) -> usize {
         pages.retain(|&no| {
             let word = self.arena.state(no);
@@ -650,7 +651,8 @@ impl Pool {
         });
         let frames: Vec<u32> = pages.iter().map(|&no| self.arena.taken(no)).collect();
         for &no in &*pages {
-            // Out of the table before the state says so: who makes it resident again enters it again.
+            // The page leaves the table before the state says so: a task that makes it resident again enters it
+            // again.
             self.resident.remove(no);
             let word = self.arena.state(no);
             word.end_transit(version(word.load()), EVICTED);
@@ -676,9 +678,9 @@ impl Pool {
         self.resident.pass(slot, used).then_some(no)
     }
 
-    /// Goes round with the clock until it has named `want` candidates, or some dirty ones, and evicts the clean ones. Gives how
-    /// many. It never goes on over dirty candidates in search of clean ones: what was just loaded would go first, and the hand that passes
-    /// over candidates ages all others.
+    /// Moves the clock hand until it has found `want` candidates, or some dirty ones, and evicts the clean ones.
+    /// Returns how many. The hand never passes over dirty candidates in search of clean ones: pages that were just
+    /// loaded would be evicted first, and each page the hand passes ages.
     fn evict_clean(&self, want: usize) -> usize {
         let mut clean = Vec::with_capacity(want);
         let mut dirty = 0;
@@ -694,8 +696,8 @@ impl Pool {
         self.evict(&mut clean)
     }
 
-    /// Puts the pages of freed extents out of the pool without writing them. Nobody uses them any more, and their
-    /// freeing is durable (INV-BUF-6). Waits for those that are being read or written.
+    /// Removes the pages of freed extents from the pool without writing them. They are not used any more, and their
+    /// freeing is durable (INV-BUF-6). Waits for pages that are being read or written.
     pub(crate) fn discard(&self, first: PageNo, pages: u64) {
         for no in (first.0..first.0 + pages).map(PageNo) {
             loop {

@@ -1,13 +1,15 @@
-//! The set of resident pages: a bounded open-addressing table of page numbers. The clock hand and the checkpoint sweep
-//! go round its slots; nobody looks pages up in it.
+//! The set of resident pages: a bounded open-addressing table of page numbers. The clock hand and the checkpoint
+//! sweep go round its slots. No page is looked up in it.
 //!
-//! Beside each page number stands a weight, [`MOST`] at most: rounds in which the hand may find the page unused before it goes
-//! (generalized CLOCK: Nicola, Dan and Dias, "Analysis of the Generalized Clock Buffer Replacement Scheme", 1992). A page that is
-//! used in the round in which it came gets one; each later round that finds it used adds [`AGAIN`]. The difference matters where most pages are
-//! used once and the hand comes round several times between two uses of the others (the leaves of an index that nearly fits): with one for each
-//! use those would go too. Only the hand writes the weights: using a page costs no more than taking away its mark.
+//! Each page number has a weight, [`MOST`] at most: the number of rounds in which the hand may find the page unused
+//! before the page is evicted (generalized CLOCK: Nicola, Dan and Dias, "Analysis of the Generalized Clock Buffer
+//! Replacement Scheme", 1992). A page that is used in the round in which it was loaded gets one. Each later round
+//! that finds it used adds [`AGAIN`]. The difference matters where most pages are used once, and the hand goes round
+//! several times between two uses of the others (the leaves of an index that nearly fits): if each use added one,
+//! those would be evicted too. Only the hand writes the weights: using a page costs no more than clearing its mark.
 //!
-//! Pages of an extent have neighbouring slots, so whoever goes round meets neighbours one after the other, and writes them at once.
+//! Pages of an extent have neighbouring slots, so the hand and the sweep find neighbours one after another, and write
+//! them at once.
 
 use gannet_base::PageNo;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
@@ -106,7 +108,8 @@ impl Resident {
             weight if !used && weight > 1 => seen - ONE,
             _ => return !used,
         };
-        // Whoever else passes at the same time, or takes the page out, may win: a round more or less does not matter.
+        // Another task that passes at the same time, or removes the page, may win: one round more or less does not
+        // matter.
         let _ = slot.compare_exchange(seen, next, Relaxed, Relaxed);
         false
     }

@@ -12,7 +12,7 @@ use crate::{Error, ExclusiveGuard, Pool};
 /// What [`Pool::verify_on_disk`] has found.
 #[derive(Clone, Debug)]
 pub enum OnDisk {
-    /// Nobody uses the page, or it is still to be written.
+    /// The page is not in use, or is still to be written.
     Nothing,
     /// As it should be.
     Sound,
@@ -56,7 +56,7 @@ impl Pool {
             damage = Some((error, print));
         }
         let Some((error, _)) = damage else { return Ok(OnDisk::Sound) };
-        // INV-BUF-1: under the exclusive latch nobody changes what is to be written.
+        // INV-BUF-1: under the exclusive latch no other task changes the frame.
         match ExclusiveGuard::new(self, no) {
             // It will be written for the first time, or is to be written anyway.
             Ok(_) if self.rec_lsn(no).load(Acquire) != 0 => Ok(OnDisk::Nothing),

@@ -1,7 +1,8 @@
-//! The space of the data file: regions of extents of pages; who owns what; growth; giving back.
+//! The space of the data file: regions, extents and pages, their owners, growth, and the release of freed extents.
 //!
-//! What is in memory is the truth about what may be given out (it knows of reservations); the space map pages are what
-//! the log and the disk know, changed in the same mini-transaction as the use they record. At open memory is read from them.
+//! The state in memory decides what may be allocated (it knows of reservations). The space map pages are what the log
+//! and the disk know; they are changed in the same mini-transaction as the use that they record. At open the state is
+//! read from them.
 //!
 //! An extent is *owned* by one tree, *ready* (free and allocated in the file), a *seed* (free, only its first pages are
 //! allocated), a *hole* (free, without blocks of the file system), or *retired*: freed by a record that may not be durable
@@ -28,8 +29,8 @@ pub const META_PAGES: std::ops::Range<u64> = 2..EXTENT_PAGES;
 mod open;
 
 const EXTENT_BYTES: u64 = EXTENT_PAGES * PAGE_SIZE as u64;
-/// Free extents that stay allocated in the file rather than become holes, at most; and no more than a part of the pool's size,
-/// so that small stores give back what they do not use (and the simulation meets holes).
+/// How many free extents at most stay allocated in the file rather than become holes; no more than a part of the
+/// pool's size, so that small stores release what they do not use (and the simulation has holes).
 const KEEP_READY: usize = 32;
 const READY_PART: usize = 8;
 /// Pages of a seed that are allocated: a root and its first children.
@@ -64,12 +65,13 @@ struct Inner {
     holes: BTreeSet<u64>,
     /// Owned extents which need blocks for all their pages.
     partial: BTreeSet<u64>,
-    /// Somebody found neither a seed nor a ready extent for a new tree.
+    /// A task found neither a seed nor a ready extent for a new tree.
     wants_seed: bool,
-    /// Somebody found no ready extent.
+    /// A task found no ready extent.
     wants_ready: bool,
     retired: Vec<(Lsn, u64)>,
-    /// What counts as having no blocks may have some: nobody has looked since the start, or a hole could not be made. From this time on it is done (again).
+    /// From this time on holes are to be made (again): pages that count as holes may have blocks, because they were
+    /// not looked at since the start, or because making a hole failed.
     punch_due: Option<u64>,
     growing: bool,
     waiting: Vec<Waker>,
@@ -125,7 +127,7 @@ impl Space {
         self.pages.load(Acquire)
     }
 
-    /// Pages in extents that nobody owns.
+    /// Pages in extents without an owner.
     pub fn free_pages(&self) -> u64 {
         let inner = self.inner.lock();
         (inner.ready.len() + inner.seeds.len() + inner.holes.len() + inner.retired.len()) as u64 * EXTENT_PAGES
@@ -166,15 +168,15 @@ impl Space {
         owners
     }
 
-    /// Who owns the extent that a page is in; `None` when nobody does.
+    /// The tree that owns the page's extent; `None` when there is none.
     pub fn owner_of(&self, no: PageNo) -> Option<TreeId> {
         let inner = self.inner.lock();
         let owner = inner.extents.get((no.0 / EXTENT_PAGES) as usize)?.owner;
         inner.trees.contains_key(&owner).then_some(owner)
     }
 
-    /// Whether nobody uses the page, and it counts as having no blocks in the file: its extent is one that nobody owns, and whose freeing
-    /// is durable, or the page is behind all that the owner uses of it.
+    /// Whether the page is unused and counts as having no blocks in the file: its extent has no owner, and its freeing is
+    /// durable; or the page is behind all pages of the extent that the owner uses.
     pub fn is_free(&self, no: PageNo) -> bool {
         let (inner, e) = (self.inner.lock(), no.0 / EXTENT_PAGES);
         let free =
@@ -271,7 +273,7 @@ impl Inner {
         };
     }
 
-    /// What somebody lacks, the rest of extents in use first.
+    /// The next allocation that a task waits for. Extents that are partly in use are completed first.
     fn next_allocation(&mut self) -> Next {
         if let Some(e) = self.partial.pop_first() {
             return Next::Rest(e);
@@ -463,9 +465,9 @@ impl Pool {
         Ok(r)
     }
 
-    /// Frees all of a tree's extents; nobody may use the tree any more. The extent of the root goes last, in a
-    /// mini-transaction to which `last` may add changes (the engine's note that the work is done): so what is repeated
-    /// after a crash cannot hit another tree that got the same id. `last` may be called more than once.
+    /// Frees all of a tree's extents; the tree must not be used any more. The extent of the root goes last, in a
+    /// mini-transaction to which `last` may add changes (the engine's note that the work is done). So a repetition
+    /// after a crash cannot free another tree that got the same id. `last` may be called more than once.
     pub fn free_tree(
         &self,
         tree: TreeId,
@@ -497,8 +499,8 @@ impl Pool {
         })
     }
 
-    /// Puts extents whose freeing is durable back into use, most of them as holes. Frames that still hold their pages are
-    /// thrown away, unwritten. Called by the cleaner and before the file grows.
+    /// Makes extents whose freeing is durable available again, most of them as holes. Frames that still hold their
+    /// pages are dropped, unwritten. Called by the cleaner and before the file grows.
     pub fn give_back(&self) {
         self.punch_unknown();
         let durable = self.wal.durable_lsn();
@@ -531,7 +533,7 @@ impl Pool {
         self.alone(|| self.grow_alone())
     }
 
-    /// Does something while nobody else allocates or gives back blocks of free extents.
+    /// Runs `f` while no other task allocates or releases blocks of free extents.
     fn alone<T>(&self, f: impl FnOnce() -> T) -> T {
         let _mask = mask_interrupts();
         loop {
@@ -555,7 +557,7 @@ impl Pool {
         outcome
     }
 
-    /// Allocates for everybody who lacks something. Alone: `growing` is set.
+    /// Allocates for all tasks that wait for space. One task at a time: `growing` is set.
     fn grow_alone(&self) -> Result<(), Error> {
         loop {
             let next = self.space.inner.lock().next_allocation();
@@ -601,7 +603,7 @@ impl Pool {
         }
     }
 
-    /// Takes pages their blocks, which nobody counts on; what fails is tried again later.
+    /// Releases the blocks of unused pages. A failure is tried again later.
     fn punch(&self, pages: std::ops::Range<u64>) {
         let (at, bytes) = (PageNo(pages.start).offset(), (pages.end - pages.start) * PAGE_SIZE as u64);
         if self.file.punch_hole(at, bytes).is_err() {

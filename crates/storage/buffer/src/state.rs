@@ -1,4 +1,5 @@
-//! The state word of a page: who may read and write its frame. Model-checked (crate `models`), so it knows nothing but itself.
+//! The state word of a page: which threads may read and write its frame. Model-checked (crate `models`), so it
+//! depends on nothing else.
 //!
 //! Low 8 bits latch state, high 56 bits version.
 //!
@@ -14,9 +15,9 @@
 //! The version grows whenever the content may have changed: at the release of an exclusive latch under which the page
 //! was changed, at loading, at eviction. It is never reset while the server runs, so a version seen means one content.
 //!
-//! It is a sequence lock: readers load content between [`StateWord::optimistic`] and [`StateWord::validate`] and believe it only
-//! when the version is still the same. Whoever gets the right to write the frame (exclusive, transit) does so behind a release
-//! fence, so that a reader who has seen any of it sees the word changed too.
+//! It is a sequence lock: readers load content between [`StateWord::optimistic`] and [`StateWord::validate`], and use
+//! it only when the version is still the same. A thread gets the right to write the frame (exclusive, transit) behind
+//! a release fence, so that a reader which has seen any of its writes sees the changed word too.
 
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*, fence};
 use gannet_base::sync::{Backoff, sched_point};
@@ -45,7 +46,7 @@ const fn state(version: u64, latch: u64) -> u64 {
     version << 8 | latch
 }
 
-/// Turns of a spin-wait after which an attempt gives up and starts again.
+/// How many turns of a spin-wait an attempt makes before it gives up and starts again.
 pub(crate) const PATIENCE: u32 = 64;
 
 /// Why a latch was not had.
@@ -53,7 +54,7 @@ pub(crate) const PATIENCE: u32 = 64;
 pub(crate) enum Miss {
     /// The page is not resident, or on its way in or out.
     Absent,
-    /// Somebody has it for longer than was waited.
+    /// Another thread has the latch for longer than the caller waits.
     Taken,
 }
 
@@ -63,7 +64,7 @@ pub(crate) enum Miss {
 pub(crate) struct StateWord(AtomicU64);
 
 impl StateWord {
-    /// The word now; what it says may be over already.
+    /// The word now; the state may have changed already.
     #[inline]
     pub(crate) fn load(&self) -> u64 {
         self.0.load(Acquire)
@@ -74,13 +75,13 @@ impl StateWord {
         latch(self.load()) == TRANSIT
     }
 
-    /// Whether somebody has the exclusive latch. Who has seen what its holder published (a reservation in the log) sees the
-    /// latch, or that it was let go.
+    /// Whether the exclusive latch is held. A thread that has seen what the holder published (a reservation in the
+    /// log) sees the latch, or its release.
     pub(crate) fn is_exclusive(&self) -> bool {
         latch(self.load()) == EXCLUSIVE
     }
 
-    /// Begins an optimistic read: gives the version. `touch` takes away the clock's mark.
+    /// Begins an optimistic read: returns the version. `touch` clears the clock's mark.
     #[inline]
     pub(crate) fn optimistic(&self, touch: bool) -> Result<u64, Miss> {
         let mut s = self.load();
@@ -93,7 +94,7 @@ impl StateWord {
                 EVICTED | TRANSIT => return Err(Miss::Absent),
                 MARKED => {
                     if touch {
-                        // Losing the race is fine: somebody else touched or took it.
+                        // Losing the race is fine: another thread touched or took the page.
                         let _ = self.0.compare_exchange(s, state(version(s), UNLOCKED), Relaxed, Relaxed);
                     }
                     return Ok(version(s));
@@ -144,7 +145,7 @@ impl StateWord {
         true
     }
 
-    /// Waits for the shared latch; gives the version.
+    /// Waits for the shared latch. Returns the version.
     pub(crate) fn lock_shared(&self) -> Result<u64, Miss> {
         let mut backoff = Backoff::new();
         loop {
@@ -172,7 +173,7 @@ impl StateWord {
         self.0.fetch_sub(1, Release);
     }
 
-    /// Waits for the exclusive latch; gives the version.
+    /// Waits for the exclusive latch. Returns the version.
     pub(crate) fn lock_exclusive(&self) -> Result<u64, Miss> {
         let mut backoff = Backoff::new();
         loop {
@@ -184,7 +185,7 @@ impl StateWord {
         }
     }
 
-    /// Takes the exclusive latch if it is free right now; gives the version.
+    /// Takes the exclusive latch if it is free right now. Returns the version.
     pub(crate) fn try_exclusive(&self) -> Result<u64, Miss> {
         sched_point();
         let s = self.0.load(Relaxed);
@@ -201,7 +202,7 @@ impl StateWord {
         self.0.store(state(version + changed as u64, UNLOCKED), Release);
     }
 
-    /// From evicted to `to` ([`TRANSIT`] or [`EXCLUSIVE`]), if it still is as `s` says; gives the version.
+    /// From evicted to `to` ([`TRANSIT`] or [`EXCLUSIVE`]), if it still is as `s` says. Returns the version.
     pub(crate) fn take_evicted(&self, s: u64, to: u64) -> Option<u64> {
         debug_assert_eq!(latch(s), EVICTED);
         self.take(s, to).then_some(version(s))
@@ -228,7 +229,7 @@ impl StateWord {
         self.0.store(s, Release);
     }
 
-    /// The clock passes: marks a page nobody uses. `true`: it was marked already, and not touched since.
+    /// The clock passes: marks a page that is not in use. `true`: it was marked already, and not touched since.
     pub(crate) fn pass(&self) -> bool {
         let s = self.0.load(Relaxed);
         match latch(s) {

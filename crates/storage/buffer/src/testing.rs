@@ -10,7 +10,7 @@ use gannet_page::{Corrupt, PageBuf, PageOp, redo};
 
 use crate::{RedoSource, Wal};
 
-/// Keeps every record. A record is durable when somebody has waited for it.
+/// Keeps every record. A record is durable when a caller has waited for it.
 pub struct MemoryLog {
     records: Mutex<Vec<(Lsn, Vec<u8>)>>,
     /// LSNs given out whose records are not complete.
@@ -69,7 +69,7 @@ impl Wal for MemoryLog {
     }
 
     fn append_behind(&self, consumers: &[&[u8]], payload: &[u8], at: &mut dyn FnMut(Lsn)) -> Lsn {
-        // Takes its place; nobody reads it back here.
+        // The consumers' records take their place in the log; nothing reads them back here.
         self.tail.fetch_add(consumers.iter().map(|p| p.len() as u64).sum::<u64>() + 8, AcqRel);
         self.append(payload, at)
     }

@@ -1,8 +1,8 @@
 //! Writing pages back: one way for the checkpoint's sweep, the cleaner and eviction.
 //!
-//! A batch: copy each page under a shared latch; wait until the log is durable up to the copies' LSNs; seal the copies;
-//! write them to a slot of the double-write file and sync it; write them in place; sync the data file; a page that is
-//! still what was copied is clean.
+//! A batch: copy each page under a shared latch; wait until the log is durable up to the copies' LSNs; seal the
+//! copies; write them to a slot of the double-write file and sync it; write them in place; sync the data file. A page
+//! that still equals its copy is clean.
 
 use std::collections::HashSet;
 
@@ -41,7 +41,7 @@ impl Pool {
         self.writing.0.lock().contains(&no)
     }
 
-    /// Waits until nobody is writing the page in place.
+    /// Waits until no task is writing the page in place.
     pub(crate) fn wait_not_writing(&self, no: PageNo) {
         while self.is_writing(no) {
             self.gates.wait(no.0 | WRITE_KEY, Wait::PageWrite, || self.is_writing(no));
@@ -134,8 +134,9 @@ impl Pool {
         self.file.sync_data().map_err(|e| self.poison("sync the data file", &e))
     }
 
-    /// Writes where the pages belong. What fails here may have left pages torn whose only whole copies are in the double-write
-    /// slot: a full disk is waited for, and after any other error nothing is written back any more, so that the slot stays.
+    /// Writes the pages to their places. An error here may have left pages torn whose only whole copies are in the
+    /// double-write slot. So this waits for room on a full disk, and after any other error nothing is written back
+    /// any more, so that the slot stays.
     fn write_in_place(&self, parts: &[(u64, &[u8])]) -> Result<(), Error> {
         let start = now_ns();
         while let Err(e) = self.file.write_many(parts) {
@@ -165,9 +166,10 @@ impl Pool {
         (self.resident.len() / 4096).clamp(1, 32)
     }
 
-    /// Writes back what is dirty in a sector. Gives an LSN: every record that ends at or below it is on disk as far as it changed
-    /// pages that were in the sector. The checkpoint may be the least of all sectors' latest LSNs, provided that it is durable in the log and that
-    /// each of these sweeps began after the last pending redo was applied.
+    /// Writes back the dirty pages of a sector. Returns an LSN: of every record that ends at or below it, the changes
+    /// to pages that were in the sector are on disk. The checkpoint may be the least of all sectors' latest LSNs,
+    /// provided that it is durable in the log and that each of these sweeps began after the last pending redo was
+    /// applied.
     pub fn sweep(&self, sector: usize) -> Result<Lsn, Error> {
         self.sweep_paced(sector, &mut |_, _| ())
     }
@@ -227,7 +229,7 @@ impl Pool {
         rec != 0 && rec <= from.0
     }
 
-    /// Writes back everything that is dirty now. Gives an LSN below which every change is on disk.
+    /// Writes back everything that is dirty now. Returns an LSN below which every change is on disk.
     pub fn flush_all(&self) -> Result<Lsn, Error> {
         let mut least = Lsn::MAX;
         for sector in 0..self.sectors() {
@@ -236,8 +238,8 @@ impl Pool {
         Ok(least)
     }
 
-    /// Goes round with the clock until `want` frames are free, writing back where no clean candidates are left.
-    /// Gives how many were freed.
+    /// Moves the clock hand until `want` frames are free, and writes back where no clean candidates are left. Returns
+    /// how many were freed.
     pub(crate) fn reclaim(&self, want: usize) -> Result<usize, Error> {
         let (mut freed, mut clean, mut dirty) = (0, Vec::new(), Vec::new());
         let mut left = (ROUNDS + 1) * self.resident.len();
@@ -259,8 +261,8 @@ impl Pool {
         Ok(freed)
     }
 
-    /// Starts the page cleaners: they evict ahead of need and give freed extents back. Two, so that one looks for pages and copies them
-    /// while the other waits for the log and the disk.
+    /// Starts the page cleaners: they evict ahead of need and release freed extents. There are two, so that one looks
+    /// for pages and copies them while the other waits for the log and the disk.
     pub fn start_cleaner(self: &Arc<Self>) {
         if self.cleaner.running.swap(true, AcqRel) {
             return;
@@ -273,7 +275,7 @@ impl Pool {
         }
     }
 
-    /// From now on nobody waits for room on the disk: the store is being closed.
+    /// From now on no task waits for room on the disk: the store is being closed.
     pub fn begin_close(&self) {
         self.cleaner.closing.store(true, Release);
     }
@@ -291,7 +293,7 @@ impl Pool {
         self.feed_starved();
     }
 
-    /// Tells the cleaners that frames run short.
+    /// Wakes the cleaners because frames run short.
     pub(crate) fn call_cleaner(&self) {
         if !self.cleaner.called.load(Relaxed) && !self.cleaner.called.swap(true, AcqRel) {
             let wakers = self.cleaner.wakers.lock().clone();

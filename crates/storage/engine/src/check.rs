@@ -23,13 +23,13 @@ pub struct StoreCheck {
     pub undo_pages: u64,
     /// Undo records decoded.
     pub undo_records: u64,
-    /// What is wrong, a sentence each.
+    /// The findings, a sentence each.
     pub findings: Vec<String>,
 }
 
 impl Engine {
-    /// Walks every tree, every undo stream and the space map, and compares them. Damage is a finding, not an error. Meant for a
-    /// store at rest: what changes meanwhile may give findings that are none.
+    /// Walks every tree, every undo stream and the space map, and compares them. Damage is a finding, not an error.
+    /// Meant for a store at rest: changes made meanwhile may give false findings.
     pub fn check_store(&self) -> Result<StoreCheck> {
         let mut check = StoreCheck::default();
         let trees = self.store.trees.all()?;

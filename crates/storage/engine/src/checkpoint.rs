@@ -1,9 +1,10 @@
 //! The checkpointer: sweeps the pool sector by sector, at a pace set by the log's growth, and moves the checkpoint.
 //!
-//! A round over all sectors takes as long as the log needs for six tenths of what it may grow, so that the age settles there, below
-//! the brake on writers: the longer a page stays dirty, the more of its changes go to disk in one write. The fuller the log or the
-//! dirtier the pool, the faster; from eight tenths on without pauses. A sector gets the share of the round that it has of the
-//! pages, and its batches are spread evenly over that time: writes come as a stream and not in bursts.
+//! A round over all sectors takes as long as the log needs for six tenths of what it may grow, so that the log's age
+//! settles there, below the brake on writers: the longer a page stays dirty, the more of its changes go to disk in
+//! one write. The fuller the log or the dirtier the pool, the faster the round; from eight tenths on it makes no
+//! pauses. A sector gets the share of the round that it has of the pages, and its batches are spread evenly over that
+//! time, so that writes are a steady stream.
 
 use gannet_base::Lsn;
 use gannet_base::sync::Arc;
@@ -52,7 +53,8 @@ pub(crate) struct CheckpointFigures {
 pub(crate) struct Load {
     /// Bytes of log since the checkpoint, as far as they count.
     pub(crate) age: u64,
-    /// The checkpoint has yet to pass what was there at the start, and is counted from its end: the first round must not take as long.
+    /// The checkpoint has yet to pass the log found at the start, and its age is counted from the end of that: the
+    /// first round must not take as long.
     pub(crate) catching_up: bool,
     /// Bytes at which writers are stopped.
     pub(crate) usable: u64,
@@ -121,8 +123,8 @@ impl Checkpointer {
         }
     }
 
-    /// Works until the task is interrupted. `next_trx` gives the id the next writer gets. Waits for `recovery`'s redo first:
-    /// the checkpoint passes no pending page.
+    /// Works until the task is interrupted. `next_trx` returns the id that the next writer gets. Waits for
+    /// `recovery`'s redo first: the checkpoint passes no pending page.
     pub(crate) fn run(mut self, recovery: &Recovery, next_trx: impl Fn() -> TrxId) {
         while !recovery.redo_is_done() {
             let failing = recovery.status().failed;
@@ -167,7 +169,7 @@ impl Checkpointer {
         }
     }
 
-    /// Tells about a failure, once. False: it may pass (a full disk), the round begins again.
+    /// Logs a failure, once. False: it may pass (a full disk), and the round begins again.
     fn is_final(&mut self, e: &EngineError) -> bool {
         let last = self.pool.poisoned().is_some() || self.log.poisoned().is_some();
         self.figures.failed.store(true, Relaxed);
@@ -290,8 +292,8 @@ pub(crate) fn make_room(pool: &Pool, log: &Log, control: &Control, next_trx: Trx
 /// The last checkpoint of a store that is closed in good order: all is written back, the log ends at the checkpoint. The
 /// checkpointer has ended; all redo is applied.
 ///
-/// A statement that did not end in time may still change pages: the checkpoint is no further than what is written back, and where the
-/// log goes on behind it the store stays one to be recovered.
+/// A statement that did not end in time may still change pages: the checkpoint is no further than the pages written
+/// back, and where the log goes on behind it the store has to be recovered at the next start.
 pub(crate) fn close(pool: &Pool, log: &Log, control: &Control, next_trx: TrxId) -> Result<()> {
     log.wait_durable(log.tail_lsn())?;
     let lsn = pool.flush_all()?;

@@ -1,4 +1,4 @@
-//! What transactions tell those who follow the log.
+//! Payloads of transactions for the consumers of the log.
 //!
 //! A transaction may commit with a payload ([`Txn::commit_with`](crate::Txn::commit_with)). It is cut into pieces, a record of the
 //! log of kind `Payload` each:
@@ -9,13 +9,13 @@
 //! 16 ...  the piece
 //! ```
 //!
-//! Flags: 1 the last piece, and the record right behind it commits the transaction; 2 the last piece, of a transaction without changes,
-//! which is committed by it; 4 no piece: the commit has failed, and what came before is void. Pieces of several transactions may
-//! alternate.
+//! Flags: 1 the last piece, and the next record commits the transaction; 2 the last piece, of a transaction without
+//! changes, which this piece commits; 4 no piece: the commit has failed, and the pieces before are void. Pieces of
+//! several transactions may alternate.
 //!
-//! The last piece and the commit are one reservation in the log. So a commit that a crash has left has all of its payload before it;
-//! and a payload without its commit is that of a transaction that is rolled back. What was begun in one incarnation of the server is
-//! void in the next.
+//! The last piece and the commit are one reservation in the log. So a commit that survives a crash has all of its
+//! payload before it, and a payload without its commit belongs to a transaction that is rolled back. Pieces from one
+//! incarnation of the server are void in the next if their commit is missing.
 //!
 //! INV-CNS-1: a position to which a consumer has let the log go lies at or before the first piece of every commit that it has not
 //! dealt with.
@@ -67,7 +67,7 @@ impl Piece<'_> {
     }
 }
 
-/// A commit of several records that has begun. Dropped, it is over for those who begin to follow.
+/// A commit of several records that has begun. When it is dropped, consumers that begin to follow need not regard it.
 struct Chain<'a> {
     store: &'a Store,
     start: Lsn,
@@ -91,7 +91,7 @@ impl Drop for Chain<'_> {
     }
 }
 
-/// Commits what `w` has written with a payload; gives the commit's LSN.
+/// Commits what `w` has written, with a payload. Returns the commit's LSN.
 pub(crate) fn commit(store: &Store, w: &Writer, payload: &mut dyn Read) -> Result<Lsn> {
     let mut chain = None;
     let outcome = pieces(store, w, payload, &mut chain);
@@ -139,29 +139,31 @@ fn read_piece(payload: &mut dyn Read, piece: &mut Vec<u8>) -> Result<()> {
 pub struct Committed {
     /// Its commit.
     pub lsn: Lsn,
-    /// What it has told.
+    /// Its payload.
     pub payload: Vec<u8>,
-    /// Where a consumer stands that has dealt with it.
+    /// The position of a consumer that has dealt with it.
     position: Position,
 }
 
-/// What was read of a payload.
+/// The part of a payload that was read so far.
 struct Begun {
     start: Lsn,
     epoch: u64,
     bytes: Vec<u8>,
 }
 
-/// Follows the log: gives the payloads of committed transactions in the order of their commits, as soon as these are durable.
+/// Follows the log: returns the payloads of committed transactions in the order of their commits, as soon as these
+/// are durable.
 ///
-/// It holds whole payloads in memory, those that are being committed among them: each may have a quarter of the log's capacity.
-/// Dropped, its name keeps the log from where it stands, within its bound; [`Engine::consumer`] goes on from there, and may give again
-/// what was [done](Consumer::done) shortly before a crash.
+/// It holds whole payloads in memory, also those of commits that are under way; each may have a quarter of the log's
+/// capacity. After it is dropped, the log is kept for its name from the last position on, within its bound.
+/// [`Engine::consumer`] goes on from there, and may return again what was [done](Consumer::done) shortly before a
+/// crash.
 pub struct Consumer {
     follower: Follower,
     begun: HashMap<u64, Begun>,
     epoch: u64,
-    /// The record that comes next commits this transaction.
+    /// The next record commits this transaction.
     due: Option<u64>,
     /// Commits at or below are dealt with.
     skip: Lsn,
@@ -215,18 +217,18 @@ impl Consumer {
         }
     }
 
-    /// The log up to here, but for what is begun.
+    /// The position up to which the log is dealt with, or the beginning of the oldest payload that is incomplete.
     fn position(&self, done: Lsn) -> Position {
         let first = self.begun.values().min_by_key(|b| b.start).filter(|_| !planted(Fault::LetGoEarly));
         let (from, epoch) = first.map_or((self.follower.at(), self.follower.epoch()), |b| (b.start, b.epoch));
         Position { from, epoch, done }
     }
 
-    /// Lets go of what was passed over, unless something that was given is not dealt with. Between the last piece and its commit there is
-    /// nothing to let go.
+    /// Releases the log that was passed over, unless a payload that was returned is not dealt with. Between the last
+    /// piece and its commit there is nothing to release.
     fn pass(&mut self) -> Result<()> {
         if self.given == self.done && self.due.is_none() {
-            // What comes again after a restart is dealt with.
+            // What is returned again after a restart is dealt with.
             let position = self.position(self.follower.at().max(self.done));
             self.follower.retention().release_to(position)?;
         }
@@ -242,7 +244,7 @@ impl Consumer {
         Ok(())
     }
 
-    /// Its name was known: it goes on where it has stood.
+    /// Whether its name was known, so that it goes on where it stopped.
     pub fn is_resumed(&self) -> bool {
         self.follower.retention().is_resumed()
     }
@@ -258,7 +260,7 @@ impl Consumer {
     }
 }
 
-/// Takes note of a record; gives the transaction that commits by it, with its payload as far as that is known.
+/// Takes note of a record. Returns the transaction that commits by it, with its payload as far as that is known.
 fn note(
     all: &mut HashMap<u64, Begun>,
     due: &mut Option<u64>,
@@ -295,17 +297,18 @@ fn damaged(lsn: Lsn, what: String) -> EngineError {
 }
 
 impl Engine {
-    /// Follows the log under this name: from where the name stands, or, a new name, from now on. The log is kept for it until it says
-    /// that it is done, within the bound of `hold`; also while nobody follows, and over restarts. Durable on return. Transactions that
-    /// commit later tell of themselves if whoever commits them asks [`Engine::has_consumers`] then.
+    /// Follows the log under this name: a known name goes on from its position, a new name begins now. The log is
+    /// kept for the name until the consumer says that it is done, within the bound of `hold`; also while no consumer
+    /// follows under it, and over restarts. The name is durable on return. Transactions that commit later have a
+    /// payload if their committers call [`Engine::has_consumers`] first.
     ///
     /// [`EngineError::NameInUse`], and [`EngineError::CutOff`] for a name that has lost its place: it has to be
     /// [forgotten](Engine::forget_consumer) before it begins anew.
     pub fn consumer(&self, name: &str, hold: Hold) -> Result<Consumer> {
         let store = &*self.store;
         store.check_running()?;
-        // A commit that has begun before and ends behind is told of, from its beginning on. One that is not in the list yet begins at or
-        // behind the tail of now.
+        // A commit that began before and ends after this moment is returned, so the name begins where that commit
+        // began. A commit that is not in the list yet begins at the present tail or after it.
         let begin = || {
             let chains = store.chains.lock();
             chains.iter().copied().min().unwrap_or(store.log.tail_lsn())
@@ -317,17 +320,17 @@ impl Engine {
         Ok(Consumer { follower, begun: HashMap::new(), epoch, due: None, skip, given: skip, done: skip })
     }
 
-    /// Drops a name for good; false when there is none. [`EngineError::NameInUse`] while somebody follows under it.
+    /// Drops a name for good; false when there is none. [`EngineError::NameInUse`] while a consumer follows under it.
     pub fn forget_consumer(&self, name: &str) -> Result<bool> {
         Ok(self.store.log.forget_consumer(name)?)
     }
 
-    /// Those for whom the log is kept.
+    /// The consumers for which the log is kept.
     pub fn consumers(&self) -> Vec<ConsumerStatus> {
         self.store.log.consumers()
     }
 
-    /// Whether anybody wants to know what transactions tell: one load.
+    /// Whether there are consumers, so that committers should pass payloads. One load.
     #[inline]
     pub fn has_consumers(&self) -> bool {
         self.store.log.has_consumers()

@@ -22,8 +22,9 @@
 //!
 //! The version that counts is the one at 88. In a slot without it (formats 1 and 2 only) the word at 8 says 1, or else it is 2.
 //!
-//! INV-CTL-1: an epoch is durable in both slots before the log's first record of that epoch is written, and so is that the store
-//! exists before anybody is told: with one slot damaged neither is forgotten.
+//! INV-CTL-1: an epoch is durable in both slots before the log's first record of that epoch is written. The store's
+//! existence is durable in both slots before a client is told of the store. So with one slot damaged neither is
+//! forgotten.
 //! INV-CTL-2: a checkpoint is durable in both slots before a log segment below it is used again: either slot alone opens the store.
 
 use std::path::Path;
@@ -46,7 +47,7 @@ const LOCK_FILE: &str = "lock";
 /// Whether the store is whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// Its creation was not finished: nobody was told that it exists.
+    /// Its creation was not finished: no client was told that it exists.
     Creating = 1,
     /// In use, or its server ended without closing it.
     Open = 2,
@@ -199,7 +200,7 @@ pub(crate) struct Control {
     file: File,
     /// Sequence and content of the newer slot, and the older one's checkpoint as far as it was written by this value.
     state: Mutex<(u64, ControlData, Lsn)>,
-    /// One writer at a time; never held by anybody who only reads.
+    /// One writer at a time; readers never hold it.
     writing: Mutex<bool>,
 }
 
@@ -230,7 +231,7 @@ impl Control {
         self.state.lock().1
     }
 
-    /// The newest checkpoint, and the one that stands in both slots: nothing below that is ever needed.
+    /// The newest checkpoint, and the one that both slots hold: no log below the second is ever needed.
     pub(crate) fn checkpoints(&self) -> (Lsn, Lsn) {
         let state = self.state.lock();
         (state.1.checkpoint, state.1.checkpoint.min(state.2))

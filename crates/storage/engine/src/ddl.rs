@@ -40,7 +40,7 @@ impl Txn {
                 None => w.extend(store)?,
             }
         };
-        // A crash before the table has the tree: its rollback frees it all the same.
+        // After a crash before the tree is in the table, the rollback frees it all the same.
         Ok(TreeHandle { shared: store.trees.insert(id, kind)? })
     }
 

@@ -128,13 +128,13 @@ pub struct EngineStatus {
 pub struct TransactionInfo {
     /// Its id; zero when it has not written.
     pub id: TrxId,
-    /// Of its locks: [`gannet_lock::Party::owner`].
+    /// The owner of its locks: [`gannet_lock::Party::owner`].
     pub lock_owner: u64,
     /// Its level.
     pub isolation: Isolation,
     /// Begun READ ONLY.
     pub read_only: bool,
-    /// One statement.
+    /// It is one statement.
     pub autocommit: bool,
     /// It has a snapshot open.
     pub snapshot: bool,
@@ -142,9 +142,9 @@ pub struct TransactionInfo {
     pub locks: Option<gannet_lock::Standing>,
     /// `owner_thread_id` of its options.
     pub owner_thread_id: u64,
-    /// Undo records written, as of its last wait.
+    /// Undo records written, as published at its last wait.
     pub undo_records: u64,
-    /// Being rolled back.
+    /// It is being rolled back.
     pub rolling_back: bool,
     /// When it was begun, as `runtime::now_ns` tells; 0: a single statement that has not written.
     pub started_ns: u64,
@@ -173,8 +173,8 @@ pub struct RangeEstimate {
 }
 
 impl Engine {
-    /// Opens or creates the store. Returns as soon as transactions can begin; the rest of the redo and the rollback of
-    /// losers go on behind (their rows stay locked).
+    /// Opens or creates the store. Returns as soon as transactions can begin; the rest of the redo and the rollback
+    /// of losers go on in the background (their rows stay locked).
     pub fn open(options: EngineOptions) -> Result<Engine> {
         let (store, files, running) = crate::open::open(&options)?;
         let background = Background { store: store.clone(), files, running: Mutex::new(Some(running)) };
@@ -191,8 +191,8 @@ impl Engine {
         crate::open::close(&self.store, &self.background.files)
     }
 
-    /// From now on nobody waits for a checkpoint: the server is stopping, and its sessions had their time. Whoever finds the log full gets
-    /// [`EngineError::ShutDown`]; the next start rolls back what that leaves unfinished.
+    /// From now on no task waits for a checkpoint: the server is stopping, and its sessions had their time. A task
+    /// that finds the log full gets [`EngineError::ShutDown`]. The next start rolls back what that leaves unfinished.
     pub fn forgo_checkpoints(&self) {
         self.store.forgo_checkpoints();
     }
@@ -213,7 +213,7 @@ impl Engine {
         Txn::new(self.clone(), options)
     }
 
-    /// Ids of the prepared transactions found at the start that nobody has taken yet.
+    /// Ids of the prepared transactions found at the start that [`Engine::take_prepared`] has not returned yet.
     pub fn prepared(&self) -> Vec<TrxId> {
         self.store.prepared.lock().iter().map(|w| w.id).collect()
     }
@@ -390,13 +390,14 @@ impl Engine {
     pub fn purge_now(&self) -> Result<u64> {
         let store = &*self.store;
         store.check_running()?;
-        // Ends of transactions that nobody waited for must count.
+        // Ends that no client waited for count as well, so make them durable.
         store.log.wait_durable(store.log.tail_lsn())?;
         let mut all = 0;
         loop {
             let done = purge::round(store, true)?;
             all += done;
-            // A drop waits for the other streams; a task may have purged them after this round met the drop, and left it nothing to do.
+            // A drop waits for the other streams. Another task may have purged them after this round met the drop,
+            // and left this round nothing to do.
             let again = store.purge.drop_waits.swap(false, AcqRel) && !gannet_runtime::interrupted();
             if done == 0 && !again {
                 return Ok(all);
@@ -410,7 +411,7 @@ impl Engine {
         self.walk_tree(tree)
     }
 
-    /// The same also of a tree whose drop is not purged yet.
+    /// As [`Engine::check_tree`]; the tree may also be one whose drop is not purged yet.
     pub(crate) fn walk_tree(&self, tree: &TreeHandle) -> Result<u64> {
         let mut bad = None;
         let kind = tree.kind();

@@ -66,8 +66,8 @@ pub enum EngineError {
     LogFull,
     /// The consumer of that name has lost its place in the log: what it has not read is gone.
     CutOff(String),
-    /// No consumer of the log can be had under that name: somebody follows under it, there are 32 others, or it is empty or longer than
-    /// 64 bytes.
+    /// The consumer name cannot be used: a consumer follows the log under it, there are 32 others, or the name is
+    /// empty or longer than 64 bytes.
     NameInUse(String),
     /// A payload for the log's consumers that is longer than a quarter of the log's capacity.
     PayloadTooLong {

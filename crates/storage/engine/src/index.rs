@@ -48,7 +48,7 @@ pub(crate) fn split_key(key: &[u8]) -> Option<(&[u8], TrxId)> {
     Some((name, TrxId(stamp.iter().fold(0, |word, &b| word << 8 | u64::from(b)) >> 3)))
 }
 
-/// Appends what comes before the carried bytes in a value; `bare` when there are none.
+/// Appends what precedes the carried bytes in a value; `bare` when there are none.
 pub(crate) fn put_deleter(deleter: TrxId, bare: bool, value: &mut Vec<u8>) {
     if deleter.is_zero() && bare {
         return;
@@ -442,7 +442,8 @@ impl Txn {
             let step = self.attempt_entry(tree, key, |a| a.insert(carried, Some(unique)))?;
             unique.checked = false;
             let step = match step {
-                // With the prefix locked nobody else inserts such an entry: what a scan does not find is not there.
+                // While the prefix is locked, no other transaction inserts such an entry: if a scan does not find
+                // one, there is none.
                 Step::Wide => {
                     self.wait_for_prefix(tree, prefix, on_prefix)?;
                     match self.look_wide(tree, prefix)? {

@@ -1,8 +1,9 @@
-//! The indexer: follows the durable log and writes down where the changes of each page lie ([`crate::redo::chunk`]), so that a start
-//! after a crash knows which pages need redo without reading the log.
+//! The indexer: follows the durable log and records where the changes of each page lie ([`crate::redo::chunk`]), so
+//! that a start after a crash knows which pages need redo without reading the log.
 //!
-//! It stays a few chunks behind the end of the log: what is younger is read at the start, and where the checkpoint keeps up with the
-//! log nothing is ever indexed. What it has indexed is valid because it was durable: no later incarnation takes it back.
+//! It stays a few chunks behind the end of the log. A start reads the younger log itself, and where the checkpoint
+//! keeps up with the log nothing is ever indexed. An index is valid because it covers durable log only, which no
+//! later incarnation takes back.
 //!
 //! The pages with the most changes in a chunk are written back when it is done, so that a start does not have to gather thousands of
 //! changes of one page (space maps, the directory of undo streams).
@@ -27,7 +28,7 @@ const PAUSE_NS: u64 = 100_000_000;
 /// Chunks' worth of log that is left alone behind its end.
 const BEHIND: u64 = 2;
 
-/// Where the index of the log stands.
+/// The state of the log's index.
 pub(crate) struct IndexState {
     pub(crate) dir: PathBuf,
     pub(crate) store: u64,
@@ -52,7 +53,8 @@ impl Indexer {
         Indexer { state, pool, log, bytes }
     }
 
-    /// Works until the task is interrupted. After an error it tries again: what is not indexed is read at the next start.
+    /// Works until the task is interrupted. After an error it tries again: log without an index is read at the next
+    /// start.
     pub(crate) fn run(mut self, recovery: &Recovery) {
         if self.remove_strangers().is_err() {
             return;

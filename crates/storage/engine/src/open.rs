@@ -39,7 +39,8 @@ pub(crate) struct Running {
     pub(crate) keepers: Vec<JoinHandle<()>>,
 }
 
-/// Ids given out beyond the greatest one seen in the log, for those that have left no trace.
+/// How many ids are skipped beyond the greatest one seen in the log: transactions may have used ids that left no
+/// trace.
 const ID_SLACK: u64 = 1 << 16;
 
 pub(crate) fn open(options: &EngineOptions) -> Result<(Arc<Store>, Files, Running)> {
@@ -96,7 +97,7 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
         events: options.events.clone(),
         stopped: AtomicBool::new(false),
     });
-    // Before anybody can read: their stamps are their locks.
+    // The losers are entered before any reader runs, because their stamps are their locks.
     for (_, loser) in &losers {
         store.trx.begin_recovered(loser.trx);
     }
@@ -165,7 +166,7 @@ fn roll_back(store: &Store, losers: Vec<(Tail, Unfinished)>) {
         match orphan.roll_back(store) {
             Ok(()) => orphan.free(store),
             Err(EngineError::ShutDown) => return,
-            // Its rows stay locked; the rest goes on.
+            // Its rows stay locked; the other rollbacks go on.
             Err(e) => {
                 let id = loser.trx;
                 store.events.error(format_args!("rollback of transaction {id}: {e}; it is tried again"));
@@ -182,7 +183,7 @@ fn roll_back(store: &Store, losers: Vec<(Tail, Unfinished)>) {
 pub(crate) fn close(store: &Store, files: &Files) -> Result<()> {
     let pool: &Pool = &store.pool;
     if !files.recovery.redo_is_done() {
-        // What is pending stays in the log for the next start.
+        // Pending changes stay in the log for the next start.
         pool.stop_cleaner();
         return Ok(store.log.close()?);
     }

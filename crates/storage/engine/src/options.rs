@@ -172,7 +172,7 @@ pub enum ReadMode {
         /// What to do about others' locks.
         wait: WaitPolicy,
     },
-    /// The newest version as it stands, committed or not, without locks. With [`RowStamp`](crate::RowStamp) and
+    /// The newest version, committed or not, without locks. With [`RowStamp`](crate::RowStamp) and
     /// [`Txn::update_if`](crate::Txn::update_if) this makes an UPDATE of one row that never enters the lock table.
     Newest,
 }

@@ -46,7 +46,7 @@ pub enum Path {
     SharesGivenUp,
     /// The same, with their changes in a file.
     Spilled,
-    /// An extent whose changes do not fit the memory: its pages' records are read one by one.
+    /// The changes of an extent do not fit the memory, so its pages' records are read one by one.
     ByRecord,
     /// A page was wanted before its changes were gathered.
     Early,

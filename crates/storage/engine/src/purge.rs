@@ -44,13 +44,13 @@ const SAVE_EVERY_NS: u64 = 10_000_000_000;
 
 /// What purge tasks share.
 pub(crate) struct PurgeState {
-    /// What was there at the start has been dealt with.
+    /// The undo found at the start has been dealt with.
     started: AtomicBool,
     starting: Turn,
     /// Drops found at the start, to be done when all else is.
     drops: Mutex<Vec<UndoPtr>>,
-    /// Trees whose drop is committed and waits for transactions to be rolled back: what these did there need not be undone, and cannot
-    /// be where the tree is damaged.
+    /// Trees whose drop is committed and waits for transactions to be rolled back. What these did in such a tree need
+    /// not be undone; where the tree is damaged, it cannot be.
     pub(crate) doomed: Mutex<BTreeSet<TreeId>>,
     /// Transactions that could be purged but are not: as of the last round.
     backlog: AtomicU64,
@@ -62,7 +62,7 @@ pub(crate) struct PurgeState {
     orphans_next_ns: AtomicU64,
     /// The last error, for the status.
     pub(crate) error: Mutex<Option<EngineError>>,
-    /// Damaged pages that were met, and told.
+    /// Damaged pages that purge has found and logged.
     damaged: Mutex<BTreeSet<PageNo>>,
 }
 
@@ -111,7 +111,8 @@ pub(crate) fn task(store: &Store) {
     }
 }
 
-/// Purges all streams once; gives the transactions dealt with. `all`: also what another task is at work on, after it.
+/// Purges all streams once. Returns how many transactions it dealt with. `all`: waits for streams that another task
+/// works on, and purges these too.
 pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     roll_back_orphans(store, all);
     let horizon = store.advance_horizon();
@@ -139,7 +140,8 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
             break;
         }
     }
-    // What is left although no snapshot holds it, nor what cannot be rolled back, nor a damaged stream, is purge's own backlog.
+    // Purge's own backlog is the history that no snapshot holds, without transactions that cannot be rolled back and
+    // damaged streams.
     let waits = failed.is_some() || !store.purge.doomed.lock().is_empty();
     let held = store.snapshots.oldest() < horizon || done == 0 || waits;
     store.purge.backlog.store(if held { 0 } else { store.streams.history() }, Relaxed);
@@ -147,7 +149,7 @@ pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
     failed.map_or(Ok(done), Err)
 }
 
-/// Those that cannot be rolled back yet stay; `all`: try also if that was the outcome a moment ago.
+/// Rolls orphans back. Those that cannot be rolled back yet stay; `all`: also tries those that failed a moment ago.
 fn roll_back_orphans(store: &Store, all: bool) {
     let purge = &store.purge;
     let Some(_turn) = purge.orphans.take(all) else { return };
@@ -178,9 +180,10 @@ fn save_rows(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Deals with what earlier incarnations left: all of it is older than every snapshot, but in which order it ended is not known. So
-/// first all records except drops, in all streams; then, when the losers are rolled back, which may need the trees, the drops. False: not
-/// finished. `wait`: for another task that is at it.
+/// Deals with the undo of earlier incarnations. All of it is older than every snapshot, but the order of the
+/// transactions' ends is not known. So first come all records except drops, in all streams; then the drops, when the
+/// losers are rolled back, which may need the trees. False: not finished. `wait`: waits for another task that does
+/// this.
 fn start(store: &Store, wait: bool) -> Result<bool> {
     let Some(_turn) = store.purge.starting.take(wait) else { return Ok(store.purge.started.load(Acquire)) };
     start_one(store)
@@ -318,7 +321,8 @@ impl Purger<'_> {
             while let Some(r) = self.decode(&page, &place, free)? {
                 let at = UndoPtr::new(place.page, place.offset, r.kind);
                 if self.stream.loser_begin == Some((place.page, place.offset)) {
-                    // What was unfinished may end any time from now on; it is purged as what ends later is.
+                    // A transaction that was unfinished may end at any time from now on; it is purged like later
+                    // ones.
                     return Ok(drops);
                 }
                 match r.body {
@@ -371,11 +375,11 @@ impl Purger<'_> {
         Ok(())
     }
 
-    /// Deals with one record of a committed transaction. False: not yet possible. What lies in a damaged page stays there: nobody can read
-    /// it, and whatever is behind it in the stream goes on.
+    /// Deals with one record of a committed transaction. False: not yet possible. Entries in a damaged page stay
+    /// there, because they cannot be read; purge goes on with the records behind.
     fn record(&self, trx: TrxId, lsn: Lsn, at: UndoPtr, r: &Record<'_>) -> Result<bool> {
         match self.deal_with(trx, lsn, at, r) {
-            // A tree that cannot be freed is not one that is.
+            // A drop is done only when the tree is freed.
             Err(e @ EngineError::Corrupt { page, .. }) if e.is_damage() && !matches!(r.body, Body::DropTree { .. }) => {
                 if self.store.purge.damaged.lock().insert(page) {
                     self.store.events.error(format_args!("purge: {e}; what is to be purged in tree {} stays", r.tree));
@@ -414,7 +418,8 @@ impl Purger<'_> {
         Ok(self.store.trees.get(r.tree)?.map(|t| t.tree.clone()))
     }
 
-    /// Removes a row deleted by `trx` unless it was inserted again; gives its overflow chain, which the record holds then.
+    /// Removes a row deleted by `trx` unless it was inserted again. Returns its overflow chain, which the record
+    /// holds then.
     fn remove_row(&self, trx: TrxId, at: UndoPtr, r: &Record<'_>, key: &[u8]) -> Result<PageNo> {
         let Some(tree) = self.tree(r)? else { return Ok(PageNo::ZERO) };
         let (chain, underfull) = self.store.pool.run(|| {
@@ -461,7 +466,7 @@ impl Purger<'_> {
         Ok(())
     }
 
-    /// Frees an overflow chain; the record always names what is left of it.
+    /// Frees an overflow chain; the record always names the part that is left.
     fn free_chain(&self, at: UndoPtr, r: &Record<'_>, chain: PageNo) -> Result<()> {
         if chain.is_zero() {
             return Ok(());

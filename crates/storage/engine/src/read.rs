@@ -81,8 +81,9 @@ const PAGES: usize = 64;
 /// Versions that are read ahead: what is older may be on its own.
 const MOST_STEPS: usize = 256;
 
-/// Makes undo pages resident that lie between entries and the versions that `own` sees of them: those of all rows at once, version after
-/// version, where one row after the other would wait for one page after the other. What cannot be read is left to who needs it.
+/// Loads the undo pages that lie between entries and the versions of them that `own` sees. It loads the pages of all
+/// rows at once, version after version; without this, each row would wait for one page after another. A page that
+/// cannot be read is left to the reader that needs it.
 #[cold]
 pub(crate) fn load_older<'a>(store: &Store, own: TrxId, view: View, entries: impl Iterator<Item = &'a [u8]>) {
     let older = |h: RowHeader| {
@@ -95,7 +96,7 @@ pub(crate) fn load_older<'a>(store: &Store, own: TrxId, view: View, entries: imp
         if wave.is_empty() {
             return;
         }
-        // In the order of the file: what is side by side is found by one of them.
+        // In the order of the file, so that one load finds pages that are side by side.
         wave.sort_unstable_by_key(|at| at.0);
         pages.clear();
         pages.extend(wave.iter().map(|at| at.page()).filter(|&no| !store.pool.is_resident(no)));
@@ -134,7 +135,8 @@ pub(crate) fn complete(tree: &TreeShared, entry: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// The newest version as it stands. A long row's chain may go while it is read: then the entry has changed too.
+/// The newest version, committed or not. A long row's chain may be freed while it is read: then the entry has
+/// changed too.
 pub(crate) fn newest(tree: &TreeShared, key: &[u8], row: &mut RowBuf) -> Result<Read> {
     loop {
         row.entry.clear();
@@ -233,8 +235,9 @@ impl Txn {
         let wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let left = |wait: &LockWait| if policy == WaitPolicy::Wait { wait.left() } else { Wait::No };
         let mut locked = false;
-        // Who has written nothing cannot meet an own version, which must not be locked: lock before the first look. Not where an
-        // interval may lock all rows around a key that has none (INV-LOCK-7).
+        // A transaction that has written nothing cannot find a version of its own, which must not be locked: so it
+        // locks before the first look. An exception is a tree where an interval may lock all rows around a key that
+        // has none (INV-LOCK-7).
         if self.writer.is_none() && policy == WaitPolicy::Wait && tree.shared.locks.no_ranges() {
             locked = self.take_lock(tree, key, mode, left(&wait), fresh)?;
         }

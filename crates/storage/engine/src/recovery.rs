@@ -1,27 +1,27 @@
-//! Opening a store's files: what is there, what to do about it, and redo.
+//! Opening a store's files: finding out what is there, deciding what to do, and redo.
 //!
 //! 1. Lock the directory.
 //! 2. [`decide`] from what is found: create, recover, or refuse.
 //! 3. Repair torn pages from the double-write file.
-//! 4. Take the index of the log, as far as there is one ([`crate::redo::chunk`]): it tells which pages have changes, and where. Read
-//!    the rest of the log, and index it in memory: one task finds and verifies the records, others read ahead and take the
-//!    places of changes down ([`crate::redo::rest`]).
+//! 4. Read the index of the log, as far as there is one ([`crate::redo::chunk`]): it says which pages have changes, and where. Read the
+//!    rest of the log, and index it in memory: one task finds and verifies the records, others read ahead and note the places of
+//!    changes ([`crate::redo::rest`]).
 //! 5. Make the new epoch durable (INV-CTL-1), open log and pool: transactions may begin.
-//! 6. In *rounds*, in the background: gather the changes of as many pages as memory allows from the log ([`crate::redo`]), load these
-//!    pages. A page that is wanted before gets its changes by reads of their own when it is loaded. The checkpoint stays until
-//!    all pages are done.
+//! 6. In *rounds*, in the background: gather the changes of as many pages as memory allows from the log ([`crate::redo`]), and load these
+//!    pages. A page that a statement needs before gets its changes by reads of their own when it is loaded. The checkpoint does not move
+//!    until all pages are done.
 //!
-//! Memory: index and gathered changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and the pool does
-//! without the frames they take. What does not fit: the index's entries stay in their files (its tables of extents, 24 bytes for each
-//! extent that a chunk changes, do not); changes go to a file, sorted by page, from which later rounds take them
-//! ([`crate::redo::spill`]): the log is read once. (Where there is no room for the file, each round reads the log again as far as it has
-//! changes of its pages.)
-//! The buffers for reading come on top: 40 MiB at most, gone when a round is gathered.
+//! Memory: index and gathered changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and
+//! the pool does without the frames they take. Index entries that do not fit stay in their files (except the tables
+//! of extents, 24 bytes for each extent that a chunk changes). Changes that do not fit go to a file, sorted by page,
+//! from which later rounds read them ([`crate::redo::spill`]): the log is read once. (Where there is no room for the
+//! file, each round reads the log again as far as it has changes of the round's pages.) The buffers for reading come
+//! on top: 40 MiB at most, freed when a round is gathered.
 //!
-//! INV-REC-1: changes stay, in the log, until their page is resident with all of them (and dirty): applying one again changes nothing,
-//! because a page's LSN tells what it has.
-//! INV-REC-2: a page that is loaded gets all its changes, so that no LSN hides one that is still to be applied: rounds part the pages,
-//! not the log.
+//! INV-REC-1: changes stay in the log until their page is resident with all of them (and dirty). Applying a change
+//! again changes nothing, because a page's LSN says which changes it has.
+//! INV-REC-2: a page that is loaded gets all its changes, so that no LSN hides a change that is still to be applied:
+//! rounds divide the pages, not the log.
 //! INV-REC-3: a page that cannot have its changes is marked as damaged on disk before the checkpoint passes them.
 
 use std::path::{Path, PathBuf};
@@ -54,11 +54,12 @@ const CHUNK: usize = 32;
 const LEAST_REDO_BYTES: u64 = 32 << 20;
 /// The least for the changes of a round, whatever the index takes.
 const LEAST_ROUND_BYTES: u64 = 4 << 20;
-/// Most bytes of log in a chunk of the rest's index: while it is made, a change in it takes 16 bytes.
+/// Most bytes of log in a chunk of the rest's index. A change takes 16 bytes while the chunk is made.
 const CHUNK_OF_REST: u64 = 8 << 20;
-/// The disk is left to those who open the store and ask first before changes are gathered.
+/// After the store is opened, gathering changes waits this long, so that the first statements have the disk to
+/// themselves.
 const HEAD_START: std::time::Duration = std::time::Duration::from_millis(200);
-/// So few pages are no burden: they are done at once.
+/// Up to so many pages are brought up to date without that wait.
 const FEW_PAGES: u64 = 64;
 /// Pause after a page could not be read.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
@@ -86,7 +87,7 @@ pub(crate) struct Seen {
 pub(crate) enum Decision {
     /// Nothing is there: make a store.
     Create,
-    /// A creation was not finished: nobody was told of the store. Remove its files, make a store.
+    /// A creation was not finished, and no client was told of the store. Remove its files, make a store.
     CreateAgain,
     /// Open it, applying what the log has from the checkpoint on.
     Recover(ControlData, u64),
@@ -163,7 +164,7 @@ fn look(options: &EngineOptions) -> Result<Seen> {
 /// Redo behind the opened store, and the figures about it.
 pub(crate) struct Recovery {
     progress: Progress,
-    /// What the log's index tells; gone when all pages are up to date.
+    /// The log's index; `None` when all pages are up to date.
     indexed: RwLock<Option<Arc<Indexed>>>,
     /// The present round, when its changes are gathered.
     round: RwLock<Option<Arc<Round>>>,
@@ -189,7 +190,7 @@ struct Round {
     gathered: Option<Gathered>,
 }
 
-/// Who does what among the tasks.
+/// Which task does what.
 #[derive(Default)]
 struct Turns {
     /// One of them gathers the next round.
@@ -244,7 +245,7 @@ fn log_options(options: &EngineOptions) -> gannet_log::Options {
 }
 
 fn open_log(options: &EngineOptions, start: Start) -> Result<Arc<Log>> {
-    // Who starts the server wants to know that it is the log for which there is no room.
+    // The message has to say that it is the log for which there is no room.
     Log::open(log_options(options), start).map_err(|e| match e {
         LogError::NoSpace { .. } => EngineError::Io(e.to_string()),
         e => e.into(),
@@ -367,8 +368,8 @@ fn index_state(options: &EngineOptions, data: &ControlData, chunks: &[Chunk], fr
     IndexState { dir, store: data.log_store(), at, epoch, files }
 }
 
-/// Reads the log behind `chunks` and adds what it finds to them; entries take at most `most` bytes of memory. Gives the log's end, and the
-/// epochs in force from the checkpoint on.
+/// Reads the log behind `chunks` and adds its changes to them. Entries take at most `most` bytes of memory. Returns
+/// the log's end, and the epochs in force from the checkpoint on.
 fn read_rest(
     options: &EngineOptions,
     data: &ControlData,
@@ -444,7 +445,7 @@ impl RedoSource for Recovery {
             return gathered.apply(page, bytes);
         }
         note(Way::Early);
-        // Gone: meanwhile the page was brought up to date, as all others.
+        // `None`: the page was brought up to date meanwhile, as all others.
         self.indexed().map_or(Ok(None), |i| i.apply(page, bytes))
     }
 }
@@ -664,8 +665,8 @@ impl Recovery {
         while let Err(e) = load(pool, no) {
             if e.is_damage() {
                 if pool.space().owner_of(no).is_none() || pool.is_resident(no) {
-                    // Freed with its extent before it was written back: its older state does not fit its changes. Nobody reads it, or
-                    // it was made anew meanwhile.
+                    // The page was freed with its extent before it was written back, and its older state does not fit
+                    // its changes. It is not read any more, or was made anew meanwhile.
                     break;
                 }
                 self.damaged.lock().push(no);
@@ -675,7 +676,7 @@ impl Recovery {
             if gannet_runtime::interrupted() {
                 return false;
             }
-            // It may pass; until then the checkpoint stays where it is.
+            // The error may pass. Until then the checkpoint does not move.
             if self.progress.failed.swap(1, AcqRel) == 0 {
                 self.events.error(format_args!("recovery: {no:?}: {e}; it is tried again"));
             }
@@ -686,7 +687,8 @@ impl Recovery {
     }
 
     fn done_with(&self, round: &Round, no: PageNo) {
-        // First here: who sees that it is pending may still ask for its changes.
+        // The index forgets the page first: a reader that sees the page pending may still ask `gathered` for its
+        // changes.
         if let Some(indexed) = self.indexed() {
             indexed.forget(no);
         }
@@ -696,8 +698,9 @@ impl Recovery {
         self.progress.pages.fetch_add(1, Relaxed);
     }
 
-    /// Whoever needs a damaged page gets an error, now and after every start: when the checkpoint has passed its changes, nothing else tells
-    /// that it lacks them (INV-REC-3). False when the task is to end.
+    /// Marks damaged pages on disk, so that reading one fails now and after every start. Without the mark nothing
+    /// would tell that such a page lacks changes once the checkpoint has passed them (INV-REC-3). False when the task
+    /// is to end.
     fn give_up_damaged(&self, pool: &Pool) -> bool {
         let Some(indexed) = self.indexed() else { return !gannet_runtime::interrupted() };
         let (all, mut given_up) = (std::mem::take(&mut *self.damaged.lock()), 0);

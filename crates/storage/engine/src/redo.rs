@@ -1,11 +1,12 @@
 //! The changes of some pages, gathered from the log: what a *round* of redo has in memory.
 //!
-//! The log's index tells which pages have changes ([`indexed`]). A round reads the log in batches; a few sorters take them as they come
-//! and copy each change of the round's pages behind the others of its *share* (neighbouring pages), so that what they write to stays
-//! small. Which change lies where is found out for a whole share when its first page is asked for. Changes from different sorters are
-//! put in order by LSN when they are applied; those of one record are in one place. Where the changes take more memory than they may,
-//! those of the last shares go to a file ([`spill`]), from which later rounds have them; where that cannot be, the round gives these
-//! shares up, and a later one reads the log again.
+//! The log's index tells which pages have changes ([`indexed`]). A round reads the log in batches. A few sorters take
+//! the batches and copy each change of the round's pages to the end of its *share* (a share is a set of neighbouring
+//! pages), so that the memory they write to stays small. Which change lies where is found out for a whole share when
+//! its first page is asked for. Changes from different sorters are put in order by LSN when they are applied; those
+//! of one record are in one place. Where the changes take more memory than they may, those of the last shares go to a
+//! file ([`spill`]), and later rounds read them from there. Where the file cannot be written, the round gives these
+//! shares up, and a later round reads the log again.
 //!
 //! A page gets all its changes or none: no page is ever resident, or on disk, with an LSN that hides changes which it does not have.
 //!
@@ -48,7 +49,7 @@ const HEAD: usize = 30;
 struct Shares {
     /// The first extent of each; last, the end.
     bounds: Vec<u64>,
-    /// So many of them are wanted.
+    /// How many of the shares the round keeps.
     kept: AtomicUsize,
 }
 
@@ -101,7 +102,7 @@ impl Shares {
     }
 }
 
-/// Changes of the pages of one share, in the order in which they came.
+/// Changes of the pages of one share, in the order of the log.
 #[derive(Default)]
 struct Part {
     blocks: Vec<Vec<u8>>,
@@ -112,7 +113,7 @@ struct Part {
 }
 
 impl Part {
-    /// Adds a change of page `no` of the share; gives the memory taken for it.
+    /// Adds a change of page `no` of the share. Returns how much memory that took.
     fn push(&mut self, no: u64, at: u64, encoded: &[u8]) -> u64 {
         let (need, before) = (HEAD + encoded.len(), self.bytes);
         if self.blocks.last().is_none_or(|b| b.capacity() - b.len() < need) {
@@ -147,7 +148,7 @@ impl Parts {
         Parts { from, shares, parts }
     }
 
-    /// Gives the memory taken.
+    /// Returns how much memory was taken.
     fn add(&mut self, lsn: Lsn, payload: &[u8]) -> std::result::Result<u64, Error> {
         let (mut taken, at) = (0, lsn.0.wrapping_sub(self.from.0) / 8);
         decode_payload(payload, |no, op, encoded| {
@@ -325,7 +326,8 @@ impl Gathered {
         extents.partition_point(|w| w.extent < self.which.bounds[1])
     }
 
-    /// The page is to be brought up to date: its changes stay until [`Gathered::forget`] is called once for each page so named.
+    /// Announces that the page is to be brought up to date: its changes stay until [`Gathered::forget`] is called
+    /// once for each announcement.
     pub(crate) fn expect(&self, no: PageNo) {
         if let Some(share) = self.share(no) {
             share.lock().left += 1;
@@ -380,9 +382,10 @@ pub(crate) enum NotGathered {
     Damaged,
 }
 
-/// Gathers the changes of the pages of `extents` (ascending, not none) in memory of at most `most` bytes: of the first of them if not of
-/// all. Those of the others go to a file in directory `spill`; if there is none, or it cannot be written, they are left, and it may be
-/// that even the first are too many. Memory beyond `most`: a batch for each sorter.
+/// Gathers the changes of the pages of `extents` (ascending, at least one) in at most `most` bytes of memory: of the
+/// first extents if not of all. Changes of the others go to a file in directory `spill`. If there is none, or it
+/// cannot be written, they are left to a later round; even the changes of the first extent may be too many. Memory
+/// beyond `most`: a batch for each sorter.
 pub(crate) fn gather(
     indexed: &Indexed,
     extents: &[Weight],
@@ -414,7 +417,8 @@ pub(crate) fn gather(
             if taken.load(Relaxed) + crew.bytes() >= most {
                 crew.idle().map_err(damaged)?;
                 if taken.load(Relaxed) >= most {
-                    // What is left of them when all is read is to fit, with room for what is to be written.
+                    // The changes that stay in memory have to fit when all is read, with room for those on their way
+                    // to the file.
                     let part = (read as f64 / all.max(1) as f64).clamp(0.1, 1.0);
                     taken.store(over.make_room((most as f64 * 0.7 * part) as u64), Relaxed);
                 }
@@ -437,8 +441,8 @@ pub(crate) fn gather(
     Ok((Gathered::new(from, shares, sorted), spill))
 }
 
-/// The next round of what was left in a file, in memory of at most `most` bytes: the extents, and their changes if they could be had. `None`:
-/// there are no more.
+/// The next round of changes from the file, in at most `most` bytes of memory: the extents, and their changes if
+/// these could be read. `None`: there are no more.
 pub(crate) fn gather_spilled(from: Lsn, spill: &mut Spill, most: u64) -> Option<(Range<u64>, Option<Gathered>)> {
     let (which, shares) = spill.take(most)?;
     let extents = which.bounds[0]..which.bounds[which.all()];
@@ -459,7 +463,7 @@ struct Over<'a> {
 }
 
 impl Over<'_> {
-    /// Keeps the first shares in memory, at most `most` bytes of those that it has; gives what they take.
+    /// Keeps the first shares in memory, at most `most` bytes of them. Returns how much they take.
     fn make_room(&mut self, most: u64) -> u64 {
         if self.spill.is_none()
             && let Some(dir) = self.dir.take()
@@ -482,7 +486,7 @@ impl Over<'_> {
         bytes
     }
 
-    /// Writes out what is not held.
+    /// Writes the shares that are not held to the file.
     fn write_out(&mut self) {
         let mut guards: Vec<_> = self.parts.iter().map(|p| p.lock()).collect();
         let mut sorted: Vec<Vec<Part>> = guards.iter_mut().map(|g| std::mem::take(&mut g.parts)).collect();
@@ -496,7 +500,7 @@ impl Over<'_> {
         }
     }
 
-    /// Leaves out what is not held.
+    /// Drops the changes of the shares that are not held.
     fn give_up(&mut self) {
         crate::plant::note(crate::plant::Path::SharesGivenUp);
         self.shares.kept.store(self.held, Relaxed);

@@ -29,18 +29,18 @@ pub(crate) enum For<'a> {
     Savepoint(&'a LockOwner),
     /// The transaction ends.
     End,
-    /// It belongs to nobody; a shutdown may interrupt the rollback.
+    /// The transaction has no session; a shutdown may interrupt the rollback.
     Nobody,
 }
 
-/// An unfinished transaction that belongs to nobody, with its locks.
+/// An unfinished transaction without a session, with its locks.
 pub(crate) struct Orphan {
     pub(crate) writer: Writer,
     pub(crate) owner: LockOwner,
 }
 
 impl Orphan {
-    /// Rolls it back, or as much of it as can be. A shutdown ends this.
+    /// Rolls the transaction back as far as possible. A shutdown ends this.
     pub(crate) fn roll_back(&mut self, store: &Store) -> Result<()> {
         let _mask = mask_interrupts();
         undo_to(store, &mut self.writer, UndoPtr::NONE, For::Nobody)?;
@@ -81,7 +81,7 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
                 false
             }
             Body::DropTree { .. } => {
-                // It may commit all the same, without this drop.
+                // The transaction may still commit, without this drop.
                 w.drops.retain(|dropped| *dropped != record.tree);
                 false
             }
@@ -89,7 +89,8 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         };
         let open = !record.is_done() && !left_out;
         if open && goes {
-            // Purge passes what is done only: the tree's number and its pages may be another's by then.
+            // Purge passes only records marked as done: the tree's number and its pages may belong to another tree by
+            // then.
             store.pool.run(|| {
                 let mut mtr = store.pool.mtr()?;
                 let page = latch(&mut mtr, at)?;
@@ -108,8 +109,9 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
     Ok(())
 }
 
-/// The trees that the transaction's records create. They go as a whole, so that their entries need not be undone; and after a crash
-/// in the middle of that they must not be: entries whose later changes were passed over do not fit the older records.
+/// The trees that the transaction's records create. Such a tree is freed as a whole, so its entries need not be
+/// undone. After a crash in the middle of the rollback they must not be undone: entries whose later changes were
+/// passed over do not fit the older records.
 fn trees_made(store: &Store, w: &Writer) -> Result<Vec<TreeId>> {
     let (mut made, mut bytes, mut at) = (Vec::new(), Vec::new(), w.last);
     while !at.is_none() {
@@ -215,9 +217,9 @@ impl Undo<'_> {
         self.tidy(underfull, key)
     }
 
-    /// The older version is a deleted row that no snapshot needs. Purge, which would take it out, may have passed its record while it
-    /// was written over. To be asked under the leaf's latch: purge moves the horizon before it looks; if this is false, it is still to
-    /// come, and will find the row.
+    /// Whether the older version is a deleted row that no snapshot needs. Purge, which would remove it, may have
+    /// passed its record while a newer version was in its place. Called under the leaf's latch: purge moves the
+    /// horizon before it looks, so if this is false, purge has not looked yet, and will find the row.
     fn is_garbage(&self, older: record::OlderRow) -> bool {
         older.flags.deleted()
             && match self.store.trx.state(older.writer) {

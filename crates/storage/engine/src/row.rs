@@ -29,7 +29,7 @@ impl RowFlags {
 /// Names the version of a row that a read returned; see [`Txn::update_if`](crate::Txn::update_if).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RowStamp {
-    /// Who wrote the version.
+    /// The transaction that wrote the version.
     pub writer: TrxId,
     /// Its undo record: makes the stamp unique among versions of one writer.
     pub(crate) undo: u64,

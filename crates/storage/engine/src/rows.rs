@@ -59,7 +59,8 @@ pub enum Delete {
 }
 
 thread_local! {
-    /// Buffers for the thread's next write. A transaction's own would have left the caches by the time its client comes again.
+    /// Buffers for the thread's next write. Buffers of the transaction's own would have left the caches by the time
+    /// its client sends the next statement.
     static SCRATCH: Cell<Scratch> = const { Cell::new(Scratch::NEW) };
 }
 
@@ -74,7 +75,7 @@ pub(crate) struct Scratch {
 impl Scratch {
     const NEW: Scratch = Scratch { staged: Vec::new(), value: Vec::new(), diff: Vec::new(), key: Vec::new() };
 
-    /// Runs `f` with the thread's buffers. Whoever comes while they are lent has new ones.
+    /// Runs `f` with the thread's buffers. A caller that runs while they are lent gets new ones.
     pub(crate) fn lent<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
         let mut scratch = SCRATCH.replace(Scratch::NEW);
         let result = f(&mut scratch);
@@ -93,7 +94,7 @@ enum Change<'a> {
     Delete(Option<RowStamp>),
 }
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     Done,
@@ -106,14 +107,14 @@ enum End {
 }
 
 impl End {
-    /// The error of a change that cannot come to this.
+    /// The error of a change that cannot have this result.
     #[cold]
     fn is_foreign_to(self, change: &str) -> EngineError {
         EngineError::Damaged(format!("{change} of a row came to {self:?}"))
     }
 }
 
-/// What an attempt came to: an end, or what is needed before the next one.
+/// The result of an attempt: an end, or what is needed before the next attempt.
 enum Step {
     End(End),
     /// The row's active writer must end first.
@@ -206,7 +207,8 @@ impl Attempt<'_> {
             }
         };
         let locks = &self.tree.locks;
-        // An own stamp is this transaction's lock: whoever holds the record explicitly is waiting for us.
+        // An own stamp is this transaction's lock: another owner with an explicit lock on the record waits for this
+        // transaction.
         if whose != Some(Whose::Own) && !locks.no_records() {
             let blocked = match inserting {
                 true => self.owner.record_blocked(locks, self.key, Mode::Exclusive),
@@ -356,9 +358,10 @@ impl Txn {
         tree.check(kind)
     }
 
-    /// Runs a change of a row tree; when it comes to nothing, gives up the place in the queue it waited in. Not if there is
-    /// another version of the row now, which the caller wants to see: it would go to the end of the line, and find yet another
-    /// one when its turn comes again. `fresh_lock` says then whether the row was locked for that.
+    /// Runs a change of a row tree. When the change does not happen, the transaction leaves the queue that it waited
+    /// in, unless the row has another version now, which the caller wants to see: a transaction that left the queue
+    /// would go to its end, and find yet another version at its next turn. `fresh_lock` then says whether the row was
+    /// locked for that.
     fn change_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>) -> Result<End> {
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let result = self.write_row(tree, key, change, &mut wait);
@@ -396,7 +399,7 @@ impl Txn {
                     End::Duplicate { own: true } => return Ok((false, Insert::Duplicate)),
                     End::Duplicate { own: false } if locked => return Ok((false, Insert::Duplicate)),
                     End::Duplicate { own: false } => {
-                        // Whoever waited has the row already, and may have to share it.
+                        // A transaction that waited has the row locked already, and may have to share it.
                         if let Some(before) = t.fresh_lock.take() {
                             let keep = before.max(Some(dup.into()));
                             if keep == Some(Mode::Shared) {
@@ -436,13 +439,14 @@ impl Txn {
     }
 
     /// See [`Txn::queue_up`].
-    pub(crate) fn queue_for_row(&mut self, tree: &TreeHandle, key: &[u8], whoever: bool) -> Result<bool> {
+    pub(crate) fn queue_for_row(&mut self, tree: &TreeHandle, key: &[u8], always: bool) -> Result<bool> {
         self.check_write(tree, TreeKind::Row)?;
         let locks = &tree.shared.locks;
-        // Whose stamp may be on the row has it: who holds its explicit lock then waits for this transaction.
+        // A transaction that has written may have its stamp on the row, which is its lock: the holder of the explicit
+        // lock then waits for it.
         let wrote = self.writer.as_ref().is_some_and(|w| !w.begin.is_none());
         let free = || locks.no_records() || !self.owner.record_blocked(locks, key, Mode::Exclusive);
-        if wrote || !whoever && (free() || self.comes_free(tree, key)) {
+        if wrote || !always && (free() || self.comes_free(tree, key)) {
             return Ok(false);
         }
         if self.writer.is_none() {

@@ -69,8 +69,8 @@ impl std::fmt::Debug for Scan {
     }
 }
 
-/// Rows that a scan locks one by one before it makes intervals of them, for people who look at locks. Few where assertions are on,
-/// for the sake of tests.
+/// How many rows a scan locks one by one before it folds them into intervals: performance_schema.data_locks shows
+/// them as rows. Few where assertions are on, for the sake of tests.
 const ONE_BY_ONE: usize = if cfg!(debug_assertions) { 2 } else { 256 };
 
 /// A locking scan's place. 'Boundary' is the entry last returned (or skipped because it was locked).
@@ -83,14 +83,15 @@ struct Locking {
     passed: Option<Vec<u8>>,
     /// Lock name of the boundary, or of the neighbour outside of the range; `None` = none, the end of the tree.
     edge: Option<Vec<u8>>,
-    /// The boundary is locked by this scan: what is locked of the gap behind it begins before it, so that the gap locks of a scan
-    /// are one interval. (Nobody else can insert at a key whose record is locked, so it makes no difference to others.)
+    /// The boundary is locked by this scan. The gap lock behind it then begins before the boundary's key, so that the
+    /// gap locks of a scan are one interval. (No other transaction can insert at a key whose record is locked, so
+    /// this makes no difference to others.)
     edge_locked: bool,
     /// The candidate whose gap and record are locked.
     prepared: Option<Vec<u8>>,
     /// The gap up to this entry beyond the range (`Some(None)`: up to the end) is locked.
     closed: Option<Option<Vec<u8>>>,
-    /// The candidate's record lock was taken by this scan; what was held before.
+    /// Whether this scan took the candidate's record lock, and what was held before.
     fresh: Option<Option<Mode>>,
     /// Rows locked so far.
     locked: usize,
@@ -109,7 +110,7 @@ enum Source {
     Buffer,
 }
 
-/// A byte string such that the range is what is at or above (below) it.
+/// The byte string at or above (below) which the range lies.
 fn bound(cut: Cut<'_>) -> Option<Vec<u8>> {
     match cut {
         Cut::Start | Cut::End => None,
@@ -351,7 +352,8 @@ impl Scan {
 }
 
 impl Scan {
-    /// After a [blocked](Entry::blocked) entry: the next call of [`Scan::next`] comes back to it and waits for its lock.
+    /// Called after a [blocked](Entry::blocked) entry: the next call of [`Scan::next`] returns to it and waits for
+    /// its lock.
     pub fn insist(&mut self) {
         if let Some(l) = &mut self.locking
             && let Some((passed, edge)) = l.back.take()
@@ -379,8 +381,9 @@ enum Candidate {
     End,
 }
 
-// Locking scans. For each entry: lock the gap before it and the record, then look again from the boundary on. If the same entry still comes
-// first, nothing was inserted before the gap lock was seen, and the record is as it will stay.
+// Locking scans. For each entry: lock the gap before it and the record, then look again from the boundary on. If the
+// same entry is still first, nothing was inserted before the gap lock was seen, and the record cannot change any
+// more.
 impl Scan {
     fn next_locking(&mut self, txn: &mut Txn) -> Result<bool> {
         let Some(mut l) = self.locking.take() else { return Ok(false) };
@@ -392,7 +395,7 @@ impl Scan {
         result
     }
 
-    /// Gives back the record lock of a candidate that is not returned.
+    /// Releases the record lock of a candidate that is not returned.
     fn drop_candidate(&self, txn: &mut Txn, l: &mut Locking) {
         if let Some(name) = l.prepared.take()
             && let Some(before) = l.fresh.take()
@@ -575,7 +578,7 @@ impl Scan {
         let name = self.cursor.key().to_vec();
         // Read again: what this copy of the leaf refers to, the snapshot keeps.
         if !matches!(self.find(txn, l)?, Candidate::Inside(_)) || self.cursor.key() != name {
-            // Gone meanwhile: the caller looks at whatever is there now.
+            // The entry is gone meanwhile: the caller looks again.
             return Ok(false);
         }
         self.buf.entry.clear();
@@ -630,7 +633,8 @@ impl Scan {
         l.fresh = None;
     }
 
-    /// Locks the last gap, up to the entry beyond the range; true when that is done and nothing came in between.
+    /// Locks the last gap, up to the entry beyond the range. True when that is done and nothing was inserted in
+    /// between.
     fn close(&self, txn: &Txn, l: &mut Locking, outside: &Candidate) -> bool {
         if !l.gaps {
             return true;

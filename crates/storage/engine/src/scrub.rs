@@ -1,6 +1,6 @@
-//! The scrubber: a task that reads all pages of the data file at a bounded pace and verifies them, so that damage is found while the
-//! double-write file, a backup or a replica can still help, and not when somebody needs the row. It gives way: while the checkpointer
-//! works without pauses it waits.
+//! The scrubber: a task that reads all pages of the data file at a bounded pace and verifies them. So damage is found
+//! while the double-write file, a backup or a replica can still help, and not only when a statement needs the row.
+//! The scrubber waits while the checkpointer works without pauses.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const BATCH: u64 = 8;
 /// A page that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damage {
-    /// Whose it is.
+    /// The tree that owns the page.
     pub tree: TreeId,
     /// Which page.
     pub page: PageNo,
@@ -156,7 +156,7 @@ fn look(store: &Store, no: PageNo, buf: &mut OnDiskBuf) {
     }
 }
 
-/// Nothing is wrong with the page any more, or nobody uses it; whether something was.
+/// Forgets the damage of a page that is sound again or not used any more. Returns whether there was any.
 fn forget(store: &Store, no: PageNo) -> bool {
     let before = store.scrub.damaged.lock().remove(&no);
     if let Some(damage) = &before {
@@ -165,7 +165,8 @@ fn forget(store: &Store, no: PageNo) -> bool {
     before.is_some()
 }
 
-/// A tree with a damaged page is not used: who reads around the page would act on a part of the table.
+/// Marks a tree with a damaged page as unusable: a statement that read around the page would act on a part of the
+/// table.
 fn judge(store: &Store, tree: TreeId) {
     let first = store.scrub.damaged.lock().values().find(|d| d.tree == tree && !d.may_pass()).cloned();
     store.trees.set_damage(tree, first);

@@ -1,10 +1,12 @@
 //! Snapshots in use, and the oldest of them.
 //!
-//! Each [`Txn`](crate::Txn) owns a cell for its life. Cells of transactions made by the same thread share cache lines; nobody
-//! else writes them. The purge task reads them all (8 bytes each) when it wants a new horizon.
+//! Each [`Txn`](crate::Txn) owns a cell for its life. Cells of transactions made by the same thread share cache
+//! lines, and no other thread writes these. The purge task reads all cells (8 bytes each) when it wants a new
+//! horizon.
 //!
-//! A reader publishes its snapshot, then looks at the published purge horizon: if the snapshot is older it takes a newer one.
-//! The purger publishes the horizon it wants, then reads the cells again: a reader that did not see it is seen.
+//! A reader publishes its snapshot, then looks at the published purge horizon: if the snapshot is older, it takes a
+//! newer one. The purger publishes the horizon it wants, then reads the cells again: it sees the snapshot of any
+//! reader that did not see the horizon.
 //!
 //! INV-SNAP-1: no version that a published snapshot may need is purged: `oldest()` never exceeds a snapshot in use.
 
@@ -103,7 +105,7 @@ impl Snapshots {
         free.pop().map(|index| CellId { index, home: home as u32 })
     }
 
-    /// Gives a cell back.
+    /// Returns a cell.
     pub(crate) fn give(&self, cell: CellId) {
         self.cell(cell).store(NONE, Release);
         self.info(cell).trx.store(0, Release);

@@ -29,20 +29,21 @@ pub(crate) struct Store {
     pub(crate) trees: Trees,
     pub(crate) purge: PurgeState,
     pub(crate) scrub: Scrub,
-    /// Transactions that belong to nobody and are not yet rolled back: those found unfinished at the start, and orphans.
+    /// Transactions without a session that are not yet rolled back: those found unfinished at the start, and orphans.
     pub(crate) losers: AtomicU64,
-    /// Prepared transactions found at the start which nobody has taken yet.
+    /// Prepared transactions found at the start that [`crate::Engine::take_prepared`] has not returned yet.
     pub(crate) prepared: Mutex<Vec<Writer>>,
-    /// Transactions dropped by a panic, or that could not be rolled back, at the start or later: the purge tasks do it.
+    /// Transactions that a panic dropped, or that could not be rolled back, at the start or later: the purge tasks
+    /// roll them back.
     pub(crate) orphans: Mutex<Vec<Orphan>>,
-    /// Where commits that tell consumers of the log of more than one record have begun.
+    /// Where commits began whose payload for the log's consumers takes more than one record.
     pub(crate) chains: Mutex<Vec<Lsn>>,
     pub(crate) events: Events,
     /// Set once by shutdown.
     pub(crate) stopped: AtomicBool,
 }
 
-/// Whose a version is, as seen by one transaction.
+/// Which transaction wrote a version, as seen by one transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Whose {
     Own,
@@ -69,7 +70,7 @@ impl Store {
         if self.stopped.load(Acquire) { Err(EngineError::ShutDown) } else { Ok(()) }
     }
 
-    /// Nobody waits for a checkpoint from now on.
+    /// From now on no task waits for a checkpoint.
     pub(crate) fn forgo_checkpoints(&self) {
         self.log.set_checkpoints(Checkpoints::Closing);
     }

@@ -386,8 +386,8 @@ impl Trees {
         Ok(())
     }
 
-    /// Writes counts and exact counters of the trees in use into the table. `exact`: nobody reserves values any more. `make_room` is asked
-    /// before each: where no checkpointer runs, the log must not become full of them.
+    /// Writes counts and exact counters of the trees in use into the table. `exact`: no session reserves values any
+    /// more. `make_room` is called before each tree: where no checkpointer runs, these writes must not fill the log.
     pub(crate) fn save(&self, exact: bool, make_room: impl Fn() -> Result<()>) -> Result<()> {
         let trees: Vec<_> = self.map.read().values().cloned().collect();
         for tree in trees.iter().filter(|t| t.barred.load(Acquire) & GONE == 0) {

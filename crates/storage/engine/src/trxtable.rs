@@ -1,4 +1,4 @@
-//! What became of a transaction: id → active, or the LSN of its end.
+//! The state of each transaction: id → active, or the LSN of its end.
 //!
 //! A ring indexed by id answers for the latest [`RING`] ids with two loads. An id whose slot is taken over by a later one
 //! while it still matters (active, or ended after the oldest snapshot) moves to a sharded map first; an id found in neither
@@ -8,7 +8,7 @@
 //! a [`View`] knows the first id that it cannot see, and the *floor* tells everyone else that an id below it ended long ago.
 //! Neither takes a lock.
 //!
-//! Written by: the owner (begin, end), whoever takes a slot over, and purge. Read by everyone, without writing.
+//! Writers: the transaction's owner (begin, end), a task that takes over a slot, and purge. Readers write nothing.
 //!
 //! INV-TRX-1: an id is in the ring or in the map from before its first stamp reaches a page until its end is at or before the
 //! oldest snapshot.
@@ -84,7 +84,7 @@ impl Shard {
         self.0.get(&chunk).map(|c| c.states[at]).filter(|&state| state != 0)
     }
 
-    /// Enters a state, zero to take the id out, and gives the one before.
+    /// Enters a state (zero removes the id) and returns the one before.
     fn set(&mut self, id: u64, state: u64) -> Option<u64> {
         let (number, at) = Self::place(id);
         let chunk = self.0.entry(number).or_insert_with(|| Box::new(Chunk { states: [0; CHUNK], held: 0, active: 0 }));
@@ -100,7 +100,7 @@ impl Shard {
     }
 }
 
-/// Below which id all is over, but for some. Written by the one who holds [`TrxTable::raising`].
+/// The id below which all transactions have ended, with exceptions. Written by the holder of [`TrxTable::raising`].
 struct Floor<const OPEN: usize> {
     /// Guards the rest.
     sequence: Sequence,
@@ -165,7 +165,7 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         TrxId(self.next.load(Relaxed))
     }
 
-    /// Gives out an id and enters it as active. `oldest` is the oldest snapshot in use.
+    /// Allocates an id and enters it as active. `oldest` is the oldest snapshot in use.
     pub(crate) fn begin(&self, oldest: Lsn) -> TrxId {
         let mut id = self.next.fetch_add(1, Relaxed);
         loop {
@@ -216,7 +216,7 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
                 return;
             }
             let mut map = self.shard(id).lock();
-            // Who sees the word moved finds the map counted, and waits for its lock.
+            // A reader that sees the word moved finds the map counted, and waits for the map's lock.
             self.overflow_len.fetch_add(1, Release);
             // The owner ends by exchanging its own word, then looks in the map: under the shard's mutex one of us is first.
             if slot.state.compare_exchange(state, ACTIVE, AcqRel, Relaxed).is_ok() {
@@ -352,7 +352,8 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         *raised = next;
         let mut active = self.not_over_in_ring(next);
         let bound = active.get(OPEN).copied().unwrap_or(next);
-        // Closed before the map is searched: who enters it behind the search finds that out under the shard's mutex.
+        // The bound is closed before the map is searched: a task that enters an id below it after the search finds
+        // that out under the shard's mutex.
         self.closed.fetch_max(bound, AcqRel);
         for (i, shard) in self.overflow.iter().enumerate() {
             for (number, chunk) in shard.0.lock().0.iter().filter(|(_, chunk)| chunk.active > 0) {
@@ -365,11 +366,11 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         active.dedup();
         let below = active.get(OPEN).copied().unwrap_or(bound).min(bound);
         active.retain(|&id| id < below);
-        // Who was found ended had reserved its record.
+        // Every transaction found ended here had reserved its end record.
         self.publish_floor(below, tail(), &active);
     }
 
-    /// Ids before `next` that are active in the ring or have not come to enter it, in their order.
+    /// Ids before `next`, in order, that are active in the ring or were allocated and not entered in it yet.
     fn not_over_in_ring(&self, next: u64) -> Vec<u64> {
         let (ring, first) = (1_u64 << BITS, self.first.load(Relaxed));
         let mut active = Vec::new();

@@ -35,7 +35,7 @@ pub enum IndexInsert {
     },
 }
 
-/// Record locks whose memory is given back to the system at once.
+/// From this many record locks on, the end of a transaction returns their memory to the system at once.
 const MANY_LOCKS: usize = 100_000;
 
 /// A point inside a transaction to which it can be rolled back.
@@ -47,7 +47,8 @@ pub struct Savepoint {
 /// Waiting for locks on behalf of one operation.
 pub(crate) struct LockWait {
     deadline_ns: u64,
-    /// The operation took an exclusive lock on its key to keep its place among those who wait for the row; what it held before.
+    /// The operation took an exclusive lock on its key to keep its place among the owners that wait for the row. The
+    /// value is what it held before.
     pub(crate) queued: Option<Option<Mode>>,
 }
 
@@ -87,7 +88,7 @@ pub struct Txn {
     pub(crate) owner: LockOwner,
     /// The snapshot in use; zero when none is.
     snapshot: View,
-    /// The newest end of a transaction whose work was seen by other than snapshot reads.
+    /// The newest end among transactions whose work this one saw by other than snapshot reads.
     pub(crate) seen: Lsn,
     /// The newest commit among the versions that this transaction has written over.
     pub(crate) overwrote: Lsn,
@@ -277,8 +278,9 @@ impl Txn {
         Savepoint { last: self.writer.as_ref().map_or(UndoPtr::NONE, |w| w.last) }
     }
 
-    /// Undoes everything after the savepoint. Locks stay, as in InnoDB; those of rows inserted since go with the rows.
-    /// [`EngineError::NotActive`] for one that has committed together with its only change: that cannot be undone any more.
+    /// Undoes everything after the savepoint. Locks stay, as in InnoDB, but those of rows inserted since go with the
+    /// rows. [`EngineError::NotActive`] for a transaction that has committed together with its only change, which
+    /// cannot be undone any more.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         let store = &*self.engine.store;
         if let Some(w) = self.writer.as_mut()
@@ -306,8 +308,9 @@ impl Txn {
         Ok(lsn)
     }
 
-    /// Commits without waiting for the log: others see it, its locks are gone, and a crash may still take it away. Its client must not
-    /// hear of it, nor this session go on, before [`Txn::poll_commit`] says so. `None`: there is nothing to wait for.
+    /// Commits without waiting for the log: other transactions see it, its locks are released, and a crash may still
+    /// undo it. Its client must not be told, nor this session go on, before [`Txn::poll_commit`] says so. `None`:
+    /// there is nothing to wait for.
     pub fn commit_unsynced(&mut self) -> Result<Option<Lsn>> {
         if !self.active {
             return Ok(None);
@@ -315,13 +318,13 @@ impl Txn {
         self.commit_now(None)
     }
 
-    /// [`Txn::commit`] with a payload for those who follow the log ([`Engine::consumer`](crate::Engine::consumer)): after a crash the
-    /// whole of it is there if and only if the transaction is committed. A transaction without changes commits its payload all the
-    /// same, and has an LSN.
+    /// [`Txn::commit`] with a payload for the consumers of the log ([`Engine::consumer`](crate::Engine::consumer)).
+    /// After a crash the whole payload is there if and only if the transaction is committed. A transaction without
+    /// changes commits its payload too, and has an LSN.
     ///
-    /// After an error the transaction is active, as after one of [`Txn::commit`]: [`EngineError::PayloadTooLong`], an error of the
-    /// reader ([`EngineError::Io`]), and [`EngineError::NotActive`] for one that has committed together with its only change, or has
-    /// ended.
+    /// After an error the transaction is active, as after one of [`Txn::commit`]: [`EngineError::PayloadTooLong`], an
+    /// error of the reader ([`EngineError::Io`]), and [`EngineError::NotActive`] for a transaction that has ended or
+    /// has committed together with its only change.
     pub fn commit_with(&mut self, payload: &mut dyn std::io::Read) -> Result<Lsn> {
         let lsn = self.commit_with_unsynced(payload)?;
         if !planted(Fault::TellEarly) {
@@ -379,9 +382,9 @@ impl Txn {
         Ok(planted(Fault::TellEarly) || self.store().log.poll_commit(lsn, waker)?)
     }
 
-    /// First phase of a commit in two phases: when this returns, the transaction outlives crashes until somebody commits it or
-    /// rolls it back ([`Engine::take_prepared`]). Its rows stay locked; other locks last as long as this process. Gives its
-    /// id, `None` when it has written nothing: then there is nothing to keep.
+    /// First phase of a commit in two phases. When this returns, the transaction outlives crashes until it is
+    /// committed or rolled back ([`Engine::take_prepared`]). Its rows stay locked; its other locks last as long as
+    /// this process. Returns its id, or `None` when it has written nothing: then there is nothing to keep.
     pub fn prepare(&mut self) -> Result<Option<TrxId>> {
         self.check_active()?;
         let Some(w) = self.writer.as_ref().filter(|w| !w.begin.is_none()) else {
@@ -414,9 +417,9 @@ impl Txn {
 
     /// Undoes everything, and ends the transaction.
     ///
-    /// One that has committed together with its only change ([`Txn::update_and_commit_if`] gave [`Update::Updated`]) is over for
-    /// everyone, and there is nothing left to undo: this ends it as [`Txn::commit`] does, and the change stays. A caller that may have
-    /// to take its change back uses [`Txn::update_if`].
+    /// A transaction that has committed together with its only change ([`Txn::update_and_commit_if`] returned
+    /// [`Update::Updated`]) has ended for all readers, and there is nothing left to undo: this ends it as
+    /// [`Txn::commit`] does, and the change stays. A caller that may have to undo its change uses [`Txn::update_if`].
     pub fn rollback(&mut self) -> Result<()> {
         if !self.active {
             return Ok(());
@@ -443,14 +446,14 @@ impl Txn {
         Ok(())
     }
 
-    /// The transaction has ended in the table: gives its undo stream back.
+    /// Returns the undo stream of a transaction that has ended in the table.
     fn forget_writer(&mut self, w: Writer) {
         let store = &*self.engine.store;
         store.snapshots.info(self.cell).trx.store(0, Release);
         store.streams.give(w.tail);
     }
 
-    /// Gives up locks and snapshot.
+    /// Releases locks and snapshot.
     fn finish(&mut self) {
         if self.owner.release_all() > MANY_LOCKS && !std::thread::panicking() {
             gannet_runtime::run_blocking(gannet_runtime::release_free_memory);
@@ -472,7 +475,7 @@ impl Txn {
 
     // ---- writing ----
 
-    /// Gives the transaction an id and an undo stream.
+    /// Begins the transaction's writing: slows it down if purge lags behind, allocates an id and an undo stream.
     pub(crate) fn start_writing(&mut self) -> Result<()> {
         if self.writer.is_some() {
             return Ok(());
@@ -481,7 +484,7 @@ impl Txn {
         self.begin_writing()
     }
 
-    /// The same for one who has been slowed down already.
+    /// As [`Txn::start_writing`], for a transaction that has been slowed down already.
     pub(crate) fn begin_writing(&mut self) -> Result<()> {
         let store = &*self.engine.store;
         store.check_running()?;
@@ -524,7 +527,8 @@ impl Txn {
         if wait.queued.is_none() && (ends_soon(self, trx) || self.queue(tree, name, wait)?.waited) {
             return Ok(());
         }
-        // With another's stamp on the row, whatever this one holds of it has not been relied on.
+        // While another transaction's stamp is on the row, this transaction cannot have relied on its lock of the
+        // row.
         show_progress(self);
         let store = &*self.engine.store;
         let active = || store.trx.state(trx) == TrxState::Active;
@@ -547,7 +551,7 @@ impl Txn {
         Ok(granted)
     }
 
-    /// Waits until nobody else has an explicit lock on the record, and takes it.
+    /// Waits until no other owner has an explicit lock on the record, and takes it.
     pub(crate) fn wait_for_record(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
         if wait.queued.is_none() && self.comes_free(tree, name) {
             return Ok(());
@@ -555,8 +559,9 @@ impl Txn {
         self.queue(tree, name, wait).map(drop)
     }
 
-    /// Who holds the record and runs is likely to be one that stood in line for it and changes it now, which takes a few microseconds.
-    /// To stand in line behind it costs more, and keeps the line alive.
+    /// Whether the record's lock is released within a few microseconds. A holder that runs has usually just been
+    /// given the record and changes the row now. Waiting a moment for it costs less than entering the queue, and a
+    /// queue that every writer enters never empties.
     pub(crate) fn comes_free(&mut self, tree: &TreeHandle, name: &[u8]) -> bool {
         const LOOKS: u32 = 7;
         if self.looked >= LOOKED_OFTEN || !self.options.autocommit {
@@ -570,14 +575,14 @@ impl Txn {
         })
     }
 
-    /// Waits until no other's gap lock keeps the key from being inserted.
+    /// Waits until no other transaction's gap lock keeps the key from being inserted.
     pub(crate) fn wait_for_gap(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
         show_progress(self);
         self.owner.wait_insert(&tree.shared.locks, name, wait.left())?;
         Ok(())
     }
 
-    /// Gives the place in the queue up again.
+    /// Leaves the record's queue: restores what the transaction held before.
     pub(crate) fn leave_queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) {
         if let Some(before) = wait.queued.take() {
             self.owner.unlock_record(&tree.shared.locks, name, before);
@@ -614,17 +619,17 @@ impl Txn {
         self.update_row(tree, key, row, None, false)
     }
 
-    /// As [`update`](Txn::update) if the row is still the version `stamp` (from a read with [`ReadMode::Newest`]) and that
-    /// version is committed or own; else waits for its active writer and returns [`Update::Changed`]. Who had to wait has
-    /// the row locked then, so that the next attempt is the last.
+    /// As [`update`](Txn::update) if the row is still the version `stamp` (from a read with [`ReadMode::Newest`]) and
+    /// that version is committed or own. Otherwise waits for its active writer and returns [`Update::Changed`]. A
+    /// transaction that had to wait has the row locked on return, so that its next attempt is the last.
     pub fn update_if(&mut self, tree: &TreeHandle, key: &[u8], stamp: RowStamp, row: &[u8]) -> Result<Update> {
         self.update_row(tree, key, row, Some(stamp), false)
     }
 
-    /// [`update_if`](Txn::update_if) for a transaction that changes nothing else: it is committed together with the row, so that
-    /// nobody ever meets the row in between. After [`Update::Updated`] it has ended for everyone; [`Txn::commit`] or
-    /// [`Txn::commit_unsynced`] has to follow, and [`Txn::rollback`] commits too. A transaction that has written before is as with
-    /// `update_if`.
+    /// [`update_if`](Txn::update_if) for a transaction that changes nothing else: it is committed together with the
+    /// row, so that no other transaction ever finds the row locked. After [`Update::Updated`] it has ended for all
+    /// readers; the caller has to call [`Txn::commit`] or [`Txn::commit_unsynced`], and [`Txn::rollback`] commits
+    /// too. For a transaction that has written before this is `update_if`.
     pub fn update_and_commit_if(
         &mut self,
         tree: &TreeHandle,
@@ -635,14 +640,15 @@ impl Txn {
         self.update_row(tree, key, row, Some(stamp), true)
     }
 
-    /// Before a row is read in order to be changed by [`update_if`](Txn::update_if): if others are in line for it already, stands in
-    /// line too and has the row locked on return (true), instead of computing what would be out of date when its turn comes. Only
-    /// for a transaction's first change.
+    /// Called before a row is read in order to be changed by [`update_if`](Txn::update_if). If other owners wait for
+    /// the row, this waits too and returns true with the row locked. Otherwise the statement would compute a new row
+    /// that is out of date by its turn. Only for a transaction's first change.
     pub fn queue_up(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
         self.queue_for_row(tree, key, false)
     }
 
-    /// The same whether others are in line or not: for who has come too late more than once.
+    /// As [`Txn::queue_up`], whether other owners wait or not: for a statement that found the row changed more than
+    /// once.
     pub fn lock_first(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
         self.queue_for_row(tree, key, true)
     }
@@ -668,9 +674,9 @@ impl Txn {
         Scan::open(self, tree, range, options)
     }
 
-    /// At READ COMMITTED and below: releases the lock this transaction took last on `key` by [`get`](Txn::get) or by a change
-    /// that came to [`Update::Changed`], for a row that did not match. Without effect at higher levels and when the lock was
-    /// held before.
+    /// At READ COMMITTED and below: releases the lock that this transaction took last on `key`, by [`get`](Txn::get)
+    /// or by a change that returned [`Update::Changed`], for a row that did not match. Without effect at higher
+    /// levels, and when the lock was held before.
     pub fn unlock_row(&mut self, tree: &TreeHandle, key: &[u8]) {
         if let Some(before) = self.fresh_lock.take()
             && self.options.isolation <= Isolation::ReadCommitted
@@ -721,15 +727,15 @@ impl Txn {
     }
 }
 
-/// Tells the deadlock detector and the status what was done so far. Before each wait.
+/// Publishes what was done so far for the deadlock detector and the status. Called before each wait.
 fn show_progress(txn: &Txn) {
     let records = txn.weight();
     txn.owner.set_weight(records);
     txn.store().snapshots.info(txn.cell).undo_records.store(records, Relaxed);
 }
 
-/// Before a transaction writes first: while purge lags behind, it waits a little. Not when somebody waits for what it has locked:
-/// a line of a thousand would wait a thousand times as long.
+/// Makes a transaction wait a little before its first write while purge lags behind. A transaction that others wait
+/// for is not slowed down: a queue of a thousand would wait a thousand times as long.
 pub(crate) fn slow_down(txn: &Txn) {
     let store = txn.store();
     if let Some(pause) = store.purge.brake()
@@ -739,8 +745,9 @@ pub(crate) fn slow_down(txn: &Txn) {
     }
 }
 
-/// A transaction of one statement that runs on another core ends within a microsecond or two, less than it costs to stand in
-/// line. Not when somebody has found already that it does not, and not again and again.
+/// Whether the transaction ends within a microsecond or two. A transaction of one statement that runs on another core
+/// does, and looking a few times costs less than waiting in the queue. Returns false at once if another owner waits
+/// for the transaction already, and if this one has looked in vain often.
 fn ends_soon(txn: &mut Txn, trx: TrxId) -> bool {
     const LOOKS: u32 = 5;
     if txn.looked >= LOOKED_OFTEN || txn.owner.is_trx_awaited(trx) {
@@ -767,7 +774,7 @@ impl Drop for Txn {
             // Nothing may be waited for while unwinding.
             let undone = if std::thread::panicking() { None } else { Some(self.rollback()) };
             if undone != Some(Ok(())) {
-                // Where there is no room on the disk there may be later. Rows stay locked until then, or until a restart.
+                // The disk may be full now and have room later. Rows stay locked until then, or until a restart.
                 if let Some(w) = self.writer.take() {
                     let store = &*self.engine.store;
                     if let Some(Err(e)) = undone {

@@ -60,8 +60,8 @@ impl Writer {
         fits.then(|| UndoPtr::new(self.tail.page, self.tail.free + at, body.kind()))
     }
 
-    /// Makes what was staged the whole of the transaction: its begin record says that it has committed. False when it has written
-    /// before. Whoever has appended it ends the mini-transaction with [`Writer::ended`].
+    /// Makes what was staged the whole of the transaction: its begin record says that it has committed. False when it
+    /// has written before. The caller appends it, and then ends the mini-transaction with [`Writer::ended`].
     pub(crate) fn stage_end(&self, staged: &mut [u8]) -> bool {
         let whole = self.begin.is_none() && !planted(Fault::ReleaseEarly);
         if whole {
@@ -97,8 +97,8 @@ impl Writer {
         store.streams.extend(&store.pool, &mut self.tail, trx)
     }
 
-    /// Records the end (`state` of the begin record) and enters it in the transaction table: from then on it is over for
-    /// everyone. Gives the end's LSN, zero when nothing was written.
+    /// Records the end (`state` of the begin record) and enters it in the transaction table: from then on the
+    /// transaction has ended for all readers. Returns the end's LSN, zero when nothing was written.
     pub(crate) fn end(&self, store: &Store, state: u8) -> Result<Lsn> {
         self.end_behind(store, state, &[])
     }

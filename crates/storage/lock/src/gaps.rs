@@ -23,7 +23,7 @@ impl GapSet {
     /// Adds an interval. True if the owner had none.
     fn add(&mut self, owner: &Arc<Owner>, low: Cut<'_>, high: Cut<'_>) -> bool {
         if self.waiting.iter().any(|(o, _)| !Arc::ptr_eq(o, owner)) {
-            // Perhaps one of them now waits for this owner too.
+            // An owner that waits for one of them may now wait for this owner too.
             owner.blocks.store(true, Relaxed);
         }
         self.locked.add(owner, low, high)
@@ -73,8 +73,8 @@ impl TreeLocks {
 }
 
 impl LockOwner {
-    /// Locks the interval `[low, high)` of cuts against inserts by other owners. Never waits. Register first, then read
-    /// the interval (again).
+    /// Locks the interval `[low, high)` of cuts against inserts by other owners. Never waits. The caller locks first
+    /// and reads the interval (again) afterwards.
     pub fn lock_gap(&self, tree: &Arc<TreeLocks>, low: Cut<'_>, high: Cut<'_>) {
         if OwnedCut::new(low).cmp_cut(high).is_ge() {
             return;
@@ -85,18 +85,18 @@ impl LockOwner {
             self.inner.hold().gaps.push(tree.clone());
             after_counter();
         } else {
-            // Counted already.
+            // The tree's counter has this owner already.
             tree.gaps.fetch_sub(1, SeqCst);
         }
     }
 
-    /// Would this owner have to wait for another owner's gap before inserting `key`? Never parks: under the leaf's latch,
-    /// when [`TreeLocks::no_gaps`] is false.
+    /// Whether this owner would have to wait for another owner's gap before it inserts `key`. Never parks: callers
+    /// hold the leaf's latch, and call this when [`TreeLocks::no_gaps`] is false.
     pub fn insert_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8]) -> bool {
         tree.gap_set.lock().blocked(&self.inner, key)
     }
 
-    /// Waits until no other owner's gap is over `key`. The caller then descends again and looks anew.
+    /// Waits until no other owner's gap is over `key`. The caller then descends again and looks again.
     pub fn wait_insert(&self, tree: &Arc<TreeLocks>, key: &[u8], wait: Wait) -> Result<(), LockError> {
         let me = &self.inner;
         {
@@ -117,8 +117,7 @@ impl LockOwner {
         self.wait(WaitEvent::RowLock, Self::limit(wait)?, abandon)
     }
 
-    /// Gives back all gap locks of this owner (record locks stay): for READ COMMITTED, which keeps none between
-    /// statements.
+    /// Releases all gap locks of this owner (record locks stay): READ COMMITTED keeps none between statements.
     pub fn release_gaps(&self) {
         let trees = std::mem::take(&mut self.inner.held.lock().gaps);
         let mut granted = Vec::new();

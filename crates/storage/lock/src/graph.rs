@@ -1,8 +1,10 @@
-//! Who waits for whom. Not kept: computed from the queues when a wait begins that might close a cycle.
+//! The graph of waits. It is not stored: a search computes it from the queues when a wait begins that might close a
+//! cycle.
 //!
-//! A cycle is closed by its last edge, so only the owner that begins to wait looks, and only if somebody may wait for it.
-//! They begin to wait under one mutex, which nobody touches who does not wait, or who holds nothing. Edges lead from a queue to its holders, whose
-//! number is looked at once, so that a search costs the owners it reaches that hold something, not the length of a queue.
+//! A cycle is closed by its last edge, so only the owner that begins to wait searches, and only if another owner may
+//! wait for it. The search runs under one mutex, which an owner does not touch if it does not wait or holds nothing.
+//! Edges lead from a queue to its holders. A search looks at the holders of a queue once, so it costs the number of
+//! owners it reaches that hold something, not the length of a queue.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,15 +27,15 @@ use crate::{LockOwner, Mode};
 /// One member of a deadlock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockMember {
-    /// Who.
+    /// The owner.
     pub party: Party,
-    /// What it waited for; the next member (after the last: the first) had it or was in front.
+    /// What it waited for. The next member (after the last: the first) held it or waited in front.
     pub waits_for: LockKind,
-    /// What its session said of itself at that moment: see [`LockTable::describe_sessions`].
+    /// What its session said of itself at that moment; [`LockTable::describe_sessions`] explains it.
     pub session: Vec<u8>,
     /// Its weight.
     pub weight: u64,
-    /// The one that was rolled back.
+    /// Whether this member was rolled back.
     pub victim: bool,
 }
 
@@ -46,7 +48,7 @@ pub struct Deadlock {
     pub members: Vec<DeadlockMember>,
 }
 
-/// To whom a wait leads, and who stands between, as the only reason for it.
+/// The owner to which a wait leads, and the owner between, if that one is the only reason for the edge.
 pub(crate) struct Edge {
     pub(crate) to: Arc<Owner>,
     pub(crate) via: Option<Arc<Owner>>,
@@ -54,10 +56,10 @@ pub(crate) struct Edge {
 
 #[derive(Default)]
 pub(crate) struct State {
-    /// Those who wait and have written.
+    /// Owners that wait and have written, by transaction.
     by_trx: HashMap<u64, Arc<Owner>>,
     last: Option<Deadlock>,
-    /// Edges that searches have followed so far.
+    /// How many edges searches have followed so far.
     steps: u64,
 }
 
@@ -70,7 +72,7 @@ struct Seen {
     objects: SeenObjects,
 }
 
-/// The transaction by which a waiter is found, zero if it has not written.
+/// The number of the transaction by which other waits name the owner; zero if it has not written.
 #[must_use]
 pub(crate) struct Entered(u64);
 
@@ -93,11 +95,12 @@ impl Graph {
         Graph(Mutex::new(State::default()))
     }
 
-    /// The owner has begun to wait: breaks the cycles this closes. Gives what [`Graph::leave`] wants.
+    /// Called when the owner has begun to wait: breaks the cycles that this closes. Returns what [`Graph::leave`]
+    /// needs.
     pub(crate) fn enter(&self, table: &LockTable, me: &Arc<Owner>) -> Entered {
         let trx = me.trx.load(Relaxed);
-        // Whoever begins to wait for this owner sets `blocks`, then comes here and looks whether this owner waits. This owner said
-        // that it waits, and now looks at `blocks`: one of them sees the other.
+        // Another owner that begins to wait for this one sets `blocks`, then comes here and reads whether this owner
+        // waits. This owner published that it waits, and now reads `blocks`. One of them sees the other.
         fence(SeqCst);
         let entered = Entered(trx);
         if trx != 0 || me.blocks.load(Relaxed) {
@@ -117,7 +120,7 @@ impl Graph {
         }
         while me.is_waiting() {
             let Some(cycle) = state.cycle(table, me) else { return };
-            // Each still waits as it did when it was looked at: then all did so at one moment.
+            // If each member still waits as it did when the search read it, then all of them waited at one moment.
             if !cycle.iter().all(|s| s.owner.still_waits(s.wait)) {
                 continue;
             }
@@ -125,7 +128,7 @@ impl Graph {
             else {
                 return;
             };
-            // Else it was granted or gave up meanwhile: look again.
+            // If the victim was granted or gave up meanwhile, search again.
             if victim.condemn() {
                 count(Counter::InnodbDeadlocks);
                 state.report(table, &cycle, &victim);
@@ -133,8 +136,8 @@ impl Graph {
         }
     }
 
-    /// The owner's time is up. Under the lock, so that during a search a waiter may be granted but not vanish: the search
-    /// would lose what lies behind it (INV-LOCK-5).
+    /// Called when the owner's time is up. The lock is held so that during a search a waiter may be granted but not
+    /// vanish: the search would lose what lies behind it (INV-LOCK-5).
     pub(crate) fn give_up(&self, me: &Owner) {
         let _no_search = self.0.lock();
         me.give_up();
@@ -150,7 +153,7 @@ impl Graph {
         self.0.lock().last.clone()
     }
 
-    /// Whom the owner waits for.
+    /// The owners that the owner waits for.
     pub(crate) fn blockers(&self, table: &LockTable, owner: &Arc<Owner>) -> Vec<Edge> {
         let state = self.0.lock();
         let mut out = Vec::new();
@@ -160,7 +163,7 @@ impl Graph {
         out
     }
 
-    /// Edges that searches have followed so far.
+    /// How many edges searches have followed so far.
     #[cfg(test)]
     pub(crate) fn steps(&self) -> u64 {
         self.0.lock().steps
@@ -168,7 +171,7 @@ impl Graph {
 }
 
 impl State {
-    /// Whom the owner waits for; `me` is the one that searches.
+    /// The owners that `owner` waits for. `me` is the owner that searches.
     fn blockers(
         &self,
         table: &LockTable,
@@ -189,7 +192,7 @@ impl State {
             }
             Target::Insert { tree, key } => tree.insert_blockers(owner, key, out),
             Target::Trx { trx, .. } => {
-                // One that does not wait ends the search: leave it out.
+                // A transaction whose owner does not wait ends the path, so it adds no edge.
                 let found = self.by_trx.get(&trx.get());
                 out.extend(found.map(|o| Edge { to: o.clone(), via: None }));
             }
@@ -204,7 +207,7 @@ impl State {
     fn cycle(&mut self, table: &LockTable, me: &Arc<Owner>) -> Option<Vec<Step>> {
         let mut seen = HashSet::from([me.id]);
         let mut looked_at = Seen::default();
-        // How each reached owner was reached: predecessor's index in `steps`.
+        // By which step each owner was reached: the predecessor's index in `steps`.
         let mut steps = vec![(Step::of(me.clone())?, usize::MAX)];
         let mut stack = vec![0];
         let mut edges = Vec::new();
@@ -269,8 +272,9 @@ fn path(steps: Vec<(Step, usize)>, at: usize) -> Vec<Step> {
 }
 
 impl LockTable {
-    /// What a session, by its thread id, says of itself: asked when it is a member of a deadlock, for those who look at that later. Called
-    /// with the graph's mutex held: it must not wait, nor ask this table anything. The first one stays.
+    /// Sets the function that describes a session, by its thread id, when it is a member of a deadlock. The
+    /// description is stored for SHOW ENGINE INNODB STATUS. The function is called with the graph's mutex held: it
+    /// must not wait, and must not ask this table anything. Only the first function that is set counts.
     pub fn describe_sessions(&self, describe: impl Fn(u64) -> Vec<u8> + Send + Sync + 'static) {
         let _ = self.describe.set(Box::new(describe));
     }

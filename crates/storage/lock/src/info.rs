@@ -1,4 +1,5 @@
-//! What people see: performance_schema.data_locks and data_lock_waits, SHOW ENGINE INNODB STATUS, 'who blocks whom'.
+//! Locks and waits as users see them: performance_schema.data_locks and data_lock_waits, SHOW ENGINE INNODB STATUS,
+//! and which session blocks which.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::owner::{Owner, Target};
 use crate::record::record_bytes;
 use crate::{LockTable, MdlMode, Mode};
 
-/// An owner as others see it.
+/// An owner as introspection shows it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Party {
     /// The owner.
@@ -28,7 +29,7 @@ impl Party {
     }
 }
 
-/// One end of an interval: the key, and whether the end lies after it. `None`: the end of the key space.
+/// One end of an interval: the key, and whether the end lies after the key. `None`: the end of the key space.
 pub type GapEnd = Option<(Vec<u8>, bool)>;
 
 /// What is locked or waited for.
@@ -72,7 +73,7 @@ pub enum LockKind {
     },
     /// The end of a transaction whose stamp is on a row.
     Transaction {
-        /// Which.
+        /// That transaction.
         trx: TrxId,
         /// The row's tree and key, where they are known.
         row: Option<(TreeId, Vec<u8>)>,
@@ -104,42 +105,43 @@ impl LockKind {
     }
 }
 
-/// A lock that is held or waited for. Stamps in rows are not among them: the engine knows those.
+/// A lock that is held or waited for. Stamps in rows are not among these: only the engine knows them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockInfo {
-    /// Who.
+    /// The owner that holds the lock or waits for it.
     pub party: Party,
-    /// What.
+    /// What is locked.
     pub kind: LockKind,
-    /// Held, or waited for.
+    /// Whether the owner holds the lock or waits for it.
     pub granted: bool,
 }
 
 /// A wait.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitInfo {
-    /// Who waits.
+    /// The owner that waits.
     pub party: Party,
-    /// For what.
+    /// What it waits for.
     pub waits_for: LockKind,
-    /// Since when, as the runtime's clock counts nanoseconds.
+    /// When the wait began, in nanoseconds of the runtime's clock.
     pub since_ns: u64,
-    /// Who holds it, or stands in front. For a wait for a transaction: its owner, if it has one here.
+    /// The owners that hold the lock or wait in front. For a wait for a transaction: that transaction's owner, if it
+    /// has one here.
     pub blockers: Vec<Party>,
 }
 
 /// What an owner holds and waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Standing {
-    /// Who.
+    /// The owner.
     pub party: Party,
-    /// Rows locked.
+    /// How many rows it has locked.
     pub records: usize,
-    /// What the locks take of memory, about.
+    /// About how much memory the locks take, in bytes.
     pub bytes: usize,
-    /// Trees with locked gaps.
+    /// How many trees it has locked gaps in.
     pub gap_trees: usize,
-    /// What it waits for, and since when, as the runtime's clock counts nanoseconds.
+    /// What it waits for, and when that wait began, in nanoseconds of the runtime's clock.
     pub waits: Option<(LockKind, u64)>,
 }
 
@@ -151,7 +153,8 @@ fn end(cut: &OwnedCut) -> GapEnd {
 }
 
 impl LockTable {
-    /// All explicit record and gap locks, held and waited for, at most `most`. A shard at a time: not one moment's picture.
+    /// All explicit record and gap locks, held and waited for, at most `most`. Reads one shard after another, so that
+    /// the result is not the state of one moment.
     pub fn locks(&self, most: usize) -> Vec<LockInfo> {
         let mut out = Vec::new();
         for shard in self.all_shards() {
@@ -199,7 +202,7 @@ impl LockTable {
         out
     }
 
-    /// All owners that hold record or gap locks, or wait. Not one moment's picture.
+    /// All owners that hold record or gap locks, or wait. The result is not the state of one moment.
     pub fn standings(&self) -> Vec<Standing> {
         let of = |owner: Arc<Owner>| {
             let (records, gap_trees, bytes) = {
@@ -216,7 +219,7 @@ impl LockTable {
         self.owners().into_iter().filter_map(of).collect()
     }
 
-    /// All waits, with those who are waited for.
+    /// All waits, with the owners that are waited for.
     pub fn waits(&self) -> Vec<WaitInfo> {
         let mut out = Vec::new();
         for owner in self.waiting() {

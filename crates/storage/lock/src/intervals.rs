@@ -1,4 +1,4 @@
-//! Intervals of cuts, each with its owner; those of one owner are joined where they touch.
+//! Intervals of cuts, each with its owner. Intervals of one owner that touch are joined.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,11 +17,12 @@ pub(crate) struct Intervals {
 }
 
 impl Intervals {
-    /// Adds an interval, joining it with those of the same owner that overlap or touch it. True if the owner had none.
+    /// Adds an interval, and joins it with those of the same owner that overlap or touch it. True if the owner had
+    /// none.
     pub(crate) fn add(&mut self, owner: &Arc<Owner>, low: Cut<'_>, high: Cut<'_>) -> bool {
         let first = !self.by_owner.contains_key(&owner.id);
         let own = self.by_owner.entry(owner.id).or_default();
-        // The next step of a scan: its last interval grows.
+        // The common case: a scan takes its next step, and its last interval grows.
         if let Some(mut last) = own.last_entry()
             && last.key().cmp_cut(low).is_le()
             && last.get().cmp_cut(low).is_ge()

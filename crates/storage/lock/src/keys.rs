@@ -1,5 +1,5 @@
-//! A set of keys, compressed: neighbours lie in a block, each but the first without what it shares with the one before. Rows with
-//! numbers for keys take 3 to 4 bytes each.
+//! A compressed set of keys. Neighbouring keys lie in a block, and each key but the first is stored without the bytes
+//! that it shares with the key before. Keys that are numbers take 3 to 4 bytes each.
 //!
 //! A block: for each key `bytes shared, length of the rest, rest`, the numbers as varints.
 
@@ -8,15 +8,15 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use gannet_base::{Reader, Writer};
 
-/// Keys in a block: finding one costs decoding half of them.
+/// Keys in a block. To find a key costs decoding half of them.
 const MOST_KEYS: usize = 128;
-/// What a block takes of memory beside its bytes, about.
+/// About how much memory a block takes beside its bytes.
 const BLOCK_BYTES: usize = 96;
 
-/// See the module's documentation.
+/// A compressed set of keys; the module's documentation has the format.
 #[derive(Default)]
 pub(crate) struct Keys {
-    /// By the first key, which is not in the block.
+    /// Blocks by their first key, which is not repeated in the block.
     blocks: BTreeMap<Box<[u8]>, Box<[u8]>>,
     bytes: usize,
 }
@@ -33,7 +33,7 @@ fn each(first: &[u8], block: &[u8], mut f: impl FnMut(&[u8]) -> bool) {
 }
 
 impl Keys {
-    /// Memory they take, about.
+    /// About how much memory the keys take, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -55,7 +55,7 @@ impl Keys {
         found
     }
 
-    /// All of them, in order, until `f` returns false.
+    /// Calls `f` for all keys in order, until it returns false.
     pub(crate) fn each(&self, mut f: impl FnMut(&[u8]) -> bool) {
         let mut more = true;
         for (first, block) in &self.blocks {
@@ -69,7 +69,7 @@ impl Keys {
         }
     }
 
-    /// Takes the block out; its keys.
+    /// Takes the block out and returns its keys.
     fn take(&mut self, first: &[u8]) -> Vec<Box<[u8]>> {
         let Some((first, block)) = self.blocks.remove_entry(first) else { return Vec::new() };
         self.bytes -= BLOCK_BYTES + first.len() + block.len();
@@ -93,7 +93,7 @@ impl Keys {
         self.blocks.insert(first.clone(), block.into());
     }
 
-    /// Adds keys in ascending order; gives how many were encoded for it.
+    /// Adds keys in ascending order. Returns how many keys were encoded for that.
     pub(crate) fn add(&mut self, mut keys: &[Box<[u8]>]) -> usize {
         let mut encoded = 0;
         while let Some(first) = keys.first() {
@@ -112,7 +112,7 @@ impl Keys {
         encoded
     }
 
-    /// False if it was not there.
+    /// Removes a key. False if the set does not have it.
     pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
         if !self.contains(key) {
             return false;

@@ -1,12 +1,13 @@
-//! Who waits for a record, and who is served next.
+//! The owners that wait for a record, and the order in which they are served.
 //!
-//! In order, but for one thing: among those who want the record exclusively, the ones that run where it was let go come first, one
-//! after the other, while they are of the present *batch*. A hand-over to a task of the same worker is a switch of fibers; one to
-//! another worker wakes a thread, and nobody has the row until that runs. (Lock cohorting: Dice, Marathe and Shavit, PPoPP 2012.)
+//! Order is FIFO with one exception. Among the owners that want the record exclusively, those that run on the worker
+//! where it was released come first, one after another, as long as they belong to the present *batch*. Handing the
+//! record to a task of the same worker is a switch of fibers. Handing it to another worker wakes a thread, and no
+//! owner uses the row until that thread runs. (Lock cohorting: Dice, Marathe and Shavit, PPoPP 2012.)
 //!
-//! A batch begins when whoever is at the front is served, and consists of those who are in the line then; it lasts for
-//! [`BATCH_NS`] at most. So nobody is passed over by one that came after he was at the front, and where transactions are long, as
-//! good as nobody is passed over at all.
+//! A batch begins when the owner at the front is served. It consists of the owners that wait then, and lasts for
+//! [`BATCH_NS`] at most. So no owner is passed over by one that came after it had reached the front; and where
+//! transactions are long, owners are hardly ever passed over.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,7 +20,8 @@ use crate::record::Holder;
 /// How long a batch may last.
 pub(crate) const BATCH_NS: u64 = 100_000_000;
 
-/// A place in a queue: less is nearer to the front. Never given twice by a table; those of raises are all less than others.
+/// A place in a queue: a smaller ticket is nearer to the front. A table never gives a ticket twice. Tickets of raises
+/// are smaller than all others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Ticket(u64);
 
@@ -33,7 +35,7 @@ impl Ticket {
     }
 }
 
-/// One who waits.
+/// An owner that waits.
 pub(crate) struct Waiter {
     pub(crate) owner: Arc<Owner>,
     pub(crate) ticket: Ticket,
@@ -41,7 +43,7 @@ pub(crate) struct Waiter {
     pub(crate) site: usize,
 }
 
-/// Those who want a record exclusively.
+/// The owners that want a record exclusively.
 #[derive(Default)]
 pub(crate) struct Line {
     waiting: BTreeMap<Ticket, Waiter>,
@@ -74,7 +76,7 @@ impl Line {
         Some(waiter)
     }
 
-    /// Takes out who is served next when the record is let go at `site`.
+    /// Removes and returns the owner that is served next when the record is released at `site`.
     pub(crate) fn take_next(&mut self, site: usize, now: u64) -> Option<Waiter> {
         let front = self.front()?.ticket;
         if let Some((last, until)) = self.batch
@@ -90,17 +92,17 @@ impl Line {
     }
 }
 
-/// What most queues do not have: more than one holder, or waiters.
+/// The parts that most queues do not need: more than one holder, and waiters.
 #[derive(Default)]
 pub(crate) struct Crowd {
-    /// The ticket of the first that waited here, by which a search knows the queue again; none yet: zero.
+    /// The ticket of the first owner that waited here, by which a search recognises the queue; zero: none yet.
     number: u64,
     /// Holders, sorted by owner id.
     pub(crate) more: Vec<Holder>,
-    /// Those who want the record exclusively, and those who want to share it: so the nearest in front of somebody that excludes
-    /// him is found without passing the rest.
+    /// The owners that want the record exclusively. They are apart from those that want to share it, so that a search
+    /// finds the nearest exclusive request in front of a shared one without passing the rest.
     pub(crate) exclusive: Line,
-    /// In order of their tickets.
+    /// The owners that want to share the record, in order of their tickets.
     pub(crate) shared: VecDeque<Waiter>,
 }
 
@@ -126,7 +128,7 @@ impl Crowd {
         }
     }
 
-    /// Who is at the front, and the mode wanted.
+    /// The owner at the front, and the mode that it wants.
     pub(crate) fn front(&self) -> Option<(&Waiter, Mode)> {
         match (self.exclusive.front(), self.shared.front()) {
             (Some(x), Some(s)) if s.ticket < x.ticket => Some((s, Mode::Shared)),
@@ -135,7 +137,7 @@ impl Crowd {
         }
     }
 
-    /// Takes out who is at the front.
+    /// Removes and returns the owner at the front.
     pub(crate) fn take_front(&mut self) -> Option<Waiter> {
         match self.front()? {
             (_, Mode::Shared) => self.shared.pop_front(),
@@ -143,7 +145,8 @@ impl Crowd {
         }
     }
 
-    /// Takes out who is served next, all of whom want the record exclusively and may have it.
+    /// Removes and returns the owner that is served next. The caller knows that the front wants the record
+    /// exclusively and may have it.
     pub(crate) fn take_next(&mut self, site: usize, now: u64) -> Option<Waiter> {
         self.exclusive.take_next(site, now)
     }

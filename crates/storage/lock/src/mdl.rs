@@ -1,12 +1,14 @@
-//! Metadata locks: who uses which table while its definition must not change.
+//! Metadata locks: they keep a table's definition from changing while sessions use the table.
 //!
-//! A statement names the tables it uses in its own owner's slots: a plain store and a fence, no line shared with others is
-//! written. DDL raises a flag on the table, then waits until no slot names it. The flag is looked at after the store, the
-//! slots after the flag: one side sees the other.
+//! A statement names the tables it uses in its own owner's slots: that is a plain store and a fence, and writes no
+//! line that other workers write. DDL raises a flag on the table, then waits until no slot names the table. The
+//! statement reads the flag after its store, and DDL reads the slots after it has raised the flag, so one side sees
+//! the other.
 //!
-//! INV-MDL-1: while an object's flags are raised, `slot_users` holds every other owner whose slots name the object in a
-//! mode that the flags stop; an owner that takes a name back looks at the flags afterwards, and at `slot_users` then.
-//! INV-MDL-2: requests that have to wait are served in order; only those who raise a lock go in front.
+//! INV-MDL-1: while an object's flags are raised, `slot_users` holds every other owner whose slots name the object in
+//! a mode that the flags stop. An owner that takes a name out of its slots reads the flags afterwards, and then
+//! `slot_users`.
+//! INV-MDL-2: requests that have to wait are served in order; only requests that raise a lock go to the front.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -23,7 +25,7 @@ use crate::graph::Edge;
 use crate::owner::{Owner, Target};
 use crate::{LockError, LockOwner, LockTable, Party, Wait};
 
-/// How a session uses a table.
+/// What a session may do with a table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum MdlMode {
@@ -31,11 +33,11 @@ pub enum MdlMode {
     Read = 1,
     /// Changes rows.
     Write = 2,
-    /// LOCK TABLES ... READ, FLUSH TABLES ... WITH READ LOCK, a DDL phase that allows reads: no writers.
+    /// LOCK TABLES ... READ, FLUSH TABLES ... WITH READ LOCK, a DDL phase that allows reads: keeps writers out.
     NoWrite = 3,
     /// Announces DDL: readers and writers go on, other DDL waits.
     Upgradable = 4,
-    /// LOCK TABLES ... WRITE and the last phase of DDL: nobody else.
+    /// LOCK TABLES ... WRITE and the last phase of DDL: keeps all other owners out.
     Exclusive = 5,
 }
 
@@ -52,12 +54,12 @@ impl MdlMode {
         [MdlMode::Read, MdlMode::Write, MdlMode::NoWrite, MdlMode::Upgradable, MdlMode::Exclusive];
     const COUNT: usize = 5;
 
-    /// Whoever has this needs no lock of mode `other` besides.
+    /// Whether an owner that has this mode needs no lock of mode `other` besides.
     fn covers(self, other: MdlMode) -> bool {
         self == other || self == MdlMode::Exclusive || other == MdlMode::Read
     }
 
-    /// The flags it raises on the object, held or waited for.
+    /// The flags that this mode raises on the object, whether it is held or waited for.
     fn flags(self) -> u8 {
         match self {
             MdlMode::Read | MdlMode::Write | MdlMode::Upgradable => 0,
@@ -66,7 +68,7 @@ impl MdlMode {
         }
     }
 
-    /// The flag by which it is stopped.
+    /// The flag that stops this mode.
     fn stopped_by(self) -> u8 {
         match self {
             MdlMode::Read => STOPS_READERS,
@@ -95,11 +97,11 @@ pub enum MdlDuration {
 
 const SLOTS: usize = 8;
 
-/// A list of uses is kept for the next ones when it has room for so many at most.
+/// A list of uses is kept for reuse when it has room for at most so many.
 const KEEP_USES: usize = 16;
 
 thread_local! {
-    /// An empty list that was used: a statement whose uses end leaves it to the next one of this thread.
+    /// An empty list of uses: a statement that ends its uses leaves the list to the thread's next statement.
     static SPARE: std::cell::Cell<Vec<Use>> = const { std::cell::Cell::new(Vec::new()) };
 }
 
@@ -116,7 +118,7 @@ enum Place {
     Object,
 }
 
-/// One use, as the owner knows it. One for each (object, duration).
+/// One use, as its owner records it. There is one for each (object, duration).
 pub(crate) struct Use {
     object: MdlObject,
     mode: MdlMode,
@@ -128,7 +130,7 @@ pub(crate) struct Use {
 struct State {
     id: u64,
     name: Arc<str>,
-    /// Strong locks, and weak ones that had to wait or found no slot.
+    /// Holders of strong locks, and of weak ones that had to wait or found no free slot.
     holders: Vec<(Arc<Owner>, MdlMode)>,
     waiting: VecDeque<Request>,
     slot_users: Vec<(Arc<Owner>, MdlMode)>,
@@ -146,13 +148,13 @@ struct Object {
     state: Mutex<State>,
 }
 
-/// The lockable side of one table (or schema, or the global read lock): kept in the catalog's object for it. A handle:
-/// copying it writes nothing shared. Handles of forgotten objects stay harmless: they lock something, perhaps another
-/// object; the catalog's version is to be looked at after locking anyway.
+/// The lockable side of one table (or schema, or the global read lock), kept in the catalog's object for it. This is
+/// a handle: copying it writes nothing shared. A handle of a forgotten object stays harmless. It locks something,
+/// perhaps another object, and its user compares the catalog's version after locking anyway.
 #[derive(Clone, Copy)]
 pub struct MdlObject(&'static Object);
 
-/// Objects, by number, and modes whose holders a search has looked at.
+/// Objects (by number) and modes whose holders a search has looked at.
 pub(crate) type SeenObjects = HashSet<(u64, MdlMode)>;
 
 impl PartialEq for MdlObject {
@@ -169,7 +171,7 @@ impl fmt::Debug for MdlObject {
     }
 }
 
-/// The objects of a lock table. They are never freed, but used again: handles are plain references.
+/// The objects of a lock table. They are reused and never freed, because handles are plain references.
 #[derive(Default)]
 pub(crate) struct MdlRegistry(Mutex<Registry>);
 
@@ -188,11 +190,11 @@ pub struct MdlInfo {
     pub object: u64,
     /// The object's name.
     pub name: String,
-    /// Who holds it or waits.
+    /// The owner that holds it or waits for it.
     pub party: Party,
     /// The mode.
     pub mode: MdlMode,
-    /// Held, or waited for.
+    /// Whether the owner holds it or waits for it.
     pub granted: bool,
 }
 
@@ -219,7 +221,8 @@ impl State {
 }
 
 impl Object {
-    /// Sets the flags to what holders and waiters need, and with flags up finds the slots that matter (INV-MDL-1).
+    /// Sets the flags to what holders and waiting owners need. When that raises a flag, finds the slots that matter
+    /// (INV-MDL-1).
     fn raise_flags(&self, state: &mut State, table: &LockTable) {
         let held = state.holders.iter().map(|h| h.1.flags());
         let flags = held.chain(state.waiting.iter().map(|r| r.mode.flags())).fold(0, |a, b| a | b);
@@ -237,7 +240,7 @@ impl Object {
         }
     }
 
-    /// Serves the waiting from the front as far as possible, then sets the flags for those who are left.
+    /// Grants waiting requests from the front as far as possible, then sets the flags for the requests that are left.
     fn grant_waiting(&self, state: &mut State, table: &LockTable, granted: &mut Vec<Arc<Owner>>) {
         while let Some(front) = state.waiting.front() {
             if front.owner.is_waiting() && state.blocked(&front.owner, front.mode) {
@@ -252,7 +255,7 @@ impl Object {
         self.raise_flags(state, table);
     }
 
-    /// The owner took a name out of its slots while flags were up. It may have others for the same object.
+    /// The owner took a name out of its slots while flags were up. Other slots of it may name the same object.
     #[cold]
     fn slot_left(&self, owner: &Arc<Owner>, table: &LockTable) {
         let mut granted = Vec::new();
@@ -260,7 +263,8 @@ impl Object {
             let mut state = self.state.lock();
             state.slot_users.retain(|(o, _)| !Arc::ptr_eq(o, owner));
             self.find_slots(owner, self.flags.load(Relaxed), &mut state.slot_users);
-            // Also when it was not in the list: a request that raised more flags may have looked in between.
+            // This is done even if the owner was not in the list: a request that raised more flags may have read the
+            // slots in between.
             self.grant_waiting(&mut state, table, &mut granted);
         }
         Owner::wake_all(&granted);
@@ -279,12 +283,13 @@ impl Object {
 }
 
 impl MdlObject {
-    /// Whom `owner`, which waits here, waits for. The line is served in order, so for all in front too, and each of those for nothing
-    /// but the holders that it cannot stand beside: edges lead to the holders at once, through one in front for each mode. Those of
-    /// a mode are looked at once in a search.
+    /// The owners that `owner`, which waits here, waits for. Requests are served in order, so it waits for all
+    /// requests in front too; and each of these waits only for the holders that conflict with it. So edges lead to
+    /// the holders at once, `via` one request in front for each mode. A search looks at the holders that conflict
+    /// with a mode once.
     ///
-    /// `me`, the one that searches, if it waits here too: whoever stands behind it waits for it. What it sees itself does not
-    /// count as looked at: it may be a holder, too, which it does not see.
+    /// `me` is the owner that searches, if it waits here too: owners behind it wait for it. What it looked at itself
+    /// does not count as looked at, because it may be a holder too and leaves itself out.
     pub(crate) fn blockers(
         self,
         (owner, mode): (&Arc<Owner>, MdlMode),
@@ -293,7 +298,7 @@ impl MdlObject {
         out: &mut Vec<Edge>,
     ) {
         let state = self.0.state.lock();
-        // Of each mode one in front, and whether there is one.
+        // For each mode, one request in front.
         let mut ahead: [Option<&Arc<Owner>>; MdlMode::COUNT] = [None; MdlMode::COUNT];
         let mut in_line = false;
         for r in &state.waiting {
@@ -304,7 +309,7 @@ impl MdlObject {
             if me.is_some_and(|me| Arc::ptr_eq(&r.owner, me)) {
                 return out.push(Edge { to: r.owner.clone(), via: None });
             }
-            // One that has given up but is still in the queue leads nowhere.
+            // An owner that has given up but is still in the queue waits for nothing.
             if r.owner.is_waiting() {
                 ahead[r.mode as usize - 1] = Some(&r.owner);
             }
@@ -320,7 +325,7 @@ impl MdlObject {
             }
             for (to, _) in state.holders.iter().chain(&state.slot_users).filter(|(_, m)| m.conflicts(wanted)) {
                 let myself = Arc::ptr_eq(to, owner);
-                // Nobody waits for himself, but perhaps for one in front who does.
+                // No owner waits for itself, but it may wait for a request in front that waits for it.
                 let through = if own && !myself { None } else { ahead };
                 if !myself || through.is_some() {
                     let via = through.filter(|v| !Arc::ptr_eq(v, to)).cloned();
@@ -330,7 +335,7 @@ impl MdlObject {
         }
     }
 
-    /// Its id and name.
+    /// The object's id and name.
     pub(crate) fn describe(self) -> (u64, Arc<str>) {
         let state = self.0.state.lock();
         (state.id, state.name.clone())
@@ -338,8 +343,8 @@ impl MdlObject {
 }
 
 impl LockTable {
-    /// The object with that id (of a table: its number in the dictionary), the same for all callers. `name` is what
-    /// introspection shows.
+    /// The object with that id (of a table: its number in the dictionary), the same for all callers. Introspection
+    /// shows `name`.
     pub fn mdl_object(&self, id: u64, name: &str) -> MdlObject {
         let mut registry = self.mdl.0.lock();
         if let Some(&found) = registry.by_id.get(&id) {
@@ -359,7 +364,7 @@ impl LockTable {
         object
     }
 
-    /// The table is gone for good: its object may serve another one.
+    /// Tells that the table is gone for good, so that its object may be used for another table.
     pub fn mdl_forget(&self, id: u64) {
         let mut registry = self.mdl.0.lock();
         if let Some(object) = registry.by_id.remove(&id) {
@@ -404,10 +409,10 @@ impl LockTable {
 }
 
 impl LockOwner {
-    /// Takes a metadata lock, in place of one of the same duration that it makes superfluous. Nothing happens when the
-    /// owner has one that covers it and lasts as long.
+    /// Takes a metadata lock. It replaces one of the same duration that it makes superfluous. Nothing happens when
+    /// the owner has one that covers it and lasts as long.
     ///
-    /// Take locks before looking at the definition: it is stable afterwards.
+    /// Callers lock first and read the definition afterwards: from then on it does not change.
     pub fn mdl_lock(
         &self,
         object: MdlObject,
@@ -453,7 +458,7 @@ impl LockOwner {
         Ok(())
     }
 
-    /// The fast way for readers and writers of rows: a slot.
+    /// The fast way, for readers and writers of rows: publishes the use in a slot.
     fn publish(&self, object: MdlObject, mode: MdlMode) -> Option<Place> {
         if mode > MdlMode::Write {
             return None;
@@ -477,12 +482,12 @@ impl LockOwner {
         }
     }
 
-    /// The slow way: in the object's own list, waiting in line if need be.
+    /// The slow way: enters the use in the object's own list, and waits for its turn if need be.
     fn enter_object(&self, object: MdlObject, mode: MdlMode, raise: bool, wait: Wait) -> Result<Place, LockError> {
         let me = &self.inner;
         {
             let mut state = object.0.state.lock();
-            // Flags first, then the look at the slots: so those seen are all there are.
+            // The flags are raised before the slots are read, so that no use is missed.
             let at = if raise { state.waiting.iter().take_while(|r| r.raise).count() } else { state.waiting.len() };
             let in_line = at > 0;
             state.waiting.insert(at, Request { owner: me.clone(), mode, raise });
@@ -495,7 +500,7 @@ impl LockOwner {
                 if free {
                     state.add_holder(me, mode);
                     if !state.waiting.is_empty() {
-                        // Perhaps one of them now waits for this owner too.
+                        // One of them may now wait for this owner too.
                         me.blocks.store(true, Relaxed);
                     }
                 }
@@ -507,7 +512,7 @@ impl LockOwner {
             me.begin_wait(Target::Mdl { object, mode });
             let held = state.holders.iter().chain(&state.slot_users).filter(|(_, m)| m.conflicts(mode));
             let ahead = state.waiting.iter().take(at).map(|r| &r.owner);
-            // Those behind a raised lock now wait for it too.
+            // The requests behind a raise now wait for it too.
             held.map(|(o, _)| o).chain(ahead).for_each(|o| o.blocks.store(true, Relaxed));
             if state.waiting.len() > at + 1 {
                 me.blocks.store(true, Relaxed);
@@ -542,7 +547,7 @@ impl LockOwner {
     }
 
     fn end_uses(&self, ends: impl Fn(&Use) -> bool) {
-        // The common end is that of all uses: their memory, which is in the caches now, serves the thread's next ones.
+        // Most often all uses end. Their list, which is in the caches now, is then kept for the thread's next uses.
         let mut ended: Vec<Use> = {
             let mut uses = self.inner.uses.lock();
             if uses.is_empty() {
@@ -560,7 +565,7 @@ impl LockOwner {
         }
     }
 
-    /// Lowers this owner's locks on the object to a weaker mode, where stronger.
+    /// Lowers this owner's locks on the object to `mode`, where they are stronger.
     pub fn mdl_downgrade(&self, object: MdlObject, mode: MdlMode) {
         let mut lowered = Vec::new();
         for u in self.inner.uses.lock().iter_mut() {
@@ -601,7 +606,7 @@ impl LockOwner {
         self.end_uses(|u| u.duration == MdlDuration::Explicit);
     }
 
-    /// Ends this owner's uses of one object, of that duration.
+    /// Ends this owner's uses of one object that have that duration.
     pub fn mdl_release(&self, object: MdlObject, duration: MdlDuration) {
         self.end_uses(|u| u.object == object && u.duration == duration);
     }

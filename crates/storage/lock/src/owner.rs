@@ -1,4 +1,4 @@
-//! Who owns locks and waits. An owner waits for one thing at a time.
+//! Owners: they hold locks and wait. An owner waits for one thing at a time.
 
 use std::fmt;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) enum Target {
         tree: Arc<TreeLocks>,
         key: Arc<[u8]>,
     },
-    /// The end of a transaction, whose stamp is on the record.
+    /// The end of the transaction whose stamp is on the record.
     Trx {
         trx: TrxId,
         at: Option<(TreeId, Arc<[u8]>)>,
@@ -43,55 +43,57 @@ pub(crate) struct Waiting {
     waker: Waker,
 }
 
-/// The outcome of a wait. Set from `WAITING` by compare-and-swap, so exactly one of granter, deadlock detector and the
-/// waiter's own giving up decides.
+/// The outcome of a wait. It is set from `WAITING` by compare-and-swap, so exactly one of three decides: the owner
+/// that grants, the deadlock detector, or the waiter when it gives up.
 const IDLE: u8 = 0;
 const WAITING: u8 = 1;
 const GRANTED: u8 = 2;
 const VICTIM: u8 = 3;
 const GAVE_UP: u8 = 4;
 
-/// The shared part of an owner. In this order in memory: first what every transaction touches, then what one does that holds
-/// locks, or waits.
+/// The shared part of an owner. The order in memory is deliberate: first what every transaction touches, then what a
+/// transaction touches that holds locks or waits.
 #[repr(C)]
 pub(crate) struct Owner {
     pub(crate) id: u64,
     pub(crate) trx: AtomicU64,
     pub(crate) weight: AtomicU64,
-    /// Somebody has begun to wait for what this owner holds since it last held nothing. While false, this owner's waits
-    /// cannot close a cycle (INV-LOCK-4).
+    /// Another owner has begun to wait for a lock of this owner since this owner last held nothing. While false, this
+    /// owner's waits cannot close a cycle (INV-LOCK-4).
     pub(crate) blocks: AtomicBool,
-    /// Something may be in `held`. Written and read by the owner's own task.
+    /// False: `held` is empty. Written and read by the owner's own task.
     holds: AtomicBool,
     verdict: AtomicU8,
     /// The search for cycles at the beginning of the wait is over.
     pub(crate) entered: AtomicBool,
     pub(crate) uses: Mutex<Vec<Use>>,
     pub(crate) slots: FastSlots,
-    /// Written by the owner's own task only, but for records that lie in one of its intervals: those others may add (INV-LOCK-6).
+    /// Written by the owner's own task only, with one exception: other tasks add records that lie in one of its
+    /// intervals (INV-LOCK-6).
     pub(crate) held: Mutex<Held>,
     pub(crate) thread: AtomicU64,
-    /// From when on writers pass this owner at the record it was given; zero: not yet. Matters while it is pending there.
+    /// The time from which writers pass this owner at the record it was given; zero: not yet. It matters while the
+    /// owner is pending there.
     passed_from: AtomicU64,
-    /// Waits begun.
+    /// How many waits the owner has begun.
     waits: AtomicU64,
     pub(crate) waiting: Mutex<Option<Waiting>>,
 }
 
-/// What an owner holds of record and gap locks.
+/// The record and gap locks of an owner.
 #[derive(Default)]
 pub(crate) struct Held {
-    /// Hashes of the records; of two keys with the same hash either may be released first.
+    /// Hashes of the records. Of two keys with the same hash either may be released first.
     pub(crate) records: Vec<u64>,
     /// Trees with gaps of this owner, each once.
     pub(crate) gaps: Vec<Arc<TreeLocks>>,
-    /// Trees with intervals of rows or sets of keys of this owner, each once; how many locks were folded into intervals, how many into
-    /// sets, and what the sets take of memory.
+    /// Trees with intervals of rows or sets of keys of this owner, each once; how many locks were folded into
+    /// intervals and how many into sets; and how much memory the sets take.
     pub(crate) ranges: Vec<Arc<TreeLocks>>,
     pub(crate) folded: usize,
     pub(crate) keys: usize,
     pub(crate) key_bytes: usize,
-    /// With so many in `records` it is worth while to fold again.
+    /// When `records` has so many entries, folding is worth while again.
     pub(crate) fold_at: usize,
 }
 
@@ -115,7 +117,8 @@ impl Owner {
         }
     }
 
-    /// The order in which victims are chosen: least first. Rows changed, then the one which closed the cycle, then the youngest.
+    /// The order in which victims are chosen, least first: fewest rows changed, then the owner that closed the cycle,
+    /// then the youngest.
     pub(crate) fn price(
         &self,
         closed: bool,
@@ -125,18 +128,18 @@ impl Owner {
         (self.weight.load(Relaxed), std::cmp::Reverse(closed), std::cmp::Reverse(age), std::cmp::Reverse(self.id))
     }
 
-    /// What is held, to be added to by the owner's own task.
+    /// The locks held, for the owner's own task to add to.
     pub(crate) fn hold(&self) -> MutexGuard<'_, Held> {
         self.holds.store(true, Relaxed);
         self.held.lock()
     }
 
-    /// False: nothing is held. Asked by the owner's own task.
+    /// False when nothing is held. Called by the owner's own task.
     pub(crate) fn may_hold(&self) -> bool {
         self.holds.load(Relaxed)
     }
 
-    /// Written under the lock of the shard whose record the owner is given, read under it.
+    /// Written and read under the lock of the shard whose record the owner is given.
     pub(crate) fn may_be_passed_from(&self, now: u64) {
         self.passed_from.store(now, Relaxed);
     }
@@ -162,7 +165,7 @@ impl Owner {
         self.waiting.lock().as_ref().map(|w| (w.target.clone(), number))
     }
 
-    /// Still in the wait with that number.
+    /// Whether the owner is still in the wait with that number.
     pub(crate) fn still_waits(&self, number: u64) -> bool {
         self.waits.load(SeqCst) == number && self.is_waiting()
     }
@@ -178,8 +181,8 @@ impl Owner {
         }
     }
 
-    /// Ends the wait with success, unless it is over already. The caller wakes with [`Owner::wake_all`] when it has let
-    /// go of its locks.
+    /// Ends the wait with success, unless it is over already. The caller wakes the owner with [`Owner::wake_all`]
+    /// after it has released its own mutexes.
     pub(crate) fn grant(&self) -> bool {
         self.decide(GRANTED)
     }
@@ -203,7 +206,7 @@ impl Owner {
         granted.iter().for_each(|o| o.wake());
     }
 
-    /// To be called before the owner enters a queue: from now on it can be granted.
+    /// Called before the owner enters a queue: from now on it can be granted.
     pub(crate) fn begin_wait(&self, target: Target) {
         *self.waiting.lock() = Some(Waiting { target, since_ns: now_ns(), waker: waker() });
         self.entered.store(false, Relaxed);
@@ -211,15 +214,15 @@ impl Owner {
         self.verdict.store(WAITING, SeqCst);
     }
 
-    /// Takes back [`Owner::begin_wait`] when it turned out that there is nothing to wait for.
+    /// Undoes [`Owner::begin_wait`] when there turns out to be nothing to wait for.
     pub(crate) fn no_wait(&self) {
         self.verdict.store(IDLE, Release);
         *self.waiting.lock() = None;
     }
 }
 
-/// Who owns locks and waits: one for each session (reused by its transactions) or background transaction. Used by one
-/// task at a time.
+/// Holds locks and waits: one for each session (reused by its transactions) or background transaction. One task uses
+/// it at a time.
 pub struct LockOwner {
     pub(crate) table: Arc<LockTable>,
     pub(crate) inner: Arc<Owner>,
@@ -237,35 +240,35 @@ impl LockOwner {
         self.inner.id
     }
 
-    /// The table it belongs to.
+    /// The table that the owner belongs to.
     pub fn table(&self) -> &Arc<LockTable> {
         &self.table
     }
 
-    /// A transaction is about to use it.
+    /// Loads the owner into the caches. Called when a transaction is about to use it.
     #[inline]
     pub fn prefetch(&self) {
         gannet_base::prefetch(&*self.inner, 0..std::mem::offset_of!(Owner, held));
     }
 
-    /// The transaction this owner now acts for; [`TrxId::ZERO`]: none that has written.
+    /// Sets the transaction that this owner acts for; [`TrxId::ZERO`]: none that has written.
     pub fn set_trx(&self, trx: TrxId) {
         self.inner.trx.store(trx.get(), Relaxed);
     }
 
-    /// What the transaction has changed so far (rows): of a deadlock's members the one with the least weight is the
-    /// victim. `u64::MAX` for work that must not be rolled back.
+    /// Sets how many rows the transaction has changed so far. Of a deadlock's members the one with the least weight
+    /// is the victim. `u64::MAX` is for work that must not be rolled back.
     #[inline]
     pub fn set_weight(&self, rows_changed: u64) {
         self.inner.weight.store(rows_changed, Relaxed);
     }
 
-    /// Somebody may wait for what this owner holds, but for the stamps of its transaction.
+    /// Whether another owner may wait for this owner's locks, other than the stamps of its transaction.
     pub fn is_awaited(&self) -> bool {
         self.inner.blocks.load(Relaxed)
     }
 
-    /// Number of record locks held, not counting those that were folded.
+    /// How many record locks the owner holds, without those that were folded.
     pub fn record_count(&self) -> usize {
         self.inner.held.lock().records.len()
     }
@@ -276,8 +279,7 @@ impl LockOwner {
         held.records.is_empty() && held.gaps.is_empty() && held.ranges.is_empty()
     }
 
-    /// Parks until the wait which was begun is decided. `abandon` takes the owner out of the queue when it was not
-    /// granted.
+    /// Parks until the wait is decided. `abandon` takes the owner out of the queue when it was not granted.
     pub(crate) fn wait(&self, event: WaitEvent, limit: Duration, abandon: impl FnOnce()) -> Result<(), LockError> {
         let me = &self.inner;
         let start = now_ns();
@@ -320,7 +322,7 @@ impl LockOwner {
         outcome
     }
 
-    /// The limit of a wait; `Err` when there is to be none.
+    /// The time limit of a wait; `Err` when the request must not wait.
     pub(crate) fn limit(wait: Wait) -> Result<Duration, LockError> {
         match wait {
             Wait::No => Err(LockError::WouldWait),
@@ -328,7 +330,7 @@ impl LockOwner {
         }
     }
 
-    /// Gives up the intervals of rows, and says what else is held.
+    /// Gives up the folded locks, and returns what else is held.
     fn take_held(&self) -> Held {
         let me = &self.inner;
         let ranges = std::mem::take(&mut me.held.lock().ranges);
@@ -336,11 +338,12 @@ impl LockOwner {
         std::mem::take(&mut *me.held.lock())
     }
 
-    /// The transaction is over (its state is published already): gives back all record and gap locks and wakes those who
-    /// wait for its stamps. Costs what it holds: gives the number of records. The owner can be used for the next transaction.
+    /// Releases all record and gap locks after the transaction's end was published, and wakes the owners that wait
+    /// for its stamps. Costs what it holds; returns the number of records. The owner can be used for the next
+    /// transaction afterwards.
     pub fn release_all(&self) -> usize {
         let me = &self.inner;
-        // The common transaction holds nothing: no lock is taken to find that out.
+        // Most transactions hold nothing: finding that out takes no lock.
         let held = if me.may_hold() { self.take_held() } else { Held::default() };
         me.holds.store(false, Relaxed);
         let mut granted = Vec::new();
@@ -362,7 +365,7 @@ impl LockOwner {
         Owner::wake_all(&granted);
         let count = held.records.len() + held.keys;
         if held.records.capacity() > 0 && held.records.capacity() <= 256 {
-            // Keep the memory for the next transaction.
+            // The memory is kept for the next transaction.
             let mut records = held.records;
             records.clear();
             me.held.lock().records = records;

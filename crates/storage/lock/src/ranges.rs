@@ -1,18 +1,23 @@
-//! Many locks of one owner, folded: rows that a scan has locked one after the other into an interval, others into a set of keys.
+//! Many locks of one owner, folded into less memory: the rows that a scan locks one after another become an interval,
+//! other keys become a set of keys.
 //!
-//! A scan at REPEATABLE READ locks each row and the gaps between, so that all rows of an interval are locked by it and no row can come
-//! into it. After the first few, each row's lock is folded into such an interval. What cannot be (READ COMMITTED, where rows may come in
-//! between; index trees, where keys without an entry are locked too; keys in no order) goes to a set of exactly those keys
-//! ([`crate::keys`]) when an owner has some thousands of locks, the older ones first: [`LockOwner::fold_keys`].
+//! A scan at REPEATABLE READ locks each row and the gaps between the rows, so it holds a lock on all rows of an
+//! interval, and no row can be inserted into the interval. After the first few rows, each further row's lock is
+//! folded into such an interval. Some locks cannot be folded so: at READ COMMITTED, other transactions may insert
+//! rows between the locked ones; in index trees, keys without an entry are locked too; some statements lock keys in
+//! no order. When an owner has some thousands of such locks, [`LockOwner::fold_keys`] moves the oldest of them to a
+//! set of exactly those keys ([`crate::keys`]).
 //!
-//! Somebody who wants one of the rows makes its owner's lock an explicit one again and stands in line for that: queues, waits and
-//! deadlocks know nothing of intervals and sets.
+//! An owner that wants one of these rows first makes the holder's lock an explicit one again, and then waits in that
+//! row's queue. So queues, waits and the search for deadlocks know nothing of intervals and sets.
 //!
-//! INV-LOCK-6: a row is folded, and made explicit, under its shard's lock. So whoever looks at the queue and then, under that lock, at
-//! the intervals and sets misses neither. (A lock that goes to a set is in both for a while.) An owner gives its intervals and sets up
-//! before it looks what else it holds: nobody can make a lock of it explicit afterwards.
-//! INV-LOCK-7: only rows that exist are locked by an interval. A key at which there is none is not, though it may lie in one: who asks
-//! for a lock there has seen a row, or looks before it asks. A set locks its keys, with or without rows.
+//! INV-LOCK-6: a row is folded, and made explicit, under its shard's lock. So an owner that looks at the queue and
+//! then, under the same lock, at the intervals and sets misses neither. (A lock that moves to a set is in both for a
+//! while.) An owner gives up its intervals and sets before it looks at its other locks: after that no other owner can
+//! make one of its folded locks explicit.
+//! INV-LOCK-7: an interval locks only rows that exist. A key without a row is not locked, even if it lies in the
+//! interval: an owner that asks for a lock there has seen a row, or looks whether there is one before it asks. A set
+//! locks its keys, with or without rows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,7 +32,7 @@ use crate::record::{LATELY, find, prune};
 use crate::table::TreeLocks;
 use crate::{Cut, LockOwner, Mode};
 
-/// Keys added to a set at once: others who look at the tree's locks wait for so long.
+/// How many keys are added to a set at once. Other owners wait for the set's lock for so long.
 const AT_ONCE: usize = 256;
 
 /// The intervals and sets of one tree.
@@ -59,7 +64,7 @@ impl OwnKeys {
     }
 }
 
-/// Tells the counter, and gives, by how much the memory that is taken has changed.
+/// Reports to the memory counter by how much the memory has changed, and returns that.
 fn changed(before: usize, after: usize) -> isize {
     if after >= before {
         add(Counter::LockMemory, (after - before) as u64)
@@ -89,7 +94,8 @@ impl RangeSet {
         first
     }
 
-    /// Adds keys in ascending order: true if the owner had nothing here, how many were encoded, by how much the memory grew.
+    /// Adds keys in ascending order. Returns whether the owner had nothing here, how many keys were encoded, and by
+    /// how much the memory grew.
     fn add_keys(&mut self, owner: &Arc<Owner>, mode: Mode, keys: &[Box<[u8]>]) -> (bool, usize, isize) {
         let first = !self.has(owner);
         let new = || OwnKeys { owner: owner.clone(), shared: Keys::default(), exclusive: Keys::default() };
@@ -102,7 +108,7 @@ impl RangeSet {
         (first, encoded, changed(before, own.bytes()))
     }
 
-    /// What the owner holds of the key from now on is `mode` at most: if it was more, by how much the memory grew.
+    /// Lowers what the owner holds of the key to `mode`. If it held more, returns by how much the memory grew.
     fn lower_key(&mut self, owner: &Owner, key: &[u8], mode: Option<Mode>) -> Option<isize> {
         let own = self.keys.get_mut(&owner.id)?;
         if own.mode_of(key) <= mode {
@@ -118,7 +124,7 @@ impl RangeSet {
         Some(changed(before, own.bytes()))
     }
 
-    /// What the owner holds of the key; `row`: there is a row.
+    /// What the owner holds of the key. `row`: a row with that key exists.
     pub(crate) fn own(&self, owner: &Arc<Owner>, key: &[u8], row: bool) -> Option<Mode> {
         let has = |intervals: &Intervals| {
             let mut found = false;
@@ -135,7 +141,8 @@ impl RangeSet {
         by_set.max((row && has(&self.shared)).then_some(Mode::Shared))
     }
 
-    /// Calls `f` for all others that hold the key so that `mode` conflicts, until it returns false. `row`: there is a row.
+    /// Calls `f` for each other owner that holds the key in a mode which conflicts with `mode`, until `f` returns
+    /// false. `row`: a row with that key exists.
     pub(crate) fn conflicting(
         &self,
         owner: &Arc<Owner>,
@@ -180,13 +187,15 @@ impl RangeSet {
 }
 
 impl TreeLocks {
-    /// True when no locks of this tree are folded. Where some are, look whether a row exists before asking for its lock.
+    /// True when no locks of this tree are folded. Where some are, a caller has to look whether a row exists before
+    /// it asks for its lock.
     #[inline]
     pub fn no_ranges(&self) -> bool {
         self.ranges.load(Acquire) == 0
     }
 
-    /// The owner has its first interval or set here: `held` is the owner's. Under the lock of the set.
+    /// Notes that the owner has its first interval or set here. `held` is what the owner holds. Called under the lock
+    /// of the set.
     pub(crate) fn enter_ranges(self: &Arc<Self>, held: &mut Held) {
         self.ranges.fetch_add(1, SeqCst);
         self.records.fetch_add(1, SeqCst);
@@ -209,7 +218,7 @@ impl TreeLocks {
 }
 
 impl Held {
-    /// Adds a record; true: so many are explicit now that [`LockOwner::fold_keys`] is due.
+    /// Adds a record. True when so many are explicit that [`LockOwner::fold_keys`] is due.
     pub(crate) fn push(&mut self, hash: u64) -> bool {
         self.records.push(hash);
         self.records.len() >= self.fold_at.max(2 * LATELY)
@@ -225,11 +234,13 @@ struct Leaving {
 }
 
 impl LockOwner {
-    /// Folds this owner's explicit locks into sets of keys, but for the `keep` youngest (which [`LockOwner::stamped`] looks for) and those
-    /// that somebody waits for. They are entered in the set before they leave their queues (INV-LOCK-6).
+    /// Folds this owner's explicit locks into sets of keys, except for the `keep` youngest ([`LockOwner::stamped`]
+    /// searches these) and those that another owner waits for. A lock is entered in the set before it leaves its
+    /// queue (INV-LOCK-6).
     pub fn fold_keys(&self, keep: usize) {
         let me = &self.inner;
-        // Taken out meanwhile: only the owner's own task, which is here, looks what it holds. (Others may add to it.)
+        // The list can be taken out meanwhile: only the owner's own task, which runs this, reads what the owner
+        // holds. (Other tasks may add to it.)
         let hashes: Vec<u64> = {
             let records = &mut me.held.lock().records;
             records.drain(..records.len().saturating_sub(keep)).collect()
@@ -248,7 +259,7 @@ impl LockOwner {
         held.keys += folded.len();
         let stay: Vec<u64> = match folded.len() == hashes.len() {
             true => Vec::new(),
-            // Of two keys with the same hash one may have stayed.
+            // Two keys may have the same hash, so one of them may have stayed explicit.
             false => {
                 let mut left = folded.chunk_by(|a, b| a == b).map(|h| (h[0], h.len())).collect::<HashMap<_, _>>();
                 let stays = |hash: &u64| left.get_mut(hash).filter(|n| **n > 0).map(|n| *n -= 1).is_none();
@@ -256,11 +267,12 @@ impl LockOwner {
             }
         };
         held.records.splice(..0, stay);
-        // Where keys come in no order each new one costs encoding a block again: the more that was, the later the next time.
+        // Where keys come in no order, each new key costs encoding a block again. The more blocks that were, the
+        // later the next folding is.
         held.fold_at = held.records.len() + LATELY + encoded / 16;
     }
 
-    /// The locks with these hashes that nobody waits for.
+    /// The locks with these hashes that no owner waits for.
     fn leaving(&self, hashes: &[u64]) -> Vec<Leaving> {
         let mut leaving = Vec::with_capacity(hashes.len());
         let mut sorted = hashes.to_vec();
@@ -280,7 +292,7 @@ impl LockOwner {
         leaving
     }
 
-    /// Enters locks of one tree and mode; gives how many keys were encoded for that.
+    /// Enters locks of one tree and one mode. Returns how many keys were encoded for that.
     fn enter_set(&self, some: &[Leaving]) -> usize {
         let Some(Leaving { tree, mode, .. }) = some.first() else { return 0 };
         let keys: Vec<Box<[u8]>> = some.iter().map(|l| l.key.clone()).collect();
@@ -294,7 +306,7 @@ impl LockOwner {
         encoded
     }
 
-    /// Gives the explicit lock back, which is in a set; false when somebody waits for it meanwhile.
+    /// Releases the explicit lock, which is in a set by now. False when another owner waits for it meanwhile.
     fn leave_queue(&self, l: &Leaving) -> bool {
         let mut shard = self.table.shard(l.hash);
         let Some(queue) = find(&mut shard, l.hash, &l.tree, &l.key) else { return false };
@@ -308,7 +320,7 @@ impl LockOwner {
         true
     }
 
-    /// What this owner holds of the key by a set is `mode` at most from now on. Under the shard's lock.
+    /// Lowers what this owner holds of the key by a set to `mode`. Called under the shard's lock.
     pub(crate) fn lower_key(&self, tree: &TreeLocks, key: &[u8], mode: Option<Mode>) {
         if tree.no_ranges() {
             return;

@@ -1,11 +1,13 @@
 //! Record locks: a queue for each locked key.
 //!
-//! INV-LOCK-1: the waiting are served in order, as [`crate::line`] understands it: one is granted when it conflicts with no
-//! holder. An owner that raises its shared lock goes in front: all others wait for it anyway.
-//! INV-LOCK-2: a queue is in its shard if and only if somebody holds or waits.
-//! INV-LOCK-8: who has been given a record and has not run since has not looked at the row either: a *pending* holder. It keeps other
-//! lockers out, but no writer that finds the row without a stamp, until it has been passed for [`PASS_NS`]. Before it relies on the
-//! record it says, under the shard's lock, that it is here.
+//! INV-LOCK-1: waiting owners are served in the order that [`crate::line`] defines. An owner is granted the record
+//! when its request conflicts with no holder. An owner that raises its shared lock goes to the front: all others wait
+//! for its shared lock anyway.
+//! INV-LOCK-2: a queue is in its shard if and only if an owner holds the record or waits for it.
+//! INV-LOCK-8: an owner that was given a record and has not run since is a *pending* holder: it has not looked at the
+//! row yet. A pending holder keeps other lockers out. A writer that finds no stamp on the row may pass it, until it
+//! has been passed for [`PASS_NS`]. Before a holder relies on the record, it ends its pending state under the shard's
+//! lock.
 
 use std::collections::HashSet;
 
@@ -20,14 +22,14 @@ use crate::owner::{Owner, Target};
 use crate::table::{LockTable, Shard, TreeLocks, after_counter};
 use crate::{Cut, Granted, LockError, LockOwner, Mode, Wait};
 
-/// Among how many of its last locks [`LockOwner::stamped`] looks for one: those of the rows that a statement reads before it
-/// changes them.
+/// [`LockOwner::stamped`] searches this many of the owner's last locks: enough for the rows that a statement reads
+/// before it changes them.
 pub(crate) const LATELY: usize = 4096;
 
-/// How long writers may pass one who was given the record.
+/// How long writers may pass a holder that was given the record and has not run since.
 pub(crate) const PASS_NS: u64 = 5_000_000;
 
-/// One who holds.
+/// An owner that holds the record.
 pub(crate) struct Holder {
     pub(crate) owner: Arc<Owner>,
     pub(crate) mode: Mode,
@@ -35,13 +37,13 @@ pub(crate) struct Holder {
     pending: bool,
 }
 
-/// The lock of one record. Small, because a scan may make millions.
+/// The lock of one record. It is small because a scan may make millions.
 pub(crate) struct RecordQueue {
     pub(crate) tree: Arc<TreeLocks>,
     pub(crate) key: Box<[u8]>,
     pub(crate) first: Option<Holder>,
     pub(crate) crowd: Option<Box<Crowd>>,
-    /// Another key with the same hash.
+    /// The queue of another key with the same hash.
     next: Option<Box<RecordQueue>>,
 }
 
@@ -56,7 +58,7 @@ pub(crate) struct RecordWait {
 }
 
 impl RecordWait {
-    /// Both wait for the same record.
+    /// Whether both waits are for the same record.
     pub(crate) fn same_record(&self, other: &RecordWait) -> bool {
         self.hash == other.hash && Arc::ptr_eq(&self.tree, &other.tree) && self.key == other.key
     }
@@ -119,16 +121,17 @@ pub(crate) fn prune(shard: &mut Shard, hash: u64) {
     if let Some(kept) = kept {
         shard.insert(hash, *kept);
     }
-    // After a storm.
+    // A burst of locks may have made the table large: give the memory back.
     if shard.capacity() > KEEP_PLACES && shard.len() < shard.capacity() / 8 {
         shard.shrink_to(KEEP_PLACES.max(shard.len() * 2));
     }
 }
 
-/// Places that a shard keeps while it has no use for them.
+/// How many places a shard keeps while it does not need them.
 const KEEP_PLACES: usize = 1024;
 
-/// What a lock takes of memory, about: a place in a table that is three quarters full, the key, a place in the owner's list.
+/// About how much memory a lock takes, in bytes: a place in a table that is three quarters full, the key, a place in
+/// the owner's list.
 pub(crate) const fn record_bytes(key: usize) -> usize {
     (size_of::<(u64, RecordQueue)>() + 1) * 4 / 3 + key + 16 + size_of::<u64>()
 }
@@ -147,17 +150,17 @@ impl RecordQueue {
         self.first.iter().chain(self.crowd.iter().flat_map(|c| &c.more))
     }
 
-    /// Another queue of the same hash.
+    /// The queue of another key with the same hash.
     pub(crate) fn chained_mut(&mut self) -> Option<&mut RecordQueue> {
         self.next.as_deref_mut()
     }
 
-    /// Another queue of the same hash.
+    /// The queue of another key with the same hash.
     pub(crate) fn chained(&self) -> Option<&RecordQueue> {
         self.next.as_deref()
     }
 
-    /// All who wait, not in order.
+    /// All owners that wait, in no order.
     pub(crate) fn waiters(&self) -> impl Iterator<Item = (&Waiter, Mode)> {
         let exclusive = self.crowd.iter().flat_map(|c| c.exclusive.iter()).map(|w| (w, Mode::Exclusive));
         exclusive.chain(self.crowd.iter().flat_map(|c| &c.shared).map(|w| (w, Mode::Shared)))
@@ -175,7 +178,7 @@ impl RecordQueue {
     }
 
     fn conflicts_with_holders(&self, owner: &Arc<Owner>, mode: Mode) -> bool {
-        // With a crowd of holders all are shared: the first stranger decides.
+        // Where several owners hold the record, all of them share it: the first other owner decides.
         self.holders().any(|h| h.mode.conflicts(mode) && !Arc::ptr_eq(&h.owner, owner))
     }
 
@@ -183,7 +186,8 @@ impl RecordQueue {
         self.crowd.as_ref().is_some_and(|c| !c.nobody_waits())
     }
 
-    /// Whether a writer that finds no stamp on the row has to stand in line. Who waits in line does so behind a holder, which decides.
+    /// Whether a writer that finds no stamp on the row has to wait. Owners that wait do so behind a holder, so the
+    /// holders decide.
     fn keeps_out(&self, owner: &Arc<Owner>) -> bool {
         let passes = |h: &Holder| h.pending && h.owner.may_be_passed(now_ns(), PASS_NS);
         self.holders().any(|h| !Arc::ptr_eq(&h.owner, owner) && !passes(h))
@@ -219,7 +223,7 @@ impl RecordQueue {
         }
     }
 
-    /// Grants at once if possible.
+    /// Grants the request if that is possible at once.
     fn request(&mut self, owner: &Arc<Owner>, mode: Mode) -> Outcome {
         let before = self.holder_mut(owner).map(|h| h.mode);
         match before {
@@ -248,7 +252,7 @@ impl RecordQueue {
         self.crowd.get_or_insert_default().add(mode, waiter);
     }
 
-    /// Grants as far as possible; whom, goes into `granted`.
+    /// Grants as many requests as possible. The owners that were granted go into `granted`.
     fn grant_waiting(&mut self, granted: &mut Vec<Arc<Owner>>) {
         while let Some((front, mode)) = self.crowd.as_ref().and_then(|c| c.front()) {
             let waits = front.owner.is_waiting();
@@ -257,7 +261,7 @@ impl RecordQueue {
             }
             let Some(crowd) = &mut self.crowd else { break };
             let next = match mode {
-                // Nobody holds the record: anybody of those may have it.
+                // No owner holds the record: any of these may have it.
                 Mode::Exclusive if waits => crowd.take_next(site(), now_ns()),
                 _ => crowd.take_front(),
             };
@@ -265,7 +269,7 @@ impl RecordQueue {
             if !crowd.nobody_waits() {
                 owner.blocks.store(true, Relaxed);
             }
-            // Else it gave up or was condemned, and takes care of itself.
+            // Otherwise the owner gave up or was chosen as a victim, and removes itself.
             owner.may_be_passed_from(now_ns());
             if owner.grant() {
                 self.add_holder(owner.clone(), mode, true);
@@ -274,11 +278,13 @@ impl RecordQueue {
         }
     }
 
-    /// Whom `owner`, which waits here, waits for. One that waits in front does nothing but wait for the holders: so edges
-    /// lead to the holders at once, and the length of the line does not matter. Who wants to share a record that is shared
-    /// waits because of one in front that wants it exclusively: that one stands `via` between.
+    /// The owners that `owner`, which waits here, waits for. An owner that waits in front waits for the holders only.
+    /// So edges lead to the holders at once, and the length of the queue does not matter. There is one exception: an
+    /// owner that wants to share a record which is shared already waits only because of an owner in front that wants
+    /// the record exclusively. The edge names that one as `via`.
     ///
-    /// `me`, the one that searches, with its place if it wants this record exclusively: it is taken for the one between.
+    /// `me` is the owner that searches, with its place if it wants this record exclusively. If it is in front, it is
+    /// taken as the `via`.
     fn blockers(
         &self,
         (owner, mode, ticket): (&Arc<Owner>, Mode, Ticket),
@@ -294,14 +300,15 @@ impl RecordQueue {
             if let Some((me, _)) = me.filter(|(_, t)| *t < ticket) {
                 return out.push(Edge { to: me.clone(), via: None });
             }
-            // One that has given up but is still in the queue leads nowhere.
+            // An owner that has given up but is still in the queue waits for nothing.
             let mut ahead = crowd.exclusive.iter().take_while(|w| w.ticket < ticket);
             match ahead.find(|w| w.owner.is_waiting()) {
                 Some(w) => Some(&w.owner),
                 None => return,
             }
         };
-        // The holders of a queue are looked at once; but whoever raises its lock is a holder which it did not see itself.
+        // A search looks at the holders of a queue once. But an owner that raises its lock is a holder itself, which
+        // it left out when it looked.
         if !seen.insert(crowd.number()) {
             let raises = me.filter(|(m, t)| t.raises() && !Arc::ptr_eq(m, owner));
             return out.extend(raises.map(|(m, _)| Edge { to: m.clone(), via: None }));
@@ -314,7 +321,7 @@ impl RecordQueue {
 }
 
 impl LockTable {
-    /// Gives back one record lock of that hash.
+    /// Releases one record lock of that hash.
     pub(crate) fn release_record_by_hash(&self, owner: &Arc<Owner>, hash: u64, granted: &mut Vec<Arc<Owner>>) {
         let mut shard = self.shard(hash);
         let mut at = shard.get_mut(&hash);
@@ -348,17 +355,18 @@ impl LockTable {
 }
 
 impl LockOwner {
-    /// Locks a record, waiting in FIFO order; with [`Wait::No`] never waiting.
+    /// Locks a record. Waits in FIFO order; with [`Wait::No`] it never waits.
     ///
-    /// The lock is entered before this returns: read the row afterwards (INV-LOCK-3). If the row then carries the stamp
-    /// of another active transaction, wait for that with [`LockOwner::wait_trx`], or for SKIP LOCKED unlock again.
+    /// The lock is entered before this returns, so the caller reads the row afterwards (INV-LOCK-3). If the row then
+    /// carries the stamp of another active transaction, the caller waits for that with [`LockOwner::wait_trx`], or,
+    /// for SKIP LOCKED, unlocks the record again.
     pub fn lock_record(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode, wait: Wait) -> Result<Granted, LockError> {
         let me = &self.inner;
         let hash = self.table.hash(tree.id(), key);
         tree.records.fetch_add(1, SeqCst);
         let mut shard = self.table.shard(hash);
         if wait == Wait::No && self.lies_in_others_range(tree, (key, true), mode) {
-            // Nobody stands in line, so the others' locks may stay what they are.
+            // No owner waits, so the folded locks of other owners may stay folded.
             tree.records.fetch_sub(1, SeqCst);
             return Err(LockError::WouldWait);
         }
@@ -405,13 +413,13 @@ impl LockOwner {
                 me.hold().records.push(hash);
                 self.set_pending(tree, key, false);
             }
-            // Nothing new is held.
+            // The owner holds no more than before.
             _ => _ = tree.records.fetch_sub(1, SeqCst),
         }
         outcome.map(|()| Granted { waited: true, before })
     }
 
-    /// Says whether this owner, which holds the record, may be passed by writers (INV-LOCK-8).
+    /// Sets whether writers may pass this owner, which holds the record (INV-LOCK-8).
     pub(crate) fn set_pending(&self, tree: &Arc<TreeLocks>, key: &[u8], pending: bool) {
         let hash = self.table.hash(tree.id(), key);
         if let Some(queue) = find(&mut self.table.shard(hash), hash, tree, key)
@@ -421,8 +429,8 @@ impl LockOwner {
         }
     }
 
-    /// Makes explicit what locks the row by intervals and sets and matters to who wants it in this mode. If an interval or set of this
-    /// owner is lock enough already: what it holds.
+    /// Makes those folded locks on the row explicit that conflict with `mode`. If an interval or set of this owner is
+    /// enough for `mode` already, returns what it holds.
     fn make_explicit(
         &self,
         shard: &mut Shard,
@@ -437,7 +445,7 @@ impl LockOwner {
         let set = tree.range_set.lock();
         let own = set.own(&self.inner, key, true);
         if own.is_some_and(|held| held >= mode) {
-            // Its explicit lock may be more.
+            // Its explicit lock may be stronger.
             return own.max(find(shard, hash, tree, key).and_then(|q| q.holder_mut(&self.inner).map(|h| h.mode)));
         }
         let mut hold = |owner: &Arc<Owner>, held: Mode| {
@@ -456,8 +464,9 @@ impl LockOwner {
         None
     }
 
-    /// All rows between `low` and `high`, `key` among them, are locked by this owner in this mode or exclusively, and the gaps
-    /// between: the explicit lock on `key` becomes part of an interval, unless somebody waits for it or it is of another mode.
+    /// Folds the explicit lock on `key` into an interval, unless another owner waits for it or it is of another mode.
+    /// The caller has locked all rows between `low` and `high`, `key` among them, in this mode or exclusively, and
+    /// the gaps between them.
     pub fn fold_record(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode, (low, high): (Cut<'_>, Cut<'_>)) {
         let me = &self.inner;
         let hash = self.table.hash(tree.id(), key);
@@ -482,7 +491,7 @@ impl LockOwner {
         }
     }
 
-    /// Takes the waiting owner out of the queue; those behind may now be served.
+    /// Takes the waiting owner out of the queue. The owners behind it may be served now.
     fn abandon_record(&self, hash: u64, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode, ticket: Ticket) {
         let mut granted = Vec::new();
         {
@@ -499,15 +508,16 @@ impl LockOwner {
         Owner::wake_all(&granted);
     }
 
-    /// Gives back what the last [`LockOwner::lock_record`] on the record added, before the transaction's end (READ
-    /// COMMITTED: the row does not match; SKIP LOCKED: it has a foreign stamp). `before` is what that call returned.
+    /// Releases what the last [`LockOwner::lock_record`] on the record added, before the transaction's end: at READ
+    /// COMMITTED because the row does not match, for SKIP LOCKED because it has another transaction's stamp. `before`
+    /// is what that call returned.
     pub fn unlock_record(&self, tree: &Arc<TreeLocks>, key: &[u8], before: Option<Mode>) {
         let me = &self.inner;
         let hash = self.table.hash(tree.id(), key);
         let mut granted = Vec::new();
         {
             let mut shard = self.table.shard(hash);
-            // It may have been folded since, and is explicit again, or still, where somebody waits for it.
+            // The lock may have been folded since. Where another owner waits for it, it is explicit.
             self.lower_key(tree, key, before);
             let Some(queue) = find(&mut shard, hash, tree, key) else { return };
             match (before, queue.holder_mut(me)) {
@@ -530,10 +540,11 @@ impl LockOwner {
         Owner::wake_all(&granted);
     }
 
-    /// The row now carries this transaction's stamp, which is lock enough: gives an explicit lock on it back if nobody waits
-    /// for it, so that a transaction that changes all rows of a table does not end up with a lock for each. Only if it was
-    /// taken lately: the search for it costs the number of locks taken since, 4,096 at most. If others wait for it, they wait on, and
-    /// who finds the row when its writer has ended may have it.
+    /// Releases an explicit lock on a row that now carries this transaction's stamp, because the stamp is lock
+    /// enough. Without this, a transaction that changes all rows of a table would end up with a lock for each. The
+    /// lock is released only if no owner waits for it and it was taken lately: the search for it costs the number of
+    /// locks taken since, 4,096 at most. Owners that wait for it keep waiting, and a writer that finds the row after
+    /// this transaction has ended may change it first.
     pub fn stamped(&self, tree: &Arc<TreeLocks>, key: &[u8]) {
         let me = &self.inner;
         if !me.may_hold() {
@@ -559,9 +570,9 @@ impl LockOwner {
         }
     }
 
-    /// Makes a lock that so far was only the row's stamp an explicit one: before the stamp goes away although the
-    /// transaction goes on (ROLLBACK TO SAVEPOINT keeps row locks). When others are in line for the row already, they wait
-    /// for this transaction's end, and nothing is added.
+    /// Makes a lock explicit that so far was only the row's stamp. Needed before the stamp goes away although the
+    /// transaction goes on: ROLLBACK TO SAVEPOINT keeps row locks. When other owners wait for the row already, they
+    /// wait for this transaction's end, and nothing is added.
     pub fn keep_record(&self, tree: &Arc<TreeLocks>, key: &[u8]) {
         let hash = self.table.hash(tree.id(), key);
         tree.records.fetch_add(1, SeqCst);
@@ -581,7 +592,7 @@ impl LockOwner {
             }
             Outcome::Held(_) | Outcome::Raised | Outcome::Busy { .. } => {
                 tree.records.fetch_sub(1, SeqCst);
-                // Whatever came of it, this owner relies on what it holds from now on.
+                // From now on this owner relies on what it holds, whatever the outcome was.
                 if let Some(holder) = queue.holder_mut(&self.inner) {
                     holder.pending = false;
                 }
@@ -597,14 +608,15 @@ impl LockOwner {
         if tree.no_ranges() { explicit } else { explicit.max(tree.range_set.lock().own(&self.inner, key, true)) }
     }
 
-    /// Would this owner, which would write, have to wait for an explicit lock of the record? Never parks: for writers under a latch,
-    /// when [`TreeLocks::no_records`] is false and the row has no foreign stamp. One that is in line, and could not have looked at the
-    /// row yet, counts only if it has been passed for some time (INV-LOCK-8). If there is a row, ask [`LockOwner::row_blocked`].
+    /// Whether this owner, which is about to write, would have to wait for an explicit lock of the record. Never
+    /// parks: writers call it under a latch, when [`TreeLocks::no_records`] is false and the row has no other
+    /// transaction's stamp. A pending holder, which cannot have looked at the row yet, counts only if it has been
+    /// passed for some time (INV-LOCK-8). If a row exists, call [`LockOwner::row_blocked`].
     pub fn record_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {
         self.key_blocked(tree, (key, false), mode)
     }
 
-    /// Would this owner have to wait for the lock of an existing row?
+    /// Whether this owner would have to wait for the lock of an existing row.
     pub fn row_blocked(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) -> bool {
         self.key_blocked(tree, (key, true), mode)
     }
@@ -623,7 +635,8 @@ impl LockOwner {
         self.blocked(&mut shard, hash, tree, key, mode)
     }
 
-    /// Another's interval, if there is a row, or set of keys keeps this owner from the key. Under the shard's lock.
+    /// Whether another owner's interval (if a row exists) or set of keys keeps this owner from the key. Called under
+    /// the shard's lock.
     fn lies_in_others_range(&self, tree: &TreeLocks, (key, row): (&[u8], bool), mode: Mode) -> bool {
         if tree.no_ranges() {
             return false;

@@ -22,7 +22,7 @@ use crate::trx::TrxWaits;
 
 const SHARDS: usize = 256;
 
-/// Record hashes are well mixed already.
+/// A hasher that passes the record hash on: that is well mixed already.
 #[derive(Default)]
 pub(crate) struct Identity(u64);
 
@@ -42,7 +42,7 @@ impl Hasher for Identity {
     }
 }
 
-/// Queues by hash; those of equal hash are chained.
+/// Queues by hash. Queues of equal hash are chained.
 pub(crate) type Shard = HashMap<u64, RecordQueue, BuildHasherDefault<Identity>>;
 
 /// All row and metadata locks of a store.
@@ -62,12 +62,14 @@ pub struct LockTable {
 
 pub(crate) type Describe = dyn Fn(u64) -> Vec<u8> + Send + Sync;
 
-/// The explicit locks of one tree: kept in the tree's handle, so that writers look with one load.
+/// The counters of explicit locks of one tree. They are kept in the tree's handle, so that a writer needs one load to
+/// see that there are none.
 pub struct TreeLocks {
     id: TreeId,
-    /// Record locks held or waited for, and owners of intervals of rows. Raised before the lock is entered, lowered after it is gone.
+    /// Record locks held or waited for, and owners of intervals of rows. Raised before a lock is entered, lowered
+    /// after it is gone.
     pub(crate) records: AtomicUsize,
-    /// Gap intervals. Raised before the interval is entered.
+    /// Gap intervals. Raised before an interval is entered.
     pub(crate) gaps: AtomicUsize,
     pub(crate) gap_set: Mutex<GapSet>,
     /// Owners of intervals of rows. Written under the lock of the set.
@@ -75,11 +77,11 @@ pub struct TreeLocks {
     pub(crate) range_set: Mutex<RangeSet>,
 }
 
-/// Orders a writer's latching of the leaf before its look at a counter.
+/// Orders a writer's latching of the leaf before its load of a counter.
 ///
-/// The writer latches (a read-modify-write), then loads the counter; the locker raises the counter (a read-modify-write),
-/// then reads the leaf. One of them must see the other, which needs full barriers on both sides; on x86 a
-/// read-modify-write is one.
+/// The writer latches (a read-modify-write), then loads the counter. The locker raises the counter (a
+/// read-modify-write), then reads the leaf. One of them must see the other, which needs full barriers on both sides.
+/// On x86 a read-modify-write is a full barrier.
 #[inline(always)]
 fn after_latch() {
     #[cfg(target_arch = "x86_64")]
@@ -100,8 +102,8 @@ impl TreeLocks {
         self.id
     }
 
-    /// True when no record lock exists or is waited for in this tree. One load; call it under the leaf's exclusive
-    /// latch: a locker raises the counter before it reads the row.
+    /// True when no record lock exists or is waited for in this tree. One load. Callers hold the leaf's exclusive
+    /// latch, because a locker raises the counter before it reads the row.
     #[inline]
     pub fn no_records(&self) -> bool {
         after_latch();
@@ -121,7 +123,7 @@ impl LockTable {
     pub fn new() -> Arc<LockTable> {
         Arc::new(LockTable {
             shards: (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Shard::default()))).collect(),
-            // Keys come from clients: nobody should be able to choose colliding ones.
+            // Keys come from clients, so the hash is seeded: no client should be able to choose keys that collide.
             seed: random_u64(),
             trx_waits: TrxWaits::new(),
             graph: Graph::new(),
@@ -134,7 +136,7 @@ impl LockTable {
         })
     }
 
-    /// A new owner. `thread_id` is what introspection shows (the connection id; 0 for background work).
+    /// A new owner. Introspection shows `thread_id`: the connection id, or 0 for background work.
     pub fn owner(self: &Arc<Self>, thread_id: u64) -> LockOwner {
         let id = self.next_owner.fetch_add(1, Relaxed);
         let inner = Arc::new(Owner::new(id, thread_id));
@@ -142,7 +144,7 @@ impl LockTable {
         LockOwner { table: self.clone(), inner }
     }
 
-    /// A number for a place in a queue, greater than all before.
+    /// A ticket number, greater than all before.
     pub(crate) fn ticket(&self) -> u64 {
         self.next_ticket.fetch_add(1, Relaxed)
     }
@@ -156,14 +158,14 @@ impl LockTable {
         self.owners.lock().values().filter_map(Weak::upgrade).collect()
     }
 
-    /// All that wait now.
+    /// All owners that wait now.
     pub(crate) fn waiting(&self) -> Vec<Arc<Owner>> {
         let mut all = self.owners();
         all.retain(|o| o.is_waiting() && o.entered.load(Acquire));
         all
     }
 
-    /// The locks of a tree; the same for all callers as long as one of them keeps it.
+    /// The counters and gaps of a tree. All callers get the same one, as long as one of them keeps it.
     pub fn tree(&self, tree: TreeId) -> Arc<TreeLocks> {
         let mut trees = self.trees.lock();
         if let Some(found) = trees.get(&tree).and_then(Weak::upgrade) {

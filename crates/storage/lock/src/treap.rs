@@ -1,4 +1,4 @@
-//! Intervals of cuts in a treap (Seidel and Aragon, 1996), each subtree knowing its greatest upper end: finding the
+//! Intervals of cuts in a treap (Seidel and Aragon, 1996). Each subtree knows its greatest upper end, so finding the
 //! intervals over a key costs O(log n + found).
 
 use std::cmp::Ordering;
@@ -54,7 +54,7 @@ impl OwnedCut {
 
 const NIL: u32 = u32::MAX;
 
-/// What an interval takes of memory, about: a node, its place among its owner's, the keys.
+/// About how much memory an interval takes: a node, its place among its owner's intervals, the keys.
 fn interval_bytes(low: &OwnedCut, high: &OwnedCut) -> u64 {
     let key = |cut: &OwnedCut| if let OwnedCut::At(key, _) = cut { key.len() + 32 } else { 0 };
     (size_of::<Option<Node>>() + 3 * size_of::<OwnedCut>() + key(low) + key(high)) as u64
@@ -131,7 +131,7 @@ impl Treap {
         }
     }
 
-    /// Splits into those before `(low, owner)` and the rest.
+    /// Splits the subtree into the nodes before `(low, owner)` and the rest.
     fn split(&mut self, at: u32, low: &OwnedCut, owner: u64) -> (u32, u32) {
         if at == NIL {
             return (NIL, NIL);
@@ -151,7 +151,7 @@ impl Treap {
     }
 
     pub(crate) fn insert(&mut self, low: OwnedCut, high: OwnedCut, owner: Arc<Owner>) {
-        // xorshift64 (Marsaglia, 2003): balance only.
+        // xorshift64 (Marsaglia, 2003). The priorities serve the balance only.
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -184,7 +184,7 @@ impl Treap {
         }
         self.root = self.merge(a, b);
         if self.root == NIL {
-            // Give the memory back after a storm.
+            // Many intervals may have come and gone: give their memory back.
             self.nodes = Vec::new();
             self.free = Vec::new();
         }

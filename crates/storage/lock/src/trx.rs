@@ -1,7 +1,8 @@
 //! Waiting for a transaction whose stamp is on a row.
 //!
-//! The waiter enters itself, then looks whether the transaction is still active; the transaction publishes its end, then
-//! looks whether anybody waits. One of them sees the other. A transaction nobody waits for pays one load.
+//! The waiting owner enters itself, then reads whether the transaction is still active. The transaction publishes its
+//! end, then reads whether an owner waits. One of them sees the other. A transaction that no owner waits for pays one
+//! load.
 
 use std::collections::HashMap;
 
@@ -39,7 +40,7 @@ impl TrxWaits {
         &self.0[trx.get() as usize % SHARDS]
     }
 
-    /// The transaction's end is published: whoever waits for it goes on.
+    /// Wakes the owners that wait for the transaction. Called after the transaction's end is published.
     pub(crate) fn finished(&self, trx: TrxId, granted: &mut Vec<Arc<Owner>>) {
         let shard = self.shard(trx);
         fence(SeqCst);
@@ -82,9 +83,9 @@ impl TrxWaits {
 }
 
 impl LockOwner {
-    /// As [`LockOwner::wait_trx`], by a writer that has locked the record for that: it keeps the place at the front, and other writers
-    /// may have the row before this one runs again (INV-LOCK-8). Whatever it holds of the record, it cannot have relied on it while
-    /// there was another's stamp on the row.
+    /// As [`LockOwner::wait_trx`], for a writer that has locked the record before. It keeps its place at the front,
+    /// and other writers may have the row before it runs again (INV-LOCK-8). It cannot have relied on the record
+    /// while another transaction's stamp was on the row.
     pub fn wait_stamp(
         &self,
         (tree, key): (&Arc<TreeLocks>, &[u8]),
@@ -101,20 +102,21 @@ impl LockOwner {
         outcome
     }
 
-    /// Somebody waits for the transaction's end already.
+    /// Whether an owner waits for the transaction's end.
     pub fn is_trx_awaited(&self, trx: TrxId) -> bool {
         self.table.trx_waits.anyone_waits_for(trx)
     }
 
-    /// Waits for the end of the transaction whose stamp is on a row. `active` tells whether it still runs; it is asked
-    /// after the wait is registered, so an end in between is not missed.
+    /// Waits for the end of the transaction whose stamp is on a row. `active` tells whether it still runs; it is
+    /// called after the wait is registered, so that an end in between is not missed.
     ///
-    /// Take the record's lock first: then only one waits here for each row, the others wait in line behind it.
+    /// The caller takes the record's lock first: then one owner for each row waits here, and the others wait in the
+    /// record's queue.
     pub fn wait_trx(&self, trx: TrxId, active: impl FnOnce() -> bool, wait: Wait) -> Result<(), LockError> {
         self.wait_end(trx, None, active, wait)
     }
 
-    /// [`LockOwner::wait_trx`], naming the row for who looks at waits.
+    /// As [`LockOwner::wait_trx`]. Names the row, for introspection.
     pub fn wait_trx_at(
         &self,
         row: (&Arc<TreeLocks>, &[u8]),

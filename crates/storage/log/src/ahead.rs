@@ -30,7 +30,7 @@ pub(crate) struct Chunk {
 
 #[derive(Default)]
 struct State {
-    /// Chunks that somebody reads or has read; those taken by the reader.
+    /// How many chunks a task reads or has read; how many the reader has taken.
     claimed: u64,
     taken: u64,
     ready: BTreeMap<u64, Result<Chunk, LogError>>,
@@ -69,7 +69,7 @@ struct Shared {
 pub(crate) struct ReadAhead {
     shared: Arc<Shared>,
     tasks: Vec<JoinHandle<()>>,
-    /// A file was shorter than it says, or could not be read: nothing comes behind.
+    /// A file was shorter than it should be, or could not be read: no further chunk is read.
     ended: bool,
 }
 

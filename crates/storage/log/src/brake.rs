@@ -1,4 +1,4 @@
-//! The brake on those who write: proportional, so that the log's age settles below its bound instead of hitting it.
+//! The brake on writers. It is proportional, so that the log's age settles below its bound instead of hitting it.
 
 use gannet_base::Lsn;
 use gannet_base::sync::atomic::Ordering::{Acquire, SeqCst};
@@ -64,7 +64,7 @@ impl Core {
         }
     }
 
-    /// [`delay_ns`] for the slowest consumer. Tells of one that stops writers.
+    /// [`delay_ns`] for the slowest consumer. Reports a consumer that stops writers to the server's log.
     fn consumer_delay_ns(&self, reserved: u64) -> Option<u64> {
         let (delay, stops) = self.retentions.delay_ns(reserved);
         if let Some(name) = stops {

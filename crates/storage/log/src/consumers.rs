@@ -1,8 +1,9 @@
-//! The file `consumers` beside the segments: who follows the log, and from where on it is kept for them. Little-endian.
+//! The file `consumers` beside the segments: the names that follow the log, and from where on the log is kept for
+//! each. Little-endian.
 //!
-//! Two slots of 4 KiB, written in turn and synced each time: a torn write spoils one of them at most, and the other is the one
-//! before. A store without the file has no consumers; one that cannot be read has none either, which is told as an error: a consumer
-//! then finds that its name is new. A slot:
+//! Two slots of 4 KiB are written in turn, with a sync each time: a torn write damages one of them at most, and the
+//! other slot holds the state before. A store without the file has no consumers. Neither has a store whose file
+//! cannot be read; the server logs this as an error, and a consumer then finds that its name is new. A slot:
 //!
 //! ```text
 //! 0    8 bytes  "GNTCNS\r\n"
@@ -29,7 +30,7 @@
 //! 96   u64      its bound in bytes
 //! ```
 //!
-//! INV-LOG-5: what the file says of a consumer is durable before a segment is recycled on the strength of it.
+//! INV-LOG-5: a consumer's position in the file is durable before a segment is recycled because of it.
 
 use std::path::Path;
 
@@ -69,7 +70,7 @@ pub struct Hold {
     pub beyond: Beyond,
 }
 
-/// Where a consumer stands.
+/// A consumer's position in the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Position {
     /// It has to read from here on, a record boundary: what it has yet to deal with may have begun before other things that it has
@@ -176,7 +177,7 @@ pub(crate) fn load(dir: &Path, store: u64) -> Result<Option<(u64, Vec<Kept>)>, L
             Slot::Valid(..) | Slot::Bad => {}
         }
     }
-    // Zeros: its creation was cut short, and nobody was told that there is a consumer.
+    // Only zeros: the file's creation was cut short, and no caller was told that there is a consumer.
     if best.is_none() && bytes.iter().any(|b| *b != 0) {
         let what = "both slots are damaged: it is not known who follows the log".to_owned();
         return Err(LogError::Corrupt { path, what });

@@ -19,7 +19,7 @@ use crate::ring::Ring;
 use crate::segments::Segments;
 use crate::waiters::Waiters;
 
-/// Whether the checkpoint may be waited for: who moves it says so.
+/// Whether waiting for the checkpoint makes sense. The task that moves the checkpoint sets it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Checkpoints {
     /// It moves as pages are written back.
@@ -34,7 +34,7 @@ pub enum Checkpoints {
 
 /// Read by every writer and reader, written seldom: by the log writer once a round, by policy changes.
 pub(crate) struct Rules {
-    /// Up to this reservation nobody is slowed down.
+    /// Up to this reservation no writer is slowed down.
     pub(crate) admit: AtomicU64,
     /// From this reservation on an appender wakes the log writer.
     pub(crate) nudge: AtomicU64,
@@ -82,12 +82,12 @@ pub(crate) struct Core {
     pub(crate) writer_task: TaskCell,
     pub(crate) files_task: TaskCell,
     pub(crate) stop: AtomicBool,
-    /// The writer has ended: nobody waits for it any more.
+    /// The log writer has ended: no task waits for it any more.
     pub(crate) ended: AtomicBool,
     pub(crate) segments: Segments,
-    /// Who keeps the log.
+    /// The consumers that keep the log.
     pub(crate) retentions: Retentions,
-    /// Who waits for it to go on.
+    /// The followers that wait for more log.
     pub(crate) followers: Followers,
     /// Waiting for the checkpoint, or a consumer, to advance.
     pub(crate) space_waiters: Mutex<Vec<Waker>>,
@@ -175,7 +175,7 @@ impl Core {
         }
     }
 
-    /// Advances `complete` over all that is published by now; gives it.
+    /// Advances `complete` over all that is published by now, and returns it.
     pub(crate) fn advance(&self) -> u64 {
         let mut backoff = Backoff::new();
         loop {
@@ -247,7 +247,7 @@ impl Core {
     }
 }
 
-/// Tells everybody how far the log is, and wakes who waited for that.
+/// Publishes how far the log is, and wakes the tasks that waited for that.
 pub(crate) fn publish(core: &Core, written: u64, durable: u64) {
     core.progress.written.store(written, Release);
     core.progress.durable.store(durable, Release);

@@ -5,8 +5,8 @@ const MOST_DELAY_NS: f64 = 20e6;
 
 /// How long a mini-transaction is held back at this age; `None`: until the checkpoint, or a consumer, has advanced.
 ///
-/// Nothing up to three quarters of `usable`, then growing with the square of the rest: gently at first, so that the pace
-/// of writers and checkpointer meet early, and to nearly a stop at the bound.
+/// There is no delay up to three quarters of `usable`. Beyond, the delay grows with the square of the rest: slowly at
+/// first, so that writers and checkpointer find a common pace early, and nearly to a stop at the bound.
 pub(crate) fn delay_ns(age: u64, usable: u64) -> Option<u64> {
     let from = usable / 4 * 3;
     if age <= from {

@@ -1,8 +1,8 @@
-//! Reading the log while it is written: what is durable, in order, for one who keeps it ([`Retention`](crate::Retention)).
+//! Reads the log while it is written: durable records, in order, for a consumer ([`Retention`](crate::Retention)).
 //!
-//! Unlike [`LogReader`](crate::LogReader) it reads the running log's own segments, as far as the log says that they are on disk, and
-//! can wait for more. A record that does not validate below that is damage, or the torn end of an incarnation behind which the next
-//! one begins.
+//! Unlike [`LogReader`](crate::LogReader) it reads the running log's own segments, as far as the log says that they
+//! are on disk, and can wait for more. A record that does not validate below that is either damage or the torn end of
+//! an incarnation, behind which the next incarnation begins.
 
 use gannet_base::Lsn;
 use gannet_base::sync::atomic::Ordering::SeqCst;
@@ -15,7 +15,7 @@ use crate::{LogError, Retention};
 /// Bytes read at once, at most, where there are so many.
 const READ: u64 = 1 << 20;
 
-/// Reads the log behind its durable horizon, for the one who keeps it.
+/// Reads the log behind its durable horizon, for one consumer.
 pub struct Follower {
     retention: Retention,
     /// Records that begin here, and later, have yet to be handed out.
@@ -48,7 +48,7 @@ impl Follower {
         &self.retention
     }
 
-    /// Gives the place back, to be forgotten.
+    /// Returns the retention, so that it can be forgotten.
     pub fn into_retention(self) -> Retention {
         self.retention
     }

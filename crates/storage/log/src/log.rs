@@ -69,7 +69,7 @@ pub struct Start {
     pub checkpoint: Lsn,
     /// End of the intact log as [`crate::LogReader::end`] found it. A new store: [`crate::FIRST_LSN`].
     pub end: Lsn,
-    /// The epochs in force from the checkpoint on, as [`crate::LogReader::epochs`] gives them. A new store: empty.
+    /// The epochs in force from the checkpoint on, as [`crate::LogReader::epochs`] returns them. A new store: empty.
     pub epochs: Vec<(Lsn, u64)>,
     /// The new incarnation's epoch: greater than any used before, durable in the control file already.
     pub epoch: u64,
@@ -131,11 +131,12 @@ impl Log {
         if self.core.ring.reserved() <= self.core.rules.admit.load(Relaxed) { Ok(()) } else { self.core.brake() }
     }
 
-    /// Appends one record; gives its LSN (its end). `at` runs with it between reservation and publication: what it
-    /// stores is visible to whoever sees [`Log::complete_lsn`] or [`Log::horizon`] at or above that LSN.
+    /// Appends one record and returns its LSN (its end). `at` runs with that LSN between reservation and publication:
+    /// what it stores is visible to any thread that sees [`Log::complete_lsn`] or [`Log::horizon`] at or above that
+    /// LSN.
     ///
-    /// Neither fails nor parks; after [`Log::admit`] it does not wait. In a poisoned log the record goes nowhere, and
-    /// waiting for it gives the error.
+    /// This neither fails nor parks; after [`Log::admit`] it does not wait. In a poisoned log the record is dropped,
+    /// and waiting for it returns the error.
     ///
     /// # Panics
     /// When the parts are longer than [`MAX_PAYLOAD`] together; nothing is reserved then.
@@ -154,8 +155,8 @@ impl Log {
         Lsn(end)
     }
 
-    /// [`Log::append_with`] of two records, one right behind the other: where the second is intact, the first is. The LSN is the
-    /// second's.
+    /// [`Log::append_with`] of two adjacent records: where the second is intact, so is the first. Returns the LSN of
+    /// the second.
     pub fn append_two_with(
         &self,
         (first_kind, first): (RecordKind, &[&[u8]]),
@@ -194,8 +195,8 @@ impl Log {
         }
     }
 
-    /// End of what was reserved so far: every record appended before the call is below. Whoever reserved a record below
-    /// it holds its pages' latches until they are stamped.
+    /// End of what was reserved so far: every record appended before the call is below. An appender with a reserved
+    /// record below it holds its pages' latches until the pages are stamped.
     pub fn tail_lsn(&self) -> Lsn {
         Lsn(self.core.ring.reserved())
     }
@@ -372,7 +373,7 @@ impl Log {
         let mut backoff = Backoff::new();
         loop {
             if let Some(_walk) = self.core.ring.try_walk() {
-                // Nobody advances `complete` now: no horizon above the floor was given out.
+                // No other task advances `complete` now, so no horizon above the floor was handed out.
                 rules.floor.store(self.core.ring.complete(), SeqCst);
                 rules.horizon_is_complete.store(false, SeqCst);
                 break;

@@ -1,5 +1,6 @@
-//! The bytes of the ring buffer ([`crate::ring`]), addressed by LSN. The protocol beside it says who may touch which of them;
-//! for the model checker (crate `models`) a twin stands in for this module that finds out when two do at once.
+//! The bytes of the ring buffer ([`crate::ring`]), addressed by LSN. The protocol of the ring says which thread may
+//! touch which bytes. The model checker (crate `models`) replaces this module with a twin that detects when two
+//! threads touch the same bytes at once.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -19,7 +20,8 @@ pub(crate) struct Memory {
     mask: u64,
 }
 
-// SAFETY: the raw pointers name memory that this value alone owns; who may touch which byte follows from the ring's atomics.
+// SAFETY: the raw pointers name memory that this value alone owns; which thread may touch which byte follows from the
+// ring's atomics.
 unsafe impl Send for Memory {}
 // SAFETY: as above: ranges are handed between threads by `reserved` (unique ranges), header words (release/acquire) and
 // `freed` (release/acquire) of the ring.
@@ -79,13 +81,13 @@ impl Memory {
     /// The bytes `[from, to)` as up to two pieces.
     ///
     /// # Safety
-    /// They are published and not freed, and nobody frees them while the pieces are in use.
+    /// They are published and not freed, and no thread frees them while the pieces are in use.
     pub(crate) unsafe fn pieces(&self, from: u64, to: u64) -> [&[u8]; 2] {
         let at = (from & self.mask) as usize;
         let len = (to - from) as usize;
         let first = len.min(self.size() as usize - at);
-        // SAFETY: published bytes are not written by anybody before they are freed; acquiring `complete` made them
-        // visible. Header words inside are only read (atomically) meanwhile.
+        // SAFETY: no thread writes published bytes before they are freed; acquiring `complete` made them visible.
+        // Header words inside are only read (atomically) meanwhile.
         unsafe {
             [std::slice::from_raw_parts(self.base.add(at), first), std::slice::from_raw_parts(self.base, len - first)]
         }
@@ -94,7 +96,8 @@ impl Memory {
     /// Zeroes `[from, to)`.
     ///
     /// # Safety
-    /// The range is published and belongs to the caller alone: nobody reads it any more, and nobody has it yet.
+    /// The range is published and belongs to the caller alone: no thread reads it any more, and none has reserved it
+    /// again yet.
     pub(crate) unsafe fn zero(&self, from: u64, to: u64) {
         let at = (from & self.mask) as usize;
         let len = (to - from) as usize;

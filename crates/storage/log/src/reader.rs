@@ -1,9 +1,9 @@
-//! Reading the log back: recovery, and later whoever follows the log.
+//! Reads the log back, for recovery and for consumers.
 //!
-//! The end is where no record of the running epoch validates and no later incarnation begins. That the rest is a torn
-//! tail, not damage in the middle, follows from INV-LOG-3 wherever a later segment exists; in the last one from the flush units
-//! behind: each says how far the log was durable before it was written. What was flushed last has no witness: damage in it
-//! cannot be told from a torn write.
+//! The log ends where no record of the running epoch validates and no later incarnation begins. Where a later segment
+//! exists, INV-LOG-3 proves that the rest is a torn tail and not damage in the middle. In the last segment the flush
+//! units behind prove it: each says how far the log was durable before it was written. For the last flush there is no
+//! proof: damage in it cannot be told from a torn write.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct Record<'a> {
     pub payload: &'a [u8],
 }
 
-/// Intact records that lie together in memory, to be looked through by another task than the one that reads.
+/// Intact records that lie together in memory, so that another task than the reader can look through them.
 pub struct Batch {
     window: Window,
     /// Where they lie, as LSNs: whole records.

@@ -1,8 +1,8 @@
-//! Named floors under the recycling of segments: a consumer keeps the log from where it has yet to read on.
+//! Named floors under the recycling of segments: the log is kept from where a consumer has to read on.
 //!
-//! A consumer may hold back a bounded number of bytes. Beyond its bound either writers are braked until it has read on, or it is cut
-//! off: the log is recycled, and the consumer gets an error. One that is not there keeps its floor, through restarts too, until
-//! somebody drops its name for good.
+//! A consumer may hold back a bounded number of bytes. Beyond its bound either writers are braked until it has read
+//! on, or the consumer is cut off: the log is recycled, and the consumer gets an error. The floor of a name that no
+//! consumer follows under stays, through restarts too, until [`Log::forget_consumer`] drops the name for good.
 
 use gannet_base::Lsn;
 use gannet_base::sync::Arc;
@@ -14,21 +14,21 @@ use crate::core::Core;
 use crate::retentions::Entry;
 use crate::{Follower, Log, LogError};
 
-/// Between two looks of somebody who waits for the file to be written.
+/// How often a task that waits for the file to be written looks again.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// A consumer, for people.
+/// A consumer as introspection shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConsumerStatus {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
     /// What it may hold back.
     pub hold: Hold,
     /// Bytes between what it has dealt with and the log's end.
     pub behind_bytes: u64,
-    /// Somebody follows under that name now.
+    /// Whether a consumer follows under that name now.
     pub attached: bool,
     /// It has lost its place.
     pub cut_off: bool,
@@ -47,7 +47,8 @@ impl Core {
         }
     }
 
-    /// The disk has no room for more log: those give way whom one may cut off.
+    /// Called when the disk has no room for more log: cuts off the consumers whose `hold` allows it and that keep log
+    /// below the checkpoint.
     pub(crate) fn make_room(&self) {
         let checkpoint = self.checkpoint.load(Acquire);
         let may = |e: &Entry| e.kept.hold.beyond == Beyond::CutOff && e.held.get() < checkpoint;
@@ -65,7 +66,8 @@ impl Core {
         }
     }
 
-    /// Writes the consumers' file if need be, and recycles what that frees. By the files task, and by whoever closes the log after it.
+    /// Writes the consumers' file if need be, and recycles what that frees. Called by the files task, and after its
+    /// end by the task that closes the log.
     pub(crate) fn store_consumers(&self) {
         match self.retentions.store() {
             Ok(true) => self.recycle(),
@@ -114,12 +116,12 @@ impl Retention {
         &self.name
     }
 
-    /// It was there already: its position is where somebody has left it.
+    /// Whether the name was known, so that its position is where its last consumer stopped.
     pub fn is_resumed(&self) -> bool {
         self.resumed
     }
 
-    /// Where it stands. [`LogError::CutOff`] when it has lost its place.
+    /// The consumer's position. [`LogError::CutOff`] when the log from there on is not kept any more.
     pub fn position(&self) -> Result<Position, LogError> {
         let mut state = self.core.retentions.state.lock();
         match state.find(self.id) {
@@ -128,8 +130,8 @@ impl Retention {
         }
     }
 
-    /// Goes on to `position`: what lies before may be recycled. The file is written later, so that after a crash it may stand where it
-    /// stood some time before. [`LogError::CutOff`] when it has lost its place.
+    /// Moves on to `position`: the log before it may be recycled. The file is written later, so that after a crash
+    /// the position may be an earlier one. [`LogError::CutOff`] when the log was recycled already.
     pub fn release_to(&self, position: Position) -> Result<(), LogError> {
         let core = &*self.core;
         let freed = {
@@ -200,12 +202,12 @@ impl Core {
 }
 
 impl Log {
-    /// Keeps the log for a consumer: from where its name stands, or, a new name, from the log's present end on: what ends later is
-    /// for it. `begin` says from which record of this incarnation on it has to read for that, at most [`Log::tail_lsn`] before it
-    /// returns. Durable on return.
+    /// Keeps the log for a consumer: a known name from its position on, a new name for everything that ends behind
+    /// the log's present end. For a new name, `begin` returns the first record of this incarnation that has to be
+    /// read for that; it is at most what [`Log::tail_lsn`] is when `begin` returns. The name is durable on return.
     ///
-    /// [`LogError::InUse`] while somebody follows under that name, or when 32 others do; [`LogError::CutOff`] when it has lost
-    /// its place: then [`Log::forget_consumer`] allows a new beginning.
+    /// [`LogError::InUse`] while a consumer follows under that name, or when 32 others do; [`LogError::CutOff`] when
+    /// the name has lost its place: [`Log::forget_consumer`] then allows a new beginning.
     pub fn retain(&self, name: &str, hold: Hold, begin: impl FnOnce() -> Lsn) -> Result<Retention, LogError> {
         let core = &self.core;
         let hold = Hold { bound_bytes: hold.bound_bytes.max(MIN_BOUND), ..hold };
@@ -243,7 +245,7 @@ impl Log {
         };
         core.update_admit();
         if let Err(e) = core.wait_stored() {
-            // Nobody hears of a name that may not outlive a crash.
+            // A name that may not outlive a crash is not returned to the caller.
             if !retention.resumed {
                 core.retentions.state.lock().entries.retain(|e| e.id != retention.id);
             }
@@ -252,7 +254,8 @@ impl Log {
         Ok(retention)
     }
 
-    /// Drops a name for good, also one that is cut off; false when there is none. [`LogError::InUse`] while somebody follows.
+    /// Drops a name for good, also one that is cut off. False when there is none. [`LogError::InUse`] while a
+    /// consumer follows under it.
     pub fn forget_consumer(&self, name: &str) -> Result<bool, LogError> {
         let found = self
             .core
@@ -269,7 +272,7 @@ impl Log {
         }
     }
 
-    /// Those for whom the log is kept.
+    /// The consumers for which the log is kept.
     pub fn consumers(&self) -> Vec<ConsumerStatus> {
         let tail = self.core.ring.reserved();
         let state = self.core.retentions.state.lock();
@@ -284,7 +287,7 @@ impl Log {
         state.entries.iter().map(status).collect()
     }
 
-    /// Whether anybody wants to know what is committed: one load.
+    /// Whether there are consumers. One load.
     #[inline]
     pub fn has_consumers(&self) -> bool {
         self.core.retentions.floor() != u64::MAX

@@ -1,4 +1,4 @@
-//! The consumers of a running log: what each may hold back, where it stands, and what the file says of it.
+//! The consumers of a running log: how much each may hold back, its position, and the position that the file has.
 //!
 //! INV-LOG-4 and -5 hold by [`Retentions::floor`]: the least of what *the file* says of consumers that are not cut off.
 
@@ -103,7 +103,7 @@ impl Retentions {
         all
     }
 
-    /// The log begins at `floor` only: gives the names of those who have lost their place by that.
+    /// The log begins at `floor`: cuts off the consumers that need log before it, and returns their names.
     pub(crate) fn begin_at(&self, floor: u64) -> Vec<String> {
         self.cut_off(|e| e.held.get() < floor)
     }
@@ -113,7 +113,7 @@ impl Retentions {
         self.floor.load(Acquire)
     }
 
-    /// Up to this reservation nobody is slowed down.
+    /// Up to this reservation no writer is slowed down.
     pub(crate) fn brake_from(&self) -> u64 {
         self.brake.load(Acquire)
     }
@@ -127,7 +127,7 @@ impl Retentions {
         self.brake.store(brake.unwrap_or(u64::MAX), Release);
     }
 
-    /// Cuts off those whom `chosen` picks; gives their names.
+    /// Cuts off the consumers that `chosen` picks, and returns their names.
     pub(crate) fn cut_off(&self, chosen: impl Fn(&Entry) -> bool) -> Vec<String> {
         let mut state = self.state.lock();
         let mut names = Vec::new();
@@ -142,8 +142,8 @@ impl Retentions {
         names
     }
 
-    /// How long a mini-transaction is held back for the slowest consumer's sake ([`delay_ns`]), with the name of one that writers
-    /// have to wait for, once.
+    /// How long a mini-transaction is held back for the slowest consumer's sake ([`delay_ns`]). With it, once, the
+    /// name of a consumer that writers have to wait for.
     pub(crate) fn delay_ns(&self, tail: u64) -> (Option<u64>, Option<String>) {
         if tail <= self.brake_from() {
             return (Some(0), None);

@@ -4,7 +4,7 @@
 //! the record's header word; the writer owns what is published until it frees it. A free byte is zero: so the walk over
 //! headers stops at the first record that is reserved but not published, and no separate link buffer is needed.
 //!
-//! INV-LOG-1: every byte in `[reserved, freed + size)`, which nobody reserved, is zero.
+//! INV-LOG-1: every byte in `[reserved, freed + size)`, the part that no appender has reserved, is zero.
 //! INV-LOG-2: `freed <= written <= complete <= reserved` and `reserved - freed` exceeds `size` only while the reserver
 //! beyond it waits for room.
 
@@ -25,12 +25,12 @@ pub(crate) struct Ring {
     reserved: CachePadded<AtomicU64>,
     /// All below is written to the file and zeroed here. Written by the writer.
     freed: CachePadded<AtomicU64>,
-    /// All below is published. Written by whoever holds `walking`.
+    /// All below is published. Written by the holder of `walking`.
     complete: CachePadded<AtomicU64>,
     walking: CachePadded<AtomicBool>,
 }
 
-/// Holding it, nobody else advances `complete`.
+/// The right to advance `complete`. One task has it at a time.
 pub(crate) struct Walk<'a>(&'a Ring);
 
 impl Drop for Walk<'_> {
@@ -68,15 +68,16 @@ impl Ring {
         self.freed.load(Acquire)
     }
 
-    /// Takes `bytes` of the log; gives the first. The range must then be filled and published.
+    /// Reserves `bytes` of the log and returns the first. The caller then fills and publishes the range.
     #[inline]
     pub(crate) fn reserve(&self, bytes: u64) -> u64 {
         sched_point();
-        // Release: who sees the reservation sees the latches taken before it (the checkpoint sweep relies on it).
+        // Release: a thread that sees the reservation sees the latches taken before it (the checkpoint sweep relies
+        // on it).
         self.reserved.fetch_add(bytes, AcqRel)
     }
 
-    /// Reserves up to the next block boundary; gives the range, empty when on a boundary already.
+    /// Reserves up to the next block boundary. Returns the range, empty when the log is on a boundary already.
     pub(crate) fn reserve_padding(&self) -> (u64, u64) {
         let mut at = self.reserved.load(Acquire);
         loop {
@@ -125,11 +126,11 @@ impl Ring {
         self.memory.word(start).store((crc as u64) << 32 | word as u64, Release);
     }
 
-    /// The right to advance `complete`, if nobody has it.
+    /// Takes the right to advance `complete`, if it is free.
     pub(crate) fn try_walk(&self) -> Option<Walk<'_>> {
         sched_point();
         let free = !self.walking.load(Acquire) && !self.walking.swap(true, Acquire);
-        // Lazily: a `Walk` that is made and dropped gives back somebody else's right.
+        // Lazily, because dropping a `Walk` releases the right, which may be another task's.
         free.then(|| Walk(self))
     }
 
@@ -148,14 +149,14 @@ impl Ring {
     /// Only for the writer; `freed <= to <= complete`, and no slice from [`Ring::published`] below `to` is alive.
     pub(crate) unsafe fn free(&self, to: u64) {
         let from = self.freed.load(Acquire);
-        // SAFETY: these bytes belong to the writer: published, and not yet freed. Nobody walks below `complete`.
+        // SAFETY: these bytes belong to the writer: published, and not yet freed. No walk reads below `complete`.
         unsafe { self.memory.zero(from, to) };
         self.freed.store(to, Release);
     }
 }
 
 impl Walk<'_> {
-    /// Advances `complete` over all published records; gives the new value.
+    /// Advances `complete` over all published records and returns it.
     pub(crate) fn advance(&self) -> u64 {
         let ring = self.0;
         let start = ring.complete.load(Acquire);

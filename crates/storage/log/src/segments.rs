@@ -197,7 +197,7 @@ fn chain_with(found: &[Found], store: u64, checkpoint: u64, wanted: &[u64]) -> R
     Ok((kept, checkpoint))
 }
 
-/// Nothing holds `lsn`; or what did is a file whose header is damaged.
+/// The error when no intact segment holds `lsn`; it names the file whose header is damaged, if there is one.
 fn missing(found: &[Found], lsn: u64) -> LogError {
     let damaged = found.iter().find_map(|f| match f.header {
         HeaderBlock::Bad(why) => Some((f.path.clone(), why)),

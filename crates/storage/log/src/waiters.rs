@@ -1,4 +1,5 @@
-//! Who waits for the log writer: a list for each slot, so that waiting writes no line that other workers write.
+//! The tasks that wait for the log writer: a list for each slot, so that waiting writes no line that other workers
+//! write.
 
 use gannet_base::PerSlot;
 use gannet_base::sync::Mutex;
@@ -76,20 +77,21 @@ impl Waiters {
         fence(SeqCst);
     }
 
-    /// The same for somebody who asks again whenever it is woken, and waits for many: nothing is entered while the last of the list is
-    /// its own, for an LSN not greater. The writer is told of the wish in any case.
+    /// As [`Waiters::enter`], for a task that waits for many LSNs and asks again whenever it is woken. No entry is
+    /// made while the list's last one is its own, for an LSN not greater. The log writer is told of the LSN in any
+    /// case.
     pub(crate) fn enter_once(&self, slot: usize, lsn: u64, want: Want, waker: &Waker) {
         self.add(slot, lsn, want, || waker.clone(), |w| w.lsn <= lsn && w.want == want && w.waker.same_task(waker));
     }
 
-    /// Greatest LSNs anybody wants to be (written, durable).
+    /// Greatest LSNs that tasks wait for (written, durable).
     pub(crate) fn demand(&self) -> (u64, u64) {
         self.shards
             .iter()
             .fold((0, 0), |(w, d), (_, s)| (w.max(s.written.load(Acquire)), d.max(s.durable.load(Acquire))))
     }
 
-    /// Wakes all whose wish is fulfilled; with `all`, everybody.
+    /// Wakes all tasks whose LSN is reached; with `all`, every task.
     pub(crate) fn wake(&self, written: u64, durable: u64, all: bool) {
         fence(SeqCst);
         for (_, shard) in self.shards.iter() {

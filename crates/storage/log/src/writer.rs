@@ -1,7 +1,8 @@
 //! The log writer: the one task that writes and syncs.
 //!
-//! A round: seal (pad to a block boundary, wait for the few appenders still copying), write, sync, free the ring, publish,
-//! wake everybody whose wish is fulfilled. While it waits for the disk the next batch gathers by itself.
+//! A round: seal (pad to a block boundary, wait for the few appenders still copying), write, sync, free the ring,
+//! publish, wake all tasks whose LSN is reached. While a round waits for the disk, the records of the next one
+//! gather.
 
 use gannet_base::sync::atomic::Ordering::SeqCst;
 use gannet_base::sync::{Arc, Backoff};
@@ -117,7 +118,8 @@ impl Writer {
         loop {
             if !filled && self.core.ring.has_room(end) {
                 let len = (end - pad) as usize - crate::format::HEADER;
-                // What is durable by now: proof, for a reader who finds an end before.
+                // The padding holds how far the log is durable by now: proof for a reader that finds the log's end
+                // before it.
                 let proof = self.durable.to_le_bytes();
                 let proof = &proof[..if len < proof.len() { 0 } else { proof.len() }];
                 let parts = [proof, &ZEROS[..len - proof.len()]];
@@ -128,7 +130,7 @@ impl Writer {
             if complete >= end {
                 break;
             }
-            // Appenders beyond the ring's size wait for room, which only this task gives.
+            // Appenders beyond the ring's size wait for room, which only this task makes.
             if self.core.ring.has_room(self.core.ring.reserved()) || !self.write_blocks()? {
                 backoff.wait();
             }
@@ -264,7 +266,7 @@ impl Writer {
     }
 }
 
-/// The task that prepares and deletes segment files beside the writer, and writes down who keeps them.
+/// The task that prepares and deletes segment files beside the writer, and writes the consumers' file.
 pub(crate) fn files_task(core: &Core) {
     core.files_task.set(waker());
     while !core.stop.load(SeqCst) {

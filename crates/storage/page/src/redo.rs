@@ -5,7 +5,7 @@ use gannet_base::{Lsn, PageNo};
 use crate::{Corrupt, PageBuf, PageOp, apply};
 
 /// Applies the changes of page `no`, in log order, that `page` does not have yet. Each comes with the LSN (the end) of its record;
-/// the changes of one record have the same. Gives the LSN of the first one applied, `None` when the page had them all.
+/// the changes of one record have the same. Returns the LSN of the first one applied, `None` when the page had them all.
 ///
 /// | page on disk | change | what happens |
 /// |---|---|---|

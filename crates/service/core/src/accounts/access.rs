@@ -6,7 +6,7 @@ use super::{Accounts, SCHEMA_LEVEL};
 use crate::names::{self, Part};
 use std::sync::Arc;
 
-/// Made anew when an account changes or the session changes its roles.
+/// The rights of a session. Rebuilt when an account changes or the session changes its roles.
 #[derive(Debug, Clone)]
 pub struct Access {
     /// [`Accounts::version`] it was made at.
@@ -227,7 +227,7 @@ impl super::Grants {
         }
     }
 
-    /// Changes what is restricted in a schema.
+    /// Changes the restrictions in a schema.
     pub fn restrict(&mut self, schema: &str, edit: impl FnOnce(&mut Privileges)) {
         if !self.restrictions.iter().any(|r| r.schema == schema) {
             self.restrictions.push(Restriction { schema: schema.into(), privileges: Privileges::NONE });

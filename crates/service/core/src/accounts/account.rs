@@ -27,7 +27,7 @@ use std::sync::OnceLock;
 /// Name of an account or role.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Name {
-    /// User; empty: anybody.
+    /// User; empty: any user.
     pub user: String,
     /// Host pattern, lower case.
     pub host: String,
@@ -85,7 +85,7 @@ pub struct TableGrant {
     pub privileges: Privileges,
     /// On columns.
     pub columns: Vec<ColumnGrant>,
-    /// Who granted last.
+    /// The account that granted last.
     pub grantor: String,
     /// When, seconds since 1970.
     pub at: u64,
@@ -116,18 +116,18 @@ pub struct RoutineGrant {
 /// PROXY on another account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProxyGrant {
-    /// Whom it stands in for; both parts empty: anybody.
+    /// The account whose rights may be taken; both parts empty: any account.
     pub proxied: Name,
     /// WITH GRANT OPTION.
     pub option: bool,
-    /// Who granted last.
+    /// The account that granted last.
     pub grantor: String,
     /// When, seconds since 1970.
     pub at: u64,
 }
 
 impl ProxyGrant {
-    /// What the server's first account has: PROXY on anybody, to be passed on.
+    /// What the server's first account has: PROXY on any account, WITH GRANT OPTION.
     pub fn of_anybody() -> Self {
         Self { proxied: Name::default(), option: true, grantor: "boot@".into(), at: now_s() }
     }
@@ -257,7 +257,7 @@ impl Policy {
 /// One account.
 #[derive(Debug, Clone)]
 pub struct Account {
-    /// User name; empty: anybody.
+    /// User name; empty: any user.
     pub user: String,
     /// Host pattern.
     pub host: String,
@@ -275,7 +275,8 @@ pub struct Account {
     pub policy: Policy,
     /// SHA256(SHA256(password)) after the first full login. A new password makes a new `Account`.
     fast: OnceLock<FastDigest>,
-    /// A session has what stands here, whatever the accounts say: see [`Account::unchecked`] and [`Account::kept`]. Never stored.
+    /// The session has exactly these rights, whatever is stored: [`Account::unchecked`] and [`Account::kept`]. Never
+    /// stored.
     unchecked: bool,
 }
 
@@ -300,7 +301,7 @@ impl Account {
         }
     }
 
-    /// Whom `--skip-grant-tables` lets in, by MySQL's name.
+    /// The account of every client under `--skip-grant-tables`, by MySQL's name.
     pub fn unchecked() -> Self {
         let all = Privileges::all();
         Self { unchecked: true, ..Self::new("skip-grants user", "skip-grants host", Secret::Empty(Plugin::Sha2), all) }
@@ -544,7 +545,7 @@ impl Writer {
         self.0.extend_from_slice(&p.bits().to_le_bytes());
     }
     fn bytes(&mut self, b: &[u8]) {
-        // Names and hashes are far shorter; what is longer was refused when it was given.
+        // Names and hashes are far shorter; longer ones were refused when they were set.
         let b = &b[..b.len().min(u16::MAX.into())];
         self.u16(b.len() as u16);
         self.0.extend_from_slice(b);

@@ -1,4 +1,5 @@
-//! What is remembered about logins: failures, and the use of limited resources. In memory: a restart forgets it, as in MySQL.
+//! State about logins: failures, and the use of limited resources. It is in memory: a restart forgets it, as in
+//! MySQL.
 
 use super::account::{Account, Name, Policy};
 use gannet_base::sync::Mutex;
@@ -34,7 +35,7 @@ pub struct Limits {
     usage: Mutex<HashMap<Name, Arc<Usage>>>,
 }
 
-/// How much an account uses of what is limited.
+/// How much an account has used of its limited resources.
 pub struct Usage {
     /// Start of the hour that counts, by the monotonic clock.
     since_ns: AtomicU64,
@@ -125,8 +126,8 @@ impl Limits {
         Err(sql_err!(AccountBlockedByPasswordLock, account.user, host, days, remaining, p.attempts))
     }
 
-    /// A wrong password, for an account or (`None`) a name that nobody has: it takes as long. Returns how long the answer
-    /// is to be held back, in nanoseconds.
+    /// Notes a wrong password, for an account or (`None`) a name without an account, which takes as long. Returns how
+    /// long the answer is to be held back, in nanoseconds.
     pub fn failed(&self, name: Name, account: Option<&Account>) -> u64 {
         let mut failures = self.failures.lock();
         if failures.len() > MAX_TRACKED {

@@ -1,4 +1,4 @@
-//! Accounts: who may log in, from where, and what they may do.
+//! Accounts: which clients may log in, from where, and what they may do.
 //!
 //! | module | what |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | `limits` | failed logins, resource limits |
 //! | `origin` | hosts and their patterns |
 //!
-//! Accounts are stored by the catalog as one record each, and kept in memory as an immutable list which a change replaces. A change
-//! moves a version; sessions compare it once a statement, so that what is granted or revoked holds from the next statement on.
+//! The catalog stores an account as one record each; in memory they are an immutable list, which a change replaces. A
+//! change moves a version. Sessions compare the version once a statement, so that a grant or a revocation holds from
+//! the next statement on.
 
 mod access;
 mod account;
@@ -37,7 +38,7 @@ use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
 
-/// Stands in the dictionary in the place of accounts when there are none left; no account has such a name.
+/// An entry of this name in the dictionary says that all accounts were dropped. No account has such a name.
 const EMPTIED: &str = "none";
 
 /// All accounts, most specific first.
@@ -50,7 +51,7 @@ pub struct Accounts {
     mandatory: RwLock<Arc<Vec<Name>>>,
     version: AtomicU64,
     partial_revokes: AtomicBool,
-    /// `--skip-grant-tables`: whoever comes may do everything.
+    /// `--skip-grant-tables`: every client may do everything.
     skipped: AtomicBool,
     /// Failed logins and resource use.
     pub limits: Limits,
@@ -74,7 +75,7 @@ impl Accounts {
         let stored = catalog.accounts().all(&mut txn).map_err(engine)?;
         txn.commit().map_err(engine)?;
         let mut list = Vec::new();
-        // A server whose accounts were all taken away has been set up before: it gets no open one.
+        // A server whose accounts were all dropped has been set up before: it gets no account without a password.
         let emptied = stored.iter().any(|(name, _)| name == EMPTIED);
         for (name, record) in stored.into_iter().filter(|(name, _)| name != EMPTIED) {
             let damaged = || SqlError::internal(format_args!("the record of account '{name}' is damaged"));
@@ -170,7 +171,7 @@ impl Accounts {
         all
     }
 
-    /// An account and what it is granted through `roles`, and through theirs.
+    /// An account and the accounts granted to it through `roles`, and through theirs.
     pub fn with_roles(&self, account: &Arc<Account>, roles: &[Name]) -> Vec<Arc<Account>> {
         let mut members = vec![account.clone()];
         let mut queue: Vec<Name> = roles.to_vec();
@@ -192,7 +193,7 @@ impl Accounts {
             .any(|m| m.is(to))
     }
 
-    /// Writes and removes accounts in one transaction. Those who follow the log are told of `words`, if there are any.
+    /// Writes and removes accounts in one transaction. Consumers of the log are told `words`, if there are any.
     pub fn store(
         &self,
         catalog: &Catalog,
@@ -235,7 +236,7 @@ impl Accounts {
         self.skipped.store(true, Ordering::Release);
     }
 
-    /// Nobody is asked who he is.
+    /// Whether clients log in without a password.
     pub fn skipped(&self) -> bool {
         self.skipped.load(Ordering::Acquire)
     }

@@ -8,7 +8,7 @@ const GROUPS: &[&str] = &["mysqld", "server", "gannet", "mysqld-8.4"];
 /// `!include` may nest this deep.
 const MAX_DEPTH: usize = 8;
 
-/// Reads a file and what it includes.
+/// Reads a file and the files it includes.
 pub(super) fn read(path: &Path) -> Result<Vec<Given>, String> {
     let mut out = Vec::new();
     read_into(path, 0, &mut out)?;

@@ -16,7 +16,7 @@ pub struct ServerOptions {
     pub warnings: Vec<String>,
     /// `--innodb-buffer-pool-size` was not given: the value was chosen.
     pub pool_size_chosen: bool,
-    /// `--skip-grant-tables`: whoever comes may do everything, and comes over the UNIX socket.
+    /// `--skip-grant-tables`: every client may do everything, and connects over the UNIX socket.
     pub skip_grant_tables: bool,
     /// Variables that the command line gave, option files apart.
     on_command_line: Vec<VarId>,

@@ -72,7 +72,7 @@ pub enum Initial {
 pub enum Effect {
     /// It works.
     Live,
-    /// A fact about the server which nobody sets.
+    /// A fact about the server, which cannot be set.
     Fact,
     /// It sizes or tunes something that Gannet does not have. Settable, shown, without effect: results do not depend on it.
     Tuning,
@@ -83,12 +83,12 @@ pub enum Effect {
 /// May SET PERSIST keep the variable? (Manual, 7.1.9.4 "Nonpersistible and Persist-Restricted System Variables".)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persist {
-    /// By whoever may set it.
+    /// By every account that may set it.
     Free,
-    /// It says where the server is, what it listens on or which files it uses: by the administrator alone whose certificate
-    /// `persist_only_admin_x509_subject` names.
+    /// The variable says where the server is, what it listens on or which files it uses. Only the administrator whose
+    /// certificate `persist_only_admin_x509_subject` names may persist it.
     Restricted,
-    /// By nobody.
+    /// By no account.
     Never,
 }
 
@@ -206,7 +206,7 @@ impl VarDef {
         self.effect(Effect::DefaultOnly)
     }
 
-    /// A fact which nobody sets.
+    /// A fact, which cannot be set.
     pub const fn fact(self) -> Self {
         self.effect(Effect::Fact).read_only().no_option().not_persisted()
     }

@@ -119,7 +119,7 @@ pub fn sorted() -> &'static [(&'static str, VarId)] {
 /// A value for each variable.
 pub type VarSet = Vec<VarValue>;
 
-/// Who set a global value since the start.
+/// The account that set a global value since the start.
 #[derive(Clone, Debug)]
 pub struct SetBy {
     /// When, microseconds since 1970.
@@ -153,12 +153,12 @@ impl GlobalVars {
         self.current.read()[usize::from(id.into().0)].clone()
     }
 
-    /// Notes who has set a value.
+    /// Notes which account has set a value.
     pub fn note_setter(&self, id: VarId, by: SetBy) {
         self.set_by.write().insert(id, by);
     }
 
-    /// Who has set a value since the start.
+    /// The account that has set a value since the start.
     pub fn setter(&self, id: VarId) -> Option<SetBy> {
         self.set_by.read().get(&id).cloned()
     }
@@ -174,7 +174,7 @@ pub fn defaults() -> VarSet {
     all().iter().map(|d| d.initial.value()).collect()
 }
 
-/// One session's values: the global ones of its start, and what it has set since.
+/// One session's values: the global values at its start, and those it has set since.
 #[derive(Debug, Clone)]
 pub struct SessionVars {
     base: Arc<VarSet>,
@@ -272,7 +272,7 @@ mod tests {
     fn the_manual_page_is_up_to_date() {
         let mut text = String::from(
             "# System variables\n\nMade from the declarations in `crates/service/core/src/vars`.\n\n\
-             *works*: as in MySQL. *fact*: says something about the server, nobody sets it. *no effect*: it sizes or\n\
+             *works*: as in MySQL. *fact*: a fact about the server, which cannot be set. *no effect*: it sizes or\n\
              paces something that Gannet does not have; it can be set and is shown, and no result depends on it.\n\
              *default only*: what it turns on is not there; any value but the default is refused with error 1235.\n\n\
              | variable | scope | dynamic | type | default | here |\n|---|---|---|---|---|---|\n",

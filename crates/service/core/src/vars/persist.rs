@@ -1,12 +1,13 @@
 //! SET PERSIST: values that survive a restart.
 //!
-//! They are kept in `persisted-variables` in the data directory, a text file: one line a variable, tab-separated: name,
-//! value (`\N` for NULL; tab, newline and backslash escaped), time (microseconds since 1970), user, host. The file is read before the
-//! store opens. Its values win over those of option files, as in MySQL; what the command line says wins over them, so that whoever starts
-//! the server has the last word. `persisted_globals_load=OFF` leaves the file out. It is replaced as a whole: written beside, synced, renamed.
+//! They are kept in `persisted-variables` in the data directory, a text file: one line a variable, tab-separated:
+//! name, value (`\N` for NULL; tab, newline and backslash escaped), time (microseconds since 1970), user, host. The
+//! file is read before the store opens. Its values win over those of option files, as in MySQL. An option on the
+//! command line wins over the file, so that the administrator who starts the server has the last word.
+//! `persisted_globals_load=OFF` leaves the file out. It is replaced as a whole: written beside, synced, renamed.
 //!
-//! Which variables may be persisted is a part of their declarations ([`Persist`]). A value in the file of one that may not is left
-//! out, with a warning.
+//! A variable's declaration says whether it may be persisted ([`Persist`]). A value in the file for a variable that
+//! may not is left out, with a warning.
 
 use super::{Live, Persist, VarId, VarSet, VarValue, find};
 use crate::options::ServerOptions;
@@ -25,7 +26,7 @@ pub struct Persisted {
     pub value: VarValue,
     /// When it was persisted, microseconds since 1970.
     pub at_us: u64,
-    /// By whom.
+    /// The user that persisted it.
     pub user: String,
     /// From where.
     pub host: String,
@@ -38,9 +39,9 @@ pub type PersistedMap = BTreeMap<&'static str, Persisted>;
 pub struct PersistedVars {
     path: PathBuf,
     map: Mutex<PersistedMap>,
-    /// Those that hold at this start.
+    /// Values that hold at this start.
     loaded: Vec<(VarId, VarValue)>,
-    /// What the error log is told of the others.
+    /// Warnings for the error log about values that are left out.
     pub warnings: Vec<String>,
 }
 
@@ -158,7 +159,7 @@ impl PersistedVars {
         }
     }
 
-    /// What is persisted now.
+    /// The values that are persisted now.
     pub fn all(&self) -> PersistedMap {
         self.map.lock().clone()
     }

@@ -6,9 +6,9 @@ use gannet_types::{Result, SqlMode, Value, sql_err};
 /// A value that fits its variable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
-    /// It.
+    /// The value as it was set.
     pub value: VarValue,
-    /// It was out of bounds or off the grid and was moved: what was asked for.
+    /// The value that was asked for, if it was out of bounds or between two steps and was moved.
     pub adjusted: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql
 use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
 
-/// What an IDENTIFIED clause gives.
+/// What an IDENTIFIED clause contains.
 struct NewSecret {
     secret: Secret,
     /// The password in clear, when it was given so: for the history.
@@ -165,7 +165,7 @@ impl Session {
         self.send_table(&RowsSink { columns, rows: shown }, reply)
     }
 
-    /// Who may keep or discard a second password of an account.
+    /// Checks that the account may keep or discard a second password of `target`.
     fn require_second_password(&self, target: &Account) -> Result<()> {
         if self.state.account.is(&target.id()) {
             self.require_one_of(&[Privilege::CreateUser, Privilege::ApplicationPasswordAdmin])
@@ -249,7 +249,7 @@ impl Session {
         Ok(next)
     }
 
-    /// The secret that an IDENTIFIED clause gives; `None` without one.
+    /// The secret that an IDENTIFIED clause contains; `None` without one.
     fn new_secret(&mut self, auth: &[ast::Authentication], current: Plugin) -> Result<Option<NewSecret>> {
         let Some(auth) = auth.first() else { return Ok(None) };
         let plugin = match &auth.plugin {
@@ -344,7 +344,7 @@ impl Session {
         let mut put: Vec<Arc<Account>> = Vec::new();
         for (from, to) in pairs {
             let (from, to) = (self.account_name(from), self.account_name(to));
-            // A list may pass names on: what an earlier pair made is there for a later one.
+            // A list may pass names on: a name that an earlier pair made exists for a later one.
             let pending = put.iter().position(|a| a.is(&from));
             let gone = |n: &Name| renamed.iter().any(|(f, _)| f == n);
             let old = match pending {
@@ -454,7 +454,7 @@ impl Session {
 
     // ---- roles ----
 
-    /// CREATE ROLE: accounts that nobody logs in as.
+    /// CREATE ROLE: accounts that no client logs in to.
     pub(crate) fn create_roles(&mut self, if_not_exists: bool, roles: &[ast::Account]) -> Result<Done> {
         self.require_one_of(&[Privilege::CreateRole, Privilege::CreateUser])?;
         let (mut put, mut failed) = (Vec::<Arc<Account>>::new(), Vec::new());
@@ -485,7 +485,7 @@ impl Session {
         found.ok_or_else(|| sql_err!(UnknownAuthid, name.user, name.host))
     }
 
-    /// Error 1227 for who may not grant a role.
+    /// Error 1227 for an account that may not grant the role.
     pub(crate) fn require_role_admin(&self, role: &Name) -> Result<()> {
         let p = self.state.privileges();
         if p.has(Privilege::RoleAdmin) || p.has(Privilege::Super) || self.state.access.administers(role) {

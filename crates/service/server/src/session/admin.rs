@@ -113,8 +113,8 @@ impl Session {
     }
 }
 
-/// What the bits of COM_REFRESH ask for, as FLUSH: `mysqladmin reload`, `flush-logs`, `refresh` and their like. Bit 5, the cache of
-/// threads, stands for nothing here; 6 and 7 are those of replication.
+/// What the bits of COM_REFRESH ask for, as FLUSH: `mysqladmin reload`, `flush-logs`, `refresh` and others. Bit 5,
+/// the cache of threads, has no meaning here; 6 and 7 are about replication.
 pub(crate) fn refreshed(bits: u8) -> Vec<FlushTarget> {
     let each = [
         FlushTarget::Privileges,

@@ -1,4 +1,4 @@
-//! One authentication: who it is, and what the account lets in.
+//! One authentication: which account a client may use, and what that account requires.
 
 use gannet_core::Core;
 use gannet_core::accounts::{Account, Name, Origin, Require, Usage};
@@ -83,7 +83,7 @@ impl Attempt {
     ) -> Result<(Self, Verdict)> {
         let user = String::from_utf8_lossy(&hello.user).into_owned();
         if server.accounts.skipped() {
-            // Nobody is asked: the exchange is one of its own, which nobody sees.
+            // No password is asked for: the authentication exchange runs on buffers of its own, which are never sent.
             let account = Some(Arc::new(Account::unchecked()));
             let (mut unseen, mut sequence) = (Vec::new(), 0);
             let ctx = Context { server, account: None };
@@ -164,8 +164,8 @@ impl Attempt {
     }
 }
 
-/// The account that a login takes the rights of in place of its own: the first it has PROXY on, where `check_proxy_users` and the
-/// variable of its plugin say so. It may be locked: nobody logs in to it.
+/// The account whose rights a login takes in place of its own: the first it has PROXY on, where `check_proxy_users`
+/// and the variable of its plugin allow that. It may be locked, because no client logs in to it.
 pub(crate) fn stands_in_for(server: &Core, own: &Account) -> Option<Arc<Account>> {
     let allowed = |id: Live| server.globals.get(id).as_bool();
     let of_plugin = match own.secret.plugin() {

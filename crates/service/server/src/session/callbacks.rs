@@ -94,7 +94,7 @@ impl SessionInfo for State {
     }
 
     fn interrupted(&self) -> bool {
-        // Whoever wants to stop the statement may be a connection of the same worker.
+        // The connection that wants to stop the statement may be on the same worker: let it run.
         gannet_runtime::yield_if_due();
         gannet_runtime::interrupted()
     }

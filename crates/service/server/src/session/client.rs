@@ -65,7 +65,7 @@ impl Client {
         self.end_command(&mut wire, quit)
     }
 
-    /// Goes on with what was left, when the log is there: see [`gannet_runtime::Service::resume`].
+    /// Goes on with a statement whose rest was left, when the log is durable: [`gannet_runtime::Service::resume`].
     pub(crate) fn resume(&mut self, conn: &mut Conn, sequence: &mut u8, waker: &Waker) -> Option<Next> {
         let outcome = self.session.resume(waker)?;
         let mut wire = self.wire(conn, sequence);

@@ -14,7 +14,7 @@ use gannet_types::{Result, SqlError, sql_err};
 /// The component, as statements name it.
 pub(crate) const VALIDATE_PASSWORD: &str = "file://component_validate_password";
 
-/// Variables whose names begin so are there when the component is.
+/// Variables whose names begin so exist while the component is installed.
 const PREFIX: &str = "validate_password.";
 
 /// Is the variable there?

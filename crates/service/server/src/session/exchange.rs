@@ -1,4 +1,4 @@
-//! A client's connection in the middle of a command, and what is kept encoded for it.
+//! A client's connection in the middle of a command, and the encoded definitions that are kept for it.
 
 use gannet_runtime::Conn;
 use gannet_wire::frame::Writer;

@@ -44,7 +44,7 @@ impl Session {
         Ok(rows.map_or(Vec::new(), |r| r.columns))
     }
 
-    /// FOR SCHEMA: names without a schema are of that one.
+    /// FOR SCHEMA: names without a schema belong to that one.
     fn in_schema<R>(&mut self, e: &ast::Explain, run: impl FnOnce(&mut Session) -> Result<R>) -> Result<R> {
         let Some(name) = &e.schema else { return run(self) };
         self.state.renew_snapshot();
@@ -116,7 +116,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// Runs a query, and tells what each of its operators did.
+    /// Runs a query, and reports what each of its operators did.
     fn explain_analyze(&mut self, statement: &Statement) -> Result<RowsSink> {
         let mut tries = 0;
         loop {
@@ -155,7 +155,7 @@ impl Session {
         if activity != Activity::Query {
             return Err(sql_err!(ExplainNotSupported));
         }
-        // In the mode of the session that asks: the other's own is not told.
+        // Parsed with the sql_mode of the session that asks: the other session's mode is not known here.
         let parsed =
             gannet_parser::parse_one(running.bytes(), lex_mode(self.settings.sql_mode)).map_err(parse_error)?;
         let explainable = kinds::of(&parsed.statement).way == Way::Planned;
@@ -166,7 +166,8 @@ impl Session {
         }
     }
 
-    /// Error 1345: a plan shows what is below a view, so that takes SHOW VIEW on the view and SELECT on what is below.
+    /// Error 1345: a plan shows what is below a view, so EXPLAIN needs SHOW VIEW on the view and SELECT on the tables
+    /// below.
     fn check_view_rights(&self, plan: &Plan) -> Result<()> {
         if self.state.access.all {
             return Ok(());

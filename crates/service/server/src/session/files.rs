@@ -66,7 +66,7 @@ pub(crate) fn open(state: &State, name: &str) -> Result<File> {
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(e) => {
-            // Whether a file outside exists is nobody's business.
+            // The error does not tell whether a file outside the directory exists.
             let parent = path.parent().and_then(|p| p.canonicalize().ok());
             check_below(&parent.ok_or_else(prevented)?, &directory)?;
             return Err(missing(e));

@@ -1,8 +1,10 @@
-//! INSERT, REPLACE, UPDATE and DELETE of mysql.user and its kin, which old programs use in place of account statements.
+//! INSERT, REPLACE, UPDATE and DELETE of mysql.user and the other grant tables, which old programs use in place of
+//! account statements.
 //!
-//! The tables are views of the accounts. A statement that changes one runs on a temporary copy with the table's columns and key, so
-//! that it has all of a table's rules; then the accounts whose rows differ are made anew from them and stored. As with account
-//! statements, what is open is committed, and the change holds at once: FLUSH PRIVILEGES has nothing left to do.
+//! The tables are views of the accounts. A statement that changes one runs on a temporary copy with the table's
+//! columns and key, so that all of a table's rules hold. Then the accounts whose rows differ are built from the rows
+//! and stored. As with account statements, an open transaction is committed first, and the change holds at once:
+//! FLUSH PRIVILEGES has nothing left to do.
 
 use super::Session;
 use super::reply::Done;
@@ -25,7 +27,7 @@ pub(crate) struct GrantTable {
     /// Columns that name the account a row belongs to: user, host.
     account: (&'static str, &'static str),
     key: &'static str,
-    /// Columns whose defaults are not those of the view.
+    /// Columns whose defaults differ from those of the view.
     columns: &'static str,
 }
 
@@ -74,7 +76,7 @@ static TABLES: &[GrantTable] = &[
 /// Rows of a grant table, and the session's time zone.
 struct Rows<'a>(&'a RowsSink, &'a TimeZone);
 
-/// One of them.
+/// One of the grant tables.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     columns: &'a RowsSink,
@@ -239,7 +241,7 @@ impl Session {
     }
 }
 
-/// The accounts that the rows after a statement make different, and those that are gone.
+/// The accounts that a statement has changed by their rows, and those that are gone.
 fn changed(
     table: &GrantTable,
     list: &[Arc<Account>],
@@ -274,7 +276,7 @@ fn changed(
     Ok((put, remove))
 }
 
-/// An account with what a table says of it.
+/// An account with the properties that a table has of it.
 fn rebuilt(table: &GrantTable, mut a: Account, rows: &[Row<'_>], list: &[Arc<Account>]) -> Result<Account> {
     let role = |r: &Row<'_>, user: &str, host: &str| {
         let name = Name::new(&r.text(user), &r.text(host));
@@ -372,7 +374,7 @@ fn rebuilt(table: &GrantTable, mut a: Account, rows: &[Row<'_>], list: &[Arc<Acc
     Ok(a)
 }
 
-/// The column of mysql.user and mysql.db that stands for a privilege.
+/// The column of mysql.user and mysql.db for a privilege.
 fn column_of(p: Privilege) -> String {
     match p {
         Privilege::GrantOption => "Grant_priv".into(),
@@ -427,7 +429,7 @@ fn of_user(old: &Account, r: &Row<'_>) -> Result<Account> {
     Ok(a)
 }
 
-/// `User_attributes`: what has no column of its own. Error 3982 for what is no such document.
+/// `User_attributes`: a document of the properties without a column of their own. Error 3982 for another text.
 fn set_attributes(a: &mut Account, text: &str) -> Result<()> {
     let wrong = || sql_err!(InvalidUserAttributeJson);
     (a.policy.attributes, a.second, a.grants.restrictions) = (String::new(), None, Vec::new());

@@ -98,7 +98,7 @@ impl Session {
         Ok(wanted)
     }
 
-    /// Who grants or revokes has what is granted, with GRANT OPTION.
+    /// Checks that the account has what it grants or revokes, with GRANT OPTION.
     fn require_grantable(&self, w: &Wanted) -> Result<()> {
         let access = &self.state.access;
         if access.all {
@@ -182,7 +182,7 @@ impl Session {
         self.store_accounts(put, &[])
     }
 
-    /// What is granted on exists; a table with CREATE may come later.
+    /// Checks that the object exists; with CREATE a table may come later.
     fn check_target(&self, w: &Wanted) -> Result<()> {
         let Target::Table(schema, name) = &w.target else { return Ok(()) };
         if w.set.has(Privilege::Create) && w.columns.is_empty() {
@@ -199,7 +199,8 @@ impl Session {
         let mut granted = if option { w.set.with(Privilege::GrantOption.into()) } else { w.set };
         match &w.target {
             Target::Global => {
-                // Who is restricted passes no more on than he has; who is not lifts restrictions.
+                // A restricted account passes its restrictions on with the privileges; an account without
+                // restrictions lifts them.
                 let fresh = granted.without(g.global);
                 g.restrictions.iter_mut().for_each(|r| r.privileges = r.privileges.without(granted));
                 g.restrictions.retain(|r| r.privileges != Privileges::NONE);
@@ -207,7 +208,7 @@ impl Session {
                     g.restrict(&own.schema, |p| *p = p.with(own.privileges.and(fresh)));
                 }
                 let dynamic = w.set.and(Privileges::all_dynamic());
-                // GRANT OPTION of dynamic privileges is each one's own.
+                // GRANT OPTION of dynamic privileges belongs to each one by itself.
                 let fixed = granted.without(Privileges::all_dynamic());
                 let only_dynamic = dynamic != Privileges::NONE && w.set.without(dynamic) == Privileges::NONE;
                 g.global = g.global.with(dynamic).with(if only_dynamic { Privileges::NONE } else { fixed });
@@ -292,7 +293,8 @@ impl Session {
         self.store_accounts(put, &[])
     }
 
-    /// Error 1698 for who has not PROXY on the account with GRANT OPTION; on itself everybody has.
+    /// Error 1698 for an account that lacks PROXY with GRANT OPTION on the other account. On itself every account has
+    /// it.
     fn require_proxy(&self, proxied: &Name) -> Result<()> {
         let a = &self.state.account;
         if a.is(proxied) || self.state.access.passes_proxy_on(proxied) {
@@ -497,7 +499,7 @@ fn remove(g: &mut Grants, w: &Wanted, partially: bool) -> Option<()> {
             let mut found = true;
             g.edit_table(s, t, false, |t| {
                 t.privileges = t.privileges.without(taken);
-                // What is revoked from the table is revoked from its columns.
+                // Privileges revoked from the table are revoked from its columns, too.
                 t.columns.iter_mut().for_each(|c| c.privileges = c.privileges.without(taken));
                 for (column, set) in &w.columns {
                     match t.columns.iter_mut().find(|c| gannet_catalog::names::eq_name(&c.column, column)) {

@@ -1,7 +1,8 @@
 //! HANDLER: tables read row by row, in the order of an index.
 //!
-//! Each read is a query of the server's own: the rows behind (or before) the one that was read last, in the index's order. An
-//! open handler remembers that row's key and takes no lock between two reads. A table without a key is counted through.
+//! Each read is a query that the server writes: the rows behind (or before) the row that was read last, in the
+//! index's order. An open handler remembers that row's key and takes no lock between two reads. A table without a key
+//! is read by counting rows.
 
 use super::Session;
 use super::reply::RowsSink;

@@ -109,7 +109,7 @@ impl Session {
         self.send_table(&table(columns, rows), reply)
     }
 
-    /// Those that are to be made anew by every ANALYZE TABLE.
+    /// The histograms that every ANALYZE TABLE rebuilds.
     pub(super) fn renew_histograms(&mut self, t: &Table) -> Result<()> {
         for h in t.statistics.histograms().iter().filter(|h| h.automatic) {
             if let Some(c) = t.columns.iter().find(|c| h.fits(c)) {

@@ -1,6 +1,7 @@
-//! Replies that wait for the log. A commit is in the log, and seen by others, before it is on disk; what is left of its statement
-//! then, figures and the reply, needs no stack to wait on: [`Session::resume`] does it when the log is there. With a thousand
-//! sessions that commit, a thousand stacks would each be cold when their turn comes.
+//! Replies that wait for the log. A commit is in the log, and visible to others, before it is on disk. The rest of
+//! its statement, the figures and the reply, needs no stack to wait on: [`Session::resume`] does it when the log is
+//! durable. With a thousand sessions that commit, each of a thousand stacks would have left the caches when its
+//! session goes on.
 //!
 //! ```text
 //!   command ──▶ … ──▶ commit_transaction ──▶ … ──▶ finish_statement ──▶ Next::Later
@@ -26,7 +27,7 @@ pub(crate) struct Later {
     last: bool,
     /// The statement that runs has committed, and not waited.
     pub(super) unsynced: Option<Lsn>,
-    /// The rest of it.
+    /// The rest of the statement.
     left: Option<Left>,
 }
 
@@ -51,7 +52,7 @@ impl Later {
 impl Session {
     /// Runs what may leave its reply for later, where that `resumes`: the last that a command does.
     pub(super) fn last<R>(&mut self, resumes: bool, f: impl FnOnce(&mut Self) -> R) -> R {
-        // A profile's stages are those of one go.
+        // The stages of a profile are those of a statement that runs without interruption.
         let more = !resumes
             || self.running.extra_status & status::MORE_RESULTS != 0
             || self.state.vars[Live::Profiling].as_bool();
@@ -76,7 +77,8 @@ impl Session {
         self.later.left = Some(Left { lsn, started, place, values, done });
     }
 
-    /// The outcome of the statement that was left, when the log is there; `None`: not yet, `waker` is used when it is time to ask again.
+    /// The outcome of the statement whose rest was left, when the log is durable; `None`: not yet, and `waker` is
+    /// used when it is time to ask again.
     pub(super) fn resume(&mut self, waker: &Waker) -> Option<Result<Done>> {
         let lsn = self.later.left.as_ref().map_or(Lsn::ZERO, |left| left.lsn);
         let committed = match self.txn.poll_commit(lsn, waker) {

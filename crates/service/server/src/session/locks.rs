@@ -57,7 +57,7 @@ impl Session {
         self.server.engine.lock_table().mdl_object(t.id.0, &name)
     }
 
-    /// The locks of a plan, one for each table in its strongest mode.
+    /// The locks of a plan, each table once in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
         let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
@@ -75,7 +75,8 @@ impl Session {
         Wait::For(Duration::from_secs(self.state.vars[gannet_core::vars::Live::LockWaitTimeout].as_u64()))
     }
 
-    /// LOCK TABLES: ends the transaction, gives earlier ones up, takes the new ones in an order that all follow.
+    /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in an order that all
+    /// sessions follow.
     pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
@@ -99,14 +100,14 @@ impl Session {
             self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
             resolved.push((table, alias, w.kind == TableLockKind::Write, true));
         }
-        // They are MySQL's system tables; written ones are locked apart from everything else.
+        // MySQL's system tables: when written, they are locked apart from all other tables.
         let system = |(t, _, write, _): &&(Arc<Table>, String, bool, bool)| *write && *t.schema == *"mysql";
         let written = resolved.iter().filter(system).count();
         if written > 0 && written < resolved.len() {
             return Err(sql_err!(WrongLockOfSystemTable));
         }
         if writes {
-            // FLUSH TABLES WITH READ LOCK waits for who may write, and the other way round.
+            // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
             self.pass_write_gate(MdlDuration::Explicit)?;
         }
         resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
@@ -133,7 +134,7 @@ impl Session {
         Ok(())
     }
 
-    /// Nobody locks tables that the server makes up: errors 1044 and 1142.
+    /// Refuses to lock virtual tables: errors 1044 and 1142.
     fn refuse_virtual_lock(&self, schema: &str, table: &str) -> Result<()> {
         let a = &self.state.account;
         match &*gannet_catalog::names::canonical_schema(schema) {
@@ -145,7 +146,8 @@ impl Session {
         }
     }
 
-    /// The tables that a view reads, and those of the views below it: they are locked with it, under their own names.
+    /// The tables that a view reads, and those of the views below it: they are locked with the view, under their own
+    /// names.
     fn below(&self, table: &Table, write: bool, all: &mut Vec<(Arc<Table>, String, bool, bool)>) -> Result<()> {
         let Some(view) = table.view() else { return Ok(()) };
         for (schema, name) in gannet_plan::view_tables(&view.query)? {
@@ -166,7 +168,8 @@ impl Session {
             self.locked.clear();
             self.txn.lock_owner().mdl_release_explicit();
             if self.read_locked {
-                // It stays until UNLOCK TABLES; nobody else can be in the way of taking it again but for a moment.
+                // The global read lock stays until UNLOCK TABLES. Another session can be in the way of taking it
+                // again only for a moment.
                 self.read_locked = self.close_gates().is_ok();
             }
         }
@@ -252,7 +255,7 @@ impl Session {
         self.txn.lock_owner().mdl_lock(gate, mode, MdlDuration::Statement, wait).map_err(lock_error)
     }
 
-    /// Under LOCK TABLES only what was locked may be used, and written only what was locked for that.
+    /// Under LOCK TABLES only locked tables may be used, and only those locked for writing may be written.
     #[cold]
     fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
         let named = |t: &&PlanTable| {
@@ -271,7 +274,7 @@ impl Session {
         Ok(())
     }
 
-    /// Locks the tables of a plan. Error 1615 when one of them has another definition by now.
+    /// Locks the tables of a plan. Error 1615 when the definition of one has changed.
     #[inline]
     pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
         let duration = if self.transaction.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
@@ -322,7 +325,7 @@ impl Session {
         if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
     }
 
-    /// Locks of the statement go; those of an open transaction stay.
+    /// Releases the statement's locks; those of an open transaction stay.
     #[inline]
     pub(crate) fn unlock_statement(&mut self) {
         self.txn.lock_owner().mdl_end_statement();
@@ -378,7 +381,7 @@ impl Session {
                 .lock_owner()
                 .mdl_lock(by_name, MdlMode::Exclusive, MdlDuration::Transaction, wait)
                 .map_err(lock_error)?;
-            // The name is ours now: what table it stands for is settled.
+            // With the name locked, the table that it names cannot change any more.
             self.state.renew_snapshot();
             if let Some(t) = self.state.snapshot.base_table(schema, name).cloned() {
                 match self.locked.iter().find(|l| l.table == t.id) {

@@ -47,7 +47,7 @@ impl Session {
         }
     }
 
-    /// Notes who has logged in, and how.
+    /// Logs which account has logged in, and how.
     pub(super) fn note_login(&self, command: &str, socket: bool) {
         if self.server.logs.general() {
             let who = self.entry.who();

@@ -19,13 +19,13 @@ use gannet_wire::reply;
 use gannet_wire::tls::Tls;
 use std::sync::Arc;
 
-/// What comes after a packet of a client that logs in.
+/// What follows a packet of a client that logs in.
 pub(crate) enum LoginStep {
     /// Wait for its next packet.
     More,
-    /// TLS comes first.
+    /// The client has asked for TLS, which is set up first.
     Encrypt(Box<Tls>),
-    /// It is in; OK is written.
+    /// The client is logged in; OK is written.
     Ready(Box<Client>),
     /// It is out; the caller writes the error.
     Refused(SqlError),

@@ -112,7 +112,8 @@ impl Session {
         self.send_table(&table(columns, rows), reply)
     }
 
-    /// Under LOCK TABLES only what it locks is looked after; what may rebuild a table needs its write lock.
+    /// Under LOCK TABLES only locked tables are maintained; a statement that may rebuild a table needs its write
+    /// lock.
     fn check_maintained(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {
         let rebuilds = matches!(kind, ast::MaintenanceKind::Optimize | ast::MaintenanceKind::Repair);
         match self.locked.iter().find(|l| l.table == t.id) {

@@ -1,4 +1,5 @@
-//! Sessions: what is carried from statement to statement, and the client around it. See the README of the crate.
+//! Sessions: the state that is carried from statement to statement, and the client around it. The crate's README
+//! explains the parts.
 //!
 //! | module | what |
 //! |---|---|
@@ -6,7 +7,7 @@
 //! | [`transport`] | TLS and compression below it |
 //! | [`login`] | greeting, authentication, COM_CHANGE_USER |
 //! | [`client`] | a session with its client: commands of the protocol |
-//! | [`own`] | a session without one |
+//! | [`own`] | a session without a client |
 //! | [`reply`], [`wire`] | where answers go; the answers of the protocol |
 //! | [`running`] | what belongs to the statement that runs |
 //! | [`query`] | running: a text, a statement, a plan |
@@ -23,10 +24,10 @@
 //! | [`set`] | SET |
 //! | [`show`] | SHOW |
 //! | [`accounts`], [`grants`] | accounts and roles; GRANT, REVOKE |
-//! | [`grant_tables`] | changes of mysql.user and its kin |
+//! | [`grant_tables`] | changes of mysql.user and the other grant tables |
 //! | [`privileges`] | what statements need |
 //! | [`files`], [`load`], [`outfile`] | files of the server; LOAD DATA; SELECT ... INTO OUTFILE |
-//! | [`maintain`] | ANALYZE TABLE and its kin |
+//! | [`maintain`] | ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE |
 //! | [`admin`] | KILL, FLUSH, SHUTDOWN |
 //! | [`safety`] | `sql_safe_updates`, `max_join_size` |
 //! | [`track`] | session tracking |
@@ -109,8 +110,8 @@ use transaction::Transaction;
 
 /// One session.
 ///
-/// In this order in memory: what every statement touches lies together. With a thousand connections all of it has left the
-/// processor's own caches when the next statement comes, and each line costs a wait.
+/// The order in memory is deliberate: what every statement touches lies together. With a thousand connections all of
+/// it has left the processor's own caches when the next statement arrives, and each line costs a wait.
 #[repr(C)]
 pub(crate) struct Session {
     pub(crate) buffers: DirectBuffers,
@@ -154,7 +155,7 @@ pub(crate) struct Session {
     pub(crate) dropped: Vec<Arc<gannet_catalog::Table>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
     today_of_s: Option<i64>,
-    /// Taken from the variables; made anew when one of them changes.
+    /// Derived from the variables; rebuilt when one of them changes.
     pub(crate) settings: Settings,
     pub(crate) txn: Txn,
     /// XA.
@@ -165,11 +166,11 @@ pub(crate) struct Session {
 /// Character sets of the conversation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charsets {
-    /// Statements arrive in this one.
+    /// The character set in which statements arrive.
     pub(crate) client: Charset,
     /// Literals have this collation.
     pub(crate) connection: CollationId,
-    /// Results are converted to this one; `None`: sent as they are stored.
+    /// The character set to which results are converted; `None`: they are sent as they are stored.
     pub(crate) results: Option<Charset>,
 }
 
@@ -217,7 +218,7 @@ impl Session {
         capabilities: u32,
     ) -> Result<Self> {
         let limit = server.globals.get(Live::MaxConnections).as_u64() as usize;
-        // One more is for administrators.
+        // One more connection is for administrators.
         let extra = usize::from(account.grants.global.may_administer_connections());
         if !server.registry.let_in(&entry, limit + extra) {
             return Err(sql_err!(ConCount));
@@ -285,7 +286,7 @@ impl Session {
         }
     }
 
-    /// `@@proxy_user`: the account that was logged in to, when it stands in for another.
+    /// `@@proxy_user`: the account that the client logged in to, when the session has another account's rights.
     pub(crate) fn came_as(&mut self, own: &Account) {
         if !self.state.account.is(&own.id()) {
             self.state.vars.set(Live::ProxyUser, VarValue::text(&own.id().quoted()));
@@ -327,7 +328,7 @@ impl Session {
         self.refresh_tracker();
     }
 
-    /// The greeting of a new session is over: nothing of it is reported as a change.
+    /// The greeting of a new session is over: nothing in it is reported as a change.
     pub(crate) fn greeted(&mut self) {
         self.track.clear();
     }
@@ -416,7 +417,7 @@ impl Session {
         self.start_variables(hello);
     }
 
-    /// What the client is told when its connection ends for a reason of ours.
+    /// The error that the client is told when its connection ends for a reason of the server.
     pub(crate) fn farewell(&self, conn: &Conn) -> Option<SqlError> {
         match conn.context().pending()? {
             Interrupt::Shutdown => Some(sql_err!(ServerShutdown)),
@@ -424,7 +425,7 @@ impl Session {
         }
     }
 
-    /// The connection is over: gives up everything. Idempotent.
+    /// Ends the session when the connection is over: releases everything. Idempotent.
     pub(crate) fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
             self.abandon_transaction();

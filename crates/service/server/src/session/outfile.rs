@@ -83,7 +83,7 @@ impl FileSink {
     }
 }
 
-/// The byte is one that an escape gives another meaning.
+/// Whether the byte would have another meaning behind the escape character.
 fn is_escape_letter(byte: u8) -> bool {
     b"ntrb0ZN".contains(&byte)
 }

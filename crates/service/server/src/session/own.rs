@@ -1,7 +1,7 @@
 //! Sessions without a client: statements run in this process, with an account's rights.
 //!
-//! They stand in the process list like others, can be killed, keep variables, a transaction and temporary tables from statement to
-//! statement; they do not count among the connections.
+//! Such sessions are in the process list, can be killed, and keep variables, a transaction and temporary tables from
+//! statement to statement. They do not count as connections.
 
 use super::Session;
 use super::cached::Plans;
@@ -163,8 +163,8 @@ impl OwnSession {
         kept.answers
     }
 
-    /// Runs the statements of a text, up to the first that fails; their rows are dropped. The error comes with the number of statements
-    /// that ended before.
+    /// Runs the statements of a text, up to the first that fails, and drops their rows. The error comes with the
+    /// number of statements that ended before.
     pub fn execute(&mut self, sql: &str) -> std::result::Result<u64, (u64, SqlError)> {
         let mut discarded = Discarded::default();
         self.answer_to(sql, &mut discarded);

@@ -38,16 +38,16 @@ pub(crate) struct Prepared {
     by_id: HashMap<u32, Option<Box<Statement_>>>,
     by_name: HashMap<String, Statement_>,
     next: u32,
-    /// Server-wide count that [`Drop`] gives back.
+    /// The server-wide count of prepared statements; [`Drop`] lowers it.
     counted: Option<Arc<gannet_core::Core>>,
 }
 
 /// One prepared statement.
 pub(crate) struct Statement_ {
     text: Arc<[u8]>,
-    /// For statements that are not planned, and for planning anew.
+    /// For statements that are not planned, and for planning again.
     statement: Arc<Statement>,
-    /// Deprecated syntax, told when the text is prepared.
+    /// Deprecated syntax, of which a warning is given when the text is prepared.
     notices: Box<[Notice]>,
     params: u16,
     shape: u128,
@@ -59,7 +59,7 @@ pub(crate) struct Statement_ {
     digest: DigestHandle,
     database: Option<Arc<str>>,
     types: Vec<ParamType>,
-    /// Parameters that came in pieces.
+    /// Parameters that were sent in pieces.
     long: Vec<Option<Vec<u8>>>,
     /// Bytes of these.
     long_held: usize,
@@ -81,7 +81,7 @@ const LONG_KEPT: usize = 4096;
 const LONG_DATA_OVERFLOW: &str = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than 'max_allowed_packet' bytes";
 
 impl Statement_ {
-    /// Forgets what came in pieces; gives the bytes that are free now.
+    /// Drops the parameters that were sent in pieces. Returns how many bytes that frees.
     fn forget_long(&mut self) -> usize {
         self.long = Vec::new();
         std::mem::take(&mut self.long_held)
@@ -164,7 +164,7 @@ impl Session {
     }
 
     fn prepare_and_reply(&mut self, sql: &[u8], wire: &mut Wire<'_>) -> Result<()> {
-        // What SHOW WARNINGS and its kin are to show outlives their preparation.
+        // SHOW WARNINGS and similar statements show diagnostics that outlive their own preparation.
         let shown = std::mem::take(&mut self.running.warnings);
         let mut made = self.make_prepared(sql)?;
         if kinds::of(&made.statement).keeps_diagnostics {

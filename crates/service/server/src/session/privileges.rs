@@ -28,7 +28,7 @@ impl Session {
     /// Error 1142 or 1143 for the first table or column that the session may not use in the plan's way.
     #[cold]
     pub(crate) fn check_plan_privileges(&self, plan: &Plan) -> Result<()> {
-        // Whoever could make a temporary table may do everything with it.
+        // A session that could make a temporary table may do everything with it.
         for (i, t) in plan.tables.iter().enumerate().filter(|(_, t)| !t.table.temporary) {
             let definer = self.definer(plan, t)?;
             if self.state.access.all && definer.is_none() {
@@ -70,7 +70,7 @@ impl Session {
             }
             let access = definer.as_ref().unwrap_or(&self.state.access);
             self.check_needs(&needs, access).map_err(|e| match through(plan, t) {
-                // What is wrong below a view is not told to who may use the view.
+                // An account that may use the view is not told what is wrong below it.
                 Some(view) => sql_err!(ViewInvalid, view.schema, view.name),
                 None => e,
             })?;
@@ -87,7 +87,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whose rights count for a table: those of the definer of the view around it, `None`: the session's. Errors 1449, 1045.
+    /// The account whose rights count for a table: the definer of the view around it, or `None`: the session's.
+    /// Errors 1449, 1045.
     fn definer(&self, plan: &Plan, t: &PlanTable) -> Result<Option<Access>> {
         let Some(view) = through(plan, t).and_then(|table| table.view()).filter(|v| !v.invoker) else {
             return Ok(None);
@@ -95,7 +96,7 @@ impl Session {
         let (user, host) = (&*view.definer.0, &*view.definer.1);
         let accounts = &self.server.accounts;
         let Some(account) = accounts.get(user, host) else {
-            // Who it was is not told to everybody.
+            // Only an account with SUPER is told the definer's name.
             let own = &self.state.account;
             return Err(match self.state.privileges().has(Privilege::Super) {
                 true => sql_err!(NoSuchUser, user, host),
@@ -156,7 +157,7 @@ impl Session {
         self.state.snapshot.require_table(schema, name).cloned()
     }
 
-    /// Error 1044 for a schema that the session may not enter, whether it is there or not.
+    /// Error 1044 for a schema that the session may not enter, whether it exists or not.
     pub(crate) fn require_entry(&self, schema: &str) -> Result<()> {
         let a = &self.state.account;
         match self.state.access.enters_schema(&gannet_catalog::names::canonical_schema(schema)) {
@@ -174,7 +175,8 @@ impl Session {
         }
     }
 
-    /// What a definition statement needs. Each kind says so itself: one that says nothing is refused.
+    /// Checks the privileges of a definition statement. Each statement kind declares its own; a kind that declares
+    /// none is refused.
     pub(crate) fn check_ddl_privileges(&self, statement: &Statement) -> Result<()> {
         if self.state.access.all {
             return Ok(());
@@ -182,11 +184,11 @@ impl Session {
         use Privilege as P;
         let database = self.state.database.as_deref().unwrap_or_default();
         let schema_of = |name: &'_ ast::ObjectName| name.schema.as_ref().map_or(database, |s| s).to_owned();
-        // Of tables that the statement makes, or names whether or not there is a temporary one.
+        // For tables that the statement makes, or names whether or not there is a temporary one.
         let by_name = |list: &[P], name: &ast::ObjectName| {
             self.require_on_table(Privileges::of(list), &schema_of(name), &name.name)
         };
-        // Whoever could make a temporary table may do everything with it.
+        // A session that could make a temporary table may do everything with it.
         let on = |list: &[P], name: &ast::ObjectName| match self
             .state
             .snapshot
@@ -262,7 +264,7 @@ impl Session {
         Ok(())
     }
 
-    /// Error 1142 for who may do nothing with a table.
+    /// Error 1142 for an account without any right on a table.
     pub(crate) fn require_any_privilege(&self, schema: &str, table: &str) -> Result<()> {
         let schema = gannet_catalog::names::canonical_schema(schema);
         match self.state.access.sees_table(&schema, table) {

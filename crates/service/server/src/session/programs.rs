@@ -14,7 +14,7 @@ impl Session {
         if !if_exists {
             return Err(error);
         }
-        // Of an event, the note is the one that routines have.
+        // MySQL's note about a missing event is the one about routines.
         let note = match kind {
             ProgramKind::Event => sql_err!(SpDoesNotExist, "Event", name.name),
             ProgramKind::Procedure | ProgramKind::Function | ProgramKind::Trigger => error,
@@ -64,7 +64,7 @@ impl Session {
         loadable.then(|| sql_err!(SpDoesNotExist, "FUNCTION (UDF)", name.name))
     }
 
-    /// What a statement that changes a stored program meets; at the end, that there is none.
+    /// Checks the rights that changing a stored program needs, and returns the error that there is no such program.
     fn changed_program(&mut self, kind: ProgramKind, name: &ObjectName) -> Result<SqlError> {
         let schema = self.program_schema(name)?;
         self.commit_implicitly()?;
@@ -85,7 +85,7 @@ impl Session {
     }
 
     fn missing_trigger(&self, schema: &str, name: &ObjectName) -> Result<SqlError> {
-        // Whether a database is there is told to those who may enter it.
+        // An account without rights in a database is not told whether the database exists.
         let told = self.state.access.enters_schema(schema);
         match self.state.snapshot.schema(schema) {
             None if told => Err(sql_err!(BadDb, schema)),

@@ -1,8 +1,8 @@
 //! SQL text: shape, plan cache, execution, statistics.
 //!
-//! The road of a cached statement: one lexer pass gives its shape and literals; the worker's own cache gives the plan;
-//! the literals become the plan's parameters; the executor runs it into the connection's buffer. Nothing is allocated
-//! but what the literals need, and nothing is written that another worker reads.
+//! The road of a cached statement: one lexer pass finds its shape and literals; the worker's own cache has the plan;
+//! the literals become the plan's parameters; the executor writes rows into the connection's buffer. Only what the
+//! literals need is allocated, and nothing is written that another worker reads.
 
 use super::Session;
 use super::cached::{Cached, CachedPlan, with_scan};
@@ -29,7 +29,7 @@ use gannet_types::charset::Charset;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::borrow::Cow;
 
-/// A statement whose tables change between planning and locking is planned anew, so often at most.
+/// How often a statement is planned again when its tables change between planning and locking.
 const MAX_REPLANS: u32 = 10;
 
 impl Session {

@@ -1,4 +1,5 @@
-//! Where the answers of a session's statements go: to a client, or to whoever runs the statement in this process.
+//! Where the replies to a session's statements go: to a client, or to the code in this process that runs the
+//! statement.
 
 use super::Charsets;
 use super::Session;
@@ -11,7 +12,7 @@ use gannet_types::charset::Charset;
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
 use gannet_wire::flags::cap;
 
-/// What a statement or command did, before it is put into a packet.
+/// The effects of a statement or command, before they are put into a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     /// A result set was sent: its end is due instead of OK.
@@ -87,7 +88,7 @@ pub(crate) trait Reply {
     /// What follows the commit of the last statement may be left for later: see [`super::later`].
     fn resumes(&self) -> bool;
 
-    /// The client, when there is one that can be asked something (LOAD DATA LOCAL).
+    /// The client, when there is one that can be asked for data (LOAD DATA LOCAL).
     fn client(&mut self) -> Option<Exchange<'_>>;
 }
 
@@ -128,7 +129,7 @@ pub(crate) fn plain_column(name: &str, ty: SqlType) -> ResultColumn {
     }
 }
 
-/// Keeps the only row of a query whose values go to variables. Error 1172 for a second one.
+/// Keeps the only row of a query whose values go to variables. A second row is error 1172.
 #[derive(Default)]
 pub(crate) struct OneRowSink {
     pub(crate) row: Option<Vec<Value>>,

@@ -1,10 +1,11 @@
-//! What belongs to the statement that runs, and ends with it. A statement inside another has all of it anew: [`Session::nested`].
+//! The state of the running statement, which ends with it. A statement inside another has one of its own:
+//! [`Session::nested`].
 
 use super::Session;
 use gannet_runtime::{WallTime, now_ns};
 use gannet_types::{Value, Warnings};
 
-/// When a statement began, read once: what is later is that and the time that has passed.
+/// When a statement began, read once; later times are that plus the time that has passed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     /// Monotonic.
@@ -22,7 +23,7 @@ impl Clock {
     }
 }
 
-/// The session's part of it.
+/// The session's part of the running statement.
 #[derive(Default)]
 pub(crate) struct Running {
     /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
@@ -57,7 +58,7 @@ impl Seen {
     }
 }
 
-/// Figures of one execution for the statistics.
+/// Figures of one execution, for the statistics.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Figures {
     pub(crate) sent: u64,
@@ -69,8 +70,9 @@ pub(crate) struct Figures {
 }
 
 impl Session {
-    /// Runs `f` as a statement inside the one that runs, with a clock, diagnostics, parameters and figures of its own. Those of the outer
-    /// one, and what its functions tell of the statement before it (FOUND_ROWS, ROW_COUNT), are as they were when it has ended.
+    /// Runs `f` as a statement inside the running one, with a clock, diagnostics, parameters and figures of its own.
+    /// When it has ended, those of the outer statement are as before, and so is what the outer statement's functions
+    /// say of the statement before it (FOUND_ROWS, ROW_COUNT).
     pub(crate) fn nested<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let warnings = self.running.warnings.like();
         let outer = std::mem::replace(&mut self.running, Running { warnings, ..Running::default() });
@@ -81,7 +83,7 @@ impl Session {
         let result = f(self);
         let inner = self.running.figures;
         (self.running, self.state.running) = (outer, seen);
-        // What it reads, the outer one reads.
+        // The outer statement has read what the inner one reads.
         self.running.figures.examined += inner.examined;
         self.running.figures.works |= inner.works;
         let s = &mut self.state;

@@ -303,7 +303,7 @@ impl Connection {
             && silent_ns + SLACK_NS >= due_ns
     }
 
-    /// Gives up the place among the connections. Idempotent.
+    /// Ends the connection's registration. Idempotent.
     fn leave(&mut self) {
         if !matches!(std::mem::replace(&mut self.phase, Phase::Over), Phase::Over) {
             self.server.registry.leave(self.entry.id);

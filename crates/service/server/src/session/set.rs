@@ -75,7 +75,7 @@ impl Session {
         }
     }
 
-    /// Gives a user variable its value, which is a number or a text: dates and documents become text.
+    /// Sets a user variable. The value is a number or a text: dates and documents become text.
     pub(super) fn assign(&mut self, name: &str, value: Value) -> Result<()> {
         let value = match value {
             Value::Date(_) | Value::Time(..) | Value::DateTime(..) | Value::Timestamp(..) | Value::Json(_) => {
@@ -196,7 +196,7 @@ impl Session {
         }
     }
 
-    /// The value of an expression that stands outside a query. The common forms need no plan.
+    /// The value of an expression outside a query. The common forms need no plan.
     pub(crate) fn evaluate(&mut self, expr: &Expr) -> Result<Value> {
         if let Some(value) = self.simple_value(expr)? {
             return Ok(value);
@@ -298,7 +298,7 @@ impl Session {
         VarValue::text(&flags.join(","))
     }
 
-    /// Warnings 3090 and 3135: modes that are to go, and those that belong to strict mode.
+    /// Warnings 3090 and 3135: modes that are deprecated, and modes that belong to strict mode.
     fn warn_of_sql_mode(&mut self, text: &str) {
         let Ok(mode) = SqlMode::parse(text) else { return };
         let parts = [SqlMode::NO_ZERO_DATE, SqlMode::NO_ZERO_IN_DATE, SqlMode::ERROR_FOR_DIVISION_BY_ZERO];

@@ -1,7 +1,7 @@
 //! SHOW, DESCRIBE, EXPLAIN, and table maintenance.
 //!
-//! What has a virtual table behind it is a query over that table, whose column names are SHOW's; LIKE and WHERE then work
-//! as in any query. The rest makes its rows here.
+//! A SHOW with a virtual table is a query over that table, whose column names are SHOW's; LIKE and WHERE then work as
+//! in any query. Other SHOWs make their rows here.
 
 use super::Session;
 use super::reply::Done;
@@ -93,7 +93,7 @@ impl Session {
         self.settings.sql_mode = saved;
         let mut kept = outcome?;
         for c in &mut kept.columns {
-            // The wrapper is nobody's business.
+            // The derived table around the query is not part of the answer.
             c.table = "".into();
         }
         Ok(kept)
@@ -123,7 +123,7 @@ impl Session {
         self.select(sql, "", filter.map(ShowFilter::Where).as_ref())
     }
 
-    /// The rows of a SELECT of the server's own, as a statement inside the one that runs.
+    /// The rows of a SELECT that the server wrote, run as a statement inside the running one.
     pub(crate) fn own_rows(&mut self, sql: &str) -> Result<RowsSink> {
         self.nested(|inner| inner.rows_of(sql, None))
     }

@@ -25,7 +25,7 @@ pub(crate) struct State {
     pub(crate) current_user: String,
     pub(crate) database: Option<Arc<str>>,
     pub(crate) user_vars: UserVariables,
-    /// Memory of these, and of parameters that came in pieces.
+    /// Memory of the user variables, and of parameters that were sent in pieces.
     pub(crate) held: gannet_exec::spill::Held,
     /// Locks of GET_LOCK, with how often each is held.
     pub(crate) user_locks: Vec<(String, u32)>,
@@ -44,7 +44,8 @@ pub(crate) struct State {
     pub(crate) usage: Option<Arc<Usage>>,
     /// Keeps plans of a session with temporary tables apart from all others; 0 without.
     pub(crate) plan_salt: u64,
-    /// The default database's number, for the plan cache's keys. Never used again after a drop, so a stale one misleads nobody.
+    /// The default database's number, for the plan cache's keys. A number is never reused after a drop, so a stale
+    /// one finds no plan.
     database_id: u32,
     /// The password has expired: it has to be changed before anything else.
     pub(crate) must_change_password: bool,
@@ -134,7 +135,7 @@ impl State {
         self.access.global
     }
 
-    /// Computes the rights anew.
+    /// Recomputes the rights.
     pub(crate) fn renew_access(&mut self) {
         self.access = Access::new(&self.server.accounts, &self.account, &self.roles);
         let now = self.server.accounts.get(&self.account.user, &self.account.host);

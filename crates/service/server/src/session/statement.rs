@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// What a definition statement reports, the snapshot after it, and its query's plan if it was not used.
 pub(super) type Defined = (ddl::Done, Arc<CatalogSnapshot>, Option<(Plan, Vec<Value>)>);
 
-/// What those who follow the log are told of the statement that runs; `None` when nobody does.
+/// What consumers of the log are told of the running statement; `None` when there is no consumer.
 pub(super) fn words(session: &Session) -> Option<Words> {
     if !session.server.engine.has_consumers() {
         return None;
@@ -187,7 +187,7 @@ impl Session {
         outcome
     }
 
-    /// DDL: commits what is open, runs in a transaction of its own.
+    /// DDL: commits the open transaction, and runs in a transaction of its own.
     fn ddl(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
         match statement {
@@ -201,7 +201,7 @@ impl Session {
             }
             _ => {}
         }
-        // A transaction that only reads ends like others: what it forbids is no matter then.
+        // A READ ONLY transaction ends like others: its restriction does not matter then.
         self.commit_implicitly()?;
         self.require_read_write()?;
         if !self.only_temporary(statement) {
@@ -235,7 +235,8 @@ impl Session {
         Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
     }
 
-    /// Runs a definition statement in a transaction: the session's, or `own`. Gives the query's plan back if it was not used.
+    /// Runs a definition statement in a transaction: the session's, or `own`. Returns the query's plan if it was not
+    /// used.
     pub(super) fn define(
         &mut self,
         statement: &Statement,
@@ -300,7 +301,7 @@ impl Session {
             let markers: Vec<_> = values.iter().map(super::variables::type_of).collect();
             let plan = match self.make_source_plan(query, &markers) {
                 Ok(plan) => plan,
-                // What is there already is said before what is wrong with the query, missing tables apart.
+                // That the table exists already is reported before errors in the query, except missing tables.
                 Err(e)
                     if !matches!(
                         e.code(),
@@ -333,7 +334,7 @@ impl Session {
         }
     }
 
-    /// Nobody changes information_schema, performance_schema and their kin.
+    /// Refuses changes of information_schema, performance_schema and the other system schemas.
     pub(super) fn refuse_system_schemas(&self, statement: &Statement) -> Result<()> {
         let database = self.state.database.as_deref().unwrap_or_default();
         let names = ddl::locked_tables(statement);

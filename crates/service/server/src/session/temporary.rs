@@ -17,7 +17,7 @@ use gannet_plan::Plan;
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
 
-/// Temporary tables of one session: a bound on memory that nobody meets by honest work.
+/// How many temporary tables a session may have: a bound on memory, far beyond what programs use.
 const MAX_TEMPORARY: usize = 10_000;
 
 /// Numbers sets of temporary tables.
@@ -28,7 +28,7 @@ impl Session {
         TxnOptions { owner_thread_id: self.entry.id, ..TxnOptions::default() }
     }
 
-    /// Every table whose definition the statement changes is a temporary one.
+    /// Whether every table whose definition the statement changes is a temporary one.
     pub(super) fn only_temporary(&self, statement: &Statement) -> bool {
         if matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
             return false;
@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// The session ends or starts anew; no transaction is open.
+    /// Drops them all when the session ends or is reset; no transaction is open.
     pub(super) fn drop_all_temporary(&mut self) {
         if self.state.snapshot.temporaries().is_some() {
             let snapshot = self.state.snapshot.with_temporaries(None);

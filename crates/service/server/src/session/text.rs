@@ -1,4 +1,4 @@
-//! The text of statements: how it is read, and how the log tells of it.
+//! The text of statements: how it is read, and how logs show it.
 
 use gannet_parser::{ErrorKind, LexMode, ParseError};
 use gannet_types::{ErrorCode, SqlError, SqlMode, sql_err};
@@ -31,7 +31,7 @@ pub(crate) fn parse_error(e: ParseError) -> SqlError {
     }
 }
 
-/// A statement as the error log tells of it: its digest text, and its digest.
+/// A statement as the error log shows it: its digest text, and its digest.
 pub(crate) fn in_log(statement: &[u8], mode: gannet_parser::LexMode) -> String {
     let digest = gannet_parser::digest::digest(statement, mode);
     let text: String = digest.text.chars().take(MAX_LOGGED).collect();

@@ -1,5 +1,5 @@
-//! What clients with CLIENT_SESSION_TRACK are told beyond database and variables: that the session's state changed, and how
-//! its transaction stands.
+//! What clients with CLIENT_SESSION_TRACK are told beside database and variables: that the session's state changed,
+//! and the state of its transaction.
 
 use super::Session;
 use gannet_core::vars::Live;
@@ -20,7 +20,7 @@ enum Info {
 /// Letters of a session without a transaction.
 const NONE: [u8; 8] = *b"________";
 
-/// What is tracked, and what has been told.
+/// What is tracked, and what was reported last.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     /// Something of the below is asked for.
@@ -33,7 +33,7 @@ pub(crate) struct Tracker {
     read: bool,
     wrote: bool,
     sent: bool,
-    /// Told last.
+    /// The state that was reported last.
     letters: [u8; 8],
     characteristics: String,
     /// Statements that began the transaction.

@@ -32,7 +32,7 @@ pub(crate) struct Transaction {
     pub(crate) read_only: bool,
     /// Level of the open transaction.
     isolation: Isolation,
-    /// SET TRANSACTION: for the next one only.
+    /// SET TRANSACTION: for the next transaction only.
     next_isolation: Option<Isolation>,
     next_read_only: Option<bool>,
     savepoints: Vec<(String, Savepoint)>,
@@ -41,7 +41,7 @@ pub(crate) struct Transaction {
     pub(crate) dropped_temporary: bool,
 }
 
-/// Savepoints of a transaction: a bound on memory that nobody meets by honest work.
+/// How many savepoints a transaction may have: a bound on memory, far beyond what programs use.
 const MAX_SAVEPOINTS: usize = 100_000;
 
 impl Transaction {
@@ -55,12 +55,12 @@ impl Transaction {
         self.explicit
     }
 
-    /// What SET TRANSACTION left for the next one.
+    /// What SET TRANSACTION set for the next transaction.
     pub(crate) fn next_isolation(&self) -> Option<Isolation> {
         self.next_isolation
     }
 
-    /// READ ONLY or READ WRITE of SET TRANSACTION, for the next one.
+    /// READ ONLY or READ WRITE of SET TRANSACTION, for the next transaction.
     pub(crate) fn next_read_only(&self) -> Option<bool> {
         self.next_read_only
     }
@@ -153,7 +153,7 @@ impl Session {
         Ok(self.txn.begin_statement())
     }
 
-    /// The statement ended; gives its outcome, or the commit's error.
+    /// Ends the statement. Returns its outcome, or the commit's error.
     #[inline]
     pub(crate) fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
         match outcome {
@@ -180,7 +180,7 @@ impl Session {
 
     #[cold]
     fn fail_statement(&mut self, mark: Savepoint, error: &SqlError) {
-        // What is undone here is undone whatever else wants this session to stop.
+        // This rollback is completed even if the session is to stop.
         let _mask = gannet_runtime::mask_interrupts();
         if !self.txn.is_active() {
             // Victim of a deadlock: the engine has rolled the transaction back.
@@ -273,26 +273,26 @@ impl Session {
         let chain = completion.chain.unwrap_or(default == "CHAIN" && completion.release != Some(true));
         let release = completion.release.unwrap_or(default == "RELEASE" && !chain);
         if chain {
-            // The new transaction has the characteristics of the one that ended; its level is still there.
+            // The new transaction has the characteristics of the one that ended; its level is still set.
             self.transaction.explicit = true;
             self.transaction.read_only = read_only;
         }
         self.closing |= release;
     }
 
-    /// Before DDL and its kin: the open transaction is committed.
+    /// Commits the open transaction: before DDL, account statements and the like.
     pub(crate) fn commit_implicitly(&mut self) -> Result<()> {
         self.finish(true)
     }
 
-    /// The session ends or starts anew: whatever is open is rolled back.
+    /// Rolls the open transaction back when the session ends or is reset.
     pub(crate) fn abandon_transaction(&mut self) {
         if let Err(e) = self.finish(false) {
             self.server.log.error(format_args!("connection {}: rollback failed: {e}", self.entry.id));
         }
     }
 
-    /// Error 1792 in a transaction that only reads, or where the next one does.
+    /// Error 1792 in a transaction that is READ ONLY, or where the next one will be.
     pub(crate) fn require_read_write(&self) -> Result<()> {
         let next =
             self.transaction.next_read_only.unwrap_or_else(|| self.state.vars[Live::TransactionReadOnly].as_bool());
@@ -377,7 +377,7 @@ impl Session {
         Ok(())
     }
 
-    /// `SET autocommit`: turning it on commits what is open.
+    /// `SET autocommit`: turning it on commits the open transaction.
     pub(crate) fn set_autocommit(&mut self, on: bool) -> Result<()> {
         if on && !self.transaction.autocommit {
             self.commit_implicitly()?;

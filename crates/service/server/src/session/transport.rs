@@ -29,7 +29,7 @@ impl Transport for Encrypted {
 /// Headers of packets, and the next command, beside a packet of the greatest length allowed.
 const SLACK: usize = 64 << 10;
 
-/// What is longer is compressed, or comes out of its packet, on a helper thread: the worker has other sessions.
+/// A longer packet is compressed or decompressed on a helper thread, because the worker has other sessions.
 const LONG: usize = 128 << 10;
 
 fn aside<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {

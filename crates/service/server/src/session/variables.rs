@@ -45,7 +45,7 @@ fn time_zone(state: &State, name: &str) -> TimeZone {
     TimeZone::parse(name).unwrap_or(TimeZone::UTC)
 }
 
-/// Flags of `optimizer_switch` that have no effect: what they are about is not there, or decided by cost alone.
+/// Flags of `optimizer_switch` that have no effect: their subject does not exist here, or is decided by cost alone.
 pub(crate) const IDLE_SWITCHES: &[&str] = &[
     "engine_condition_pushdown",
     "mrr",
@@ -125,7 +125,7 @@ fn session_sql_value(state: &State, id: VarId) -> Value {
     to_sql(&session_value(state, id))
 }
 
-/// The value in the session, computed for those that are not stored.
+/// The value in the session; computed for variables that are not stored.
 pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
     if id.def().scope == Scope::Global {
         return global_value(state, id);

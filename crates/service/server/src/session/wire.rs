@@ -128,7 +128,7 @@ impl<'a> Wire<'a> {
             self.writer().announce(0);
         }
         self.flush_if_full()?;
-        // A kill that came in the middle.
+        // The session may have been killed meanwhile.
         if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
     }
     fn header(&mut self, columns: &[ResultColumn], cache: Option<&HeaderCache>) {

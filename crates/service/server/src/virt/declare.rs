@@ -47,7 +47,7 @@ pub(super) struct Spec {
 enum Kind {
     Varchar(u32),
     Char(u32),
-    /// A type whose text, if it is one, has the column's collation.
+    /// A type without a length. If it is a text type, it has the column's collation.
     Plain(TypeId),
     Unsigned(TypeId),
     /// With a length.

@@ -99,7 +99,7 @@ fn own_collation(schema: &str) -> CollationId {
     if schema == "performance_schema" { CollationId::UTF8MB4_0900_AI_CI } else { TEXT }
 }
 
-/// Numbers of virtual tables begin here; the catalog gives its own from 1024 on.
+/// Numbers of virtual tables begin here. Numbers of the catalog's tables begin at 1024.
 const FIRST_ID: u64 = 100;
 
 /// Makes the tables known to the catalog.
@@ -130,7 +130,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
     assemble(parts, d.schema.into(), d.name.into(), d.columns.clone(), Vec::new(), None, Arc::default())
 }
 
-/// Gives the rows of virtual table `number`.
+/// Produces the rows of virtual table `number`.
 pub(crate) fn rows(
     state: &mut State,
     number: u32,

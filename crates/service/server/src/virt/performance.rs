@@ -1,4 +1,4 @@
-//! performance_schema: threads, locks, what is set up, who was connected.
+//! performance_schema: threads, locks, what is set up, which accounts were connected.
 
 use super::declare::{BIGINT, INT, LONGBLOB, LONGTEXT, NAME, UBIGINT, YES_NO, enumeration, fixed, varchar};
 use super::innodb::tree_names;

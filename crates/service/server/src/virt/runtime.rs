@@ -203,7 +203,8 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
 pub(super) fn waits(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for w in wait_totals() {
         let average = w.ns.checked_div(w.count).unwrap_or(0);
-        // Extremes are not kept: the average stands in for neither, so they are 0 as for events never seen.
+        // The least and the greatest wait are not recorded, so these columns are 0, as for events that never
+        // happened.
         emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(0), ps(average), ps(0)])?;
     }
     Ok(())

@@ -15,7 +15,7 @@ fn resident() -> usize {
     text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }
 
-/// Reads the answer packet by packet, keeping nothing. Gives its bytes.
+/// Reads the answer packet by packet, keeping nothing. Returns its bytes.
 fn drain(c: &mut Connection, sql: &str) -> usize {
     c.command(com::QUERY, sql.as_bytes()).unwrap();
     let mut bytes = 0;

@@ -28,7 +28,7 @@ fn local(r: &Running) -> Connection {
     c
 }
 
-/// Sends a file in pieces when it is asked for; gives the info text of the answer, or the error's number.
+/// Sends a file in pieces when it is asked for. Returns the info text of the answer, or the error's number.
 fn send(c: &mut Connection, sql: &str, pieces: &[&[u8]]) -> Result<String, u16> {
     c.command(QUERY, sql.as_bytes()).unwrap();
     let asked = c.receive().map_err(|e| e.code().expect("an error packet"))?;

@@ -17,7 +17,7 @@ fn section(c: &mut Connection, title: &str) -> String {
     rest[..rest.find("\n---").map_or(rest.len(), |i| i + 1)].to_owned()
 }
 
-/// Two transactions that wait for each other; gives the error of the one that was rolled back.
+/// Two transactions that wait for each other. Returns the error of the one that was rolled back.
 fn collide(r: &Running, first: [&str; 2], second: [&str; 2]) -> (u16, bool) {
     let (mut a, mut b) = (r.connect(), r.connect());
     run(&mut a, "BEGIN");

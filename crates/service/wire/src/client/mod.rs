@@ -32,7 +32,7 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// Who logs in, and how.
+/// The account that logs in, and how.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// User name.

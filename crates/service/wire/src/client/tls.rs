@@ -36,7 +36,7 @@ pub fn tls_client(ca: Option<&[u8]>, own: Option<&Identity>) -> io::Result<Clien
     ClientConnection::new(Arc::new(config), name).map_err(|e| fault(&e))
 }
 
-/// Encrypts, whoever is at the other end: `--ssl-mode=REQUIRED`.
+/// Encrypts, and accepts any certificate: `--ssl-mode=REQUIRED`.
 #[derive(Debug)]
 struct Trusting(Arc<CryptoProvider>);
 

@@ -41,7 +41,7 @@ const DAYS: i64 = 3650;
 
 type Key = SigningKey<P256>;
 
-/// Whom a certificate is for.
+/// The subject of a certificate.
 struct Subject<'a> {
     name: &'a str,
     serial: u8,
@@ -180,9 +180,9 @@ fn pem(label: &str, der: &[u8]) -> String {
 /// What is read of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
-    /// Who signed it, as OpenSSL prints names on one line: `/C=DE/CN=...`.
+    /// The issuer, as OpenSSL prints names on one line: `/C=DE/CN=...`.
     pub issuer: String,
-    /// Whom it is for, in the same form.
+    /// The subject, in the same form.
     pub subject: String,
     /// From when it holds, as OpenSSL prints times: `Jan  2 03:04:05 2026 GMT`.
     pub not_before: String,

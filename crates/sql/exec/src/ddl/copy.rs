@@ -15,13 +15,13 @@ enum Source {
     Converted(usize),
     /// New: the same value in every row.
     Constant(Value),
-    /// AUTO_INCREMENT of a new column, or of one that was none: numbered where there is no value.
+    /// AUTO_INCREMENT of a column that is new or had none: rows without a value are numbered.
     Numbered(Option<usize>),
     /// By an expression, when the others are there.
     Computed,
 }
 
-/// Copies all rows into the pending version's row tree, in the order of the old one. Gives their number and the greatest AUTO_INCREMENT value.
+/// Copies all rows into the pending version's row tree, in the order of the old one. Returns their number and the greatest AUTO_INCREMENT value.
 pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<(u64, u64)> {
     let engine = edit.txn().engine().clone();
     let (old, new) = (&*pending.old, &*pending.table);

@@ -23,7 +23,7 @@ use gannet_plan::table_exprs::TableExprs;
 use gannet_types::{CollationId, Result, SqlError, SqlType, Value, sql_err};
 use std::sync::Arc;
 
-/// What an expression is for: decides what it may hold and which errors it gives.
+/// The use of an expression: decides what it may contain and which errors it gives.
 #[derive(Clone, Debug)]
 pub(super) enum Use {
     /// A generated column.

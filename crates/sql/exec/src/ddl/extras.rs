@@ -37,7 +37,7 @@ impl PendingIndex {
 }
 
 impl Extras {
-    /// Completes a definition whose columns are there: texts of expressions, columns of functional parts, checks and foreign keys. Gives the
+    /// Completes a definition whose columns are there: texts of expressions, columns of functional parts, checks and foreign keys. Returns the
     /// indexes to add.
     pub(super) fn resolve(
         self,

@@ -53,9 +53,9 @@ pub struct DdlContext<'a> {
     pub require_primary_key: bool,
     /// Diagnostics area.
     pub warnings: &'a mut Warnings,
-    /// User and host of who runs the statement: DEFINER of what it makes.
+    /// User and host of the account that runs the statement: DEFINER of what the statement makes.
     pub account: (&'a str, &'a str),
-    /// What those who follow the log are told of the statement; `None` when nobody does.
+    /// What consumers of the log are told of the statement; `None` when there is no consumer.
     pub words: Option<Words>,
     /// The query of CREATE VIEW, or of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values of its parameters.
     pub select: Option<(Plan, Vec<Value>)>,

@@ -43,7 +43,7 @@ pub(super) struct Asked {
 enum Need {
     Instant,
     Inplace,
-    /// In place, but nobody may write meanwhile.
+    /// In place, with writers kept out meanwhile.
     InplaceShared(&'static str),
     /// InnoDB copies the rows; why, where MySQL says it.
     Copy(Option<&'static str>),
@@ -58,7 +58,8 @@ fn unsupported(what: &str, reason: Option<&str>, instead: &str) -> SqlError {
     }
 }
 
-/// What is asked for. Errors 1800 and 1801 for words that do not exist, 1221 for those that do not go together.
+/// The requested ALGORITHM and LOCK. Errors 1800 and 1801 for words that do not exist, 1221 for a combination that is
+/// not allowed.
 pub(super) fn asked(actions: &[AlterAction]) -> Result<Asked> {
     let mut asked = Asked { algorithm: Algorithm::Default, lock: Lock::Default };
     let is = |word: &Ident, name: &str| word.text.eq_ignore_ascii_case(name);

@@ -144,7 +144,7 @@ fn string(ty: &SqlType) -> SqlType {
     SqlType { length, collation: ty.collation, nullable: ty.nullable, ..SqlType::new(id) }
 }
 
-/// The default of a NOT NULL column that nobody wrote one for.
+/// The default of a NOT NULL column without a DEFAULT clause.
 fn zero(ty: &SqlType, mode: SqlMode) -> Default {
     let zero_dates = !(mode.is_strict() && mode.contains(SqlMode::NO_ZERO_DATE));
     match ty.id {
@@ -156,7 +156,7 @@ fn zero(ty: &SqlType, mode: SqlMode) -> Default {
     }
 }
 
-/// The plan of the query as one that puts its rows into the new table.
+/// Turns the query's plan into one that puts its rows into the new table.
 pub fn insert_plan(
     table: &Arc<Table>,
     plan: Plan,

@@ -54,7 +54,8 @@ fn target(slot: usize, offset: u32, batch: &Batch, row: usize, cx: &mut Cx<'_, '
     Ok(exists.then_some(Target { values, hidden, key }))
 }
 
-/// The joined rows, those left out whose targets stand in rows before: a join has far more rows than there are to delete.
+/// The joined rows, without those whose targets were in earlier rows: a join may have far more rows than there are to
+/// delete.
 fn collect<'p>(delete: &'p Delete, operator: &mut ops::BoxedOperator<'p>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
     let (mut batches, mut held) = (Vec::new(), 0);
     let mut met: Vec<HashSet<Box<[u8]>>> = delete.targets.iter().map(|_| HashSet::default()).collect();

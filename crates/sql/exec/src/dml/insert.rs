@@ -179,7 +179,7 @@ impl<'p> Run<'p> {
         self.row_from_fields(row, (&self.insert.columns, list), cx)
     }
 
-    /// A row some of whose columns are there; the rest is assigned.
+    /// Completes a row of which some columns have values; the rest is assigned.
     pub(super) fn row_from_fields(
         &mut self,
         mut row: Vec<Option<Value>>,
@@ -207,8 +207,8 @@ impl<'p> Run<'p> {
         self.complete(row, cx)
     }
 
-    /// The row as expressions of a self-referring VALUES list see it: a column without a value yet has its default, if that is
-    /// a literal, else what its type holds when nothing is given.
+    /// The row as expressions of a self-referring VALUES list see it: a column without a value yet has its default,
+    /// if that is a literal, or else its type's implicit default.
     fn visible_row(&self, row: &[Option<Value>]) -> Batch {
         let mut values = Vec::with_capacity(row.len());
         for (value, column) in row.iter().zip(&self.table.columns) {
@@ -364,7 +364,7 @@ impl<'p> Run<'p> {
         // REPLACE by the only unique key: for the statistics the row changes where it is.
         let mut in_place = false;
         loop {
-            // Anew for each try: what REPLACE has removed stays removed.
+            // A new savepoint for each try: rows that REPLACE has removed stay removed.
             let savepoint = (on_conflict || self.insert.ignore).then(|| cx.txn.savepoint());
             codec::new_row_key(self.table, &values, cx.txn, &mut key)?;
             if !in_place {
@@ -443,7 +443,7 @@ impl<'p> Run<'p> {
         id.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
     }
 
-    /// The next generated value of the statement is beyond one that a row has.
+    /// Moves the statement's next generated value beyond one that a row has.
     fn pass(&mut self, used: u64, step: u64) {
         if let Some((next, left)) = self.reserved.filter(|(next, _)| used >= *next) {
             let passed = (used - next) / step + 1;
@@ -490,13 +490,13 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// The table has one unique key and nobody refers to it.
+    /// Whether the table has one unique key and no foreign key refers to it.
     fn replaces_in_place(&self, cx: &Cx<'_, 'p>) -> bool {
         let links = cx.plan.tables[self.insert.table as usize].links.as_ref();
         links.is_none_or(|l| l.children.is_empty()) && self.table.indexes.iter().filter(|i| i.unique()).count() == 1
     }
 
-    /// REPLACE: deletes the row in the way. One that is the same row stays, where the table has one unique key and nobody refers to it: `false`.
+    /// REPLACE: deletes the row in the way. An equal row stays where [`Self::replaces_in_place`] holds: `false`.
     fn makes_way(&mut self, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);

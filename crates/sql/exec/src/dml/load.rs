@@ -1,8 +1,9 @@
 //! LOAD DATA: the lines of a file become rows.
 //!
-//! A line's fields go to columns and user variables in order; then SET assigns what it says, seeing both; columns that are in neither get
-//! their defaults. A field too few leaves its column empty with warning 1261, a field too many is dropped with 1262, NULL in a NOT NULL
-//! column is its type's zero with 1263: all three are errors in strict mode. Rows are read one at a time.
+//! A line's fields go to columns and user variables in order. Then SET assigns values from both; columns that are in
+//! neither get their defaults. A missing field leaves its column empty with warning 1261, a surplus field is dropped
+//! with 1262, NULL in a NOT NULL column is its type's zero with 1263: all three are errors in strict mode. Rows are
+//! read one at a time.
 
 use super::insert::Run;
 use super::{Affected, defaults};

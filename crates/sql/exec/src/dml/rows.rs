@@ -7,7 +7,7 @@ use gannet_catalog::{Index, Table};
 use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
 
-/// What stands in the way of a row.
+/// What keeps a row from being written.
 pub(crate) enum Conflict {
     /// None: the row is in.
     None,

@@ -185,7 +185,7 @@ impl<'p> Run<'p> {
             let definition = &table.columns[column];
             let value = match &assignment.value {
                 None => defaults::assigned(target.table as usize, column, &new, cx)?,
-                // `SET c = c`: what is there may stay, even where it could not be stored.
+                // `SET c = c`: the value stays, even where it could not be stored anew.
                 Some(expr) if expr.kind == ExprKind::Column((offset + column) as u32) => new[column].clone(),
                 Some(expr) => {
                     let seen = Batch { rows: 1, columns };

@@ -1,9 +1,9 @@
 //! UPDATE of one row by its whole primary key, without the lock table.
 //!
-//! The newest version is read as it stands, the new row is computed, and the engine writes it only if that version is
-//! still the newest and committed (or own): the write's stamp is the row's lock. When another transaction has the row,
-//! the engine waits for it and the row is read again. A row that is missing or does not match may be somebody's uncommitted
-//! change: then the general path decides, with a locking read.
+//! The newest version is read without a lock, the new row is computed, and the engine writes it only if that version
+//! is still the newest and committed (or own): the write's stamp is the row's lock. When another transaction has
+//! changed the row, the engine waits for it and the row is read again. A row that is missing or does not match may be
+//! another transaction's uncommitted change: then the general path decides, with a locking read.
 
 use super::{
     complete::Options,
@@ -91,7 +91,8 @@ fn attempts<'p>(
     if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
         *waited = cx.txn.queue_up(tree, key).map_err(from_engine)?;
     }
-    // Nothing follows the change, and nobody has to hear of it before the commit: the transaction ends with it.
+    // Nothing follows the change, and no change sink has to hear of it before the commit: the transaction ends with
+    // it.
     let own = |i: &u32| Some(*i as usize) == table.clustered;
     let ends = cx.txn.is_one_statement()
         && target.indexes.iter().all(own)

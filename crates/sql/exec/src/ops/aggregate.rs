@@ -1,9 +1,10 @@
 //! Grouping and aggregates.
 //!
-//! Groups are found by hash. When memory is full no new group is taken in: rows of known groups count in theirs, others go to
-//! partitions by their key, with everything that is computed over them; at the end each partition is grouped by itself. The keys
-//! of DISTINCT aggregates are treated the same way: what is not known when memory is full goes to partitions by group and key, and
-//! is added when all rows are there. An input that arrives grouped needs one group at a time.
+//! Groups are found by hash. When memory is full no new group is made: rows of known groups count in theirs, others
+//! go to partitions by their key, with everything that is computed over them, and at the end each partition is
+//! grouped by itself. The keys of DISTINCT aggregates are treated the same way: when memory is full, unknown keys go
+//! to partitions by group and key, and are added when all rows are read. An input that arrives grouped needs one
+//! group at a time.
 
 use super::{BoxedOperator, Operator};
 use crate::{
@@ -53,7 +54,7 @@ struct Group {
     held: usize,
 }
 
-/// Rows with what is computed over them.
+/// Rows with the columns that are computed over them.
 struct Input<'b> {
     keys: Vec<Column>,
     /// For each aggregate.
@@ -62,7 +63,7 @@ struct Input<'b> {
     rows: usize,
 }
 
-/// What is computed for few rows only.
+/// Columns that are needed for few rows only.
 enum Rest<'b> {
     /// Over these rows.
     Over(&'b Batch),
@@ -187,7 +188,7 @@ impl<'p> Aggregation<'p> {
         let keys = self.plan.groups.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<_>>()?;
         let of = |a: &'p Aggregate, cx: &mut Cx<'_, 'p>| {
             let mut columns: Vec<Column> = a.args.iter().map(|e| vector::eval(e, batch, cx)).collect::<Result<_>>()?;
-            // What is kept is seen with the digits of its type.
+            // Values that are kept have the digits of their type.
             if GROWING.contains(&a.def.name) {
                 columns.iter_mut().zip(&a.args).for_each(|(c, e)| c.settle(&e.ty));
             }
@@ -343,7 +344,7 @@ impl<'p> Aggregation<'p> {
         Ok(())
     }
 
-    /// Takes rows into their groups. `batch`: the rows as they came, to compute what goes to disk.
+    /// Adds rows to their groups. `batch`: the rows as they came, to compute the columns that go to disk.
     fn consume(&mut self, input: &Input<'_>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         if input.keys.is_empty() && self.add_whole_batch(input, cx)? {
             return Ok(());
@@ -449,7 +450,8 @@ impl<'p> Aggregation<'p> {
         Ok(true)
     }
 
-    /// All rows are in their groups or on disk: what was put aside of DISTINCT aggregates is added, and the groups are done.
+    /// Called when all rows are in their groups or on disk: adds the keys of DISTINCT aggregates that were put aside,
+    /// and completes the groups.
     fn finish(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         if let Some(aside) = self.distinct_aside.take() {
             self.add_distinct(aside, cx)?;

@@ -1,10 +1,11 @@
 //! Hash join.
 //!
-//! The right side is built into a table, the left side probes it. A right side that outgrows memory goes to partitions by the hash of
-//! the keys, and so does the left side then (Grace hash join; DeWitt et al., SIGMOD 1984); each pair of partitions is joined by itself. A
-//! partition that is still too large is divided again; one that cannot be (all one key, or no keys) is taken piece by piece, the left
-//! partition being read once for each. Where the order of the left side is relied on, its rows carry numbers, the results of the
-//! partitions go to runs, and these are merged by number.
+//! The right side is built into a table, the left side probes it. If the right side outgrows memory, both sides are
+//! divided into partitions by the hash of the keys (Grace hash join; DeWitt et al., SIGMOD 1984), and each pair of
+//! partitions is joined by itself. A partition that is still too large is divided again. A partition that cannot be
+//! divided (all one key, or no keys) is taken piece by piece, and the left partition is read once for each piece.
+//! Where the order of the left side is relied on, its rows carry numbers, the results of the partitions go to runs,
+//! and these are merged by number.
 
 use super::{
     BoxedOperator, Operator,
@@ -266,7 +267,7 @@ impl<'p> HashJoin<'p> {
         Ok(())
     }
 
-    /// Takes the right side, the table and what is still to come, to partitions.
+    /// Moves the right side to partitions: the rows in the table and those still to come.
     fn divide_right(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         gannet_telemetry::count(Counter::CreatedTmpDiskTables);
         let mut parts = Partitions::new(cx)?;
@@ -491,8 +492,8 @@ impl<'p> HashJoin<'p> {
         Ok(true)
     }
 
-    /// Joins one left row with what is in the table, as far as `out` has room, and goes on to the next one when it is done. `last`: no
-    /// more of the right side follows. Gives whether the row has matched.
+    /// Joins one left row with the rows in the table, as far as `out` has room, and goes on to the next left row when
+    /// it is done. `last`: no more of the right side follows. Returns whether the row has matched.
     fn probe(&mut self, probing: &mut Probing, last: bool, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let (batch, row) = (&probing.batch, probing.row);
         if row % 64 == 0 || probing.place > 0 {

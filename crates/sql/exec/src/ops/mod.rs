@@ -31,8 +31,8 @@ use narrow::{Narrow, make_long};
 pub trait Operator<'p> {
     /// Starts from the beginning, with the registers as they are now.
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()>;
-    /// How many rows the next call is to give at most, for scans that lock what they read: one that is not needed is not to be locked.
-    /// Others may give more.
+    /// How many rows the next call has to return at most. For scans that lock what they read: a row that is not
+    /// needed must not be locked. Other operators may return more.
     fn want(&mut self, _rows: u64) {}
     /// The next rows; `None` at the end. A batch may be empty.
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;
@@ -60,7 +60,7 @@ fn build_at<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOper
     Ok(if depth.is_multiple_of(CHECKED) { Box::new(Checked(operator)) } else { operator })
 }
 
-/// An operator deep in a tree: error 1436 where the stack does not hold what is below it.
+/// An operator deep in a tree: error 1436 where the stack does not hold the operators below.
 struct Checked<'p>(BoxedOperator<'p>);
 
 impl<'p> Operator<'p> for Checked<'p> {
@@ -163,7 +163,7 @@ pub fn collect<'p>(operator: &mut BoxedOperator<'p>, cx: &mut Cx<'_, 'p>) -> Res
     Ok(batches)
 }
 
-/// Gives back what [`collect`] reserved.
+/// Releases the memory that [`collect`] reserved.
 pub fn release(batches: &mut Vec<Batch>, cx: &mut Cx<'_, '_>) {
     let bytes: usize = batches.iter().map(Batch::memory_bytes).sum();
     cx.release(bytes);

@@ -34,7 +34,7 @@ pub(super) fn of_window(window: &Window) -> impl Iterator<Item = &Expr> {
     keys.chain(window.functions.iter().flat_map(|f| &f.args))
 }
 
-/// The input's rows, fewer at a time while what is made of them is long.
+/// The input's rows, fewer at a time while the values computed from them are long.
 pub(super) struct Narrow<'p> {
     input: BoxedOperator<'p>,
     batch: Batch,

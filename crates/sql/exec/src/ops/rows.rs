@@ -1,4 +1,5 @@
-//! Operators that look at one row at a time: Values, Filter, Project, Limit; and the one that delivers them so.
+//! Operators over one row at a time: Values, Filter, Project, Limit; and the operator that passes on a batch row by
+//! row.
 
 use super::{BoxedOperator, Operator};
 use crate::batch::{BATCH_ROWS, Batch};

@@ -158,7 +158,7 @@ pub struct SetOperation<'p> {
     work: Option<Vec<Part>>,
     /// The first input's rows of the present partition, and the next batch.
     rows: Option<(Run, usize)>,
-    /// The input which the first tag among the partitions stands for.
+    /// The input that the first tag among the partitions names.
     first_tag: usize,
 }
 
@@ -183,7 +183,7 @@ impl Counts {
         self.of.insert(key.into(), n);
     }
 
-    /// The least of both: what is not in both goes.
+    /// The lesser count of both: keys that are not in both are dropped.
     fn intersect(&mut self, other: &mut Counts, cx: &mut Cx<'_, '_>) {
         self.of.retain(|key, n| {
             *n = (*n).min(other.of.get(key).copied().unwrap_or(0));
@@ -258,7 +258,7 @@ impl<'p> SetOperation<'p> {
                 if cx.over(total.held + mine.held) {
                     if aside.is_none() {
                         count(Counter::CreatedTmpDiskTables);
-                        // What is combined so far stands for the inputs before.
+                        // The result so far takes the place of the inputs before.
                         self.first_tag = if intersect { (i - 1).max(1) } else { 1 };
                     }
                     let to = match &mut aside {

@@ -30,7 +30,7 @@ pub struct Sort<'p> {
     merge: Option<Merge<Saved<'p>>>,
     /// Rows to deliver.
     left: u64,
-    /// What is sorted comes from a range, for the statistics.
+    /// The sorted rows come from a range, for the statistics.
     ranged: bool,
 }
 

@@ -16,7 +16,7 @@ use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 /// Pieces kept in memory of those on disk: a frame has two ends, and NTH_VALUE, LAG and LEAD one more place.
 const CACHED: usize = 6;
 
-/// A batch with what is computed over it once.
+/// A batch with the columns that are computed over it once.
 pub(super) struct Piece {
     /// The rows with the keys of ORDER BY; behind the input's columns there may be others.
     pub(super) keyed: Keyed,

@@ -44,7 +44,7 @@ pub struct TempSpace {
     directory: PathBuf,
     memory_used: AtomicUsize,
     memory_limit: AtomicUsize,
-    /// What was given back since somebody took this figure: the allocator may still have it.
+    /// Bytes returned since this figure was last read: the allocator may still have them.
     given_back: AtomicUsize,
     disk_used: AtomicU64,
     disk_limit: AtomicU64,
@@ -149,7 +149,7 @@ impl Memory {
         self.held > self.granted
     }
 
-    /// Takes grants for what is held. `space`: the server's, asked for once.
+    /// Takes grants for the memory that is held. `space`: the server's, called once.
     #[cold]
     pub(crate) fn grant(&mut self, space: impl FnOnce() -> Option<Arc<TempSpace>>) {
         let wanted = (self.held - self.granted).next_multiple_of(GRANT);
@@ -306,7 +306,7 @@ impl TempFile {
         Ok(TempFile { file, end: AtomicU64::new(0), space: space.clone() })
     }
 
-    /// Writes behind what is there; gives where.
+    /// Writes behind what is there. Returns where.
     pub fn append(&self, bytes: &[u8]) -> Result<u64> {
         self.space.grow(bytes.len() as u64)?;
         let at = self.end.fetch_add(bytes.len() as u64, Relaxed);

@@ -219,7 +219,7 @@ impl Binder<'_> {
 
     fn user_variable(&mut self, name: &ast::Ident) -> Bound {
         self.arena.uses.user_variables = true;
-        // One that is NULL may get a value before it is read.
+        // A variable that is NULL now may get a value before it is read.
         let known = self.options.variables.and_then(|v| v.user(&name.text)).filter(|ty| ty.id != TypeId::Null);
         let default = SqlType { collation: self.collation, ..SqlType::new(TypeId::LongText) };
         let ty = known.unwrap_or(default);

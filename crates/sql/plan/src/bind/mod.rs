@@ -150,7 +150,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// Binds an expression over one table; gives also the table's first column.
+    /// Binds an expression over one table. Returns also the table's first column.
     pub(crate) fn over_table(
         &mut self,
         table: &Arc<Table>,

@@ -39,7 +39,7 @@ impl Binder<'_> {
         })
     }
 
-    /// Binds a subquery of an expression; gives its place in the arena. Error 1241 for a wrong number of columns.
+    /// Binds a subquery of an expression. Returns its place in the arena. Error 1241 for a wrong number of columns.
     pub(super) fn subquery(&mut self, query: &ast::Query, columns: Option<usize>) -> Result<u32> {
         if query.into.is_some() {
             return Err(error(ErrorCode::WrongUsage, &[&"subquery", &"INTO"]));
@@ -605,7 +605,7 @@ impl Binder<'_> {
     pub(super) const READ: Intent = Intent::Read;
 }
 
-/// Where the query that is bound next stands.
+/// Where the query that is bound next is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Place {
     /// Its first SELECT is the statement's first one.

@@ -158,7 +158,7 @@ impl Binder<'_> {
         Ok(Query { body, columns, order: Vec::new(), limit: None, offset: None, select })
     }
 
-    /// Binds the select list; gives the names of its columns.
+    /// Binds the select list. Returns the names of its columns.
     fn select_list(&mut self, select: &ast::Select, any_row: bool, block: &mut Block) -> Result<Vec<Box<str>>> {
         let mut names = Vec::new();
         for item in &select.items {

@@ -26,7 +26,7 @@ fn has_outer(from: &crate::logical::From) -> bool {
     }
 }
 
-/// What names in a statement's text stood for, by the position of the name.
+/// What the names in a statement's text refer to, by the position of the name.
 #[derive(Default)]
 pub(crate) struct Names {
     /// Schema and table of a column's relation, or the relation's alias.
@@ -152,7 +152,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Merges the views of an UPDATE or DELETE into its block; tells what became of each.
+    /// Merges the views of an UPDATE or DELETE into its block. Returns what became of each.
     pub(super) fn merge_views(&mut self, block: &mut Block) -> Vec<ThroughView> {
         let mut all = Vec::new();
         for rel in &mut block.rels {
@@ -205,7 +205,7 @@ impl Binder<'_> {
         e.for_each_child_mut(|c| self.own_subqueries(c));
     }
 
-    /// What a column of a merged view stands for. Error 1348 when that is no column.
+    /// The base column behind a column of a merged view. Error 1348 when there is none.
     pub(super) fn base_column(&self, mut id: ColId) -> Result<ColId> {
         let name = super::scope::Labels(&self.arena).name(id).to_owned();
         while let Some(e) = self.arena.replaced.get(&id) {
@@ -366,7 +366,7 @@ impl Binder<'_> {
         Some((ObjectName { schema, name: Ident::new(&rel.alias) }, column))
     }
 
-    /// A column of a view is read: whoever reads it needs a right to it.
+    /// Notes that a column of a view is read, which needs a right to it.
     fn note_read(&mut self, id: ColId) {
         if let Label::Derived { view: Some(read), .. } = &self.arena.labels[id as usize] {
             self.arena.view_reads.push(*read);
@@ -740,10 +740,10 @@ impl Walk<'_> {
     }
 }
 
-/// Stands before the number of a SELECT in the place of its hints, until it is printed.
+/// Marks the number of a SELECT, in the place of its hints, until it is printed.
 const NUMBER: char = '\u{1}';
 
-/// A query as EXPLAIN's note 1003 tells it: every name in full, every SELECT numbered. Errors of the query.
+/// A query as EXPLAIN's note 1003 shows it: every name in full, every SELECT numbered. Errors of the query.
 pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<String> {
     let mut query = query.clone();
     let mut binder = Binder::new(snapshot, options);

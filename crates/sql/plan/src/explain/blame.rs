@@ -21,8 +21,8 @@ pub fn blamed(plan: &Plan, wanted: &Expr, parameters: &[Value]) -> Option<String
     search.text(wanted, &row)
 }
 
-/// What stands for a column may repeat another twice, which repeats another twice: not printed beyond so many bytes. Messages
-/// have 512.
+/// Whether a column's expression is printed in its place: up to so many bytes, because such a text may repeat another
+/// text twice, and that one a third text twice. Messages have 512 bytes.
 fn is_short(text: &str) -> bool {
     text.len() <= 2048
 }
@@ -123,7 +123,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks through a tree; gives what its columns are.
+    /// Looks through a tree. Returns what its columns are.
     fn node(&mut self, node: &Physical) -> Names {
         match &node.op {
             Op::TableScan(scan) => {
@@ -289,7 +289,7 @@ fn quoted(name: &str) -> String {
 fn of_table(table: &PlanTable) -> Names {
     let prefix = format!("{}.{}", quoted(&table.table.schema), quoted(&table.alias));
     let text_of = |c: &gannet_catalog::Column| match &c.generated {
-        // The column of a functional index stands for what it computes.
+        // The hidden column of a functional index is shown as the expression that it computes.
         Some(definition) if c.hidden => Some(definition.expression.to_string()),
         _ => Some(format!("{prefix}.{}", quoted(&c.name))),
     };

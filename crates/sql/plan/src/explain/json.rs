@@ -114,7 +114,7 @@ fn quote(s: &str, out: &mut String) {
 /// A table of a block's joins while its members are gathered.
 struct Table {
     members: Members,
-    /// What follows the costs: columns, conditions, what is materialised.
+    /// The members behind the costs: columns, conditions, materialised queries.
     conditions: Vec<String>,
     columns: Vec<String>,
     behind: Members,
@@ -304,7 +304,7 @@ impl<'p> Writer<'p> {
         Json::Object(members)
     }
 
-    /// The tables of a join in the order in which they are read; gives the names of the node's columns.
+    /// The tables of a join in the order in which they are read. Returns the names of the node's columns.
     fn tables(&mut self, node: &'p Physical, join: Option<(&'static str, Json)>, out: &mut Vec<Table>) -> Names {
         let start = out.len();
         let names = match &node.op {

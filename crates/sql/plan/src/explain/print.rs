@@ -13,8 +13,8 @@ pub(super) struct Printer<'p> {
     pub(super) registers: Vec<String>,
 }
 
-/// Bytes of what stands for a column that are printed in an expression: such a text may repeat another twice, which repeats
-/// another twice.
+/// How many bytes of a column's expression are printed inside another expression. The bound is needed because such a
+/// text may repeat another text twice, and that one a third text twice.
 const MAX_SHOWN: usize = 2048;
 
 fn shown(text: &str) -> &str {

@@ -110,7 +110,7 @@ impl Tree<'_> {
         }
     }
 
-    /// Writes a node and what is below; gives the names of its columns.
+    /// Writes a node and what is below. Returns the names of its columns.
     fn node(&mut self, node: &Physical, depth: usize) -> Names {
         match &node.op {
             Op::TableScan(scan) => self.scan(node, scan, depth),
@@ -222,7 +222,7 @@ impl Tree<'_> {
 
     /// Names a node's columns would have, without writing it.
     fn ahead(&mut self, node: &Physical) -> Names {
-        // Who writes a node asks for the names below it first: each node is asked once for each node above it.
+        // Writing a node needs the names below it first, so each node would be visited once for each node above it.
         let place = std::ptr::from_ref(node) as usize;
         if let Some(names) = self.names.get(&place) {
             return names.clone();

@@ -211,7 +211,7 @@ impl BaseRel {
         if self.alone {
             self.skip_paths(passes, &mut paths);
         }
-        // The rows that pass are the same by every path; who looked closest says how many.
+        // Every path passes the same rows, so the estimates of the paths that dived into their index count for all.
         let seen = paths.iter().any(|p| p.seen);
         let rows = paths.iter().filter(|p| p.seen == seen).fold(f64::INFINITY, |least, p| least.min(p.rows));
         paths.iter_mut().for_each(|p| p.rows = rows);
@@ -220,7 +220,8 @@ impl BaseRel {
 
     fn full_scan(&self, index: Option<usize>, available: RelSet, passes: Passes) -> Path {
         let index = index.or(self.table.clustered);
-        // Who changes a row asks for the row's lock: an exclusive scan of a secondary index takes that, too.
+        // A statement that changes rows needs each row's lock: an exclusive scan of a secondary index takes that,
+        // too.
         let covering =
             self.covers(index) && (index == self.table.clustered || passes.has(Passes::COVERING) && !self.exclusive);
         let mut cost = self.scan_cost(index, covering);

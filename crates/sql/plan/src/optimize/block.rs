@@ -626,7 +626,8 @@ fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) ->
     true
 }
 
-/// Values of the type are equal in the comparison exactly when they are as values of a column: each once stands for all.
+/// Whether values of the type are equal in the comparison exactly when they are equal as values of a column, so that
+/// one of each is enough.
 fn same_equality(by: Comparison, ty: &gannet_types::SqlType) -> bool {
     use gannet_types::TypeId as T;
     match by {

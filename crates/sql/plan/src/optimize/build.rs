@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
         self.frames.push(Frame { schema, binds: Vec::new() });
     }
 
-    /// Ends a frame; gives the assignments its driver makes.
+    /// Ends a frame. Returns the assignments its driver makes.
     pub(super) fn pop_frame(&mut self) -> Box<[Bind]> {
         let Some(frame) = self.frames.pop() else { return Box::new([]) };
         let slot = |id: ColId| frame.schema.iter().position(|c| *c == id).unwrap_or(0) as u32;

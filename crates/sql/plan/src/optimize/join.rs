@@ -122,7 +122,7 @@ pub(super) struct Search<'a> {
     pub(super) strategies: u8,
     /// Derived tables that read their neighbours.
     pub(super) lateral: RelSet,
-    /// Recursive common table expressions: nobody knows how many rows they have.
+    /// Recursive common table expressions: their number of rows is not known.
     pub(super) guessed: RelSet,
     pub(super) estimate: &'a dyn Fn(usize, usize, &Ranges) -> Option<f64>,
     /// The first relation has to be read by one of these paths (for its order).
@@ -144,7 +144,7 @@ struct State {
     startup: f64,
 }
 
-/// Numbers conditions; gives the relations they read too.
+/// Numbers conditions. Returns the relations they read too.
 pub(super) type Number<'n> = dyn FnMut(&[crate::expr::Expr], bool) -> (Vec<usize>, RelSet) + 'n;
 
 /// Splits a FROM tree into units. Conditions of its inner joins are numbered into the second result.

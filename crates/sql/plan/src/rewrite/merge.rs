@@ -9,7 +9,8 @@ use std::collections::HashMap;
 const MAX_INLINED: u32 = 32;
 /// Relations of a block at most, as in MySQL: more are not merged into it.
 const MAX_RELATIONS: usize = 61;
-/// Height of an expression that a merged column stands for. It adds to that of each expression which reads the column.
+/// Greatest height of an expression that replaces a merged column. It adds to the height of each expression which
+/// reads the column.
 const MAX_HEIGHT: u32 = 64;
 /// Nodes of such an expression that are repeated wherever the column is read.
 const MAX_SIZE: u64 = 64;

@@ -12,7 +12,7 @@ use super::EXTENT_BYTES;
 use crate::pool::NEVER_WRITTEN;
 use crate::{Error, Mtr, PageRef, Pool, Priority};
 
-/// Extents whose unused pages become holes in one step: a task that needs space waits so long.
+/// How many extents' unused pages become holes in one step. A task that needs space waits for so long.
 const PUNCHED_AT_ONCE: usize = 256;
 
 impl Pool {
@@ -49,8 +49,8 @@ impl Pool {
         })
     }
 
-    /// Whether page 0 on disk, which is damaged, is this store's file header but for one byte. It says nothing that the control file does
-    /// not say, and is never changed.
+    /// Whether page 0 on disk, which is damaged, is this store's file header except for one byte. The header holds
+    /// nothing that the control file does not hold, and never changes.
     fn header_is_ours(&self, lsn: Lsn) -> Result<bool, Error> {
         let mut seen = AlignedBuf::zeroed(PAGE_SIZE);
         self.file.read_exact_at(&mut seen, 0).map_err(|e| Error::io("read the data file", e))?;
@@ -129,9 +129,9 @@ impl Pool {
         Ok(())
     }
 
-    /// At a start nobody knows which pages without use have blocks in the file: those of free extents that were kept for what comes next,
-    /// or whose freeing became durable just before a crash, and the rest of extents of which little is used. They are made the holes
-    /// that they count as, once, when no redo is left that could write to them.
+    /// At a start it is not known which unused pages have blocks in the file: free extents that were kept ready,
+    /// extents whose freeing became durable just before a crash, and the rest of extents of which little is used.
+    /// When no redo is left that could write to these pages, they are made holes, once.
     pub(super) fn punch_unknown(&self) {
         let is_due = |due: &mut u64| *due <= now_ns();
         if self.redo_is_active() || self.space.inner.lock().punch_due.take_if(is_due).is_none() {

@@ -44,7 +44,7 @@ const UNIT: u64 = 8;
 const MOST_HOT: usize = 64;
 const LEAST_HOT: usize = 64;
 
-/// A chunk as read back: what it tells of extents is in memory, their entries there or in the file.
+/// A chunk as read back. Its table of extents is in memory; the entries are there too, or in the file.
 pub(crate) struct Chunk {
     pub(crate) start: Lsn,
     pub(crate) end: Lsn,
@@ -74,7 +74,7 @@ enum Entries {
     File(File),
 }
 
-/// What is in front of the file: enough to tell where it belongs.
+/// The first part of the file: enough to tell which part of which log it belongs to.
 struct Head {
     crc: u32,
     store: u64,
@@ -324,8 +324,8 @@ pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The intact chunks from the one that holds `from` on, without a gap; none when `epoch` was not in force there. Entries stay in memory
-/// as long as all take no more than `most` bytes.
+/// The intact chunks, without a gap, beginning with the one that holds `from`; none when `epoch` was not in force
+/// there. Entries stay in memory as long as all take no more than `most` bytes.
 pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64, most: u64) -> Result<Vec<Chunk>> {
     let mut kept = 0;
     let mut chain: Vec<Chunk> = Vec::new();

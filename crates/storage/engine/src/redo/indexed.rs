@@ -31,7 +31,7 @@ const IN_MEMORY: f64 = 1.25;
 const UNREADABLE: Corrupt = Corrupt { what: "cannot be read: its changes in the log" };
 const DAMAGED: Corrupt = Corrupt { what: "its changes in the log are damaged" };
 
-/// An extent, and the memory that the changes of its pages may take: a guess.
+/// An extent, and an estimate of the memory that the changes of its pages take.
 #[derive(Clone, Copy)]
 pub(crate) struct Weight {
     pub(crate) extent: u64,
@@ -139,8 +139,8 @@ impl Indexed {
         &self.extents[at(extents.start)..at(extents.end)]
     }
 
-    /// The next extents with pages that are not up to date, from number `from` on, whose changes may take `most` bytes; one at least, if
-    /// there is any.
+    /// The next extents, from number `from` on, that have pages which are not up to date. Their changes may take
+    /// `most` bytes; but at least one extent is returned if there is any.
     pub(crate) fn next(&self, from: u64, most: u64) -> Vec<Weight> {
         let mut next = Vec::new();
         let mut bytes = 0;

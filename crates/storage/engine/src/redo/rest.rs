@@ -23,16 +23,16 @@ pub(crate) struct Rest {
     pub(crate) chunk: u64,
     /// Memory that entries may take, in all.
     pub(crate) most: u64,
-    /// What is more may be written to files.
+    /// Entries beyond that may be written to files.
     pub(crate) may_write: bool,
 }
 
 /// A chunk in the making.
 struct Making {
     start: Lsn,
-    /// Of the batches that were looked through.
+    /// The changes of the batches that were looked through.
     changes: Vec<(u64, u32)>,
-    /// Batches that are not; one more as long as batches may come.
+    /// How many batches are still to be looked through; plus one as long as batches may be added.
     open: usize,
     /// Its end and epochs, when all its batches are known.
     end: Option<(Lsn, Vec<(Lsn, u64)>)>,
@@ -43,7 +43,7 @@ struct Making {
 struct Chunks {
     making: Vec<Making>,
     made: Vec<Chunk>,
-    /// By the end of its last record, to which chunk each batch on its way belongs.
+    /// The chunk that each batch under way belongs to, by the end of its last record.
     batches: Vec<(Lsn, Lsn)>,
 }
 
@@ -83,7 +83,7 @@ impl Bench {
         self.done(start, |making| making.end = Some((end, epochs)))
     }
 
-    /// One less is open after `change`; who is the last makes the chunk.
+    /// Applies `change`, and counts one open part less. The caller that finishes the last part makes the chunk.
     fn done(&self, start: Lsn, change: impl FnOnce(&mut Making)) -> Result<()> {
         let mut chunks = self.chunks.lock();
         let Some(at) = chunks.making.iter().position(|m| m.start == start) else { return Ok(()) };
@@ -104,7 +104,7 @@ impl Bench {
     }
 }
 
-/// Adds chunks from where `reader` stands to the end of the log. `progress` is told up to where it is read.
+/// Adds chunks from the reader's position to the end of the log. Reports to `progress` how far it has read.
 pub(crate) fn index(
     reader: &mut LogReader,
     chunks: &mut Vec<Chunk>,
@@ -156,7 +156,8 @@ fn changes_in(batch: &Batch, start: Lsn) -> Result<Vec<(u64, u32)>> {
     Ok(changes)
 }
 
-/// The epochs in force in a stretch of what was read: as [`LogReader::epochs`] of a reader that began there would give.
+/// The epochs in force in a stretch of the log, as [`LogReader::epochs`] of a reader that began there would return
+/// them.
 fn epochs_of(reader: &LogReader, start: Lsn, end: Lsn) -> Vec<(Lsn, u64)> {
     let all = reader.epochs();
     // An incarnation that begins at the start is the stretch's to enter.
@@ -178,7 +179,7 @@ fn keep_within(reader: &LogReader, chunks: &mut [Chunk], rest: &mut Rest) -> Res
         let Some(bytes) = chunk.bytes() else { continue };
         let path = chunk::path(&rest.dir, chunk.start);
         if !chunk.is_written && chunk::write(&rest.dir, chunk.start, bytes).is_err() {
-            // The disk may be full: then they stay in memory.
+            // The disk may be full: the entries then stay in memory.
             rest.may_write = false;
             return Ok(());
         }

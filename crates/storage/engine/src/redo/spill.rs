@@ -1,8 +1,10 @@
-//! Changes for which a round has no memory: in a file, sorted by share, so that the log is read once however small the memory is.
+//! A file for the changes that do not fit a round's memory, sorted by share. With it the log is read once, however
+//! small the memory is.
 //!
-//! The file is written in *runs*: what came in since the run before, share after share. A later round reads its shares from all runs. A
-//! piece (of one share in one run): for each block `u32 length, bytes`. Nothing depends on the file: it is not synced, a start throws
-//! away the one it finds, and where a piece is not as it was written, the changes are read from the log.
+//! The file is written in *runs*: a run has what was gathered since the run before, share after share. A later round
+//! reads its shares from all runs. A piece (of one share in one run): for each block `u32 length, bytes`. Nothing
+//! depends on the file: it is not synced, a start deletes the one it finds, and where a piece is not as it was
+//! written, the changes are read from the log.
 
 use std::path::{Path, PathBuf};
 

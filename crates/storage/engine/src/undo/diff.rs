@@ -1,7 +1,7 @@
 //! Byte differences between two versions of a row.
 //!
-//! A difference is a list of `(copy varint, skip varint, bytes prefixed)`: copy so many bytes of the newer version, skip so many,
-//! put these bytes instead. What follows the last item is the same in both.
+//! A difference is a list of `(copy varint, skip varint, bytes prefixed)`: copy so many bytes of the newer version,
+//! skip so many, and put these bytes in their place. The bytes behind the last item are equal in both versions.
 
 use gannet_base::{DecodeError, Reader, Writer};
 

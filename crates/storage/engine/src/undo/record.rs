@@ -39,7 +39,7 @@ pub(crate) const MAX_RECORD: usize = PAGE_SIZE - FIRST;
 pub(crate) const ACTIVE: u8 = 0;
 pub(crate) const COMMITTED: u8 = 1;
 pub(crate) const ROLLED_BACK: u8 = 2;
-/// Active, and to be found as such after a crash: its end is somebody else's decision.
+/// Active, and to be found as such after a crash: the caller of [`crate::Txn::prepare`] decides its end.
 pub(crate) const PREPARED: u8 = 3;
 
 /// Record flag: nothing is left to do for it.

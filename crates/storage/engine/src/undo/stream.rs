@@ -50,8 +50,8 @@ struct Ends {
     purged: u64,
     /// At or before the end of the oldest transaction not purged; [`NOTHING`] when there is none.
     oldest: u64,
-    /// Ends of those that may drop trees, in their order, until purge comes to them: it goes by the order of drops in all streams
-    /// (INV-PURGE-2), and the transaction table may have forgotten when a transaction ended.
+    /// Ends of the transactions that may drop trees, in order. Purge takes them out: it follows the order of drops in
+    /// all streams (INV-PURGE-2), and the transaction table may have forgotten when a transaction ended.
     drops: VecDeque<(TrxId, Lsn)>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct PurgePlace {
     pub(crate) current: Current,
 }
 
-/// Whose records purge is at.
+/// The transaction whose records purge works on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Current {
     /// At the start of a store that was opened: a committed transaction, if records come before the first begin record.
@@ -128,7 +128,7 @@ impl Streams {
         (0..POOLS).find_map(|i| self.idle[(home + i) % POOLS].0.lock().pop())
     }
 
-    /// Gives a tail back, its transaction ended.
+    /// Returns a tail whose transaction has ended.
     pub(crate) fn give(&self, tail: Tail) {
         self.idle[gannet_base::slot::current() % POOLS].0.lock().push(tail);
     }
@@ -220,8 +220,8 @@ impl Streams {
         })?)
     }
 
-    /// Reads the directory at the start. Calls `found` for each stream whose last transaction has not ended, with its id,
-    /// its begin record and the last record; gives the greatest transaction id seen.
+    /// Reads the directory at the start. Calls `loser` for each stream whose last transaction has not ended. Returns
+    /// the greatest transaction id seen.
     pub(crate) fn open(&self, pool: &Pool, mut loser: impl FnMut(Tail, Unfinished)) -> Result<TrxId> {
         let count = meta::read_u64(pool, meta::PAGE, meta::STREAM_COUNT as usize)?;
         let mut greatest = TrxId::ZERO;
@@ -264,8 +264,8 @@ impl Stream {
         })
     }
 
-    /// A transaction ends here; `drops`: it may drop trees. Called inside the log's closure for its end record: whoever sees a horizon
-    /// at or beyond `lsn` sees this.
+    /// Notes that a transaction ends. `drops`: it may drop trees. Called inside the log's closure for its end record,
+    /// so that a reader which sees a horizon at or beyond `lsn` sees this.
     pub(crate) fn note_end(&self, trx: TrxId, lsn: Lsn, drops: bool) {
         let mut ends = self.ends.lock();
         ends.ended += 1;
@@ -300,7 +300,7 @@ impl Stream {
         self.ends.lock().purged += 1;
     }
 
-    /// The purger has come to the stream's end; false when somebody has ended since it looked.
+    /// Called when the purger has reached the stream's end. False when a transaction has ended since it looked.
     pub(crate) fn nothing_left(&self) -> bool {
         let mut ends = self.ends.lock();
         let nothing = ends.ended == ends.purged;
@@ -328,7 +328,7 @@ pub(crate) struct Unfinished {
     pub(crate) begin: UndoPtr,
     /// Its last record, done or not; none when it has only begun.
     pub(crate) last: UndoPtr,
-    /// It was prepared: it stays.
+    /// The transaction was prepared, so it stays.
     pub(crate) prepared: bool,
 }
 
@@ -379,7 +379,7 @@ fn find_end(pool: &Pool, id: u64, first: PageNo, last: PageNo) -> Result<End> {
     }
 }
 
-/// Copies an undo page of stream `id`; gives its previous page and its free offset.
+/// Copies an undo page of stream `id`. Returns its previous page and its free offset.
 pub(crate) fn copy_page(pool: &Pool, no: PageNo, id: u64, out: &mut PageBuf) -> Result<(PageNo, usize)> {
     pool.read(no, |g| {
         g.copy_page(out);

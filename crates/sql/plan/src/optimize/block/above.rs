@@ -49,7 +49,8 @@ impl Builder<'_> {
         self.limited(node, block.limit.as_ref(), block.offset.as_ref(), block.calc_found_rows)
     }
 
-    /// What varies in the select list and is named by HAVING or ORDER BY is computed once, before, and so is what stands beside it.
+    /// An expression of the select list that varies and is named by HAVING or ORDER BY is computed once, before
+    /// these; so are its neighbours.
     fn computed_once(
         &mut self,
         node: Node,
@@ -159,7 +160,7 @@ impl Builder<'_> {
         let keys: Vec<Expr> = block.groups.iter().map(|(e, _)| e.clone()).collect();
         let mut schema: Vec<ColId> = block.groups.iter().map(|(_, id)| *id).collect();
         let groups = self.lower_all(&keys, &node.schema)?;
-        // What stands beside the aggregates without being a key: from any row of the group.
+        // Columns beside the aggregates that are no keys: their values are taken from any row of the group.
         let mut loose: Vec<ColId> = Vec::new();
         let made = |id: ColId| {
             schema.contains(&id)
