@@ -87,7 +87,10 @@ struct Entries {
 
 impl Entries {
     fn new(root: &Path, args: &[String]) -> Result<Entries, String> {
-        let command = format!("cargo xtask ledger {}", args.join(" ")).trim_end().to_owned();
+        // Where a binary lies says nothing to others.
+        let shown = |arg: &String| arg.split_once("=/").map_or(arg.clone(), |(name, _)| format!("{name}=BINARY"));
+        let shown: Vec<String> = args.iter().map(shown).collect();
+        let command = format!("cargo xtask ledger {}", shown.join(" ")).trim_end().to_owned();
         Ok(Entries { date: output("date", &["+%F"], root)?, commit: build_name(root)?, command, lines: String::new() })
     }
 
