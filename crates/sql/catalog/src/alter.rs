@@ -163,10 +163,10 @@ impl Edit<'_> {
             constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
             ..old.parts()
         };
-        let no_histograms = old.statistics.histograms().is_empty();
-        let statistics = match no_histograms && !copy {
-            true => old.statistics.clone(),
-            false => old.statistics.altered(&old.columns, &columns, &alteration.columns, copy),
+        let statistics = if !copy && old.statistics.histograms().is_empty() {
+            old.statistics.clone()
+        } else {
+            old.statistics.altered(&old.columns, &columns, &alteration.columns, copy)
         };
         let table = assemble(parts, schema.name, definition.name.clone(), columns, indexes, clustered, statistics);
         let fresh = table.indexes.iter().enumerate().filter(|(_, i)| fresh_trees.contains(&i.tree));
@@ -248,9 +248,10 @@ impl Edit<'_> {
         } else {
             self.txn.delete(self.catalog.tree(), &table_key(old))?;
             let name = (old.schema.clone(), old.name.clone());
-            self.note(match old.temporary {
-                false => Change::DropTable(name.0, name.1),
-                true => Change::DropTemporary(name.0, name.1),
+            self.note(if old.temporary {
+                Change::DropTemporary(name.0, name.1)
+            } else {
+                Change::DropTable(name.0, name.1)
             });
             if self.txn.insert(self.catalog.tree(), &key, &row)? == Insert::Duplicate {
                 return Err(sql(ErrorCode::TableExists, &[&table.name]));

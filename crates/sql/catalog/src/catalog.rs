@@ -64,9 +64,10 @@ pub(crate) fn dictionary_key(kind: u8, names: &[&str]) -> Vec<u8> {
 
 /// Key of a table's row.
 pub(crate) fn table_key(table: &Table) -> Vec<u8> {
-    match table.temporary {
-        false => dictionary_key(KIND_TABLE, &[&table.schema, &table.name]),
-        true => dictionary_key(KIND_TEMPORARY, &[&table.id.0.to_string()]),
+    if table.temporary {
+        dictionary_key(KIND_TEMPORARY, &[&table.id.0.to_string()])
+    } else {
+        dictionary_key(KIND_TABLE, &[&table.schema, &table.name])
     }
 }
 

@@ -204,9 +204,10 @@ impl<'a> Edit<'a> {
 
     /// Temporary tables and others have their names apart.
     fn is_taken(&self, schema: &str, name: &str, temporary: bool) -> bool {
-        match temporary {
-            false => self.view.base_table(schema, name).is_some(),
-            true => self.view.table(schema, name).is_some_and(|t| t.temporary),
+        if temporary {
+            self.view.table(schema, name).is_some_and(|t| t.temporary)
+        } else {
+            self.view.base_table(schema, name).is_some()
         }
     }
 

@@ -340,10 +340,8 @@ impl Cascade {
         let mut scan = cx.txn.scan(tree, KeyRange::prefix(prefix), options).map_err(from_engine)?;
         let mut keys = Vec::new();
         while let Some(entry) = scan.next(cx.txn).map_err(from_engine)? {
-            let row_key = match child.clustered == Some(index) {
-                true => entry.key,
-                false => child.split_index_key(index, entry.key)?.1,
-            };
+            let row_key =
+                if child.clustered == Some(index) { entry.key } else { child.split_index_key(index, entry.key)?.1 };
             cx.held(row_key.len() + size_of::<Vec<u8>>())?;
             keys.push(row_key.to_vec());
         }

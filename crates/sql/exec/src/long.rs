@@ -22,10 +22,8 @@ pub(crate) fn over<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {
 /// The same, given up when the statement is killed before it begins; what is found out then may not be the result.
 #[cold]
 pub(crate) fn aside<T: Send>(f: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let outcome = gannet_runtime::run_long(|| match gannet_runtime::interrupted() {
-        true => Err(sql_err!(QueryInterrupted)),
-        false => f(),
-    });
+    let outcome =
+        gannet_runtime::run_long(|| if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { f() });
     if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { outcome }
 }
 

@@ -29,13 +29,15 @@ impl Tree {
         if key.len() + value_len > MAX_ENTRY {
             return Err(Error::TooLong { bytes: key.len() + value_len }.into());
         }
-        self.latched_leaf(mtr, key, |node, pos, found| match found {
-            true => {
+        self.latched_leaf(mtr, key, |node, pos, found| {
+            if found {
                 let old = node.entry(pos);
                 entry_space(old.suffix.len, value_len).saturating_sub(entry_space(old.suffix.len, old.value.len))
+            } else if value_len == 0 {
+                0
+            } else {
+                entry_space(key.len().saturating_sub(node.prefix_len()), value_len)
             }
-            false if value_len == 0 => 0,
-            false => entry_space(key.len().saturating_sub(node.prefix_len()), value_len),
         })
     }
 

@@ -462,9 +462,10 @@ impl Txn {
                 Step::Writer(trx) => self.wait_for_writer(tree, prefix, trx, on_prefix)?,
                 Step::Record => {
                     let owner_blocked = self.owner.record_blocked(&tree.shared.locks, prefix, Mode::Exclusive);
-                    match owner_blocked {
-                        true => self.wait_for_record(tree, prefix, on_prefix)?,
-                        false => self.wait_for_record(tree, key, on_key)?,
+                    if owner_blocked {
+                        self.wait_for_record(tree, prefix, on_prefix)?
+                    } else {
+                        self.wait_for_record(tree, key, on_key)?
                     }
                 }
                 Step::Gap => self.wait_for_gap(tree, key, on_key)?,
@@ -484,9 +485,10 @@ impl Txn {
 
     /// Has the prefix locked exclusively on return.
     fn wait_for_prefix(&mut self, tree: &TreeHandle, prefix: &[u8], wait: &mut LockWait) -> Result<()> {
-        match self.owner.record_mode(&tree.shared.locks, prefix) == Some(Mode::Exclusive) {
-            true => Ok(()),
-            false => self.wait_for_record(tree, prefix, wait),
+        if self.owner.record_mode(&tree.shared.locks, prefix) == Some(Mode::Exclusive) {
+            Ok(())
+        } else {
+            self.wait_for_record(tree, prefix, wait)
         }
     }
 

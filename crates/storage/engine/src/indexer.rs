@@ -60,10 +60,7 @@ impl Indexer {
             return;
         }
         while !interrupted() {
-            let worked = match recovery.redo_is_done() {
-                true => self.step(),
-                false => Ok(false),
-            };
+            let worked = if recovery.redo_is_done() { self.step() } else { Ok(false) };
             match worked {
                 Ok(true) => {}
                 Ok(false) if park(Wait::Background, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted => return,

@@ -76,10 +76,7 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
     if opened.is_new {
         opened.created()?;
     }
-    let next = match opened.is_new {
-        true => opened.next_trx,
-        false => TrxId(opened.next_trx.0.max(greatest.0 + 1) + ID_SLACK),
-    };
+    let next = if opened.is_new { opened.next_trx } else { TrxId(opened.next_trx.0.max(greatest.0 + 1) + ID_SLACK) };
     let store = Arc::new(Store {
         pool,
         log,

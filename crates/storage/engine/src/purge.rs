@@ -393,10 +393,7 @@ impl Purger<'_> {
     fn deal_with(&self, trx: TrxId, lsn: Lsn, at: UndoPtr, r: &Record<'_>) -> Result<bool> {
         match r.body {
             Body::RowDelete { ended_chain, key, .. } => {
-                let chain = match ended_chain.is_zero() {
-                    true => self.remove_row(trx, at, r, key)?,
-                    false => ended_chain,
-                };
+                let chain = if ended_chain.is_zero() { self.remove_row(trx, at, r, key)? } else { ended_chain };
                 self.free_chain(at, r, chain)?;
             }
             Body::RowModify { ended_chain, .. } => self.free_chain(at, r, ended_chain)?,

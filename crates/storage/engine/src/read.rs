@@ -244,10 +244,8 @@ impl Txn {
         loop {
             row.entry.clear();
             let found = tree.shared.tree.lookup(key, &mut row.entry)?;
-            let header = match found {
-                true => Some(RowHeader::decode(&row.entry).ok_or_else(|| no_header(&tree.shared))?),
-                false => None,
-            };
+            let header =
+                if found { Some(RowHeader::decode(&row.entry).ok_or_else(|| no_header(&tree.shared))?) } else { None };
             let whose = header.map(|h| (h, self.store().whose(self.own_id(), h.writer)));
             match whose {
                 Some((h, Whose::Own)) if h.flags.deleted() => return Ok(Read::Missing),

@@ -336,10 +336,8 @@ fn recover(options: &EngineOptions, dir_lock: DirLock, data: ControlData, sequen
     let log = open_log(options, start)?;
     let index = index_state(options, &data, &chunks, data.checkpoint, data.checkpoint_epoch);
     let from = (data.checkpoint, data.checkpoint_epoch);
-    let indexed = match chunks.is_empty() {
-        true => None,
-        false => Some(Indexed::new(&dir.join(LOG_DIR), data.log_store(), from, chunks)?),
-    };
+    let indexed =
+        if chunks.is_empty() { None } else { Some(Indexed::new(&dir.join(LOG_DIR), data.log_store(), from, chunks)?) };
     spill::remove(dir);
     let spill_dir = (options.redo_index_bytes != 0).then(|| dir.clone());
     let recovery = Arc::new(Recovery::new(indexed, most, spill_dir, progress, options.events.clone()));

@@ -152,10 +152,13 @@ fn undo_one(
     let undo = Undo { store, tree: &tree, trx, at, flags: record.flags };
     match record.body {
         Body::RowInsert { key } => undo.row_insert(key),
-        Body::RowModify { older, key, diff, ended_chain } => match undo.row_change(key, older, Some(diff))? {
-            true => Ok(()),
-            false => undo.row_remove(key, ended_chain),
-        },
+        Body::RowModify { older, key, diff, ended_chain } => {
+            if undo.row_change(key, older, Some(diff))? {
+                Ok(())
+            } else {
+                undo.row_remove(key, ended_chain)
+            }
+        }
         Body::RowDelete { older, key, .. } => undo.row_change(key, older, None).map(drop),
         Body::IndexInsert { key } => undo.index_insert(key),
         Body::IndexDelete { key } => undo.index_delete(key),
@@ -248,13 +251,13 @@ impl Undo<'_> {
         if removed.is_some() {
             self.tree.count_rows(-1);
         }
-        match chain.is_zero() {
-            true if removed.is_none() => self.store.pool.run(|| self.finish(self.store.pool.mtr()?))?,
-            true => {}
-            false => self.tree.tree.free_chain(chain, |mtr, next| {
+        if !chain.is_zero() {
+            self.tree.tree.free_chain(chain, |mtr, next| {
                 note_chain(mtr, self.at, next)?;
                 if next.is_zero() { self.mark(mtr) } else { Ok(()) }
-            })?,
+            })?;
+        } else if removed.is_none() {
+            self.store.pool.run(|| self.finish(self.store.pool.mtr()?))?;
         }
         self.tidy(removed.unwrap_or(false), key)
     }

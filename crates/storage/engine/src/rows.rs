@@ -148,10 +148,7 @@ impl Attempt<'_> {
             Change::Delete(_) => 0,
         };
         let leaf = self.tree.tree.leaf_for_write(&mut mtr, self.key, room)?;
-        let header = match leaf.found() {
-            false => None,
-            true => Some(header_of(&mtr, leaf)?),
-        };
+        let header = if leaf.found() { Some(header_of(&mtr, leaf)?) } else { None };
         if let Some(no) = self.may_not(header, change) {
             return Ok(no);
         }
@@ -210,9 +207,10 @@ impl Attempt<'_> {
         // An own stamp is this transaction's lock: another owner with an explicit lock on the record waits for this
         // transaction.
         if whose != Some(Whose::Own) && !locks.no_records() {
-            let blocked = match inserting {
-                true => self.owner.record_blocked(locks, self.key, Mode::Exclusive),
-                false => self.owner.row_blocked(locks, self.key, Mode::Exclusive),
+            let blocked = if inserting {
+                self.owner.record_blocked(locks, self.key, Mode::Exclusive)
+            } else {
+                self.owner.row_blocked(locks, self.key, Mode::Exclusive)
             };
             if blocked {
                 return Some(Step::Record);
@@ -278,9 +276,10 @@ impl Attempt<'_> {
         leaf.splice(&mut mtr, 0, ROW_HEADER, &RowHeader { writer: w.id, undo: at, flags }.encode());
         let ends = ends && w.stage_end(&mut self.scratch.staged);
         w.append(&mut mtr, page, &self.scratch.staged, at);
-        match ends {
-            true => w.committed = mtr.commit_with(|lsn| w.ended(self.store, lsn)),
-            false => drop(mtr.commit()),
+        if ends {
+            w.committed = mtr.commit_with(|lsn| w.ended(self.store, lsn));
+        } else {
+            mtr.commit();
         }
         if rows != 0 {
             self.tree.count_rows(rows);

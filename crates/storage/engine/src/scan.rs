@@ -470,15 +470,12 @@ impl Scan {
 
     /// The entry just outside of the range on the side where the scan begins: there the first gap ends.
     fn outer_neighbour(&mut self) -> Result<Option<Vec<u8>>> {
-        let found = match self.forward {
-            true => {
-                self.cursor.set_range(None, self.lower.as_deref());
-                self.lower.is_some() && self.cursor.prev()?
-            }
-            false => {
-                self.cursor.set_range(self.upper.as_deref(), None);
-                self.upper.is_some() && self.cursor.next()?
-            }
+        let found = if self.forward {
+            self.cursor.set_range(None, self.lower.as_deref());
+            self.lower.is_some() && self.cursor.prev()?
+        } else {
+            self.cursor.set_range(self.upper.as_deref(), None);
+            self.upper.is_some() && self.cursor.next()?
         };
         Ok(found.then(|| lock_name(self.tree.kind(), self.cursor.key()).to_vec()))
     }
@@ -497,9 +494,10 @@ impl Scan {
         }
         while self.step()? {
             let key = self.cursor.key();
-            let inside = match self.forward {
-                true => self.upper.as_deref().is_none_or(|u| key < u),
-                false => self.lower.as_deref().is_none_or(|low| key >= low),
+            let inside = if self.forward {
+                self.upper.as_deref().is_none_or(|u| key < u)
+            } else {
+                self.lower.as_deref().is_none_or(|low| key >= low)
             };
             let state = self.state(txn.store(), txn.own_id())?;
             match (state, inside) {

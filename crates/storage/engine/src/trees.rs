@@ -89,10 +89,11 @@ struct Counter {
 
 impl TreeShared {
     fn bar(&self, bit: u8, set: bool) {
-        match set {
-            true => self.barred.fetch_or(bit, AcqRel),
-            false => self.barred.fetch_and(!bit, AcqRel),
-        };
+        if set {
+            self.barred.fetch_or(bit, AcqRel);
+        } else {
+            self.barred.fetch_and(!bit, AcqRel);
+        }
     }
 
     /// Notes that it is dropped, or that this was rolled back.
@@ -135,10 +136,7 @@ impl TreeShared {
     fn persist_counter(&self, last: u64) -> Result<()> {
         let now = gannet_runtime::now_ns();
         let busy = now.saturating_sub(self.counter.last_ns.swap(now, Relaxed)) < AHEAD_WINDOW_NS;
-        let ahead = match busy {
-            true => (self.counter.ahead.load(Relaxed) * 2).clamp(1, MAX_AHEAD),
-            false => 0,
-        };
+        let ahead = if busy { (self.counter.ahead.load(Relaxed) * 2).clamp(1, MAX_AHEAD) } else { 0 };
         self.counter.ahead.store(ahead, Relaxed);
         let cover = last.saturating_add(ahead);
         // In the log before any commit that may carry such a value: no need to wait for the disk.

@@ -125,10 +125,7 @@ impl Writer {
                 if state == record::COMMITTED && !self.drops.is_empty() && store.losers.load(Acquire) > 0 {
                     store.purge.doomed.lock().extend(&self.drops);
                 }
-                match early {
-                    false => self.ended(store, lsn),
-                    true => self.note_end(lsn),
-                }
+                if early { self.note_end(lsn) } else { self.ended(store, lsn) }
             };
             if !consumers.is_empty() && planted(Fault::PayloadApart) {
                 store.log.append(RecordKind::Payload, consumers);

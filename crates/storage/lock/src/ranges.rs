@@ -257,14 +257,13 @@ impl LockOwner {
         folded.sort_unstable();
         let mut held = me.held.lock();
         held.keys += folded.len();
-        let stay: Vec<u64> = match folded.len() == hashes.len() {
-            true => Vec::new(),
+        let stay: Vec<u64> = if folded.len() == hashes.len() {
+            Vec::new()
+        } else {
             // Two keys may have the same hash, so one of them may have stayed explicit.
-            false => {
-                let mut left = folded.chunk_by(|a, b| a == b).map(|h| (h[0], h.len())).collect::<HashMap<_, _>>();
-                let stays = |hash: &u64| left.get_mut(hash).filter(|n| **n > 0).map(|n| *n -= 1).is_none();
-                hashes.into_iter().filter(stays).collect()
-            }
+            let mut left = folded.chunk_by(|a, b| a == b).map(|h| (h[0], h.len())).collect::<HashMap<_, _>>();
+            let stays = |hash: &u64| left.get_mut(hash).filter(|n| **n > 0).map(|n| *n -= 1).is_none();
+            hashes.into_iter().filter(stays).collect()
         };
         held.records.splice(..0, stay);
         // Where keys come in no order, each new key costs encoding a block again. The more blocks that were, the

@@ -69,10 +69,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     let asked = online::asked(&alter.actions)?;
     let (schema, name) = target(alter, &old, cx)?;
     let renamed = *schema != *old.schema || *name != *old.name;
-    let taken = match old.temporary {
-        true => edit.snapshot().temporary_table(&schema, &name).is_some(),
-        false => edit.snapshot().base_table(&schema, &name).is_some(),
-    };
+    let taken = super::is_taken(edit, &schema, &name, old.temporary);
     if renamed && taken {
         return Err(sql_err!(TableExists, name));
     }
@@ -523,9 +520,10 @@ impl Maker<'_> {
                 if let Some(generated) = &column.generated
                     && expressions::uses(&generated.expression, &old.name)
                 {
-                    return Err(match column.hidden {
-                        true => sql_err!(DependentByFunctionalIndex, old.name),
-                        false => sql_err!(DependentByGeneratedColumn, old.name),
+                    return Err(if column.hidden {
+                        sql_err!(DependentByFunctionalIndex, old.name)
+                    } else {
+                        sql_err!(DependentByGeneratedColumn, old.name)
                     });
                 }
                 if let ColumnDefault::Expression(text) = &column.default

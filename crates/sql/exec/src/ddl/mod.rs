@@ -301,6 +301,15 @@ fn create_database(
     }
 }
 
+/// Temporary tables and others have their names apart.
+fn is_taken(edit: &Edit<'_>, schema: &str, name: &str, temporary: bool) -> bool {
+    if temporary {
+        edit.snapshot().temporary_table(schema, name).is_some()
+    } else {
+        edit.snapshot().base_table(schema, name).is_some()
+    }
+}
+
 fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
     let (schema, name) = cx.resolve(&create.name)?;
     let (schema, name) = (schema.to_owned(), name.to_owned());
@@ -313,10 +322,7 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
     {
         return Err(sql_err!(NonuniqTable, name));
     }
-    let taken = match create.temporary {
-        true => edit.snapshot().temporary_table(&schema, &name).is_some(),
-        false => edit.snapshot().base_table(&schema, &name).is_some(),
-    };
+    let taken = is_taken(edit, &schema, &name, create.temporary);
     if taken {
         let error = sql_err!(TableExists, name);
         if create.existence.if_exists {

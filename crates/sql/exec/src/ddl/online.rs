@@ -307,10 +307,7 @@ fn indexes_need(old: &Table, next: &Alteration) -> Need {
         named && a.parts.len() == b.parts.len() && a.comment == b.comment
     };
     let kept = next.indexes.iter().enumerate().filter(|(i, o)| o.is_some_and(|o| stays(o, *i))).count();
-    match kept == old.indexes.len() && kept == next.indexes.len() {
-        true => Need::Instant,
-        false => Need::Inplace,
-    }
+    if kept == old.indexes.len() && kept == next.indexes.len() { Need::Instant } else { Need::Inplace }
 }
 
 fn constraints_need(old: &Table, next: &Alteration, cx: &DdlContext<'_>) -> Need {

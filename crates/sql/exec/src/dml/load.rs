@@ -57,10 +57,7 @@ fn target(plan: &Plan) -> Result<(&Insert, &Table)> {
 
 /// Checks what can be checked before the file is asked for.
 pub fn check_load(load: &Load<'_>, plan: &Plan) -> Result<()> {
-    match load.format.is_fixed() {
-        true => load.widths(target(plan)?.1).map(drop),
-        false => Ok(()),
-    }
+    if load.format.is_fixed() { load.widths(target(plan)?.1).map(drop) } else { Ok(()) }
 }
 
 /// Runs LOAD DATA.
@@ -100,10 +97,7 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
         cx.check_interrupt()?;
     }
     let (records, rows) = (run.records(), run.affected());
-    let (deleted, skipped) = match insert.replace {
-        true => (run.duplicates(), 0),
-        false => (0, records.saturating_sub(rows)),
-    };
+    let (deleted, skipped) = if insert.replace { (run.duplicates(), 0) } else { (0, records.saturating_sub(rows)) };
     let warnings = cx.warnings.total();
     let info = format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}");
     Ok(Affected { info, ..run.finish(cx) })

@@ -123,9 +123,10 @@ fn attempts<'p>(
         payload.clear();
         codec::encode_row(table, &new, &mut payload)?;
         let mark = cx.row_writer().mark();
-        let written = match ends {
-            true => cx.txn.update_and_commit_if(tree, key, buffer.stamp(), &payload),
-            false => cx.txn.update_if(tree, key, buffer.stamp(), &payload),
+        let written = if ends {
+            cx.txn.update_and_commit_if(tree, key, buffer.stamp(), &payload)
+        } else {
+            cx.txn.update_if(tree, key, buffer.stamp(), &payload)
         };
         match written.map_err(from_engine)? {
             Outcome::Updated => {

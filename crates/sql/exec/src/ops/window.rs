@@ -162,10 +162,8 @@ fn peers<'p>(rows: &Rows<'p>, range: Range<usize>, order: RowOrder<'p>, cx: &mut
     let mut ends = Vec::new();
     let mut before = rows.place(range.start)?;
     for i in range.start + 1..range.end {
-        let here = match before.1 + 1 < before.0.keyed.rows.rows {
-            true => (before.0.clone(), before.1 + 1),
-            false => rows.place(i)?,
-        };
+        let here =
+            if before.1 + 1 < before.0.keyed.rows.rows { (before.0.clone(), before.1 + 1) } else { rows.place(i)? };
         if order.compare((&before.0.keyed, before.1), (&here.0.keyed, here.1)).is_ne() {
             ends.push(i);
         }

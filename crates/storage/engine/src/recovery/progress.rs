@@ -80,11 +80,10 @@ impl RecoveryStep {
 
     /// Seconds to its end, guessed from the rate; `None` before there is one.
     pub fn eta_seconds(&self) -> Option<f64> {
-        match self.ended {
-            true => Some(0.0),
-            false => {
-                (self.begun && self.rate() > 0.0).then(|| self.total.saturating_sub(self.done) as f64 / self.rate())
-            }
+        if self.ended {
+            Some(0.0)
+        } else {
+            (self.begun && self.rate() > 0.0).then(|| self.total.saturating_sub(self.done) as f64 / self.rate())
         }
     }
 }

@@ -72,9 +72,12 @@ impl Bench {
             at.map(|at| chunks.batches.swap_remove(at).1).ok_or_else(|| damaged("a batch of the log came twice"))?
         };
         let changes = changes_in(batch, start)?;
-        self.done(start, |making| match making.changes.is_empty() {
-            true => making.changes = changes,
-            false => making.changes.extend_from_slice(&changes),
+        self.done(start, |making| {
+            if making.changes.is_empty() {
+                making.changes = changes;
+            } else {
+                making.changes.extend_from_slice(&changes);
+            }
         })
     }
 
