@@ -136,6 +136,10 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
 
 /// Runs `cargo xtask fuzz` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
+    const KNOWN: &[&str] = &["--target", "--minutes", "--seed", "--rounds", "--findings", "--server", "--input"];
+    if let Some(other) = args.chunks(2).find(|a| a.len() != 2 || !KNOWN.contains(&a[0].as_str())) {
+        return Err(format!("{}: unknown, or without a value; known are {}", other[0], KNOWN.join(", ")));
+    }
     let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
     let number = |name: &str, default: f64| match value(name) {
         Some(v) => v.parse::<f64>().map_err(|_| format!("{name} takes a number, not '{v}'")),

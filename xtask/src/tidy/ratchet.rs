@@ -8,6 +8,8 @@
 //! | `methods` | a type, over all files of its crate | 40 |
 //! | `bypass` | uses of `std`'s atomics, locks and spin loops in a file outside of `base` | 0 |
 //! | `wide` | lines of a document beyond 110 columns, tables and code apart | 0 |
+//!
+//! `assertions`, by crate, is the one that may only grow: each use of `check!` and `paranoid!` outside of tests is listed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -40,7 +42,24 @@ pub(super) fn of_sources(sources: &[(String, String)]) -> Counts {
         }
     }
     methods.into_iter().for_each(|(name, n)| note(&mut counts, "methods", name, n, 40));
+    for (path, text) in sources.iter().filter(|(path, _)| !is_test(path)) {
+        let Some((krate, _)) = path.split_once("/src/").filter(|_| path.starts_with("crates/")) else { continue };
+        let n = assertions(text.split("#[cfg(test)]\nmod ").next().unwrap_or_default());
+        if n > 0 {
+            *counts.entry((ASSERTIONS, krate.to_owned())).or_default() += n;
+        }
+    }
     counts
+}
+
+/// The measure that may only grow.
+const ASSERTIONS: &str = "assertions";
+
+/// Uses of the two macros in a source.
+fn assertions(text: &str) -> usize {
+    let used =
+        |line: &str| ["check!(", "paranoid!("].iter().any(|m| line.contains(m)) && !line.trim_start().starts_with("//");
+    text.lines().filter(|line| used(line)).count()
 }
 
 /// Tests, and what is no part of the server.
@@ -73,7 +92,13 @@ pub(super) fn compare(root: &Path, now: &Counts, bless: bool, faults: &mut Vec<S
         Some(((measure.to_owned(), name.to_owned()), n.parse::<usize>().ok()?))
     };
     let known: BTreeMap<(String, String), usize> = text.lines().filter_map(parse).collect();
-    for ((measure, name), n) in now {
+    for ((_, name), limit) in known.iter().filter(|((measure, _), _)| measure == ASSERTIONS) {
+        let n = now.get(&(ASSERTIONS, name.clone())).copied().unwrap_or(0);
+        if n < *limit {
+            faults.push(format!("{name}: {n} assertions, were {limit}: they may only grow"));
+        }
+    }
+    for ((measure, name), n) in now.iter().filter(|((measure, _), _)| *measure != ASSERTIONS) {
         match known.get(&((*measure).to_owned(), name.clone())) {
             Some(limit) if n <= limit => {}
             Some(limit) => faults.push(format!("{name}: {measure} {n}, was {limit}: what is listed may only shrink")),

@@ -1,7 +1,12 @@
 //! Assertions in two tiers.
 //!
 //! [`check!`](crate::check) is cheap and always on: better to stop than to corrupt. [`paranoid!`](crate::paranoid) is
-//! for expensive checks; it is compiled in with `RUSTFLAGS="--cfg paranoid"` and type-checked always.
+//! for expensive checks; it is compiled in with `RUSTFLAGS="--cfg paranoid"` and type-checked always. `.ci/full` runs storage's
+//! tests with it: pages after each mini-transaction, undo records, lock queues, what the space map's trees have.
+
+/// Whether [`paranoid!`](crate::paranoid) looks.
+#[allow(unexpected_cfgs)]
+pub const PARANOID: bool = cfg!(paranoid);
 
 /// Stops the process's current task when an invariant does not hold. Always compiled in: keep the condition cheap.
 #[macro_export]
@@ -14,14 +19,14 @@ macro_rules! check {
     };
 }
 
-/// An expensive invariant, evaluated only under `cfg(paranoid)`.
+/// An expensive invariant, evaluated only where [`PARANOID`](crate::PARANOID) is set.
 #[macro_export]
 macro_rules! paranoid {
     ($cond:expr $(,)?) => {
-        if cfg!(paranoid) && !$cond { $crate::invariant_failed(stringify!($cond), None) }
+        if $crate::PARANOID && !$cond { $crate::invariant_failed(stringify!($cond), None) }
     };
     ($cond:expr, $($arg:tt)+) => {
-        if cfg!(paranoid) && !$cond { $crate::invariant_failed(stringify!($cond), Some(format_args!($($arg)+))) }
+        if $crate::PARANOID && !$cond { $crate::invariant_failed(stringify!($cond), Some(format_args!($($arg)+))) }
     };
 }
 

@@ -5,7 +5,7 @@
 
 mod assert;
 #[doc(hidden)]
-pub use assert::invariant_failed;
+pub use assert::{PARANOID, invariant_failed};
 mod codec;
 #[cfg(debug_assertions)]
 mod counted;

@@ -9,7 +9,7 @@ extern crate self as gannet_runtime;
 
 use std::time::Duration;
 
-pub use real_base::{CachePadded, Reader, TreeId, TrxId, Writer, prefetch};
+pub use real_base::{CachePadded, Reader, TreeId, TrxId, Writer, paranoid, prefetch};
 
 #[path = "../models/sync.rs"]
 #[allow(dead_code)]

@@ -237,6 +237,9 @@ impl<'p> Mtr<'p> {
             return self.pool.wal.tail_lsn();
         }
         gannet_base::check!(self.ops.len() <= MAX_BYTES, "a mini-transaction of {} bytes", self.ops.len());
+        for page in self.pages.iter().filter(|g| g.is_changed()) {
+            gannet_base::paranoid!(gannet_page::check(page).is_ok(), "page {} after its changes", page.page_no());
+        }
         let ops = std::mem::take(&mut self.ops);
         let (pool, pages) = (self.pool, &mut self.pages);
         let mut at = Some(at);

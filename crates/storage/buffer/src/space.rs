@@ -321,7 +321,18 @@ impl Inner {
         if full {
             t.open.remove(&e);
         }
+        gannet_base::paranoid!(self.agrees(tree), "the space of tree {tree}");
         PageNo(e * EXTENT_PAGES + i)
+    }
+
+    /// Whether what is known of a tree is what its extents say.
+    fn agrees(&self, tree: TreeId) -> bool {
+        let Some(t) = self.trees.get(&tree) else { return self.extents.iter().all(|e| e.owner != tree) };
+        let used = |e: &u64| self.extents[*e as usize].used;
+        let is_open = |e: &u64| t.open.contains(e) == (used(e) != u64::MAX);
+        t.extents.iter().all(|e| self.extents[*e as usize].owner == tree && is_open(e))
+            && t.open.is_subset(&t.extents)
+            && t.used == t.extents.iter().map(|e| u64::from(used(e).count_ones())).sum::<u64>()
     }
 
     /// A page is free; true when that empties its extent, which is then retired.
@@ -339,6 +350,7 @@ impl Inner {
         } else {
             t.open.insert(e);
         }
+        gannet_base::paranoid!(self.agrees(owner), "the space of tree {owner}");
         empty
     }
 

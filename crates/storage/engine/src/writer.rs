@@ -82,6 +82,7 @@ impl Writer {
 
     /// Writes what was staged; `page` is the tail's page.
     pub(crate) fn append(&mut self, mtr: &mut Mtr<'_>, page: PageRef, staged: &[u8], at: UndoPtr) {
+        gannet_base::paranoid!(record::decode(staged).is_ok(), "an undo record that cannot be decoded");
         mtr.apply(page, &PageOp::Append { at: self.tail.free as u16, bytes: staged });
         if self.begin.is_none() {
             self.begin = UndoPtr::new(self.tail.page, self.tail.free, record::BEGIN);

@@ -111,6 +111,7 @@ pub(crate) fn prune(shard: &mut Shard, hash: u64) {
     let mut kept: Option<Box<RecordQueue>> = None;
     while let Some(mut queue) = rest {
         rest = queue.next.take();
+        gannet_base::paranoid!(queue.is_sound(), "the lock queue of key {:02x?}", queue.key);
         if !queue.is_empty() {
             queue.next = kept.take();
             kept = Some(queue);
@@ -144,6 +145,15 @@ impl RecordQueue {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none() && self.crowd.as_ref().is_none_or(|c| c.more.is_empty() && c.nobody_waits())
+    }
+
+    /// Whether each owner holds the record once, an exclusive holder is alone, and those that wait stand in the order of their tickets.
+    fn is_sound(&self) -> bool {
+        let holders: Vec<_> = self.holders().collect();
+        let alone = holders.len() == 1 || holders.iter().all(|h| h.mode == Mode::Shared);
+        let owners: HashSet<_> = holders.iter().map(|h| h.owner.id).collect();
+        let in_order = self.crowd.as_ref().is_none_or(|c| c.shared.iter().is_sorted_by_key(|w| w.ticket));
+        alone && in_order && owners.len() == holders.len()
     }
 
     pub(crate) fn holders(&self) -> impl Iterator<Item = &Holder> {

@@ -605,6 +605,25 @@ pub enum AlterAction {
     RemovePartitioning,
 }
 
+impl AlterAction {
+    /// Whether nothing may follow (manual, ALTER TABLE Partition Operations: none can be combined with other actions).
+    pub fn stands_alone(&self) -> bool {
+        use AlterAction as A;
+        matches!(
+            self,
+            A::AddPartition { .. }
+                | A::DropPartition(_)
+                | A::ReorganizePartition { .. }
+                | A::CoalescePartition { .. }
+                | A::ExchangePartition { .. }
+                | A::Partitions { .. }
+                | A::DiscardTablespace
+                | A::ImportTablespace
+                | A::SecondaryLoad(_)
+        )
+    }
+}
+
 /// CREATE INDEX.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateIndex {

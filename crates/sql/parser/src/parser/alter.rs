@@ -17,7 +17,11 @@ impl Parser<'_> {
             let action = self.alter_action()?;
             // Table options follow each other without commas.
             let is_options = matches!(action, AlterAction::Options(_));
+            let stands_alone = action.stands_alone();
             alter.actions.push(action);
+            if stands_alone {
+                break;
+            }
             if !self.eat(Tok::Comma) && !self.at_kw(Kw::PARTITION) && !self.at_kw(Kw::REMOVE) && !is_options {
                 break;
             }
