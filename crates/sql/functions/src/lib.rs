@@ -80,6 +80,11 @@ pub fn functions() -> impl Iterator<Item = &'static FunctionDef> {
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
+/// All aggregates.
+pub fn aggregates() -> impl Iterator<Item = &'static AggregateDef> {
+    aggregates::AGGREGATES.iter()
+}
+
 /// The aggregate called `name`, in any case.
 pub fn aggregate(name: &str) -> Option<&'static AggregateDef> {
     let named = |def: &&AggregateDef| {

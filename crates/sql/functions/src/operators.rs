@@ -145,7 +145,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("%", 2, 2, rem_rule, rem, "Remainder, with the sign of the dividend.")
         .also(&["MOD"])
         .keeps_digits(),
-    FunctionDef::new("NEG", 1, 1, negative_rule, negative, "The operand with its sign turned (prefix `-`).")
+    FunctionDef::new("NEGATIVE OF", 1, 1, negative_rule, negative, "The operand with its sign turned (prefix `-`).")
         .keeps_digits(),
     FunctionDef::new("&", 2, 2, bit_rule, bit_and, "Bitwise and."),
     FunctionDef::new("|", 2, 2, bit_rule, bit_or, "Bitwise or."),

@@ -195,7 +195,7 @@ impl Evaluator {
                     Value::UInt(v) if *v == 1 << 63 => Ok(self.constant(Value::Int(i64::MIN))),
                     Value::Decimal(v) => Ok(self.constant(Value::Decimal(-*v))),
                     Value::Double(v) => Ok(self.constant(Value::Double(-v))),
-                    _ => self.call("NEG", vec![arg]),
+                    _ => self.call("NEGATIVE OF", vec![arg]),
                 }
             }
             Expr::Unary { op: UnaryOp::BitNot, expr } => {

@@ -1,4 +1,4 @@
-//! ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE, HELP, SHOW OPEN TABLES.
+//! ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE, SHOW OPEN TABLES.
 
 use super::Session;
 use super::reply::{Done, Reply};
@@ -198,12 +198,6 @@ impl Session {
         }
         let columns = vec![column("Table", 128), plain_column("Checksum", SqlType::bigint_unsigned())];
         self.send_table(&table(columns, rows), reply)
-    }
-
-    /// HELP: there are no help texts, so nothing is ever found.
-    pub(crate) fn help(&mut self, reply: &mut dyn Reply) -> Result<Done> {
-        let rows = table(vec![column("name", 64), column("is_it_category", 1)], vec![]);
-        self.send_table(&rows, reply)
     }
 
     /// SHOW OPEN TABLES: those whose trees are open.

@@ -52,6 +52,7 @@ mod functions;
 pub(crate) mod grant_tables;
 pub(crate) mod grants;
 mod handler;
+mod help;
 mod hinted;
 mod histogram;
 mod later;

@@ -93,7 +93,7 @@ impl Session {
             Statement::Xa(xa) => self.xa(xa, reply),
             Statement::Install(i) => self.install(i),
             Statement::Uninstall(u) => self.uninstall(u),
-            Statement::Help(_) => self.help(reply),
+            Statement::Help(mask) => self.help(mask, reply),
             Statement::TableMaintenance(m) => self.maintain(m, reply),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, reply),
             Statement::DropProgram { kind, if_exists, name } => self.drop_program(*kind, *if_exists, name),

@@ -2,7 +2,7 @@
 
 use super::declare::{
     ABSENT, BIGINT, DATETIME, DOUBLE, INT, JSON, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT, NAME, SQL_MODE, TEXT, UBIGINT, UINT,
-    USMALLINT, UTINYINT, YES_NO, enumeration, fixed, time, timestamp, tinyint, varchar,
+    UTINYINT, YES_NO, enumeration, fixed, time, timestamp, tinyint, varchar,
 };
 use super::{Emit, Equals};
 use crate::session::state::State;
@@ -262,20 +262,6 @@ tables! {
     time_zone_transition_type by no_rows {
         Time_zone_id: UINT.not_null(), Transition_type_id: UINT.not_null(), Offset: INT.not_null(),
         Is_DST: UTINYINT.not_null(), Abbreviation: fixed(8).not_null(),
-    }
-    help_topic by no_rows {
-        help_topic_id: UINT.not_null(), name: fixed(64).not_null(), help_category_id: USMALLINT.not_null(),
-        description: TEXT.not_null(), example: TEXT.not_null(), url: TEXT.not_null(),
-    }
-    help_category by no_rows {
-        help_category_id: USMALLINT.not_null(), name: fixed(64).not_null(), parent_category_id: USMALLINT,
-        url: TEXT.not_null(),
-    }
-    help_relation by no_rows {
-        help_topic_id: UINT.not_null(), help_keyword_id: UINT.not_null(),
-    }
-    help_keyword by no_rows {
-        help_keyword_id: UINT.not_null(), name: fixed(64).not_null(),
     }
     general_log by no_rows {
         event_time: timestamp(6).not_null(), user_host: MEDIUMTEXT.not_null(), thread_id: UBIGINT.not_null(),

@@ -6,6 +6,7 @@ mod declare;
 mod accounts;
 mod empty;
 mod figures;
+pub(crate) mod help;
 mod innodb;
 mod metadata;
 mod performance;
@@ -83,6 +84,7 @@ fn declared() -> &'static [Declared] {
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,
             figures::MYSQL,
+            help::MYSQL,
             empty::MYSQL,
         ];
         let table = |w: &Written| {

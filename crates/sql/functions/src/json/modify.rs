@@ -207,8 +207,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .sees_null(),
     FunctionDef::new("JSON_ARRAY_APPEND", 3, 3, append_rule, array_append, "Values added to the ends of arrays.")
         .variadic()
-        .sees_null()
-        .also(&["JSON_APPEND"]),
+        .sees_null(),
     FunctionDef::new("JSON_ARRAY_INSERT", 3, 3, array_insert_rule, array_insert, "Elements put into arrays.")
         .variadic()
         .sees_null(),

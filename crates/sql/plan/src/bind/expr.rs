@@ -285,7 +285,7 @@ impl Binder<'_> {
         };
         match value {
             Some(value) => Ok(Bound::new(super::literal::constant(value))),
-            None => self.call_named("NEG", vec![arg]),
+            None => self.call_named("NEGATIVE OF", vec![arg]),
         }
     }
 

@@ -241,7 +241,7 @@ impl Search<'_> {
                 format!("({} {not}in ({}))", self.text(arg, row)?, self.list(list, ",", row)?)
             }
             ExprKind::Call(def, args) => match (def.name, &args[..]) {
-                ("NEG", [only]) => format!("-({})", self.text(only, row)?),
+                ("NEGATIVE OF", [only]) => format!("-({})", self.text(only, row)?),
                 ("DIV", [_, _]) => format!("({})", self.list(args, " DIV ", row)?),
                 (name @ ("XOR" | "LIKE"), [_, _]) => {
                     format!("({})", self.list(args, &format!(" {} ", name.to_lowercase()), row)?)
