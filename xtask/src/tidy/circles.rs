@@ -13,6 +13,7 @@ const ORDERED: &[&str] = &[
     "storage/log",
     "storage/page",
     "sql/functions",
+    "sql/schema",
     "service/core",
     "service/server",
     "service/wire",

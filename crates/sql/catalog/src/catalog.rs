@@ -20,14 +20,14 @@
 use crate::accounts::Accounts;
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
-use crate::model::{Schema, SchemaId, Table};
-use crate::serial;
-use crate::snapshot::{CatalogSnapshot, Change, Temporaries};
+use crate::trees::StoredTable;
 use crate::words::{self, Words};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_engine::{Engine, EngineError, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, Txn, TxnOptions};
-use gannet_types::CollationId;
+use gannet_schema::{
+    CatalogSnapshot, Change, FIRST_USER_ID, Table, Temporaries, base_snapshot, decode_schema, decode_table,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -41,17 +41,6 @@ pub(crate) const KIND_HISTOGRAM: u8 = 7;
 
 /// Engine meta slot of the dictionary's tree.
 const META_SLOT: usize = 0;
-/// Numbers below are the server's own.
-pub const FIRST_USER_ID: u64 = 1024;
-
-/// The server's own schemas: name, number.
-pub const SYSTEM_SCHEMAS: [(&str, SchemaId); 4] = [
-    ("mysql", SchemaId(1)),
-    ("information_schema", SchemaId(2)),
-    ("performance_schema", SchemaId(3)),
-    ("sys", SchemaId(4)),
-];
-
 /// Key of a dictionary row.
 pub(crate) fn dictionary_key(kind: u8, names: &[&str]) -> Vec<u8> {
     let mut key = vec![kind];
@@ -84,31 +73,6 @@ pub struct Catalog {
     current: Mutex<Arc<CatalogSnapshot>>,
     /// Temporary tables of sessions that a crash has ended.
     left_over: Mutex<Vec<Table>>,
-}
-
-/// Utf8mb4 with its binary or default collation is what the server's own schemas use, as in MySQL.
-fn system_collation(name: &str) -> CollationId {
-    match name {
-        "information_schema" => CollationId::UTF8MB3_GENERAL_CI,
-        _ => CollationId::UTF8MB4_0900_AI_CI,
-    }
-}
-
-fn base_snapshot() -> CatalogSnapshot {
-    let schema = |(name, id): (&str, SchemaId)| {
-        Change::PutSchema(Schema { id, name: name.into(), collation: system_collation(name), system: true })
-    };
-    CatalogSnapshot::default().with(SYSTEM_SCHEMAS.into_iter().map(schema))
-}
-
-/// A snapshot without an engine, for tests of what lies above: the system schemas plus the given tables and their schemas.
-pub fn fixture_snapshot(schemas: &[&str], tables: Vec<Table>) -> CatalogSnapshot {
-    let schema = |(i, name): (usize, &&str)| {
-        let id = SchemaId(FIRST_USER_ID as u32 + i as u32);
-        Change::PutSchema(Schema { id, name: (*name).into(), collation: CollationId::DEFAULT, system: false })
-    };
-    let schemas = schemas.iter().enumerate().map(schema);
-    base_snapshot().with(schemas.chain(tables.into_iter().map(|t| Change::PutTable(Arc::new(t)))))
 }
 
 impl Catalog {
@@ -296,14 +260,14 @@ fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<(CatalogSnapshot, V
         let damaged = |error| CatalogError::Damaged { what: format!("{first} {second}"), error };
         match entry.key.first() {
             Some(&KIND_SCHEMA) => {
-                let schema = serial::decode_schema(first, entry.value, false).map_err(damaged)?;
+                let schema = decode_schema(first, entry.value, false).map_err(damaged)?;
                 changes.push(Change::PutSchema(schema));
             }
             Some(&KIND_TABLE) => {
                 if *schema_name != *first {
                     schema_name = first.into();
                 }
-                let table = serial::decode_table(&schema_name, second, entry.value).map_err(damaged)?;
+                let table = decode_table(&schema_name, second, entry.value).map_err(damaged)?;
                 let table = Arc::new(table);
                 tables.insert(table.id.0.to_string(), table.clone());
                 changes.push(Change::PutTable(table));
@@ -313,8 +277,9 @@ fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<(CatalogSnapshot, V
                 tables.get(first).into_iter().for_each(|t| crate::stats::load(t, *kind, entry.value));
             }
             Some(&KIND_TEMPORARY) => {
-                let table = serial::decode_table(&Arc::from(""), "", entry.value).map_err(damaged)?;
-                left_over.push(Table { temporary: true, ..table });
+                let mut table = decode_table(&Arc::from(""), "", entry.value).map_err(damaged)?;
+                table.temporary = true;
+                left_over.push(table);
             }
             _ => {}
         }

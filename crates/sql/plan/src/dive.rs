@@ -12,8 +12,8 @@ use crate::options::RangeEstimator;
 use crate::physical::Ranges;
 use crate::plan::{Plan, PlanKind};
 use crate::range::{Bounds, Limit, encode_ranges, encode_values};
-use gannet_catalog::histogram::{KeyCut, key_part};
-use gannet_catalog::{Column, Table, TableStatistics};
+use gannet_schema::histogram::{KeyCut, key_part};
+use gannet_schema::{Column, Table, TableStatistics};
 use gannet_types::convert::never;
 use gannet_types::{SqlError, TimeZone, Value};
 

@@ -2,8 +2,8 @@
 //! consequence.
 
 use crate::plan::{Intent, PlanTable};
-use gannet_catalog::define::serves;
-use gannet_catalog::{CatalogSnapshot, ForeignKey, ReferenceAction, Table};
+use gannet_schema::define::serves;
+use gannet_schema::{CatalogSnapshot, ForeignKey, ReferenceAction, Table};
 use gannet_types::Result;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::expr::Expr;
 use crate::foreign::ForeignLinks;
 use crate::physical::{Physical, RowLock};
 use crate::table_exprs::TableExprs;
-use gannet_catalog::Table;
+use gannet_schema::Table;
 use gannet_types::SqlType;
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@ use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
 use crate::plan::{Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn};
 use crate::rewrite;
-use gannet_catalog::{CatalogSnapshot, IndexKind, Table};
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
+use gannet_schema::{CatalogSnapshot, IndexKind, Table};
 use gannet_types::sqltype::flags;
 use gannet_types::{Result, SqlError, sql_err};
 
@@ -392,14 +392,14 @@ pub fn column_flags(table: &Table, ordinal: u32) -> u16 {
         result |= flags::AUTO_INCREMENT;
     }
     if column.ty.id == gannet_types::TypeId::Timestamp
-        && column.default == gannet_catalog::ColumnDefault::CurrentTimestamp
+        && column.default == gannet_schema::ColumnDefault::CurrentTimestamp
     {
         result |= flags::TIMESTAMP;
     }
     if column.on_update_now {
         result |= flags::ON_UPDATE_NOW;
     }
-    let none = column.default == gannet_catalog::ColumnDefault::None;
+    let none = column.default == gannet_schema::ColumnDefault::None;
     if none && !column.nullable && !column.auto_increment {
         result |= flags::NO_DEFAULT_VALUE;
     }

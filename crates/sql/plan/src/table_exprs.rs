@@ -5,8 +5,8 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::ColId;
 use crate::optimize::Builder;
 use crate::options::PlanOptions;
-use gannet_catalog::{CatalogSnapshot, ColumnDefault, Table};
 use gannet_parser::{LexMode, ast};
+use gannet_schema::{CatalogSnapshot, ColumnDefault, Table};
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct TableExprs {
 
 /// The expressions of a table, bound at the first call for this version of it.
 pub fn table_exprs(table: &Arc<Table>) -> Result<Arc<TableExprs>> {
-    table.compiled(|| bind_all(table))
+    table.compiled.get_or_try_init(|| bind_all(table).map(Arc::new)).cloned()
 }
 
 /// Rows that were written for version `old` of a table hold what the expressions of version `new` give, and its checks hold for

@@ -9,9 +9,9 @@ use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind,
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::{Intent, LoadField};
 use crate::typing::Bound;
-use gannet_catalog::names::eq_name;
-use gannet_catalog::{RowSource, Table};
 use gannet_parser::ast;
+use gannet_schema::names::eq_name;
+use gannet_schema::{RowSource, Table};
 use gannet_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
@@ -666,7 +666,7 @@ impl Binder<'_> {
         firsts: &[ColId],
         block: &Block,
         name: impl Fn(ColId) -> Named,
-    ) -> Vec<(gannet_catalog::TableId, Named)> {
+    ) -> Vec<(gannet_schema::TableId, Named)> {
         let table = |first: &ColId| match block.rels.iter().find(|r| r.first == *first)?.kind {
             RelKind::Base(slot) => Some((self.arena.tables[slot as usize].table.id, name(*first))),
             _ => None,

@@ -753,7 +753,7 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("DEFAULT() of a derived column"));
         };
         let definition = &self.arena.tables[table as usize].table.columns[ordinal as usize];
-        if definition.default == gannet_catalog::ColumnDefault::None {
+        if definition.default == gannet_schema::ColumnDefault::None {
             return Err(error(ErrorCode::NoDefaultForField, &[&definition.name]));
         }
         // For privileges it is read.

@@ -5,9 +5,9 @@ use super::{Binder, error};
 use crate::logical::{Body, ColId, From, FromJoin, IndexHints, Label, Query, Rel, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::Intent;
-use gannet_catalog::Table;
-use gannet_catalog::names::{eq_name, fold_name};
 use gannet_parser::ast::{self, JoinCondition, JoinKind, TableRef};
+use gannet_schema::Table;
+use gannet_schema::names::{eq_name, fold_name};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType};
 use std::sync::Arc;
 
@@ -568,7 +568,7 @@ impl Binder<'_> {
                 match &mut rel.kind {
                     RelKind::Base(slot) => {
                         let table = &mut self.arena.tables[*slot as usize];
-                        if table.table.source == gannet_catalog::RowSource::Engine {
+                        if table.table.source == gannet_schema::RowSource::Engine {
                             rel.lock = lock;
                             table.intent = Intent::LockingRead;
                         }
@@ -589,7 +589,7 @@ fn is_called(arena: &crate::logical::Arena, rel: &Rel, name: &ast::ObjectName) -
         RelKind::Derived(_) | RelKind::Cte(_) => rel.view,
     };
     let table = slot.map(|slot| &arena.tables[slot as usize].table);
-    let of = |s: &ast::Ident| table.is_some_and(|t| gannet_catalog::names::canonical_schema(&s.text) == *t.schema);
+    let of = |s: &ast::Ident| table.is_some_and(|t| gannet_schema::names::canonical_schema(&s.text) == *t.schema);
     name.schema.as_ref().is_none_or(of) && *rel.alias == *name.name.text
 }
 

@@ -5,8 +5,8 @@
 
 use super::Binder;
 use crate::logical::{IndexHints, OrderHint, OrderKind, Semijoin};
-use gannet_catalog::Table;
 use gannet_parser::hint::{self, Hint};
+use gannet_schema::Table;
 use gannet_types::{ErrorCode, Level, Warning};
 
 /// Hints that are read and have no effect: what they ask for does not exist here.

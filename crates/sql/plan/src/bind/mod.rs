@@ -23,7 +23,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::Arena;
 use crate::options::PlanOptions;
 use crate::plan::{Intent, Param, PlanTable};
-use gannet_catalog::{CatalogSnapshot, Table};
+use gannet_schema::{CatalogSnapshot, Table};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use scope::Scope;
 use std::fmt::Display;
@@ -56,7 +56,7 @@ pub(crate) struct Binder<'a> {
     /// The view whose query is being bound: its plan table.
     through: Option<u32>,
     /// Views around what is being bound, outermost first.
-    views: Vec<gannet_catalog::TableId>,
+    views: Vec<gannet_schema::TableId>,
     /// collation_connection; inside a view the one it was created with.
     collation: gannet_types::CollationId,
     /// Expressions and queries bound so far.
@@ -169,7 +169,7 @@ impl<'a> Binder<'a> {
 
     /// Adds a base table to the plan.
     fn add_table(&mut self, table: &Arc<Table>, alias: &str, intent: Intent) -> u32 {
-        if matches!(table.source, gannet_catalog::RowSource::Virtual(_)) {
+        if matches!(table.source, gannet_schema::RowSource::Virtual(_)) {
             self.arena.uses.virtual_tables = true;
         }
         let statistics_epoch = table.statistics.epoch();

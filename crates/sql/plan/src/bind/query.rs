@@ -7,8 +7,8 @@ use crate::logical::{Body, ColId, CteQuery, Label, OutColumn, Query, Subselect};
 use crate::physical::SetOperation;
 use crate::plan::Intent;
 use crate::typing::{Bound, common_type};
-use gannet_catalog::names::{eq_name, fold_name};
 use gannet_parser::ast::{self, QueryBody, SetOp};
+use gannet_schema::names::{eq_name, fold_name};
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType};
 
 /// Set operations inside of each other: a chain in which the operators change nests to the left.

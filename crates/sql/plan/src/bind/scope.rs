@@ -4,9 +4,9 @@ use super::{Binder, error};
 use crate::expr::{Aggregate, Expr, ExprKind};
 use crate::logical::{ColId, Label};
 use crate::typing::Bound;
-use gannet_catalog::Table;
-use gannet_catalog::names::{canonical_schema, eq_name};
 use gannet_parser::ast;
+use gannet_schema::Table;
+use gannet_schema::names::{canonical_schema, eq_name};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Warning};
 use std::sync::Arc;
 

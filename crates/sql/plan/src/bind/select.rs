@@ -6,9 +6,9 @@ use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, Item, Label, OutColumn, Query, WindowBlock, conjuncts};
 use crate::physical::{Frame, FrameBound, FrameUnit, WindowFunction, WindowKind};
 use crate::typing::{Bound, common_type, is_stringy};
-use gannet_catalog::names::eq_name;
 use gannet_functions::{AggregateDef, ArgInfo};
 use gannet_parser::ast::{self, SelectItem, WindowFunc};
+use gannet_schema::names::eq_name;
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
 /// Window functions over one definition, while the block is bound.

@@ -9,9 +9,9 @@ use crate::options::PlanOptions;
 use crate::physical::RowLock;
 use crate::plan::Intent;
 use crate::rewrite::merge;
-use gannet_catalog::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
 use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
 use gannet_parser::{LexMode, printer};
+use gannet_schema::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
 use gannet_types::{ErrorCode, Result, SqlError, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl Binder<'_> {
         if self.views.contains(&table.id) {
             return Err(error(ErrorCode::ViewRecursive, &[&table.schema, &table.name]));
         }
-        let parsed = table.compiled(|| parse(&view.query))?;
+        let parsed = table.compiled.get_or_try_init(|| parse(&view.query))?;
         self.views.push(table.id);
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
@@ -109,7 +109,7 @@ impl Binder<'_> {
         let collation = std::mem::replace(&mut self.collation, view.collation);
         let through = self.through.replace(slot);
         self.arena.uses.views = true;
-        let bound = self.deeper(|b| b.pinned(|b| b.query(&parsed)));
+        let bound = self.deeper(|b| b.pinned(|b| b.query(parsed)));
         (self.scopes, self.ctes, self.new_row, self.hint, self.names) = (scopes, ctes, new_row, hint, names);
         (self.collation, self.through) = (collation, through);
         self.views.pop();
@@ -302,7 +302,7 @@ impl Binder<'_> {
         let named: Vec<usize> = match &insert.columns {
             Some(names) if !names.is_empty() => {
                 let find = |n: &ast::ColumnRef| {
-                    shown.iter().position(|(s, _)| gannet_catalog::names::eq_name(s, &n.column.text))
+                    shown.iter().position(|(s, _)| gannet_schema::names::eq_name(s, &n.column.text))
                 };
                 names.iter().filter_map(find).collect()
             }

@@ -22,8 +22,8 @@ use crate::fold;
 use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
 use crate::options::Passes;
 use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
-use gannet_catalog::RowSource;
 use gannet_functions::AggregateKernel;
+use gannet_schema::RowSource;
 use gannet_types::{Result, Value};
 use std::sync::Arc;
 
@@ -345,7 +345,7 @@ impl Builder<'_> {
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.
-    fn share_by_values(&self, table: &gannet_catalog::Table, rel: &Rel, e: &Expr, says: &[Sarg]) -> Option<f64> {
+    fn share_by_values(&self, table: &gannet_schema::Table, rel: &Rel, e: &Expr, says: &[Sarg]) -> Option<f64> {
         if table.statistics.histograms().is_empty() {
             return None;
         }
@@ -377,7 +377,7 @@ impl Builder<'_> {
     }
 
     /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column, or by its histogram.
-    fn share_on(&self, table: &gannet_catalog::Table, rel: &Rel, e: &Expr) -> f64 {
+    fn share_on(&self, table: &gannet_schema::Table, rel: &Rel, e: &Expr) -> f64 {
         if let ExprKind::Compare { op: CompareOp::Eq, args, .. } = &e.kind {
             let own = args.iter().find_map(|a| match a.kind {
                 ExprKind::Column(id) if rel.has(id) => Some(id - rel.first),
@@ -610,7 +610,7 @@ pub(super) fn at_most_one(root: &Physical) -> bool {
 }
 
 /// Makes a path that walks an index in the order of `column` begin behind its NULLs.
-fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) -> bool {
+fn without_nulls(path: &mut Path, table: &gannet_schema::Table, column: u32) -> bool {
     let Some(index) = path.index else { return false };
     let key: &[crate::physical::KeyValue] = match &path.access {
         Access::Full => &[],
