@@ -12,6 +12,7 @@ const ORDERED: &[&str] = &[
     "storage/btree",
     "storage/log",
     "storage/page",
+    "sql/catalog",
     "sql/functions",
     "sql/schema",
     "service/core",

@@ -10,9 +10,9 @@
 //! either the old table or the new one. Old trees are freed by purge when no snapshot needs them.
 
 use crate::build;
-use crate::catalog::table_key;
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
+use crate::keys::table_key;
 use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};

@@ -1,7 +1,8 @@
 //! Changes of the dictionary inside one engine transaction.
 
-use crate::catalog::{Catalog, KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
+use crate::catalog::Catalog;
 use crate::error::{CatalogError, CatalogResult};
+use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
 use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeId, TreeKind, Txn};

@@ -1,7 +1,8 @@
 //! Statistics of a table, taken from its trees and kept in the dictionary ([`Catalog::save_figures`]).
 
-use crate::catalog::{Catalog, KIND_FIGURES, KIND_HISTOGRAM, dictionary_key};
+use crate::catalog::Catalog;
 use crate::error::CatalogResult;
+use crate::keys::{KIND_FIGURES, KIND_HISTOGRAM, dictionary_key};
 use crate::trees::StoredTable;
 use gannet_engine::{Cut, Engine, EngineError, Insert, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
 use gannet_schema::{Figures, Histogram, IndexFigures, Table};
