@@ -14,6 +14,7 @@ const ORDERED: &[&str] = &[
     "storage/page",
     "sql/catalog",
     "sql/functions",
+    "sql/plan",
     "sql/schema",
     "service/core",
     "service/server",

@@ -13,7 +13,7 @@ use crate::error::from_engine;
 use crate::{codec, convert};
 use gannet_engine::{KeyRange, Read, ReadMode, RowBuf, ScanOptions, TreeHandle, Txn};
 pub(crate) use gannet_plan::foreign::serving;
-use gannet_plan::foreign::{ChildLink, ForeignLinks};
+use gannet_plan::plan::{ChildLink, ForeignLinks};
 use gannet_plan::plan::{Intent, PlanTable};
 use gannet_schema::show::foreign_key_text;
 use gannet_schema::{ForeignKey, ReferenceAction, Table};

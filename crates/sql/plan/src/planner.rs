@@ -1,13 +1,11 @@
 //! The way from a statement to its plan.
 
-use crate::accesses::Accesses;
 use crate::bind::Binder;
-use crate::dive::Dive;
 use crate::expr::ExprKind;
 use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
-use crate::plan::{Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn};
+use crate::plan::{Accesses, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn};
 use crate::rewrite;
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
 use gannet_schema::{CatalogSnapshot, IndexKind, Table};
@@ -180,7 +178,7 @@ pub(crate) fn finish(
     options: &PlanOptions<'_>,
 ) -> Result<Plan> {
     let mut kind = kind;
-    crate::effects::one_by_one(&mut kind, &mut builder);
+    crate::optimize::one_by_one(&mut kind, &mut builder);
     let arena = builder.arena;
     let tables = arena.tables.iter().enumerate().map(|(i, t)| {
         let of_table = |label: &Label| match label {

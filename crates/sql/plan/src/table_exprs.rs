@@ -5,21 +5,11 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::ColId;
 use crate::optimize::Builder;
 use crate::options::PlanOptions;
+use crate::plan::TableExprs;
 use gannet_parser::{LexMode, ast};
 use gannet_schema::{CatalogSnapshot, ColumnDefault, Table};
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
-
-/// Bound expressions; column slots are the table's ordinals. Immutable, kept with the table's version.
-#[derive(Debug, Default, PartialEq)]
-pub struct TableExprs {
-    /// By column: a default that is an expression.
-    pub defaults: Box<[Option<Expr>]>,
-    /// Generated columns in their order, which is one of evaluation: each refers to earlier ones only.
-    pub generated: Box<[(u32, Expr)]>,
-    /// Enforced checks, by position among the table's.
-    pub checks: Box<[(u32, Expr)]>,
-}
 
 /// The expressions of a table, bound at the first call for this version of it.
 pub fn table_exprs(table: &Arc<Table>) -> Result<Arc<TableExprs>> {

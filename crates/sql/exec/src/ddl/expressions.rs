@@ -15,7 +15,7 @@ use gannet_parser::ast::{
 };
 use gannet_parser::printer;
 use gannet_plan::plan::{Intent, Plan, PlanKind, PlanTable};
-use gannet_plan::table_exprs::TableExprs;
+use gannet_plan::TableExprs;
 use gannet_schema::names::eq_name;
 use gannet_schema::{
     Column, ColumnDefault, Constraints, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, assemble,

@@ -454,15 +454,13 @@ impl Binder<'_> {
             }
             JoinCondition::Using(names) => {
                 let names: Vec<Box<str>> = names.iter().map(|n| n.text.clone()).collect();
-                shape =
-                    self.using(&names, left_shape, right_shape, join.kind, super::view::place(&join.right), &mut on)?;
+                shape = self.using(&names, left_shape, right_shape, join.kind, place(&join.right), &mut on)?;
             }
             JoinCondition::Natural => {
                 let in_both = |n: &str| right_shape.iter().any(|(m, _)| eq_name(n, m));
                 let common = left_shape.iter().filter(|(n, _)| in_both(n));
                 let names: Vec<Box<str>> = common.map(|(n, _)| n.clone()).collect();
-                shape =
-                    self.using(&names, left_shape, right_shape, join.kind, super::view::place(&join.right), &mut on)?;
+                shape = self.using(&names, left_shape, right_shape, join.kind, place(&join.right), &mut on)?;
             }
         }
         let _ = right_start;
@@ -651,4 +649,16 @@ fn index_hints(table: &Table, hints: &[ast::IndexHint]) -> Result<IndexHints> {
     result.order = all(only[1], ignore[1]);
     result.group = all(only[2], ignore[2]);
     Ok(result)
+}
+
+/// Where a table reference begins: the position of its first name.
+pub(super) fn place(table: &TableRef) -> u32 {
+    let alias = |a: &Option<ast::Ident>| a.as_ref().map_or(0, |a| a.span.start);
+    match table {
+        TableRef::Table(factor) => factor.name.name.span.start,
+        TableRef::Derived(derived) => alias(&derived.alias),
+        TableRef::JsonTable(table) => alias(&table.alias),
+        TableRef::Join(join) => place(&join.left),
+        TableRef::Nested(list) => list.first().map_or(0, place),
+    }
 }

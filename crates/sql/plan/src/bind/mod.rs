@@ -7,12 +7,13 @@ mod call;
 mod compare;
 mod depend;
 mod dml;
-pub(crate) mod expr;
+mod expr;
 mod from;
 mod group;
 mod hints;
 pub(crate) mod literal;
-pub(crate) mod query;
+mod operand;
+mod query;
 mod scope;
 pub(crate) mod select;
 mod target;
@@ -29,10 +30,8 @@ use scope::Scope;
 use std::fmt::Display;
 use std::sync::Arc;
 
-pub(crate) use call::info;
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
 pub(crate) use group::replace_keys;
-pub(crate) use hints::{NamedBlock, block_of};
 pub(crate) use view::BoundCheck;
 pub use view::{Definition, definition, explained, view_tables, view_text_in};
 

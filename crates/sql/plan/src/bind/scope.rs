@@ -81,7 +81,8 @@ pub(super) struct Scope {
     /// GROUP BY has been bound: keys that are plain columns.
     pub(super) group_columns: Vec<ColId>,
     pub(super) aggregates: Vec<(Aggregate, ColId)>,
-    pub(super) windows: Vec<super::select::PendingWindow>,
+    /// Window functions, by definition.
+    pub(super) windows: Vec<crate::logical::WindowBlock>,
     pub(super) named_windows: Vec<(Box<str>, ast::WindowSpec)>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,

@@ -1,7 +1,7 @@
 //! Views: their queries are bound where they are named, in a scope that sees nothing of the statement around them; what writes
 //! through them reaches the tables below; and how a definition is brought into the form which the dictionary keeps.
 
-use super::from::FromBuilder;
+use super::from::{FromBuilder, place};
 use super::{Binder, BoundTarget, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
@@ -412,18 +412,6 @@ impl Binder<'_> {
         if let Some(names) = &mut self.names {
             names.tables.insert(name.name.span.start, (&*table.schema).into());
         }
-    }
-}
-
-/// Where a table reference begins: the position of its first name.
-pub(super) fn place(table: &TableRef) -> u32 {
-    let alias = |a: &Option<Ident>| a.as_ref().map_or(0, |a| a.span.start);
-    match table {
-        TableRef::Table(factor) => factor.name.name.span.start,
-        TableRef::Derived(derived) => alias(&derived.alias),
-        TableRef::JsonTable(table) => alias(&table.alias),
-        TableRef::Join(join) => place(&join.left),
-        TableRef::Nested(list) => list.first().map_or(0, place),
     }
 }
 

@@ -15,11 +15,11 @@ use super::cost;
 use super::join::{Condition, Inner, JoinOrder, Method, Search, Step, Unit, UnitSource, assign, units};
 use super::relset::RelSet;
 use super::sarg::{self, Sarg};
-use crate::bind::expr::and;
 use crate::dive;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
+use crate::make::and;
 use crate::options::Passes;
 use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
 use gannet_functions::AggregateKernel;
@@ -225,7 +225,7 @@ impl Builder<'_> {
         let block = planned.block;
         for hint in &block.orders {
             let unit_of = |(name, of): &(Box<str>, Option<Box<str>>)| {
-                let origin = crate::bind::block_of(&self.arena.blocks, of.as_deref(), hint.block)?;
+                let origin = crate::logical::block_of(&self.arena.blocks, of.as_deref(), hint.block)?;
                 let rel = block.rels.iter().position(|r| r.alias == *name && r.origin == origin)?;
                 planned.units.iter().position(|u| u.rels.intersects(RelSet::one(rel)))
             };
@@ -414,7 +414,7 @@ impl Builder<'_> {
                     Some(self.node(Op::CteScan { cte }, schema, rows, rows * cost::KEEP))
                 }
                 RelKind::Derived(query) => {
-                    let free = crate::bind::query::free_columns(self.arena, query);
+                    let free = self.arena.free_columns(query);
                     let beside = free.iter().any(|id| block.rel_of(*id).is_some());
                     if beside {
                         planned.lateral = planned.lateral.union(RelSet::one(i));

@@ -1,10 +1,10 @@
 //! The scan of one table, with what EXPLAIN tells of it.
 
 use super::Planned;
-use crate::bind::expr::and;
 use crate::expr::{Expr, ExprKind};
 use crate::fold;
 use crate::logical::{ColId, Label, Rel, RelKind};
+use crate::make::and;
 use crate::optimize::access::Path;
 use crate::optimize::build::{Builder, Node};
 use crate::optimize::relset::RelSet;
