@@ -6,6 +6,7 @@
 mod assert;
 #[doc(hidden)]
 pub use assert::{PARANOID, invariant_failed};
+mod attached;
 mod codec;
 #[cfg(debug_assertions)]
 mod counted;
@@ -19,6 +20,7 @@ pub mod slot;
 pub mod stack;
 pub mod sync;
 
+pub use attached::Attached;
 pub use codec::{DecodeError, Reader, Writer, varint_len};
 pub use crc::crc32c;
 pub use ids::{Lsn, PAGE_SIZE, PAGE_SIZE_BITS, PageNo, TreeId, TrxId};

@@ -4,10 +4,10 @@ use crate::Core;
 use crate::registry::Entry;
 use gannet_base::sync::Mutex;
 use gannet_base::{TreeId, TrxId};
-use gannet_catalog::CatalogSnapshot;
-use gannet_catalog::show::foreign_key_text;
 use gannet_engine::lock::{LockKind, Mode};
 use gannet_exec::foreign::Refused;
+use gannet_schema::CatalogSnapshot;
+use gannet_schema::show::foreign_key_text;
 use std::fmt::Write;
 
 /// Bytes of a statement that are kept, as many as InnoDB keeps.

@@ -6,9 +6,10 @@
 
 use crate::Core;
 use crate::vars::Live;
-use gannet_catalog::{RowSource, Table, TableId, stats};
+use gannet_catalog::{StoredTable, stats};
 use gannet_engine::{EngineError, TreeId};
 use gannet_runtime::{Unpark, Wait, WallTime, interrupted, now_ns, park};
+use gannet_schema::{RowSource, Table, TableId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

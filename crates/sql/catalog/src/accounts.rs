@@ -1,6 +1,6 @@
 //! Accounts and prepared transactions: small key-value stores in the dictionary's tree. What a value means is the server's.
 
-use crate::catalog::dictionary_key;
+use crate::keys::dictionary_key;
 use crate::words::{self, Words};
 use gannet_engine::{EngineError, KeyRange, Read, ReadMode, RowBuf, ScanOptions, TreeHandle, Txn};
 

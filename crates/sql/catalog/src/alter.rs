@@ -10,16 +10,17 @@
 //! either the old table or the new one. Old trees are freed by purge when no snapshot needs them.
 
 use crate::build;
-use crate::catalog::table_key;
-use crate::define::{self, IndexDefinition, TableDefinition};
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
-use crate::model::*;
-use crate::names::fold_name;
-use crate::serial::{TableParts, assemble, encode_table};
-use crate::snapshot::Change;
+use crate::keys::table_key;
 use crate::stats;
+use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
+use gannet_schema::names::fold_name;
+use gannet_schema::{
+    Change, Column, Constraints, Index, IndexDefinition, IndexKind, REPLACED_NOW, Table, TableDefinition, TableParts,
+    assemble, define, encode_table,
+};
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -158,7 +159,7 @@ impl Edit<'_> {
         let parts = TableParts {
             schema_id: schema.id,
             row_tree,
-            replaced: if copy { crate::serial::REPLACED_NOW } else { old.replaced_at() },
+            replaced: if copy { REPLACED_NOW } else { old.replaced_at() },
             options: definition.options.clone(),
             constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
             ..old.parts()

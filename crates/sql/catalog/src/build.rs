@@ -1,8 +1,9 @@
 //! Building an index over the rows that are there: scan, sort, insert in order.
 
 use crate::error::CatalogResult;
-use crate::model::Table;
+use crate::trees::StoredTable;
 use gannet_engine::{Engine, IndexInsert, KeyRange, ReadMode, ScanOptions, Txn};
+use gannet_schema::Table;
 use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 
 /// Memory for one sorted run. A larger table is inserted in several runs, each in key order.

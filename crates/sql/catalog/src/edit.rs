@@ -1,15 +1,16 @@
 //! Changes of the dictionary inside one engine transaction.
 
-use crate::catalog::{Catalog, KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
-use crate::define::{self, TableDefinition};
+use crate::catalog::Catalog;
 use crate::error::{CatalogError, CatalogResult};
-use crate::model::*;
-use crate::names;
-use crate::serial::{self, REPLACED_NOW, TableParts, assemble};
-use crate::snapshot::{CatalogSnapshot, Change};
-use crate::stats::{self, Figures, TableStatistics};
-use gannet_base::sync::atomic::Ordering;
+use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
+use crate::stats;
+use crate::trees::StoredTable;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeId, TreeKind, Txn};
+use gannet_schema::{
+    CatalogSnapshot, Change, Column, Constraints, Figures, Index, REPLACED_NOW, RowSource, Schema, SchemaId, Table,
+    TableDefinition, TableId, TableOptions, TableParts, TableStatistics, View, assemble, define, encode_schema,
+    encode_table, names,
+};
 use gannet_types::{CollationId, ErrorCode, SqlError};
 use std::sync::Arc;
 
@@ -75,7 +76,7 @@ impl<'a> Edit<'a> {
         let id = SchemaId(self.catalog.next_id()? as u32);
         let schema = Schema { id, name: name.into(), collation, system: false };
         let mut row = Vec::new();
-        serial::encode_schema(&schema, &mut row);
+        encode_schema(&schema, &mut row);
         let key = dictionary_key(KIND_SCHEMA, &[name]);
         if self.txn.insert(self.catalog.tree(), &key, &row)? == Insert::Duplicate {
             return Err(sql(ErrorCode::DbCreateExists, &[&name]));
@@ -89,7 +90,7 @@ impl<'a> Edit<'a> {
         let schema = Schema { collation, ..self.schema(name)? };
         self.refuse_system(&schema)?;
         let mut row = Vec::new();
-        serial::encode_schema(&schema, &mut row);
+        encode_schema(&schema, &mut row);
         self.txn.update(self.catalog.tree(), &dictionary_key(KIND_SCHEMA, &[name]), &row)?;
         self.note(Change::PutSchema(schema));
         Ok(())
@@ -225,7 +226,7 @@ impl<'a> Edit<'a> {
 
     fn insert_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
         let mut row = Vec::new();
-        serial::encode_table(&table, &mut row);
+        encode_table(&table, &mut row);
         let key = table_key(&table);
         if self.txn.insert(self.catalog.tree(), &key, &row)? == Insert::Duplicate {
             return Err(sql(ErrorCode::TableExists, &[&table.name]));
@@ -237,7 +238,7 @@ impl<'a> Edit<'a> {
 
     pub(crate) fn update_table(&mut self, table: Table) -> CatalogResult<Arc<Table>> {
         let mut row = Vec::new();
-        serial::encode_table(&table, &mut row);
+        encode_table(&table, &mut row);
         let key = table_key(&table);
         self.txn.update(self.catalog.tree(), &key, &row)?;
         let table = Arc::new(table);
@@ -415,33 +416,4 @@ pub(crate) fn renamed_constraints(table: &Table, to: &str) -> Constraints {
         check.name = renamed(&check.name, "_chk_");
     }
     constraints
-}
-
-impl Table {
-    /// Log position at which ALTER or TRUNCATE TABLE gave the table new trees, 0 for none since the start: a snapshot from before does not
-    /// see the rows.
-    #[inline]
-    pub fn replaced_at(&self) -> u64 {
-        self.replaced.load(Ordering::Acquire)
-    }
-
-    /// The transaction that made this version of the table has committed.
-    pub(crate) fn committed_at(&self, lsn: u64) {
-        let _ = self.replaced.compare_exchange(REPLACED_NOW, lsn, Ordering::AcqRel, Ordering::Relaxed);
-    }
-
-    /// What [`assemble`] takes besides names, columns and indexes: to make the next version of a table.
-    pub fn parts(&self) -> TableParts {
-        TableParts {
-            id: self.id,
-            schema_id: self.schema_id,
-            row_tree: self.row_tree,
-            created: self.created,
-            options: self.options.clone(),
-            source: self.source.clone(),
-            constraints: self.constraints.clone(),
-            temporary: self.temporary,
-            replaced: self.replaced.load(Ordering::Acquire),
-        }
-    }
 }

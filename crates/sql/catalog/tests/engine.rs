@@ -1,10 +1,10 @@
 //! The dictionary over a real engine.
 
-use gannet_catalog::{
-    Catalog, CatalogError, Column, ColumnDefault, ColumnDefinition, IndexDefinition, IndexKind, TableDefinition,
-    TableOptions, show, stats,
-};
+use gannet_catalog::{Catalog, CatalogError, StoredTable, stats};
 use gannet_engine::{Engine, EngineOptions, Insert, KeyRange, ScanOptions, TxnOptions};
+use gannet_schema::{
+    Column, ColumnDefault, ColumnDefinition, IndexDefinition, IndexKind, TableDefinition, TableOptions, show,
+};
 use gannet_types::{CollationId, SqlType, TypeId, Value};
 use std::path::PathBuf;
 use std::time::Instant;

@@ -3,8 +3,8 @@
 //! All changes of rows by statements pass the functions of `dml/rows.rs`. They need a [`RowWriter`], not a statement.
 //! So the row trees can be written without SQL ([`crate::kv`]), and a change sink is told of every row.
 
-use gannet_catalog::Table;
 use gannet_engine::Txn;
+use gannet_schema::Table;
 use gannet_types::{Result, Value};
 use std::ops::Range;
 

@@ -3,8 +3,9 @@
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use gannet_catalog::{RowSource, Table};
+use gannet_catalog::StoredTable;
 use gannet_engine::{Engine, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
+use gannet_schema::{RowSource, Table};
 use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
 
 use crate::codec::{decode_row, encode_row, index_entry};

@@ -1,8 +1,9 @@
 //! Rows and entries as the DML operators want them: thin calls into the catalog's codecs.
 
 use crate::error::from_engine;
-use gannet_catalog::{Table, Trees};
+use gannet_catalog::{StoredTable, Trees};
 use gannet_engine::{TreeHandle, Txn};
+use gannet_schema::Table;
 use gannet_types::{Result, SqlError, Value};
 
 /// A secondary index's entry of a row.

@@ -1,7 +1,7 @@
 //! Conversions in the executor's terms.
 
 use crate::{compare::is_of_kind, context::Cx};
-use gannet_catalog::Column;
+use gannet_schema::Column;
 use gannet_types::{
     Date, Decimal, ErrorCode, Result, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings,
     convert::{self, Context, StoreTarget},

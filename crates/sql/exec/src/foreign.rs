@@ -11,12 +11,12 @@ use crate::dml::complete;
 use crate::dml::rows::{self, Conflict};
 use crate::error::from_engine;
 use crate::{codec, convert};
-use gannet_catalog::show::foreign_key_text;
-use gannet_catalog::{ForeignKey, ReferenceAction, Table};
 use gannet_engine::{KeyRange, Read, ReadMode, RowBuf, ScanOptions, TreeHandle, Txn};
 pub(crate) use gannet_plan::foreign::serving;
-use gannet_plan::foreign::{ChildLink, ForeignLinks};
+use gannet_plan::plan::{ChildLink, ForeignLinks};
 use gannet_plan::plan::{Intent, PlanTable};
+use gannet_schema::show::foreign_key_text;
+use gannet_schema::{ForeignKey, ReferenceAction, Table};
 use gannet_types::{Result, SqlError, Value, ValueRef, key, sql_err};
 
 /// Levels of a cascade.
@@ -213,7 +213,7 @@ fn parents(
 struct Cascade {
     depth: usize,
     /// Tables changed by ON UPDATE so far.
-    updated: Vec<gannet_catalog::TableId>,
+    updated: Vec<gannet_schema::TableId>,
 }
 
 impl Cascade {

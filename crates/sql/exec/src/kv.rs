@@ -7,8 +7,9 @@
 use crate::changes::RowWriter;
 use crate::dml::rows::{self, Conflict, Write};
 use crate::{codec, context, convert::to_i128, error::from_engine};
-use gannet_catalog::{CatalogSnapshot, IndexKind, Table};
+use gannet_catalog::StoredTable;
 use gannet_engine::{Read, ReadMode, RowBuf, Txn};
+use gannet_schema::{CatalogSnapshot, IndexKind, Table};
 use gannet_types::convert::{self, Context, StoreTarget};
 use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use crate::{
     batch::{Batch, Column},
     context::Cx,
 };
-use gannet_catalog::Table;
 use gannet_plan::physical::ROW_ID;
+use gannet_schema::Table;
 use gannet_types::{SqlMode, SqlType, TypeId, Value, ValueRef};
 
 /// The mode is on.

@@ -1,24 +1,7 @@
 //! How a plan finds its rows, counted as MySQL's `Select_%` status variables count it: by joins, once for each execution.
 
 use crate::physical::{Access, Op, Physical, TableScan};
-use crate::plan::{InsertSource, Plan, PlanKind};
-
-/// Tables read from end to end or by ranges: the first of a join, and the others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Accesses {
-    /// `Select_scan`
-    pub scan: u32,
-    /// `Select_full_join`
-    pub full_join: u32,
-    /// `Select_range`
-    pub range: u32,
-    /// `Select_full_range_join`
-    pub full_range_join: u32,
-    /// There is a join.
-    joins: bool,
-    /// An operator sorts or keeps rows: the figures of sorts and temporary tables matter for the statement.
-    pub keeps_rows: bool,
-}
+use crate::plan::{Accesses, InsertSource, Plan, PlanKind};
 
 impl Accesses {
     /// Of all parts of a plan. UPDATE and DELETE of one table are no joins.

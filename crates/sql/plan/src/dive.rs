@@ -12,8 +12,8 @@ use crate::options::RangeEstimator;
 use crate::physical::Ranges;
 use crate::plan::{Plan, PlanKind};
 use crate::range::{Bounds, Limit, encode_ranges, encode_values};
-use gannet_catalog::histogram::{KeyCut, key_part};
-use gannet_catalog::{Column, Table, TableStatistics};
+use gannet_schema::histogram::{KeyCut, key_part};
+use gannet_schema::{Column, Table, TableStatistics};
 use gannet_types::convert::never;
 use gannet_types::{SqlError, TimeZone, Value};
 
@@ -27,17 +27,6 @@ const DEAR: f64 = 100.0;
 const EXCESS_ROWS: f64 = 1000.0;
 /// Rows read for each unit of estimated cost before a plan counts as made for other values: ten times what a unit buys.
 const EXCESS_PER_COST: f64 = 100.0;
-
-/// A range looked at while a plan was made.
-#[derive(Clone, Debug)]
-pub struct Dive {
-    /// Position in the plan's tables.
-    pub table: u32,
-    /// Position in the table's indexes.
-    pub index: u32,
-    /// The range, over parameters.
-    pub ranges: Ranges,
-}
 
 /// Values of more are too many ranges, even if most of them are the same.
 const MOST_ENCODED: usize = 64 << 10;

@@ -1,9 +1,9 @@
 //! Constant folding and simplification of predicates. Everything here keeps three-valued logic and evaluation's errors and
 //! warnings: what would warn or fail is left to the executor.
 
-use crate::bind::expr::predicate;
-use crate::bind::literal::constant;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SubqueryKind};
+use crate::make::constant;
+use crate::make::predicate;
 use crate::options::PlanOptions;
 use crate::typing::natural;
 use gannet_functions::{Call, CallStates, EvalContext, SessionInfo, Stability};

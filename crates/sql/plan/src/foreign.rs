@@ -1,42 +1,11 @@
 //! The foreign keys around the tables that a statement writes: which tables are checked, and which are changed as a
 //! consequence.
 
-use crate::plan::{Intent, PlanTable};
-use gannet_catalog::define::serves;
-use gannet_catalog::{CatalogSnapshot, ForeignKey, ReferenceAction, Table};
+use crate::plan::{ChildLink, ForeignLinks, Intent, ParentLink, PlanTable};
+use gannet_schema::define::serves;
+use gannet_schema::{CatalogSnapshot, ForeignKey, ReferenceAction, Table};
 use gannet_types::Result;
 use std::sync::Arc;
-
-/// The foreign keys of one written table. Tables are places in the plan.
-#[derive(Debug, Default, PartialEq)]
-pub struct ForeignLinks {
-    /// Its own keys: a row needs a parent.
-    pub parents: Box<[ParentLink]>,
-    /// Keys of other tables (and its own) that refer to it: rows may be needed, or follow.
-    pub children: Box<[ChildLink]>,
-}
-
-/// A key of the written table.
-#[derive(Debug, PartialEq)]
-pub struct ParentLink {
-    /// Position among the table's foreign keys.
-    pub key: u32,
-    /// The table referred to and its index that begins with the columns; none when it is missing: then no row fits.
-    pub parent: Option<(u32, u32)>,
-}
-
-/// A key that refers to the written table.
-#[derive(Debug, PartialEq)]
-pub struct ChildLink {
-    /// The referring table.
-    pub table: u32,
-    /// Position among its foreign keys.
-    pub key: u32,
-    /// Its index that begins with the referring columns.
-    pub index: u32,
-    /// The columns referred to, in the order of the key.
-    pub columns: Box<[u32]>,
-}
 
 /// Position of an index whose first parts are the columns.
 pub fn serving(table: &Table, columns: &[u32]) -> Option<usize> {

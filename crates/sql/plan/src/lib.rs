@@ -11,6 +11,7 @@ pub mod expr;
 pub mod fold;
 pub mod foreign;
 mod logical;
+mod make;
 mod optimize;
 pub mod options;
 mod params;
@@ -30,7 +31,7 @@ pub use bind::{Definition as ViewDefinition, definition as view_definition, expl
 pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
 pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
 pub use options::PlanOptions;
-pub use plan::{Plan, PlanKind};
+pub use plan::{Plan, PlanKind, TableExprs};
 pub use planner::{column_flags, plan, plan_expressions, plan_load, plan_query};
 pub use source::{Colliding, insert_rows_of, plan_source};
-pub use table_exprs::{TableExprs, bind_over, rows_keep, table_exprs};
+pub use table_exprs::{bind_over, rows_keep, table_exprs};

@@ -41,7 +41,7 @@ pub(crate) struct Arena {
     /// How much that is.
     pub(crate) measures: HashMap<ColId, Measure>,
     /// Blocks as hints name them.
-    pub(crate) blocks: Vec<crate::bind::NamedBlock>,
+    pub(crate) blocks: Vec<NamedBlock>,
     /// What each execution warns of: hints that are for nothing.
     pub(crate) warnings: Vec<gannet_types::Warning>,
 }
@@ -381,6 +381,26 @@ impl Arena {
         self.texts.get(&id).copied()
     }
 
+    /// Columns that a query reads and does not define.
+    pub(crate) fn free_columns(&self, query: &Query) -> Vec<ColId> {
+        let mut read = std::collections::BTreeSet::new();
+        query.for_each_expr(&mut |e| {
+            self.columns_of(e, &mut |id| {
+                read.insert(id);
+            })
+        });
+        query.for_each_cte(&mut |number| {
+            // A recursive part that names its own expression is not in the arena yet, or taken out.
+            let cte = &self.ctes[number as usize];
+            read.extend(cte.free.iter().copied());
+        });
+        let mut defined: Vec<(ColId, u32)> = Vec::new();
+        query.for_each_defined(&mut |first, n| defined.push((first, n)));
+        // What HAVING and the select list read of ANY_VALUE and windows is defined by the same block.
+        read.retain(|id| !defined.iter().any(|(first, n)| *id >= *first && id - first < *n));
+        read.into_iter().collect()
+    }
+
     /// Completes a recursive common table expression.
     pub(crate) fn recurses(
         &mut self,
@@ -389,7 +409,7 @@ impl Arena {
         distinct: bool,
         limit: Option<(Option<Expr>, Option<Expr>)>,
     ) {
-        let free = crate::bind::query::free_columns(self, &part);
+        let free = self.free_columns(&part);
         let cte = &mut self.ctes[number as usize];
         let more: Vec<ColId> = free.into_iter().filter(|id| !cte.free.contains(id)).collect();
         cte.free.extend(more);
@@ -567,5 +587,83 @@ pub(crate) fn conjuncts(e: Expr, out: &mut Vec<Expr>) {
     match e.kind {
         ExprKind::And(args) => args.into_vec().into_iter().for_each(|a| conjuncts(a, out)),
         _ => out.push(e),
+    }
+}
+
+/// A block as hints name it.
+#[derive(Debug)]
+pub(crate) struct NamedBlock {
+    pub(crate) number: u32,
+    pub(crate) name: Option<Box<str>>,
+    pub(crate) tables: Vec<Box<str>>,
+}
+
+impl NamedBlock {
+    /// A hint means it by this name.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        let number = name.strip_prefix("select#").and_then(|n| n.parse().ok());
+        self.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)) || number == Some(self.number)
+    }
+}
+
+/// The number of the block that a table of an order hint belongs to.
+pub(crate) fn block_of(blocks: &[NamedBlock], named: Option<&str>, around: u32) -> Option<u32> {
+    match named {
+        None => Some(around),
+        Some(name) => blocks.iter().find(|b| b.is(name)).map(|b| b.number),
+    }
+}
+
+impl RelKind {
+    /// The query of a derived table.
+    pub(crate) fn derived(&self) -> Option<&Query> {
+        match self {
+            RelKind::Derived(query) => Some(query),
+            RelKind::Base(_) | RelKind::Cte(_) => None,
+        }
+    }
+}
+
+impl Arena {
+    /// The expression, or a subquery in it, varies.
+    pub(crate) fn varies(&self, e: &Expr) -> bool {
+        let possible = self.uses.non_deterministic || self.effects.any();
+        possible && self.any(e, &|kind| self.effects.varies(kind))
+    }
+
+    /// The expression, or a subquery in it, is ordered.
+    pub(crate) fn is_ordered(&self, e: &Expr) -> bool {
+        self.effects.any() && self.any(e, &|kind| self.effects.ordered(kind))
+    }
+
+    /// Something in the query varies.
+    pub(crate) fn query_varies(&self, query: &Query) -> bool {
+        let possible = self.uses.non_deterministic || self.effects.any();
+        possible && self.any_in_query(query, &|kind| self.effects.varies(kind))
+    }
+
+    /// Something in the query is ordered.
+    pub(crate) fn query_is_ordered(&self, query: &Query) -> bool {
+        self.effects.any() && self.any_in_query(query, &|kind| self.effects.ordered(kind))
+    }
+
+    fn any(&self, e: &Expr, test: &dyn Fn(&ExprKind) -> bool) -> bool {
+        e.any(&mut |e| match &e.kind {
+            ExprKind::Subquery(s) => {
+                self.subqueries.get(s.subplan as usize).is_some_and(|sub| self.any_in_query(&sub.query, test))
+            }
+            kind => test(kind),
+        })
+    }
+
+    fn any_in_query(&self, query: &Query, test: &dyn Fn(&ExprKind) -> bool) -> bool {
+        let mut found = false;
+        query.for_each_expr(&mut |e| found = found || self.any(e, test));
+        // A recursive part names its own expression, whose parts are out of the arena while they are looked at.
+        query.for_each_cte(&mut |number| {
+            let cte = &self.ctes[number as usize];
+            found = found || cte.recursive.is_none() && cte.base.iter().any(|q| self.any_in_query(q, test));
+        });
+        found
     }
 }

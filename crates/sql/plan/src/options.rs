@@ -1,7 +1,7 @@
 //! What planning depends on besides the statement and the catalog.
 
 use crate::range::Limit;
-use gannet_catalog::Table;
+use gannet_schema::Table;
 use gannet_types::charset::Charset;
 use gannet_types::temporal::Locale;
 use gannet_types::{CollationId, SqlMode, SqlType, TimeZone, Value};

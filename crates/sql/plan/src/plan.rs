@@ -1,11 +1,8 @@
 //! A finished plan.
 
-use crate::dive::Dive;
 use crate::expr::Expr;
-use crate::foreign::ForeignLinks;
-use crate::physical::{Physical, RowLock};
-use crate::table_exprs::TableExprs;
-use gannet_catalog::Table;
+use crate::physical::{Physical, Ranges, RowLock};
+use gannet_schema::Table;
 use gannet_types::SqlType;
 use std::sync::Arc;
 
@@ -31,7 +28,7 @@ pub struct Plan {
     /// Class of what the dives found ([`Plan::selectivity`]).
     pub selectivity: u64,
     /// How its rows are found, for the status variables.
-    pub accesses: crate::accesses::Accesses,
+    pub accesses: Accesses,
     /// Size of the register file.
     pub registers: u32,
     /// What the statement uses beyond its tables.
@@ -45,12 +42,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Bytes the plan takes, roughly: what the cache counts.
-    pub fn bytes(&self) -> usize {
-        let nodes = crate::walk::count(self);
-        size_of::<Plan>() + nodes * 96 + self.columns.len() * 128 + self.tables.len() * 64
-    }
-
     /// The statistics of its tables have not moved since it was made.
     #[inline]
     pub fn is_current(&self) -> bool {
@@ -360,4 +351,74 @@ pub struct Uses {
     pub views: bool,
     /// Must not be put into the plan cache (SQL_NO_CACHE does not matter): e.g. temporary tables.
     pub uncacheable: bool,
+}
+
+/// Bound expressions; column slots are the table's ordinals. Immutable, kept with the table's version.
+#[derive(Debug, Default, PartialEq)]
+pub struct TableExprs {
+    /// By column: a default that is an expression.
+    pub defaults: Box<[Option<Expr>]>,
+    /// Generated columns in their order, which is one of evaluation: each refers to earlier ones only.
+    pub generated: Box<[(u32, Expr)]>,
+    /// Enforced checks, by position among the table's.
+    pub checks: Box<[(u32, Expr)]>,
+}
+
+/// The foreign keys of one written table. Tables are places in the plan.
+#[derive(Debug, Default, PartialEq)]
+pub struct ForeignLinks {
+    /// Its own keys: a row needs a parent.
+    pub parents: Box<[ParentLink]>,
+    /// Keys of other tables (and its own) that refer to it: rows may be needed, or follow.
+    pub children: Box<[ChildLink]>,
+}
+
+/// A key of the written table.
+#[derive(Debug, PartialEq)]
+pub struct ParentLink {
+    /// Position among the table's foreign keys.
+    pub key: u32,
+    /// The table referred to and its index that begins with the columns; none when it is missing: then no row fits.
+    pub parent: Option<(u32, u32)>,
+}
+
+/// A key that refers to the written table.
+#[derive(Debug, PartialEq)]
+pub struct ChildLink {
+    /// The referring table.
+    pub table: u32,
+    /// Position among its foreign keys.
+    pub key: u32,
+    /// Its index that begins with the referring columns.
+    pub index: u32,
+    /// The columns referred to, in the order of the key.
+    pub columns: Box<[u32]>,
+}
+
+/// A range looked at while a plan was made.
+#[derive(Clone, Debug)]
+pub struct Dive {
+    /// Position in the plan's tables.
+    pub table: u32,
+    /// Position in the table's indexes.
+    pub index: u32,
+    /// The range, over parameters.
+    pub ranges: Ranges,
+}
+
+/// Tables read from end to end or by ranges: the first of a join, and the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Accesses {
+    /// `Select_scan`
+    pub scan: u32,
+    /// `Select_full_join`
+    pub full_join: u32,
+    /// `Select_range`
+    pub range: u32,
+    /// `Select_full_range_join`
+    pub full_range_join: u32,
+    /// There is a join.
+    pub(crate) joins: bool,
+    /// An operator sorts or keeps rows: the figures of sorts and temporary tables matter for the statement.
+    pub keeps_rows: bool,
 }

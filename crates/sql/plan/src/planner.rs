@@ -1,16 +1,14 @@
 //! The way from a statement to its plan.
 
-use crate::accesses::Accesses;
 use crate::bind::Binder;
-use crate::dive::Dive;
 use crate::expr::ExprKind;
 use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
-use crate::plan::{Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn};
+use crate::plan::{Accesses, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn};
 use crate::rewrite;
-use gannet_catalog::{CatalogSnapshot, IndexKind, Table};
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
+use gannet_schema::{CatalogSnapshot, IndexKind, Table};
 use gannet_types::sqltype::flags;
 use gannet_types::{Result, SqlError, sql_err};
 
@@ -180,7 +178,7 @@ pub(crate) fn finish(
     options: &PlanOptions<'_>,
 ) -> Result<Plan> {
     let mut kind = kind;
-    crate::effects::one_by_one(&mut kind, &mut builder);
+    crate::optimize::one_by_one(&mut kind, &mut builder);
     let arena = builder.arena;
     let tables = arena.tables.iter().enumerate().map(|(i, t)| {
         let of_table = |label: &Label| match label {
@@ -392,14 +390,14 @@ pub fn column_flags(table: &Table, ordinal: u32) -> u16 {
         result |= flags::AUTO_INCREMENT;
     }
     if column.ty.id == gannet_types::TypeId::Timestamp
-        && column.default == gannet_catalog::ColumnDefault::CurrentTimestamp
+        && column.default == gannet_schema::ColumnDefault::CurrentTimestamp
     {
         result |= flags::TIMESTAMP;
     }
     if column.on_update_now {
         result |= flags::ON_UPDATE_NOW;
     }
-    let none = column.default == gannet_catalog::ColumnDefault::None;
+    let none = column.default == gannet_schema::ColumnDefault::None;
     if none && !column.nullable && !column.auto_increment {
         result |= flags::NO_DEFAULT_VALUE;
     }

@@ -11,7 +11,7 @@ pub use locate::{Located, is_sargable, is_total, locate};
 
 use crate::expr::{Comparison, Expr};
 use crate::physical::{Access, Interval, IntervalBound, KeyValue, Ranges};
-use gannet_catalog::Table;
+use gannet_schema::Table;
 use gannet_types::collation::{CutKeys, LikePattern};
 use gannet_types::convert::to_text;
 use gannet_types::key::{self, KeyPart};

@@ -6,8 +6,8 @@ use crate::options::PlanOptions;
 use crate::plan::{Insert, InsertSource, Intent, Plan, PlanKind, PlanTable};
 use crate::planner::{finish, result_columns};
 use crate::rewrite;
-use gannet_catalog::{CatalogSnapshot, Table};
 use gannet_parser::ast::Query;
+use gannet_schema::{CatalogSnapshot, Table};
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
 

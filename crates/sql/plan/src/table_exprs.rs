@@ -5,25 +5,15 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::ColId;
 use crate::optimize::Builder;
 use crate::options::PlanOptions;
-use gannet_catalog::{CatalogSnapshot, ColumnDefault, Table};
+use crate::plan::TableExprs;
 use gannet_parser::{LexMode, ast};
+use gannet_schema::{CatalogSnapshot, ColumnDefault, Table};
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
 
-/// Bound expressions; column slots are the table's ordinals. Immutable, kept with the table's version.
-#[derive(Debug, Default, PartialEq)]
-pub struct TableExprs {
-    /// By column: a default that is an expression.
-    pub defaults: Box<[Option<Expr>]>,
-    /// Generated columns in their order, which is one of evaluation: each refers to earlier ones only.
-    pub generated: Box<[(u32, Expr)]>,
-    /// Enforced checks, by position among the table's.
-    pub checks: Box<[(u32, Expr)]>,
-}
-
 /// The expressions of a table, bound at the first call for this version of it.
 pub fn table_exprs(table: &Arc<Table>) -> Result<Arc<TableExprs>> {
-    table.compiled(|| bind_all(table))
+    table.compiled.get_or_try_init(|| bind_all(table).map(Arc::new)).cloned()
 }
 
 /// Rows that were written for version `old` of a table hold what the expressions of version `new` give, and its checks hold for

@@ -1,7 +1,7 @@
 //! Types of expressions other than function calls: domains of comparisons, common types of CASE and UNION, literals.
 
 use crate::expr::{Comparison, Expr, ExprKind};
-use gannet_functions::RuleContext;
+use gannet_functions::{ArgInfo, RuleContext};
 use gannet_types::collation::{CollationSource, aggregate, aggregate_all};
 use gannet_types::{Coercibility, CollationId, Result, SqlType, TypeId};
 
@@ -180,6 +180,15 @@ fn wider(a: Comparison, b: Comparison) -> Comparison {
 
 /// The type that holds the values of all branches (CASE, UNION, VALUES), and where its collation comes from.
 pub(crate) fn common_type(cx: RuleContext, branches: &[Bound], operation: &str) -> Result<(SqlType, CollationSource)> {
-    let infos: Vec<_> = branches.iter().map(crate::bind::info).collect();
+    let infos: Vec<_> = branches.iter().map(info).collect();
     gannet_functions::common_type(cx, &infos, operation)
+}
+
+/// What a type rule sees of an argument.
+pub(crate) fn info(arg: &Bound) -> ArgInfo<'_> {
+    let constant = match &arg.expr.kind {
+        ExprKind::Literal(value) => Some(value),
+        _ => None,
+    };
+    ArgInfo { ty: arg.ty(), constant, collation: arg.source() }
 }

@@ -252,7 +252,7 @@ fn count_tree(p: &Physical) -> usize {
 }
 
 /// Nodes of a plan.
-pub(crate) fn count(plan: &Plan) -> usize {
+fn count(plan: &Plan) -> usize {
     let mut n = match &plan.kind {
         PlanKind::Query(root) => count_tree(root),
         PlanKind::PointSelect(point) => count_tree(&point.query) + point.key.len() + point.columns.len(),
@@ -266,6 +266,14 @@ pub(crate) fn count(plan: &Plan) -> usize {
     n += plan.subplans.iter().map(|s| count_tree(&s.root)).sum::<usize>();
     n += plan.ctes.iter().map(|c| count_tree(&c.base) + c.recursive.as_ref().map_or(0, count_tree)).sum::<usize>();
     n
+}
+
+impl Plan {
+    /// Bytes the plan takes, roughly: what the cache counts.
+    pub fn bytes(&self) -> usize {
+        let nodes = count(self);
+        size_of::<Plan>() + nodes * 96 + self.columns.len() * 128 + self.tables.len() * 64
+    }
 }
 
 impl Ranges {

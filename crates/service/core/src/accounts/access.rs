@@ -126,7 +126,7 @@ impl Access {
     /// Privileges on a column.
     pub fn column(&self, schema: &str, table: &str, column: &str) -> Privileges {
         let columns = self.tables(schema, table).flat_map(|t| &t.columns);
-        let here = columns.filter(|c| gannet_catalog::names::eq_name(&c.column, column));
+        let here = columns.filter(|c| gannet_schema::names::eq_name(&c.column, column));
         here.fold(self.table(schema, table), |p, c| p.with(c.privileges))
     }
 
@@ -140,7 +140,7 @@ impl Access {
     pub fn routine(&self, schema: &str, name: &str, function: bool) -> Privileges {
         let all = self.members.iter().flat_map(|m| &m.grants.routines);
         let here = all
-            .filter(|r| r.schema == schema && r.function == function && gannet_catalog::names::eq_name(&r.name, name));
+            .filter(|r| r.schema == schema && r.function == function && gannet_schema::names::eq_name(&r.name, name));
         here.fold(self.schema(schema), |p, r| p.with(r.privileges))
     }
 

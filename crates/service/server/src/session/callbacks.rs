@@ -1,10 +1,10 @@
 //! What functions and the executor ask of a session.
 
 use super::state::{State, text};
-use gannet_catalog::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
 use gannet_core::accounts::Name;
 use gannet_functions::SessionInfo;
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
+use gannet_schema::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
 use gannet_types::{Result, Value, sql_err};
 
 impl SessionInfo for State {

@@ -310,12 +310,12 @@ impl Client {
             if column.hidden || !pattern.is_empty() && !gannet_core::names::like(&pattern, &column.name) {
                 continue;
             }
-            let rights = |t: &gannet_catalog::Table| self.session.state.access.column(&t.schema, &t.name, &column.name);
+            let rights = |t: &gannet_schema::Table| self.session.state.access.column(&t.schema, &t.name, &column.name);
             if !table.temporary && !self.session.state.access.all && rights(&table) == Privileges::NONE {
                 continue;
             }
             let described = crate::virt::result_column(&table, i as u32);
-            let default = gannet_catalog::show::column_default(column);
+            let default = gannet_schema::show::column_default(column);
             reply::column_with_default(
                 &mut w,
                 &super::wire::describe(&described, &charsets),

@@ -2,7 +2,7 @@
 
 use super::Session;
 use gannet_plan::Plan;
-use gannet_plan::accesses::Accesses;
+use gannet_plan::plan::Accesses;
 use gannet_telemetry::{Counter, WORK, add_all};
 
 impl Session {

@@ -1,11 +1,12 @@
 //! What the planner may ask of the trees.
 
 use super::Session;
-use gannet_catalog::{RowSource, Table};
+use gannet_catalog::StoredTable;
 use gannet_core::vars::Live;
 use gannet_engine::{Cut, KeyRange};
 use gannet_plan::options::RangeEstimator;
 use gannet_plan::range::Limit;
+use gannet_schema::{RowSource, Table};
 
 impl RangeEstimator for Session {
     fn table_rows(&self, table: &Table) -> Option<f64> {

@@ -176,7 +176,7 @@ impl Session {
             let mut need = Privileges::NONE;
             if t.table.view().is_some() {
                 need = Privileges::of(&[Privilege::Select, Privilege::ShowView]);
-            } else if t.through.is_some() && !matches!(t.table.source, gannet_catalog::RowSource::Virtual(_)) {
+            } else if t.through.is_some() && !matches!(t.table.source, gannet_schema::RowSource::Virtual(_)) {
                 need = Privilege::Select.into();
             }
             let have = self.state.access.any_column(&t.table.schema, &t.table.name);

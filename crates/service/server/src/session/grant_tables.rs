@@ -196,7 +196,7 @@ impl Session {
     }
 
     /// A temporary table with the rows of a grant table, and of its name: the statement finds it in the table's place.
-    fn copy_grant_table(&mut self, table: &GrantTable, reply: &mut dyn Reply) -> Result<Arc<gannet_catalog::Table>> {
+    fn copy_grant_table(&mut self, table: &GrantTable, reply: &mut dyn Reply) -> Result<Arc<gannet_schema::Table>> {
         let GrantTable { name, key, columns, .. } = table;
         let stamped = matches!(*name, "tables_priv" | "columns_priv" | "procs_priv" | "proxies_priv");
         let columns: String = [*columns, if stamped { STAMP } else { "" }]

@@ -79,7 +79,7 @@ impl Session {
                     return Err(sql_err!(WrongUsage, "COLUMN GRANT", "NON-COLUMN PRIVILEGES"));
                 }
                 for c in &p.columns {
-                    match wanted.columns.iter_mut().find(|(n, _)| gannet_catalog::names::eq_name(n, c)) {
+                    match wanted.columns.iter_mut().find(|(n, _)| gannet_schema::names::eq_name(n, c)) {
                         Some((_, have)) => *have = have.with(set),
                         None => wanted.columns.push((c.text.to_string(), set)),
                     }
@@ -232,7 +232,7 @@ impl Session {
                     t.privileges = t.privileges.with(granted);
                     (t.grantor, t.at) = (grantor, gannet_runtime::WallTime::now().seconds());
                     for (column, set) in &w.columns {
-                        match t.columns.iter_mut().find(|c| gannet_catalog::names::eq_name(&c.column, column)) {
+                        match t.columns.iter_mut().find(|c| gannet_schema::names::eq_name(&c.column, column)) {
                             Some(c) => c.privileges = c.privileges.with(*set),
                             None => t.columns.push(ColumnGrant { column: column.clone(), privileges: *set }),
                         }
@@ -502,7 +502,7 @@ fn remove(g: &mut Grants, w: &Wanted, partially: bool) -> Option<()> {
                 // Privileges revoked from the table are revoked from its columns, too.
                 t.columns.iter_mut().for_each(|c| c.privileges = c.privileges.without(taken));
                 for (column, set) in &w.columns {
-                    match t.columns.iter_mut().find(|c| gannet_catalog::names::eq_name(&c.column, column)) {
+                    match t.columns.iter_mut().find(|c| gannet_schema::names::eq_name(&c.column, column)) {
                         Some(c) => c.privileges = c.privileges.without(*set),
                         None => found = false,
                     }

@@ -7,9 +7,9 @@
 use super::Session;
 use super::reply::RowsSink;
 use super::reply::{Done, Reply};
-use gannet_catalog::{RowSource, Table};
 use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{BinaryOp, Expr, Handler, HandlerAction, HandlerPosition, Limit};
+use gannet_schema::{RowSource, Table};
 use gannet_types::{Result, Value, sql_err};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl Session {
     }
 
     fn open_handler(&mut self, h: &Handler, alias: String) -> Result<()> {
-        if self.handlers.iter().any(|o| gannet_catalog::names::eq_name(&o.alias, &alias)) {
+        if self.handlers.iter().any(|o| gannet_schema::names::eq_name(&o.alias, &alias)) {
             return Err(sql_err!(NonuniqTable, alias));
         }
         if self.handlers.len() >= MOST {
@@ -141,7 +141,7 @@ impl Session {
     }
 
     fn find_handler(&self, alias: &str) -> Result<usize> {
-        let found = self.handlers.iter().position(|o| gannet_catalog::names::eq_name(&o.alias, alias));
+        let found = self.handlers.iter().position(|o| gannet_schema::names::eq_name(&o.alias, alias));
         found.ok_or_else(|| sql_err!(UnknownTable, alias, "HANDLER"))
     }
 

@@ -4,11 +4,12 @@ use super::Session;
 use super::reply::{Done, Reply};
 use super::show::{column, table};
 use super::state::{text, unsupported};
-use gannet_catalog::histogram::key_part;
-use gannet_catalog::{Bucket, Column, Histogram, RowSource, Shape, Table};
+use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_exec::error::from_catalog;
 use gannet_parser::ast;
+use gannet_schema::histogram::key_part;
+use gannet_schema::{Bucket, Column, Histogram, RowSource, Shape, Table};
 use gannet_types::{Result, SqlType, Timestamp, TypeId, Value, key, sql_err};
 use std::fmt::Write;
 
@@ -87,7 +88,7 @@ impl Session {
                 continue;
             }
             let ordinal = t.column(&ident.text).unwrap_or(0);
-            let alone = |i: &gannet_catalog::Index| i.unique() && i.parts.len() == 1 && i.parts[0].column == ordinal;
+            let alone = |i: &gannet_schema::Index| i.unique() && i.parts.len() == 1 && i.parts[0].column == ordinal;
             if t.indexes.iter().any(alone) {
                 let message = format!("The column '{}' is covered by a single-part unique index.", c.name);
                 line(&label, "Error", &message);

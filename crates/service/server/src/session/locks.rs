@@ -1,13 +1,13 @@
 //! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
 
 use super::Session;
-use gannet_catalog::{RowSource, Table, TableId};
 use gannet_core::accounts::Privilege;
 use gannet_engine::lock::{LockError, MdlDuration, MdlMode, MdlObject, Wait};
 use gannet_exec::ddl;
 use gannet_parser::ast::{Statement, TableLock, TableLockKind};
 use gannet_plan::Plan;
 use gannet_plan::plan::{Intent, PlanTable};
+use gannet_schema::{RowSource, Table, TableId};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,7 +113,7 @@ impl Session {
         resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
         for (i, (table, alias, write, named)) in resolved.iter().enumerate() {
             let same = |(t, a, _, n): &(Arc<Table>, String, bool, bool)| {
-                *n && t.schema == table.schema && gannet_catalog::names::eq_name(a, alias)
+                *n && t.schema == table.schema && gannet_schema::names::eq_name(a, alias)
             };
             if *named && resolved[..i].iter().any(same) {
                 self.unlock_tables();
@@ -137,7 +137,7 @@ impl Session {
     /// Refuses to lock virtual tables: errors 1044 and 1142.
     fn refuse_virtual_lock(&self, schema: &str, table: &str) -> Result<()> {
         let a = &self.state.account;
-        match &*gannet_catalog::names::canonical_schema(schema) {
+        match &*gannet_schema::names::canonical_schema(schema) {
             "information_schema" => Err(sql_err!(DbaccessDenied, a.user, a.host, schema)),
             "performance_schema" => {
                 Err(sql_err!(TableaccessDenied, "SELECT, LOCK TABLES", a.user, self.state.host(), table))
@@ -265,7 +265,7 @@ impl Session {
                 && !t.table.temporary
         };
         for t in tables.iter().filter(named) {
-            let same = |l: &&Locked| l.table == t.table.id && gannet_catalog::names::eq_name(&l.alias, &t.alias);
+            let same = |l: &&Locked| l.table == t.table.id && gannet_schema::names::eq_name(&l.alias, &t.alias);
             let lock = self.locked.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
             if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
                 return Err(sql_err!(TableNotLockedForWrite, t.alias));

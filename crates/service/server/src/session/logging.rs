@@ -195,7 +195,7 @@ fn literal(v: &Value, out: &mut Vec<u8>) {
         v => {
             let (mut text, mut quoted) = (Vec::new(), String::new());
             v.write_text(&mut text);
-            gannet_catalog::names::quote_text(&mut quoted, &String::from_utf8_lossy(&text));
+            gannet_schema::names::quote_text(&mut quoted, &String::from_utf8_lossy(&text));
             out.extend_from_slice(quoted.as_bytes());
         }
     }

@@ -5,11 +5,12 @@ use super::reply::{Done, Reply};
 use super::reply::{RowsSink, plain_column};
 use super::show::{column, number, quote, table};
 use super::state::text;
-use gannet_catalog::RowSource;
+use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::statistics::Wanted;
 use gannet_exec::check::Evaluation;
 use gannet_parser::ast::{self, Ident, ShowFilter};
+use gannet_schema::RowSource;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Level, Result, SqlType, Value, sql_err};
 use std::sync::Arc;
@@ -37,7 +38,7 @@ impl Session {
             _ => Counter::ComOptimize,
         });
         let mut rows = Vec::new();
-        m.tables.iter().try_for_each(|name| gannet_catalog::names::check_table_name(&name.name))?;
+        m.tables.iter().try_for_each(|name| gannet_schema::names::check_table_name(&name.name))?;
         for name in &m.tables {
             let schema = match &name.schema {
                 Some(s) => s.text.to_string(),
@@ -114,7 +115,7 @@ impl Session {
 
     /// Under LOCK TABLES only locked tables are maintained; a statement that may rebuild a table needs its write
     /// lock.
-    fn check_maintained(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {
+    fn check_maintained(&self, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
         let rebuilds = matches!(kind, ast::MaintenanceKind::Optimize | ast::MaintenanceKind::Repair);
         match self.locked.iter().find(|l| l.table == t.id) {
             _ if self.locked.is_empty() || t.temporary || t.view().is_some() || t.source != RowSource::Engine => Ok(()),
@@ -124,13 +125,13 @@ impl Session {
         }
     }
 
-    fn stale_values(&mut self, t: &Arc<gannet_catalog::Table>) -> Result<Vec<String>> {
+    fn stale_values(&mut self, t: &Arc<gannet_schema::Table>) -> Result<Vec<String>> {
         let settings = super::variables::settings(&self.state, self.capabilities);
         let evaluation = Evaluation { session: &mut self.state, settings: &settings };
         gannet_exec::check::stale_values(t, &self.server.engine, evaluation)
     }
 
-    fn maintain_one(&self, kind: ast::MaintenanceKind, t: &gannet_catalog::Table) -> Result<()> {
+    fn maintain_one(&self, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
         if t.source != RowSource::Engine || kind == ast::MaintenanceKind::Repair {
             return Ok(());
         }
@@ -154,7 +155,7 @@ impl Session {
         count(Counter::ComChecksum);
         let quick = m.options.iter().any(|o| o.eq_ignore_ascii_case("QUICK"));
         let mut rows = Vec::new();
-        m.tables.iter().try_for_each(|name| gannet_catalog::names::check_table_name(&name.name))?;
+        m.tables.iter().try_for_each(|name| gannet_schema::names::check_table_name(&name.name))?;
         for name in &m.tables {
             let schema = match &name.schema {
                 Some(s) => s.text.to_string(),
@@ -170,7 +171,7 @@ impl Session {
                 Ok(t) => {
                     let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
                     // NULL and every value stay apart: each column is a mark and its bytes with their length.
-                    let part = |c: &gannet_catalog::Column| {
+                    let part = |c: &gannet_schema::Column| {
                         let n = ident(&c.name);
                         format!("IF({n} IS NULL, 'N', CONCAT('V', LENGTH({n}), ':', CAST({n} AS BINARY)))")
                     };

@@ -153,7 +153,7 @@ pub(crate) struct Session {
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
     /// Dropped temporary tables: freed when no transaction is open that may have changed them.
-    pub(crate) dropped: Vec<Arc<gannet_catalog::Table>>,
+    pub(crate) dropped: Vec<Arc<gannet_schema::Table>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
     today_of_s: Option<i64>,
     /// Derived from the variables; rebuilt when one of them changes.
@@ -382,7 +382,7 @@ impl Session {
         }
         self.state.renew_snapshot();
         self.require_entry(name)?;
-        let schema = self.state.snapshot.schema(name).ok_or_else(|| gannet_catalog::names::missing_schema(name))?;
+        let schema = self.state.snapshot.schema(name).ok_or_else(|| gannet_schema::names::missing_schema(name))?;
         let (name, collation) = (schema.name.clone(), schema.collation);
         self.state.set_database(Some(name.clone()));
         self.state.vars.set(Live::CharacterSetDatabase, VarValue::text(collation.charset().name()));

@@ -1,13 +1,13 @@
 //! Plans: what the planner is told of the session, and what an account may learn from it.
 
 use super::Session;
-use gannet_catalog::CatalogSnapshot;
 use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::LiteralToken;
 use gannet_plan::Plan;
 use gannet_plan::options::PlanOptions;
 use gannet_plan::plan::LoadField;
+use gannet_schema::CatalogSnapshot;
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value, sql_err};
 use std::cell::RefCell;
 
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// Why a view cannot be read any more: error 1356 when what it names is gone. Rights are not looked at.
-    pub(super) fn view_error(&self, view: &gannet_catalog::Table) -> Option<SqlError> {
+    pub(super) fn view_error(&self, view: &gannet_schema::Table) -> Option<SqlError> {
         let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
         let sql = format!("SELECT * FROM {}.{}", quoted(&view.schema), quoted(&view.name));
         let parsed = gannet_parser::parse(sql.as_bytes(), Default::default()).ok()?;
@@ -118,7 +118,7 @@ impl Session {
     ) -> Result<Plan> {
         let hidden = RefCell::new(None);
         let told = |schema: &str, table: &str| {
-            let schema = gannet_catalog::names::canonical_schema(schema);
+            let schema = gannet_schema::names::canonical_schema(schema);
             if !self.state.access.sees_table(&schema, table) {
                 hidden.borrow_mut().get_or_insert_with(|| table.to_string());
             }

@@ -1,7 +1,6 @@
 //! What statements need: the questions; [`gannet_core::accounts::Access`] has the answers.
 
 use super::Session;
-use gannet_catalog::Table;
 use gannet_core::accounts::{Access, Privilege, Privileges};
 use gannet_core::kinds;
 use gannet_exec::ddl;
@@ -9,6 +8,7 @@ use gannet_parser::ast::{self, Statement};
 use gannet_plan::expr::{Expr, ExprKind};
 use gannet_plan::plan::{Intent, PlanTable};
 use gannet_plan::{Plan, PlanKind};
+use gannet_schema::Table;
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ impl Session {
         match need {
             None => self.require_any_privilege(schema, name)?,
             Some(need) => {
-                self.require_on_table(need, &gannet_catalog::names::canonical_schema(schema), name)?;
+                self.require_on_table(need, &gannet_schema::names::canonical_schema(schema), name)?;
             }
         }
         self.state.snapshot.require_table(schema, name).cloned()
@@ -160,7 +160,7 @@ impl Session {
     /// Error 1044 for a schema that the session may not enter, whether it exists or not.
     pub(crate) fn require_entry(&self, schema: &str) -> Result<()> {
         let a = &self.state.account;
-        match self.state.access.enters_schema(&gannet_catalog::names::canonical_schema(schema)) {
+        match self.state.access.enters_schema(&gannet_schema::names::canonical_schema(schema)) {
             true => Ok(()),
             false => Err(sql_err!(DbaccessDenied, a.user, a.host, schema)),
         }
@@ -266,7 +266,7 @@ impl Session {
 
     /// Error 1142 for an account without any right on a table.
     pub(crate) fn require_any_privilege(&self, schema: &str, table: &str) -> Result<()> {
-        let schema = gannet_catalog::names::canonical_schema(schema);
+        let schema = gannet_schema::names::canonical_schema(schema);
         match self.state.access.sees_table(&schema, table) {
             true => Ok(()),
             false => Err(self.denied(Privilege::Select.into(), table)),

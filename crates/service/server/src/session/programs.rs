@@ -2,9 +2,9 @@
 
 use super::Session;
 use super::reply::Done;
-use gannet_catalog::names;
 use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{ObjectName, ProgramKind, RoutineKind};
+use gannet_schema::names;
 use gannet_types::{Level, Result, SqlError, sql_err};
 
 impl Session {

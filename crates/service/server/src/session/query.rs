@@ -535,7 +535,7 @@ impl Session {
             !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.intent.is_named()
         };
         for t in plan.tables.iter().filter(target) {
-            if matches!(t.table.source, gannet_catalog::RowSource::Virtual(_)) {
+            if matches!(t.table.source, gannet_schema::RowSource::Virtual(_)) {
                 let a = &self.state.account;
                 return Err(sql_err!(DbaccessDenied, a.user, a.host, t.table.schema));
             }

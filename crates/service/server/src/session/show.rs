@@ -10,11 +10,12 @@ use super::reply::{RowsSink, plain_column};
 use super::state::{text, unsupported};
 use super::text::{lex_mode, parse_error};
 use crate::virt;
-use gannet_catalog::show::{ShowOptions, show_create_schema, show_create_table};
+use gannet_catalog::StoredTable;
 use gannet_core::accounts::{self, Privilege};
 use gannet_core::status;
 use gannet_parser::ast::{self, Ident, ObjectName, ProgramKind, Show, ShowFilter, ShowKind, Statement, VarScope};
 use gannet_plan::plan::ResultColumn;
+use gannet_schema::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, TypeId, Value, sql_err};
 use std::fmt::Write;
@@ -449,12 +450,12 @@ impl Session {
             return Err(self.show_denied(&name));
         }
         let next = match &t.source {
-            gannet_catalog::RowSource::Engine => {
+            gannet_schema::RowSource::Engine => {
                 let trees = t.trees(&self.server.engine).map_err(gannet_exec::error::from_engine)?;
                 t.auto_counter(trees).map_or(0, |c| c.counter_next())
             }
-            gannet_catalog::RowSource::Virtual(_) => 0,
-            gannet_catalog::RowSource::View(_) => return self.show_create_view(&t),
+            gannet_schema::RowSource::Virtual(_) => 0,
+            gannet_schema::RowSource::View(_) => return self.show_create_view(&t),
         };
         let sql = show_create_table(&t, &ShowOptions { next_auto_increment: next, ..self.show_options() });
         let columns = vec![column("Table", 64), column("Create Table", 1024)];
@@ -466,7 +467,7 @@ impl Session {
     }
 
     /// SHOW CREATE VIEW. Errors 1347, 1142.
-    fn show_create_view(&mut self, t: &gannet_catalog::Table) -> Result<RowsSink> {
+    fn show_create_view(&mut self, t: &gannet_schema::Table) -> Result<RowsSink> {
         let Some(view) = t.view() else { return Err(sql_err!(WrongObject, t.schema, t.name, "VIEW")) };
         let need = gannet_core::accounts::Privileges::of(&[Privilege::ShowView, Privilege::Select]);
         self.require_on_table(need, &t.schema, &t.name)?;
@@ -475,9 +476,9 @@ impl Session {
         }
         let mut sql = String::from("CREATE ALGORITHM=");
         sql.push_str(match view.algorithm {
-            gannet_catalog::ViewAlgorithm::Undefined => "UNDEFINED",
-            gannet_catalog::ViewAlgorithm::Merge => "MERGE",
-            gannet_catalog::ViewAlgorithm::Temptable => "TEMPTABLE",
+            gannet_schema::ViewAlgorithm::Undefined => "UNDEFINED",
+            gannet_schema::ViewAlgorithm::Merge => "MERGE",
+            gannet_schema::ViewAlgorithm::Temptable => "TEMPTABLE",
         });
         let (user, host) = (ident(&view.definer.0), ident(&view.definer.1));
         sql.push_str(&format!(" DEFINER={user}@{host} SQL SECURITY "));
@@ -496,8 +497,8 @@ impl Session {
         sql.push_str(&query);
         sql.push_str(match view.check {
             None => "",
-            Some(gannet_catalog::CheckOption::Local) => " WITH LOCAL CHECK OPTION",
-            Some(gannet_catalog::CheckOption::Cascaded) => " WITH CASCADED CHECK OPTION",
+            Some(gannet_schema::CheckOption::Local) => " WITH LOCAL CHECK OPTION",
+            Some(gannet_schema::CheckOption::Cascaded) => " WITH CASCADED CHECK OPTION",
         });
         let collation = view.collation.get();
         let columns = vec![

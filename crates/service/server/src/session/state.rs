@@ -2,11 +2,11 @@
 
 use super::UserVariables;
 use super::running::Seen;
-use gannet_catalog::CatalogSnapshot;
 use gannet_core::Core;
 use gannet_core::accounts::{Access, Account, Name, Usage};
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars};
+use gannet_schema::CatalogSnapshot;
 use gannet_telemetry::SessionCounters;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use gannet_wire::handshake;

@@ -3,7 +3,7 @@
 use super::Session;
 use super::reply::{Done, Reply};
 use super::state::unsupported;
-use gannet_catalog::{CatalogSnapshot, Words};
+use gannet_catalog::Words;
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
@@ -13,6 +13,7 @@ use gannet_exec::ddl::{self, DdlContext};
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
 use gannet_runtime::Interrupt;
+use gannet_schema::CatalogSnapshot;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, Value, sql_err};
 use std::sync::Arc;
@@ -225,7 +226,7 @@ impl Session {
         self.take_snapshot(snapshot);
         self.discard_dropped();
         if let Statement::DropDatabase { name, .. } = statement
-            && self.state.database.as_deref().is_some_and(|d| gannet_catalog::names::eq_name(d, name))
+            && self.state.database.as_deref().is_some_and(|d| gannet_schema::names::eq_name(d, name))
         {
             self.state.set_database(None);
             self.entry.set_database(None);

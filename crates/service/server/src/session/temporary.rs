@@ -1,19 +1,19 @@
 //! Temporary tables: tables of one session, which hide others of their names.
 //!
 //! A temporary table has rows and indexes like any other, in trees of the engine, and a row in the dictionary under its number, so that the
-//! next start frees what a crash leaves. It is in no snapshot but its session's ([`gannet_catalog::CatalogSnapshot::with_temporaries`]). CREATE
+//! next start frees what a crash leaves. It is in no snapshot but its session's ([`gannet_schema::CatalogSnapshot::with_temporaries`]). CREATE
 //! and DROP TEMPORARY TABLE change the dictionary in a transaction of their own: the session's stays open. Its rows belong to the session's
 //! transactions and roll back with them; so the trees of a dropped one live until no transaction is open that may have changed them.
 
 use super::Session;
 use super::reply::{Done, Reply};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
-use gannet_catalog::{CatalogSnapshot, Table};
 use gannet_engine::TxnOptions;
 use gannet_exec::ddl;
 use gannet_exec::error::from_catalog;
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
+use gannet_schema::{CatalogSnapshot, Table};
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use super::declare::{JSON, NAME, UBIGINT, timestamp, varchar};
 use super::{Emit, Equals, text};
 use crate::session::state::State;
-use gannet_catalog::{IndexKind, RowSource, Table};
 use gannet_core::accounts::{Privilege, Privileges};
+use gannet_schema::{IndexKind, RowSource, Table};
 use gannet_types::{Result, Timestamp, Value, json};
 
 tables! {
@@ -49,7 +49,7 @@ pub(super) fn column_statistics(state: &mut State, equals: &Equals<'_>, emit: Em
 fn analysed(
     state: &State,
     equals: &Equals<'_>,
-    mut each: impl FnMut(&Table, &gannet_catalog::Figures, Value) -> Result<()>,
+    mut each: impl FnMut(&Table, &gannet_schema::Figures, Value) -> Result<()>,
 ) -> Result<()> {
     super::metadata::each_table(state, equals, ("database_name", "table_name"), |_, t| {
         let figures = t.statistics.figures();

@@ -4,8 +4,9 @@ use super::declare::{BIGINT, DATETIME, DOUBLE, FLOAT, INT, NAME, TEXT, UBIGINT, 
 use super::metadata::{PAGE_BYTES, each_table, sizes};
 use super::{Emit, Equals, maybe, micros, text};
 use crate::session::state::State;
-use gannet_catalog::{IndexKind, RowSource, Table};
+use gannet_catalog::StoredTable;
 use gannet_core::accounts::Privilege;
+use gannet_schema::{IndexKind, RowSource, Table};
 use gannet_telemetry::{Counter, total};
 use gannet_types::{Result, TypeId, Value};
 

@@ -6,9 +6,10 @@ use super::declare::{
 };
 use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
 use crate::session::state::State;
-use gannet_catalog::show::{column_default, column_extra, column_key, index_rows};
-use gannet_catalog::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table};
+use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
+use gannet_schema::show::{column_default, column_extra, column_key, index_rows};
+use gannet_schema::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table};
 use gannet_types::charset::CHARSETS;
 use gannet_types::collation::{COLLATIONS, Pad};
 use gannet_types::{Result, TypeId, Value};
@@ -448,7 +449,7 @@ pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
 pub(super) fn key_column_usage(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
         for index in t.indexes.iter().filter(|i| i.unique()) {
-            let named = |p: &&gannet_catalog::IndexPart| !t.columns[p.column as usize].hidden;
+            let named = |p: &&gannet_schema::IndexPart| !t.columns[p.column as usize].hidden;
             for (n, part) in index.parts.iter().filter(named).enumerate() {
                 emit(&[
                     text(CATALOG),
@@ -496,7 +497,7 @@ pub(super) fn referential_constraints(state: &mut State, equals: &Equals<'_>, em
             let unique = parent.and_then(|p| {
                 let columns: Option<Vec<u32>> = key.parent_columns.iter().map(|c| p.column(c)).collect();
                 let columns = columns?;
-                p.indexes.iter().find(|i| i.unique() && gannet_catalog::define::serves(i, &columns)).map(|i| &*i.name)
+                p.indexes.iter().find(|i| i.unique() && gannet_schema::define::serves(i, &columns)).map(|i| &*i.name)
             });
             emit(&[
                 text(CATALOG),
@@ -562,8 +563,8 @@ pub(super) fn views(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> R
         let told = own.has(Privilege::ShowView);
         let check = match view.check {
             None => "NONE",
-            Some(gannet_catalog::CheckOption::Local) => "LOCAL",
-            Some(gannet_catalog::CheckOption::Cascaded) => "CASCADED",
+            Some(gannet_schema::CheckOption::Local) => "LOCAL",
+            Some(gannet_schema::CheckOption::Cascaded) => "CASCADED",
         };
         let collation = view.collation.get();
         emit(&[

@@ -15,10 +15,9 @@ pub(crate) use runtime::{process_row, visible};
 
 use crate::session::state::State;
 use declare::Written;
-use gannet_catalog::{
-    Catalog, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts, assemble,
-};
+use gannet_catalog::Catalog;
 use gannet_plan::plan::ResultColumn;
+use gannet_schema::{Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use gannet_types::charset::Charset;
 use gannet_types::members::Members;
 use gannet_types::{CollationId, Result, SqlError, Value};
@@ -126,7 +125,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
         },
         temporary: false,
         replaced: 0,
-        constraints: gannet_catalog::Constraints::default(),
+        constraints: gannet_schema::Constraints::default(),
         source: RowSource::Virtual(number),
     };
     assemble(parts, d.schema.into(), d.name.into(), d.columns.clone(), Vec::new(), None, Arc::default())
@@ -154,7 +153,7 @@ pub(crate) fn result_column(table: &Table, ordinal: u32) -> ResultColumn {
     let c = &table.columns[ordinal as usize];
     use gannet_types::sqltype::flags;
     let mut bits = c.ty.column_flags();
-    bits |= match gannet_catalog::show::column_key(table, ordinal) {
+    bits |= match gannet_schema::show::column_key(table, ordinal) {
         "PRI" => flags::PRI_KEY | flags::PART_KEY,
         "UNI" => flags::UNIQUE_KEY | flags::PART_KEY,
         "MUL" => flags::MULTIPLE_KEY | flags::PART_KEY,

@@ -8,12 +8,12 @@ use super::definition::Definer;
 use super::expressions::{self, Use};
 use super::extras::Extras;
 use super::{DdlContext, Done, copy, foreign, online, sql};
-use gannet_catalog::names::eq_name;
-use gannet_catalog::{
-    Alteration, CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, Edit, IndexDefinition, IndexKind, Pending,
-    Table, TableDefinition,
-};
+use gannet_catalog::{Alteration, Edit, Pending};
 use gannet_parser::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, Ident, TableElement, TableOption};
+use gannet_schema::names::eq_name;
+use gannet_schema::{
+    CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, IndexDefinition, IndexKind, Table, TableDefinition,
+};
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, sql_err};
 use std::sync::Arc;
@@ -284,7 +284,7 @@ impl Maker<'_> {
         if actions.iter().any(altered) {
             return Err(unknown_column(&column.name, self.old));
         }
-        let goes = |k: &gannet_catalog::ForeignKeyDefinition| {
+        let goes = |k: &gannet_schema::ForeignKeyDefinition| {
             actions.iter().any(|a| match a {
                 AlterAction::DropForeignKey { name, .. } | AlterAction::DropConstraint { name, .. } => {
                     eq_name(name, &k.name)
@@ -389,7 +389,7 @@ impl Maker<'_> {
                     if eq_name(old, "PRIMARY") || eq_name(new, "PRIMARY") {
                         return Err(sql_err!(WrongNameForIndex, if eq_name(old, "PRIMARY") { old } else { new }));
                     }
-                    gannet_catalog::names::check_index_name(new)?;
+                    gannet_schema::names::check_index_name(new)?;
                     renames.push((position, new.text.clone()));
                 }
                 AlterAction::IndexVisibility { name, visible } => {

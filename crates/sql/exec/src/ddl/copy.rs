@@ -2,8 +2,9 @@
 
 use super::DdlContext;
 use crate::{codec, convert, error::from_engine};
-use gannet_catalog::{Column, ColumnDefault, Edit, Pending, Table};
+use gannet_catalog::{Edit, Pending, StoredTable};
 use gannet_engine::{Insert, KeyRange, ReadMode, ScanOptions};
+use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
 use gannet_types::{Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, sql_err};
 

@@ -4,16 +4,16 @@ use super::expressions::Use;
 use super::extras::{Extras, PendingIndex};
 use super::{DdlContext, choose_collation};
 use crate::{convert, deprecation};
-use gannet_catalog::{
-    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Table,
-    TableDefinition, TableOptions, Using,
-};
 use gannet_parser::Notice;
 use gannet_parser::ast::{
     self, BaseType, ColumnAttribute, ColumnDef, Expr, IndexDef, IndexOption, KeySource, LiteralValue, TableElement,
     TableOption, UnaryOp,
 };
 use gannet_plan::{TypeContext, column_type};
+use gannet_schema::{
+    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Table,
+    TableDefinition, TableOptions, Using,
+};
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, charset::Charset, sql_err,
 };
@@ -123,7 +123,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 TableOption::Charset(name) => charset = Some(Charset::by_name(name)?),
                 TableOption::Collate(name) => collation = Some(Collation::by_name(name)?),
                 TableOption::Comment(text) => {
-                    let most = gannet_catalog::define::MAX_TABLE_COMMENT;
+                    let most = gannet_schema::define::MAX_TABLE_COMMENT;
                     comment = in_dictionary(text, most, sql_err!(TooLongTableComment, table, most), self.cx)?;
                 }
                 TableOption::AutoIncrement(n) => auto_increment = Some(*n),
@@ -421,7 +421,7 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
             IndexOption::Using(word) if word.eq_ignore_ascii_case("btree") => made.using = Some(Using::Btree),
             IndexOption::Using(word) if word.eq_ignore_ascii_case("hash") => made.using = Some(Using::Hash),
             IndexOption::Comment(text) => {
-                let most = gannet_catalog::define::MAX_INDEX_COMMENT;
+                let most = gannet_schema::define::MAX_INDEX_COMMENT;
                 let name: &str = made.name.as_deref().unwrap_or_default();
                 made.comment = in_dictionary(text, most, sql_err!(TooLongIndexComment, name, most), cx)?;
             }
@@ -467,7 +467,7 @@ fn option_name(option: &TableOption) -> &'static str {
 }
 
 fn column_comment(name: &str, text: &str, cx: &mut DdlContext<'_>) -> Result<Box<str>> {
-    let most = gannet_catalog::define::MAX_COLUMN_COMMENT;
+    let most = gannet_schema::define::MAX_COLUMN_COMMENT;
     in_dictionary(text, most, sql_err!(TooLongFieldComment, name, most), cx)
 }
 

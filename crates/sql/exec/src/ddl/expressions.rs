@@ -7,10 +7,6 @@
 use super::DdlContext;
 use crate::context::Cx;
 use crate::dml::complete::{self, Options};
-use gannet_catalog::names::eq_name;
-use gannet_catalog::{
-    Column, ColumnDefault, Constraints, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, assemble,
-};
 use gannet_engine::Txn;
 use gannet_functions::Stability;
 use gannet_parser::ast::{
@@ -18,8 +14,12 @@ use gannet_parser::ast::{
     UnaryOp,
 };
 use gannet_parser::printer;
+use gannet_plan::TableExprs;
 use gannet_plan::plan::{Intent, Plan, PlanKind, PlanTable};
-use gannet_plan::table_exprs::TableExprs;
+use gannet_schema::names::eq_name;
+use gannet_schema::{
+    Column, ColumnDefault, Constraints, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, assemble,
+};
 use gannet_types::{CollationId, Result, SqlError, SqlType, Value, sql_err};
 use std::sync::Arc;
 
@@ -486,7 +486,7 @@ pub(super) fn rows_keep(old: &Arc<Table>, next: &TableDefinition) -> Result<bool
     if !old.has_expressions() && next.checks.is_empty() {
         return Ok(true);
     }
-    let defined = gannet_catalog::define::define(next)?;
+    let defined = gannet_schema::define::define(next)?;
     gannet_plan::rows_keep(old, &scratch_of(&defined.columns, defined.constraints, next.options.collation))
 }
 
@@ -502,7 +502,7 @@ fn scratch_of(columns: &[Column], constraints: Constraints, collation: Collation
         row_tree: gannet_engine::TreeId::ZERO,
         created: 0,
         options: TableOptions { collation, comment: "".into(), create_options: Box::new([]) },
-        source: gannet_catalog::RowSource::Engine,
+        source: gannet_schema::RowSource::Engine,
         temporary: false,
         replaced: 0,
         constraints,

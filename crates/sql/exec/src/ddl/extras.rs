@@ -3,12 +3,12 @@
 
 use super::DdlContext;
 use super::expressions::{self, Definition, Use};
-use gannet_catalog::names::eq_name;
-use gannet_catalog::{
+use gannet_parser::ast::{self, CheckDef, Expr, ForeignKeyDef};
+use gannet_schema::names::eq_name;
+use gannet_schema::{
     CatalogSnapshot, Check, Column, ColumnDefault, ColumnDefinition, ForeignKeyDefinition, Generated, IndexDefinition,
     ReferenceAction, TableDefinition,
 };
-use gannet_parser::ast::{self, CheckDef, Expr, ForeignKeyDef};
 use gannet_types::{Result, sql_err};
 use std::sync::Arc;
 
@@ -158,7 +158,7 @@ fn functional(
             column_name = format!("!hidden!{name}!{part}!{n}");
         }
         // Identifiers are 64 characters at most; the part's number keeps cut names apart.
-        if column_name.chars().count() > gannet_catalog::names::MAX_IDENTIFIER_CHARS {
+        if column_name.chars().count() > gannet_schema::names::MAX_IDENTIFIER_CHARS {
             column_name = format!("!hidden!{}!{part}!{}", definition.columns.len(), n);
         }
         let column = Column {
@@ -202,7 +202,7 @@ fn checks(
     for (check, column) in given {
         let name: Arc<str> = match &check.constraint {
             Some(name) => {
-                gannet_catalog::names::check_constraint_name(name)?;
+                gannet_schema::names::check_constraint_name(name)?;
                 (&*name.text).into()
             }
             None => {
@@ -250,7 +250,7 @@ fn foreign_keys(
     for key in given {
         let name: Arc<str> = match &key.constraint {
             Some(name) => {
-                gannet_catalog::names::check_constraint_name(name)?;
+                gannet_schema::names::check_constraint_name(name)?;
                 (&*name.text).into()
             }
             None => {

@@ -3,9 +3,10 @@
 use super::DdlContext;
 use crate::error::from_engine;
 use crate::foreign;
-use gannet_catalog::names::eq_name;
-use gannet_catalog::{CatalogSnapshot, Column, Edit, ForeignKey, Pending, ReferenceAction, Table};
+use gannet_catalog::{Edit, Pending, StoredTable};
 use gannet_engine::{KeyRange, ReadMode, ScanOptions};
+use gannet_schema::names::eq_name;
+use gannet_schema::{CatalogSnapshot, Column, ForeignKey, ReferenceAction, Table};
 use gannet_types::{Result, SqlType, TypeId, ValueRef, sql_err};
 use std::sync::Arc;
 
@@ -105,8 +106,8 @@ fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, cx: &DdlContext
     if foreign::serving(parent, &columns).is_none() {
         return Err(sql_err!(FkNoIndexParent, key.name, key.parent));
     }
-    let exact = |i: &gannet_catalog::Index| {
-        i.unique() && i.parts.len() == columns.len() && gannet_catalog::define::serves(i, &columns)
+    let exact = |i: &gannet_schema::Index| {
+        i.unique() && i.parts.len() == columns.len() && gannet_schema::define::serves(i, &columns)
     };
     if cx.restrict_non_standard_keys && cx.foreign_key_checks && !parent.indexes.iter().any(exact) {
         return Err(sql_err!(FkNoUniqueIndexParent, key.name, key.parent));
@@ -143,7 +144,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
     let gone = |columns: &[u32]| -> Option<&Arc<str>> {
         // The index which served is the one that was dropped.
         let dropped = |i: &usize| !pending.origins.contains(&Some(*i));
-        let serving = |i: &usize| gannet_catalog::define::serves(&old.indexes[*i], columns);
+        let serving = |i: &usize| gannet_schema::define::serves(&old.indexes[*i], columns);
         (0..old.indexes.len()).filter(serving).find(dropped).map(|i| &old.indexes[i].name)
     };
     for key in &new.constraints.foreign_keys {
@@ -173,7 +174,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         // An index made for the occasion does not count.
         let there = |i: usize| pending.origins[i].is_some() || !new.indexes[i].generated;
         if let Some(columns) = columns
-            && !(0..new.indexes.len()).any(|i| gannet_catalog::define::serves(&new.indexes[i], &columns) && there(i))
+            && !(0..new.indexes.len()).any(|i| gannet_schema::define::serves(&new.indexes[i], &columns) && there(i))
             && let Some(name) = gone(&key.columns)
         {
             return Err(sql_err!(DropIndexFk, name));

@@ -20,14 +20,15 @@ pub use select::insert_plan;
 use crate::context::{Session, Settings};
 use crate::error::from_catalog;
 use definition::Definer;
-use gannet_catalog::names::{check_table_name, missing_schema};
-use gannet_catalog::{Catalog, CatalogError, CatalogResult, CatalogSnapshot, Edit, Temporaries, Words};
+use gannet_catalog::{Catalog, CatalogError, CatalogResult, Edit, Words};
 use gannet_engine::Txn;
 use gannet_parser::ast::{
     AlterAction, AlterTable, CreateIndex, CreateTable, CreateTableBody, DatabaseOption, DropIndex, ForeignKeyDef,
     Ident, ObjectName, Statement, TableElement,
 };
 use gannet_plan::Plan;
+use gannet_schema::names::{check_table_name, missing_schema};
+use gannet_schema::{CatalogSnapshot, Temporaries};
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, TypeId, Value, Warnings, charset::Charset, sql_err,
 };
@@ -358,7 +359,7 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             Definer::new(inherited, cx).table(&name, elements, selected, options, &schema, edit.snapshot())?
         }
     };
-    if cx.require_primary_key && !definition.indexes.iter().any(|i| i.kind == gannet_catalog::IndexKind::Primary) {
+    if cx.require_primary_key && !definition.indexes.iter().any(|i| i.kind == gannet_schema::IndexKind::Primary) {
         return Err(sql_err!(TableWithoutPk));
     }
     let now = (cx.settings.now_us / 1_000_000) as u64;

@@ -2,9 +2,10 @@
 //! a client that asks for INSTANT or for LOCK=NONE wants an error where MySQL's InnoDB needs more (manual, "Online DDL Operations").
 
 use super::DdlContext;
-use gannet_catalog::names::eq_name;
-use gannet_catalog::{Alteration, Column, IndexKind, Table};
+use gannet_catalog::Alteration;
 use gannet_parser::ast::{AlterAction, ColumnPosition, Ident, TableOption};
+use gannet_schema::names::eq_name;
+use gannet_schema::{Column, IndexKind, Table};
 use gannet_types::{Result, SqlError, SqlType, TypeId, sql_err};
 
 const COLUMN_TYPE: &str = "Cannot change column type INPLACE";
@@ -129,7 +130,7 @@ impl Asked {
             return Ok(());
         }
         // What no algorithm can do comes first.
-        gannet_catalog::define::define(&next.definition)?;
+        gannet_schema::define::define(&next.definition)?;
         self.check(need(actions, old, next, cx))
     }
 

@@ -7,11 +7,12 @@
 use super::{DdlContext, Done};
 use crate::context::Cx;
 use crate::{convert, dml};
-use gannet_catalog::names::eq_name;
-use gannet_catalog::{CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Edit, Table};
+use gannet_catalog::Edit;
 use gannet_parser::ast::OnDuplicate;
 use gannet_plan::plan::ResultColumn;
 use gannet_plan::{Colliding, Plan, PlanKind, insert_rows_of};
+use gannet_schema::names::eq_name;
+use gannet_schema::{CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Table};
 use gannet_types::{CollationId, Result, SqlError, SqlMode, SqlType, TypeId, Value, sql_err};
 use std::sync::Arc;
 

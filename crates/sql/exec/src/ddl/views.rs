@@ -1,10 +1,11 @@
 //! CREATE VIEW, ALTER VIEW, DROP VIEW.
 
 use super::{DdlContext, select, sql};
-use gannet_catalog::names::{check_column_name, check_table_name};
-use gannet_catalog::{CheckOption, Column, Edit, View, ViewAlgorithm};
+use gannet_catalog::Edit;
 use gannet_parser::ast::{Account, CreateView, ObjectName, QueryBody, SelectItem};
 use gannet_plan::PlanOptions;
+use gannet_schema::names::{check_column_name, check_table_name};
+use gannet_schema::{CheckOption, Column, View, ViewAlgorithm};
 use gannet_types::{Level, Result, SqlError, sql_err};
 
 /// CREATE VIEW and ALTER VIEW; the plan of the query is the context's. Errors 1050, 1347, 1350, 1351, 1353, 1368, 1146.

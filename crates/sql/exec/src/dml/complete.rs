@@ -7,7 +7,7 @@
 use crate::batch::{Batch, Column};
 use crate::context::Cx;
 use crate::{convert, eval};
-use gannet_plan::table_exprs::TableExprs;
+use gannet_plan::TableExprs;
 use gannet_plan::{Expr, plan::ViewCheck};
 use gannet_types::{Result, SqlError, Value, sql_err};
 

@@ -1,7 +1,7 @@
 //! Values for columns that the statement does not give.
 
 use crate::{context::Cx, convert};
-use gannet_catalog::{Column, ColumnDefault as Default, Table};
+use gannet_schema::{Column, ColumnDefault as Default, Table};
 use gannet_types::{Date, DateTime, Result, SqlMode, Value, sql_err};
 
 /// DEFAULT of a column, as `DEFAULT(col)` gives it: error 1364 when there is none.

@@ -7,9 +7,10 @@ use super::{
     rows::{self, Conflict},
 };
 use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops, padding};
-use gannet_catalog::{ColumnDefault, Table};
+use gannet_catalog::StoredTable;
 use gannet_engine::Savepoint;
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
+use gannet_schema::{ColumnDefault, Table};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 

@@ -11,9 +11,9 @@ use crate::context::Cx;
 use crate::convert;
 use crate::file::reader::Field;
 use crate::file::{Format, Input, Reader};
-use gannet_catalog::{Column, ColumnDefault, Table};
 use gannet_plan::plan::{Insert, InsertSource, LoadField};
 use gannet_plan::{Plan, PlanKind};
+use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::{CollationId, Level, Result, SqlError, TypeId, Value, sql_err};
 
 /// What of the statement is not in its plan.

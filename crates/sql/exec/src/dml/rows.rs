@@ -3,8 +3,8 @@
 
 use crate::changes::{Images, RowWriter};
 use crate::{codec, error::from_engine};
-use gannet_catalog::{Index, Table};
 use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
+use gannet_schema::{Index, Table};
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
 
 /// What keeps a row from being written.

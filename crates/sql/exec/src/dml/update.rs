@@ -16,12 +16,12 @@ use crate::{
     eval, foreign, ops, padding,
     spill::Kept,
 };
-use gannet_catalog::Table;
 use gannet_engine::Savepoint;
 use gannet_plan::{
     expr::ExprKind,
     plan::{Assignment, Update, UpdateTarget},
 };
+use gannet_schema::Table;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::collections::{HashMap, HashSet};

@@ -17,13 +17,13 @@ use crate::{
     error::from_engine,
     eval, foreign, padding,
 };
-use gannet_catalog::Table;
 use gannet_engine::{Read, ReadMode, RowBuf, Update as Outcome};
 use gannet_plan::{
     physical::{Access, LockWait, Op, TableScan},
     plan::Update,
     range::encode_point,
 };
+use gannet_schema::Table;
 use gannet_telemetry::{Counter, add_all};
 use gannet_types::{Result, Value};
 

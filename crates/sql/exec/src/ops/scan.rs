@@ -8,7 +8,6 @@ use crate::{
     error::from_engine,
     eval, padding, vector,
 };
-use gannet_catalog::{RowSource, Table};
 use gannet_engine::{
     Cut, Direction, KeyRange, LockMode, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle, WaitPolicy,
 };
@@ -16,6 +15,7 @@ use gannet_plan::{
     physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
     range::{Bounds, Limit, encode_access},
 };
+use gannet_schema::{RowSource, Table};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 

@@ -15,12 +15,12 @@ use crate::{
     error::from_engine,
     eval, long, vector,
 };
-use gannet_catalog::Table;
 use gannet_engine::{Cut, Direction, KeyRange, Scan, ScanOptions};
 use gannet_plan::{
     physical::{Access, LockStrength, MergeKind, MergePart, TableScan},
     range::{Bounds, encode_access},
 };
+use gannet_schema::Table;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlType};
 

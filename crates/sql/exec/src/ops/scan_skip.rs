@@ -14,12 +14,12 @@ use crate::{
     error::from_engine,
     eval,
 };
-use gannet_catalog::Table;
 use gannet_engine::{Cut, Direction, KeyRange, ReadMode, Scan, ScanOptions};
 use gannet_plan::{
     physical::{SkipScan as Plan, SkipTake, TableScan},
     range::{Bounds, Limit, encode_access, encode_ranges_behind},
 };
+use gannet_schema::Table;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, SqlType, ValueRef};
 

@@ -1,6 +1,6 @@
 //! Statements over a real engine and dictionary, without a server.
 
-use gannet_catalog::{Catalog, Table, Words};
+use gannet_catalog::{Catalog, StoredTable, Words};
 use gannet_engine::{Engine, EngineOptions, KeyRange, ScanOptions, Txn, TxnOptions};
 use gannet_exec::changes::{ChangeSink, Images, RowChange, Standing};
 use gannet_exec::error::from_engine;
@@ -10,6 +10,7 @@ use gannet_functions::SessionInfo;
 use gannet_parser::ast::Statement;
 use gannet_plan::plan::ResultColumn;
 use gannet_plan::{PlanKind, PlanOptions};
+use gannet_schema::Table;
 use gannet_types::temporal::Locale;
 use gannet_types::{CollationId, Date, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, Warnings};
 use std::collections::BTreeMap;

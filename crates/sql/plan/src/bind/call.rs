@@ -15,12 +15,13 @@
 //! | `RAND(seed)`, the seed differing from row to row | `RAND OF ROW(seed)` |
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
-use super::expr::{compare_op, hex_as_number, not};
+use super::operand::{Operand, compare_op, hex_as_number};
 use super::{Binder, error};
 use crate::expr::{Aggregate, CompareOp, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::Label;
-use crate::typing::{Bound, comparison, is_stringy};
+use crate::make::not;
+use crate::typing::{Bound, comparison, info, is_stringy};
 use gannet_functions::{ArgInfo, FunctionDef, RuleContext, Stability};
 use gannet_parser::ast::{self, AggregateFunc, TrimSide};
 use gannet_types::{Coercibility, CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
@@ -106,7 +107,7 @@ impl Binder<'_> {
         let wide = self.collation.charset().is_wide();
         let collation = if wide { CollationId::UTF8MB4_GENERAL_CI } else { self.collation };
         let value = Value::Str(text.into(), collation);
-        let mut bound = Bound::new(super::literal::constant(value));
+        let mut bound = Bound::new(crate::make::constant(value));
         bound.ascii = true;
         bound
     }
@@ -183,7 +184,7 @@ impl Binder<'_> {
             E::WeightString { expr, cast: None, shape } => {
                 let mut args = vec![self.expr(expr)?];
                 let numbers = shape.iter().flat_map(|s| s.iter()).map(|n| i64::try_from(*n).unwrap_or(i64::MAX));
-                args.extend(numbers.map(|n| Bound::new(super::literal::constant(Value::Int(n)))));
+                args.extend(numbers.map(|n| Bound::new(crate::make::constant(Value::Int(n)))));
                 self.call_named("WEIGHT_STRING", args)
             }
             E::WeightString { expr, cast: Some((binary, length)), .. } => {
@@ -196,7 +197,7 @@ impl Binder<'_> {
                     };
                     arg = self.cast_to(arg, ty);
                 }
-                let length = Bound::new(super::literal::constant(Value::Int(*length as i64)));
+                let length = Bound::new(crate::make::constant(Value::Int(*length as i64)));
                 self.call_named("WEIGHT_STRING", vec![arg, length])
             }
             E::Match(_) => Err(SqlError::unsupported("MATCH ... AGAINST")),
@@ -250,14 +251,14 @@ impl Binder<'_> {
         ty.nullable = true;
         for on in [&value.on_empty, &value.on_error] {
             let (code, default) = match on {
-                None | Some(ast::JsonOn::Null) => (0, Bound::new(super::literal::constant(Value::Null))),
-                Some(ast::JsonOn::Error) => (1, Bound::new(super::literal::constant(Value::Null))),
+                None | Some(ast::JsonOn::Null) => (0, Bound::new(crate::make::constant(Value::Null))),
+                Some(ast::JsonOn::Error) => (1, Bound::new(crate::make::constant(Value::Null))),
                 Some(ast::JsonOn::Default(e)) => {
                     let default = self.pinned(|b| b.expr(e))?;
                     (2, self.cast_to(default, ty.clone()))
                 }
             };
-            args.push(Bound::new(super::literal::constant(Value::Int(code))));
+            args.push(Bound::new(crate::make::constant(Value::Int(code))));
             args.push(default);
         }
         let Some(def) = gannet_functions::function("JSON_VALUE") else {
@@ -296,13 +297,13 @@ impl Binder<'_> {
                 let compared = self.beside_year(&b, a.clone())?;
                 let by = comparison(&compared, &b, "nullif")?;
                 let equal = Bound::new(self.compare_in(CompareOp::Eq, by, compared, b));
-                let null = Bound::new(super::literal::constant(Value::Null));
+                let null = Bound::new(crate::make::constant(Value::Null));
                 self.case_of(None, vec![equal], vec![null], Some(a), "nullif")?
             }
             "ISNULL" => {
                 let [a] = args else { return Err(wrong()) };
                 let arg = Box::new(self.expr(a)?.expr);
-                let e = super::expr::predicate(ExprKind::IsNull { arg, negated: false }, false);
+                let e = crate::make::predicate(ExprKind::IsNull { arg, negated: false }, false);
                 Bound::new(fold::simplify(e))
             }
             "ANY_VALUE" => {
@@ -321,7 +322,7 @@ impl Binder<'_> {
             "COERCIBILITY" => {
                 let [a] = args else { return Err(wrong()) };
                 let coercibility = self.expr(a)?.coercibility;
-                Bound::new(super::literal::constant(Value::Int(coercibility as i64)))
+                Bound::new(crate::make::constant(Value::Int(coercibility as i64)))
             }
             // The generator of a seed that is constant in the statement goes on from row to row.
             "RAND" if args.len() == 1 => {
@@ -462,7 +463,7 @@ impl Binder<'_> {
         if call.func == AggregateFunc::GroupConcat && (call.distinct || !order.is_empty()) {
             // To be compared bits become numbers, whose digits stay the text of bits: bytes.
             for arg in args.iter_mut().filter(|a| a.ty().id == TypeId::Bit) {
-                let bits = std::mem::replace(arg, Bound::new(super::literal::constant(Value::Null)));
+                let bits = std::mem::replace(arg, Bound::new(crate::make::constant(Value::Null)));
                 let number = self.cast_to(bits, SqlType::bigint_unsigned());
                 *arg = self.cast_to(number, SqlType::varbinary(BIT_DIGITS));
             }
@@ -470,7 +471,7 @@ impl Binder<'_> {
         if call.func == AggregateFunc::GroupConcat {
             let separator = call.separator.as_ref().map_or(",".into(), |s| String::from_utf8_lossy(s));
             let value = super::literal::text_value(separator.as_bytes(), self.collation)?;
-            let mut separator = Bound::new(super::literal::constant(value));
+            let mut separator = Bound::new(crate::make::constant(value));
             separator.ascii = true;
             args.push(separator);
         }
@@ -528,13 +529,8 @@ fn takes_json_values(name: &str) -> bool {
 
 impl Binder<'_> {
     /// Beside JSON, TRUE, FALSE and predicates are JSON's true and false, not 1 and 0.
-    pub(super) fn as_json_boolean(
-        &mut self,
-        beside: &super::expr::Operand,
-        operand: &mut super::expr::Operand,
-        of: &ast::Expr,
-    ) -> Result<()> {
-        if let (super::expr::Operand::Scalar(json), super::expr::Operand::Scalar(value)) = (beside, operand)
+    pub(super) fn as_json_boolean(&mut self, beside: &Operand, operand: &mut Operand, of: &ast::Expr) -> Result<()> {
+        if let (Operand::Scalar(json), Operand::Scalar(value)) = (beside, operand)
             && json.ty().id == TypeId::Json
             && value.ty().id != TypeId::Json
             && is_truth(of)
@@ -634,15 +630,6 @@ fn is_constant_syntax(e: &ast::Expr) -> bool {
         ast::Expr::Unary { op: ast::UnaryOp::Neg, expr } | ast::Expr::Collate { expr, .. } => is_constant_syntax(expr),
         _ => false,
     }
-}
-
-/// What a type rule sees of an argument.
-pub(crate) fn info(arg: &Bound) -> ArgInfo<'_> {
-    let constant = match &arg.expr.kind {
-        ExprKind::Literal(value) => Some(value),
-        _ => None,
-    };
-    ArgInfo { ty: arg.ty(), constant, collation: arg.source() }
 }
 
 /// Functions which compare their text arguments with each other.

@@ -1,9 +1,10 @@
 //! Comparisons of values and rows: the domain, and operands made fit for it.
 
-use super::expr::{Operand, and, hex_as_number, or, predicate};
+use super::operand::{Operand, hex_as_number};
 use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
 use crate::fold;
+use crate::make::{and, or, predicate};
 use crate::typing::{Bound, comparison};
 use gannet_types::{ErrorCode, Result, TypeId};
 
@@ -72,7 +73,7 @@ impl Binder<'_> {
             let order = self.compare_operands(strict, a, b)?;
             // What is NULL leaves the whole unknown, whatever comes behind: NULL OR (NULL AND ...).
             let null = predicate(ExprKind::IsNull { arg: Box::new(differs.clone()), negated: false }, false);
-            whens.push((null, super::literal::constant(gannet_types::Value::Null)));
+            whens.push((null, crate::make::constant(gannet_types::Value::Null)));
             whens.push((differs, order));
         }
         let kind = ExprKind::Case { operand: None, by: Comparison::Integer, whens: whens.into(), otherwise };

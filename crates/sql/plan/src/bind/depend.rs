@@ -199,7 +199,7 @@ impl Closure<'_> {
         let query = match &rel.kind {
             RelKind::Base(slot) => {
                 let table = &self.arena.tables[*slot as usize].table;
-                let fixes = |index: &gannet_catalog::Index| {
+                let fixes = |index: &gannet_schema::Index| {
                     index.unique()
                         && index.parts.iter().all(|part| {
                             let id = rel.first + part.column;

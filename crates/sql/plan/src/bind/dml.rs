@@ -9,9 +9,9 @@ use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind,
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::{Intent, LoadField};
 use crate::typing::Bound;
-use gannet_catalog::names::eq_name;
-use gannet_catalog::{RowSource, Table};
 use gannet_parser::ast;
+use gannet_schema::names::eq_name;
+use gannet_schema::{RowSource, Table};
 use gannet_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
@@ -301,7 +301,7 @@ impl Binder<'_> {
         let value = self.lifted(e);
         self.hint = None;
         let value = value?;
-        Ok(Some(if target.ty.id.is_numeric() { super::expr::hex_as_number(value).expr } else { value.expr }))
+        Ok(Some(if target.ty.id.is_numeric() { super::operand::hex_as_number(value).expr } else { value.expr }))
     }
 
     /// All that a query reads is locked, its subqueries' reads too.
@@ -480,7 +480,7 @@ impl Binder<'_> {
             },
             None => {
                 self.resolve(column)?;
-                Ok(Bound::new(super::literal::constant(Value::Null)))
+                Ok(Bound::new(crate::make::constant(Value::Null)))
             }
         }
     }
@@ -666,7 +666,7 @@ impl Binder<'_> {
         firsts: &[ColId],
         block: &Block,
         name: impl Fn(ColId) -> Named,
-    ) -> Vec<(gannet_catalog::TableId, Named)> {
+    ) -> Vec<(gannet_schema::TableId, Named)> {
         let table = |first: &ColId| match block.rels.iter().find(|r| r.first == *first)?.kind {
             RelKind::Base(slot) => Some((self.arena.tables[slot as usize].table.id, name(*first))),
             _ => None,

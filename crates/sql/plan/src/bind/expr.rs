@@ -1,83 +1,18 @@
 //! Expressions.
 
 use super::literal::literal_class;
+use super::operand::{Operand, compare_op, hex_as_number};
 use super::scope::Clause;
 use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery, SubqueryKind};
 use crate::fold;
+use crate::make::{and, boolean, not, or, predicate};
 use crate::plan::LiteralClass;
 use crate::typing::{Bound, common_type, comparison, comparison_of_all, is_stringy};
 use gannet_parser::ast::{self, BinaryOp, IsTest, UnaryOp};
 use gannet_types::{
     Coercibility, Collation, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, TypeId, Value,
 };
-
-/// Type of predicates.
-pub(crate) fn boolean(nullable: bool) -> SqlType {
-    let mut ty = SqlType::BIGINT;
-    (ty.length, ty.nullable) = (1, nullable);
-    ty
-}
-
-/// A predicate.
-pub(crate) fn predicate(kind: ExprKind, nullable: bool) -> Expr {
-    Expr { kind, ty: boolean(nullable) }
-}
-
-pub(crate) fn compare_op(op: BinaryOp) -> Option<CompareOp> {
-    Some(match op {
-        BinaryOp::Eq => CompareOp::Eq,
-        BinaryOp::NullSafeEq => CompareOp::NullSafeEq,
-        BinaryOp::Ne => CompareOp::Ne,
-        BinaryOp::Lt => CompareOp::Lt,
-        BinaryOp::Le => CompareOp::Le,
-        BinaryOp::Gt => CompareOp::Gt,
-        BinaryOp::Ge => CompareOp::Ge,
-        _ => return None,
-    })
-}
-
-/// A conjunction; a single operand stays as it is.
-pub(crate) fn and(mut args: Vec<Expr>) -> Expr {
-    match args.len() {
-        0 => super::literal::constant(Value::TRUE),
-        1 => args.swap_remove(0),
-        _ => {
-            let nullable = args.iter().any(|a| a.ty.nullable);
-            predicate(ExprKind::And(args.into()), nullable)
-        }
-    }
-}
-
-/// A disjunction.
-pub(crate) fn or(mut args: Vec<Expr>) -> Expr {
-    if args.len() == 1 {
-        return args.swap_remove(0);
-    }
-    let nullable = args.iter().any(|a| a.ty.nullable);
-    predicate(ExprKind::Or(args.into()), nullable)
-}
-
-pub(crate) fn not(e: Expr) -> Expr {
-    let nullable = e.ty.nullable;
-    predicate(ExprKind::Not(Box::new(e)), nullable)
-}
-
-/// Either one value or a row of them.
-#[derive(Clone)]
-pub(super) enum Operand {
-    Scalar(Bound),
-    Row(Vec<Operand>),
-}
-
-impl Operand {
-    pub(super) fn columns(&self) -> usize {
-        match self {
-            Operand::Scalar(_) => 1,
-            Operand::Row(items) => items.len(),
-        }
-    }
-}
 
 impl Binder<'_> {
     /// Binds a condition of WHERE, ON, HAVING.
@@ -101,7 +36,7 @@ impl Binder<'_> {
                     TypeId::Date => Value::Date(Date::ZERO),
                     _ => Value::DateTime(DateTime::ZERO, arg.ty.scale),
                 };
-                let args = Box::new([(*arg).clone(), super::literal::constant(zero)]);
+                let args = Box::new([(*arg).clone(), crate::make::constant(zero)]);
                 let (op, by) = (CompareOp::Eq, Comparison::Datetime);
                 let equal = predicate(ExprKind::Compare { op, by, args }, arg.ty.nullable);
                 if !arg.ty.nullable {
@@ -284,7 +219,7 @@ impl Binder<'_> {
             _ => None,
         };
         match value {
-            Some(value) => Ok(Bound::new(super::literal::constant(value))),
+            Some(value) => Ok(Bound::new(crate::make::constant(value))),
             None => self.call_named("NEGATIVE OF", vec![arg]),
         }
     }
@@ -339,7 +274,7 @@ impl Binder<'_> {
             // Never NULL: (x AND x IS NOT NULL), by way of CASE.
             IsTest::True | IsTest::False => {
                 let truth = if test == IsTest::True { arg } else { not(arg) };
-                let value = |b: bool| super::literal::constant(Value::from(b));
+                let value = |b: bool| crate::make::constant(Value::from(b));
                 let kind = ExprKind::Case {
                     operand: None,
                     by: Comparison::Integer,
@@ -621,7 +556,7 @@ impl Binder<'_> {
         {
             let given = given.clone();
             for when in &mut whens {
-                let null = Bound::new(super::literal::constant(Value::Null));
+                let null = Bound::new(crate::make::constant(Value::Null));
                 let value = std::mem::replace(when, null);
                 *when = Bound::new(self.compare(CompareOp::Eq, given.clone(), value)?);
             }
@@ -634,7 +569,7 @@ impl Binder<'_> {
             && !whens.iter().all(is_text)
         {
             for when in &mut whens {
-                let value = std::mem::replace(when, Bound::new(super::literal::constant(Value::Null)));
+                let value = std::mem::replace(when, Bound::new(crate::make::constant(Value::Null)));
                 let mut ty = if is_text(&value) {
                     let collation = gannet_types::CollationId::UTF8MB4_BIN;
                     SqlType { collation, ..SqlType::new(TypeId::LongText) }
@@ -753,7 +688,7 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("DEFAULT() of a derived column"));
         };
         let definition = &self.arena.tables[table as usize].table.columns[ordinal as usize];
-        if definition.default == gannet_catalog::ColumnDefault::None {
+        if definition.default == gannet_schema::ColumnDefault::None {
             return Err(error(ErrorCode::NoDefaultForField, &[&definition.name]));
         }
         // For privileges it is read.
@@ -769,24 +704,4 @@ fn hint_of(operand: &Operand) -> Option<SqlType> {
         Operand::Scalar(b) => Some(b.ty().clone()),
         Operand::Row(_) => None,
     }
-}
-
-/// Hexadecimal and bit literals are unsigned integers among numbers.
-pub(super) fn hex_as_number(b: Bound) -> Bound {
-    if !b.hex {
-        return b;
-    }
-    let ExprKind::Literal(Value::Str(bytes, _)) = &b.expr.kind else { return b };
-    // More than 64 bits are all of them.
-    let significant = bytes.iter().position(|b| *b != 0).unwrap_or(bytes.len());
-    let number = match bytes.len() - significant {
-        0..=8 => bytes.iter().rev().take(8).rev().fold(0u64, |n, b| n << 8 | u64::from(*b)),
-        // The executor warns of it, or fails.
-        _ => {
-            let Some(def) = gannet_functions::function("HEX NUMBER") else { return b };
-            let ty = SqlType::bigint_unsigned().not_null();
-            return Bound::new(Expr { kind: ExprKind::Call(def, [b.expr].into()), ty });
-        }
-    };
-    Bound::new(super::literal::constant(Value::UInt(number)))
 }

@@ -5,9 +5,9 @@ use super::{Binder, error};
 use crate::logical::{Body, ColId, From, FromJoin, IndexHints, Label, Query, Rel, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::Intent;
-use gannet_catalog::Table;
-use gannet_catalog::names::{eq_name, fold_name};
 use gannet_parser::ast::{self, JoinCondition, JoinKind, TableRef};
+use gannet_schema::Table;
+use gannet_schema::names::{eq_name, fold_name};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType};
 use std::sync::Arc;
 
@@ -454,15 +454,13 @@ impl Binder<'_> {
             }
             JoinCondition::Using(names) => {
                 let names: Vec<Box<str>> = names.iter().map(|n| n.text.clone()).collect();
-                shape =
-                    self.using(&names, left_shape, right_shape, join.kind, super::view::place(&join.right), &mut on)?;
+                shape = self.using(&names, left_shape, right_shape, join.kind, place(&join.right), &mut on)?;
             }
             JoinCondition::Natural => {
                 let in_both = |n: &str| right_shape.iter().any(|(m, _)| eq_name(n, m));
                 let common = left_shape.iter().filter(|(n, _)| in_both(n));
                 let names: Vec<Box<str>> = common.map(|(n, _)| n.clone()).collect();
-                shape =
-                    self.using(&names, left_shape, right_shape, join.kind, super::view::place(&join.right), &mut on)?;
+                shape = self.using(&names, left_shape, right_shape, join.kind, place(&join.right), &mut on)?;
             }
         }
         let _ = right_start;
@@ -568,7 +566,7 @@ impl Binder<'_> {
                 match &mut rel.kind {
                     RelKind::Base(slot) => {
                         let table = &mut self.arena.tables[*slot as usize];
-                        if table.table.source == gannet_catalog::RowSource::Engine {
+                        if table.table.source == gannet_schema::RowSource::Engine {
                             rel.lock = lock;
                             table.intent = Intent::LockingRead;
                         }
@@ -589,7 +587,7 @@ fn is_called(arena: &crate::logical::Arena, rel: &Rel, name: &ast::ObjectName) -
         RelKind::Derived(_) | RelKind::Cte(_) => rel.view,
     };
     let table = slot.map(|slot| &arena.tables[slot as usize].table);
-    let of = |s: &ast::Ident| table.is_some_and(|t| gannet_catalog::names::canonical_schema(&s.text) == *t.schema);
+    let of = |s: &ast::Ident| table.is_some_and(|t| gannet_schema::names::canonical_schema(&s.text) == *t.schema);
     name.schema.as_ref().is_none_or(of) && *rel.alias == *name.name.text
 }
 
@@ -651,4 +649,16 @@ fn index_hints(table: &Table, hints: &[ast::IndexHint]) -> Result<IndexHints> {
     result.order = all(only[1], ignore[1]);
     result.group = all(only[2], ignore[2]);
     Ok(result)
+}
+
+/// Where a table reference begins: the position of its first name.
+pub(super) fn place(table: &TableRef) -> u32 {
+    let alias = |a: &Option<ast::Ident>| a.as_ref().map_or(0, |a| a.span.start);
+    match table {
+        TableRef::Table(factor) => factor.name.name.span.start,
+        TableRef::Derived(derived) => alias(&derived.alias),
+        TableRef::JsonTable(table) => alias(&table.alias),
+        TableRef::Join(join) => place(&join.left),
+        TableRef::Nested(list) => list.first().map_or(0, place),
+    }
 }

@@ -4,9 +4,9 @@
 //! table asks for its own when it is bound. What is left without its block or table is told at the end ([`Binder::check_hints`]).
 
 use super::Binder;
-use crate::logical::{IndexHints, OrderHint, OrderKind, Semijoin};
-use gannet_catalog::Table;
+use crate::logical::{IndexHints, NamedBlock, OrderHint, OrderKind, Semijoin};
 use gannet_parser::hint::{self, Hint};
+use gannet_schema::Table;
 use gannet_types::{ErrorCode, Level, Warning};
 
 /// Hints that are read and have no effect: what they ask for does not exist here.
@@ -27,27 +27,12 @@ struct Written {
     block: u32,
 }
 
-/// A block as hints name it.
-#[derive(Debug)]
-pub(crate) struct NamedBlock {
-    number: u32,
-    name: Option<Box<str>>,
-    tables: Vec<Box<str>>,
-}
-
 /// What the hints for a block say of it as a whole.
 #[derive(Default)]
 pub(super) struct OfBlock {
     pub(super) straight: bool,
     pub(super) semijoin: Semijoin,
     pub(super) orders: Vec<OrderHint>,
-}
-
-impl NamedBlock {
-    fn is(&self, name: &str) -> bool {
-        let number = name.strip_prefix("select#").and_then(|n| n.parse().ok());
-        self.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)) || number == Some(self.number)
-    }
 }
 
 impl Hints {
@@ -276,13 +261,5 @@ impl Binder<'_> {
     fn block_name(&self, number: u32) -> String {
         let block = self.hints.blocks.iter().find(|b| b.number == number);
         block.and_then(|b| b.name.as_deref()).map_or_else(|| format!("select#{number}"), str::to_owned)
-    }
-}
-
-/// The number of the block that a table of an order hint belongs to.
-pub(crate) fn block_of(blocks: &[NamedBlock], named: Option<&str>, around: u32) -> Option<u32> {
-    match named {
-        None => Some(around),
-        Some(name) => blocks.iter().find(|b| b.is(name)).map(|b| b.number),
     }
 }

@@ -6,7 +6,7 @@
 //! statement's shape (NULL, TRUE, FALSE) or to a text whose plan is not shared.
 
 use super::{Binder, error};
-use crate::expr::{Expr, ExprKind};
+use crate::make::constant;
 use crate::plan::{LiteralClass, Param};
 use crate::typing::Bound;
 use gannet_parser::ast::{Literal, LiteralValue, TemporalKind};
@@ -154,31 +154,6 @@ fn temporal(kind: TemporalKind, text: &str, mode: SqlMode) -> Result<Value> {
     })
 }
 
-/// The type a literal of this value has.
-pub(crate) fn literal_type(value: &Value) -> SqlType {
-    let digits = |n: u64| n.checked_ilog10().unwrap_or(0) + 1;
-    let ty = match value {
-        Value::Null => return SqlType::NULL,
-        Value::Int(v) => SqlType { length: digits(v.unsigned_abs()) + 1, ..SqlType::BIGINT },
-        Value::UInt(v) => SqlType { length: digits(*v), ..SqlType::bigint_unsigned() },
-        Value::Decimal(v) => SqlType::decimal(v.precision().max(1), v.scale()),
-        Value::Float(_) => SqlType::new(TypeId::Float),
-        Value::Double(_) => SqlType::DOUBLE,
-        Value::Str(text, collation) if collation.is_binary() => SqlType::varbinary(text.len() as u32),
-        Value::Str(text, collation) => SqlType::varchar(collation.charset().char_count(text) as u32, *collation),
-        Value::Date(_) => SqlType::new(TypeId::Date),
-        Value::Time(_, fsp) => SqlType::temporal(TypeId::Time, *fsp),
-        Value::DateTime(_, fsp) => SqlType::temporal(TypeId::DateTime, *fsp),
-        Value::Timestamp(_, fsp) => SqlType::temporal(TypeId::Timestamp, *fsp),
-        Value::Year(_) => SqlType::new(TypeId::Year),
-        Value::Bit(_, n) => SqlType { length: u32::from(*n), ..SqlType::new(TypeId::Bit) },
-        Value::Enum(_, m) => SqlType::enumeration(TypeId::Enum, m.clone()),
-        Value::Set(_, m) => SqlType::enumeration(TypeId::Set, m.clone()),
-        Value::Json(_) => SqlType::new(TypeId::Json),
-    };
-    ty.not_null()
-}
-
 /// Precision and scale of a DECIMAL literal: its digits as they are written, zeros in front and behind too. MySQL reads into nine words of
 /// nine digits, those before the point first; of more than 65 digits a column's 30 after the point are kept.
 fn digits_written(text: &str) -> (u8, u8) {
@@ -188,11 +163,6 @@ fn digits_written(text: &str) -> (u8, u8) {
     let precision = (whole + fraction).clamp(1, most);
     let scale = fraction.min(precision.saturating_sub(whole).max(usize::from(MAX_SCALE))).min(precision);
     (precision as u8, scale as u8)
-}
-
-/// A literal expression.
-pub(crate) fn constant(value: Value) -> Expr {
-    Expr { ty: literal_type(&value), kind: ExprKind::Literal(value) }
 }
 
 impl Binder<'_> {

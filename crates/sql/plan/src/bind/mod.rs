@@ -7,12 +7,13 @@ mod call;
 mod compare;
 mod depend;
 mod dml;
-pub(crate) mod expr;
+mod expr;
 mod from;
 mod group;
 mod hints;
 pub(crate) mod literal;
-pub(crate) mod query;
+mod operand;
+mod query;
 mod scope;
 pub(crate) mod select;
 mod target;
@@ -23,16 +24,14 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::Arena;
 use crate::options::PlanOptions;
 use crate::plan::{Intent, Param, PlanTable};
-use gannet_catalog::{CatalogSnapshot, Table};
+use gannet_schema::{CatalogSnapshot, Table};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use scope::Scope;
 use std::fmt::Display;
 use std::sync::Arc;
 
-pub(crate) use call::info;
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
 pub(crate) use group::replace_keys;
-pub(crate) use hints::{NamedBlock, block_of};
 pub(crate) use view::BoundCheck;
 pub use view::{Definition, definition, explained, view_tables, view_text_in};
 
@@ -56,7 +55,7 @@ pub(crate) struct Binder<'a> {
     /// The view whose query is being bound: its plan table.
     through: Option<u32>,
     /// Views around what is being bound, outermost first.
-    views: Vec<gannet_catalog::TableId>,
+    views: Vec<gannet_schema::TableId>,
     /// collation_connection; inside a view the one it was created with.
     collation: gannet_types::CollationId,
     /// Expressions and queries bound so far.
@@ -169,7 +168,7 @@ impl<'a> Binder<'a> {
 
     /// Adds a base table to the plan.
     fn add_table(&mut self, table: &Arc<Table>, alias: &str, intent: Intent) -> u32 {
-        if matches!(table.source, gannet_catalog::RowSource::Virtual(_)) {
+        if matches!(table.source, gannet_schema::RowSource::Virtual(_)) {
             self.arena.uses.virtual_tables = true;
         }
         let statistics_epoch = table.statistics.epoch();

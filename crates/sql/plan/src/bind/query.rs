@@ -7,8 +7,8 @@ use crate::logical::{Body, ColId, CteQuery, Label, OutColumn, Query, Subselect};
 use crate::physical::SetOperation;
 use crate::plan::Intent;
 use crate::typing::{Bound, common_type};
-use gannet_catalog::names::{eq_name, fold_name};
 use gannet_parser::ast::{self, QueryBody, SetOp};
+use gannet_schema::names::{eq_name, fold_name};
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType};
 
 /// Set operations inside of each other: a chain in which the operators change nests to the left.
@@ -57,7 +57,7 @@ impl Binder<'_> {
 
     /// Columns that the query reads and does not define.
     pub(crate) fn free_columns(&self, query: &Query) -> Vec<ColId> {
-        free_columns(&self.arena, query)
+        self.arena.free_columns(query)
     }
 
     /// Binds a query expression; the scopes it leaves behind are the caller's to remove.
@@ -270,8 +270,7 @@ impl Binder<'_> {
             Body::Block(block) if !block.distinct => {
                 for ((item, column), ty) in block.items.iter_mut().zip(&mut query.columns).zip(types) {
                     if !same(&item.expr.ty, ty) {
-                        let expr =
-                            std::mem::replace(&mut item.expr, super::literal::constant(gannet_types::Value::Null));
+                        let expr = std::mem::replace(&mut item.expr, crate::make::constant(gannet_types::Value::Null));
                         item.expr = convert(expr, ty);
                         // Other clauses may read the item under its old id.
                         item.id = self.arena.column(ty.clone(), Label::Computed);
@@ -282,7 +281,7 @@ impl Binder<'_> {
             Body::Values(rows) => {
                 for row in rows {
                     for (e, ty) in row.iter_mut().zip(types) {
-                        let expr = std::mem::replace(e, super::literal::constant(gannet_types::Value::Null));
+                        let expr = std::mem::replace(e, crate::make::constant(gannet_types::Value::Null));
                         *e = convert(expr, ty);
                     }
                 }
@@ -648,24 +647,4 @@ pub(crate) fn convert(e: Expr, ty: &SqlType) -> Expr {
     let bits = e.ty.id == gannet_types::TypeId::Bit && ty.id.is_string();
     let e = if bits { convert(e, &SqlType::bigint_unsigned()) } else { e };
     crate::fold::simplify(Expr { kind: ExprKind::Cast(Box::new(e)), ty })
-}
-
-/// Columns that a query reads and does not define.
-pub(crate) fn free_columns(arena: &crate::logical::Arena, query: &Query) -> Vec<ColId> {
-    let mut read = std::collections::BTreeSet::new();
-    query.for_each_expr(&mut |e| {
-        arena.columns_of(e, &mut |id| {
-            read.insert(id);
-        })
-    });
-    query.for_each_cte(&mut |number| {
-        // A recursive part that names its own expression is not in the arena yet, or taken out.
-        let cte = &arena.ctes[number as usize];
-        read.extend(cte.free.iter().copied());
-    });
-    let mut defined: Vec<(ColId, u32)> = Vec::new();
-    query.for_each_defined(&mut |first, n| defined.push((first, n)));
-    // What HAVING and the select list read of ANY_VALUE and windows is defined by the same block.
-    read.retain(|id| !defined.iter().any(|(first, n)| *id >= *first && id - first < *n));
-    read.into_iter().collect()
 }

@@ -4,9 +4,9 @@ use super::{Binder, error};
 use crate::expr::{Aggregate, Expr, ExprKind};
 use crate::logical::{ColId, Label};
 use crate::typing::Bound;
-use gannet_catalog::Table;
-use gannet_catalog::names::{canonical_schema, eq_name};
 use gannet_parser::ast;
+use gannet_schema::Table;
+use gannet_schema::names::{canonical_schema, eq_name};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Warning};
 use std::sync::Arc;
 
@@ -81,7 +81,8 @@ pub(super) struct Scope {
     /// GROUP BY has been bound: keys that are plain columns.
     pub(super) group_columns: Vec<ColId>,
     pub(super) aggregates: Vec<(Aggregate, ColId)>,
-    pub(super) windows: Vec<super::select::PendingWindow>,
+    /// Window functions, by definition.
+    pub(super) windows: Vec<crate::logical::WindowBlock>,
     pub(super) named_windows: Vec<(Box<str>, ast::WindowSpec)>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,

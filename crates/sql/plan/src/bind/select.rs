@@ -6,13 +6,10 @@ use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, Item, Label, OutColumn, Query, WindowBlock, conjuncts};
 use crate::physical::{Frame, FrameBound, FrameUnit, WindowFunction, WindowKind};
 use crate::typing::{Bound, common_type, is_stringy};
-use gannet_catalog::names::eq_name;
 use gannet_functions::{AggregateDef, ArgInfo};
 use gannet_parser::ast::{self, SelectItem, WindowFunc};
+use gannet_schema::names::eq_name;
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
-
-/// Window functions over one definition, while the block is bound.
-pub(super) type PendingWindow = WindowBlock;
 
 /// The arguments of a window function that is no aggregate; a `?` among them is a number of rows, or a value as the first argument is.
 fn window_args(b: &mut Binder<'_>, kind: &WindowKind, args: &[ast::Expr]) -> Result<Vec<Bound>> {
@@ -164,7 +161,7 @@ impl Binder<'_> {
         for item in &select.items {
             match item {
                 SelectItem::Wildcard(_) if any_row && select.from.is_empty() => {
-                    let one = Bound::new(super::literal::constant(Value::Int(1)));
+                    let one = Bound::new(crate::make::constant(Value::Int(1)));
                     self.add_item("1".into(), one, false, block, &mut names);
                 }
                 SelectItem::Wildcard(span) => {
@@ -427,7 +424,7 @@ impl Binder<'_> {
         if !def.arity.accepts(args.len()) {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }
-        let infos: Vec<ArgInfo<'_>> = args.iter().map(super::call::info).collect();
+        let infos: Vec<ArgInfo<'_>> = args.iter().map(crate::typing::info).collect();
         let ty = (def.rule)(self.rule_context(), &infos)?;
         let text = super::call::aggregated_text(&args);
         super::call::compares_values(def.name, &args)?;
@@ -464,7 +461,7 @@ impl Binder<'_> {
             self.arena.column(ty.clone(), Label::Computed)
         };
         let function = WindowFunction { kind, args: args.into_iter().map(|a| a.expr).collect(), ty };
-        let same = |w: &&mut PendingWindow| w.partition == partition && w.order == order && w.frame == frame;
+        let same = |w: &&mut WindowBlock| w.partition == partition && w.order == order && w.frame == frame;
         match self.scope().windows.iter_mut().find(same) {
             Some(window) => window.functions.push((function, id)),
             None => {

@@ -7,8 +7,8 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, ColId, Query, Rel, RelKind};
 use crate::options::Passes;
 use crate::rewrite::merge;
-use gannet_catalog::TableId;
 use gannet_parser::ast;
+use gannet_schema::TableId;
 use gannet_types::{ErrorCode, Result};
 
 /// How a statement names a table, and the view that the name means, if it does.

@@ -1,7 +1,7 @@
 //! Views: their queries are bound where they are named, in a scope that sees nothing of the statement around them; what writes
 //! through them reaches the tables below; and how a definition is brought into the form which the dictionary keeps.
 
-use super::from::FromBuilder;
+use super::from::{FromBuilder, place};
 use super::{Binder, BoundTarget, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
@@ -9,9 +9,9 @@ use crate::options::PlanOptions;
 use crate::physical::RowLock;
 use crate::plan::Intent;
 use crate::rewrite::merge;
-use gannet_catalog::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
 use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
 use gannet_parser::{LexMode, printer};
+use gannet_schema::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
 use gannet_types::{ErrorCode, Result, SqlError, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl Binder<'_> {
         if self.views.contains(&table.id) {
             return Err(error(ErrorCode::ViewRecursive, &[&table.schema, &table.name]));
         }
-        let parsed = table.compiled(|| parse(&view.query))?;
+        let parsed = table.compiled.get_or_try_init(|| parse(&view.query))?;
         self.views.push(table.id);
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
@@ -109,7 +109,7 @@ impl Binder<'_> {
         let collation = std::mem::replace(&mut self.collation, view.collation);
         let through = self.through.replace(slot);
         self.arena.uses.views = true;
-        let bound = self.deeper(|b| b.pinned(|b| b.query(&parsed)));
+        let bound = self.deeper(|b| b.pinned(|b| b.query(parsed)));
         (self.scopes, self.ctes, self.new_row, self.hint, self.names) = (scopes, ctes, new_row, hint, names);
         (self.collation, self.through) = (collation, through);
         self.views.pop();
@@ -302,7 +302,7 @@ impl Binder<'_> {
         let named: Vec<usize> = match &insert.columns {
             Some(names) if !names.is_empty() => {
                 let find = |n: &ast::ColumnRef| {
-                    shown.iter().position(|(s, _)| gannet_catalog::names::eq_name(s, &n.column.text))
+                    shown.iter().position(|(s, _)| gannet_schema::names::eq_name(s, &n.column.text))
                 };
                 names.iter().filter_map(find).collect()
             }
@@ -412,18 +412,6 @@ impl Binder<'_> {
         if let Some(names) = &mut self.names {
             names.tables.insert(name.name.span.start, (&*table.schema).into());
         }
-    }
-}
-
-/// Where a table reference begins: the position of its first name.
-pub(super) fn place(table: &TableRef) -> u32 {
-    let alias = |a: &Option<Ident>| a.as_ref().map_or(0, |a| a.span.start);
-    match table {
-        TableRef::Table(factor) => factor.name.name.span.start,
-        TableRef::Derived(derived) => alias(&derived.alias),
-        TableRef::JsonTable(table) => alias(&table.alias),
-        TableRef::Join(join) => place(&join.left),
-        TableRef::Nested(list) => list.first().map_or(0, place),
     }
 }
 

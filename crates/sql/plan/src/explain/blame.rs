@@ -288,7 +288,7 @@ fn quoted(name: &str) -> String {
 /// The columns of a table, whose alias stands in its schema, too.
 fn of_table(table: &PlanTable) -> Names {
     let prefix = format!("{}.{}", quoted(&table.table.schema), quoted(&table.alias));
-    let text_of = |c: &gannet_catalog::Column| match &c.generated {
+    let text_of = |c: &gannet_schema::Column| match &c.generated {
         // The hidden column of a functional index is shown as the expression that it computes.
         Some(definition) if c.hidden => Some(definition.expression.to_string()),
         _ => Some(format!("{prefix}.{}", quoted(&c.name))),

@@ -285,7 +285,7 @@ pub(super) struct TableFacts<'p> {
     /// possible_keys
     pub(super) possible: Vec<&'p str>,
     /// The index, when it is more than the order in which the rows lie.
-    pub(super) key: Option<&'p gannet_catalog::Index>,
+    pub(super) key: Option<&'p gannet_schema::Index>,
     /// An index merge, as `union(a,b)`.
     pub(super) merged: Option<String>,
     /// Its indexes and the bytes used of each, with commas between.
@@ -357,7 +357,7 @@ impl<'p> TableFacts<'p> {
     }
 
     /// Bytes of a column in a row buffer.
-    pub(super) fn width(column: &gannet_catalog::Column) -> u64 {
+    pub(super) fn width(column: &gannet_schema::Column) -> u64 {
         u64::from(crate::optimize::part_len(column, None))
     }
 }

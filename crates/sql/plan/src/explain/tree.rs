@@ -257,7 +257,7 @@ impl Tree<'_> {
         let clustered = scan.index.map(|i| i as usize) == table.table.clustered;
         let key = |values: &[KeyValue]| {
             let parts = index.map(|i| &i.parts[..]).unwrap_or_default();
-            let one = |(part, value): (&gannet_catalog::IndexPart, &KeyValue)| {
+            let one = |(part, value): (&gannet_schema::IndexPart, &KeyValue)| {
                 let name = &table.table.columns[part.column as usize].name;
                 format!("{name} = {}", self.printer.expr(&value.value, &names))
             };
@@ -285,7 +285,7 @@ impl Tree<'_> {
                 };
                 let over = match &skip.inner {
                     Some(ranges) => {
-                        let shifted = index.map(|i| gannet_catalog::Index {
+                        let shifted = index.map(|i| gannet_schema::Index {
                             parts: i.parts[skip.parts as usize..].into(),
                             ..i.clone()
                         });
@@ -345,14 +345,7 @@ impl Tree<'_> {
     }
 
     /// A line for one index of an index merge.
-    fn merge_part(
-        &mut self,
-        part: &MergePart,
-        alias: &str,
-        table: &gannet_catalog::Table,
-        depth: usize,
-        names: &Names,
-    ) {
+    fn merge_part(&mut self, part: &MergePart, alias: &str, table: &gannet_schema::Table, depth: usize, names: &Names) {
         let Some(index) = table.indexes.get(part.index as usize) else { return };
         let ranges = match &part.access {
             Access::Ranges { ranges } => ranges.clone(),
@@ -366,8 +359,8 @@ impl Tree<'_> {
     fn ranges(
         &self,
         ranges: &Ranges,
-        index: Option<&gannet_catalog::Index>,
-        table: &gannet_catalog::Table,
+        index: Option<&gannet_schema::Index>,
+        table: &gannet_schema::Table,
         names: &Names,
     ) -> String {
         let column =

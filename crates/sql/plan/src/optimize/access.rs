@@ -11,7 +11,7 @@ use super::sarg::{Sarg, Says};
 use crate::logical::IndexHints;
 use crate::options::Passes;
 use crate::physical::{Access, Hole, Interval, KeyValue, RangeProduct, Ranges};
-use gannet_catalog::{Figures, IndexKind, IndexPart, Table};
+use gannet_schema::{Figures, IndexKind, IndexPart, Table};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;

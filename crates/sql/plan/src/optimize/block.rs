@@ -15,15 +15,15 @@ use super::cost;
 use super::join::{Condition, Inner, JoinOrder, Method, Search, Step, Unit, UnitSource, assign, units};
 use super::relset::RelSet;
 use super::sarg::{self, Sarg};
-use crate::bind::expr::and;
 use crate::dive;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
+use crate::make::and;
 use crate::options::Passes;
 use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
-use gannet_catalog::RowSource;
 use gannet_functions::AggregateKernel;
+use gannet_schema::RowSource;
 use gannet_types::{Result, Value};
 use std::sync::Arc;
 
@@ -225,7 +225,7 @@ impl Builder<'_> {
         let block = planned.block;
         for hint in &block.orders {
             let unit_of = |(name, of): &(Box<str>, Option<Box<str>>)| {
-                let origin = crate::bind::block_of(&self.arena.blocks, of.as_deref(), hint.block)?;
+                let origin = crate::logical::block_of(&self.arena.blocks, of.as_deref(), hint.block)?;
                 let rel = block.rels.iter().position(|r| r.alias == *name && r.origin == origin)?;
                 planned.units.iter().position(|u| u.rels.intersects(RelSet::one(rel)))
             };
@@ -345,7 +345,7 @@ impl Builder<'_> {
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.
-    fn share_by_values(&self, table: &gannet_catalog::Table, rel: &Rel, e: &Expr, says: &[Sarg]) -> Option<f64> {
+    fn share_by_values(&self, table: &gannet_schema::Table, rel: &Rel, e: &Expr, says: &[Sarg]) -> Option<f64> {
         if table.statistics.histograms().is_empty() {
             return None;
         }
@@ -377,7 +377,7 @@ impl Builder<'_> {
     }
 
     /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column, or by its histogram.
-    fn share_on(&self, table: &gannet_catalog::Table, rel: &Rel, e: &Expr) -> f64 {
+    fn share_on(&self, table: &gannet_schema::Table, rel: &Rel, e: &Expr) -> f64 {
         if let ExprKind::Compare { op: CompareOp::Eq, args, .. } = &e.kind {
             let own = args.iter().find_map(|a| match a.kind {
                 ExprKind::Column(id) if rel.has(id) => Some(id - rel.first),
@@ -414,7 +414,7 @@ impl Builder<'_> {
                     Some(self.node(Op::CteScan { cte }, schema, rows, rows * cost::KEEP))
                 }
                 RelKind::Derived(query) => {
-                    let free = crate::bind::query::free_columns(self.arena, query);
+                    let free = self.arena.free_columns(query);
                     let beside = free.iter().any(|id| block.rel_of(*id).is_some());
                     if beside {
                         planned.lateral = planned.lateral.union(RelSet::one(i));
@@ -610,7 +610,7 @@ pub(super) fn at_most_one(root: &Physical) -> bool {
 }
 
 /// Makes a path that walks an index in the order of `column` begin behind its NULLs.
-fn without_nulls(path: &mut Path, table: &gannet_catalog::Table, column: u32) -> bool {
+fn without_nulls(path: &mut Path, table: &gannet_schema::Table, column: u32) -> bool {
     let Some(index) = path.index else { return false };
     let key: &[crate::physical::KeyValue] = match &path.access {
         Access::Full => &[],

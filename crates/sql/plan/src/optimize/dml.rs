@@ -6,7 +6,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, ColId, RelKind};
 use crate::physical::{Op, Physical};
 use crate::plan::{Assignment, Delete, Insert, InsertSource, Update, UpdateTarget, ViewCheck};
-use gannet_catalog::Table;
+use gannet_schema::Table;
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ impl Builder<'_> {
         for ((target, Target { slot, table, .. }), offset) in bound.targets.iter().zip(tables).zip(offsets) {
             let assignments = self.assignments(&target.assignments, &node.schema)?;
             let assigned = |c: u32| target.assignments.iter().any(|(a, _)| *a == c) || changes_by_itself(&table, c);
-            let touched = |i: &gannet_catalog::Index| i.parts.iter().any(|p| assigned(p.column));
+            let touched = |i: &gannet_schema::Index| i.parts.iter().any(|p| assigned(p.column));
             let indexes: Box<[u32]> =
                 (0..table.indexes.len()).filter(|i| touched(&table.indexes[*i])).map(|i| i as u32).collect();
             let moves = table.clustered.is_some_and(|c| touched(&table.indexes[c]));

@@ -6,6 +6,7 @@ mod build;
 mod cost;
 mod dml;
 mod join;
+mod ordered;
 mod point;
 mod query;
 mod relset;
@@ -14,4 +15,5 @@ mod window;
 
 pub(crate) use block::part_len;
 pub(crate) use build::Builder;
+pub(crate) use ordered::one_by_one;
 pub(crate) use point::point_select;

@@ -1,8 +1,8 @@
 //! Equality propagation: `a = b AND b = 5` also says `a = 5`; `a = b AND b = c` also says `a = c`.
 
-use crate::bind::expr::predicate;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
 use crate::logical::{Block, ColId, From, FromJoin, RelKind};
+use crate::make::predicate;
 use crate::typing::natural;
 use gannet_types::SqlType;
 

@@ -5,7 +5,6 @@ pub(crate) mod merge;
 mod outer;
 mod semi;
 
-use crate::bind::query::free_columns;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Arena, Block, Body, ColId, Query, RelKind};
 use crate::options::{Passes, PlanOptions};
@@ -64,7 +63,7 @@ fn for_each_part(arena: &mut Arena, mut f: impl FnMut(&mut Arena, &mut Query)) {
         let mut query = std::mem::replace(&mut arena.subqueries[i].query, nothing());
         f(arena, &mut query);
         arena.subqueries[i].query = query;
-        let free = free_columns(arena, &arena.subqueries[i].query);
+        let free = arena.free_columns(&arena.subqueries[i].query);
         arena.subqueries[i].free = free;
     }
     for i in 0..arena.ctes.len() {
@@ -125,7 +124,7 @@ fn substitute_parts(arena: &mut Arena) {
         }
         // Inner ones first: what they read from outside counts for the outer ones.
         for i in 0..arena.subqueries.len() {
-            let free = free_columns(arena, &arena.subqueries[i].query);
+            let free = arena.free_columns(&arena.subqueries[i].query);
             arena.subqueries[i].free = free;
         }
     }

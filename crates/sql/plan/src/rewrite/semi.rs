@@ -1,8 +1,8 @@
 //! IN and EXISTS subqueries of WHERE become semijoins, their negations antijoins, where the subquery is a plain selection.
 
-use crate::bind::expr::predicate;
 use crate::expr::{CompareOp, Expr, ExprKind, Subquery, SubqueryKind};
 use crate::logical::{Arena, Block, Body, From, FromJoin, Query, RelKind};
+use crate::make::predicate;
 use crate::physical::LockStrength;
 
 /// Relations a block may have after the rewrite.

@@ -3,15 +3,15 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use gannet_base::TreeId;
-use gannet_catalog::{
-    CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, Figures, Index, IndexDefinition, IndexFigures, IndexKind,
-    RowSource, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, TableStatistics, assemble, define,
-    fixture_snapshot,
-};
 use gannet_parser::ast::{ColumnAttribute, CreateTableBody, KeySource, Statement, TableElement};
 use gannet_parser::digest::{self, Scan};
 use gannet_parser::mode::LexMode;
 use gannet_plan::{Plan, PlanOptions, TypeContext, column_type};
+use gannet_schema::{
+    CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, Figures, Index, IndexDefinition, IndexFigures, IndexKind,
+    RowSource, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, TableStatistics, assemble, define,
+    fixture_snapshot,
+};
 use gannet_types::{CollationId, Result, SqlMode};
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         options,
         temporary: false,
         replaced: 0,
-        constraints: gannet_catalog::Constraints::default(),
+        constraints: gannet_schema::Constraints::default(),
         source: RowSource::Engine,
     };
     let statistics = Arc::new(TableStatistics::new(figures));

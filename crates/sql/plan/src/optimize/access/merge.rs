@@ -219,7 +219,7 @@ impl BaseRel {
     fn merge_part(&self, path: Path) -> Option<MergePart> {
         let index = path.index?;
         let parts = &self.table.indexes[index].parts;
-        let total = |(part, key): (&gannet_catalog::IndexPart, &crate::physical::KeyValue)| {
+        let total = |(part, key): (&gannet_schema::IndexPart, &crate::physical::KeyValue)| {
             let column = &self.table.columns[part.column as usize];
             part.prefix.is_none() && is_total(&column.ty, key.by, &key.value.ty)
         };
@@ -230,7 +230,7 @@ impl BaseRel {
                 }
                 _ => false,
             };
-        let len = |p: &gannet_catalog::IndexPart| part_len(&self.table.columns[p.column as usize], p.prefix);
+        let len = |p: &gannet_schema::IndexPart| part_len(&self.table.columns[p.column as usize], p.prefix);
         let key_len = parts.iter().take(path.parts).map(len).sum();
         Some(MergePart { index: index as u32, access: path.access, ordered, key_len })
     }

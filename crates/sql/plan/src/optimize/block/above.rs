@@ -294,7 +294,7 @@ impl Builder<'_> {
         let mut again = self.prepare(block)?;
         let own = again.level.clone();
         let scan = self.scan(&mut again, 0, &path, own, true)?;
-        let one = crate::bind::literal::constant(Value::Int(1));
+        let one = crate::make::constant(Value::Int(1));
         let cost = scan.physical.cost;
         let op = Op::Limit { input: Box::new(scan.physical), limit: Some(one), offset: None, count_all: false };
         Ok(self.node(op, scan.schema, 1.0, cost))

@@ -1,9 +1,9 @@
 //! Operators of a join order: first relation, nested loops, hash joins.
 
 use super::Planned;
-use crate::bind::expr::and;
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::{Block, ColId, RelKind};
+use crate::make::and;
 use crate::optimize::build::{Builder, Node, free_registers};
 use crate::optimize::cost;
 use crate::optimize::join::{Inner, JoinOrder, Method, Step, Unit, UnitSource};

@@ -153,7 +153,7 @@ impl Builder<'_> {
     pub(super) fn estimate(
         &self,
         rel: &Rel,
-        table: &gannet_catalog::Table,
+        table: &gannet_schema::Table,
         index: usize,
         ranges: &Ranges,
     ) -> Option<f64> {

@@ -1,10 +1,10 @@
 //! What an OR over several relations says of fewer: conditions common to all its alternatives, and what each alternative
 //! demands of one relation.
 
-use crate::bind::expr::and;
-use crate::bind::expr::predicate;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, conjuncts};
+use crate::make::and;
+use crate::make::predicate;
 use crate::optimize::build::Builder;
 use crate::optimize::relset::RelSet;
 

@@ -1,10 +1,10 @@
 //! The scan of one table, with what EXPLAIN tells of it.
 
 use super::Planned;
-use crate::bind::expr::and;
 use crate::expr::{Expr, ExprKind};
 use crate::fold;
 use crate::logical::{ColId, Label, Rel, RelKind};
+use crate::make::and;
 use crate::optimize::access::Path;
 use crate::optimize::build::{Builder, Node};
 use crate::optimize::relset::RelSet;
@@ -88,7 +88,7 @@ impl Builder<'_> {
     }
 
     /// The condition reads columns of the index only, and is cheap.
-    fn index_alone(&self, e: &Expr, rel: &Rel, table: &gannet_catalog::Table, index: usize) -> bool {
+    fn index_alone(&self, e: &Expr, rel: &Rel, table: &gannet_schema::Table, index: usize) -> bool {
         let mut all = true;
         self.arena.columns_of(e, &mut |id| all &= !rel.has(id) || table.index_has(index, id - rel.first));
         all && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))) && !self.arena.varies(e)
@@ -100,7 +100,7 @@ impl Builder<'_> {
         i: usize,
         path: &Path,
         possible: Box<[u32]>,
-        table: &gannet_catalog::Table,
+        table: &gannet_schema::Table,
     ) -> ScanExplain {
         let rel = &planned.block.rels[i];
         let refs = path.sources.iter().map(|source| match source {
@@ -139,7 +139,7 @@ impl Builder<'_> {
 }
 
 /// MySQL's `key_len`: bytes of the parts used, with a NULL byte and length bytes.
-fn key_len(table: &gannet_catalog::Table, path: &Path) -> u32 {
+fn key_len(table: &gannet_schema::Table, path: &Path) -> u32 {
     let Some(index) = path.index else { return 0 };
     let parts = match path.access {
         Access::Full => table.indexes[index].parts.len(),
@@ -149,7 +149,7 @@ fn key_len(table: &gannet_catalog::Table, path: &Path) -> u32 {
     table.indexes[index].parts.iter().take(parts).map(|p| part_len(&table.columns[p.column as usize], p.prefix)).sum()
 }
 
-pub(crate) fn part_len(column: &gannet_catalog::Column, prefix: Option<u32>) -> u32 {
+pub(crate) fn part_len(column: &gannet_schema::Column, prefix: Option<u32>) -> u32 {
     use gannet_types::TypeId as T;
     let ty = &column.ty;
     let chars = ty.collation.charset().max_len();

@@ -1,9 +1,9 @@
 //! Dictionary rows, definitions, texts.
 
 use crate::define::{ColumnDefinition, IndexDefinition, TableDefinition, define};
-use crate::model::*;
-use crate::serial::{TableParts, assemble, decode_schema, decode_table, encode_schema, encode_table};
+use crate::serial::{decode_schema, decode_table, encode_schema, encode_table};
 use crate::show::{ShowOptions, show_create_schema, show_create_table};
+use crate::*;
 use gannet_base::TreeId;
 use gannet_types::members::Members;
 use gannet_types::{CollationId, Date, Decimal, SqlType, TypeId, Value, ValueRef};

@@ -1,7 +1,7 @@
 //! An immutable state of the dictionary.
 
-use crate::model::{Schema, SchemaId, Table, TableId};
 use crate::names::{self, canonical_schema};
+use crate::table::{Schema, SchemaId, Table, TableId};
 use gannet_types::{ErrorCode, Result, SqlError};
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -13,7 +13,8 @@ const SHARDS: usize = 64;
 
 type Shard = HashMap<Arc<str>, Arc<Table>>;
 
-/// All schemas and tables at one version. Sessions keep one and take the next when [`crate::Catalog::version`] moved.
+/// All schemas and tables at one version. Sessions keep one and take the next when the catalog's version
+/// has moved.
 #[derive(Clone, Debug, Default)]
 pub struct CatalogSnapshot {
     version: u64,

@@ -11,111 +11,15 @@
 //!
 //! Everything here appends to buffers which the caller reuses.
 
-use crate::model::{Column, Index, Table};
+use crate::codec::{IndexCodec, Source};
+use crate::table::Table;
 use gannet_types::charset::Charset;
 use gannet_types::key::{self, KeyPart};
 use gannet_types::row::RowLayout;
-use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
+use gannet_types::{Result, SqlError, Value, ValueRef};
 
 /// Bytes of a hidden row id.
 pub const ROW_ID_BYTES: usize = 6;
-
-/// Prepared codecs of a table.
-#[derive(Debug)]
-pub(crate) struct Codecs {
-    layout: RowLayout,
-    clustered: Box<[u32]>,
-    clustered_parts: Box<[KeyPart]>,
-    indexes: Box<[IndexCodec]>,
-}
-
-#[derive(Debug)]
-struct IndexCodec {
-    columns: Box<[u32]>,
-    parts: Box<[KeyPart]>,
-    carried_columns: Box<[u32]>,
-    carried: Option<RowLayout>,
-    /// Where each covered column's value is; by column, ascending.
-    sources: Box<[(u32, Source)]>,
-}
-
-/// Where an index entry has a column's value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Source {
-    /// Part of the index.
-    Part(usize),
-    /// Part of the clustered key behind it.
-    Clustered(usize),
-    /// Position in the carried row.
-    Carried(usize),
-}
-
-fn key_parts(columns: &[Column], index: &Index) -> Box<[KeyPart]> {
-    let part = |p: &crate::model::IndexPart| KeyPart {
-        ty: columns[p.column as usize].ty.clone(),
-        prefix: p.prefix,
-        descending: p.descending,
-    };
-    index.parts.iter().map(part).collect()
-}
-
-impl Codecs {
-    pub(crate) fn new(columns: &[Column], indexes: &[Index], clustered: Option<usize>) -> Codecs {
-        let types: Vec<SqlType> = columns.iter().map(|c| c.ty.clone()).collect();
-        let of_index = |i: usize| indexes[i].parts.iter().map(|p| p.column).collect::<Box<[u32]>>();
-        let clustered_columns = clustered.map(of_index).unwrap_or_default();
-        let clustered_parts = clustered.map(|i| key_parts(columns, &indexes[i])).unwrap_or_default();
-        let codec = |i: usize| {
-            let parts = key_parts(columns, &indexes[i]);
-            if Some(i) == clustered {
-                return IndexCodec::clustered(of_index(i), parts, columns.len());
-            }
-            IndexCodec::secondary(columns, of_index(i), parts, &clustered_columns, &clustered_parts)
-        };
-        let indexes = (0..indexes.len()).map(codec).collect();
-        Codecs { layout: RowLayout::new(&types), clustered: clustered_columns, clustered_parts, indexes }
-    }
-}
-
-impl IndexCodec {
-    fn clustered(columns: Box<[u32]>, parts: Box<[KeyPart]>, width: usize) -> IndexCodec {
-        let sources = (0..width as u32).map(|c| (c, Source::Carried(c as usize))).collect();
-        IndexCodec { columns, parts, carried_columns: Box::new([]), carried: None, sources }
-    }
-
-    fn secondary(
-        all: &[Column],
-        columns: Box<[u32]>,
-        parts: Box<[KeyPart]>,
-        clustered: &[u32],
-        clustered_parts: &[KeyPart],
-    ) -> IndexCodec {
-        let mut sources: Vec<(u32, Source)> = Vec::new();
-        let mut carried_columns = Vec::new();
-        let own = columns.iter().zip(&parts).enumerate().map(|(i, (c, p))| (*c, p, Source::Part(i)));
-        let behind = clustered.iter().zip(clustered_parts).enumerate().map(|(i, (c, p))| (*c, p, Source::Clustered(i)));
-        for (column, part, source) in own.chain(behind) {
-            if sources.iter().any(|(c, _)| *c == column) || part.prefix.is_some() {
-                continue;
-            }
-            if part.is_invertible() {
-                sources.push((column, source));
-            } else {
-                sources.push((column, Source::Carried(carried_columns.len())));
-                carried_columns.push(column);
-            }
-        }
-        sources.sort_by_key(|(c, _)| *c);
-        let types: Vec<SqlType> = carried_columns.iter().map(|c: &u32| all[*c as usize].ty.clone()).collect();
-        let carried = if types.is_empty() { None } else { Some(RowLayout::new(&types)) };
-        IndexCodec { columns, parts, carried_columns: carried_columns.into(), carried, sources: sources.into() }
-    }
-
-    fn source(&self, column: u32) -> Option<Source> {
-        let at = self.sources.binary_search_by_key(&column, |(c, _)| *c).ok()?;
-        Some(self.sources[at].1)
-    }
-}
 
 /// What [`Table::index_key`] tells of the key it made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,11 @@
 //! Tables as text: SHOW CREATE TABLE byte for byte as MySQL 8.4 prints it, and what SHOW COLUMNS, SHOW INDEX and
 //! information_schema say of columns and indexes.
 
-use crate::model::*;
+use crate::column::{Column, ColumnDefault};
+use crate::constraint::{ForeignKey, ReferenceAction};
+use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
+use crate::table::{Schema, Table};
 use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
 use std::fmt::Write;
 

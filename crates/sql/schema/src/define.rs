@@ -1,24 +1,20 @@
 //! From a definition as a statement gives it to a [`Table`], with MySQL's checks and naming rules.
 
-use crate::model::*;
+use crate::column::{Column, ColumnDefault, MAX_COLUMNS};
+use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
+use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 use crate::names::{check_column_name, check_index_name, eq_name};
+use crate::table::{Table, TableOptions};
 use gannet_base::TreeId;
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 use std::sync::Arc;
 
-/// Columns of the widest table (InnoDB).
-pub const MAX_COLUMNS: usize = 1017;
-/// Indexes of a table.
-pub const MAX_INDEXES: usize = 64;
-/// Parts of an index.
-pub const MAX_KEY_PARTS: usize = 16;
 /// Bytes of the longest key, counted as MySQL does (characters times the longest character).
 pub const MAX_KEY_BYTES: u64 = 3072;
 /// Bytes of a part of a key in a table with one of InnoDB's older row formats.
 const OLD_PART_BYTES: u64 = 767;
 /// Bytes of the longest row, large objects apart.
 pub const MAX_ROW_BYTES: u64 = 65535;
-/// Characters of the longest comments.
 /// Characters of the longest comment of a column.
 pub const MAX_COLUMN_COMMENT: usize = 1024;
 /// Characters of the longest comment of a table.

@@ -16,15 +16,16 @@
 //! index   text name · u8 kind · u8 flags · u64 tree · text comment · parts (count: varint column, varint prefix + 1, u8 descending)
 //! ```
 
-use crate::codec::Codecs;
-use crate::define::{MAX_COLUMNS, MAX_INDEXES, MAX_KEY_PARTS};
-use crate::model::*;
-use crate::stats::TableStatistics;
+use crate::column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
+use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
+use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
+use crate::view::{CheckOption, View, ViewAlgorithm};
 use gannet_base::{DecodeError, Reader, TreeId, Writer};
 use gannet_types::members::Members;
 use gannet_types::value::Text;
 use gannet_types::{Collation, CollationId, Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 const VERSION: u8 = 2;
 /// Format without constraints.
@@ -66,12 +67,12 @@ fn collation(r: &mut Reader<'_>) -> Decoded<CollationId> {
 }
 
 /// Encodes a schema's row (its name is the key).
-pub(crate) fn encode_schema(schema: &Schema, out: &mut Vec<u8>) {
+pub fn encode_schema(schema: &Schema, out: &mut Vec<u8>) {
     Writer::new(out).u8(VERSION).varint(u64::from(schema.id.0)).u16(schema.collation.0);
 }
 
 /// Decodes a schema's row.
-pub(crate) fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> {
+pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> {
     let mut r = Reader::new(bytes);
     version(&mut r)?;
     let id = SchemaId(number(&mut r, "schema id")?);
@@ -398,75 +399,6 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let parts =
         TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary: false, replaced: 0 };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
-}
-
-/// What a table has besides names, columns and indexes.
-#[derive(Clone, Debug)]
-pub struct TableParts {
-    /// Number.
-    pub id: TableId,
-    /// Its schema.
-    pub schema_id: SchemaId,
-    /// The clustered tree.
-    pub row_tree: TreeId,
-    /// Seconds since 1970.
-    pub created: u64,
-    /// Options.
-    pub options: TableOptions,
-    /// Where rows come from.
-    pub source: RowSource,
-    /// Foreign keys and checks.
-    pub constraints: Constraints,
-    /// See [`Table::temporary`].
-    pub temporary: bool,
-    /// See [`Table::replaced_at`]; `REPLACED_NOW` until the transaction has committed.
-    pub replaced: u64,
-}
-
-/// Its rows move to new trees in the transaction that makes it.
-pub const REPLACED_NOW: u64 = u64::MAX;
-
-/// Puts a table together from checked parts. For tables of the engine use [`crate::Edit`]; this is for virtual tables and fixtures.
-pub fn assemble(
-    parts: TableParts,
-    schema: Arc<str>,
-    name: Arc<str>,
-    columns: Vec<Column>,
-    indexes: Vec<Index>,
-    clustered: Option<usize>,
-    statistics: Arc<TableStatistics>,
-) -> Table {
-    let mut by_name: Vec<(Box<str>, u32)> = Vec::new();
-    if columns.len() > 8 {
-        let folded = |c: &Column| crate::names::fold_name(&c.name).into_owned().into();
-        let named = columns.iter().enumerate().filter(|(_, c)| !c.hidden);
-        by_name = named.map(|(i, c)| (folded(c), i as u32)).collect();
-        by_name.sort();
-    }
-    let auto_column = columns.iter().position(|c| c.auto_increment).map(|i| i as u32);
-    let codecs = Codecs::new(&columns, &indexes, clustered);
-    Table {
-        id: parts.id,
-        schema_id: parts.schema_id,
-        schema,
-        name,
-        columns: columns.into(),
-        indexes: indexes.into(),
-        clustered,
-        row_tree: parts.row_tree,
-        auto_column,
-        statistics,
-        options: parts.options,
-        source: parts.source,
-        constraints: parts.constraints,
-        temporary: parts.temporary,
-        replaced: parts.replaced.into(),
-        created: parts.created,
-        by_name: by_name.into(),
-        codecs,
-        trees: OnceLock::new(),
-        compiled: OnceLock::new(),
-    }
 }
 
 fn encode_value(value: &Value, w: &mut Writer<'_>) {

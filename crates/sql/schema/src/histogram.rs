@@ -4,7 +4,7 @@
 //! condition becomes ranges of keys by the same code that an index's conditions go through. What SQL shows of a histogram
 //! (`information_schema.COLUMN_STATISTICS`) is the JSON text kept beside them.
 
-use crate::model::Column;
+use crate::column::Column;
 use gannet_base::{DecodeError, Reader, Writer};
 use gannet_types::key::{self, KeyPart};
 use gannet_types::{CollationId, SqlType, TypeId, ValueRef};

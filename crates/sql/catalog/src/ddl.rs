@@ -1,0 +1,111 @@
+//! Changes of the dictionary, from the transaction to the publication.
+
+use crate::catalog::Catalog;
+use crate::edit::Edit;
+use crate::error::CatalogResult;
+use crate::keys::table_key;
+use crate::trees::StoredTable;
+use crate::words::{self, Words};
+use gannet_engine::{Txn, TxnOptions};
+use gannet_schema::{CatalogSnapshot, Change, Table, Temporaries};
+use std::sync::Arc;
+
+impl Catalog {
+    /// Runs a change and commits `txn` with it. On an error everything is rolled back and nothing is published. Those who follow the
+    /// log are told of `words` with the commit, if there are any.
+    ///
+    /// `txn` is begun and has written nothing the caller wants to keep apart. The caller holds the metadata locks
+    /// of the objects named.
+    pub fn ddl<R>(
+        &self,
+        txn: &mut Txn,
+        words: Option<&Words>,
+        change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
+    ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
+        self.ddl_with(txn, words, None, change)
+    }
+
+    /// As [`Catalog::ddl`] for a session with temporary tables. The snapshot that comes back has those that are there afterwards; changes
+    /// of them are published to nobody. Trees of dropped ones stay: see [`Catalog::discard_temporary`].
+    pub fn ddl_with<R>(
+        &self,
+        txn: &mut Txn,
+        words: Option<&Words>,
+        temporaries: Option<Temporaries>,
+        change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
+    ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
+        let mut edit = Edit::new(self, txn, &self.snapshot().with_temporaries(temporaries));
+        let outcome = change(&mut edit);
+        let temporaries = edit.snapshot().temporaries().cloned();
+        let mut changes = edit.into_changes();
+        changes.retain(|c| match c {
+            Change::PutTable(table) => !table.temporary,
+            Change::DropTemporary(..) => false,
+            _ => true,
+        });
+        match outcome {
+            Ok(result) => {
+                let end = words::commit(txn, words)?.map_or(0, |lsn| lsn.0);
+                for change in &changes {
+                    if let Change::PutTable(table) = change {
+                        table.committed_at(end);
+                    }
+                }
+                let snapshot = self.publish(changes);
+                Ok((
+                    result,
+                    match temporaries {
+                        None => snapshot,
+                        some => Arc::new(snapshot.with_temporaries(some)),
+                    },
+                ))
+            }
+            Err(e) => {
+                // After a deadlock the transaction is rolled back already.
+                if txn.is_active() {
+                    txn.rollback()?;
+                }
+                Err(e)
+            }
+        }
+    }
+
+    /// Frees what a temporary table holds, in a transaction of its own. No transaction that has changed the table may be open.
+    pub fn discard_temporary(&self, table: &Table) -> CatalogResult<()> {
+        let mut txn = self.engine().begin(TxnOptions::default());
+        let outcome = (|| {
+            let trees = table.trees(self.engine())?.clone();
+            for (index, tree) in table.indexes.iter().zip(&trees.indexes) {
+                if index.tree != table.row_tree {
+                    txn.drop_tree(tree)?;
+                }
+            }
+            txn.drop_tree(&trees.row)?;
+            txn.delete(self.tree(), &table_key(table))?;
+            Ok(())
+        })();
+        match outcome {
+            Ok(()) => Ok(txn.commit().map(drop)?),
+            Err(e) => {
+                if txn.is_active() {
+                    txn.rollback()?;
+                }
+                Err(e)
+            }
+        }
+    }
+
+    /// Frees temporary tables of sessions that a crash has ended, when what they left undone is undone. Gives how many are still there.
+    pub fn discard_left_over(&self) -> CatalogResult<usize> {
+        let left_over = || self.left_over().lock();
+        if !left_over().is_empty() && self.engine().status().recovering == 0 {
+            // One statement each: the lock is not held while a table goes.
+            loop {
+                let Some(table) = left_over().pop() else { break };
+                self.discard_temporary(&table)?;
+            }
+        }
+        let left = left_over().len();
+        Ok(left)
+    }
+}

@@ -1,0 +1,104 @@
+//! What coding a table's rows and keys needs of its definition, prepared once. `rows.rs` codes with it.
+
+use crate::column::Column;
+use crate::index::{Index, IndexPart};
+use gannet_types::SqlType;
+use gannet_types::key::KeyPart;
+use gannet_types::row::RowLayout;
+
+/// Prepared codecs of a table.
+#[derive(Debug)]
+pub(crate) struct Codecs {
+    pub(crate) layout: RowLayout,
+    pub(crate) clustered: Box<[u32]>,
+    pub(crate) clustered_parts: Box<[KeyPart]>,
+    pub(crate) indexes: Box<[IndexCodec]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct IndexCodec {
+    pub(crate) columns: Box<[u32]>,
+    pub(crate) parts: Box<[KeyPart]>,
+    pub(crate) carried_columns: Box<[u32]>,
+    pub(crate) carried: Option<RowLayout>,
+    /// Where each covered column's value is; by column, ascending.
+    pub(crate) sources: Box<[(u32, Source)]>,
+}
+
+/// Where an index entry has a column's value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// Part of the index.
+    Part(usize),
+    /// Part of the clustered key behind it.
+    Clustered(usize),
+    /// Position in the carried row.
+    Carried(usize),
+}
+
+fn key_parts(columns: &[Column], index: &Index) -> Box<[KeyPart]> {
+    let part = |p: &IndexPart| KeyPart {
+        ty: columns[p.column as usize].ty.clone(),
+        prefix: p.prefix,
+        descending: p.descending,
+    };
+    index.parts.iter().map(part).collect()
+}
+
+impl Codecs {
+    pub(crate) fn new(columns: &[Column], indexes: &[Index], clustered: Option<usize>) -> Codecs {
+        let types: Vec<SqlType> = columns.iter().map(|c| c.ty.clone()).collect();
+        let of_index = |i: usize| indexes[i].parts.iter().map(|p| p.column).collect::<Box<[u32]>>();
+        let clustered_columns = clustered.map(of_index).unwrap_or_default();
+        let clustered_parts = clustered.map(|i| key_parts(columns, &indexes[i])).unwrap_or_default();
+        let codec = |i: usize| {
+            let parts = key_parts(columns, &indexes[i]);
+            if Some(i) == clustered {
+                return IndexCodec::clustered(of_index(i), parts, columns.len());
+            }
+            IndexCodec::secondary(columns, of_index(i), parts, &clustered_columns, &clustered_parts)
+        };
+        let indexes = (0..indexes.len()).map(codec).collect();
+        Codecs { layout: RowLayout::new(&types), clustered: clustered_columns, clustered_parts, indexes }
+    }
+}
+
+impl IndexCodec {
+    fn clustered(columns: Box<[u32]>, parts: Box<[KeyPart]>, width: usize) -> IndexCodec {
+        let sources = (0..width as u32).map(|c| (c, Source::Carried(c as usize))).collect();
+        IndexCodec { columns, parts, carried_columns: Box::new([]), carried: None, sources }
+    }
+
+    fn secondary(
+        all: &[Column],
+        columns: Box<[u32]>,
+        parts: Box<[KeyPart]>,
+        clustered: &[u32],
+        clustered_parts: &[KeyPart],
+    ) -> IndexCodec {
+        let mut sources: Vec<(u32, Source)> = Vec::new();
+        let mut carried_columns = Vec::new();
+        let own = columns.iter().zip(&parts).enumerate().map(|(i, (c, p))| (*c, p, Source::Part(i)));
+        let behind = clustered.iter().zip(clustered_parts).enumerate().map(|(i, (c, p))| (*c, p, Source::Clustered(i)));
+        for (column, part, source) in own.chain(behind) {
+            if sources.iter().any(|(c, _)| *c == column) || part.prefix.is_some() {
+                continue;
+            }
+            if part.is_invertible() {
+                sources.push((column, source));
+            } else {
+                sources.push((column, Source::Carried(carried_columns.len())));
+                carried_columns.push(column);
+            }
+        }
+        sources.sort_by_key(|(c, _)| *c);
+        let types: Vec<SqlType> = carried_columns.iter().map(|c: &u32| all[*c as usize].ty.clone()).collect();
+        let carried = if types.is_empty() { None } else { Some(RowLayout::new(&types)) };
+        IndexCodec { columns, parts, carried_columns: carried_columns.into(), carried, sources: sources.into() }
+    }
+
+    pub(crate) fn source(&self, column: u32) -> Option<Source> {
+        let at = self.sources.binary_search_by_key(&column, |(c, _)| *c).ok()?;
+        Some(self.sources[at].1)
+    }
+}

@@ -1,0 +1,59 @@
+//! Columns.
+
+use gannet_types::{SqlType, Value};
+use std::sync::Arc;
+
+/// Columns of the widest table (InnoDB).
+pub const MAX_COLUMNS: usize = 1017;
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Name as created.
+    pub name: Arc<str>,
+    /// Type. `ty.nullable` and the column's nullability agree.
+    pub ty: SqlType,
+    /// NULL is allowed.
+    pub nullable: bool,
+    /// DEFAULT.
+    pub default: ColumnDefault,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// GENERATED ALWAYS AS.
+    pub generated: Option<Generated>,
+    /// COMMENT
+    pub comment: Box<str>,
+    /// INVISIBLE
+    pub invisible: bool,
+    /// COLLATE was written: SHOW CREATE TABLE repeats it even when it is the default.
+    pub explicit_collation: bool,
+    /// The generated column of a functional key part: no statement can name it.
+    pub hidden: bool,
+}
+
+/// A column's default.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum ColumnDefault {
+    /// None: an error in strict mode when no value is given, unless the column is nullable with `ColumnDefault::Null`.
+    #[default]
+    None,
+    /// DEFAULT NULL, written or implied by nullability.
+    Null,
+    /// A constant, already of the column's type.
+    Literal(Value),
+    /// CURRENT_TIMESTAMP with the column's fraction digits.
+    CurrentTimestamp,
+    /// `(expression)`: its text as MySQL prints it.
+    Expression(Box<str>),
+}
+
+/// A generated column's definition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generated {
+    /// Expression text as MySQL prints it.
+    pub expression: Box<str>,
+    /// STORED, else VIRTUAL.
+    pub stored: bool,
+}

@@ -1,0 +1,68 @@
+//! Indexes.
+
+use gannet_base::TreeId;
+use std::sync::Arc;
+
+/// Indexes of a table.
+pub const MAX_INDEXES: usize = 64;
+/// Parts of an index.
+pub const MAX_KEY_PARTS: usize = 16;
+
+/// An index.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// Name; "PRIMARY" for the primary key.
+    pub name: Arc<str>,
+    /// Kind.
+    pub kind: IndexKind,
+    /// Its parts in order.
+    pub parts: Box<[IndexPart]>,
+    /// Its tree; the table's row tree for the clustered index.
+    pub tree: TreeId,
+    /// COMMENT
+    pub comment: Box<str>,
+    /// INVISIBLE: maintained, but not used by the optimizer.
+    pub invisible: bool,
+    /// USING BTREE/HASH was written (SHOW CREATE TABLE repeats it).
+    pub using: Option<Using>,
+    /// Made for a foreign key, not asked for: goes when another index serves.
+    pub generated: bool,
+}
+
+/// `USING` of an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Using {
+    /// BTREE
+    Btree,
+    /// HASH (kept in the text; a B+tree is built, as InnoDB does).
+    Hash,
+}
+
+/// Kinds of index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexKind {
+    /// PRIMARY KEY
+    Primary,
+    /// UNIQUE
+    Unique,
+    /// Plain.
+    Plain,
+}
+
+/// A part of an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexPart {
+    /// Column ordinal.
+    pub column: u32,
+    /// Prefix length: characters of a character column, bytes of a binary one.
+    pub prefix: Option<u32>,
+    /// DESC
+    pub descending: bool,
+}
+
+impl Index {
+    /// At most one entry per key (NULLs apart).
+    pub fn unique(&self) -> bool {
+        !matches!(self.kind, IndexKind::Plain)
+    }
+}

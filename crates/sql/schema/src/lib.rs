@@ -1,0 +1,38 @@
+//! What the data dictionary describes: schemas, tables, columns, indexes, views, as immutable values.
+//!
+//! * [`Table`] describes a table and codes its rows and keys; [`CatalogSnapshot`] is one state of all of them.
+//! * [`define`] checks definitions with MySQL's rules; [`show`] prints them as MySQL does.
+//! * [`encode_table`] and [`decode_table`] are the rows which the dictionary keeps.
+//!
+//! Nothing here reads, writes or waits: the store over the engine is `gannet-catalog`.
+
+mod codec;
+mod column;
+mod constraint;
+pub mod define;
+pub mod histogram;
+mod index;
+pub mod names;
+mod rows;
+mod serial;
+pub mod show;
+mod snapshot;
+mod statistics;
+mod system;
+mod table;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
+pub use constraint::{Check, Constraints, ForeignKey, ReferenceAction};
+pub use define::{ColumnDefinition, ForeignKeyDefinition, IndexDefinition, TableDefinition};
+pub use histogram::{Bucket, Histogram, KeyCut, Shape};
+pub use index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+pub use rows::{IndexKey, ROW_ID_BYTES};
+pub use serial::{decode_schema, decode_table, encode_schema, encode_table};
+pub use snapshot::{CatalogSnapshot, Change, Temporaries};
+pub use statistics::{Figures, IndexFigures, TableStatistics};
+pub use system::{FIRST_USER_ID, SYSTEM_SCHEMAS, base_snapshot, fixture_snapshot};
+pub use table::{REPLACED_NOW, RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
+pub use view::{CheckOption, View, ViewAlgorithm};

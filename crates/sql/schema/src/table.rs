@@ -1,0 +1,261 @@
+//! Schemas and tables.
+//!
+//! All of it is immutable once published; a change makes a new [`Table`] and shares what did not change. The
+//! statistics live longer than one version of a table and are shared by all its versions.
+
+use crate::codec::Codecs;
+use crate::column::{Column, ColumnDefault};
+use crate::constraint::Constraints;
+use crate::index::{Index, IndexKind};
+use crate::names::{eq_name, fold_name};
+use crate::statistics::TableStatistics;
+use crate::view::View;
+use gannet_base::sync::atomic::{AtomicU64, Ordering};
+use gannet_base::{Attached, TreeId};
+use gannet_types::CollationId;
+use std::sync::Arc;
+
+/// Number of a table; never used again after a drop. Metadata locks name it. TRUNCATE keeps it (the trees change).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct TableId(pub u64);
+
+/// Number of a schema; never used again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct SchemaId(pub u32);
+
+/// A database.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// Number.
+    pub id: SchemaId,
+    /// Name as created.
+    pub name: Arc<str>,
+    /// Default collation (and with it the character set) of its tables.
+    pub collation: CollationId,
+    /// One of the server's own: mysql, information_schema, performance_schema, sys.
+    pub system: bool,
+}
+
+/// A table.
+pub struct Table {
+    /// Number.
+    pub id: TableId,
+    /// Its schema.
+    pub schema_id: SchemaId,
+    /// Its schema's name.
+    pub schema: Arc<str>,
+    /// Name as created.
+    pub name: Arc<str>,
+    /// Columns in order; `u32` ordinals elsewhere are positions here.
+    pub columns: Box<[Column]>,
+    /// Indexes in MySQL's order: PRIMARY first, then unique ones, then the others.
+    pub indexes: Box<[Index]>,
+    /// Position of the index whose key is the row tree's key: PRIMARY, else the first unique index over NOT NULL
+    /// columns without prefixes. `None`: rows have a hidden 6-byte id.
+    pub clustered: Option<usize>,
+    /// The clustered tree.
+    pub row_tree: TreeId,
+    /// The AUTO_INCREMENT column.
+    pub auto_column: Option<u32>,
+    /// Statistics, shared by all versions of the table.
+    pub statistics: Arc<TableStatistics>,
+    /// Character set, comment and other table options.
+    pub options: TableOptions,
+    /// Where rows come from.
+    pub source: RowSource,
+    /// Foreign keys, checks and partitions.
+    pub constraints: Constraints,
+    /// A temporary table: only one session knows it.
+    pub temporary: bool,
+    /// End of the transaction that gave the table new trees; see [`Table::replaced_at`].
+    pub(crate) replaced: AtomicU64,
+    /// Time of creation, seconds since 1970.
+    pub created: u64,
+    /// Folded column names, sorted, with their ordinals; filled for wide tables only.
+    pub(crate) by_name: Box<[(Box<str>, u32)]>,
+    /// See [`crate::codec`].
+    pub(crate) codecs: Codecs,
+    /// What the store has opened to reach the rows, its own to fill.
+    pub opened: Attached,
+    /// What the planner has made of the expressions or of the view's query, its own to fill.
+    pub compiled: Attached,
+}
+
+/// Where rows come from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RowSource {
+    /// The engine's trees.
+    Engine,
+    /// The server makes them: virtual table number `n` of its registry.
+    Virtual(u32),
+    /// A query makes them.
+    View(Arc<View>),
+}
+
+impl RowSource {
+    /// Rows are stored in the engine's trees.
+    pub fn is_engine(&self) -> bool {
+        matches!(self, RowSource::Engine)
+    }
+}
+
+/// Table options.
+#[derive(Clone, Debug)]
+pub struct TableOptions {
+    /// Default collation of its columns.
+    pub collation: CollationId,
+    /// COMMENT
+    pub comment: Box<str>,
+    /// Options which only SHOW CREATE TABLE and information_schema repeat, as (NAME, text): ROW_FORMAT, STATS_PERSISTENT, ...
+    pub create_options: Box<[(Box<str>, Box<str>)]>,
+}
+
+impl Table {
+    /// Ordinal of a column by name, whatever its case.
+    pub fn column(&self, name: &str) -> Option<u32> {
+        if self.by_name.is_empty() {
+            return self.columns.iter().position(|c| eq_name(&c.name, name) && !c.hidden).map(|i| i as u32);
+        }
+        let folded = fold_name(name);
+        self.by_name.binary_search_by(|(n, _)| (**n).cmp(&*folded)).ok().map(|i| self.by_name[i].1)
+    }
+
+    /// Position of an index by name, whatever its case.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|i| eq_name(&i.name, name))
+    }
+
+    /// The clustered index, if the table has one.
+    pub fn clustered_index(&self) -> Option<&Index> {
+        self.clustered.map(|i| &self.indexes[i])
+    }
+
+    /// The primary key (declared as such).
+    pub fn primary_key(&self) -> Option<&Index> {
+        self.indexes.first().filter(|i| i.kind == IndexKind::Primary)
+    }
+
+    /// Some column, default or constraint is an expression: rows are completed and checked when they are written.
+    pub fn has_expressions(&self) -> bool {
+        let column = |c: &Column| c.generated.is_some() || matches!(c.default, ColumnDefault::Expression(_));
+        self.columns.iter().any(column) || !self.constraints.checks.is_empty()
+    }
+
+    /// The definition of a view.
+    pub fn view(&self) -> Option<&View> {
+        match &self.source {
+            RowSource::View(view) => Some(view),
+            _ => None,
+        }
+    }
+
+    /// Rows have a hidden id as key. The row tree's counter numbers it.
+    pub fn has_hidden_key(&self) -> bool {
+        self.clustered.is_none()
+    }
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Table({}.{} #{})", self.schema, self.name, self.id.0)
+    }
+}
+
+impl Table {
+    /// Log position at which ALTER or TRUNCATE TABLE gave the table new trees, 0 for none since the start: a snapshot from before does not
+    /// see the rows.
+    #[inline]
+    pub fn replaced_at(&self) -> u64 {
+        self.replaced.load(Ordering::Acquire)
+    }
+
+    /// The transaction that made this version of the table has committed.
+    pub fn committed_at(&self, lsn: u64) {
+        let _ = self.replaced.compare_exchange(REPLACED_NOW, lsn, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// What [`assemble`] takes besides names, columns and indexes: to make the next version of a table.
+    pub fn parts(&self) -> TableParts {
+        TableParts {
+            id: self.id,
+            schema_id: self.schema_id,
+            row_tree: self.row_tree,
+            created: self.created,
+            options: self.options.clone(),
+            source: self.source.clone(),
+            constraints: self.constraints.clone(),
+            temporary: self.temporary,
+            replaced: self.replaced.load(Ordering::Acquire),
+        }
+    }
+}
+
+/// What a table has besides names, columns and indexes.
+#[derive(Clone, Debug)]
+pub struct TableParts {
+    /// Number.
+    pub id: TableId,
+    /// Its schema.
+    pub schema_id: SchemaId,
+    /// The clustered tree.
+    pub row_tree: TreeId,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// Options.
+    pub options: TableOptions,
+    /// Where rows come from.
+    pub source: RowSource,
+    /// Foreign keys and checks.
+    pub constraints: Constraints,
+    /// See [`Table::temporary`].
+    pub temporary: bool,
+    /// See [`Table::replaced_at`]; [`REPLACED_NOW`] until the transaction has committed.
+    pub replaced: u64,
+}
+
+/// Its rows move to new trees in the transaction that makes it.
+pub const REPLACED_NOW: u64 = u64::MAX;
+
+/// Puts a table together from checked parts. The store makes tables of the engine; virtual tables and fixtures
+/// are made here.
+pub fn assemble(
+    parts: TableParts,
+    schema: Arc<str>,
+    name: Arc<str>,
+    columns: Vec<Column>,
+    indexes: Vec<Index>,
+    clustered: Option<usize>,
+    statistics: Arc<TableStatistics>,
+) -> Table {
+    let mut by_name: Vec<(Box<str>, u32)> = Vec::new();
+    if columns.len() > 8 {
+        let folded = |c: &Column| fold_name(&c.name).into_owned().into();
+        let named = columns.iter().enumerate().filter(|(_, c)| !c.hidden);
+        by_name = named.map(|(i, c)| (folded(c), i as u32)).collect();
+        by_name.sort();
+    }
+    let auto_column = columns.iter().position(|c| c.auto_increment).map(|i| i as u32);
+    let codecs = Codecs::new(&columns, &indexes, clustered);
+    Table {
+        id: parts.id,
+        schema_id: parts.schema_id,
+        schema,
+        name,
+        columns: columns.into(),
+        indexes: indexes.into(),
+        clustered,
+        row_tree: parts.row_tree,
+        auto_column,
+        statistics,
+        options: parts.options,
+        source: parts.source,
+        constraints: parts.constraints,
+        temporary: parts.temporary,
+        replaced: parts.replaced.into(),
+        created: parts.created,
+        by_name: by_name.into(),
+        codecs,
+        opened: Attached::default(),
+        compiled: Attached::default(),
+    }
+}
