@@ -18,8 +18,8 @@ use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
 use gannet_schema::names::fold_name;
 use gannet_schema::{
-    Change, Column, Constraints, Index, IndexDefinition, IndexKind, REPLACED_NOW, Table, TableDefinition, TableParts,
-    assemble, define, encode_table,
+    Change, Column, Constraints, Index, IndexDefinition, IndexKind, Table, TableDefinition, TableParts, assemble,
+    define, encode_table,
 };
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
 use std::collections::HashMap;
@@ -140,7 +140,7 @@ impl Edit<'_> {
         };
         let copy = clustered.is_none();
         let clustered = clustered.unwrap_or(defined.clustered);
-        let row_tree = if copy { self.txn.create_tree(TreeKind::Row)?.id() } else { old.row_tree };
+        let row_tree = if copy { self.new_tree(TreeKind::Row, old.temporary)?.id() } else { old.row_tree };
         let mut fresh_trees: Vec<TreeId> = Vec::new();
         for (position, index) in indexes.iter_mut().enumerate() {
             let kept = origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], &columns, index));
@@ -148,7 +148,7 @@ impl Edit<'_> {
                 _ if Some(position) == clustered => row_tree,
                 Some(origin) if Some(origin) != old.clustered => old.indexes[origin].tree,
                 _ => {
-                    let tree = self.txn.create_tree(TreeKind::Index)?.id();
+                    let tree = self.new_tree(TreeKind::Index, old.temporary)?.id();
                     fresh_trees.push(tree);
                     tree
                 }
@@ -159,7 +159,6 @@ impl Edit<'_> {
         let parts = TableParts {
             schema_id: schema.id,
             row_tree,
-            replaced: if copy { REPLACED_NOW } else { old.replaced_at() },
             options: definition.options.clone(),
             constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
             ..old.parts()

@@ -45,12 +45,7 @@ impl Catalog {
         });
         match outcome {
             Ok(result) => {
-                let end = words::commit(txn, words)?.map_or(0, |lsn| lsn.0);
-                for change in &changes {
-                    if let Change::PutTable(table) = change {
-                        table.committed_at(end);
-                    }
-                }
+                words::commit(txn, words)?;
                 let snapshot = self.publish(changes);
                 Ok((
                     result,

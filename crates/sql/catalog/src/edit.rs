@@ -5,11 +5,10 @@ use crate::error::{CatalogError, CatalogResult};
 use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
 use crate::stats;
 use crate::trees::StoredTable;
-use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeId, TreeKind, Txn};
+use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeHandle, TreeId, TreeKind, Txn};
 use gannet_schema::{
-    CatalogSnapshot, Change, Column, Constraints, Figures, Index, REPLACED_NOW, RowSource, Schema, SchemaId, Table,
-    TableDefinition, TableId, TableOptions, TableParts, TableStatistics, View, assemble, define, encode_schema,
-    encode_table, names,
+    CatalogSnapshot, Change, Column, Constraints, Figures, Index, RowSource, Schema, SchemaId, Table, TableDefinition,
+    TableId, TableOptions, TableParts, TableStatistics, View, assemble, define, encode_schema, encode_table, names,
 };
 use gannet_types::{CollationId, ErrorCode, SqlError};
 use std::sync::Arc;
@@ -170,7 +169,7 @@ impl<'a> Edit<'a> {
             return Err(sql(ErrorCode::TableExists, &[&definition.name]));
         }
         let defined = define::define(definition)?;
-        let row = self.txn.create_tree(TreeKind::Row)?;
+        let row = self.new_tree(TreeKind::Row, temporary)?;
         if let Some(first) = definition.auto_increment.filter(|n| *n > 1) {
             row.counter_reset(first)?;
         }
@@ -183,10 +182,9 @@ impl<'a> Edit<'a> {
             source: RowSource::Engine,
             constraints: defined.constraints,
             temporary,
-            replaced: 0,
         };
         let mut indexes = defined.indexes;
-        self.create_index_trees(&mut indexes, defined.clustered, row.id())?;
+        self.create_index_trees(&mut indexes, defined.clustered, row.id(), temporary)?;
         // Nothing to sample yet: an empty table is known to be empty.
         let statistics = Arc::new(TableStatistics::new(Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 }));
         let name = definition.name.clone();
@@ -212,14 +210,24 @@ impl<'a> Edit<'a> {
         }
     }
 
+    /// A tree for a table. Of a temporary one no other session has an older snapshot.
+    pub(crate) fn new_tree(&mut self, kind: TreeKind, temporary: bool) -> CatalogResult<TreeHandle> {
+        let tree = self.txn.create_tree(kind)?;
+        if temporary {
+            tree.show_to_all();
+        }
+        Ok(tree)
+    }
+
     fn create_index_trees(
         &mut self,
         indexes: &mut [Index],
         clustered: Option<usize>,
         row: TreeId,
+        temporary: bool,
     ) -> CatalogResult<()> {
         for (i, index) in indexes.iter_mut().enumerate() {
-            index.tree = if Some(i) == clustered { row } else { self.txn.create_tree(TreeKind::Index)?.id() };
+            index.tree = if Some(i) == clustered { row } else { self.new_tree(TreeKind::Index, temporary)?.id() };
         }
         Ok(())
     }
@@ -311,7 +319,6 @@ impl<'a> Edit<'a> {
             source: RowSource::View(Arc::new(view)),
             constraints: Constraints::default(),
             temporary: false,
-            replaced: 0,
         };
         let table = assemble(parts, schema.name, name.into(), columns, Vec::new(), None, Arc::default());
         match old {
@@ -337,10 +344,10 @@ impl<'a> Edit<'a> {
     pub fn truncate_table(&mut self, schema: &str, name: &str) -> CatalogResult<Arc<Table>> {
         let old = self.base_table(schema, name, ErrorCode::NoSuchTable)?;
         self.drop_trees(&old)?;
-        let row = self.txn.create_tree(TreeKind::Row)?;
+        let row = self.new_tree(TreeKind::Row, old.temporary)?;
         let mut indexes = old.indexes.to_vec();
-        self.create_index_trees(&mut indexes, old.clustered, row.id())?;
-        let parts = TableParts { row_tree: row.id(), replaced: REPLACED_NOW, ..old.parts() };
+        self.create_index_trees(&mut indexes, old.clustered, row.id(), old.temporary)?;
+        let parts = TableParts { row_tree: row.id(), ..old.parts() };
         let empty = Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 };
         let statistics = Arc::new(old.statistics.moved(empty));
         let columns = old.columns.to_vec();

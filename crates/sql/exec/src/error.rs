@@ -25,6 +25,7 @@ pub fn from_engine(error: EngineError) -> SqlError {
         EngineError::LogPoisoned | EngineError::LogFull | EngineError::NotWrittenBack(_) => {
             SqlError::with_message(ErrorCode::ErrorOnWrite, error.to_string())
         }
+        EngineError::TreeTooNew(_) => sql_err!(TableDefChanged),
         EngineError::ShutDown => sql_err!(ServerShutdown),
         other => SqlError::internal(other),
     }

@@ -396,8 +396,7 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
-    let parts =
-        TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary: false, replaced: 0 };
+    let parts = TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary: false };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 

@@ -10,7 +10,6 @@ use crate::index::{Index, IndexKind};
 use crate::names::{eq_name, fold_name};
 use crate::statistics::TableStatistics;
 use crate::view::View;
-use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_base::{Attached, TreeId};
 use gannet_types::CollationId;
 use std::sync::Arc;
@@ -67,8 +66,6 @@ pub struct Table {
     pub constraints: Constraints,
     /// A temporary table: only one session knows it.
     pub temporary: bool,
-    /// End of the transaction that gave the table new trees; see [`Table::replaced_at`].
-    pub(crate) replaced: AtomicU64,
     /// Time of creation, seconds since 1970.
     pub created: u64,
     /// Folded column names, sorted, with their ordinals; filled for wide tables only.
@@ -162,18 +159,6 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// Log position at which ALTER or TRUNCATE TABLE gave the table new trees, 0 for none since the start: a snapshot from before does not
-    /// see the rows.
-    #[inline]
-    pub fn replaced_at(&self) -> u64 {
-        self.replaced.load(Ordering::Acquire)
-    }
-
-    /// The transaction that made this version of the table has committed.
-    pub fn committed_at(&self, lsn: u64) {
-        let _ = self.replaced.compare_exchange(REPLACED_NOW, lsn, Ordering::AcqRel, Ordering::Relaxed);
-    }
-
     /// What [`assemble`] takes besides names, columns and indexes: to make the next version of a table.
     pub fn parts(&self) -> TableParts {
         TableParts {
@@ -185,7 +170,6 @@ impl Table {
             source: self.source.clone(),
             constraints: self.constraints.clone(),
             temporary: self.temporary,
-            replaced: self.replaced.load(Ordering::Acquire),
         }
     }
 }
@@ -209,12 +193,7 @@ pub struct TableParts {
     pub constraints: Constraints,
     /// See [`Table::temporary`].
     pub temporary: bool,
-    /// See [`Table::replaced_at`]; [`REPLACED_NOW`] until the transaction has committed.
-    pub replaced: u64,
 }
-
-/// Its rows move to new trees in the transaction that makes it.
-pub const REPLACED_NOW: u64 = u64::MAX;
 
 /// Puts a table together from checked parts. The store makes tables of the engine; virtual tables and fixtures
 /// are made here.
@@ -251,7 +230,6 @@ pub fn assemble(
         source: parts.source,
         constraints: parts.constraints,
         temporary: parts.temporary,
-        replaced: parts.replaced.into(),
         created: parts.created,
         by_name: by_name.into(),
         codecs,

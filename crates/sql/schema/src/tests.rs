@@ -64,7 +64,6 @@ fn build(definition: &TableDefinition) -> Table {
         created: 1_700_000_000,
         options: definition.options.clone(),
         temporary: false,
-        replaced: 0,
         constraints: Constraints::default(),
         source: RowSource::Engine,
     };

@@ -41,7 +41,7 @@ impl Txn {
             }
         };
         // After a crash before the tree is in the table, the rollback frees it all the same.
-        Ok(TreeHandle { shared: store.trees.insert(id, kind)? })
+        Ok(TreeHandle { shared: store.trees.insert(id, kind, self.own_id())? })
     }
 
     pub(crate) fn end_tree(&mut self, tree: &TreeHandle) -> Result<()> {

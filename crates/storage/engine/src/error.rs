@@ -49,6 +49,8 @@ pub enum EngineError {
     TooManyTransactions,
     /// The tree does not exist (dropped, or an id never given out).
     NoSuchTree(gannet_base::TreeId),
+    /// A plain read at a snapshot that is older than the tree (1412).
+    TreeTooNew(gannet_base::TreeId),
     /// Another server has the data directory open.
     DataDirInUse(String),
     /// The store was written in another version of the format.
@@ -109,6 +111,7 @@ impl std::fmt::Display for EngineError {
             RowTooLong { bytes } => write!(f, "row of {bytes} bytes is too long"),
             TooManyTransactions => f.write_str("too many concurrent writing transactions"),
             NoSuchTree(id) => write!(f, "tree {id} does not exist"),
+            TreeTooNew(id) => write!(f, "tree {id} was made after the snapshot"),
             DataDirInUse(dir) => write!(f, "data directory {dir} is in use by another server"),
             OtherFormat { found, known } => write!(f, "store has format {found}; this build knows format {known} only"),
             CutOff(name) => write!(f, "consumer '{name}' has lost its place in the log"),

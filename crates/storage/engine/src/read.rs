@@ -171,11 +171,12 @@ impl Txn {
     #[inline]
     pub(crate) fn get_row(&mut self, tree: &TreeHandle, key: &[u8], mode: ReadMode, row: &mut RowBuf) -> Result<Read> {
         self.check_active()?;
-        tree.check(TreeKind::Row)?;
         let read = match self.effective(mode) {
             ReadMode::Snapshot => self.get_visible(tree, key, row),
-            ReadMode::Newest => newest(&tree.shared, key, row),
-            ReadMode::Locking { mode, wait } => self.get_locking(tree, key, mode, wait, row),
+            ReadMode::Newest => tree.check(TreeKind::Row).and_then(|()| newest(&tree.shared, key, row)),
+            ReadMode::Locking { mode, wait } => {
+                tree.check(TreeKind::Row).and_then(|()| self.get_locking(tree, key, mode, wait, row))
+            }
         };
         match read {
             Ok(Read::Found) => count(Counter::InnodbRowsRead),
@@ -187,6 +188,7 @@ impl Txn {
     #[inline]
     fn get_visible(&mut self, tree: &TreeHandle, key: &[u8], row: &mut RowBuf) -> Result<Read> {
         let view = self.view();
+        tree.check_at(TreeKind::Row, &self.engine.store, self.own_id(), view)?;
         let (store, tree) = (&*self.engine.store, &*tree.shared);
         row.entry.clear();
         if !tree.tree.lookup(key, &mut row.entry)? {

@@ -84,7 +84,8 @@ impl SnapshotReader {
     /// Opens a scan of a tree for which [`reads`](Self::reads) holds; the bounds are as those of [`Txn::scan`].
     pub fn scan(&self, tree: &TreeHandle, range: KeyRange<'_>, options: ScanOptions) -> Result<SnapshotScan> {
         gannet_base::check!(self.reads(tree), "a reader is asked for an index whose entries are candidates only");
-        let scan = Scan::plain(tree, range, options, self.0.mode, self.0.view)?;
+        let pinned = &*self.0;
+        let scan = Scan::plain(tree, range, options, pinned.mode, (&pinned.engine.store, pinned.own, pinned.view))?;
         Ok(SnapshotScan { scan, reader: self.clone() })
     }
 }

@@ -138,7 +138,7 @@ impl Scan {
         let mode = txn.effective(options.mode);
         let view = if mode == ReadMode::Snapshot { txn.view() } else { View::default() };
         let verify = mode == ReadMode::Snapshot && tree.kind() == TreeKind::Index && txn.overwrote > view.at;
-        let mut scan = Scan::plain(tree, range, options, mode, view)?;
+        let mut scan = Scan::plain(tree, range, options, mode, (&txn.engine.store, txn.own_id(), view))?;
         scan.verify = verify;
         if let ReadMode::Locking { mode, wait } = mode {
             scan.locking = Some(Locking {
@@ -170,9 +170,12 @@ impl Scan {
         range: KeyRange<'_>,
         options: ScanOptions,
         mode: ReadMode,
-        view: View,
+        (store, own, view): (&Store, TrxId, View),
     ) -> Result<Scan> {
-        tree.check(tree.kind())?;
+        match mode {
+            ReadMode::Snapshot => tree.check_at(tree.kind(), store, own, view)?,
+            ReadMode::Newest | ReadMode::Locking { .. } => tree.check(tree.kind())?,
+        }
         let mut cursor = tree.shared.tree.cursor();
         cursor.set_scan(options.sequential);
         let (done, (lower, upper)) = match bounds(range) {

@@ -13,8 +13,10 @@ use gannet_buffer::Pool;
 use gannet_lock::{LockTable, TreeLocks};
 
 use crate::scrub::Damage;
+use crate::store::Store;
+use crate::trxtable::{TrxState, View};
 use crate::undo::stream::corrupt;
-use crate::{EngineError, Result, TreeKind, meta};
+use crate::{EngineError, Result, TreeKind, TrxId, meta};
 
 const RECORD: usize = 32;
 /// Most values persisted ahead of use.
@@ -22,9 +24,11 @@ const MAX_AHEAD: u64 = 1024;
 /// Reservations ahead grow when the last one was used up within this time.
 const AHEAD_WINDOW_NS: u64 = 1_000_000_000;
 const STRIPES: usize = 16;
-/// Bits of [`TreeShared::barred`]: dropped by a transaction (or freed); a page of it was found damaged.
+/// Bits of [`TreeShared::barred`]: dropped by a transaction (or freed); a page of it was found damaged; made after a snapshot that may
+/// be in use.
 const GONE: u8 = 1;
 const DAMAGED: u8 = 2;
+const YOUNG: u8 = 4;
 
 /// One record of the tree table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,8 +73,10 @@ pub(crate) struct TreeShared {
     pub(crate) kind: TreeKind,
     pub(crate) tree: Tree,
     pub(crate) locks: Arc<TreeLocks>,
-    /// Why it is not to be used: bits, 0 = it is.
+    /// Why it is not to be used, or not by everybody: bits, 0 = it is.
     barred: AtomicU8,
+    /// The transaction that made it; zero for a tree that was there at the start, or that all snapshots may read.
+    maker: TrxId,
     counter: Counter,
     /// Entries inserted less entries deleted since `rows_at_open`; one cell for some threads each.
     rows: [CachePadded<AtomicI64>; STRIPES],
@@ -168,7 +174,39 @@ impl TreeHandle {
     /// Refuses a tree that is dropped, or of another kind, or damaged.
     #[inline]
     pub(crate) fn check(&self, kind: TreeKind) -> Result<()> {
-        if self.shared.barred.load(Acquire) == 0 && self.shared.kind == kind { Ok(()) } else { self.refuse(kind) }
+        let free = self.shared.barred.load(Acquire) & !YOUNG == 0 && self.shared.kind == kind;
+        if free { Ok(()) } else { self.refuse(kind) }
+    }
+
+    /// As [`check`](Self::check), for a plain read at a snapshot: [`EngineError::TreeTooNew`] for a tree that was made after it. Such a
+    /// tree has newer rows or entries only, so that the snapshot's would be missing. (InnoDB: `row_merge_is_index_usable`.)
+    #[inline]
+    pub(crate) fn check_at(&self, kind: TreeKind, store: &Store, own: TrxId, view: View) -> Result<()> {
+        let free = self.shared.barred.load(Acquire) == 0 && self.shared.kind == kind;
+        if free { Ok(()) } else { self.refuse_at(kind, store, own, view) }
+    }
+
+    #[cold]
+    fn refuse_at(&self, kind: TreeKind, store: &Store, own: TrxId, view: View) -> Result<()> {
+        self.check(kind)?;
+        let maker = self.shared.maker;
+        if maker != own && !store.trx.visible(maker, view) {
+            return Err(EngineError::TreeTooNew(self.id()));
+        }
+        let for_all = match store.trx.state(maker) {
+            TrxState::Active => false,
+            TrxState::Ended(lsn) => lsn <= store.snapshots.oldest(),
+            TrxState::Old => true,
+        };
+        if for_all {
+            self.show_to_all();
+        }
+        Ok(())
+    }
+
+    /// Lets snapshots read the tree that are older than it: nobody but the session that has made it knows it (a temporary table).
+    pub fn show_to_all(&self) {
+        self.shared.bar(YOUNG, false);
     }
 
     #[cold]
@@ -325,7 +363,7 @@ impl Trees {
         Ok(all)
     }
 
-    fn shared(&self, id: TreeId, record: TableRecord) -> Result<Arc<TreeShared>> {
+    fn shared(&self, id: TreeId, record: TableRecord, maker: TrxId) -> Result<Arc<TreeShared>> {
         let tree = Tree::open(self.table()?.pool().clone(), id);
         let counter = Counter {
             used: CachePadded::new(AtomicU64::new(record.counter)),
@@ -333,12 +371,14 @@ impl Trees {
             ahead: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
         };
+        let damaged = if self.damaged.lock().contains_key(&id) { DAMAGED } else { 0 };
         Ok(Arc::new(TreeShared {
             id,
             kind: record.kind,
             tree,
             locks: self.locks.tree(id),
-            barred: AtomicU8::new(if self.damaged.lock().contains_key(&id) { DAMAGED } else { 0 }),
+            barred: AtomicU8::new(damaged | if maker.is_zero() { 0 } else { YOUNG }),
+            maker,
             damaged: self.damaged.clone(),
             counter,
             rows: std::array::from_fn(|_| CachePadded::new(AtomicI64::new(0))),
@@ -360,15 +400,15 @@ impl Trees {
             corrupt(self.table.get().map_or(TreeId::ZERO, Tree::id).root(), "record of the tree table")
         })?;
         let _one = self.opening.lock();
-        let made = self.shared(id, record)?;
+        let made = self.shared(id, record, TrxId::ZERO)?;
         Ok(Some(self.map.write().entry(id).or_insert(made).clone()))
     }
 
-    /// Enters a tree just created.
-    pub(crate) fn insert(&self, id: TreeId, kind: TreeKind) -> Result<Arc<TreeShared>> {
+    /// Enters a tree that the transaction `maker` has just created.
+    pub(crate) fn insert(&self, id: TreeId, kind: TreeKind, maker: TrxId) -> Result<Arc<TreeShared>> {
         let record = TableRecord { kind, counter: 0, rows: 0 };
         self.table()?.put(&id.0.to_be_bytes(), &record.encode())?;
-        let made = self.shared(id, record)?;
+        let made = self.shared(id, record, maker)?;
         self.map.write().insert(id, made.clone());
         Ok(made)
     }

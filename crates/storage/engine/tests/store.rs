@@ -1115,3 +1115,54 @@ fn readers_share_a_snapshot() {
     assert_eq!(engine.status().history_length, 0);
     assert_eq!(dump(&engine, &tree).len(), 2500);
 }
+
+/// A plain read at a snapshot that is older than a tree would miss what the tree's maker found; it is refused, until no such snapshot
+/// is left.
+#[test]
+fn a_tree_is_not_for_older_snapshots() {
+    let (_dir, engine, first) = with_tree();
+    put(&engine, &first, 1, b"row");
+    let mut old = begin(&engine);
+    old.consistent_snapshot();
+    let reader = old.snapshot_reader().unwrap().unwrap();
+    let mut maker = begin(&engine);
+    let rows = maker.create_tree(TreeKind::Row).unwrap();
+    let index = maker.create_tree(TreeKind::Index).unwrap();
+    maker.insert(&rows, &key(1), b"row").unwrap();
+    maker.index_insert(&index, b"entry", b"").unwrap();
+    let too_new = |e: EngineError| assert!(matches!(e, EngineError::TreeTooNew(_)), "{e}");
+    let plain = ReadMode::Snapshot;
+    for committed in [false, true] {
+        let mut row = RowBuf::new();
+        if committed {
+            maker.commit().unwrap();
+        } else {
+            assert_eq!(maker.get(&rows, &key(1), plain, &mut row).unwrap(), Read::Found);
+        }
+        too_new(old.get(&rows, &key(1), plain, &mut row).unwrap_err());
+        for tree in [&rows, &index] {
+            too_new(old.scan(tree, KeyRange::ALL, ScanOptions::default()).unwrap_err());
+            too_new(reader.scan(tree, KeyRange::ALL, ScanOptions::default()).unwrap_err());
+        }
+        assert_eq!(old.get(&first, &key(1), plain, &mut row).unwrap(), Read::Found);
+        // What reads the newest versions misses nothing.
+        let newest = ScanOptions { mode: ReadMode::Newest, ..ScanOptions::default() };
+        let mut scan = old.scan(&index, KeyRange::ALL, newest).unwrap();
+        assert!(scan.next(&mut old).unwrap().is_some());
+    }
+    let mut row = RowBuf::new();
+    assert_eq!(old.get(&rows, &key(1), ReadMode::FOR_UPDATE, &mut row).unwrap(), Read::Found);
+    old.rollback().unwrap();
+    // A newer snapshot may read it, which does not make it fit for the older one.
+    assert_eq!(get(&engine, &rows, 1).as_deref(), Some(&b"row"[..]));
+    too_new(reader.scan(&rows, KeyRange::ALL, ScanOptions::default()).unwrap_err());
+    drop(reader);
+    engine.purge_now().unwrap();
+    assert_eq!(dump(&engine, &rows).len(), 1);
+    // A tree that only one session knows is for all of its snapshots.
+    let mut old = begin(&engine);
+    old.consistent_snapshot();
+    let own = create(&engine, TreeKind::Row);
+    own.show_to_all();
+    assert_eq!(old.get(&own, &key(1), plain, &mut row).unwrap(), Read::Missing);
+}

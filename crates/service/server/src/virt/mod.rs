@@ -124,7 +124,6 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
             create_options: Box::new([]),
         },
         temporary: false,
-        replaced: 0,
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Virtual(number),
     };

@@ -126,7 +126,6 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         created: 0,
         options,
         temporary: false,
-        replaced: 0,
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Engine,
     };
