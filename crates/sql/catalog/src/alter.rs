@@ -186,8 +186,9 @@ impl Edit<'_> {
     /// `used` is the greatest AUTO_INCREMENT value among copied rows. Error 1062 for equal rows in a unique index.
     pub fn finish_alter(&mut self, pending: Pending, used: u64) -> CatalogResult<Arc<Table>> {
         let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
-        for position in fresh {
-            build::build_index(self.catalog.engine(), self.txn, &table, position)?;
+        if !fresh.is_empty() {
+            let reader = self.reader(&table)?;
+            fresh.iter().try_for_each(|i| build::build_index(&reader, self.txn, &table, *i))?;
         }
         stats::forget_columns(self.catalog, self.txn, &old, &table)?;
         let old_trees = old.trees(self.catalog.engine())?.clone();

@@ -2,7 +2,7 @@
 
 use crate::error::CatalogResult;
 use crate::trees::StoredTable;
-use gannet_engine::{Engine, IndexInsert, KeyRange, ReadMode, ScanOptions, Txn};
+use gannet_engine::{Cut, IndexInsert, KeyRange, ScanOptions, SnapshotReader, Txn};
 use gannet_schema::Table;
 use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 
@@ -25,17 +25,16 @@ struct Run {
     entries: Vec<(usize, u32, u32, u32)>,
 }
 
-/// Fills index `position`, whose tree is new and empty, from the table's rows. The caller's metadata lock keeps writers away, so
-/// the newest versions are all committed or the transaction's own. Error 1062 for duplicates of a unique index.
-pub(crate) fn build_index(engine: &Engine, txn: &mut Txn, table: &Table, position: usize) -> CatalogResult<()> {
-    let trees = table.trees(engine)?;
+/// Fills index `position`, whose tree is new and empty, from the rows that `reader` sees. Error 1062 for duplicates of a unique index.
+pub(crate) fn build_index(reader: &SnapshotReader, txn: &mut Txn, table: &Table, position: usize) -> CatalogResult<()> {
+    let trees = table.trees(txn.engine())?;
     let unique = table.indexes[position].unique();
     let mut run = Run { bytes: Vec::new(), entries: Vec::new() };
-    let options = ScanOptions { mode: ReadMode::Newest, sequential: true, ..ScanOptions::default() };
-    let mut scan = txn.scan(&trees.row, KeyRange::ALL, options)?;
+    let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+    let mut scan = reader.scan(&trees.row, KeyRange::ALL, options)?;
     let mut columns: Vec<usize> = table.indexes[position].parts.iter().map(|p| p.column as usize).collect();
     columns.extend(table.carried_columns(position).iter().map(|c| *c as usize));
-    while let Some(entry) = scan.next(txn)? {
+    while let Some(entry) = scan.next()? {
         // A damaged row is found here, once; afterwards its columns can be read.
         for column in &columns {
             table.layout().get(entry.value, *column).map_err(SqlError::from)?;
@@ -52,14 +51,14 @@ pub(crate) fn build_index(engine: &Engine, txn: &mut Txn, table: &Table, positio
         }
         run.entries.push((start, key_len as u32, prefix, carried_len as u32));
         if run.bytes.len() + run.entries.len() * 24 > RUN_BYTES {
-            insert_run(txn, table, position, &trees.indexes[position], &mut run)?;
+            insert_run((reader, txn), table, position, &trees.indexes[position], &mut run)?;
         }
     }
-    insert_run(txn, table, position, &trees.indexes[position], &mut run)
+    insert_run((reader, txn), table, position, &trees.indexes[position], &mut run)
 }
 
 fn insert_run(
-    txn: &mut Txn,
+    (reader, txn): (&SnapshotReader, &mut Txn),
     table: &Table,
     position: usize,
     tree: &gannet_engine::TreeHandle,
@@ -85,7 +84,7 @@ fn insert_run(
         } else if let IndexInsert::Duplicate { .. } =
             txn.index_insert_unique(tree, entry.2 as usize, key, carried, false)?
         {
-            return Err(duplicate(txn, table, position, key)?.into());
+            return Err(duplicate(reader, table, position, key)?.into());
         }
     }
     run.bytes.clear();
@@ -94,13 +93,13 @@ fn insert_run(
 }
 
 /// Error 1062 with the row's own values, fetched by its clustered key.
-fn duplicate(txn: &mut Txn, table: &Table, position: usize, key: &[u8]) -> CatalogResult<SqlError> {
+fn duplicate(reader: &SnapshotReader, table: &Table, position: usize, key: &[u8]) -> CatalogResult<SqlError> {
     let (_, clustered) = table.split_index_key(position, key)?;
-    let engine = txn.engine().clone();
-    let trees = table.trees(&engine)?;
-    let mut row = gannet_engine::RowBuf::new();
-    txn.get(&trees.row, clustered, ReadMode::Newest, &mut row)?;
-    let text = table.duplicate_text(position, |i| table.layout().get(row.row(), i).unwrap_or(ValueRef::Null));
+    let row_tree = &table.trees(reader.engine())?.row;
+    let only = KeyRange::new(Cut::Before(clustered), Cut::After(clustered));
+    let mut scan = reader.scan(row_tree, only, ScanOptions::default())?;
+    let row = scan.next()?.map(|entry| entry.value).unwrap_or_default();
+    let text = table.duplicate_text(position, |i| table.layout().get(row, i).unwrap_or(ValueRef::Null));
     let name = format!("{}.{}", table.name, table.indexes[position].name);
     Ok(SqlError::new(ErrorCode::DupEntry, &[&text, &name]))
 }

@@ -5,7 +5,7 @@ use crate::error::{CatalogError, CatalogResult};
 use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
 use crate::stats;
 use crate::trees::StoredTable;
-use gannet_engine::{Insert, Read, ReadMode, RowBuf, TreeHandle, TreeId, TreeKind, Txn};
+use gannet_engine::{Insert, Read, ReadMode, RowBuf, SnapshotReader, TreeHandle, TreeId, TreeKind, Txn};
 use gannet_schema::{
     CatalogSnapshot, Change, Column, Constraints, Figures, Index, RowSource, Schema, SchemaId, Table, TableDefinition,
     TableId, TableOptions, TableParts, TableStatistics, View, assemble, define, encode_schema, encode_table, names,
@@ -37,6 +37,13 @@ impl<'a> Edit<'a> {
     /// The dictionary with this change.
     pub fn snapshot(&self) -> &CatalogSnapshot {
         &self.view
+    }
+
+    /// Reads the rows of a table whose metadata lock keeps writers away: what is committed, and what the transaction has changed. A
+    /// transaction that a crash has left unfinished holds no metadata lock, and its changes are not seen. Those of a temporary table's
+    /// session are, which have no other transaction.
+    pub fn reader(&self, table: &Table) -> CatalogResult<SnapshotReader> {
+        Ok(SnapshotReader::of_now(self.txn, table.temporary)?)
     }
 
     /// The transaction, for what belongs to the change (copying rows, accounts).

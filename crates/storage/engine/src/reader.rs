@@ -38,6 +38,15 @@ impl Drop for Pinned {
     }
 }
 
+impl Pinned {
+    /// Without a snapshot yet.
+    fn new(txn: &Txn, mode: ReadMode) -> Result<Pinned> {
+        let engine = txn.engine.clone();
+        let cell = engine.store.snapshots.take().ok_or(EngineError::TooManyTransactions)?;
+        Ok(Pinned { engine, cell, own: txn.own_id(), mode, view: View::default(), overwrote: txn.overwrote })
+    }
+}
+
 impl Txn {
     /// A reader at this statement's snapshot; `None` where plain reads lock rows (SERIALIZABLE).
     pub fn snapshot_reader(&mut self) -> Result<Option<SnapshotReader>> {
@@ -48,27 +57,49 @@ impl Txn {
             ReadMode::Newest => View::default(),
             ReadMode::Locking { .. } => return Ok(None),
         };
-        let snapshots = &self.engine.store.snapshots;
-        let cell = snapshots.take().ok_or(EngineError::TooManyTransactions)?;
+        let mut pinned = Pinned::new(self, mode)?;
         if mode == ReadMode::Snapshot {
-            snapshots.share(cell, view.at);
+            pinned.view = view;
+            self.engine.store.snapshots.share(pinned.cell, view.at);
         }
-        Ok(Some(SnapshotReader(Arc::new(Pinned {
-            engine: self.engine.clone(),
-            cell,
-            own: self.own_id(),
-            mode,
-            view,
-            overwrote: self.overwrote,
-        }))))
+        Ok(Some(SnapshotReader(Arc::new(pinned))))
     }
 }
 
 impl SnapshotReader {
+    /// A reader of a transaction's own changes and of what is committed now, whatever its isolation level and its snapshot: for what
+    /// is made of all rows and stays when the transaction has ended. All transactions that have ended before are seen, and none that
+    /// goes on; one that a crash has left unfinished does so until it is rolled back, though no session holds its locks.
+    ///
+    /// `uncommitted`: the newest versions are read, whoever has made them.
+    pub fn of_now(txn: &Txn, uncommitted: bool) -> Result<SnapshotReader> {
+        txn.check_active()?;
+        if uncommitted {
+            return Ok(SnapshotReader(Arc::new(Pinned::new(txn, ReadMode::Newest)?)));
+        }
+        let store = &*txn.engine.store;
+        store.log.wait_commit(store.log.tail_lsn())?;
+        let mut pinned = Pinned::new(txn, ReadMode::Snapshot)?;
+        let at = store.snapshots.open(pinned.cell, || store.log.horizon());
+        store.snapshots.set_shared(pinned.cell);
+        pinned.view = View { at, next: store.trx.next() };
+        Ok(SnapshotReader(Arc::new(pinned)))
+    }
+
     /// Whether scans of this tree give what the transaction sees. Not those of an index when the transaction has written over
     /// rows that others changed after its snapshot: see [`Scan::must_verify`].
     pub fn reads(&self, tree: &TreeHandle) -> bool {
         tree.kind() == TreeKind::Row || self.0.mode != ReadMode::Snapshot || self.0.overwrote <= self.0.view.at
+    }
+
+    /// The engine that it reads.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// The changes of transaction `trx` are those of a snapshot before this one: it has ended.
+    pub fn sees(&self, trx: TrxId) -> bool {
+        self.0.engine.store.trx.visible(trx, self.0.view)
     }
 
     /// Keys in ascending order that part a tree in at most `parts` of about equal size; fewer where it is small.

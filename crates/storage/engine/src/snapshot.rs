@@ -145,7 +145,11 @@ impl Snapshots {
     /// Publishes a snapshot a second time, which another cell has open: so no horizon can be beyond it.
     pub(crate) fn share(&self, cell: CellId, at: Lsn) {
         self.cell(cell).store(at.0, Release);
-        // Nobody shows it as a transaction of its own.
+        self.set_shared(cell);
+    }
+
+    /// Nobody shows the cell as a transaction of its own.
+    pub(crate) fn set_shared(&self, cell: CellId) {
         self.info(cell).kind.store(SHARED, Relaxed);
     }
 

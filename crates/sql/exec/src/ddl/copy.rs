@@ -1,9 +1,12 @@
 //! The rows of an altered table, from the old trees into the new ones.
 
 use super::DdlContext;
-use crate::{codec, convert, error::from_engine};
+use crate::{
+    codec, convert,
+    error::{from_catalog, from_engine},
+};
 use gannet_catalog::{Edit, Pending, StoredTable};
-use gannet_engine::{Insert, KeyRange, ReadMode, ScanOptions};
+use gannet_engine::{Insert, KeyRange, ScanOptions};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
 use gannet_types::{Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, sql_err};
@@ -29,8 +32,9 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let from = old.trees(&engine).map_err(from_engine)?.row.clone();
     let to = new.trees(&engine).map_err(from_engine)?.row.clone();
     let sources = sources(pending, cx)?;
-    let options = ScanOptions { mode: ReadMode::Newest, sequential: true, ..ScanOptions::default() };
-    let mut scan = edit.txn().scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
+    let reader = edit.reader(old).map_err(from_catalog)?;
+    let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+    let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
     let mut rows = 0;
     let step = cx.settings.auto_increment_increment.max(1);
     let offset = cx.settings.auto_increment_offset.clamp(1, step);
@@ -38,7 +42,7 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let (mut key, mut payload) = (Vec::new(), Vec::new());
     let expressions = super::expressions::Compiled::of(&pending.table)?;
     let computed: Vec<bool> = sources.iter().map(|s| matches!(s, Source::Computed)).collect();
-    while let Some(entry) = scan.next(edit.txn()).map_err(from_engine)? {
+    while let Some(entry) = scan.next().map_err(from_engine)? {
         rows += 1;
         if rows % 256 == 0 {
             gannet_runtime::yield_if_due();

@@ -4,7 +4,7 @@ use super::DdlContext;
 use crate::error::from_engine;
 use crate::foreign;
 use gannet_catalog::{Edit, Pending, StoredTable};
-use gannet_engine::{KeyRange, ReadMode, ScanOptions};
+use gannet_engine::{KeyRange, ScanOptions};
 use gannet_schema::names::eq_name;
 use gannet_schema::{CatalogSnapshot, Column, ForeignKey, ReferenceAction, Table};
 use gannet_types::{Result, SqlType, TypeId, ValueRef, sql_err};
@@ -232,6 +232,7 @@ pub(super) fn check_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &DdlContext
     let engine = edit.txn().engine().clone();
     // Rows which are not copied are where they were.
     let rows = table.trees(&engine).map_err(from_engine)?.row.clone();
+    let reader = super::sql(edit.reader(table))?;
     for key in keys {
         let own = key.parent_schema == table.schema && key.parent == table.name;
         let parent =
@@ -241,18 +242,18 @@ pub(super) fn check_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &DdlContext
             return Err(sql_err!(FkNoIndexParent, key.name, key.parent));
         };
         let trees = parent.trees(&engine).map_err(from_engine)?.clone();
-        let options = ScanOptions { mode: ReadMode::Newest, sequential: true, ..ScanOptions::default() };
-        let mut scan = edit.txn().scan(&rows, KeyRange::ALL, options).map_err(from_engine)?;
+        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let mut scan = reader.scan(&rows, KeyRange::ALL, options).map_err(from_engine)?;
         let mut prefix = Vec::new();
-        while let Some(entry) = scan.next(edit.txn()).map_err(from_engine)? {
+        while let Some(entry) = scan.next().map_err(from_engine)? {
             let value = |c: u32| table.layout().get(entry.value, c as usize).unwrap_or(ValueRef::Null);
             if key.columns.iter().any(|c| value(*c).is_null()) {
                 continue;
             }
             prefix.clear();
             foreign::encode_prefix(&parent, index, key.columns.iter().map(|c| value(*c)), &mut prefix)?;
-            let mode = ReadMode::Newest;
-            if !foreign::exists(&trees.indexes[index], &prefix, mode, edit.txn())? {
+            let parents = reader.scan(&trees.indexes[index], KeyRange::prefix(&prefix), ScanOptions::default());
+            if !parents.and_then(|mut p| Ok(p.next()?.is_some())).map_err(from_engine)? {
                 return Err(foreign::no_parent(table, key));
             }
         }

@@ -148,7 +148,7 @@ pub struct Database {
     settings: Settings,
     pub recorder: Option<Recorder>,
     copy: BTreeMap<String, Content>,
-    in_transaction: bool,
+    pub in_transaction: bool,
     /// What the last committed transaction changed.
     pub last: Vec<Told>,
     /// What definitions tell those who follow the log.
