@@ -53,7 +53,7 @@ pub struct Pending {
     /// For each index of the new version: the position it had.
     pub origins: Vec<Option<usize>>,
     /// Indexes with new trees.
-    fresh: Vec<usize>,
+    pub(crate) fresh: Vec<usize>,
     /// AUTO_INCREMENT of the statement.
     pub auto_increment: Option<u64>,
 }

@@ -2,7 +2,7 @@
 
 use crate::error::CatalogResult;
 use crate::trees::StoredTable;
-use gannet_engine::{Cut, IndexInsert, KeyRange, ScanOptions, SnapshotReader, Txn};
+use gannet_engine::{Cut, IndexInsert, KeyRange, ScanOptions, SnapshotReader, TreeHandle, Txn};
 use gannet_schema::Table;
 use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 
@@ -13,7 +13,7 @@ const RUN_BYTES: usize = 64 << 20;
 const SORT_PIECE: usize = 32 << 10;
 
 /// Error 1317 when the statement was killed; lets other fibers run.
-fn check_interrupt() -> CatalogResult<()> {
+pub(crate) fn check_interrupt() -> CatalogResult<()> {
     gannet_runtime::yield_if_due();
     if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted).into()) } else { Ok(()) }
 }
@@ -25,31 +25,51 @@ struct Run {
     entries: Vec<(usize, u32, u32, u32)>,
 }
 
+/// Makes the entries of an index from rows as they are stored.
+pub(crate) struct EntryMaker<'t> {
+    table: &'t Table,
+    position: usize,
+    columns: Vec<usize>,
+}
+
+impl EntryMaker<'_> {
+    pub(crate) fn new(table: &Table, position: usize) -> EntryMaker<'_> {
+        let mut columns: Vec<usize> = table.indexes[position].parts.iter().map(|p| p.column as usize).collect();
+        columns.extend(table.carried_columns(position).iter().map(|c| *c as usize));
+        EntryMaker { table, position, columns }
+    }
+
+    /// Appends the entry's key and carried bytes. Returns the key's length, and how much of it is unique: nothing if it may repeat.
+    pub(crate) fn append(&self, row_key: &[u8], row: &[u8], out: &mut Vec<u8>) -> CatalogResult<(usize, usize)> {
+        let (layout, start) = (self.table.layout(), out.len());
+        // A damaged row is found here, once; afterwards its columns can be read.
+        for column in &self.columns {
+            layout.get(row, *column).map_err(SqlError::from)?;
+        }
+        let value = |i: usize| layout.get(row, i).unwrap_or(ValueRef::Null);
+        let made = self.table.index_key(self.position, value, row_key, out)?;
+        let key_len = out.len() - start;
+        self.table.index_carried(self.position, value, out)?;
+        let unique = self.table.indexes[self.position].unique() && !made.has_null;
+        Ok((key_len, if unique { made.prefix_len } else { 0 }))
+    }
+}
+
 /// Fills index `position`, whose tree is new and empty, from the rows that `reader` sees. Error 1062 for duplicates of a unique index.
 pub(crate) fn build_index(reader: &SnapshotReader, txn: &mut Txn, table: &Table, position: usize) -> CatalogResult<()> {
     let trees = table.trees(txn.engine())?;
-    let unique = table.indexes[position].unique();
     let mut run = Run { bytes: Vec::new(), entries: Vec::new() };
     let options = ScanOptions { sequential: true, ..ScanOptions::default() };
     let mut scan = reader.scan(&trees.row, KeyRange::ALL, options)?;
-    let mut columns: Vec<usize> = table.indexes[position].parts.iter().map(|p| p.column as usize).collect();
-    columns.extend(table.carried_columns(position).iter().map(|c| *c as usize));
+    let maker = EntryMaker::new(table, position);
     while let Some(entry) = scan.next()? {
-        // A damaged row is found here, once; afterwards its columns can be read.
-        for column in &columns {
-            table.layout().get(entry.value, *column).map_err(SqlError::from)?;
-        }
-        let value = |i: usize| table.layout().get(entry.value, i).unwrap_or(ValueRef::Null);
-        let start = run.bytes.len();
-        let made = table.index_key(position, value, entry.key, &mut run.bytes)?;
-        let key_len = run.bytes.len() - start;
-        table.index_carried(position, value, &mut run.bytes)?;
-        let carried_len = run.bytes.len() - start - key_len;
-        let prefix = if unique && !made.has_null { made.prefix_len as u32 } else { 0 };
         if run.entries.len().is_multiple_of(256) {
             check_interrupt()?;
         }
-        run.entries.push((start, key_len as u32, prefix, carried_len as u32));
+        let start = run.bytes.len();
+        let (key_len, prefix) = maker.append(entry.key, entry.value, &mut run.bytes)?;
+        let carried_len = run.bytes.len() - start - key_len;
+        run.entries.push((start, key_len as u32, prefix as u32, carried_len as u32));
         if run.bytes.len() + run.entries.len() * 24 > RUN_BYTES {
             insert_run((reader, txn), table, position, &trees.indexes[position], &mut run)?;
         }
@@ -61,7 +81,7 @@ fn insert_run(
     (reader, txn): (&SnapshotReader, &mut Txn),
     table: &Table,
     position: usize,
-    tree: &gannet_engine::TreeHandle,
+    tree: &TreeHandle,
     run: &mut Run,
 ) -> CatalogResult<()> {
     let bytes = &run.bytes;
@@ -79,16 +99,25 @@ fn insert_run(
         let key = key(entry);
         let carried_start = entry.0 + entry.1 as usize;
         let carried = &bytes[carried_start..carried_start + entry.3 as usize];
-        if entry.2 == 0 {
-            txn.index_insert(tree, key, carried)?;
-        } else if let IndexInsert::Duplicate { .. } =
-            txn.index_insert_unique(tree, entry.2 as usize, key, carried, false)?
-        {
-            return Err(duplicate(reader, table, position, key)?.into());
-        }
+        insert((reader, txn), (table, position), tree, (key, entry.2 as usize, carried))?;
     }
     run.bytes.clear();
     run.entries.clear();
+    Ok(())
+}
+
+/// Inserts an entry (key, bytes of it that are unique, carried bytes) of index `position`. Error 1062 when they are there.
+pub(crate) fn insert(
+    (reader, txn): (&SnapshotReader, &mut Txn),
+    (table, position): (&Table, usize),
+    tree: &TreeHandle,
+    (key, prefix, carried): (&[u8], usize, &[u8]),
+) -> CatalogResult<()> {
+    if prefix == 0 {
+        txn.index_insert(tree, key, carried)?;
+    } else if let IndexInsert::Duplicate { .. } = txn.index_insert_unique(tree, prefix, key, carried, false)? {
+        return Err(duplicate(reader, table, position, key)?.into());
+    }
     Ok(())
 }
 

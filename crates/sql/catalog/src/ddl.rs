@@ -37,15 +37,15 @@ impl Catalog {
         let mut edit = Edit::new(self, txn, &self.snapshot().with_temporaries(temporaries));
         let outcome = change(&mut edit);
         let temporaries = edit.snapshot().temporaries().cloned();
-        let mut changes = edit.into_changes();
+        let (mut changes, back) = edit.into_changes();
         changes.retain(|c| match c {
             Change::PutTable(table) => !table.temporary,
             Change::DropTemporary(..) => false,
             _ => true,
         });
+        let outcome = outcome.and_then(|result| Ok(words::commit(txn, words).map(|_| result)?));
         match outcome {
             Ok(result) => {
-                words::commit(txn, words)?;
                 let snapshot = self.publish(changes);
                 Ok((
                     result,
@@ -60,6 +60,7 @@ impl Catalog {
                 if txn.is_active() {
                     txn.rollback()?;
                 }
+                self.publish(back);
                 Err(e)
             }
         }

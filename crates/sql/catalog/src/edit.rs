@@ -19,6 +19,8 @@ pub struct Edit<'a> {
     pub(crate) txn: &'a mut Txn,
     view: CatalogSnapshot,
     changes: Vec<Change>,
+    /// Tables that others see in a version for the time of the change: if it fails, they get these back.
+    pub(crate) lent: Vec<Arc<Table>>,
 }
 
 fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
@@ -27,11 +29,12 @@ fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
 
 impl<'a> Edit<'a> {
     pub(crate) fn new(catalog: &'a Catalog, txn: &'a mut Txn, snapshot: &CatalogSnapshot) -> Edit<'a> {
-        Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new() }
+        Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new(), lent: Vec::new() }
     }
 
-    pub(crate) fn into_changes(self) -> Vec<Change> {
-        self.changes
+    /// What is to be published when the change succeeds, and what when it fails.
+    pub(crate) fn into_changes(self) -> (Vec<Change>, Vec<Change>) {
+        (self.changes, self.lent.into_iter().map(Change::PutTable).collect())
     }
 
     /// The dictionary with this change.

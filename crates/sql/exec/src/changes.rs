@@ -90,6 +90,16 @@ impl RowWriter<'_> {
         if self.sink.is_some() { self.txn.weight() } else { 0 }
     }
 
+    /// A row is changed: whoever makes an index of the table beside its writers is told which one, before the transaction commits.
+    #[inline]
+    pub(crate) fn note(&self, table: &Table, key: &[u8]) {
+        if let Some(log) = &table.row_log
+            && let Some(trx) = self.txn.id()
+        {
+            log.note(trx, key);
+        }
+    }
+
     /// Reports a change that began at `mark`.
     #[inline]
     pub(crate) fn tell(&mut self, mark: u64, table: &Table, images: Images<'_>) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::column::{Column, ColumnDefault};
 use crate::constraint::Constraints;
 use crate::index::{Index, IndexKind};
 use crate::names::{eq_name, fold_name};
+use crate::row_log::RowLog;
 use crate::statistics::TableStatistics;
 use crate::view::View;
 use gannet_base::{Attached, TreeId};
@@ -72,6 +73,8 @@ pub struct Table {
     pub(crate) by_name: Box<[(Box<str>, u32)]>,
     /// See [`crate::codec`].
     pub(crate) codecs: Codecs,
+    /// Where writers note the rows they change, while something is made of all rows beside them.
+    pub row_log: Option<Arc<RowLog>>,
     /// What the store has opened to reach the rows, its own to fill.
     pub opened: Attached,
     /// What the planner has made of the expressions or of the view's query, its own to fill.
@@ -159,6 +162,14 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
+    /// The same table, whose writers note in `log` which rows they change.
+    pub fn with_row_log(&self, log: Arc<RowLog>) -> Table {
+        let (columns, indexes) = (self.columns.to_vec(), self.indexes.to_vec());
+        let (schema, name, statistics) = (self.schema.clone(), self.name.clone(), self.statistics.clone());
+        let same = assemble(self.parts(), schema, name, columns, indexes, self.clustered, statistics);
+        Table { row_log: Some(log), ..same }
+    }
+
     /// What [`assemble`] takes besides names, columns and indexes: to make the next version of a table.
     pub fn parts(&self) -> TableParts {
         TableParts {
@@ -233,6 +244,7 @@ pub fn assemble(
         created: parts.created,
         by_name: by_name.into(),
         codecs,
+        row_log: None,
         opened: Attached::default(),
         compiled: Attached::default(),
     }

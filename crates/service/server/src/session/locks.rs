@@ -1,8 +1,9 @@
 //! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
 
 use super::Session;
+use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
-use gannet_engine::lock::{LockError, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
 use gannet_exec::ddl;
 use gannet_parser::ast::{Statement, TableLock, TableLockKind};
 use gannet_plan::Plan;
@@ -329,8 +330,9 @@ impl Session {
 
     /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
     /// transaction that runs the statement.
-    pub(crate) fn lock_for_ddl(&mut self, statement: &Statement) -> Result<()> {
+    pub(crate) fn lock_for_ddl(&mut self, statement: &Statement) -> Result<DdlLocks> {
         self.state.renew_snapshot();
+        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.metadata_wait() };
         let database = self.state.database.clone().unwrap_or_default();
         let mut names: Vec<(String, String)> = ddl::locked_tables(statement)
             .into_iter()
@@ -339,7 +341,7 @@ impl Session {
         if !matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
             names.retain(|(s, n)| self.state.snapshot.temporary_table(s, n).is_none());
             if names.is_empty() && !ddl::locked_tables(statement).is_empty() {
-                return Ok(());
+                return Ok(locks);
             }
         }
         let mut whole = None;
@@ -352,7 +354,7 @@ impl Session {
         names.sort();
         names.dedup();
         self.pass_write_gate(MdlDuration::Transaction)?;
-        let wait = self.metadata_wait();
+        let wait = locks.wait;
         // The schema stays while something in it changes; dropping it waits for that.
         let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
         schemas.dedup();
@@ -364,18 +366,21 @@ impl Session {
             let object = self.server.engine.lock_table().mdl_object(id, schema);
             self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Transaction, wait).map_err(lock_error)?;
         }
-        for (schema, name) in &names {
+        for table in &names {
+            let (schema, name) = table;
+            let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
             let label = format!("{schema}.{name}");
             let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
             self.txn
                 .lock_owner()
                 .mdl_lock(by_name, MdlMode::Exclusive, MdlDuration::Transaction, wait)
                 .map_err(lock_error)?;
+            objects.push(by_name);
             // With the name locked, the table that it names cannot change any more.
             self.state.renew_snapshot();
             if let Some(t) = self.state.snapshot.base_table(schema, name).cloned() {
                 match self.locked.iter().find(|l| l.table == t.id) {
-                    _ if !own.contains(&(schema.clone(), name.clone())) => {}
+                    _ if !own.contains(table) => {}
                     None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
                     Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
                     _ => {}
@@ -385,10 +390,32 @@ impl Session {
                     .lock_owner()
                     .mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, wait)
                     .map_err(lock_error)?;
+                objects.push(object);
             } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
                 return Err(sql_err!(TableNotLocked, name));
             }
         }
-        Ok(())
+        Ok(locks)
+    }
+}
+
+/// The exclusive locks that a definition statement has on tables.
+pub(crate) struct DdlLocks {
+    /// On those that it changes, by name and by number, in the order of locking.
+    own: Vec<MdlObject>,
+    /// On parents and children of these.
+    related: Vec<MdlObject>,
+    wait: Wait,
+}
+
+impl Gate for DdlLocks {
+    fn open(&mut self, owner: &LockOwner) {
+        let all = self.own.iter().chain(&self.related);
+        all.for_each(|object| owner.mdl_downgrade(*object, MdlMode::Upgradable));
+    }
+
+    fn close(&mut self, owner: &LockOwner) -> Result<()> {
+        let lock = |object| owner.mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, self.wait);
+        self.own.iter().try_for_each(|object| lock(*object)).map_err(lock_error)
     }
 }

@@ -1,9 +1,10 @@
 //! Statements that are not planned: transaction control, SET, USE, DDL, accounts, PREPARE, SHOW and others.
 
 use super::Session;
+use super::locks::DdlLocks;
 use super::reply::{Done, Reply};
 use super::state::unsupported;
-use gannet_catalog::Words;
+use gannet_catalog::{Gate, Words};
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
@@ -209,16 +210,17 @@ impl Session {
             self.require_writable()?;
         }
         self.refuse_system_schemas(statement)?;
-        let prepared = self.lock_for_ddl(statement).and_then(|()| self.select_of(statement));
-        let select = match prepared.and_then(|select| self.begin_statement().map(|_| select)) {
-            Ok(select) => select,
+        let prepared = self.lock_for_ddl(statement).and_then(|locks| Ok((locks, self.select_of(statement)?)));
+        let (locks, select) = match prepared.and_then(|prepared| self.begin_statement().map(|_| prepared)) {
+            Ok(prepared) => prepared,
             Err(e) => {
                 self.unlock_transaction();
                 return Err(e);
             }
         };
         self.state.running.insert_id_given = false;
-        let outcome = self.define(statement, None, select).map(|(done, snapshot, _)| (done, snapshot));
+        let mut gate = self.locked.is_empty().then_some(locks);
+        let outcome = self.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
         self.idle_transaction();
         self.commit_implicitly()?;
         self.unlock_transaction();
@@ -237,12 +239,13 @@ impl Session {
     }
 
     /// Runs a definition statement in a transaction: the session's, or `own`. Returns the query's plan if it was not
-    /// used.
+    /// used. `gate` has the table's locks, where they may be loosened meanwhile.
     pub(super) fn define(
         &mut self,
         statement: &Statement,
         own: Option<&mut Txn>,
         select: Option<(Plan, Vec<Value>)>,
+        gate: Option<&mut DdlLocks>,
     ) -> Result<Defined> {
         let server_collation =
             Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
@@ -266,6 +269,7 @@ impl Session {
             session: &mut self.state,
             warnings: &mut self.running.warnings,
             account: (&account.user, &account.host),
+            gate: gate.map(|gate| gate as &mut dyn Gate),
             words,
             select,
         };

@@ -72,7 +72,7 @@ impl Session {
         let select = select?;
         let mut own = self.server.engine.begin(self.own_options());
         let before = self.state.snapshot.temporaries().cloned();
-        let defined = self.define(statement, Some(&mut own), select);
+        let defined = self.define(statement, Some(&mut own), select, None);
         if own.is_active() {
             own.rollback().map_err(gannet_exec::error::from_engine)?;
         }
@@ -101,7 +101,7 @@ impl Session {
     pub(super) fn drop_temporary(&mut self, statement: &Statement) -> Result<Done> {
         self.state.renew_snapshot();
         let mut own = self.server.engine.begin(self.own_options());
-        let defined = self.define(statement, Some(&mut own), None);
+        let defined = self.define(statement, Some(&mut own), None, None);
         if own.is_active() {
             own.rollback().map_err(gannet_exec::error::from_engine)?;
         }

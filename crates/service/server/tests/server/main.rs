@@ -5,6 +5,7 @@ mod common;
 
 mod accounts;
 mod bad_input;
+mod beside_writers;
 mod catalogs;
 mod charset_names;
 mod clauses;

@@ -97,18 +97,27 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     asked.check_alteration(&alter.actions, &old, &alteration, cx)?;
     alteration.rebuild = alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition)?;
     let copies = |a: &AlterAction| matches!(a, AlterAction::Algorithm(word) if word.eq_ignore_ascii_case("COPY"));
-    run(&old, alteration, alter.actions.iter().any(copies), edit, cx)
+    let how = How { counted: alter.actions.iter().any(copies), beside_writers: asked.lets_writers_in() };
+    run(&old, alteration, how, edit, cx)
 }
 
-/// Carries an alteration out; `counted`: copied rows count as affected in any case.
-pub(super) fn run(
+/// How an alteration is carried out.
+struct How {
+    /// Copied rows count as affected in any case.
+    counted: bool,
+    /// Others may change rows while indexes are built.
+    beside_writers: bool,
+}
+
+/// Carries an alteration out.
+fn run(
     old: &Arc<Table>,
     alteration: Alteration,
-    counted: bool,
+    how: How,
     edit: &mut Edit<'_>,
     cx: &mut DdlContext<'_>,
 ) -> Result<Done> {
-    let pending = sql(edit.begin_alter(old, alteration))?;
+    let mut pending = sql(edit.begin_alter(old, alteration))?;
     let keyed = |t: &Table| t.indexes.iter().any(|i| i.kind == IndexKind::Primary);
     if cx.require_primary_key && keyed(old) && !keyed(&pending.table) {
         return Err(sql_err!(TableWithoutPk));
@@ -119,13 +128,29 @@ pub(super) fn run(
     if pending.copy {
         (rows, used) = copy::copy_rows(&pending, edit, cx)?;
     }
+    if how.beside_writers
+        && indexes_alone(&pending)
+        && let Some(gate) = cx.gate.as_deref_mut()
+    {
+        sql(edit.build_beside_writers(&mut pending, gate))?;
+    }
     foreign::check_rows(&pending, edit, cx)?;
-    let counted = pending.copy && (counted || old.temporary || converts(&pending));
+    let counted = pending.copy && (how.counted || old.temporary || converts(&pending));
     let table = sql(edit.finish_alter(pending, used))?;
     sql(edit.repoint_children(old, &table))?;
     let affected = if counted { rows } else { 0 };
     let info = format!("Records: {affected}  Duplicates: 0  Warnings: {}", cx.warnings.total());
     Ok(Done { rows: affected, info, ..Done::default() })
+}
+
+/// Only indexes differ, and some are new: what writers of the old version write is right for the new one.
+fn indexes_alone(pending: &Pending) -> bool {
+    let (old, new) = (&pending.old, &pending.table);
+    let columns = |t: &Table| t.columns.iter().map(|c| (c.ty.clone(), c.generated.clone())).collect::<Vec<_>>();
+    let constraints = |t: &Table| (t.constraints.foreign_keys.clone(), t.constraints.checks.clone());
+    let added = pending.origins.iter().any(Option::is_none);
+    let same = columns(old) == columns(new) && constraints(old) == constraints(new);
+    added && same && !pending.copy && !old.temporary
 }
 
 /// MySQL copies the rows only when a column's type changes, a new one is computed, or it is told to; then they count as

@@ -20,7 +20,7 @@ pub use select::insert_plan;
 use crate::context::{Session, Settings};
 use crate::error::from_catalog;
 use definition::Definer;
-use gannet_catalog::{Catalog, CatalogError, CatalogResult, Edit, Words};
+use gannet_catalog::{Catalog, CatalogError, CatalogResult, Edit, Gate, Words};
 use gannet_engine::Txn;
 use gannet_parser::ast::{
     AlterAction, AlterTable, CreateIndex, CreateTable, CreateTableBody, DatabaseOption, DropIndex, ForeignKeyDef,
@@ -56,6 +56,8 @@ pub struct DdlContext<'a> {
     pub warnings: &'a mut Warnings,
     /// User and host of the account that runs the statement: DEFINER of what the statement makes.
     pub account: (&'a str, &'a str),
+    /// Lets others use the table while indexes are built; `None`: the locks stay as they are.
+    pub gate: Option<&'a mut dyn Gate>,
     /// What consumers of the log are told of the statement; `None` when there is no consumer.
     pub words: Option<Words>,
     /// The query of CREATE VIEW, or of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values of its parameters.

@@ -1,5 +1,6 @@
-//! ALGORITHM, LOCK and WITH VALIDATION of ALTER TABLE. How a change is done is decided elsewhere, always under an exclusive lock; but
-//! a client that asks for INSTANT or for LOCK=NONE wants an error where MySQL's InnoDB needs more (manual, "Online DDL Operations").
+//! ALGORITHM, LOCK and WITH VALIDATION of ALTER TABLE. How a change is done is decided elsewhere, under an exclusive lock but where only
+//! indexes are added; but a client that asks for INSTANT or for LOCK=NONE wants an error where MySQL's InnoDB needs more (manual, "Online
+//! DDL Operations").
 
 use super::DdlContext;
 use gannet_catalog::Alteration;
@@ -108,6 +109,11 @@ fn validates(action: &AlterAction) -> bool {
 }
 
 impl Asked {
+    /// Nobody has asked for writers to be kept out.
+    pub(super) fn lets_writers_in(self) -> bool {
+        matches!(self.lock, Lock::None | Lock::Default) && self.algorithm != Algorithm::Copy
+    }
+
     /// Error 1845 for an ALTER TABLE that at most renames, under a lock that lets others in.
     pub(super) fn check_rename(self) -> Result<()> {
         match (self.algorithm, self.lock) {

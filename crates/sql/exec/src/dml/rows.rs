@@ -27,6 +27,7 @@ pub(crate) fn insert_row(
     let mark = to.mark();
     let conflict = add_row(table, key, values, lock_exclusive, to.txn)?;
     if let Conflict::None = conflict {
+        to.note(table, key);
         to.tell(mark, table, Images::Insert(values))?;
     }
     Ok(conflict)
@@ -93,6 +94,7 @@ pub(crate) fn delete_row(table: &Table, key: &[u8], values: &[Value], to: &mut R
     let mark = to.mark();
     let deleted = remove_row(table, key, values, to.txn)?;
     if deleted {
+        to.note(table, key);
         to.tell(mark, table, Images::Delete(values))?;
     }
     Ok(deleted)
@@ -158,6 +160,7 @@ pub(crate) fn change_row(
             return Ok(Conflict::Duplicate { index: number, row_key });
         }
     }
+    to.note(table, key);
     to.tell(mark, table, Images::Update(old, new))?;
     Ok(Conflict::None)
 }
@@ -175,6 +178,8 @@ pub(crate) fn move_row(
     }
     let conflict = add_row(table, new_key, new, false, to.txn)?;
     if let Conflict::None = conflict {
+        to.note(table, old_key);
+        to.note(table, new_key);
         to.tell(mark, table, Images::Update(old, new))?;
     }
     Ok(conflict)

@@ -91,13 +91,13 @@ fn attempts<'p>(
     if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
         *waited = cx.txn.queue_up(tree, key).map_err(from_engine)?;
     }
-    // Nothing follows the change, and no change sink has to hear of it before the commit: the transaction ends with
-    // it.
+    // Nothing follows the change, and nobody has to hear of it before the commit: the transaction ends with it.
     let own = |i: &u32| Some(*i as usize) == table.clustered;
     let ends = cx.txn.is_one_statement()
         && target.indexes.iter().all(own)
         && !foreign::matters(target.table as usize, cx)
-        && cx.changes.is_none();
+        && cx.changes.is_none()
+        && table.row_log.is_none();
     let mut late = 0;
     loop {
         cx.check_interrupt()?;

@@ -1,6 +1,6 @@
 //! Statements over a real engine and dictionary, without a server.
 
-use gannet_catalog::{Catalog, StoredTable, Words};
+use gannet_catalog::{Catalog, Gate, StoredTable, Words};
 use gannet_engine::{Engine, EngineOptions, KeyRange, ScanOptions, Txn, TxnOptions};
 use gannet_exec::changes::{ChangeSink, Images, RowChange, Standing};
 use gannet_exec::error::from_engine;
@@ -142,8 +142,9 @@ pub type Content = Vec<String>;
 
 /// A database with one session, and a copy of its tables made of what the session's sink was told.
 pub struct Database {
-    dir: PathBuf,
-    pub catalog: Catalog,
+    /// Removed at the end by the first session.
+    dir: Option<PathBuf>,
+    pub catalog: Arc<Catalog>,
     pub txn: Txn,
     settings: Settings,
     pub recorder: Option<Recorder>,
@@ -153,11 +154,15 @@ pub struct Database {
     pub last: Vec<Told>,
     /// What definitions tell those who follow the log.
     pub words: Option<Words>,
+    /// What others do while definitions let them.
+    pub gate: Option<Box<dyn Gate>>,
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.dir);
+        if let Some(dir) = &self.dir {
+            let _ = std::fs::remove_dir_all(dir);
+        }
     }
 }
 
@@ -167,7 +172,15 @@ impl Database {
         let _ = std::fs::remove_dir_all(&dir);
         let mut options = EngineOptions::new(&dir);
         options.buffer_pool_bytes = 16 << 20;
-        let catalog = Catalog::open(Engine::open(options).unwrap()).unwrap();
+        let catalog = Arc::new(Catalog::open(Engine::open(options).unwrap()).unwrap());
+        let mut db = Database::session(catalog);
+        db.dir = Some(dir);
+        db.run("create database app").unwrap();
+        db
+    }
+
+    /// A session of its own.
+    pub fn session(catalog: Arc<Catalog>) -> Database {
         let mut txn = catalog.engine().begin(TxnOptions::default());
         txn.rollback().unwrap();
         let settings = Settings {
@@ -190,8 +203,8 @@ impl Database {
             unlock_unmatched: false,
             parallel_workers: 1,
         };
-        let mut db = Database {
-            dir,
+        Database {
+            dir: None,
             catalog,
             txn,
             settings,
@@ -200,9 +213,8 @@ impl Database {
             in_transaction: false,
             last: Vec::new(),
             words: None,
-        };
-        db.run("create database app").unwrap();
-        db
+            gate: None,
+        }
     }
 
     pub fn told(&self) -> u64 {
@@ -303,6 +315,7 @@ impl Database {
             require_primary_key: false,
             warnings: &mut warnings,
             account: ("root", "localhost"),
+            gate: self.gate.as_mut().map(|gate| &mut **gate as &mut dyn Gate),
             words: self.words.clone(),
             select: None,
         };
