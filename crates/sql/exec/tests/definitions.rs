@@ -360,3 +360,29 @@ fn an_index_follows_a_crowd() {
         }
     });
 }
+
+/// What an unfinished transaction has changed may be gone when it is rolled back.
+#[test]
+fn unfinished_transactions_end_whatever_became_of_the_table() {
+    for (definition, rows) in [
+        ("alter table t drop index iu", Some(4)),
+        ("alter table t add c int default 3 first", Some(4)),
+        ("alter table t drop primary key", Some(4)),
+        ("alter table t rename to other", None),
+        ("truncate table t", Some(0)),
+        ("drop table t", None),
+        ("drop database app", None),
+    ] {
+        let mut db = filled("whatever");
+        db.run("create index iu on t (u)").unwrap();
+        let mut unfinished = left_behind(&mut db, &CHANGES);
+        db.run(definition).unwrap();
+        unfinished.rollback().unwrap();
+        db.catalog.engine().purge_now().unwrap();
+        if let Some(rows) = rows {
+            agrees(&db, "t");
+            assert_eq!(db.rows("t").len(), rows, "{definition}");
+        }
+        assert_eq!(db.catalog.engine().check_store().unwrap().findings, Vec::<String>::new(), "{definition}");
+    }
+}

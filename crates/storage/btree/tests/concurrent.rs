@@ -140,3 +140,49 @@ fn threads() {
         finish(&s, &tree, models);
     }
 }
+
+/// A check finds nothing amiss in a tree that others split and merge.
+#[test]
+fn a_check_beside_writers() {
+    let s = store(4000);
+    let tree = Tree::create(&s.pool).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for who in 0..3 {
+            let (tree, stop) = (&tree, &stop);
+            scope.spawn(move || {
+                // From here and there leaves grow, split, become empty and merge.
+                while !stop.load(Ordering::Relaxed) {
+                    for range in 0..8_u64 {
+                        let key = |n: u64| format!("{:04}{:06}{who}", range * 7 % 8, n);
+                        for n in 0..400 {
+                            tree.put(key(n).as_bytes(), &[b'v'; 200]).unwrap();
+                        }
+                        for n in 0..400 {
+                            tree.delete(key(n).as_bytes()).unwrap();
+                        }
+                    }
+                }
+            });
+        }
+        let _stops = Stops(&stop);
+        for _ in 0..300 {
+            let mut before = Vec::new();
+            tree.check_tree(|key, _| {
+                assert!(key > &before[..], "keys come in order, once");
+                before = key.to_vec();
+            })
+            .unwrap();
+        }
+    });
+    finish(&s, &tree, Vec::new());
+}
+
+/// The threads end, when the test fails, too.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

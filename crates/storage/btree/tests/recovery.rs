@@ -366,3 +366,47 @@ fn a_scan_reads_ahead_and_does_not_displace_what_is_in_use() {
     assert!(reads() - before > 1000, "{}", reads() - before);
     assert!(hot_pages.iter().all(|no| s.pool.is_resident(*no)), "the scan displaced pages in use");
 }
+
+/// Pages that are whole, and in the wrong place.
+#[test]
+fn a_check_finds_nodes_that_do_not_fit() {
+    // What is written over a leaf: another leaf but for the number; another tree's number; another level.
+    type Damage = fn(leaf: &mut PageBuf, other: &PageBuf);
+    let damages: [(Damage, &str); 3] = [
+        (
+            |leaf, other| {
+                leaf.0[24..].copy_from_slice(&other.0[24..]);
+            },
+            "key is outside of the node's bounds",
+        ),
+        (|leaf, _| leaf.0[24] ^= 1, "node belongs to another tree or level than its parent says"),
+        (|leaf, _| leaf.0[32] ^= 1, "inner entry is not a child"),
+    ];
+    for (damage, wanted) in damages {
+        let s = store(4000);
+        let tree = Tree::create(&s.pool).unwrap();
+        (0..400_u32).for_each(|n| assert!(!tree.put(&n.to_be_bytes(), &[7; 200]).unwrap()));
+        s.pool.flush_all().unwrap();
+        let data = file(&s, "data.gnt");
+        let at = |no: &PageNo| no.0 * PAGE_SIZE as u64;
+        let read = |no: &PageNo| {
+            let mut page = PageBuf::boxed();
+            data.read_exact_at(&mut page.0, at(no)).unwrap();
+            page
+        };
+        let nodes = s.pool.space().pages_of(tree.id());
+        let leaves: Vec<&PageNo> = nodes.iter().filter(|no| gannet_page::Node(&*read(no)).level() == 0).collect();
+        let (mut page, other) = (read(leaves[1]), read(leaves[2]));
+        damage(&mut page, &other);
+        page.seal();
+        data.write_all_at(&page.0, at(leaves[1])).unwrap();
+        std::fs::remove_file(s.dir.0.join("double.gnt")).unwrap();
+        let (id, damaged) = (tree.id(), *leaves[1]);
+        drop(tree);
+        let (s, _) = reopen(s, 64, Lsn::MAX);
+        match Tree::open(s.pool.clone(), id).check_tree(|_, _| ()) {
+            Err(gannet_buffer::Error::Page(e)) => assert_eq!((e.page, &*e.what), (damaged, wanted)),
+            other => panic!("{wanted}: {other:?}"),
+        }
+    }
+}
