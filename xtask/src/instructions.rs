@@ -1,7 +1,8 @@
 //! `cargo xtask instructions`: user-mode instructions of the server per event of sysbench's workloads, one connection, by callgrind.
 //!
 //! Two runs of a server under valgrind on copies of the same data differ only in the number of events; the difference divided by
-//! the difference of events is what one costs. Start, stop and preparing cancel out. Wants valgrind and sysbench.
+//! the difference of events is what one costs. Start, stop and preparing cancel out, and so does the first reading of the pages, which
+//! a query does before. Wants valgrind and sysbench.
 
 use crate::clients::build_release;
 use std::{
@@ -90,6 +91,8 @@ impl<'a> Bench<'a> {
             .arg(format!("--callgrind-out-file={}", out.display()))
             .arg(self.bin);
         let server = Server::start(valgrind, &data, self.dir)?;
+        server.mysql("SELECT SUM(LENGTH(pad)), COUNT(*) FROM sbtest.sbtest1 IGNORE INDEX (k_1)")?;
+        server.mysql("SELECT SUM(k) FROM sbtest.sbtest1 FORCE INDEX (k_1)")?;
         server.sysbench(workload, protocol, events, "run")?;
         server.stop()?;
         fs::read_to_string(&out).map_err(|e| format!("{}: {e}", out.display()))

@@ -387,6 +387,9 @@ impl<'a> Execute<'a> {
             let value = if is_null(nulls, i) { Param::Null } else { Param::read(*t, &mut r)? };
             each(i, value)?;
         }
+        if heads.is_empty() {
+            return Ok(Vec::new());
+        }
         Ok(attributes_of(heads, nulls, count, &mut r)?)
     }
 }

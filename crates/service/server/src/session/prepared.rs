@@ -364,7 +364,7 @@ impl Session {
         let client = self.charsets.client;
         let mut bound = std::mem::take(&mut s.values);
         bound.clear();
-        bound.extend((0..n).map(|_| Value::Null));
+        bound.resize(n, Value::Null);
         let (types, long) = (&mut s.types, &s.long);
         let decoded: std::result::Result<_, Refused> = execute.params(
             self.capabilities,
@@ -393,24 +393,20 @@ impl Session {
             return self.run_unplanned(s, bound, wire);
         }
         let types_hash = types_hash(&s.types);
-        let fresh = s.plan.as_ref().is_none_or(|p| p.key != self.prepared_key(s, types_hash) || !p.plan.is_current());
-        let markers: Vec<SqlType> =
-            if fresh { s.types.iter().map(|t| sql_type(*t, collation)).collect() } else { Vec::new() };
-        let entry = self.plan_prepared(s, &markers, &bound, types_hash)?;
+        let key = self.prepared_key(s, types_hash);
+        let entry = match s.plan.take_if(|p| p.key == key && p.plan.is_current() && !p.is_asked()) {
+            Some(plan) => plan,
+            None => {
+                let markers: Vec<SqlType> = s.types.iter().map(|t| sql_type(*t, collation)).collect();
+                self.plan_prepared(s, &markers, &bound, types_hash)?
+            }
+        };
         count(Counter::PlanCacheHits);
         if let Some(c) = entry.digest.counter {
             count(c);
         }
-        // The common case: the plan's parameters are the markers, in order.
-        let straight = entry.plan.params.len() == n
-            && entry
-                .plan
-                .params
-                .iter()
-                .enumerate()
-                .all(|(i, p)| matches!(p, Param::Marker { index, .. } if *index as usize == i));
         let arranged;
-        let values = if straight {
+        let values = if are_markers(&entry.plan.params, n) {
             &bound
         } else {
             arranged = self.arrange(&entry.plan, s, &bound)?;
@@ -651,6 +647,12 @@ impl super::Session {
         }
         Ok(())
     }
+}
+
+/// The common case: a plan's parameters are the statement's markers, in order.
+fn are_markers(params: &[Param], markers: usize) -> bool {
+    let is = |(i, p): (usize, &Param)| matches!(p, Param::Marker { index, .. } if *index as usize == i);
+    params.len() == markers && params.iter().enumerate().all(is)
 }
 
 /// A parameter of the protocol as a value.
