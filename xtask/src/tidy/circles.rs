@@ -13,6 +13,7 @@ const ORDERED: &[&str] = &[
     "storage/log",
     "storage/page",
     "sql/catalog",
+    "sql/exec",
     "sql/functions",
     "sql/plan",
     "sql/schema",

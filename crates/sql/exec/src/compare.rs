@@ -1,7 +1,7 @@
 //! Comparison of values, and keys that stand for them: for hashing (equal bytes = equal values) and for sorting (bytes
 //! order as values do).
 
-use crate::{batch::Column, context::Cx, long, order::shorter};
+use crate::{batch::Column, context::Cx, long, long::shorter};
 use gannet_plan::expr::{CompareOp, Comparison};
 use gannet_types::json::Json;
 use gannet_types::{

@@ -3,12 +3,14 @@
 use crate::{
     batch::Batch,
     changes::{ChangeSink, RowWriter},
-    spill::{Memory, TempSpace},
+    lookup::{Alternatives, InSet},
+    refused::Refused,
+    spill::{Kept, Memory, TempSpace},
 };
 use gannet_base::hash::HashMap;
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
-use gannet_plan::{expr::Bind, plan::Plan};
+use gannet_plan::plan::Plan;
 use gannet_types::temporal::Locale;
 use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
 
@@ -32,7 +34,7 @@ pub trait Session: SessionInfo {
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
     /// A foreign key refuses a row: SHOW ENGINE INNODB STATUS shows the last one.
-    fn foreign_key_refused(&mut self, refused: &crate::foreign::Refused<'_>);
+    fn foreign_key_refused(&mut self, refused: &Refused<'_>);
 }
 
 /// What a statement takes from the session's variables, fixed when it starts.
@@ -87,6 +89,37 @@ pub struct Counts {
     pub no_index: bool,
 }
 
+/// An operator in execution.
+pub trait Operator<'p> {
+    /// Starts from the beginning, with the registers as they are now.
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()>;
+    /// How many rows the next call has to return at most. For scans that lock what they read: a row that is not
+    /// needed must not be locked. Other operators may return more.
+    fn want(&mut self, _rows: u64) {}
+    /// The next rows; `None` at the end. A batch may be empty.
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;
+}
+
+/// A boxed operator over a plan that lives for `'p`.
+pub type BoxedOperator<'p> = Box<dyn Operator<'p> + 'p>;
+
+/// A subplan's operators and its last result, which is good while the registers it depends on are unchanged.
+#[derive(Default)]
+pub(crate) struct SubqueryState<'p> {
+    pub(crate) operator: Option<BoxedOperator<'p>>,
+    pub(crate) result: Option<(Vec<u64>, Vec<Vec<Value>>)>,
+}
+
+/// The rows of a common table expression.
+#[derive(Default)]
+pub(crate) struct CteState {
+    pub(crate) rows: Option<Kept>,
+    /// Versions of the registers that the rows were computed for.
+    pub(crate) versions: Vec<u64>,
+    /// While the recursive part runs: the rows of the previous round.
+    pub(crate) round: Option<Kept>,
+}
+
 /// One execution.
 pub struct Cx<'a, 'p> {
     /// The plan.
@@ -116,10 +149,10 @@ pub struct Cx<'a, 'p> {
     pub(crate) registers: Vec<Value>,
     versions: Vec<u64>,
     version: u64,
-    pub(crate) subqueries: Vec<crate::subquery::State<'p>>,
-    pub(crate) ctes: Vec<crate::cte::State<'p>>,
-    pub(crate) in_sets: Option<HashMap<usize, crate::eval::InSet>>,
-    pub(crate) alternatives: Option<HashMap<usize, crate::alternatives::Alternatives>>,
+    pub(crate) subqueries: Vec<SubqueryState<'p>>,
+    pub(crate) ctes: Vec<CteState>,
+    pub(crate) in_sets: Option<HashMap<usize, InSet>>,
+    pub(crate) alternatives: Option<HashMap<usize, Alternatives>>,
     call_states: CallStates,
     memory: Memory,
     /// Bytes of texts and documents in columns that were computed.
@@ -177,8 +210,8 @@ impl<'a, 'p> Cx<'a, 'p> {
             registers: (0..registers).map(|_| Value::Null).collect(),
             versions: vec![0; registers],
             version: 0,
-            subqueries: plan.subplans.iter().map(|_| crate::subquery::State::default()).collect(),
-            ctes: plan.ctes.iter().map(|_| crate::cte::State::default()).collect(),
+            subqueries: plan.subplans.iter().map(|_| SubqueryState::default()).collect(),
+            ctes: plan.ctes.iter().map(|_| CteState::default()).collect(),
             in_sets: None,
             alternatives: None,
             call_states: CallStates::default(),
@@ -241,19 +274,14 @@ impl<'a, 'p> Cx<'a, 'p> {
         if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
     }
 
-    /// Stores the values of `binds`, computed over a row, in their registers.
-    pub fn bind(&mut self, binds: &'p [Bind], batch: &Batch, row: usize) -> Result<()> {
-        for bind in binds {
-            let value = crate::eval::eval(&bind.value, batch, row, self)?;
-            let register = bind.register as usize;
-            // The version changes with the value only, so that what was computed for a value can be used again.
-            if self.registers[register] != value || self.versions[register] == 0 {
-                self.version += 1;
-                self.versions[register] = self.version;
-                self.registers[register] = value;
-            }
+    /// Puts a value into a register.
+    pub(crate) fn set_register(&mut self, register: usize, value: Value) {
+        // The version changes with the value only, so that what was computed for a value can be used again.
+        if self.registers[register] != value || self.versions[register] == 0 {
+            self.version += 1;
+            self.versions[register] = self.version;
+            self.registers[register] = value;
         }
-        Ok(())
     }
 
     /// Versions of registers: equal lists mean equal values.

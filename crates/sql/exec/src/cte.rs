@@ -4,17 +4,6 @@ use crate::{batch::Batch, compare::append_row_key, context::Cx, ops, spill::Kept
 use gannet_types::{Result, sql_err};
 use std::collections::HashSet;
 
-/// The rows of one expression.
-#[derive(Default)]
-pub(crate) struct State<'p> {
-    rows: Option<Kept>,
-    /// Versions of the registers that the rows were computed for.
-    versions: Vec<u64>,
-    /// While the recursive part runs: the rows of the previous round.
-    round: Option<Kept>,
-    _plan: std::marker::PhantomData<&'p ()>,
-}
-
 /// Computes the expression if that has not happened yet.
 pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let n = number as usize;

@@ -1,15 +1,18 @@
 //! Evaluation of a bound expression for one row.
 
+pub(crate) mod alternatives;
+mod subquery;
+
 use crate::{
-    alternatives,
     batch::Batch,
     compare::{append_domain_key, compare, holds, truth},
     context::Cx,
-    convert, long, subquery,
+    convert, long,
+    lookup::InSet,
 };
 use gannet_functions::Call;
 use gannet_plan::explain;
-use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery};
+use gannet_plan::expr::{Bind, CompareOp, Comparison, Expr, ExprKind, Subquery};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::{cmp::Ordering, collections::HashSet};
 
@@ -331,14 +334,6 @@ fn in_list<'p>(
     Ok(answer)
 }
 
-/// The members of a constant IN list by their bytes in the list's domain.
-pub(crate) struct InSet {
-    pub(crate) keys: HashSet<Box<[u8]>>,
-    pub(crate) null: bool,
-    /// The members, sorted, when all are integers that fit.
-    pub(crate) integers: Option<Vec<i64>>,
-}
-
 /// The set of a list: the one made before in this execution, taken out of where it is kept, or a new one.
 pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<InSet> {
     // The list's address names it: plans do not move while they run.
@@ -426,4 +421,15 @@ fn case<'p>(
         }
     }
     Ok(otherwise)
+}
+
+impl<'p> Cx<'_, 'p> {
+    /// Stores the values of `binds`, computed over a row, in their registers.
+    pub fn bind(&mut self, binds: &'p [Bind], batch: &Batch, row: usize) -> Result<()> {
+        for bind in binds {
+            let value = eval(&bind.value, batch, row, self)?;
+            self.set_register(bind.register as usize, value);
+        }
+        Ok(())
+    }
 }

@@ -10,6 +10,7 @@ use crate::context::Cx;
 use crate::dml::complete;
 use crate::dml::rows::{self, Conflict};
 use crate::error::from_engine;
+pub use crate::refused::Refused;
 use crate::{codec, convert};
 use gannet_engine::{KeyRange, Read, ReadMode, RowBuf, ScanOptions, TreeHandle, Txn};
 pub(crate) use gannet_plan::foreign::serving;
@@ -56,27 +57,6 @@ pub(crate) fn no_parent(table: &Table, key: &ForeignKey) -> SqlError {
 #[cold]
 fn has_child(table: &Table, key: &ForeignKey) -> SqlError {
     sql_err!(RowIsReferenced2, described(table, key))
-}
-
-/// A row that a foreign key refuses, recorded for SHOW ENGINE INNODB STATUS.
-pub struct Refused<'a> {
-    /// The transaction, zero if it has not written.
-    pub trx: gannet_base::TrxId,
-    /// The referring table.
-    pub child: &'a Table,
-    /// Its key.
-    pub key: &'a ForeignKey,
-    /// The row referred to is to go or to change; else the referring row came or changed.
-    pub parent_goes: bool,
-    /// The referring columns' values, as an index has them.
-    pub tuple: Vec<Vec<u8>>,
-}
-
-impl Refused<'_> {
-    /// Name of the referring table's index that serves the key.
-    pub fn child_index(&self) -> &str {
-        serving(self.child, &self.key.columns).map_or("", |i| &self.child.indexes[i].name)
-    }
 }
 
 /// Reports the row to the session. Returns the error.

@@ -3,7 +3,6 @@
 //! [`run()`] executes a plan in a transaction and gives the rows to a [`ResultSink`]. Plans are shared and never
 //! changed here; all state is in [`Cx`] and in the operators of one execution.
 
-mod alternatives;
 pub mod batch;
 pub mod changes;
 pub mod check;
@@ -23,14 +22,15 @@ pub mod foreign;
 mod integers;
 pub mod kv;
 mod long;
+mod lookup;
 pub(crate) mod ops;
 pub(crate) mod order;
 pub(crate) mod padding;
 pub mod profile;
+mod refused;
 pub mod run;
 pub mod sink;
 pub mod spill;
-pub(crate) mod subquery;
 pub(crate) mod typed;
 pub(crate) mod vector;
 
@@ -38,7 +38,7 @@ pub use context::{Counts, Cx, Session, Settings, stopped};
 pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
 pub use dml::{Affected, Load, check_load, load};
-pub use profile::{Profile, analyze};
-pub use run::{Outcome, run};
+pub use profile::Profile;
+pub use run::{Outcome, analyze, run};
 pub use sink::{ResultSink, RowSource, Rows};
 pub use spill::TempSpace;

@@ -5,7 +5,7 @@
 
 use crate::context::Cx;
 use gannet_functions::{Call, FunctionDef};
-use gannet_types::{Result, Value, sql_err};
+use gannet_types::{Result, Value, ValueRef, sql_err};
 
 /// Values of so many bytes are long: most functions take a fraction of a millisecond for them, the slowest some.
 pub(crate) const LONG: usize = 128 << 10;
@@ -92,5 +92,14 @@ impl Cx<'_, '_> {
         }
         self.worked = 0;
         self.check_interrupt()
+    }
+}
+
+/// Bytes that two texts or documents have both.
+#[inline]
+pub(crate) fn shorter(a: ValueRef<'_>, b: ValueRef<'_>) -> usize {
+    match (a, b) {
+        (ValueRef::Str(a, _) | ValueRef::Json(a), ValueRef::Str(b, _) | ValueRef::Json(b)) => a.len().min(b.len()),
+        _ => 0,
     }
 }

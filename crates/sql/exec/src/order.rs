@@ -152,16 +152,7 @@ pub(crate) fn compare_values(a: ValueRef<'_>, b: ValueRef<'_>, ty: &SqlType) -> 
         ValueRef::Str(_, own) => text_collation(own, ty),
         _ => ty.collation,
     };
-    long::over(shorter(a, b), || order(a, b, collation))
-}
-
-/// Bytes that two texts or documents have both.
-#[inline]
-pub(crate) fn shorter(a: ValueRef<'_>, b: ValueRef<'_>) -> usize {
-    match (a, b) {
-        (ValueRef::Str(a, _) | ValueRef::Json(a), ValueRef::Str(b, _) | ValueRef::Json(b)) => a.len().min(b.len()),
-        _ => 0,
-    }
+    long::over(long::shorter(a, b), || order(a, b, collation))
 }
 
 fn text_collation(own: CollationId, ty: &SqlType) -> CollationId {

@@ -6,11 +6,12 @@ use crate::{
     direct::{self, DirectBuffers},
     dml::{self, Affected},
     ops, padding,
+    profile::Profile,
     sink::{ResultSink, RowSource, Rows},
 };
 use gannet_plan::{physical::Physical, plan::PlanKind};
 use gannet_telemetry::{Counter, add_all};
-use gannet_types::Result;
+use gannet_types::{Result, SqlError};
 
 /// What a statement did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,4 +74,21 @@ fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>)
 /// Runs a query and returns its rows: subordinate queries of the server itself.
 pub fn collect_rows<'p>(root: &'p Physical, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
     ops::collect(&mut ops::build(root, false)?, cx)
+}
+
+/// Runs a query to its end, drops its rows, and reports what each operator did. Error 1235 for statements that change
+/// rows.
+pub fn analyze(cx: &mut Cx<'_, '_>) -> Result<Profile> {
+    let root = match &cx.plan.kind {
+        PlanKind::Query(root) => root,
+        PlanKind::PointSelect(point) => &point.query,
+        _ => return Err(SqlError::unsupported("EXPLAIN ANALYZE of statements that change rows")),
+    };
+    cx.profile = Some(Box::default());
+    let mut operator = ops::build(root, true)?;
+    operator.open(cx)?;
+    while operator.next(cx)?.is_some() {
+        cx.check_interrupt()?;
+    }
+    Ok(*cx.profile.take().unwrap_or_default())
 }

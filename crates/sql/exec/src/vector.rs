@@ -2,12 +2,13 @@
 //! DECIMAL and DATE are in [`crate::typed`]); everything else goes row by row.
 
 use crate::{
-    alternatives,
     batch::{BATCH_BYTES, Batch, Column},
     compare::{append_domain_key, compare, holds, truth},
     context::Cx,
-    eval::{InSet, eval as eval_row, in_set_of},
-    integers, typed,
+    eval::{alternatives, eval as eval_row, in_set_of},
+    integers,
+    lookup::InSet,
+    typed,
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::collation::LikePattern;

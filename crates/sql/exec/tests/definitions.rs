@@ -209,6 +209,26 @@ fn an_index_follows_those_who_change_rows_beside_it() {
     }
 }
 
+/// Changes that foreign keys make are followed like others.
+#[test]
+fn an_index_follows_cascades() {
+    let mut db = filled("cascades");
+    db.run("create table p (id int primary key)").unwrap();
+    db.run("insert into p values (1), (2), (3)").unwrap();
+    db.run("create table c (id int primary key, p int, v int, foreign key (p) references p (id) on delete cascade on update cascade)")
+        .unwrap();
+    db.run("insert into c values (1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 3, 4)").unwrap();
+    let mut session = other(&db);
+    let at_open = move || {
+        session.run("delete from p where id = 1").unwrap();
+        session.run("update p set id = 30 where id = 3").unwrap();
+    };
+    db.gate = Some(Box::new(Steps { at_open: Box::new(at_open), at_close: Box::new(|| Ok(())), log_bytes: 1000 }));
+    db.run("alter table c add index pv (p, v), add unique index vp (v, p)").unwrap();
+    agrees(&db, "c");
+    assert_eq!(db.rows("c").len(), 3);
+}
+
 /// Rows that exchange their values are no duplicates of each other.
 #[test]
 fn a_unique_index_follows_rows_that_change_places() {

@@ -4,11 +4,13 @@
 //! are indexed like any other column. What MySQL forbids in generated columns (anything that is not a function of the row alone) is what makes
 //! the two the same.
 
+use super::defaults;
 use crate::batch::{Batch, Column};
 use crate::context::Cx;
 use crate::{convert, eval};
 use gannet_plan::TableExprs;
 use gannet_plan::{Expr, plan::ViewCheck};
+use gannet_schema::ColumnDefault;
 use gannet_types::{Result, SqlError, Value, sql_err};
 
 fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
@@ -122,4 +124,17 @@ pub(crate) fn violates<'p>(check: &'p Expr, row: &[Value], cx: &mut Cx<'_, 'p>) 
 fn is_false<'p>(check: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
     let value = eval::eval(check, batch, 0, cx)?;
     Ok(crate::compare::truth(value.as_ref(), cx)? == Some(false))
+}
+
+/// DEFAULT assigned to a column of the row `row`; an expression is computed over it.
+pub(crate) fn assigned<'p>(slot: usize, column: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    let plan = cx.plan;
+    let table = &plan.tables[slot].table;
+    if table.columns[column].generated.is_some() {
+        return Ok(row[column].clone());
+    }
+    match table.columns[column].default {
+        ColumnDefault::Expression(_) => default(slot, column, row, 1, cx),
+        _ => defaults::default_value(table, column, cx),
+    }
 }

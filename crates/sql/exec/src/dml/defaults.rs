@@ -10,19 +10,6 @@ pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
     declared(column, cx)?.ok_or_else(|| sql_err!(NoDefaultForField, column.name))
 }
 
-/// DEFAULT assigned to a column of the row `row`; an expression is computed over it.
-pub(crate) fn assigned<'p>(slot: usize, column: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Value> {
-    let plan = cx.plan;
-    let table = &plan.tables[slot].table;
-    if table.columns[column].generated.is_some() {
-        return Ok(row[column].clone());
-    }
-    match table.columns[column].default {
-        Default::Expression(_) => super::complete::default(slot, column, row, 1, cx),
-        _ => default_value(table, column, cx),
-    }
-}
-
 /// DEFAULT of a column that an INSERT leaves out. Without one: error 1364 in strict mode, else the type's implicit default with a warning.
 pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
     let column = &table.columns[column];

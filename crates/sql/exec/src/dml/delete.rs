@@ -4,7 +4,7 @@ use super::{Affected, rows};
 use crate::{
     batch::{Batch, Column},
     codec,
-    context::Cx,
+    context::{BoxedOperator, Cx},
     error::from_engine,
     eval, foreign, ops, padding,
 };
@@ -56,7 +56,7 @@ fn target(slot: usize, offset: u32, batch: &Batch, row: usize, cx: &mut Cx<'_, '
 
 /// The joined rows, without those whose targets were in earlier rows: a join may have far more rows than there are to
 /// delete.
-fn collect<'p>(delete: &'p Delete, operator: &mut ops::BoxedOperator<'p>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
+fn collect<'p>(delete: &'p Delete, operator: &mut BoxedOperator<'p>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
     let (mut batches, mut held) = (Vec::new(), 0);
     let mut met: Vec<HashSet<Box<[u8]>>> = delete.targets.iter().map(|_| HashSet::default()).collect();
     operator.open(cx)?;

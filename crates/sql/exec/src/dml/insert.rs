@@ -530,7 +530,7 @@ impl<'p> Run<'p> {
         for assignment in assignments {
             let column = assignment.column as usize;
             let value = match &assignment.value {
-                None => defaults::assigned(self.insert.table as usize, column, &new, cx)?,
+                None => complete::assigned(self.insert.table as usize, column, &new, cx)?,
                 Some(expr) => {
                     let mut all: Vec<Value> =
                         new.iter().chain(wanted).chain(source.unwrap_or_default()).cloned().collect();

@@ -11,7 +11,6 @@ mod insert;
 mod load;
 pub(crate) mod rows;
 mod update;
-mod update_point;
 
 pub use delete::delete;
 pub use insert::insert;

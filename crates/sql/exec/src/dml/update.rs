@@ -1,5 +1,7 @@
 //! UPDATE.
 
+mod point;
+
 use super::{
     Affected,
     complete::{self, Options},
@@ -31,8 +33,8 @@ pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     cx.ignore = update.ignore;
     cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
     let mut run = Run { update, matched: 0, changed: 0, seen: HashSet::new(), current: HashMap::new() };
-    if let Some(point) = super::update_point::of(update, cx)
-        && super::update_point::run(&mut run, point, cx)?
+    if let Some(point) = point::of(update, cx)
+        && point::run(&mut run, point, cx)?
     {
         return Ok(run.finish(cx));
     }
@@ -184,7 +186,7 @@ impl<'p> Run<'p> {
             let column = assignment.column as usize;
             let definition = &table.columns[column];
             let value = match &assignment.value {
-                None => defaults::assigned(target.table as usize, column, &new, cx)?,
+                None => complete::assigned(target.table as usize, column, &new, cx)?,
                 // `SET c = c`: the value stays, even where it could not be stored anew.
                 Some(expr) if expr.kind == ExprKind::Column((offset + column) as u32) => new[column].clone(),
                 Some(expr) => {

@@ -6,7 +6,7 @@
 //! to partitions by group and key, and are added when all rows are read. An input that arrives grouped needs one
 //! group at a time.
 
-use super::{BoxedOperator, Operator};
+use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_ROWS, Batch, Column},
     compare::{append_sort_key, append_value_key},

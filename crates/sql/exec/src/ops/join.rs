@@ -1,6 +1,6 @@
 //! Nested loops, and joined rows.
 
-use super::{BoxedOperator, Operator};
+use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_ROWS, Batch, Column},
     context::Cx,

@@ -12,34 +12,22 @@ mod narrow;
 mod parallel;
 mod rows;
 mod scan;
-mod scan_merge;
-mod scan_skip;
 mod set;
 mod sort;
+mod timed;
 mod window;
 mod window_rows;
 
 pub(crate) use rows::limit_value;
 pub(crate) use scan::read_mode;
 
-use crate::{batch::Batch, context::Cx};
+use crate::{
+    batch::Batch,
+    context::{BoxedOperator, Cx, Operator},
+};
 use gannet_plan::physical::{Op, Physical};
 use gannet_types::Result;
 use narrow::{Narrow, make_long};
-
-/// An operator in execution.
-pub trait Operator<'p> {
-    /// Starts from the beginning, with the registers as they are now.
-    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()>;
-    /// How many rows the next call has to return at most. For scans that lock what they read: a row that is not
-    /// needed must not be locked. Other operators may return more.
-    fn want(&mut self, _rows: u64) {}
-    /// The next rows; `None` at the end. A batch may be empty.
-    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;
-}
-
-/// A boxed operator over a plan that lives for `'p`.
-pub type BoxedOperator<'p> = Box<dyn Operator<'p> + 'p>;
 
 /// Makes the operators of a plan tree; `timed`: for EXPLAIN ANALYZE.
 pub fn build<'p>(node: &'p Physical, timed: bool) -> Result<BoxedOperator<'p>> {
@@ -52,7 +40,7 @@ const CHECKED: u32 = 16;
 fn build_at<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOperator<'p>> {
     let mut operator = operator(node, timed, depth)?;
     if timed {
-        operator = Box::new(crate::profile::Timed::new(node, operator));
+        operator = Box::new(timed::Timed::new(node, operator));
     }
     if node.one_by_one {
         operator = Box::new(rows::OneByOne::new(operator));

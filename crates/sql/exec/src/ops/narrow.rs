@@ -1,8 +1,8 @@
 //! Batches with fewer rows where long values are computed from them, so that a statement holds a few megabytes of those at once.
 
-use super::{BoxedOperator, Operator};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, Batch};
 use crate::context::Cx;
+use crate::context::{BoxedOperator, Operator};
 use gannet_plan::expr::{Aggregate, Expr, ExprKind};
 use gannet_plan::physical::Window;
 use gannet_types::{Result, TypeId};

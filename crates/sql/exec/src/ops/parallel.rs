@@ -4,7 +4,8 @@
 //! rows with many versions does not keep the others waiting; each task takes the next range until there is none. The statement's own
 //! fiber is one of the tasks; the others are fibers on the workers after its own.
 
-use super::{BoxedOperator, Operator, scan::read_mode};
+use super::scan::read_mode;
+use crate::context::{BoxedOperator, Operator};
 use crate::{batch::Batch, codec, context::Cx, error::from_engine};
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

@@ -1,8 +1,8 @@
 //! Operators over one row at a time: Values, Filter, Project, Limit; and the operator that passes on a batch row by
 //! row.
 
-use super::{BoxedOperator, Operator};
 use crate::batch::{BATCH_ROWS, Batch};
+use crate::context::{BoxedOperator, Operator};
 use crate::{context::Cx, eval, vector};
 use gannet_plan::expr::Expr;
 use gannet_types::{Result, SqlType};

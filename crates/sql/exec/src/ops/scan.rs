@@ -1,6 +1,9 @@
 //! Scans of tables: point, range and full, over the clustered tree or a secondary index, plain and locking; and of virtual tables.
 
-use super::{BoxedOperator, Operator};
+mod merge;
+mod skip;
+
+use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_BYTES, BATCH_ROWS, Batch, Column},
     codec,
@@ -42,8 +45,8 @@ pub(crate) fn read_mode(lock: RowLock, relaxed: bool) -> ReadMode {
 pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOperator<'p> {
     match &scan.access {
         Access::Virtual { .. } => Box::new(VirtualScan { scan, types, done: false }),
-        Access::Merge { kind, parts } => Box::new(super::scan_merge::MergeScan::new(scan, *kind, parts, types)),
-        Access::Skip(skip) => Box::new(super::scan_skip::SkipScan::new(scan, skip, types)),
+        Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types)),
+        Access::Skip(skip) => Box::new(skip::SkipScan::new(scan, skip, types)),
         _ => Box::new(TreeScan::new(scan, &scan.access, types)),
     }
 }

@@ -1,6 +1,6 @@
 //! Operators over sets of rows: Distinct, UNION/INTERSECT/EXCEPT, Materialize, common table expressions.
 
-use super::{BoxedOperator, Operator};
+use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{Batch, Column},
     compare::append_row_key,

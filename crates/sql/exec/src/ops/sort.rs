@@ -1,6 +1,7 @@
 //! Sort, with and without a limit. What memory does not hold is sorted in pieces on disk, which are merged.
 
-use super::{BoxedOperator, Operator, rows::limit_value};
+use super::rows::limit_value;
+use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_ROWS, Batch},
     context::Cx,

@@ -5,7 +5,8 @@
 //! AVG) and keeps a queue of candidates for MIN and MAX. For aggregates that cannot take rows out but can be joined (SUM and AVG of
 //! DOUBLE, variances, bits) a short frame is computed anew, as MySQL does; a long one as two stacks: see [`Sliding`].
 
-use super::{BoxedOperator, Operator, window_rows::Rows};
+use super::window_rows::Rows;
+use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{Batch, Column},
     compare,

@@ -1,7 +1,10 @@
 //! Rows that are read again: in memory, then on disk.
 
 use super::{Run, RunWriter, SpillFile};
-use crate::{batch::Batch, context::Cx, ops::BoxedOperator};
+use crate::{
+    batch::Batch,
+    context::{BoxedOperator, Cx},
+};
 use gannet_telemetry::Counter;
 use gannet_types::Result;
 

@@ -6,6 +6,7 @@ use crate::{
     compare::{append_domain_key, truth},
     context::Cx,
     eval::{constant_date, eval},
+    lookup::{Alternatives, Intervals, Shape},
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::{Result, TypeId, Value, ValueRef};
@@ -13,32 +14,6 @@ use std::collections::{HashMap, HashSet};
 
 /// ORs with at least as many alternatives are looked up.
 pub(crate) const LONG_OR: usize = 32;
-
-/// The alternatives of one OR, made once for an execution.
-pub(crate) struct Alternatives {
-    shapes: Vec<Shape>,
-    intervals: Vec<Intervals>,
-    /// Positions of the alternatives that are no equalities of columns with constants.
-    rest: Vec<u32>,
-}
-
-/// Alternatives that compare the same columns.
-struct Shape {
-    columns: Vec<(u32, Comparison)>,
-    /// The constants of each alternative, none of them NULL.
-    keys: HashSet<Box<[u8]>>,
-    /// Positions of the alternatives.
-    members: Vec<u32>,
-}
-
-/// Alternatives that bound one integer column.
-struct Intervals {
-    column: u32,
-    /// From the first to the last value, ascending, none overlapping another.
-    within: Vec<(i128, i128)>,
-    /// Positions of the alternatives.
-    members: Vec<u32>,
-}
 
 /// The rows for which an OR is true.
 pub(crate) fn select<'p>(args: &'p [Expr], batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {

@@ -4,10 +4,8 @@
 //! its columns); the keys of others are collected and sorted. Where they do not fit into memory all rows are read instead: the filter
 //! holds the whole condition.
 
-use super::{
-    Operator,
-    scan::{FIRST_ROWS, Reader, TreeScan, cut, read_mode},
-};
+use super::{FIRST_ROWS, Reader, TreeScan, cut, read_mode};
+use crate::context::Operator;
 use crate::{
     batch::{BATCH_ROWS, Batch},
     codec,

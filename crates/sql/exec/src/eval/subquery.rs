@@ -3,20 +3,12 @@
 use crate::{
     batch::Batch,
     compare::{compare, holds},
-    context::Cx,
-    eval,
-    ops::{self, BoxedOperator},
+    context::{Cx, SubqueryState},
+    eval, ops,
 };
 use gannet_plan::expr::{CompareOp, Comparison, ExprKind, Subquery, SubqueryKind};
 use gannet_types::{Level, Result, Value, sql_err};
 use std::cmp::Ordering;
-
-/// A subplan's operators and its last result, which is good while the registers it depends on are unchanged.
-#[derive(Default)]
-pub(crate) struct State<'p> {
-    operator: Option<BoxedOperator<'p>>,
-    result: Option<(Vec<u64>, Vec<Vec<Value>>)>,
-}
 
 /// Evaluates a subquery expression over a row of its owner.
 pub(crate) fn eval<'p>(query: &'p Subquery, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
@@ -55,7 +47,7 @@ pub(crate) fn eval_row<'p>(
 }
 
 /// Makes sure that `state.result` is the subplan's result for the present registers (its first `enough` rows).
-fn run<'p>(state: &mut State<'p>, query: &'p Subquery, enough: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+fn run<'p>(state: &mut SubqueryState<'p>, query: &'p Subquery, enough: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let plan = cx.plan;
     let subplan = &plan.subplans[query.subplan as usize];
     let versions = cx.register_versions(&subplan.depends);

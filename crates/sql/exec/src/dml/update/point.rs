@@ -5,10 +5,10 @@
 //! changed the row, the engine waits for it and the row is read again. A row that is missing or does not match may be
 //! another transaction's uncommitted change: then the general path decides, with a locking read.
 
-use super::{
+use super::Run;
+use crate::dml::{
     complete::Options,
     rows::{self, Conflict, Write},
-    update::{self, Run},
 };
 use crate::{
     batch::{Batch, Column},
@@ -115,7 +115,7 @@ fn attempts<'p>(
         run.matched = 1;
         let mut new = run.assign(target, table, &old, &batch, 0, cx)?;
         let options = Options { checks: &target.checks, inside: Some((&batch, 0, 0)) };
-        if !update::touch(target.table as usize, &old, &mut new, (&target.assignments, options), false, cx)? {
+        if !super::touch(target.table as usize, &old, &mut new, (&target.assignments, options), false, cx)? {
             // Unchanged rows are locked too: the general path does that.
             run.matched = 0;
             return Ok(false);

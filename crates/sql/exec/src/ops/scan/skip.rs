@@ -3,10 +3,8 @@
 //! The first entry behind the last group names the next one; what is read of it are the plan's inner ranges behind the group's
 //! columns. GROUP BY and DISTINCT need an entry or two of a group: the first that passes the filter, and the last.
 
-use super::{
-    Operator,
-    scan::{FIRST_ROWS, Reader, cut},
-};
+use super::{FIRST_ROWS, Reader, cut};
+use crate::context::Operator;
 use crate::{
     batch::{BATCH_ROWS, Batch},
     codec,

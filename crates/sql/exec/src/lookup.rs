@@ -1,0 +1,38 @@
+//! Sets in which values are looked up that an execution compares with many constants.
+
+use gannet_plan::expr::Comparison;
+use std::collections::HashSet;
+
+/// The members of a constant IN list by their bytes in the list's domain.
+pub(crate) struct InSet {
+    pub(crate) keys: HashSet<Box<[u8]>>,
+    pub(crate) null: bool,
+    /// The members, sorted, when all are integers that fit.
+    pub(crate) integers: Option<Vec<i64>>,
+}
+
+/// The alternatives of one OR, made once for an execution.
+pub(crate) struct Alternatives {
+    pub(crate) shapes: Vec<Shape>,
+    pub(crate) intervals: Vec<Intervals>,
+    /// Positions of the alternatives that are no equalities of columns with constants.
+    pub(crate) rest: Vec<u32>,
+}
+
+/// Alternatives that compare the same columns.
+pub(crate) struct Shape {
+    pub(crate) columns: Vec<(u32, Comparison)>,
+    /// The constants of each alternative, none of them NULL.
+    pub(crate) keys: HashSet<Box<[u8]>>,
+    /// Positions of the alternatives.
+    pub(crate) members: Vec<u32>,
+}
+
+/// Alternatives that bound one integer column.
+pub(crate) struct Intervals {
+    pub(crate) column: u32,
+    /// From the first to the last value, ascending, none overlapping another.
+    pub(crate) within: Vec<(i128, i128)>,
+    /// Positions of the alternatives.
+    pub(crate) members: Vec<u32>,
+}
