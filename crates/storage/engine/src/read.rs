@@ -9,7 +9,7 @@ use gannet_telemetry::{Counter, count};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowHeader, chain_of};
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
-use crate::trxtable::View;
+use crate::trxtable::{TrxState, View};
 use crate::txn::LockWait;
 use crate::undo::diff;
 use crate::undo::record::{self, Body, ROW_INSERT};
@@ -158,6 +158,33 @@ pub(crate) fn newest(tree: &TreeShared, key: &[u8], row: &mut RowBuf) -> Result<
     }
 }
 
+/// Refuses a tree to a plain read at a snapshot: for what [`TreeHandle::check`] refuses it, and with [`EngineError::TreeTooNew`] when it
+/// was made after the snapshot. Such a tree has newer rows or entries only, so that the snapshot's would be missing. (InnoDB:
+/// `row_merge_is_index_usable`.)
+#[inline]
+pub(crate) fn check_at(tree: &TreeHandle, kind: TreeKind, by: (&Store, TrxId, View)) -> Result<()> {
+    match tree.check_young(kind)? {
+        None => Ok(()),
+        Some(maker) => refuse_young(tree, maker, by),
+    }
+}
+
+#[cold]
+fn refuse_young(tree: &TreeHandle, maker: TrxId, (store, own, view): (&Store, TrxId, View)) -> Result<()> {
+    if maker != own && !store.trx.visible(maker, view) {
+        return Err(EngineError::TreeTooNew(tree.id()));
+    }
+    let for_all = match store.trx.state(maker) {
+        TrxState::Active => false,
+        TrxState::Ended(lsn) => lsn <= store.snapshots.oldest(),
+        TrxState::Old => true,
+    };
+    if for_all {
+        tree.show_to_all();
+    }
+    Ok(())
+}
+
 impl Txn {
     /// The mode a read is done with at this transaction's level.
     pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
@@ -188,7 +215,7 @@ impl Txn {
     #[inline]
     fn get_visible(&mut self, tree: &TreeHandle, key: &[u8], row: &mut RowBuf) -> Result<Read> {
         let view = self.view();
-        tree.check_at(TreeKind::Row, &self.engine.store, self.own_id(), view)?;
+        check_at(tree, TreeKind::Row, (&self.engine.store, self.own_id(), view))?;
         let (store, tree) = (&*self.engine.store, &*tree.shared);
         row.entry.clear();
         if !tree.tree.lookup(key, &mut row.entry)? {

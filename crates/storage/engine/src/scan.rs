@@ -7,7 +7,7 @@ use gannet_telemetry::{Counter, count};
 
 use crate::index::{EntryState, bad_entry, entry_state, split_key, split_value};
 use crate::range::successor;
-use crate::read::{complete, load_older, newest, no_header, visible_version};
+use crate::read::{check_at, complete, load_older, newest, no_header, visible_version};
 use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::stamp_of;
 use crate::store::{Store, Whose};
@@ -173,7 +173,7 @@ impl Scan {
         (store, own, view): (&Store, TrxId, View),
     ) -> Result<Scan> {
         match mode {
-            ReadMode::Snapshot => tree.check_at(tree.kind(), store, own, view)?,
+            ReadMode::Snapshot => check_at(tree, tree.kind(), (store, own, view))?,
             ReadMode::Newest | ReadMode::Locking { .. } => tree.check(tree.kind())?,
         }
         let mut cursor = tree.shared.tree.cursor();

@@ -13,8 +13,6 @@ use gannet_buffer::Pool;
 use gannet_lock::{LockTable, TreeLocks};
 
 use crate::scrub::Damage;
-use crate::store::Store;
-use crate::trxtable::{TrxState, View};
 use crate::undo::stream::corrupt;
 use crate::{EngineError, Result, TreeKind, TrxId, meta};
 
@@ -178,30 +176,17 @@ impl TreeHandle {
         if free { Ok(()) } else { self.refuse(kind) }
     }
 
-    /// As [`check`](Self::check), for a plain read at a snapshot: [`EngineError::TreeTooNew`] for a tree that was made after it. Such a
-    /// tree has newer rows or entries only, so that the snapshot's would be missing. (InnoDB: `row_merge_is_index_usable`.)
+    /// As [`check`](Self::check); the transaction that made the tree, if there may be snapshots that are older than it.
     #[inline]
-    pub(crate) fn check_at(&self, kind: TreeKind, store: &Store, own: TrxId, view: View) -> Result<()> {
+    pub(crate) fn check_young(&self, kind: TreeKind) -> Result<Option<TrxId>> {
         let free = self.shared.barred.load(Acquire) == 0 && self.shared.kind == kind;
-        if free { Ok(()) } else { self.refuse_at(kind, store, own, view) }
+        if free { Ok(None) } else { self.young(kind) }
     }
 
     #[cold]
-    fn refuse_at(&self, kind: TreeKind, store: &Store, own: TrxId, view: View) -> Result<()> {
+    fn young(&self, kind: TreeKind) -> Result<Option<TrxId>> {
         self.check(kind)?;
-        let maker = self.shared.maker;
-        if maker != own && !store.trx.visible(maker, view) {
-            return Err(EngineError::TreeTooNew(self.id()));
-        }
-        let for_all = match store.trx.state(maker) {
-            TrxState::Active => false,
-            TrxState::Ended(lsn) => lsn <= store.snapshots.oldest(),
-            TrxState::Old => true,
-        };
-        if for_all {
-            self.show_to_all();
-        }
-        Ok(())
+        Ok((self.shared.barred.load(Acquire) & YOUNG != 0).then_some(self.shared.maker))
     }
 
     /// Lets snapshots read the tree that are older than it: nobody but the session that has made it knows it (a temporary table).
