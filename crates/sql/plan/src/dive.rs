@@ -2,7 +2,7 @@
 //! cached plans.
 //!
 //! A plan that is shared by all values of its parameters was made for the values of one statement. Where these
-//! decided between paths, the plan remembers the ranges it looked at ([`Dive`]) and the **class** of their row
+//! decided between paths, the plan remembers the ranges it looked at ([`Dive`](crate::plan::Dive)) and the **class** of their row
 //! counts: powers of 16. A statement that runs an expensive plan, or a plan that has read far more rows than it was
 //! made for, first dives again ([`Plan::selectivity`]), and takes the plan of that class, or makes it. Cheap plans
 //! are run without a dive.

@@ -49,7 +49,7 @@ fn committed_rows_survive_restarts_and_open_transactions_do_not() {
         t.insert(&tree, &key(1000), b"neither").unwrap();
         // It is neither committed nor rolled back: the next start finds it unfinished.
         engine.shutdown().unwrap();
-        assert!(t.rollback().is_err());
+        assert_eq!(t.rollback(), Err(EngineError::ShutDown));
         tree.id()
     };
     for round in 0..3 {
@@ -83,7 +83,7 @@ fn a_second_engine_is_refused() {
     open(&dir).shutdown().unwrap();
     let mut o = options(&dir);
     o.mode = OpenMode::Fresh;
-    assert!(Engine::open(o).is_err());
+    assert!(matches!(Engine::open(o).unwrap_err(), EngineError::Io(_)));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn calls_after_shutdown_fail() {
     let mut t = begin(&engine);
     engine.shutdown().unwrap();
     assert_eq!(t.insert(&tree, &key(1), b"x"), Err(EngineError::ShutDown));
-    assert!(engine.try_begin(TxnOptions::default()).is_err());
+    assert_eq!(engine.try_begin(TxnOptions::default()).err(), Some(EngineError::ShutDown));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn trees_come_and_go_with_their_transactions() {
         // Dropped, but rolled back: still there.
         let mut t = begin(&engine);
         t.drop_tree(&kept).unwrap();
-        assert!(t.insert(&kept, &key(2), b"x").is_err());
+        assert_eq!(t.insert(&kept, &key(2), b"x"), Err(EngineError::NoSuchTree(kept.id())));
         t.rollback().unwrap();
         put(&engine, &kept, 2, b"y");
         // Dropped for good: the pages are free after purge, while a snapshot keeps them before.
@@ -129,10 +129,11 @@ fn trees_come_and_go_with_their_transactions() {
         engine.purge_now().unwrap();
         let before = engine.status().free_pages;
         let mut row = RowBuf::new();
-        assert!(reader.get(&dropped, &key(1), ReadMode::Snapshot, &mut row).is_err());
+        let read = reader.get(&dropped, &key(1), ReadMode::Snapshot, &mut row);
+        assert_eq!(read, Err(EngineError::NoSuchTree(dropped.id())));
         reader.commit().unwrap();
         engine.purge_now().unwrap();
-        assert!(engine.tree(dropped.id()).is_err());
+        assert_eq!(engine.tree(dropped.id()).err(), Some(EngineError::NoSuchTree(dropped.id())));
         engine.sync().unwrap();
         let mut tries = 0;
         while engine.status().free_pages < before + 64 {
@@ -143,7 +144,9 @@ fn trees_come_and_go_with_their_transactions() {
         kill(engine);
     }
     let engine = open(&dir);
-    assert!(engine.tree(gone.id()).is_err() && engine.tree(dropped.id()).is_err());
+    for tree in [&gone, &dropped] {
+        assert_eq!(engine.tree(tree.id()).err(), Some(EngineError::NoSuchTree(tree.id())));
+    }
     let kept = engine.tree(kept.id()).unwrap();
     assert_eq!(dump(&engine, &kept).len(), 2);
 }
@@ -221,7 +224,7 @@ fn a_tree_dropped_before_a_crash_is_freed_after_it() {
     let engine = Engine::open(o).unwrap();
     assert!(engine.tree(tree.id()).is_ok());
     engine.purge_now().unwrap();
-    assert!(engine.tree(tree.id()).is_err());
+    assert_eq!(engine.tree(tree.id()).err(), Some(EngineError::NoSuchTree(tree.id())));
     assert_eq!(engine.status().history_length, 0);
     // The number may be given out again, to an empty tree.
     for _ in 0..20 {

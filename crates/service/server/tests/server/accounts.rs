@@ -56,7 +56,7 @@ fn accounts_change_and_survive() {
     let mut root = r.connect();
     run(&mut root, "CREATE USER u@localhost IDENTIFIED BY 'one'");
     run(&mut root, "ALTER USER u@localhost IDENTIFIED BY 'two'");
-    assert!(login(&r.socket(), "u", "one", None).is_err());
+    assert_eq!(login(&r.socket(), "u", "one", None).unwrap_err(), Some(1045));
     let mut u = login(&r.socket(), "u", "two", None).unwrap();
     run(&mut u, "SET PASSWORD = 'three'");
     assert_eq!(error(&mut u, "ALTER USER root@localhost IDENTIFIED BY 'x'"), 1227);
@@ -74,7 +74,7 @@ fn accounts_change_and_survive() {
     assert_eq!(rows(&mut w, "SHOW GRANTS"), [["GRANT USAGE ON *.* TO `w`@`localhost`"]]);
     let mut root = r.connect();
     run(&mut root, "DROP USER w@localhost");
-    assert!(login(&r.socket(), "w", "three", None).is_err());
+    assert_eq!(login(&r.socket(), "w", "three", None).unwrap_err(), Some(1045));
     assert_eq!(error(&mut root, "DROP USER w@localhost"), 1396);
     run(&mut root, "DROP USER IF EXISTS w@localhost");
     let users = rows(&mut root, "SELECT User, Host, plugin FROM mysql.user");

@@ -116,7 +116,10 @@ fn sessions_of_locked_accounts_go_on() {
     let mut u = login(&r, "u");
     run(&mut root, "ALTER USER u ACCOUNT LOCK");
     assert_eq!(one(&mut u, "SELECT b FROM d.t WHERE a = 2"), "2");
-    assert!(Connection::connect(&r.socket(), &Options { user: "u".into(), ..options() }).is_err());
+    assert_eq!(
+        Connection::connect(&r.socket(), &Options { user: "u".into(), ..options() }).unwrap_err().code(),
+        Some(3118)
+    );
 }
 
 #[test]

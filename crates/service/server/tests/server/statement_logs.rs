@@ -45,7 +45,7 @@ fn what_clients_send() {
         other.quit().unwrap();
     }
     let wrong = Options { user: "u".into(), password: "x".into(), ..options() };
-    assert!(Connection::connect(&r.socket(), &wrong).is_err());
+    assert_eq!(Connection::connect(&r.socket(), &wrong).unwrap_err().code(), Some(1045));
     run(&mut c, "SET GLOBAL general_log = OFF");
     run(&mut c, "DO 'not seen either'");
     let seen = lines(&r, "g.log");
