@@ -25,6 +25,7 @@ struct Workload {
 /// On lines that only the session or the worker itself writes, and that others read at most when a table changes or work is waiting.
 const OWN: &[(&str, f64, &str)] = &[
     ("(libc) __GI___libc_malloc", 1.0, "the thread's arena"),
+    ("(libc) __GI___libc_realloc", 1.0, "the thread's arena"),
     ("(libc) _int_malloc", 1.0, "the thread's arena"),
     ("(libc) _int_free", 1.0, "the thread's arena"),
     ("(libc) malloc_consolidate", 1.0, "the thread's arena"),
@@ -57,6 +58,7 @@ const WORKLOADS: &[Workload] = &[
             ("sql/types/src/value.rs", 7.1, "counts of the statement's own strings"),
             ("(gannet) drop", 19.1, "counts of the statement's own strings, of the waker"),
             ("(libc) __GI___libc_malloc", 2.1, "the thread's arena"),
+            ("(libc) __GI___libc_realloc", 1.0, "the thread's arena"),
             ("(libc) _int_malloc", 1.0, "the thread's arena"),
             ("(libc) _int_free", 2.1, "the thread's arena"),
             ("(libc) __GI___pthread_enable_asynccancel", 6.0, "the thread's own"),

@@ -28,6 +28,10 @@ pub(crate) const EVENTS: [u64; 2] = [500, 2500];
 
 /// Measures every workload whose name contains `filter`.
 pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
+    if !WORKLOADS.iter().any(|(name, _)| filter.is_none_or(|f| name.contains(f))) {
+        let names: Vec<&str> = WORKLOADS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("cargo xtask instructions [WORKLOAD]: a part of {}", names.join(", ")));
+    }
     in_scratch(root, "instructions", |bin, dir| measure(bin, dir, filter))
 }
 

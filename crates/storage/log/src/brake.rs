@@ -68,7 +68,9 @@ impl Core {
     fn consumer_delay_ns(&self, reserved: u64) -> Option<u64> {
         let (delay, stops) = self.retentions.delay_ns(reserved);
         if let Some(name) = stops {
-            self.events.warning(format_args!("log: writers wait for consumer '{name}', which holds back what it may"));
+            self.events.warning(format_args!(
+                "log: consumer '{name}' is so far behind that its bound is reached; writers wait until it has read on"
+            ));
         }
         delay
     }

@@ -179,7 +179,8 @@ pub(crate) fn load(dir: &Path, store: u64) -> Result<Option<(u64, Vec<Kept>)>, L
     }
     // Only zeros: the file's creation was cut short, and no caller was told that there is a consumer.
     if best.is_none() && bytes.iter().any(|b| *b != 0) {
-        let what = "both slots are damaged: it is not known who follows the log".to_owned();
+        let what =
+            "both slots of the file of consumers are damaged: it is not known which consumers the log has".to_owned();
         return Err(LogError::Corrupt { path, what });
     }
     Ok(best)

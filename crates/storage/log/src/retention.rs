@@ -72,7 +72,9 @@ impl Core {
         match self.retentions.store() {
             Ok(true) => self.recycle(),
             Ok(false) => {}
-            Err(e) => self.events.warning(format_args!("log: who follows it cannot be noted: {e}; it is tried again")),
+            Err(e) => self.events.warning(format_args!(
+                "log: the file of its consumers cannot be written: {e}; it is tried again, and meanwhile the log grows"
+            )),
         }
     }
 
