@@ -78,12 +78,21 @@ pub fn site() -> usize {
 
 // What lib.rs of the lock table declares.
 
+#[path = "../../../storage/lock/src/deadlock.rs"]
+#[allow(dead_code)]
+mod deadlock;
+#[path = "../../../storage/lock/src/fold.rs"]
+#[allow(dead_code)]
+mod fold;
 #[path = "../../../storage/lock/src/gaps.rs"]
 #[allow(dead_code)]
 mod gaps;
 #[path = "../../../storage/lock/src/graph.rs"]
 #[allow(dead_code)]
 mod graph;
+#[path = "../../../storage/lock/src/handle.rs"]
+#[allow(dead_code)]
+mod handle;
 #[path = "../../../storage/lock/src/info.rs"]
 #[allow(dead_code)]
 mod info;
@@ -96,12 +105,18 @@ mod keys;
 #[path = "../../../storage/lock/src/line.rs"]
 #[allow(dead_code)]
 mod line;
+#[path = "../../../storage/lock/src/lists.rs"]
+#[allow(dead_code)]
+mod lists;
 #[path = "../../../storage/lock/src/mdl.rs"]
 #[allow(dead_code)]
 mod mdl;
 #[path = "../../../storage/lock/src/owner.rs"]
 #[allow(dead_code)]
 mod owner;
+#[path = "../../../storage/lock/src/queue.rs"]
+#[allow(dead_code)]
+mod queue;
 #[path = "../../../storage/lock/src/ranges.rs"]
 #[allow(dead_code)]
 mod ranges;
@@ -114,16 +129,20 @@ mod table;
 #[path = "../../../storage/lock/src/treap.rs"]
 #[allow(dead_code)]
 mod treap;
+#[path = "../../../storage/lock/src/tree.rs"]
+#[allow(dead_code)]
+mod tree;
 #[path = "../../../storage/lock/src/trx.rs"]
 #[allow(dead_code)]
 mod trx;
 #[path = "../../../storage/lock/src/types.rs"]
 mod types;
 
+pub use handle::LockOwner;
 pub use info::Party;
 pub use mdl::{MdlDuration, MdlMode, MdlObject};
-pub use owner::LockOwner;
-pub use table::{LockTable, TreeLocks};
+pub use table::LockTable;
+pub use tree::TreeLocks;
 pub use types::{Cut, Granted, LockError, Mode, Wait};
 
 mod deadlocks;

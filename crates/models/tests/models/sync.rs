@@ -23,8 +23,10 @@ const SOURCES: &[(&str, &str)] = &[
     ("lock/src/graph.rs", include_str!("../../../storage/lock/src/graph.rs")),
     ("lock/src/mdl.rs", include_str!("../../../storage/lock/src/mdl.rs")),
     ("lock/src/owner.rs", include_str!("../../../storage/lock/src/owner.rs")),
+    ("lock/src/queue.rs", include_str!("../../../storage/lock/src/queue.rs")),
     ("lock/src/record.rs", include_str!("../../../storage/lock/src/record.rs")),
     ("lock/src/table.rs", include_str!("../../../storage/lock/src/table.rs")),
+    ("lock/src/tree.rs", include_str!("../../../storage/lock/src/tree.rs")),
     ("lock/src/trx.rs", include_str!("../../../storage/lock/src/trx.rs")),
     ("engine/src/trxtable.rs", include_str!("../../../storage/engine/src/trxtable.rs")),
 ];

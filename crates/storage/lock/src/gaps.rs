@@ -6,10 +6,9 @@ use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::{Relaxed, SeqCst};
 use gannet_telemetry::Wait as WaitEvent;
 
-use crate::graph::Edge;
 use crate::intervals::{Intervals, OwnedCut};
-use crate::owner::{Owner, Target};
-use crate::table::{TreeLocks, after_counter};
+use crate::owner::{Edge, Owner, Target};
+use crate::tree::{TreeLocks, after_counter};
 use crate::{Cut, LockError, LockOwner, Wait};
 
 /// The gap locks of one tree.

@@ -6,64 +6,24 @@
 //! Edges lead from a queue to its holders. A search looks at the holders of a queue once, so it costs the number of
 //! owners it reaches that hold something, not the length of a queue.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use gannet_base::TrxId;
+use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::{
     Ordering::{Relaxed, Release, SeqCst},
     fence,
 };
-use gannet_base::sync::{Arc, Mutex};
 use gannet_runtime::WallTime;
 use gannet_telemetry::{Counter, count};
 
+use crate::deadlock::{Deadlock, DeadlockMember, Graph, State};
 use crate::info::{LockKind, Party};
 use crate::mdl::SeenObjects;
-use crate::owner::{Owner, Target};
-use crate::record::SeenQueues;
+use crate::owner::{Edge, Owner, Target};
+use crate::queue::SeenQueues;
 use crate::table::LockTable;
 use crate::{LockOwner, Mode};
-
-/// One member of a deadlock.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DeadlockMember {
-    /// The owner.
-    pub party: Party,
-    /// What it waited for. The next member (after the last: the first) held it or waited in front.
-    pub waits_for: LockKind,
-    /// What its session said of itself at that moment; [`LockTable::describe_sessions`] explains it.
-    pub session: Vec<u8>,
-    /// Its weight.
-    pub weight: u64,
-    /// Whether this member was rolled back.
-    pub victim: bool,
-}
-
-/// The last deadlock, for SHOW ENGINE INNODB STATUS.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Deadlock {
-    /// When it was found: microseconds since 1970-01-01 UTC.
-    pub unix_micros: u64,
-    /// The cycle.
-    pub members: Vec<DeadlockMember>,
-}
-
-/// The owner to which a wait leads, and the owner between, if that one is the only reason for the edge.
-pub(crate) struct Edge {
-    pub(crate) to: Arc<Owner>,
-    pub(crate) via: Option<Arc<Owner>>,
-}
-
-#[derive(Default)]
-pub(crate) struct State {
-    /// Owners that wait and have written, by transaction.
-    by_trx: HashMap<u64, Arc<Owner>>,
-    last: Option<Deadlock>,
-    /// How many edges searches have followed so far.
-    steps: u64,
-}
-
-pub(crate) struct Graph(Mutex<State>);
 
 /// What a search has looked at.
 #[derive(Default)]
@@ -91,10 +51,6 @@ impl Step {
 }
 
 impl Graph {
-    pub(crate) fn new() -> Graph {
-        Graph(Mutex::new(State::default()))
-    }
-
     /// Called when the owner has begun to wait: breaks the cycles that this closes. Returns what [`Graph::leave`]
     /// needs.
     pub(crate) fn enter(&self, table: &LockTable, me: &Arc<Owner>) -> Entered {

@@ -4,18 +4,23 @@
 //! tree's key space, a metadata lock a number. See README.md for the invariants and for how writers, which mostly take
 //! no lock here at all, and lockers see each other.
 
+mod deadlock;
+mod fold;
 mod gaps;
 mod graph;
+mod handle;
 mod info;
 mod intervals;
 mod keys;
 mod line;
 #[cfg(test)]
 mod line_tests;
+mod lists;
 mod mdl;
 #[cfg(test)]
 mod mdl_tests;
 mod owner;
+mod queue;
 mod ranges;
 #[cfg(test)]
 mod ranges_tests;
@@ -26,12 +31,14 @@ mod tests;
 mod treap;
 #[cfg(test)]
 mod treap_tests;
+mod tree;
 mod trx;
 mod types;
 
-pub use graph::{Deadlock, DeadlockMember};
+pub use deadlock::{Deadlock, DeadlockMember};
+pub use handle::LockOwner;
 pub use info::{GapEnd, LockInfo, LockKind, Party, Standing, WaitInfo};
 pub use mdl::{MdlDuration, MdlInfo, MdlMode, MdlObject};
-pub use owner::LockOwner;
-pub use table::{LockTable, TreeLocks};
+pub use table::LockTable;
+pub use tree::TreeLocks;
 pub use types::{Cut, Granted, LockError, Mode, Wait};

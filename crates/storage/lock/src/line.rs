@@ -15,24 +15,17 @@ use gannet_base::sync::Arc;
 
 use crate::Mode;
 use crate::owner::Owner;
-use crate::record::Holder;
+use crate::types::Ticket;
 
 /// How long a batch may last.
 pub(crate) const BATCH_NS: u64 = 100_000_000;
 
-/// A place in a queue: a smaller ticket is nearer to the front. A table never gives a ticket twice. Tickets of raises
-/// are smaller than all others.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Ticket(u64);
-
-impl Ticket {
-    pub(crate) fn new(number: u64, raise: bool) -> Ticket {
-        Ticket(if raise { number } else { number | 1 << 63 })
-    }
-
-    pub(crate) fn raises(self) -> bool {
-        self.0 >> 63 == 0
-    }
+/// An owner that holds the record.
+pub(crate) struct Holder {
+    pub(crate) owner: Arc<Owner>,
+    pub(crate) mode: Mode,
+    /// Writers may pass (INV-LOCK-8).
+    pub(crate) pending: bool,
 }
 
 /// An owner that waits.

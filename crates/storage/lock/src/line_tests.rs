@@ -2,8 +2,9 @@
 
 use gannet_base::sync::Arc;
 
-use crate::line::{BATCH_NS, Line, Ticket, Waiter};
+use crate::line::{BATCH_NS, Line, Waiter};
 use crate::owner::Owner;
+use crate::types::Ticket;
 
 fn line(sites: &[usize]) -> Line {
     let mut line = Line::default();

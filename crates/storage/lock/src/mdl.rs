@@ -21,8 +21,7 @@ use gannet_base::sync::atomic::{
 use gannet_base::sync::{Arc, Mutex};
 use gannet_telemetry::Wait as WaitEvent;
 
-use crate::graph::Edge;
-use crate::owner::{Owner, Target};
+use crate::owner::{Edge, Owner, Target};
 use crate::{LockError, LockOwner, LockTable, Party, Wait};
 
 /// What a session may do with a table.

@@ -1,7 +1,4 @@
-//! Owners: they hold locks and wait. An owner waits for one thing at a time.
-
-use std::fmt;
-use std::time::Duration;
+//! Owners: what they hold and what they wait for. An owner waits for one thing at a time.
 
 use gannet_base::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU64,
@@ -9,13 +6,12 @@ use gannet_base::sync::atomic::{
 };
 use gannet_base::sync::{Arc, Mutex, MutexGuard};
 use gannet_base::{TreeId, TrxId};
-use gannet_runtime::{Unpark, Waker, now_ns, park, waker};
-use gannet_telemetry::{Counter, Wait as WaitEvent, add, count, note_row_lock, sub};
+use gannet_runtime::{Waker, now_ns, waker};
 
 use crate::mdl::{FastSlots, Use};
-use crate::record::RecordWait;
-use crate::table::{LockTable, TreeLocks};
-use crate::{LockError, MdlMode, MdlObject, Wait};
+use crate::tree::TreeLocks;
+use crate::types::Ticket;
+use crate::{LockError, MdlMode, MdlObject, Mode};
 
 /// What an owner waits for.
 #[derive(Clone)]
@@ -34,6 +30,23 @@ pub(crate) enum Target {
         object: MdlObject,
         mode: MdlMode,
     },
+}
+
+/// A wait for a record.
+#[derive(Clone)]
+pub(crate) struct RecordWait {
+    pub(crate) hash: u64,
+    pub(crate) tree: Arc<TreeLocks>,
+    pub(crate) key: Arc<[u8]>,
+    pub(crate) mode: Mode,
+    pub(crate) ticket: Ticket,
+}
+
+impl RecordWait {
+    /// Whether both waits are for the same record.
+    pub(crate) fn same_record(&self, other: &RecordWait) -> bool {
+        self.hash == other.hash && Arc::ptr_eq(&self.tree, &other.tree) && self.key == other.key
+    }
 }
 
 /// A wait that has begun.
@@ -139,6 +152,11 @@ impl Owner {
         self.holds.load(Relaxed)
     }
 
+    /// The owner has released all that it held. Called by the owner's own task.
+    pub(crate) fn holds_nothing(&self) {
+        self.holds.store(false, Relaxed);
+    }
+
     /// Written and read under the lock of the shard whose record the owner is given.
     pub(crate) fn may_be_passed_from(&self, now: u64) {
         self.passed_from.store(now, Relaxed);
@@ -168,6 +186,15 @@ impl Owner {
     /// Whether the owner is still in the wait with that number.
     pub(crate) fn still_waits(&self, number: u64) -> bool {
         self.waits.load(SeqCst) == number && self.is_waiting()
+    }
+
+    /// How the wait was decided; `None`: the owner gave up.
+    pub(crate) fn verdict(&self) -> Option<Result<(), LockError>> {
+        match self.verdict.load(Acquire) {
+            GRANTED => Some(Ok(())),
+            VICTIM => Some(Err(LockError::Deadlock)),
+            _ => None,
+        }
     }
 
     fn decide(&self, verdict: u8) -> bool {
@@ -221,163 +248,8 @@ impl Owner {
     }
 }
 
-/// Holds locks and waits: one for each session (reused by its transactions) or background transaction. One task uses
-/// it at a time.
-pub struct LockOwner {
-    pub(crate) table: Arc<LockTable>,
-    pub(crate) inner: Arc<Owner>,
-}
-
-impl fmt::Debug for LockOwner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LockOwner {} of thread {}", self.inner.id, self.inner.thread.load(Relaxed))
-    }
-}
-
-impl LockOwner {
-    /// Its number: [`Party::owner`](crate::Party::owner).
-    pub fn id(&self) -> u64 {
-        self.inner.id
-    }
-
-    /// The table that the owner belongs to.
-    pub fn table(&self) -> &Arc<LockTable> {
-        &self.table
-    }
-
-    /// Loads the owner into the caches. Called when a transaction is about to use it.
-    #[inline]
-    pub fn prefetch(&self) {
-        gannet_base::prefetch(&*self.inner, 0..std::mem::offset_of!(Owner, held));
-    }
-
-    /// Sets the transaction that this owner acts for; [`TrxId::ZERO`]: none that has written.
-    pub fn set_trx(&self, trx: TrxId) {
-        self.inner.trx.store(trx.get(), Relaxed);
-    }
-
-    /// Sets how many rows the transaction has changed so far. Of a deadlock's members the one with the least weight
-    /// is the victim. `u64::MAX` is for work that must not be rolled back.
-    #[inline]
-    pub fn set_weight(&self, rows_changed: u64) {
-        self.inner.weight.store(rows_changed, Relaxed);
-    }
-
-    /// Whether another owner may wait for this owner's locks, other than the stamps of its transaction.
-    pub fn is_awaited(&self) -> bool {
-        self.inner.blocks.load(Relaxed)
-    }
-
-    /// How many record locks the owner holds, without those that were folded.
-    pub fn record_count(&self) -> usize {
-        self.inner.held.lock().records.len()
-    }
-
-    /// True when the owner holds no record and no gap lock.
-    pub fn is_free(&self) -> bool {
-        let held = self.inner.held.lock();
-        held.records.is_empty() && held.gaps.is_empty() && held.ranges.is_empty()
-    }
-
-    /// Parks until the wait is decided. `abandon` takes the owner out of the queue when it was not granted.
-    pub(crate) fn wait(&self, event: WaitEvent, limit: Duration, abandon: impl FnOnce()) -> Result<(), LockError> {
-        let me = &self.inner;
-        let start = now_ns();
-        let deadline = start.saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
-        let row = event == WaitEvent::RowLock;
-        if row {
-            count(Counter::InnodbRowLockWaits);
-            add(Counter::InnodbRowLockCurrentWaits, 1);
-        }
-        let entered = self.table.graph.enter(&self.table, me);
-        let mut reason = LockError::Timeout;
-        while me.is_waiting() {
-            let ended = match park(event, Some(deadline)) {
-                Unpark::Woken => continue,
-                Unpark::TimedOut => LockError::Timeout,
-                Unpark::Interrupted => LockError::Killed,
-            };
-            reason = ended;
-            self.table.graph.give_up(me);
-        }
-        self.table.graph.leave(entered);
-        if row {
-            sub(Counter::InnodbRowLockCurrentWaits, 1);
-            note_row_lock((now_ns() - start) / 1000);
-        }
-        let outcome = match me.verdict.load(Acquire) {
-            GRANTED => Ok(()),
-            VICTIM => Err(LockError::Deadlock),
-            _ => {
-                if reason == LockError::Timeout {
-                    count(Counter::LockTimeouts);
-                }
-                Err(reason)
-            }
-        };
-        if outcome.is_err() {
-            abandon();
-        }
-        me.no_wait();
-        outcome
-    }
-
-    /// The time limit of a wait; `Err` when the request must not wait.
-    pub(crate) fn limit(wait: Wait) -> Result<Duration, LockError> {
-        match wait {
-            Wait::No => Err(LockError::WouldWait),
-            Wait::For(limit) => Ok(limit),
-        }
-    }
-
-    /// Gives up the folded locks, and returns what else is held.
-    fn take_held(&self) -> Held {
-        let me = &self.inner;
-        let ranges = std::mem::take(&mut me.held.lock().ranges);
-        ranges.iter().for_each(|tree| tree.release_ranges(me));
-        std::mem::take(&mut *me.held.lock())
-    }
-
-    /// Releases all record and gap locks after the transaction's end was published, and wakes the owners that wait
-    /// for its stamps. Costs what it holds; returns the number of records. The owner can be used for the next
-    /// transaction afterwards.
-    pub fn release_all(&self) -> usize {
-        let me = &self.inner;
-        // Most transactions hold nothing: finding that out takes no lock.
-        let held = if me.may_hold() { self.take_held() } else { Held::default() };
-        me.holds.store(false, Relaxed);
-        let mut granted = Vec::new();
-        for hash in &held.records {
-            self.table.release_record_by_hash(me, *hash, &mut granted);
-        }
-        for tree in &held.gaps {
-            tree.release_gaps(me, &mut granted);
-        }
-        let trx = me.trx.load(Relaxed);
-        if trx != 0 {
-            self.table.trx_waits.finished(TrxId(trx), &mut granted);
-            me.trx.store(0, Relaxed);
-        }
-        me.weight.store(0, Relaxed);
-        if me.blocks.load(Relaxed) && me.uses.lock().is_empty() {
-            me.blocks.store(false, Relaxed);
-        }
-        Owner::wake_all(&granted);
-        let count = held.records.len() + held.keys;
-        if held.records.capacity() > 0 && held.records.capacity() <= 256 {
-            // The memory is kept for the next transaction.
-            let mut records = held.records;
-            records.clear();
-            me.held.lock().records = records;
-        }
-        count
-    }
-}
-
-impl Drop for LockOwner {
-    fn drop(&mut self) {
-        self.release_all();
-        self.mdl_release_everything();
-        self.table.forget_owner(self.inner.id);
-    }
+/// The owner to which a wait leads, and the owner between, if that one is the only reason for the edge.
+pub(crate) struct Edge {
+    pub(crate) to: Arc<Owner>,
+    pub(crate) via: Option<Arc<Owner>>,
 }

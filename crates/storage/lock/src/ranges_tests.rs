@@ -5,7 +5,7 @@ use std::time::Duration;
 use gannet_base::TreeId;
 use gannet_base::sync::Arc;
 
-use crate::table::TreeLocks;
+use crate::tree::TreeLocks;
 use crate::{Cut, LockError, LockKind, LockOwner, LockTable, Mode, Wait};
 
 const LONG: Wait = Wait::For(Duration::from_secs(30));

@@ -1,49 +1,24 @@
 //! The lock table: sharded record queues, the trees' counters, the list of owners.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
 
 use gannet_base::sync::atomic::{
-    AtomicU64, AtomicUsize,
-    Ordering::{Acquire, Relaxed, SeqCst},
+    AtomicU64,
+    Ordering::{Acquire, Relaxed},
 };
 use gannet_base::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use gannet_base::{CachePadded, TreeId};
 use gannet_runtime::random_u64;
 
 use crate::LockOwner;
-use crate::gaps::GapSet;
-use crate::graph::Graph;
+use crate::deadlock::Graph;
 use crate::mdl::MdlRegistry;
 use crate::owner::Owner;
-use crate::ranges::RangeSet;
-use crate::record::RecordQueue;
+use crate::queue::Shard;
+use crate::tree::TreeLocks;
 use crate::trx::TrxWaits;
 
 const SHARDS: usize = 256;
-
-/// A hasher that passes the record hash on: that is well mixed already.
-#[derive(Default)]
-pub(crate) struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = self.0.rotate_left(8) ^ b as u64;
-        }
-    }
-
-    fn write_u64(&mut self, v: u64) {
-        self.0 = v;
-    }
-}
-
-/// Queues by hash. Queues of equal hash are chained.
-pub(crate) type Shard = HashMap<u64, RecordQueue, BuildHasherDefault<Identity>>;
 
 /// All row and metadata locks of a store.
 pub struct LockTable {
@@ -62,62 +37,6 @@ pub struct LockTable {
 
 pub(crate) type Describe = dyn Fn(u64) -> Vec<u8> + Send + Sync;
 
-/// The counters of explicit locks of one tree. They are kept in the tree's handle, so that a writer needs one load to
-/// see that there are none.
-pub struct TreeLocks {
-    id: TreeId,
-    /// Record locks held or waited for, and owners of intervals of rows. Raised before a lock is entered, lowered
-    /// after it is gone.
-    pub(crate) records: AtomicUsize,
-    /// Gap intervals. Raised before an interval is entered.
-    pub(crate) gaps: AtomicUsize,
-    pub(crate) gap_set: Mutex<GapSet>,
-    /// Owners of intervals of rows. Written under the lock of the set.
-    pub(crate) ranges: AtomicUsize,
-    pub(crate) range_set: Mutex<RangeSet>,
-}
-
-/// Orders a writer's latching of the leaf before its load of a counter.
-///
-/// The writer latches (a read-modify-write), then loads the counter. The locker raises the counter (a
-/// read-modify-write), then reads the leaf. One of them must see the other, which needs full barriers on both sides.
-/// On x86 a read-modify-write is a full barrier.
-#[inline(always)]
-fn after_latch() {
-    #[cfg(target_arch = "x86_64")]
-    gannet_base::sync::atomic::compiler_fence(SeqCst);
-    #[cfg(not(target_arch = "x86_64"))]
-    gannet_base::sync::atomic::fence(SeqCst);
-}
-
-/// The locker's side of [`after_latch`].
-#[inline(always)]
-pub(crate) fn after_counter() {
-    gannet_base::sync::atomic::fence(SeqCst);
-}
-
-impl TreeLocks {
-    /// The tree.
-    pub fn id(&self) -> TreeId {
-        self.id
-    }
-
-    /// True when no record lock exists or is waited for in this tree. One load. Callers hold the leaf's exclusive
-    /// latch, because a locker raises the counter before it reads the row.
-    #[inline]
-    pub fn no_records(&self) -> bool {
-        after_latch();
-        self.records.load(Acquire) == 0
-    }
-
-    /// True when no gap of this tree is locked. One load, under the leaf's exclusive latch.
-    #[inline]
-    pub fn no_gaps(&self) -> bool {
-        after_latch();
-        self.gaps.load(Acquire) == 0
-    }
-}
-
 impl LockTable {
     /// An empty table.
     pub fn new() -> Arc<LockTable> {
@@ -126,7 +45,7 @@ impl LockTable {
             // Keys come from clients, so the hash is seeded: no client should be able to choose keys that collide.
             seed: random_u64(),
             trx_waits: TrxWaits::new(),
-            graph: Graph::new(),
+            graph: Graph::default(),
             mdl: MdlRegistry::default(),
             trees: Mutex::new(HashMap::new()),
             owners: Mutex::new(BTreeMap::new()),
@@ -174,14 +93,7 @@ impl LockTable {
         if trees.len() >= 64 && trees.len().is_power_of_two() {
             trees.retain(|_, t| t.strong_count() > 0);
         }
-        let made = Arc::new(TreeLocks {
-            id: tree,
-            records: AtomicUsize::new(0),
-            gaps: AtomicUsize::new(0),
-            gap_set: Mutex::new(GapSet::default()),
-            ranges: AtomicUsize::new(0),
-            range_set: Mutex::new(RangeSet::default()),
-        });
+        let made = Arc::new(TreeLocks::new(tree));
         trees.insert(tree, Arc::downgrade(&made));
         made
     }

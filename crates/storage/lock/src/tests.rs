@@ -8,7 +8,7 @@ use gannet_base::sync::Arc;
 use gannet_base::{TreeId, TrxId};
 
 use crate::Mode::{Exclusive, Shared};
-use crate::record::PASS_NS;
+use crate::queue::PASS_NS;
 use crate::*;
 
 pub(crate) const LONG: Wait = Wait::For(Duration::from_secs(8));

@@ -17,7 +17,7 @@ use gannet_runtime::now_ns;
 use gannet_telemetry::Wait as WaitEvent;
 
 use crate::owner::{Owner, Target};
-use crate::table::TreeLocks;
+use crate::tree::TreeLocks;
 use crate::{LockError, LockOwner, Wait};
 
 const SHARDS: usize = 64;

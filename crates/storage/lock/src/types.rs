@@ -75,3 +75,18 @@ pub enum Cut<'a> {
     /// After all keys (InnoDB's supremum).
     Max,
 }
+
+/// A place in a queue: a smaller ticket is nearer to the front. A table never gives a ticket twice. Tickets of raises
+/// are smaller than all others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Ticket(pub(crate) u64);
+
+impl Ticket {
+    pub(crate) fn new(number: u64, raise: bool) -> Ticket {
+        Ticket(if raise { number } else { number | 1 << 63 })
+    }
+
+    pub(crate) fn raises(self) -> bool {
+        self.0 >> 63 == 0
+    }
+}
