@@ -5,8 +5,7 @@ use std::io;
 
 use io_uring::IoUring;
 
-use crate::os::Op;
-use crate::worker::entry;
+use crate::op::{Op, entry};
 
 /// Operations in flight.
 const AT_ONCE: usize = 64;

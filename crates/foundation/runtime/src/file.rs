@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::cx::simulated;
 use crate::fs::Readers;
-use crate::os::{Op, perform, perform_many, run_blocking};
+use crate::op::Op;
+use crate::os::{perform, perform_many, run_blocking};
 use crate::sim::{SimFile, current_disk};
 
 /// How to open a [`File`]. Files are made for their owner alone, unless [`OpenOptions::readers`] says more.

@@ -14,6 +14,7 @@ mod fiber;
 mod file;
 pub mod fs;
 mod monitor;
+mod op;
 mod os;
 mod pool;
 mod serve;

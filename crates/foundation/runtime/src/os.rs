@@ -1,13 +1,12 @@
-//! System calls on files, as values: what a plain thread executes itself and a worker gives to its ring or to a helper
-//! thread.
+//! What may block a thread, executed so that it holds up no other task: operations on files, long calls.
 
 use std::io;
-use std::os::fd::RawFd;
 
 use gannet_telemetry::Wait;
 
 use crate::batch;
 use crate::cx::{Kind, kind};
+use crate::op::Op;
 use crate::worker;
 
 /// Lets this process open as many files and sockets as the system allows it; how many that is.
@@ -32,49 +31,6 @@ pub fn release_free_memory() {
         // SAFETY: may be called at any time, by any thread (malloc_trim(3)).
         unsafe { libc::malloc_trim(0) };
     }
-}
-
-/// One operation on a file. Pointers must stay valid until the operation has ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Op {
-    Read { fd: RawFd, ptr: *mut u8, len: usize, offset: u64 },
-    Write { fd: RawFd, ptr: *const u8, len: usize, offset: u64 },
-    Writev { fd: RawFd, iov: *const libc::iovec, count: usize, offset: u64 },
-    Sync { fd: RawFd, data_only: bool },
-    Allocate { fd: RawFd, mode: i32, offset: u64, len: u64 },
-}
-
-impl Op {
-    /// Executes the operation on this thread: the result of the system call, or the negated error number.
-    pub(crate) fn execute(&self) -> i32 {
-        loop {
-            // SAFETY: whoever made the operation vouches for its pointers; the file descriptor is only used, not owned.
-            let n = unsafe {
-                match *self {
-                    Op::Read { fd, ptr, len, offset } => libc::pread(fd, ptr.cast(), len, offset as libc::off_t),
-                    Op::Write { fd, ptr, len, offset } => libc::pwrite(fd, ptr.cast(), len, offset as libc::off_t),
-                    Op::Writev { fd, iov, count, offset } => {
-                        libc::pwritev(fd, iov, count as i32, offset as libc::off_t)
-                    }
-                    Op::Sync { fd, data_only: true } => libc::fdatasync(fd) as isize,
-                    Op::Sync { fd, data_only: false } => libc::fsync(fd) as isize,
-                    Op::Allocate { fd, mode, offset, len } => {
-                        libc::fallocate(fd, mode, offset as libc::off_t, len as libc::off_t) as isize
-                    }
-                }
-            };
-            if n >= 0 {
-                return n as i32;
-            }
-            let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-            if errno != libc::EINTR {
-                return -errno;
-            }
-        }
-    }
-
-    /// The longest transfer one operation makes; longer ones are split.
-    pub(crate) const MAX_LEN: usize = 1 << 30;
 }
 
 /// Executes an operation, waiting without blocking other tasks: the count of bytes, or the error.

@@ -5,7 +5,7 @@ use gannet_base::sync::Mutex;
 use gannet_telemetry::Wait;
 
 use crate::task::{ContextInner, Route};
-use crate::worker::{Message, WorkerShared};
+use crate::worker::{Message, WorkerShared, Workers};
 use crate::{TaskContext, Unpark, Waker, cx, mask_interrupts, park, waker};
 
 type Outcome<T> = Result<T, Box<dyn Any + Send>>;
@@ -138,11 +138,16 @@ pub fn spawn_beside<T: Send + 'static>(
     }
 }
 
+impl Workers {
+    /// Runs a closure on a fiber of some worker. For tests and background work that waits for much I/O.
+    pub fn run<T: Send + 'static>(&self, f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+        let shared = &self.shared[crate::random_u64() as usize % self.shared.len()];
+        on_worker(shared, f)
+    }
+}
+
 /// Starts a fiber on a worker that has not ended.
-pub(crate) fn on_worker<T: Send + 'static>(
-    worker: &WorkerShared,
-    f: impl FnOnce() -> T + Send + 'static,
-) -> JoinHandle<T> {
+fn on_worker<T: Send + 'static>(worker: &WorkerShared, f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     let (task, handle) = task(f);
     worker.post(task);
     handle

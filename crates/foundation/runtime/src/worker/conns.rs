@@ -15,7 +15,8 @@ use std::ptr::NonNull;
 use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_telemetry::Wait;
 
-use super::driver::{Driver, SendMode};
+use super::driver::Driver;
+use super::event::SendMode;
 use super::{Fiber, Job, SWEEP_NS, Worker};
 use crate::serve::{Conn, Link, Next, Peer, Ready, Service, socket, tell_panic, wait_for_rest};
 use crate::task::{Interrupt, TaskContext, Unpark};

@@ -2,7 +2,9 @@
 
 mod conns;
 mod driver;
+mod event;
 mod fiber;
+mod jobs;
 mod ring;
 
 use gannet_base::hash::HashMap;
@@ -22,14 +24,14 @@ use gannet_base::sync::{Mutex, OnceLock};
 use gannet_telemetry::{Counter, Wait, count, waited};
 
 pub(crate) use conns::{WorkerConn, fill, flush, is_sending};
-use driver::{Driver, Epoll, Event};
-pub use driver::{RecvMode, SendMode};
+use driver::{Driver, Epoll};
+use event::Event;
+pub use event::{RecvMode, SendMode};
 pub(crate) use fiber::{Fiber, Job, park};
 use ring::Ring;
-pub(crate) use ring::entry;
 
 use crate::cx::{CX, Kind};
-use crate::os::Op;
+use crate::op::Op;
 use crate::pool;
 use crate::serve::{Peer, Service};
 use crate::task::{ContextInner, Route, Task, TaskContext, Waker};
@@ -169,7 +171,7 @@ impl WorkerShared {
 
 /// A set of worker threads. Dropping it stops them as [`Workers::shutdown`] does.
 pub struct Workers {
-    shared: Vec<Arc<WorkerShared>>,
+    pub(crate) shared: Vec<Arc<WorkerShared>>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
     next_conn: AtomicU64,
     uses_ring: bool,
@@ -253,12 +255,6 @@ impl Workers {
         let Some((worker, _)) = context.0.route.worker() else { return };
         worker.connections.fetch_add(1, Relaxed);
         worker.clone().post(Message::Connect { fd, peer, context, service });
-    }
-
-    /// Runs a closure on a fiber of some worker. For tests and background work that waits for much I/O.
-    pub fn run<T: Send + 'static>(&self, f: impl FnOnce() -> T + Send + 'static) -> crate::JoinHandle<T> {
-        let shared = &self.shared[crate::random_u64() as usize % self.shared.len()];
-        crate::spawn::on_worker(shared, f)
     }
 
     /// Closes all connections and ends the workers: idle connections at once; running statements are interrupted with

@@ -5,12 +5,12 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use io_uring::types::{BufRingEntry, Fd, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
-use super::driver::{Event, RecvMode};
+use super::event::{Event, RecvMode};
 use crate::AlignedBuf;
-use crate::os::Op;
+use crate::op::{Op, entry};
 
 // Kinds of requests, in the low bits of the user data; the rest is a pointer aligned to 16.
 const MAIL: u64 = 0;
@@ -180,20 +180,6 @@ impl Ring {
                 _ => {}
             }
         }
-    }
-}
-
-/// A file operation as the kernel takes it.
-pub(crate) fn entry(op: &Op) -> squeue::Entry {
-    match *op {
-        Op::Read { fd, ptr, len, offset } => opcode::Read::new(Fd(fd), ptr, len as u32).offset(offset).build(),
-        Op::Write { fd, ptr, len, offset } => opcode::Write::new(Fd(fd), ptr, len as u32).offset(offset).build(),
-        Op::Writev { fd, iov, count, offset } => opcode::Writev::new(Fd(fd), iov, count as u32).offset(offset).build(),
-        Op::Sync { fd, data_only } => {
-            let flags = if data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
-            opcode::Fsync::new(Fd(fd)).flags(flags).build()
-        }
-        Op::Allocate { fd, mode, offset, len } => opcode::Fallocate::new(Fd(fd), len).offset(offset).mode(mode).build(),
     }
 }
 
