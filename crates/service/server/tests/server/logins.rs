@@ -52,11 +52,13 @@ fn silent_clients_keep_nobody_out() {
         let mut first = Vec::new();
         silent[0].set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         silent[0].read_to_end(&mut first).unwrap();
-        let waiting: usize =
-            one(&mut admin, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'unauthenticated user'")
-                .parse()
-                .unwrap();
-        assert!((1..=40).contains(&waiting), "{waiting}");
+        let silent_ones = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'unauthenticated user'";
+        let mut waiting = || one(&mut admin, silent_ones).parse::<usize>().unwrap();
+        // Each goes by itself, when its worker has time.
+        while waiting() > 40 {
+            assert!(start.elapsed() < Duration::from_secs(20), "{}", waiting());
+        }
+        assert!(waiting() > 0);
         // Those that end give their places back.
         drop((over_tcp, over_socket, silent, quiet));
         let until = Instant::now() + Duration::from_secs(20);
