@@ -347,7 +347,7 @@ mod tests {
         let args = ["--rounds", "5", "--beside", "old=/x/gannet"].map(str::to_owned);
         let wish = Wish::parse(&args).expect("options");
         assert_eq!((wish.rounds, wish.seconds, wish.beside.len()), (5, 6, 1));
-        assert!(Wish::parse(&["--rounds".to_owned()]).is_err());
+        assert_eq!(Wish::parse(&["--rounds".to_owned()]).err().as_deref(), Some("--rounds wants a value"));
         assert_eq!(spread([3.0, 1.0, 2.0].into_iter()), (2.0, 1.0, 3.0));
     }
 

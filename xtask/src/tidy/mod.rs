@@ -2,6 +2,7 @@
 
 mod circles;
 mod documents;
+mod errors;
 mod ratchet;
 
 use std::{
@@ -64,6 +65,7 @@ pub fn run(root: &Path, bless: bool) -> Result<String, String> {
         markers(path, text, &mut faults);
         unsafe_code(path, text, &mut faults);
         files(path, text, &mut faults);
+        errors::check(path, text, &mut faults);
     }
     counters(&sources, &mut faults);
     circles::check(&sources, &mut faults);

@@ -288,14 +288,17 @@ mod tests {
 
     #[test]
     fn refuses_bad_input() {
-        assert!(Reader::new(&[0x80, 0x00]).varint().is_err(), "longer than needed");
-        assert!(Reader::new(&[0xff; 10]).varint().is_err(), "more than 64 bits");
-        assert!(Reader::new(&[0xff; 20]).varint().is_err());
+        let invalid = |what| DecodeError::Invalid { at: 0, what };
+        let greatest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert_eq!(Reader::new(&[0x80, 0x00]).varint(), Err(invalid("varint")), "longer than needed");
+        assert_eq!(Reader::new(&[0xff; 10]).varint(), Err(invalid("varint")), "more than 64 bits");
+        assert_eq!(Reader::new(&[0xff; 20]).varint(), Err(invalid("varint")));
         assert_eq!(Reader::new(&[1, 2]).u32(), Err(DecodeError::Short { at: 0, need: 4 }));
-        assert!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).prefixed(usize::MAX).is_err());
-        assert!(Reader::new(&[5, 1, 2]).prefixed(100).is_err());
-        assert!(Reader::new(&[2, 1, 2]).prefixed(1).is_err());
-        assert!(Reader::new(&[1, 0xff]).prefixed_str(10).is_err());
-        assert!(Reader::new(&[]).bytes(usize::MAX).is_err());
+        let short = |at, need| DecodeError::Short { at, need };
+        assert_eq!(Reader::new(&greatest).prefixed(usize::MAX), Err(short(10, usize::MAX)));
+        assert_eq!(Reader::new(&[5, 1, 2]).prefixed(100), Err(short(1, 5)));
+        assert_eq!(Reader::new(&[2, 1, 2]).prefixed(1), Err(invalid("length")));
+        assert_eq!(Reader::new(&[1, 0xff]).prefixed_str(10), Err(invalid("UTF-8 text")));
+        assert_eq!(Reader::new(&[]).bytes(usize::MAX), Err(short(0, usize::MAX)));
     }
 }

@@ -111,7 +111,8 @@ fn interruption_reaches_a_parked_fiber() {
 #[test]
 fn panics_stay_in_the_fiber_and_deep_stacks_are_measured() {
     both(|workers| {
-        assert!(workers.run(|| panic!("as asked")).join().is_err());
+        let panic = workers.run(|| panic!("as asked")).join().unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"as asked"));
         let left = workers
             .run(|| {
                 fn deep(n: u32) -> usize {
@@ -181,7 +182,7 @@ fn exercise(path: std::path::PathBuf, direct: bool) {
     assert!(!again.try_lock().unwrap(), "locked by the other");
     drop(file);
     assert!(again.try_lock().unwrap());
-    assert!(again.write_at(b"no", 0).is_err(), "opened for reading");
+    assert_eq!(again.write_at(b"no", 0).unwrap_err().raw_os_error(), Some(libc::EBADF), "opened for reading");
     gannet_runtime::fs::sync_dir(path.parent().unwrap()).unwrap();
     let to = path.with_extension("moved");
     gannet_runtime::fs::rename(&path, &to).unwrap();

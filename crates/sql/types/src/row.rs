@@ -568,7 +568,7 @@ mod tests {
                     assert_eq!(layout.get_bytes(payload, i).unwrap().unwrap(), text.as_bytes());
                 }
             }
-            assert!(layout.get(payload, values.len()).is_err());
+            assert_eq!(layout.get(payload, values.len()), Err(Corrupt::Column));
         });
     }
 
@@ -616,7 +616,7 @@ mod tests {
             (0..4).map(read).collect::<Vec<_>>(),
             [Value::Int(1), Value::text("abc"), Value::Int(7), Value::text("x")]
         );
-        assert!(RowLayout::new(&types).get(&payload, 0).is_err());
+        assert_eq!(RowLayout::new(&types).get(&payload, 0), Err(Corrupt::Columns));
     }
 
     #[test]

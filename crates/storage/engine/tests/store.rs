@@ -704,7 +704,7 @@ fn a_panic_rolls_its_transaction_back() {
         std::panic::resume_unwind(Box::new("boom"));
     })
     .join();
-    assert!(panicked.is_err());
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"boom"));
     put(&engine, &tree, 1, b"c");
     assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"c"[..]));
 }

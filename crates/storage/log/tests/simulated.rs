@@ -180,7 +180,10 @@ fn a_full_disk_poisons_or_does_nothing() {
             d.set_capacity(Some(d.used()));
             work(&log, &t, 200);
             if let Some(why) = log.poisoned() {
-                assert!(log.admit().is_err() && log.close().is_err());
+                assert!(
+                    matches!(log.admit(), Err(LogError::Poisoned(_)))
+                        && matches!(log.close(), Err(LogError::Poisoned(_)))
+                );
                 assert!(why.contains("No space"), "{why}");
                 return 1;
             }

@@ -205,8 +205,13 @@ mod tests {
         put("mandatory_roles", VarValue::text("`x`@`%`,\n\\"));
         let text: String = map.iter().map(|(n, p)| line(n, p)).collect();
         assert_eq!(parse(&text).unwrap(), map);
-        for bad in ["x", "max_connections\tx\t1\tu\th", "nonesuch\t1\t1\tu\th", "port\t1\tx\tu\th"] {
-            assert!(parse(bad).is_err(), "{bad}");
+        for (bad, why) in [
+            ("x", "five fields are due"),
+            ("max_connections\tx\t1\tu\th", "Variable 'max_connections' can't be set to the value of 'x'"),
+            ("nonesuch\t1\t1\tu\th", "unknown variable nonesuch"),
+            ("port\t1\tx\tu\th", "a time is due"),
+        ] {
+            assert_eq!(parse(bad), Err(format!("line 1: {why}")));
         }
     }
 }

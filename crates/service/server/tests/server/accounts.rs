@@ -4,7 +4,7 @@ use crate::common::{Running, error, one, options, rows, run};
 use gannet_server::vars::{Live, VarValue};
 use gannet_server::{Server, ServerOptions};
 use gannet_wire::auth::Plugin;
-use gannet_wire::client::{Address, Connection, Options};
+use gannet_wire::client::{Address, Connection, Error, Options};
 use gannet_wire::flags::com;
 
 fn login(at: &Address, user: &str, password: &str, plugin: Option<Plugin>) -> Result<Connection, Option<u16>> {
@@ -283,14 +283,14 @@ fn change_user_and_reset() {
     assert_eq!(switch[0], 0xFE);
     c.send(&[7; 20]).unwrap();
     assert_eq!(c.receive().unwrap_err().code(), Some(1045));
-    assert!(c.ping().is_err());
+    assert!(matches!(c.ping(), Err(Error::Io(_))));
     // No password is so long.
     let mut c = r.connect();
     c.command(com::CHANGE_USER, b"u\0\x14xxxxxxxxxxxxxxxxxxxx\0\x2d\0mysql_native_password\0").unwrap();
     assert_eq!(c.receive().unwrap()[0], 0xFE);
     c.send_raw(&[0, 0xB0, 4, 2, 7]).unwrap();
     assert_eq!(c.receive().unwrap_err().code(), Some(1153));
-    assert!(c.ping().is_err());
+    assert!(matches!(c.ping(), Err(Error::Io(_))));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Sessions through the wire: commands, results, status, kills, long packets.
 
 use crate::common::{Running, error, one, options, rows, run};
-use gannet_wire::client::{Arg, Cell, Connection, Options};
+use gannet_wire::client::{Arg, Cell, Connection, Error, Options};
 use gannet_wire::flags::{cap, com, status, ty};
 use std::time::{Duration, Instant};
 
@@ -278,7 +278,7 @@ fn kill_ends_statements_and_connections() {
     root.command(com::PROCESS_KILL, &id.to_le_bytes()).unwrap();
     root.receive().unwrap();
     std::thread::sleep(Duration::from_millis(100));
-    assert!(victim.ping().is_err());
+    assert!(matches!(victim.ping(), Err(Error::Io(_))));
 }
 
 /// Waits until the statement is in its SLEEP: killed on the way there it would be error 1317.

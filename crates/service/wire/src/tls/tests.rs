@@ -72,16 +72,21 @@ fn ciphers_are_chosen_by_their_names() {
     assert_eq!(talk(&s, 1000).cipher, "TLS_AES_256_GCM_SHA384");
     assert!(cipher_list().contains(&"ECDHE-RSA-AES256-GCM-SHA384".to_string()));
     let none = Settings { ciphers: "NULL".into(), suites: "NULL".into(), ..settings() };
-    assert!(Acceptor::new(&none).is_err());
+    assert_eq!(Acceptor::new(&none).err().as_deref(), Some("none of the ciphers is there"));
 }
 
 #[test]
 fn what_is_not_tls_is_refused_with_an_alert() {
     let acceptor = Acceptor::new(&settings()).unwrap();
-    for garbage in [&b"\x20\0\0\x02garbage that is no hello"[..], &[0x16, 3, 1, 0, 4, 1, 0, 0, 0], &[0xFF; 70_000]] {
+    for (garbage, what) in [
+        (&b"\x20\0\0\x02garbage that is no hello"[..], "InvalidContentType"),
+        (&[0x16, 3, 1, 0, 4, 1, 0, 0, 0], "MissingData(\"ProtocolVersion\")"),
+        (&[0xFF; 70_000], "InvalidContentType"),
+    ] {
         let mut tls = acceptor.accept().unwrap();
         let (mut plain, mut wire) = (Vec::new(), Vec::new());
-        assert!(tls.receive(garbage, &mut plain).is_err());
+        let e = tls.receive(garbage, &mut plain).unwrap_err();
+        assert_eq!(e.to_string(), format!("received corrupt message of type {what}"));
         let _ = tls.send(&[], &mut wire);
         assert!(plain.is_empty() && wire.first() == Some(&0x15), "{wire:?}");
     }
@@ -90,13 +95,20 @@ fn what_is_not_tls_is_refused_with_an_alert() {
 #[test]
 fn files_that_are_none_are_refused() {
     let good = settings();
-    for bad in [
-        Settings { certificate: b"x".to_vec(), ..good.clone() },
-        Settings { key: good.certificate.clone(), ..good.clone() },
-        Settings { ca: b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec(), ..good.clone() },
-        Settings { versions: "TLSv1.0".into(), ..good.clone() },
-        Settings { key: settings().key, ..good.clone() },
+    let no_authority = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec();
+    for (bad, why) in [
+        (
+            Settings { certificate: b"x".to_vec(), ..good.clone() },
+            "the server's certificate: there is no certificate in it",
+        ),
+        (Settings { key: good.certificate.clone(), ..good.clone() }, "the server's key: no items found"),
+        (
+            Settings { ca: no_authority, ..good.clone() },
+            "the authority's certificate: invalid peer certificate: BadEncoding",
+        ),
+        (Settings { versions: "TLSv1.0".into(), ..good.clone() }, "TLS version TLSv1.0 is not there"),
+        (Settings { key: settings().key, ..good.clone() }, "keys may not be consistent: KeyMismatch"),
     ] {
-        assert!(Acceptor::new(&bad).is_err());
+        assert_eq!(Acceptor::new(&bad).err().as_deref(), Some(why));
     }
 }
