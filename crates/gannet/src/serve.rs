@@ -35,7 +35,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
                     std::process::exit(1);
                 }
                 asked = true;
-                shared.log.note("stopping");
+                shared.log.note("a signal asks the server to shut down");
                 shared.request_stop();
             }
         })

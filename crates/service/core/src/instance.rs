@@ -265,12 +265,12 @@ impl Instance {
             let _ = task.join();
         }
         if let Err(e) = s.engine.shutdown() {
-            s.log.error(format_args!("the store was not closed cleanly: {e}"));
+            s.log.error(format_args!("the store is not closed cleanly: {e}; the next start recovers it from the log"));
         }
         if let Some(path) = &self.pid_file {
             let _ = std::fs::remove_file(path);
         }
-        s.log.note("stopped");
+        s.log.note("the server has stopped");
     }
 }
 
@@ -311,7 +311,7 @@ fn check_accounts(
     let wanted = vars[Live::PartialRevokes as usize].as_bool();
     let on = wanted || accounts.any_restricted();
     if on != wanted {
-        log.warning("partial_revokes is turned on: there are partial revokes");
+        log.warning("partial_revokes=OFF has no effect: some accounts have partial revokes, which keep it ON");
     }
     accounts.set_partial_revokes(on).map_err(|e| e.message().to_string())?;
     Ok(on)

@@ -22,7 +22,7 @@ pub(crate) fn fit_descriptors(vars: &mut [VarValue], log: &ErrorLog) {
     let possible = limit.saturating_sub(OWN_DESCRIPTORS).max(1);
     if wanted > possible {
         log.warning(format!(
-            "Changed limits: max_connections: {possible} (requested {wanted}): the system allows {limit} open files"
+            "Changed limits: max_connections: {possible} (requested {wanted}): the system allows {limit} open files (ulimit -n)"
         ));
         vars[Live::MaxConnections as usize] = VarValue::UInt(possible);
     }

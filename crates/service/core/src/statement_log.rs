@@ -282,7 +282,9 @@ pub fn header(vars: &VarSet) -> String {
 /// Turns the logs on at the start. A log whose file cannot be opened stays off, and the error log says so.
 pub fn start(logs: &StatementLogs, vars: &GlobalVars, log: &ErrorLog) {
     if let Err(e) = logs.configure(vars) {
-        log.error(format!("Statements are not logged: {e}"));
+        log.error(format_args!(
+            "a log of statements stays off: {e}; SET GLOBAL general_log or slow_query_log opens it again"
+        ));
     }
 }
 

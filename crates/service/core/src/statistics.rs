@@ -116,8 +116,13 @@ fn tell_damage(shared: &Core, told: &mut HashSet<TreeId>) {
         let table = snapshot.schemas().find_map(|s| snapshot.tables(&s.name).iter().find(has));
         let what = EngineError::from(damage);
         match table {
-            Some(t) => shared.log.error(format_args!("Table {}.{} is damaged: {what}", t.schema, t.name)),
-            None => shared.log.error(format_args!("Damage outside of any table: {what}")),
+            Some(t) => shared.log.error(format_args!(
+                "table {}.{} is damaged: {what}; drop it and restore it from a dump",
+                t.schema, t.name
+            )),
+            None => shared.log.error(format_args!(
+                "a page that belongs to no table is damaged: {what}; 'gannet check' lists the damage of a stopped server"
+            )),
         }
     }
     *told = trees;

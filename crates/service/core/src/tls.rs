@@ -40,7 +40,7 @@ impl ServerTls {
             return Ok(it);
         }
         if !tls::is_supported() {
-            log.warning("TLS is off: this processor lacks instructions that its cryptography is made of");
+            log.warning("TLS is off: this processor lacks instructions that the cryptography is made of");
             return Ok(it);
         }
         let files = [Live::SslCa, Live::SslCert, Live::SslKey];
@@ -115,7 +115,10 @@ fn own_files(datadir: &Path, hostname: &str) -> std::result::Result<(), String> 
         return Ok(());
     }
     if there != [false; 3] {
-        return Err(format!("{} has some of {CA}, {CERTIFICATE} and {KEY} only", datadir.display()));
+        return Err(format!(
+            "{} has only some of {CA}, {CERTIFICATE} and {KEY}; the server makes new ones at a start that finds none",
+            datadir.display()
+        ));
     }
     let mut hosts = vec!["localhost", "127.0.0.1", "::1"];
     let plain = |h: &str| !h.is_empty() && h.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.');

@@ -89,7 +89,7 @@ impl Log {
         let first = block_up(start.end.get());
         let (store, epoch) = (start.store, start.epoch);
         let retentions = Retentions::load(options.dir.clone(), store, |e| {
-            options.events.error(format_args!("log: {e}"));
+            options.events.error(format_args!("log: each consumer has to begin anew: {e}"));
         })?;
         let range = (start.checkpoint.get(), start.end.get());
         let wanted = retentions.wanted();
@@ -109,7 +109,7 @@ impl Log {
             checkpoint: start.checkpoint.get(),
             events: options.events,
         }));
-        core.tell_cut_off(&lost, "the log does not go back to its place");
+        core.tell_cut_off(&lost, "the log does not reach back to its place");
         let mut epochs = start.epochs;
         let prev_epoch = epochs.last().map_or(0, |e| e.1);
         check!(prev_epoch < epoch, "epoch {epoch} after {prev_epoch}");

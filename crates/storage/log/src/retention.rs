@@ -39,7 +39,7 @@ impl Core {
     pub(crate) fn recycle(&self) {
         let tail = self.ring.reserved();
         let too_much = |e: &Entry| e.kept.hold.beyond == Beyond::CutOff && e.behind(tail) > e.kept.hold.bound_bytes;
-        self.tell_cut_off(&self.retentions.cut_off(too_much), "it held back more of the log than it may");
+        self.tell_cut_off(&self.retentions.cut_off(too_much), "it kept more of the log than its bound allows");
         let floor = self.checkpoint.load(Acquire).min(self.retentions.floor());
         if self.segments.recycle(floor) {
             self.wake_files_task();
@@ -52,13 +52,13 @@ impl Core {
     pub(crate) fn make_room(&self) {
         let checkpoint = self.checkpoint.load(Acquire);
         let may = |e: &Entry| e.kept.hold.beyond == Beyond::CutOff && e.held.get() < checkpoint;
-        self.tell_cut_off(&self.retentions.cut_off(may), "the disk has no room for what it held back of the log");
+        self.tell_cut_off(&self.retentions.cut_off(may), "the disk has no room for the log that it kept");
         self.recycle();
     }
 
     pub(crate) fn tell_cut_off(&self, names: &[String], why: &str) {
         for name in names {
-            self.events.error(format_args!("log: consumer '{name}' is cut off: {why}"));
+            self.events.error(format_args!("log: consumer '{name}' is cut off and has to begin anew: {why}"));
         }
         if !names.is_empty() {
             self.followers.wake();

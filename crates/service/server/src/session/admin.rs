@@ -28,7 +28,7 @@ impl Session {
     pub(crate) fn shutdown_server(&mut self) -> Result<Done> {
         count(Counter::ComShutdown);
         self.state.privileges().require(Privilege::Shutdown)?;
-        self.server.log.note(format_args!("shutdown asked for by {}", self.state.user));
+        self.server.log.note(format_args!("{} asks the server to shut down", self.state.user));
         self.server.request_stop();
         Ok(Done::default())
     }

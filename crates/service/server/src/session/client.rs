@@ -197,7 +197,7 @@ impl Client {
             Command::Debug => {
                 count(Counter::ComAdminCommands);
                 let outcome = self.session.state.privileges().require(Privilege::Super).map(|()| Done::default());
-                self.session.server.log.note("COM_DEBUG: there is nothing to dump");
+                self.session.server.log.note("COM_DEBUG dumps nothing: see SHOW ENGINE INNODB STATUS");
                 self.session.answer(wire, outcome);
             }
             Command::Refresh(bits) => {

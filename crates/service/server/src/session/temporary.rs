@@ -151,7 +151,9 @@ impl Session {
         for table in std::mem::take(&mut self.dropped) {
             if let Err(e) = self.server.catalog.discard_temporary(&table).map_err(from_catalog) {
                 let id = self.entry.id;
-                self.server.log.error(format_args!("connection {id}: a temporary table keeps its space: {e}"));
+                self.server.log.error(format_args!(
+                    "connection {id}: the space of a dropped temporary table cannot be freed: {e}; the next start frees it"
+                ));
             }
         }
     }

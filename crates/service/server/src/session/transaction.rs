@@ -203,7 +203,10 @@ impl Session {
             undone
         };
         if let Err(e) = undone {
-            self.server.log.error(format_args!("connection {}: rollback of a statement failed: {e}", self.entry.id));
+            let id = self.entry.id;
+            self.server.log.error(format_args!(
+                "connection {id}: the changes of a failed statement cannot be undone: {e}; KILL {id} rolls its transaction back"
+            ));
         }
     }
 
@@ -288,7 +291,8 @@ impl Session {
     /// Rolls the open transaction back when the session ends or is reset.
     pub(crate) fn abandon_transaction(&mut self) {
         if let Err(e) = self.finish(false) {
-            self.server.log.error(format_args!("connection {}: rollback failed: {e}", self.entry.id));
+            let id = self.entry.id;
+            self.server.log.error(format_args!("connection {id}: its open transaction cannot be rolled back: {e}"));
         }
     }
 
