@@ -12,6 +12,10 @@ pub fn from_engine(error: EngineError) -> SqlError {
         EngineError::LockWaitTimeout => sql_err!(LockWaitTimeout),
         EngineError::NoWait => sql_err!(LockNowait),
         EngineError::Interrupted => sql_err!(QueryInterrupted),
+        EngineError::HalfUndone => SqlError::with_message(
+            ErrorCode::ErrorDuringRollback,
+            "Changes of a statement that failed could not be undone; the transaction can only be rolled back",
+        ),
         EngineError::ReadOnly => sql_err!(CantExecuteInReadOnlyTransaction),
         EngineError::DiskFull => {
             SqlError::with_message(ErrorCode::RecordFileFull, "The table is full: no space left on the device")

@@ -7,7 +7,7 @@ pub type Result<T> = std::result::Result<T, EngineError>;
 
 /// An error of the engine. After [`Deadlock`](EngineError::Deadlock) the whole transaction **has been rolled back** and
 /// the [`Txn`](crate::Txn) is idle; after all others the transaction is as it was before the call (a statement rolls
-/// itself back with [`Txn::rollback_to`](crate::Txn::rollback_to)).
+/// itself back with [`Txn::rollback_to`](crate::Txn::rollback_to)), but for those of commit and rollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineError {
     /// This transaction was chosen as the victim of a deadlock and is rolled back (MySQL 1213).
@@ -20,6 +20,8 @@ pub enum EngineError {
     Interrupted,
     /// The transaction is not active: it was committed, rolled back, or a deadlock's victim.
     NotActive,
+    /// Undoing changes of the transaction failed on the way: it can only be rolled back (1181).
+    HalfUndone,
     /// A write in a transaction begun with `read_only` (1792).
     ReadOnly,
     /// Damage found: which page, its LSN, what was seen. Reads of other pages go on.
@@ -102,6 +104,7 @@ impl std::fmt::Display for EngineError {
             NoWait => f.write_str("row lock not granted immediately and NOWAIT is set"),
             Interrupted => f.write_str("interrupted"),
             NotActive => f.write_str("no transaction is active"),
+            HalfUndone => f.write_str("the transaction is half undone: it can only be rolled back"),
             ReadOnly => f.write_str("transaction is read only"),
             Corrupt { page, lsn, what } => write!(f, "page {page} (LSN {lsn}) is damaged: {what}"),
             LogPoisoned => f.write_str("the log could not be written; writes are refused until a restart"),

@@ -17,9 +17,9 @@ use crate::range::successor;
 use crate::rows::Scratch;
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
-use crate::txn::LockWait;
 use crate::undo::record::Body;
 use crate::undo::stream::corrupt;
+use crate::waiting::LockWait;
 use crate::writer::Writer;
 use crate::{EngineError, IndexInsert, LockMode, Result, TreeHandle, TreeKind, Txn};
 

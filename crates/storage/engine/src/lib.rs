@@ -47,6 +47,7 @@ mod trxtable_tests;
 mod turn;
 mod txn;
 mod undo;
+mod waiting;
 mod writer;
 
 pub use check::StoreCheck;

@@ -1,6 +1,7 @@
 //! Faults planted in the engine, to find out whether the simulation would notice them. Debug builds only; per thread, that is, per
 //! simulated machine.
 
+use crate::undo::record::UndoPtr;
 use std::cell::Cell;
 
 /// What is done wrong.
@@ -8,6 +9,8 @@ use std::cell::Cell;
 pub enum Fault {
     /// Rollback leaves out some undo records.
     DropUndo,
+    /// Rollback ends with an error at some undo records, and some transactions cannot commit.
+    UndoFails,
     /// A transaction's rows are free before its commit is in the log.
     ReleaseEarly,
     /// Recovery leaves out some changes of some pages.
@@ -71,6 +74,13 @@ pub fn plant(fault: Option<Fault>) {
 #[inline(always)]
 pub fn planted(fault: Fault) -> bool {
     cfg!(debug_assertions) && PLANTED.get() == Some(fault)
+}
+
+/// Whether [`Fault::UndoFails`] is planted and concerns this undo record: about a third of them, always the same.
+#[inline(always)]
+pub(crate) fn undo_fails(at: UndoPtr) -> bool {
+    planted(Fault::UndoFails)
+        && (at.page().0 << 16 | at.offset() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < u64::from(u32::MAX / 3)
 }
 
 /// A way was taken.

@@ -10,10 +10,10 @@ use crate::row::{CHAIN_REF, ROW_HEADER, RowHeader, chain_of};
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
 use crate::trxtable::{TrxState, View};
-use crate::txn::LockWait;
 use crate::undo::diff;
 use crate::undo::record::{self, Body, ROW_INSERT};
 use crate::undo::stream::{corrupt, read_record};
+use crate::waiting::LockWait;
 use crate::{EngineError, Isolation, LockMode, ReadMode, Result, RowBuf, TreeHandle, TreeKind, Txn, WaitPolicy};
 
 /// Outcome of [`Txn::get`].

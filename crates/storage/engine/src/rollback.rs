@@ -9,7 +9,7 @@ use gannet_lock::LockOwner;
 use gannet_runtime::mask_interrupts;
 
 use crate::index::{put_deleter, split_value};
-use crate::plant::{Fault, planted};
+use crate::plant::{Fault, planted, undo_fails};
 use crate::purge::note_chain;
 use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::header_of;
@@ -18,7 +18,7 @@ use crate::trees::TreeShared;
 use crate::trxtable::TrxState;
 use crate::undo::diff;
 use crate::undo::record::{self, Body, DONE, ROLLED_BACK, UndoPtr};
-use crate::undo::stream::{corrupt, latch, read_record, set_flags};
+use crate::undo::stream::{corrupt, flag, latch, read_record, set_flags};
 use crate::writer::Writer;
 use crate::{EngineError, Result};
 
@@ -71,6 +71,9 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         let at = w.last;
         read_record(&store.pool, at, &mut bytes)?;
         let record = record::decode(&bytes).map_err(|_| corrupt(at.page(), "undo record cannot be decoded"))?;
+        if undo_fails(at) {
+            return Err(EngineError::DiskFull);
+        }
         let left_out = planted(Fault::DropUndo) && at.offset().is_multiple_of(3);
         let goes = match record.body {
             Body::CreateTree { .. } => {
@@ -91,13 +94,7 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         if open && goes {
             // Purge passes only records marked as done: the tree's number and its pages may belong to another tree by
             // then.
-            store.pool.run(|| {
-                let mut mtr = store.pool.mtr()?;
-                let page = latch(&mut mtr, at)?;
-                set_flags(&mut mtr, page, at, record.flags | DONE);
-                mtr.commit();
-                Ok::<(), Stop>(())
-            })?;
+            flag(&store.pool, at, record.flags | DONE)?;
         } else if open {
             undo_one(store, w.id, at, &record, keeps)?;
         }

@@ -16,9 +16,10 @@ use gannet_telemetry::{Counter, count};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
-use crate::txn::{LockWait, slow_down};
+use crate::txn::slow_down;
 use crate::undo::diff;
 use crate::undo::record::{Body, OlderRow, UndoPtr};
+use crate::waiting::LockWait;
 use crate::writer::Writer;
 use crate::{EngineError, LockMode, Result, RowStamp, TreeHandle, TreeKind, Txn};
 

@@ -12,7 +12,7 @@ use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::stamp_of;
 use crate::store::{Store, Whose};
 use crate::trxtable::View;
-use crate::txn::LockWait;
+use crate::waiting::LockWait;
 use crate::{
     Cut, Direction, EngineError, Isolation, KeyRange, LockMode, Lsn, ReadMode, Result, RowBuf, RowStamp, ScanOptions,
     TreeHandle, TreeKind, TrxId, Txn, WaitPolicy,

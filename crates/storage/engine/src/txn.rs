@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gannet_base::sync::{Backoff, atomic::Ordering::*};
-use gannet_lock::{Granted, LockOwner, Mode, Wait};
-use gannet_runtime::{Waker, mask_interrupts, now_ns, sleep};
+use gannet_base::sync::atomic::Ordering::*;
+use gannet_lock::{LockOwner, Mode};
+use gannet_runtime::{Waker, mask_interrupts, sleep};
 use gannet_telemetry::{Counter, count};
 
 use crate::consumer;
@@ -12,7 +12,7 @@ use crate::plant::{Fault, planted};
 use crate::rollback::{For, Orphan, undo_to};
 use crate::snapshot::{CellId, Info};
 use crate::store::Store;
-use crate::trxtable::{TrxState, View};
+use crate::trxtable::View;
 use crate::undo::record::{COMMITTED, PREPARED, ROLLED_BACK, UndoPtr};
 use crate::undo::stream;
 use crate::writer::Writer;
@@ -44,25 +44,6 @@ pub struct Savepoint {
     last: UndoPtr,
 }
 
-/// Waiting for locks on behalf of one operation.
-pub(crate) struct LockWait {
-    deadline_ns: u64,
-    /// The operation took an exclusive lock on its key to keep its place among the owners that wait for the row. The
-    /// value is what it held before.
-    pub(crate) queued: Option<Option<Mode>>,
-}
-
-impl LockWait {
-    pub(crate) fn new(now_ns: u64, timeout: Duration) -> Self {
-        let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        LockWait { deadline_ns: now_ns.saturating_add(timeout), queued: None }
-    }
-
-    pub(crate) fn left(&self) -> Wait {
-        Wait::For(Duration::from_nanos(self.deadline_ns.saturating_sub(now_ns())))
-    }
-}
-
 impl From<LockMode> for Mode {
     fn from(m: LockMode) -> Mode {
         match m {
@@ -72,19 +53,28 @@ impl From<LockMode> for Mode {
     }
 }
 
-/// So often a statement looks again, at most, for the end of another transaction.
-const LOOKED_OFTEN: u8 = 8;
+/// What a [`Txn`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Room for a transaction.
+    Idle,
+    Active,
+    /// Undoing its changes, or some of them, has failed on the way.
+    HalfUndone,
+}
 
 /// A transaction, or the room for one: it is made once for a session and begun, committed and begun again.
 /// An active transaction that is dropped is rolled back then and there; while a panic unwinds, in the background.
 ///
 /// After [`EngineError::Deadlock`] the transaction is rolled back and idle. After other errors it is as before the
-/// failed call, apart from locks.
+/// failed call, apart from locks. Two calls are different: a commit that fails has rolled the transaction back, and a
+/// rollback that fails leaves it half undone. Nothing but its rollback is possible then, so that no half is ever
+/// committed: [`EngineError::HalfUndone`].
 pub struct Txn {
     pub(crate) engine: Engine,
     pub(crate) options: TxnOptions,
-    active: bool,
-    cell: CellId,
+    state: State,
+    pub(crate) cell: CellId,
     pub(crate) owner: LockOwner,
     /// The snapshot in use; zero when none is.
     snapshot: View,
@@ -96,14 +86,14 @@ pub struct Txn {
     /// The last locking read took a lock; what was held before.
     pub(crate) fresh_lock: Option<Option<Mode>>,
     /// How often this statement has looked again for the end of another transaction.
-    looked: u8,
+    pub(crate) looked: u8,
     /// Prepared: dropping it leaves it as it is, for the next start.
     prepared: bool,
 }
 
 impl std::fmt::Debug for Txn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Txn").field("id", &self.id()).field("active", &self.active).finish_non_exhaustive()
+        f.debug_struct("Txn").field("id", &self.id()).field("state", &self.state).finish_non_exhaustive()
     }
 }
 
@@ -114,7 +104,7 @@ impl Txn {
         let mut txn = Txn {
             engine,
             options,
-            active: false,
+            state: State::Idle,
             cell,
             owner,
             snapshot: View::default(),
@@ -136,9 +126,7 @@ impl Txn {
     /// Begins again after [`commit`](Txn::commit) or [`rollback`](Txn::rollback). An active transaction is rolled back.
     /// Allocates nothing and writes nothing shared.
     pub fn begin(&mut self, options: TxnOptions) -> Result<()> {
-        if self.active {
-            self.rollback()?;
-        }
+        self.rollback()?;
         self.store().check_running()?;
         let info = self.engine.store.snapshots.info(self.cell);
         if options.packed() != self.options.packed() {
@@ -147,7 +135,7 @@ impl Txn {
         // A single statement pays for no look at the clock.
         info.started_ns.store(if options.autocommit { 0 } else { gannet_runtime::now_ns() }, Relaxed);
         self.options = options;
-        self.active = true;
+        self.state = State::Active;
         self.seen = Lsn::ZERO;
         self.overwrote = Lsn::ZERO;
         count(Counter::TransactionsStarted);
@@ -160,11 +148,22 @@ impl Txn {
 
     /// True between begin and commit or rollback.
     pub fn is_active(&self) -> bool {
-        self.active
+        self.state != State::Idle
     }
 
+    /// True when undoing changes has failed on the way: nothing but [`Txn::rollback`] is possible, or
+    /// [`Txn::rollback_to`] an older savepoint.
+    pub fn is_half_undone(&self) -> bool {
+        self.state == State::HalfUndone
+    }
+
+    #[inline]
     pub(crate) fn check_active(&self) -> Result<()> {
-        if self.active { Ok(()) } else { Err(EngineError::NotActive) }
+        match self.state {
+            State::Active => Ok(()),
+            State::Idle => Err(EngineError::NotActive),
+            State::HalfUndone => Err(EngineError::HalfUndone),
+        }
     }
 
     /// It is about to be begun: asks for what that will touch.
@@ -268,7 +267,7 @@ impl Txn {
 
     /// Takes the snapshot now: START TRANSACTION WITH CONSISTENT SNAPSHOT (repeatable read and above).
     pub fn consistent_snapshot(&mut self) {
-        if self.active && self.options.isolation >= Isolation::RepeatableRead {
+        if self.state == State::Active && self.options.isolation >= Isolation::RepeatableRead {
             self.view();
         }
     }
@@ -280,7 +279,8 @@ impl Txn {
 
     /// Undoes everything after the savepoint. Locks stay, as in InnoDB, but those of rows inserted since go with the
     /// rows. [`EngineError::NotActive`] for a transaction that has committed together with its only change, which
-    /// cannot be undone any more.
+    /// cannot be undone any more. After another error the transaction is half undone; it may be tried again with the
+    /// same savepoint or an older one.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         let store = &*self.engine.store;
         if let Some(w) = self.writer.as_mut()
@@ -290,14 +290,18 @@ impl Txn {
                 return Err(EngineError::NotActive);
             }
             let _mask = mask_interrupts();
+            self.state = State::HalfUndone;
             undo_to(store, w, savepoint.last, For::Savepoint(&self.owner))?;
+            self.state = State::Active;
             self.owner.set_weight(w.records);
         }
         Ok(())
     }
 
     /// Commits; returns when the commit is as durable as the flush policy says, with its LSN (`None`: nothing was
-    /// written). On [`EngineError::LogPoisoned`] the outcome is unknown until the restart.
+    /// written). On [`EngineError::LogPoisoned`] the outcome is unknown until the restart. After any other error the
+    /// transaction is rolled back, or half undone; one that is prepared stays so. [`EngineError::HalfUndone`]: it was
+    /// half undone before.
     pub fn commit(&mut self) -> Result<Option<Lsn>> {
         let lsn = self.commit_unsynced()?;
         if let Some(lsn) = lsn
@@ -312,7 +316,7 @@ impl Txn {
     /// undo it. Its client must not be told, nor this session go on, before [`Txn::poll_commit`] says so. `None`:
     /// there is nothing to wait for.
     pub fn commit_unsynced(&mut self) -> Result<Option<Lsn>> {
-        if !self.active {
+        if self.state == State::Idle {
             return Ok(None);
         }
         self.commit_now(None)
@@ -322,9 +326,9 @@ impl Txn {
     /// After a crash the whole payload is there if and only if the transaction is committed. A transaction without
     /// changes commits its payload too, and has an LSN.
     ///
-    /// After an error the transaction is active, as after one of [`Txn::commit`]: [`EngineError::PayloadTooLong`], an
-    /// error of the reader ([`EngineError::Io`]), and [`EngineError::NotActive`] for a transaction that has ended or
-    /// has committed together with its only change.
+    /// Its errors mean what those of [`Txn::commit`] do: [`EngineError::PayloadTooLong`], and an error of the reader
+    /// ([`EngineError::Io`]), too. [`EngineError::NotActive`] for a transaction that has ended or has committed
+    /// together with its only change, which stays as it is.
     pub fn commit_with(&mut self, payload: &mut dyn std::io::Read) -> Result<Lsn> {
         let lsn = self.commit_with_unsynced(payload)?;
         if !planted(Fault::TellEarly) {
@@ -346,6 +350,10 @@ impl Txn {
     }
 
     fn commit_now(&mut self, payload: Option<&mut dyn std::io::Read>) -> Result<Option<Lsn>> {
+        if self.state == State::HalfUndone {
+            self.rollback()?;
+            return Err(EngineError::HalfUndone);
+        }
         let mut lsn = Lsn::ZERO;
         if let Some(w) = self.writer.take() {
             let _mask = mask_interrupts();
@@ -360,8 +368,12 @@ impl Txn {
                     self.forget_writer(w);
                 }
                 Err(e) => {
-                    // Nothing says that it committed: it stays active, to be rolled back.
                     self.writer = Some(w);
+                    if !self.prepared {
+                        // Whoever is told that the commit failed will not look for it in the next transaction. An error
+                        // of the rollback is kept as the state.
+                        let _half_undone = self.rollback();
+                    }
                     return Err(e);
                 }
             }
@@ -393,12 +405,7 @@ impl Txn {
         };
         let id = w.id;
         let store = &*self.engine.store;
-        let lsn = store.pool.run(|| {
-            let mut mtr = store.pool.mtr()?;
-            let page = stream::latch(&mut mtr, w.begin)?;
-            stream::set_flags(&mut mtr, page, w.begin, PREPARED);
-            Ok(mtr.commit_with(|_| ()))
-        })?;
+        let lsn = stream::flag(&store.pool, w.begin, PREPARED)?;
         store.log.wait_commit(lsn)?;
         self.seen = Lsn::ZERO;
         self.prepared = true;
@@ -420,8 +427,11 @@ impl Txn {
     /// A transaction that has committed together with its only change ([`Txn::update_and_commit_if`] returned
     /// [`Update::Updated`]) has ended for all readers, and there is nothing left to undo: this ends it as
     /// [`Txn::commit`] does, and the change stays. A caller that may have to undo its change uses [`Txn::update_if`].
+    ///
+    /// After an error it is half undone, and its rows stay locked; this may be tried again, and is when the `Txn` is
+    /// dropped, in the background. A crash makes no difference: it is rolled back at the next start.
     pub fn rollback(&mut self) -> Result<()> {
-        if !self.active {
+        if self.state == State::Idle {
             return Ok(());
         }
         if self.writer.as_ref().is_some_and(|w| !w.committed.is_zero()) {
@@ -430,6 +440,15 @@ impl Txn {
         if let Some(mut w) = self.writer.take() {
             let _mask = mask_interrupts();
             let store = &*self.engine.store;
+            if self.prepared {
+                // From here on it cannot be committed, neither by this server nor by one that starts after a crash.
+                if let Err(e) = stream::flag(&store.pool, w.begin, 0) {
+                    self.writer = Some(w);
+                    return Err(e);
+                }
+                self.prepared = false;
+            }
+            self.state = State::HalfUndone;
             store.snapshots.info(self.cell).rolling_back.store(1, Relaxed);
             let undone = undo_to(store, &mut w, UndoPtr::NONE, For::End).and_then(|()| w.end(store, ROLLED_BACK));
             match undone {
@@ -459,7 +478,7 @@ impl Txn {
             gannet_runtime::run_blocking(gannet_runtime::release_free_memory);
         }
         self.close_view();
-        self.active = false;
+        self.state = State::Idle;
         self.prepared = false;
     }
 
@@ -512,87 +531,6 @@ impl Txn {
             Some(w) => w.extend(store),
             None => Ok(()),
         }
-    }
-
-    // ---- waiting ----
-
-    /// Waits for the end of a row's writer, in the queue of the row's explicit lock: only its head wakes at that end.
-    pub(crate) fn wait_for_writer(
-        &mut self,
-        tree: &TreeHandle,
-        name: &[u8],
-        trx: TrxId,
-        wait: &mut LockWait,
-    ) -> Result<()> {
-        if wait.queued.is_none() && (ends_soon(self, trx) || self.queue(tree, name, wait)?.waited) {
-            return Ok(());
-        }
-        // While another transaction's stamp is on the row, this transaction cannot have relied on its lock of the
-        // row.
-        show_progress(self);
-        let store = &*self.engine.store;
-        let active = || store.trx.state(trx) == TrxState::Active;
-        self.owner.wait_stamp((&tree.shared.locks, name), trx, active, wait.left())?;
-        Ok(())
-    }
-
-    pub(crate) fn wait_trx(&mut self, tree: &TreeHandle, name: &[u8], trx: TrxId, wait: Wait) -> Result<()> {
-        show_progress(self);
-        let store = &*self.engine.store;
-        self.owner.wait_trx_at((&tree.shared.locks, name), trx, || store.trx.state(trx) == TrxState::Active, wait)?;
-        Ok(())
-    }
-
-    pub(crate) fn queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<Granted> {
-        show_progress(self);
-        let locks = &tree.shared.locks;
-        let granted = self.owner.lock_record(locks, name, Mode::Exclusive, wait.left())?;
-        wait.queued.get_or_insert(granted.before);
-        Ok(granted)
-    }
-
-    /// Waits until no other owner has an explicit lock on the record, and takes it.
-    pub(crate) fn wait_for_record(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
-        if wait.queued.is_none() && self.comes_free(tree, name) {
-            return Ok(());
-        }
-        self.queue(tree, name, wait).map(drop)
-    }
-
-    /// Whether the record's lock is released within a few microseconds. A holder that runs has usually just been
-    /// given the record and changes the row now. Waiting a moment for it costs less than entering the queue, and a
-    /// queue that every writer enters never empties.
-    pub(crate) fn comes_free(&mut self, tree: &TreeHandle, name: &[u8]) -> bool {
-        const LOOKS: u32 = 7;
-        if self.looked >= LOOKED_OFTEN || !self.options.autocommit {
-            return false;
-        }
-        self.looked += 1;
-        let mut backoff = Backoff::new();
-        (0..LOOKS).any(|_| {
-            backoff.wait();
-            !self.owner.record_blocked(&tree.shared.locks, name, Mode::Exclusive)
-        })
-    }
-
-    /// Waits until no other transaction's gap lock keeps the key from being inserted.
-    pub(crate) fn wait_for_gap(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
-        show_progress(self);
-        self.owner.wait_insert(&tree.shared.locks, name, wait.left())?;
-        Ok(())
-    }
-
-    /// Leaves the record's queue: restores what the transaction held before.
-    pub(crate) fn leave_queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) {
-        if let Some(before) = wait.queued.take() {
-            self.owner.unlock_record(&tree.shared.locks, name, before);
-        }
-    }
-
-    /// Takes an explicit lock.
-    pub(crate) fn lock_key(&mut self, tree: &TreeHandle, name: &[u8], mode: LockMode, wait: Wait) -> Result<Granted> {
-        show_progress(self);
-        Ok(self.owner.lock_record(&tree.shared.locks, name, mode.into(), wait)?)
     }
 
     // ---- row trees ----
@@ -651,11 +589,6 @@ impl Txn {
     /// once.
     pub fn lock_first(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
         self.queue_for_row(tree, key, true)
-    }
-
-    /// The transaction is one statement: it ends with it.
-    pub fn is_one_statement(&self) -> bool {
-        self.options.autocommit
     }
 
     /// Deletes the newest row with this key (waits for its active writer first).
@@ -727,13 +660,6 @@ impl Txn {
     }
 }
 
-/// Publishes what was done so far for the deadlock detector and the status. Called before each wait.
-fn show_progress(txn: &Txn) {
-    let records = txn.weight();
-    txn.owner.set_weight(records);
-    txn.store().snapshots.info(txn.cell).undo_records.store(records, Relaxed);
-}
-
 /// Makes a transaction wait a little before its first write while purge lags behind. A transaction that others wait
 /// for is not slowed down: a queue of a thousand would wait a thousand times as long.
 pub(crate) fn slow_down(txn: &Txn) {
@@ -745,32 +671,13 @@ pub(crate) fn slow_down(txn: &Txn) {
     }
 }
 
-/// Whether the transaction ends within a microsecond or two. A transaction of one statement that runs on another core
-/// does, and looking a few times costs less than waiting in the queue. Returns false at once if another owner waits
-/// for the transaction already, and if this one has looked in vain often.
-fn ends_soon(txn: &mut Txn, trx: TrxId) -> bool {
-    const LOOKS: u32 = 5;
-    if txn.looked >= LOOKED_OFTEN || txn.owner.is_trx_awaited(trx) {
-        return false;
-    }
-    txn.looked += 1;
-    let mut backoff = Backoff::new();
-    for _ in 0..LOOKS {
-        backoff.wait();
-        if txn.engine.store.trx.state(trx) != TrxState::Active {
-            return true;
-        }
-    }
-    false
-}
-
 impl Drop for Txn {
     fn drop(&mut self) {
-        if self.active && self.prepared {
+        if self.prepared {
             self.writer = None;
             self.finish();
         }
-        if self.active {
+        if self.state != State::Idle {
             // Nothing may be waited for while unwinding.
             let undone = if std::thread::panicking() { None } else { Some(self.rollback()) };
             if undone != Some(Ok(())) {

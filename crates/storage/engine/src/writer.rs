@@ -7,7 +7,7 @@ use gannet_log::RecordKind;
 use gannet_page::PageOp;
 
 use crate::Result;
-use crate::plant::{Fault, planted};
+use crate::plant::{Fault, planted, undo_fails};
 use crate::store::Store;
 use crate::undo::record::{self, Body, UndoPtr};
 use crate::undo::stream::{self, Tail};
@@ -112,6 +112,9 @@ impl Writer {
         }
         if !self.committed.is_zero() {
             return Ok(self.committed);
+        }
+        if state == record::COMMITTED && undo_fails(self.begin) {
+            return Err(crate::EngineError::DiskFull);
         }
         let early = planted(Fault::ReleaseEarly) && state == record::COMMITTED;
         if early {

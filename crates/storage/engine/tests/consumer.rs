@@ -64,14 +64,17 @@ fn payloads_come_in_the_order_of_commits() {
 }
 
 #[test]
-fn a_commit_that_fails_leaves_the_transaction_and_tells_nothing() {
+fn a_commit_that_fails_rolls_the_transaction_back_and_tells_nothing() {
     let (_dir, engine, tree) = with_tree();
     let mut consumer = engine.consumer("c", HOLD).unwrap();
     let mut t = engine.begin(TxnOptions::default());
-    t.insert(&tree, &key(1), b"row").unwrap();
+    t.insert(&tree, &key(1), b"first").unwrap();
     // The log's capacity is 16 MiB: a quarter of it is too much by one byte.
     let long = payload(1, 4 * MIB + 1);
     assert_eq!(t.commit_with(&mut &long[..]), Err(EngineError::PayloadTooLong { most: 4 << 20 }));
+    assert!(!t.is_active());
+    t.begin(TxnOptions::default()).unwrap();
+    t.insert(&tree, &key(1), b"second").unwrap();
     struct Fails(u64);
     impl std::io::Read for Fails {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
@@ -80,8 +83,10 @@ fn a_commit_that_fails_leaves_the_transaction_and_tells_nothing() {
         }
     }
     assert!(matches!(t.commit_with(&mut Fails(3 << 20)), Err(EngineError::Io(_))));
-    assert!(t.is_active() && t.has_writes());
-    // Now it succeeds, with a shorter one.
+    assert!(!t.is_active());
+    // A shorter one.
+    t.begin(TxnOptions::default()).unwrap();
+    t.insert(&tree, &key(1), b"row").unwrap();
     let told = payload(2, 2 * MIB + 5);
     t.commit_with(&mut (&told[..]).chain(&b"end"[..])).unwrap();
     assert_eq!(t.commit_with(&mut &b""[..]), Err(EngineError::NotActive));

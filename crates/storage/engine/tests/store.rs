@@ -474,7 +474,7 @@ fn a_hot_row_loses_no_update() {
                         loop {
                             t.get(&tree, &key(1), ReadMode::Newest, &mut row).unwrap();
                             let v = u64::from_le_bytes(row.row().try_into().unwrap()) + 1;
-                            let done = match t.is_one_statement() {
+                            let done = match t.options().autocommit {
                                 true => t.update_and_commit_if(&tree, &key(1), row.stamp(), &v.to_le_bytes()),
                                 false => t.update_if(&tree, &key(1), row.stamp(), &v.to_le_bytes()),
                             };
@@ -734,6 +734,97 @@ fn undo_of_a_long_transaction_and_its_savepoints() {
     assert!(dump(&engine, &tree).iter().all(|(_, v)| v == &[0; 500]));
     engine.purge_now().unwrap();
     assert_eq!(engine.status().history_length, 0);
+}
+
+/// Changes that cannot be undone, for now, are never committed, however the transaction goes on.
+#[test]
+fn what_is_half_undone_is_never_committed() {
+    use gannet_engine::plant::{Fault, plant};
+    let (dir, engine, tree) = with_tree();
+    for k in 0..20 {
+        put(&engine, &tree, k, b"old");
+    }
+    let old = dump(&engine, &tree);
+    let mut row = RowBuf::new();
+    let change = |t: &mut Txn| (0..20).for_each(|k| assert_eq!(t.update(&tree, &key(k), b"new"), Ok(Update::Updated)));
+    let mut t = begin(&engine);
+    // A statement.
+    t.update(&tree, &key(7), b"kept").unwrap();
+    let mark = t.savepoint();
+    change(&mut t);
+    plant(Some(Fault::UndoFails));
+    assert_eq!(t.rollback_to(mark), Err(EngineError::DiskFull));
+    assert!(t.is_active() && t.is_half_undone());
+    assert_eq!(t.get(&tree, &key(1), ReadMode::Snapshot, &mut row).unwrap_err(), EngineError::HalfUndone);
+    assert_eq!(t.insert(&tree, &key(50), b"new").unwrap_err(), EngineError::HalfUndone);
+    assert_eq!(t.create_tree(TreeKind::Row).unwrap_err(), EngineError::HalfUndone);
+    assert_eq!(t.prepare(), Err(EngineError::HalfUndone));
+    assert_eq!(t.rollback_to(mark), Err(EngineError::DiskFull));
+    // Once it can be undone the transaction goes on.
+    plant(None);
+    t.rollback_to(mark).unwrap();
+    assert_eq!(t.get(&tree, &key(7), ReadMode::Snapshot, &mut row).unwrap(), Read::Found);
+    assert_eq!(row.row(), b"kept");
+    // A commit of a half, before and after it can be undone.
+    change(&mut t);
+    plant(Some(Fault::UndoFails));
+    assert_eq!(t.rollback_to(mark), Err(EngineError::DiskFull));
+    assert_eq!(t.commit(), Err(EngineError::DiskFull));
+    assert!(t.is_half_undone());
+    assert_eq!(t.commit_with(&mut &b"payload"[..]), Err(EngineError::HalfUndone));
+    assert_eq!(t.begin(TxnOptions::default()), Err(EngineError::DiskFull));
+    plant(None);
+    assert_eq!(t.commit(), Err(EngineError::HalfUndone));
+    assert!(!t.is_active());
+    assert_eq!(dump(&engine, &tree), old);
+    // The end of a transaction, prepared or not, that a crash follows.
+    for prepared in [false, true] {
+        t.begin(TxnOptions::default()).unwrap();
+        change(&mut t);
+        if prepared {
+            t.prepare().unwrap();
+        }
+        plant(Some(Fault::UndoFails));
+        assert_eq!(t.rollback(), Err(EngineError::DiskFull));
+        assert_eq!(t.commit(), Err(EngineError::DiskFull));
+        plant(None);
+        if !prepared {
+            t.rollback().unwrap();
+        }
+    }
+    let id = tree.id();
+    drop((t, tree));
+    kill(engine);
+    let engine = open(&dir);
+    assert_eq!(engine.prepared(), []);
+    let tree = engine.tree(id).unwrap();
+    assert_eq!(dump(&engine, &tree), old);
+}
+
+/// A commit that fails before it is in the log is rolled back: it does not become a part of what comes next.
+#[test]
+fn a_failed_commit_leaves_nothing_behind() {
+    use gannet_engine::plant::{Fault, plant};
+    let (_dir, engine, tree) = with_tree();
+    let (mut failed, mut stood) = (0, Vec::new());
+    let mut t = begin(&engine);
+    for k in 0..60 {
+        t.begin(TxnOptions::default()).unwrap();
+        t.insert(&tree, &key(k), b"row").unwrap();
+        plant(Some(Fault::UndoFails));
+        let done = t.commit();
+        plant(None);
+        match done {
+            Ok(_) => stood.push((key(k).to_vec(), b"row".to_vec())),
+            Err(e) => {
+                assert_eq!(e, EngineError::DiskFull);
+                failed += 1;
+            }
+        }
+    }
+    drop(t);
+    assert!(failed > 5 && stood.len() > 5, "{failed}");
+    assert_eq!(dump(&engine, &tree), stood);
 }
 
 /// Prepared transactions outlive crashes with their rows locked, and end as they are told to; purge and later transactions go

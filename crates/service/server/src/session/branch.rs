@@ -120,7 +120,7 @@ impl Session {
         count(Counter::ComXaPrepare);
         count(Counter::HandlerPrepare);
         let branch = self.idle_branch(xid)?;
-        if !self.txn.is_active() && self.transaction_lost() {
+        if !self.txn.is_active() && !self.transaction.is_open() {
             return self.branch_lost();
         }
         if !self.txn.is_active() {
@@ -151,11 +151,6 @@ impl Session {
         Err(sql_err!(XaRbrollback))
     }
 
-    /// The transaction that the branch began is gone.
-    fn transaction_lost(&self) -> bool {
-        !self.transaction.is_open()
-    }
-
     fn xa_commit(&mut self, xid: &ast::Xid, one_phase: bool) -> Result<()> {
         count(Counter::ComXaCommit);
         let branch = Branch::from(xid);
@@ -165,7 +160,7 @@ impl Session {
                 BranchState::None => return Err(sql_err!(XaerNota)),
                 other => return Err(sql_err!(XaerRmfail, other.name())),
             }
-            if self.transaction_lost() {
+            if !self.transaction.is_open() {
                 return self.branch_lost();
             }
             self.finish(true)?;

@@ -322,10 +322,13 @@ impl Session {
         self.txn.lock_owner().mdl_end_statement();
     }
 
-    /// Locks of the transaction go.
+    /// Locks of a transaction that has ended go. One that is half undone keeps them, as it keeps its rows: nobody may
+    /// define its tables anew.
     #[inline]
     pub(crate) fn unlock_transaction(&mut self) {
-        self.txn.lock_owner().mdl_end_transaction();
+        if !self.txn.is_half_undone() {
+            self.txn.lock_owner().mdl_end_transaction();
+        }
     }
 
     /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the

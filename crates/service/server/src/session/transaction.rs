@@ -141,9 +141,21 @@ impl Session {
         }
     }
 
+    /// Tries again to undo a transaction that has ended for the client; one that is open awaits its ROLLBACK.
+    #[inline]
+    fn undo_ended(&mut self) -> Result<()> {
+        if self.txn.is_half_undone() && !self.transaction.started {
+            let _mask = gannet_runtime::mask_interrupts();
+            self.txn.rollback().map_err(from_engine)?;
+            self.unlock_transaction();
+        }
+        Ok(())
+    }
+
     /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
     #[inline]
     pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
+        self.undo_ended()?;
         if !self.txn.is_active() {
             let autocommit = self.transaction.is_autocommit();
             let options = self.txn_options(autocommit);
@@ -205,7 +217,8 @@ impl Session {
         if let Err(e) = undone {
             let id = self.entry.id;
             self.server.log.error(format_args!(
-                "connection {id}: the changes of a failed statement cannot be undone: {e}; KILL {id} rolls its transaction back"
+                "connection {id}: the changes of a failed statement cannot be undone: {e}; nothing but ROLLBACK is possible in its \
+                 transaction, and its rows stay locked until that succeeds"
             ));
         }
     }
@@ -253,6 +266,7 @@ impl Session {
     }
 
     pub(crate) fn finish(&mut self, commit: bool) -> Result<()> {
+        self.undo_ended()?;
         let active = self.txn.is_active();
         if commit && active && self.txn.has_writes() {
             self.pass_commit_gate()?;

@@ -163,6 +163,8 @@ enum Trouble {
     None,
     Full,
     Broken,
+    /// Changes cannot be undone, and transactions not committed, now and then.
+    Undo,
 }
 
 const FAULTS: Faults = Faults { read_errors: 0, write_errors: 0, sync_errors: 0, late: 0, garbage: true };
@@ -290,8 +292,16 @@ fn transaction(db: &mut Connection, oracle: &Shared, rnd: &mut impl FnMut(u64) -
         }
     }
     oracle.lock().unwrap().fates.insert(tag, Fate::Asked);
-    query("COMMIT")?;
+    let committed = query("COMMIT");
     let mut o = oracle.lock().unwrap();
+    if let Err(e) = committed {
+        // Only a log that could not be written leaves it open.
+        if matches!(e.code(), Some(1114 | 1181)) {
+            o.fates.insert(tag, Fate::Gone);
+            o.undo(tag);
+        }
+        return Err(e);
+    }
     o.fates.insert(tag, Fate::Told);
     o.told += 1;
     Ok(())
@@ -326,6 +336,9 @@ fn client(server: &Server, oracle: &Shared, trouble: Trouble, seed: u64, n: u64)
                 }
             }
         };
+        if trouble == Trouble::Undo {
+            plant((rnd(2) == 0).then_some(Fault::UndoFails));
+        }
         let done = match rnd(9) {
             0 | 1 => tables::define(&mut it, oracle, n, &mut rnd),
             2 => index(&mut it, oracle, &mut rnd),
@@ -337,7 +350,8 @@ fn client(server: &Server, oracle: &Shared, trouble: Trouble, seed: u64, n: u64)
             Err(e) if trouble != Trouble::None => {
                 let code = e.code().unwrap_or(0);
                 let full = [3, 1021, 1114].contains(&code);
-                assert!(full || trouble == Trouble::Broken, "{trouble:?}: {e}");
+                let undo = trouble == Trouble::Undo && code == 1181;
+                assert!(full || undo || trouble == Trouble::Broken, "{trouble:?}: {e}");
                 let _ = gannet_runtime::sleep(Duration::from_millis(5));
                 db = Some(it);
             }
@@ -353,7 +367,7 @@ fn live(seed: u64, trouble: Trouble, disk: &SimDisk, oracle: &Arc<Mutex<Oracle>>
     verify(&mut db, oracle);
     drop(db);
     match trouble {
-        Trouble::None => {}
+        Trouble::None | Trouble::Undo => {}
         Trouble::Full => disk.set_capacity(Some(disk.used() + (seed % 7) * 100_000)),
         Trouble::Broken => disk.set_faults(Faults { sync_errors: 60, write_errors: 60, ..FAULTS }),
     }
@@ -367,6 +381,9 @@ fn live(seed: u64, trouble: Trouble, disk: &SimDisk, oracle: &Arc<Mutex<Oracle>>
     }
     disk.set_faults(FAULTS);
     disk.set_capacity(None);
+    if trouble == Trouble::Undo {
+        plant(None);
+    }
     if trouble == Trouble::Broken {
         gannet_runtime::sim::crash();
     }
@@ -425,7 +442,8 @@ fn run_on(disk: &SimDisk, seed: u64, tally: &mut Tally) {
     for round in 0..3 {
         let seed = seed * 10 + round;
         let cut = steps.unwrap_or([2_000, 10_000, 40_000][rnd(3) as usize]);
-        let trouble = [Trouble::None, Trouble::None, Trouble::Full, Trouble::Broken][rnd(4) as usize];
+        let trouble = [Trouble::None, Trouble::None, Trouble::Full, Trouble::Broken, Trouble::Undo, Trouble::Undo]
+            [rnd(6) as usize];
         let trouble = if round == 2 { Trouble::None } else { trouble };
         let mut sim = Sim::new(seed).disk(disk);
         if round < 2 {
@@ -435,6 +453,9 @@ fn run_on(disk: &SimDisk, seed: u64, tally: &mut Tally) {
         let outcome = sim.run_outcome(move || live(seed, trouble, &d, &o));
         disk.set_faults(FAULTS);
         disk.set_capacity(None);
+        if trouble == Trouble::Undo {
+            plant(None);
+        }
         tally.lives += 1;
         tally.crashes += u64::from(outcome.value.is_none());
     }

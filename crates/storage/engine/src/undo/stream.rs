@@ -417,6 +417,16 @@ pub(crate) fn set_flags(mtr: &mut Mtr<'_>, page: gannet_buffer::PageRef, at: Und
     mtr.apply(page, &PageOp::Overwrite { at, bytes: &[flags] });
 }
 
+/// Sets a record's flags in a mini-transaction of its own. Returns its LSN.
+pub(crate) fn flag(pool: &Pool, at: UndoPtr, flags: u8) -> Result<Lsn> {
+    Ok(pool.run(|| {
+        let mut mtr = pool.mtr()?;
+        let page = latch(&mut mtr, at)?;
+        set_flags(&mut mtr, page, at, flags);
+        Ok(mtr.commit_with(|_| ()))
+    })?)
+}
+
 /// Latches the page of a record.
 pub(crate) fn latch(mtr: &mut Mtr<'_>, at: UndoPtr) -> std::result::Result<gannet_buffer::PageRef, Stop> {
     mtr.latch(at.page())

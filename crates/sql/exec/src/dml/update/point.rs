@@ -93,7 +93,7 @@ fn attempts<'p>(
     }
     // Nothing follows the change, and nobody has to hear of it before the commit: the transaction ends with it.
     let own = |i: &u32| Some(*i as usize) == table.clustered;
-    let ends = cx.txn.is_one_statement()
+    let ends = cx.txn.options().autocommit
         && target.indexes.iter().all(own)
         && !foreign::matters(target.table as usize, cx)
         && cx.changes.is_none()
