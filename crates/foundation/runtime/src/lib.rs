@@ -23,6 +23,7 @@ mod spawn;
 mod stack;
 mod task;
 mod time;
+mod together;
 mod worker;
 
 pub use buf::{ALIGN, AlignedBuf};
@@ -42,4 +43,5 @@ pub use task::{
     site, slot, slot_count, waker, yield_if_due, yield_now,
 };
 pub use time::{WallTime, now_ns, random_u64, sleep};
+pub use together::together;
 pub use worker::{IoMode, RecvMode, SendMode, WorkerOptions, Workers};

@@ -81,9 +81,35 @@ fn run_and_publish<T>(state: &Mutex<State<T>>, f: impl FnOnce() -> T) {
     {
         crate::sim::note_panic(&**panic);
     }
+    publish(state, outcome);
+}
+
+fn publish<T>(state: &Mutex<State<T>>, outcome: Outcome<T>) {
     let before = std::mem::replace(&mut *state.lock(), State::Done(outcome));
     if let State::Running(waiting) = before {
         waiting.iter().for_each(Waker::wake);
+    }
+}
+
+/// A task that a worker is to start. Dropped when there is no memory for a fiber: whoever joins it learns that.
+struct Start<T, F: FnOnce() -> T> {
+    state: Arc<Mutex<State<T>>>,
+    f: Option<F>,
+}
+
+impl<T, F: FnOnce() -> T> Start<T, F> {
+    fn run(mut self) {
+        if let Some(f) = self.f.take() {
+            run_and_publish(&self.state, f);
+        }
+    }
+}
+
+impl<T, F: FnOnce() -> T> Drop for Start<T, F> {
+    fn drop(&mut self) {
+        if self.f.take().is_some() {
+            publish(&self.state, Err(Box::new("there is no memory for another fiber")));
+        }
     }
 }
 
@@ -157,8 +183,8 @@ fn on_worker<T: Send + 'static>(worker: &WorkerShared, f: impl FnOnce() -> T + S
 fn task<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> (Message, JoinHandle<T>) {
     let state = Arc::new(Mutex::new(State::Running(Vec::new())));
     let context = TaskContext(ContextInner::new(Route::none()));
-    let s = state.clone();
-    let start = Message::Start(Box::new(move || run_and_publish(&s, f)), context.clone());
+    let start = Start { state: state.clone(), f: Some(f) };
+    let start = Message::Start(Box::new(move || start.run()), context.clone());
     (start, JoinHandle { state, context, thread: None })
 }
 

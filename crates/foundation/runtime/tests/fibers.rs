@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gannet_runtime::{
     AlignedBuf, File, Interrupt, IoMode, OpenOptions, Unpark, Wait, Waker, WorkerOptions, Workers, now_ns, park,
-    remaining_stack, run_blocking, sleep, spawn, spawn_beside, spawn_local, waker, yield_if_due, yield_now,
+    remaining_stack, run_blocking, sleep, spawn, spawn_beside, spawn_local, together, waker, yield_if_due, yield_now,
 };
 
 fn both(test: impl Fn(Workers)) {
@@ -243,6 +243,55 @@ fn tasks_beside_run_on_the_other_workers() {
         assert_eq!(task.join().unwrap(), (false, true));
     });
     assert_eq!(spawn("alone", || spawn_beside(3, "thread", || 5).join().unwrap()).join().unwrap(), 5);
+}
+
+#[test]
+fn tasks_together_borrow_and_end_together() {
+    both(|workers| {
+        let sums = workers.run(|| {
+            let numbers: Vec<u64> = (0..1000).collect();
+            let next = AtomicU64::new(0);
+            let sum = |_: usize| {
+                let take = || numbers.get(next.fetch_add(1, SeqCst) as usize);
+                std::iter::from_fn(take).inspect(|_| yield_now()).sum::<u64>()
+            };
+            let sums = together(4, Wait::Parallel, sum);
+            assert_eq!((together(1, Wait::Parallel, |n| n), together(0, Wait::Parallel, |n| n)), (vec![0], vec![0]));
+            sums
+        });
+        let sums = sums.join().unwrap();
+        assert_eq!((sums.len(), sums.iter().sum::<u64>()), (4, 499_500));
+        // The others end before a panic goes on, whoever has it.
+        for panics in [0, 2] {
+            let ended = Arc::new(AtomicU64::new(0));
+            let e = ended.clone();
+            let task = workers.run(move || {
+                together(3, Wait::Parallel, |n| {
+                    if n == panics {
+                        std::panic::resume_unwind(Box::new(n));
+                    }
+                    let _ = sleep(Duration::from_millis(20));
+                    e.fetch_add(1, SeqCst);
+                })
+            });
+            assert_eq!(task.join().unwrap_err().downcast_ref(), Some(&panics));
+            assert_eq!(ended.load(SeqCst), 2);
+        }
+        // An interruption is for all.
+        let begun = Arc::new(AtomicU64::new(0));
+        let b = begun.clone();
+        let task = workers.run(move || {
+            together(3, Wait::Parallel, |n| {
+                b.fetch_add(1, SeqCst);
+                n == 0 || sleep(Duration::from_secs(60)) == Unpark::Interrupted
+            })
+        });
+        while begun.load(SeqCst) < 3 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        task.context().interrupt(Interrupt::Query);
+        assert_eq!(task.join().unwrap(), [true; 3]);
+    });
 }
 
 /// A worker that has ended takes no task: the current one does it.

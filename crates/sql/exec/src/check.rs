@@ -9,7 +9,7 @@ use gannet_schema::{RowSource, Table};
 use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
 
 use crate::codec::{decode_row, encode_row, index_entry};
-use crate::context::{Cx, Session, Settings};
+use crate::context::{Cx, Session, Settings, Shared};
 use crate::dml::complete;
 use crate::error::from_engine;
 
@@ -101,7 +101,8 @@ pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<
     let mut reading = engine.try_begin(options).map_err(from_engine)?;
     let mut txn = engine.try_begin(options).map_err(from_engine)?;
     let mut warnings = Warnings::default();
-    let mut cx = Cx::new(&plan, &mut txn, evaluation.session, evaluation.settings, &mut warnings, &[]);
+    let shared = Shared::new(&plan, evaluation.settings, &[]);
+    let mut cx = Cx::new(&shared, &mut txn, evaluation.session, &mut warnings);
     let mut encoded = Vec::new();
     scan(&mut reading, &row_tree, |_, payload| {
         let row = decode_row(table, payload)?;

@@ -7,7 +7,7 @@ use crate::{
     refused::Refused,
     spill::{Kept, Memory, TempSpace},
 };
-use gannet_base::hash::HashMap;
+use gannet_base::{hash::HashMap, sync::Mutex};
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::plan::Plan;
@@ -120,20 +120,76 @@ pub(crate) struct CteState {
     pub(crate) round: Option<Kept>,
 }
 
-/// One execution.
-pub struct Cx<'a, 'p> {
+/// What all tasks of an execution share: it does not change while they run.
+pub struct Shared<'a, 'p> {
     /// The plan.
     pub plan: &'p Plan,
-    /// The transaction.
-    pub txn: &'a mut Txn,
-    /// The session.
-    pub session: &'a mut dyn Session,
     /// Variables.
     pub settings: &'a Settings,
-    /// Diagnostics area.
-    pub warnings: &'a mut Warnings,
     /// Values of the plan's parameters.
     pub params: &'a [Value],
+    /// What is told once, however many rows there are: of a constant, or of a column without a value.
+    told: Mutex<Vec<(ErrorCode, Box<str>)>>,
+}
+
+/// Tasks on several workers use it at once.
+const _: () = {
+    const fn sync<T: Sync>() {}
+    sync::<Shared<'static, 'static>>();
+};
+
+impl<'a, 'p> Shared<'a, 'p> {
+    /// For a fresh execution.
+    pub fn new(plan: &'p Plan, settings: &'a Settings, params: &'a [Value]) -> Self {
+        Shared { plan, settings, params, told: Mutex::new(Vec::new()) }
+    }
+
+    /// The first time that the statement has something to tell of a constant or a column.
+    pub(crate) fn tells_first(&self, code: ErrorCode, of: &str) -> bool {
+        let mut told = self.told.lock();
+        let first = !told.iter().any(|(c, name)| *c == code && **name == *of);
+        if first {
+            told.push((code, of.into()));
+        }
+        first
+    }
+
+    /// How much was told.
+    pub(crate) fn told(&self) -> usize {
+        self.told.lock().len()
+    }
+
+    /// What was told since is not known.
+    pub(crate) fn forget(&self, told: usize) {
+        self.told.lock().truncate(told);
+    }
+}
+
+/// What only the statement's own task has.
+pub struct Own<'a, T>(Option<&'a mut T>);
+
+impl<T> Own<'_, T> {
+    /// An internal error in another task: it is not given parts of a plan that need this.
+    #[inline]
+    pub(crate) fn get(&mut self) -> Result<&mut T> {
+        match &mut self.0 {
+            Some(own) => Ok(own),
+            None => Err(SqlError::internal("one of several tasks needs the transaction")),
+        }
+    }
+}
+
+/// One task of an execution; that of the statement itself, or one of several that run a part of its plan at once
+/// (`part.rs`).
+pub struct Cx<'a, 'p> {
+    /// What all tasks share.
+    pub shared: &'a Shared<'a, 'p>,
+    /// The transaction.
+    pub txn: Own<'a, Txn>,
+    /// The session.
+    pub session: &'a mut dyn Session,
+    /// Diagnostics area.
+    pub warnings: &'a mut Warnings,
     /// Counts.
     pub counts: Counts,
     /// SQL_CALC_FOUND_ROWS.
@@ -146,9 +202,7 @@ pub struct Cx<'a, 'p> {
     pub changes: Option<&'a mut dyn ChangeSink>,
     /// EXPLAIN ANALYZE: operators are timed.
     pub(crate) profile: Option<Box<crate::profile::Profile>>,
-    pub(crate) registers: Vec<Value>,
-    versions: Vec<u64>,
-    version: u64,
+    pub(crate) registers: Registers,
     pub(crate) subqueries: Vec<SubqueryState<'p>>,
     pub(crate) ctes: Vec<CteState>,
     pub(crate) in_sets: Option<HashMap<usize, InSet>>,
@@ -162,97 +216,111 @@ pub struct Cx<'a, 'p> {
     computed_held: usize,
     /// Bytes that evaluations went through since others were last let run: see [`Cx::worked`].
     pub(crate) worked: usize,
-    /// Warnings that an INSERT gives once for a column: see [`Cx::warn_of_column`].
-    told: Vec<(ErrorCode, Box<str>)>,
+}
+
+/// Values that expressions see of the operators and queries around them.
+#[derive(Clone)]
+pub(crate) struct Registers {
+    values: Vec<Value>,
+    versions: Vec<u64>,
+    version: u64,
 }
 
 impl<'a, 'p> Cx<'a, 'p> {
-    /// The first time that the statement has something to tell of a constant.
-    pub(crate) fn tells_first(&mut self, code: ErrorCode, of: &str) -> bool {
-        let first = !self.told.iter().any(|(c, name)| *c == code && **name == *of);
-        if first {
-            self.told.push((code, of.into()));
-        }
-        first
-    }
-
-    /// Warns of a column without a value; INSERT does so once for each column, however many rows there are.
-    pub(crate) fn warn_of_column(&mut self, code: ErrorCode, column: &str) {
-        if !self.tells_first(code, column) {
-            return;
-        }
-        self.warnings.push(Warning::new(Level::Warning, code, &[&column]));
-    }
-
-    /// A fresh execution.
+    /// The statement's own task.
     pub fn new(
-        plan: &'p Plan,
+        shared: &'a Shared<'a, 'p>,
         txn: &'a mut Txn,
         session: &'a mut dyn Session,
-        settings: &'a Settings,
         warnings: &'a mut Warnings,
-        params: &'a [Value],
     ) -> Self {
-        let registers = plan.registers as usize;
+        let n = shared.plan.registers as usize;
+        let registers = Registers { values: (0..n).map(|_| Value::Null).collect(), versions: vec![0; n], version: 0 };
+        Cx::with(shared, Own(Some(txn)), session, warnings, registers, shared.settings.memory_limit)
+    }
+
+    /// A task that has no transaction, and may hold so much memory.
+    pub(crate) fn task(
+        shared: &'a Shared<'a, 'p>,
+        session: &'a mut dyn Session,
+        warnings: &'a mut Warnings,
+        registers: Registers,
+        memory: usize,
+    ) -> Self {
+        Cx::with(shared, Own(None), session, warnings, registers, memory)
+    }
+
+    #[inline(always)]
+    fn with(
+        shared: &'a Shared<'a, 'p>,
+        txn: Own<'a, Txn>,
+        session: &'a mut dyn Session,
+        warnings: &'a mut Warnings,
+        registers: Registers,
+        memory: usize,
+    ) -> Self {
         Cx {
-            plan,
+            shared,
             txn,
             session,
-            settings,
             warnings,
-            params,
             counts: Counts::default(),
             found_rows: None,
             strict: false,
             ignore: false,
             changes: None,
             profile: None,
-            registers: (0..registers).map(|_| Value::Null).collect(),
-            versions: vec![0; registers],
-            version: 0,
-            subqueries: plan.subplans.iter().map(|_| SubqueryState::default()).collect(),
-            ctes: plan.ctes.iter().map(|_| CteState::default()).collect(),
+            registers,
+            subqueries: shared.plan.subplans.iter().map(|_| SubqueryState::default()).collect(),
+            ctes: shared.plan.ctes.iter().map(|_| CteState::default()).collect(),
             in_sets: None,
             alternatives: None,
             call_states: CallStates::default(),
-            memory: Memory::new(settings.memory_limit),
+            memory: Memory::new(memory),
             computed: 0,
             computed_now: 0,
             computed_held: 0,
             worked: 0,
-            told: Vec::new(),
+        }
+    }
+
+    /// Warns of a column without a value; INSERT does so once for each column, however many rows there are.
+    pub(crate) fn warn_of_column(&mut self, code: ErrorCode, column: &str) {
+        if self.shared.tells_first(code, column) {
+            self.warnings.push(Warning::new(Level::Warning, code, &[&column]));
         }
     }
 
     /// What changes rows for the statement itself.
     #[inline]
-    pub(crate) fn row_writer(&mut self) -> RowWriter<'_> {
+    pub(crate) fn row_writer(&mut self) -> Result<RowWriter<'_>> {
         self.writer(false)
     }
 
     /// What changes rows that follow those of the statement by a foreign key.
-    pub(crate) fn cascade_writer(&mut self) -> RowWriter<'_> {
+    pub(crate) fn cascade_writer(&mut self) -> Result<RowWriter<'_>> {
         self.writer(true)
     }
 
     #[inline]
-    fn writer(&mut self, cascade: bool) -> RowWriter<'_> {
+    fn writer(&mut self, cascade: bool) -> Result<RowWriter<'_>> {
         let sink = self.changes.as_mut().map(|sink| &mut **sink as &mut dyn ChangeSink);
-        RowWriter { txn: self.txn, sink, cascade }
+        Ok(RowWriter { txn: self.txn.get()?, sink, cascade })
     }
 
     /// What functions see.
     pub fn eval_context(&mut self) -> EvalContext<'_> {
+        let settings = self.shared.settings;
         EvalContext {
-            sql_mode: self.settings.sql_mode,
-            time_zone: &self.settings.time_zone,
-            now_us: self.settings.now_us,
-            today: self.settings.today,
-            div_precision_increment: self.settings.div_precision_increment,
-            group_concat_max_len: self.settings.group_concat_max_len,
-            max_allowed_packet: self.settings.max_allowed_packet,
-            default_week_format: self.settings.default_week_format,
-            locale: self.settings.locale,
+            sql_mode: settings.sql_mode,
+            time_zone: &settings.time_zone,
+            now_us: settings.now_us,
+            today: settings.today,
+            div_precision_increment: settings.div_precision_increment,
+            group_concat_max_len: settings.group_concat_max_len,
+            max_allowed_packet: settings.max_allowed_packet,
+            default_week_format: settings.default_week_format,
+            locale: settings.locale,
             strict: self.strict,
             warnings: self.warnings,
             stopped,
@@ -277,16 +345,23 @@ impl<'a, 'p> Cx<'a, 'p> {
     /// Puts a value into a register.
     pub(crate) fn set_register(&mut self, register: usize, value: Value) {
         // The version changes with the value only, so that what was computed for a value can be used again.
-        if self.registers[register] != value || self.versions[register] == 0 {
-            self.version += 1;
-            self.versions[register] = self.version;
-            self.registers[register] = value;
+        let r = &mut self.registers;
+        if r.values[register] != value || r.versions[register] == 0 {
+            r.version += 1;
+            r.versions[register] = r.version;
+            r.values[register] = value;
         }
+    }
+
+    /// The value of a register.
+    #[inline]
+    pub(crate) fn register(&self, register: u32) -> &Value {
+        &self.registers.values[register as usize]
     }
 
     /// Versions of registers: equal lists mean equal values.
     pub fn register_versions(&self, registers: &[u32]) -> Vec<u64> {
-        registers.iter().map(|r| self.versions[*r as usize]).collect()
+        registers.iter().map(|r| self.registers.versions[*r as usize]).collect()
     }
 
     /// Takes memory for what cannot go to disk. Error 1038 when the statement, or all together, hold far too much.

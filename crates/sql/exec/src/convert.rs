@@ -12,7 +12,7 @@ pub(crate) fn cast(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Result<Va
     if ty.id == TypeId::Json && matches!(value, Value::Json(_)) {
         return Ok(value);
     }
-    let limit = cx.settings.max_allowed_packet;
+    let limit = cx.shared.settings.max_allowed_packet;
     if ty.id == TypeId::Binary && u64::from(ty.length) > limit && !value.is_null() {
         cx.warnings.warn(ErrorCode::WarnAllowedPacketOverflowed, &[&"cast_as_binary", &limit]);
         return Ok(Value::Null);

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 /// Computes the expression if that has not happened yet.
 pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let n = number as usize;
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let cte = &plan.ctes[n];
     if cx.ctes[n].round.is_some() {
         return Ok(());
@@ -43,7 +43,7 @@ pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let mut rows = Kept::default();
     let mut rounds = 0;
     while round.rows() > 0 && rows.rows() < limit {
-        if rounds > cx.settings.cte_max_recursion_depth {
+        if rounds > cx.shared.settings.cte_max_recursion_depth {
             return Err(sql_err!(CteMaxRecursionDepth, rounds));
         }
         rounds += 1;

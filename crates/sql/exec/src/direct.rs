@@ -29,31 +29,31 @@ pub fn point_select<'p>(
     sink: &mut dyn ResultSink,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<u64> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let table = &*plan.tables[0].table;
     sink.begin(&plan.columns)?;
-    let mode = read_mode(point.lock, cx.settings.unlock_unmatched);
+    let mode = read_mode(point.lock, cx.shared.settings.unlock_unmatched);
     let index = point.index as usize;
-    let (empty, zone) = (Batch::default(), &cx.settings.time_zone);
+    let (empty, zone) = (Batch::default(), &cx.shared.settings.time_zone);
     let eval = |expr| eval::eval(expr, &empty, 0, cx);
     // With the statement's end, which counts nothing for this kind of plan: see the server's `run_plan`.
     add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerCommit, 1), (Counter::HandlerExternalLock, 2)]);
     let found = if !encode_point(table.key_parts(index), &point.key, zone, eval, &mut buffers.key)? {
         false
     } else if point.clustered {
-        let tree = codec::row_tree(table, cx.txn)?;
-        cx.txn.get(tree, &buffers.key, mode, &mut buffers.row).map_err(from_engine)? == Read::Found
+        let tree = codec::row_tree(table, cx.txn.get()?)?;
+        cx.txn.get()?.get(tree, &buffers.key, mode, &mut buffers.row).map_err(from_engine)? == Read::Found
     } else {
         let options = ScanOptions { mode, unique_equality: true, ..ScanOptions::default() };
-        let tree = codec::index_tree(table, index, cx.txn)?;
-        let mut scan = cx.txn.scan(tree, KeyRange::prefix(&buffers.key), options).map_err(from_engine)?;
+        let tree = codec::index_tree(table, index, cx.txn.get()?)?;
+        let mut scan = cx.txn.get()?.scan(tree, KeyRange::prefix(&buffers.key), options).map_err(from_engine)?;
         let verify = scan.must_verify();
         loop {
-            let Some(entry) = scan.next(cx.txn).map_err(from_engine)? else { break false };
+            let Some(entry) = scan.next(cx.txn.get()?).map_err(from_engine)? else { break false };
             let entry_key = entry.key.to_vec();
             let row_key = table.split_index_key(index, &entry_key)?.1;
-            let tree = codec::row_tree(table, cx.txn)?;
-            if cx.txn.get(tree, row_key, mode, &mut buffers.row).map_err(from_engine)? != Read::Found {
+            let tree = codec::row_tree(table, cx.txn.get()?)?;
+            if cx.txn.get()?.get(tree, row_key, mode, &mut buffers.row).map_err(from_engine)? != Read::Found {
                 continue;
             }
             // A candidate only: the row's columns have to make the entry's key still.
@@ -73,7 +73,7 @@ pub fn point_select<'p>(
     let payload = buffers.row.row();
     let layout = table.layout();
     let mut values = [ValueRef::Null; 16];
-    let zone = &cx.settings.time_zone;
+    let zone = &cx.shared.settings.time_zone;
     if point.columns.len() <= values.len() {
         for (value, column) in values.iter_mut().zip(&point.columns) {
             *value = layout.get(payload, *column as usize)?;

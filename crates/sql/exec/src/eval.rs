@@ -23,9 +23,11 @@ const SET_SIZE: usize = 12;
 pub fn eval<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
     match &expr.kind {
         ExprKind::Literal(value) => Ok(value.clone()),
-        ExprKind::Param(n) => Ok(cx.params[*n as usize].clone()),
-        ExprKind::Column(n) => Ok(batch.columns[*n as usize].get(row).localize(&cx.settings.time_zone).to_owned()),
-        ExprKind::Register(n) => Ok(cx.registers[*n as usize].clone()),
+        ExprKind::Param(n) => Ok(cx.shared.params[*n as usize].clone()),
+        ExprKind::Column(n) => {
+            Ok(batch.columns[*n as usize].get(row).localize(&cx.shared.settings.time_zone).to_owned())
+        }
+        ExprKind::Register(n) => Ok(cx.register(*n).clone()),
         _ => eval_deep(expr, batch, row, cx),
     }
 }
@@ -84,7 +86,7 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         }
         ExprKind::SysVar { global, name } => cx.session.system_variable(*global, name),
         ExprKind::Default { table, column } => {
-            let plan = cx.plan;
+            let plan = cx.shared.plan;
             let table = &plan.tables[*table as usize].table;
             crate::dml::defaults::default_value(table, *column as usize, cx)
         }
@@ -109,7 +111,7 @@ fn named<'p>(error: SqlError, expr: &'p Expr, cx: &Cx<'_, 'p>) -> SqlError {
         }
         _ => return error,
     };
-    match explain::blamed(cx.plan, expr, cx.params) {
+    match explain::blamed(cx.shared.plan, expr, cx.shared.params) {
         Some(text) => sql_err!(DataOutOfRange, domain, text),
         None => error,
     }
@@ -240,7 +242,7 @@ fn bound_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, 
         _ => return Ok(()),
     };
     if let (ExprKind::Literal(_) | ExprKind::Param(_), Value::Str(text, _)) = (&constant.kind, &*value) {
-        let tell = cx.tells_first(ErrorCode::TruncatedWrongValue, &String::from_utf8_lossy(text));
+        let tell = cx.shared.tells_first(ErrorCode::TruncatedWrongValue, &String::from_utf8_lossy(text));
         let mut context = cx.eval_context();
         let (at, fsp) = gannet_types::convert::bound_datetime(value.as_ref(), wanted, tell, &mut context.conversion())?;
         *value = Value::DateTime(at, fsp);

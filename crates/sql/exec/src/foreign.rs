@@ -71,7 +71,7 @@ fn refused(child: &Table, key: &ForeignKey, parent_goes: bool, row: Vec<&Value>,
     };
     let tuple = parts.iter().zip(&row).map(field).collect();
     cx.session.foreign_key_refused(&Refused {
-        trx: cx.txn.id().unwrap_or(gannet_base::TrxId(0)),
+        trx: cx.txn.get().ok().and_then(|txn| txn.id()).unwrap_or(gannet_base::TrxId(0)),
         child,
         key,
         parent_goes,
@@ -81,8 +81,8 @@ fn refused(child: &Table, key: &ForeignKey, parent_goes: bool, row: Vec<&Value>,
 }
 
 fn links<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p ForeignLinks> {
-    let plan = cx.plan;
-    if !cx.settings.foreign_key_checks {
+    let plan = cx.shared.plan;
+    if !cx.shared.settings.foreign_key_checks {
         return None;
     }
     plan.tables[slot].links.as_deref()
@@ -96,7 +96,7 @@ pub(crate) fn matters(slot: usize, cx: &Cx<'_, '_>) -> bool {
 /// Rows of the table may follow others that the statement changes.
 pub(crate) fn follows(table: &Table, cx: &Cx<'_, '_>) -> bool {
     let follower = |t: &PlanTable| t.intent == Intent::ForeignWrite && t.table.id == table.id;
-    cx.settings.foreign_key_checks && cx.plan.tables.iter().any(follower)
+    cx.shared.settings.foreign_key_checks && cx.shared.plan.tables.iter().any(follower)
 }
 
 /// A row was inserted: its parents are there. Error 1452.
@@ -118,7 +118,7 @@ pub(crate) fn updated(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_,
 /// before it and may not follow, for those are asked first.
 pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), cx: &mut Cx<'_, '_>) -> Result<()> {
     let Some(links) = links(slot, cx) else { return Ok(()) };
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let table = &*plan.tables[slot].table;
     for link in &links.children {
         let child = &*plan.tables[link.table as usize].table;
@@ -154,7 +154,7 @@ fn parents(
     skip: Option<u32>,
     cx: &mut Cx<'_, '_>,
 ) -> Result<()> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let table = &*plan.tables[slot].table;
     let mut prefix = Vec::new();
     for link in links.parents.iter().filter(|l| Some(l.key) != skip) {
@@ -175,11 +175,11 @@ fn parents(
         }
         let whole = parent.clustered == Some(index) && parent.indexes[index].parts.len() == key.columns.len();
         let found = if whole {
-            let tree = codec::row_tree(parent, cx.txn)?;
+            let tree = codec::row_tree(parent, cx.txn.get()?)?;
             let mut row = RowBuf::new();
-            cx.txn.get(tree, &prefix, ReadMode::FOR_SHARE, &mut row).map_err(from_engine)? == Read::Found
+            cx.txn.get()?.get(tree, &prefix, ReadMode::FOR_SHARE, &mut row).map_err(from_engine)? == Read::Found
         } else {
-            exists(codec::index_tree(parent, index, cx.txn)?, &prefix, ReadMode::FOR_SHARE, cx.txn)?
+            exists(codec::index_tree(parent, index, cx.txn.get()?)?, &prefix, ReadMode::FOR_SHARE, cx.txn.get()?)?
         };
         if !found {
             return Err(refused(table, key, false, row(), cx));
@@ -201,7 +201,7 @@ impl Cascade {
         let Some(links) = links(slot, cx) else { return Ok(()) };
         for link in &links.children {
             let Some(prefix) = Self::prefix(link, row, cx)? else { continue };
-            let plan = cx.plan;
+            let plan = cx.shared.plan;
             let child = &*plan.tables[link.table as usize].table;
             let key = &child.constraints.foreign_keys[link.key as usize];
             match key.on_delete {
@@ -209,7 +209,7 @@ impl Cascade {
                     for (row_key, values) in self.rows(link, &prefix, cx)? {
                         self.deeper(
                             |c, cx| {
-                                if rows::delete_row(child, &row_key, &values, &mut cx.cascade_writer())? {
+                                if rows::delete_row(child, &row_key, &values, &mut cx.cascade_writer()?)? {
                                     c.delete(link.table as usize, &values, cx)?;
                                 }
                                 Ok(())
@@ -230,7 +230,7 @@ impl Cascade {
 
     fn update(&mut self, slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
         let Some(links) = links(slot, cx) else { return Ok(()) };
-        let plan = cx.plan;
+        let plan = cx.shared.plan;
         let own = plan.tables[slot].table.id;
         self.updated.push(own);
         for link in &links.children {
@@ -262,7 +262,7 @@ impl Cascade {
         if link.columns.iter().any(|c| row[*c as usize].is_null()) {
             return Ok(None);
         }
-        let child = &*cx.plan.tables[link.table as usize].table;
+        let child = &*cx.shared.plan.tables[link.table as usize].table;
         let mut prefix = Vec::new();
         let values = link.columns.iter().map(|c| row[*c as usize].as_ref());
         encode_prefix(child, link.index as usize, values, &mut prefix)?;
@@ -271,10 +271,10 @@ impl Cascade {
 
     /// Error 1451 when a row refers to it.
     fn refuse(link: &ChildLink, prefix: &[u8], row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
-        let plan = cx.plan;
+        let plan = cx.shared.plan;
         let child = &*plan.tables[link.table as usize].table;
-        let tree = codec::index_tree(child, link.index as usize, cx.txn)?;
-        if exists(tree, prefix, ReadMode::FOR_SHARE, cx.txn)? {
+        let tree = codec::index_tree(child, link.index as usize, cx.txn.get()?)?;
+        if exists(tree, prefix, ReadMode::FOR_SHARE, cx.txn.get()?)? {
             let key = &child.constraints.foreign_keys[link.key as usize];
             return Err(refused(child, key, true, Self::referred(link, row), cx));
         }
@@ -288,7 +288,7 @@ impl Cascade {
 
     /// Error 1451 when the row refers to itself: its own reference counts until it is gone.
     fn refuse_own(slot: usize, link: &ChildLink, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
-        let plan = cx.plan;
+        let plan = cx.shared.plan;
         let child = &*plan.tables[link.table as usize].table;
         let key = &child.constraints.foreign_keys[link.key as usize];
         let own = child.id == plan.tables[slot].table.id
@@ -313,22 +313,24 @@ impl Cascade {
 
     /// Keys and values of the referring rows, locked for change.
     fn rows(&self, link: &ChildLink, prefix: &[u8], cx: &mut Cx<'_, '_>) -> Result<Vec<(Vec<u8>, Vec<Value>)>> {
-        let plan = cx.plan;
+        let plan = cx.shared.plan;
         let (child, index) = (&*plan.tables[link.table as usize].table, link.index as usize);
-        let tree = codec::index_tree(child, index, cx.txn)?;
+        let tree = codec::index_tree(child, index, cx.txn.get()?)?;
         let options = ScanOptions { mode: ReadMode::FOR_UPDATE, ..ScanOptions::default() };
-        let mut scan = cx.txn.scan(tree, KeyRange::prefix(prefix), options).map_err(from_engine)?;
+        let mut scan = cx.txn.get()?.scan(tree, KeyRange::prefix(prefix), options).map_err(from_engine)?;
         let mut keys = Vec::new();
-        while let Some(entry) = scan.next(cx.txn).map_err(from_engine)? {
+        while let Some(entry) = scan.next(cx.txn.get()?).map_err(from_engine)? {
             let row_key =
                 if child.clustered == Some(index) { entry.key } else { child.split_index_key(index, entry.key)?.1 };
             cx.held(row_key.len() + size_of::<Vec<u8>>())?;
             keys.push(row_key.to_vec());
         }
         let mut found = Vec::with_capacity(keys.len());
-        let (row_tree, mut buffer) = (codec::row_tree(child, cx.txn)?, RowBuf::new());
+        let (row_tree, mut buffer) = (codec::row_tree(child, cx.txn.get()?)?, RowBuf::new());
         for row_key in keys {
-            if cx.txn.get(row_tree, &row_key, ReadMode::FOR_UPDATE, &mut buffer).map_err(from_engine)? == Read::Found {
+            if cx.txn.get()?.get(row_tree, &row_key, ReadMode::FOR_UPDATE, &mut buffer).map_err(from_engine)?
+                == Read::Found
+            {
                 found.push((row_key, codec::decode_row(child, buffer.row())?));
             }
         }
@@ -343,7 +345,7 @@ impl Cascade {
         value: impl Fn(usize) -> Value,
         cx: &mut Cx<'_, '_>,
     ) -> Result<()> {
-        let plan = cx.plan;
+        let plan = cx.shared.plan;
         let (slot, child) = (link.table as usize, &*plan.tables[link.table as usize].table);
         let key = &child.constraints.foreign_keys[link.key as usize];
         for (row_key, old) in self.rows(link, prefix, cx)? {
@@ -357,7 +359,7 @@ impl Cascade {
             self.deeper(
                 |c, cx| {
                     complete::generate(slot, &mut new, 1, cx)?;
-                    match crate::dml::write(child, &row_key, (&old, &new), None, &mut cx.cascade_writer())? {
+                    match crate::dml::write(child, &row_key, (&old, &new), None, &mut cx.cascade_writer()?)? {
                         Conflict::None => {}
                         Conflict::Duplicate { index, .. } => {
                             let record = child.duplicate_text(index, |i| new[i].as_ref());

@@ -50,7 +50,7 @@ fn operand<'b>(expr: &Expr, batch: &'b Batch, cx: &Cx<'_, '_>) -> Option<Operand
         },
         ExprKind::Call(def, args) => {
             let (op, [left, right]) = (typed::operator(def)?, &args[..]) else { return None };
-            let settings = cx.settings;
+            let settings = cx.shared.settings;
             let (mode, increment) = (settings.sql_mode, settings.div_precision_increment);
             if gannet_types::check_stack().is_err()
                 || arith_type(op, &left.ty, &right.ty, mode, increment).1 != Domain::Signed

@@ -26,6 +26,7 @@ mod lookup;
 pub(crate) mod ops;
 pub(crate) mod order;
 pub(crate) mod padding;
+pub(crate) mod part;
 pub mod profile;
 mod refused;
 pub mod run;
@@ -34,7 +35,7 @@ pub mod spill;
 pub(crate) mod typed;
 pub(crate) mod vector;
 
-pub use context::{Counts, Cx, Session, Settings, stopped};
+pub use context::{Counts, Cx, Session, Settings, Shared, stopped};
 pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
 pub use dml::{Affected, Load, check_load, load};

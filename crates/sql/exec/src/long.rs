@@ -38,7 +38,7 @@ fn bytes_of(values: &[Value]) -> usize {
 pub(crate) fn call(def: &FunctionDef, call: Call<'_>, values: &[Value], cx: &mut Cx<'_, '_>) -> Result<Value> {
     let mut bytes = bytes_of(values);
     if let Some(makes) = def.makes {
-        let most = usize::try_from(cx.settings.max_allowed_packet).unwrap_or(usize::MAX);
+        let most = usize::try_from(cx.shared.settings.max_allowed_packet).unwrap_or(usize::MAX);
         bytes = bytes.saturating_add(makes(values).min(most));
     }
     cx.worked(bytes)?;

@@ -11,7 +11,7 @@ use gannet_types::{SqlMode, SqlType, TypeId, Value, ValueRef};
 
 /// The mode is on.
 pub(crate) fn is_on(cx: &Cx<'_, '_>) -> bool {
-    cx.settings.sql_mode.contains(SqlMode::PAD_CHAR_TO_FULL_LENGTH)
+    cx.shared.settings.sql_mode.contains(SqlMode::PAD_CHAR_TO_FULL_LENGTH)
 }
 
 fn padded(text: &[u8], ty: &SqlType) -> Vec<u8> {

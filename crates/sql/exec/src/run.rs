@@ -27,7 +27,7 @@ pub enum Outcome {
 
 /// Runs the plan in the context's transaction. After an error the caller rolls the statement back.
 pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn ResultSink) -> Result<Outcome> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     match &plan.kind {
         PlanKind::PointSelect(point) if padding::is_on(cx) => {
             add_all([(Counter::HandlerCommit, 1), (Counter::HandlerExternalLock, 2)]);
@@ -52,12 +52,12 @@ fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>)
     // An interruption that was not noticed so far is an error here; in the middle of a packet it would end the
     // connection.
     cx.check_interrupt()?;
-    sink.begin(&cx.plan.columns)?;
+    sink.begin(&cx.shared.plan.columns)?;
     let mut sent = 0;
     let mut deliver = |batch: &Batch, cx: &mut Cx<'_, 'p>| -> Result<()> {
         sent += batch.rows as u64;
         if batch.rows > 0 {
-            sink.rows(Rows { source: RowSource::Batch(batch), zone: &cx.settings.time_zone })?;
+            sink.rows(Rows { source: RowSource::Batch(batch), zone: &cx.shared.settings.time_zone })?;
         }
         cx.check_interrupt()
     };
@@ -79,7 +79,7 @@ pub fn collect_rows<'p>(root: &'p Physical, cx: &mut Cx<'_, 'p>) -> Result<Vec<B
 /// Runs a query to its end, drops its rows, and reports what each operator did. Error 1235 for statements that change
 /// rows.
 pub fn analyze(cx: &mut Cx<'_, '_>) -> Result<Profile> {
-    let root = match &cx.plan.kind {
+    let root = match &cx.shared.plan.kind {
         PlanKind::Query(root) => root,
         PlanKind::PointSelect(point) => &point.query,
         _ => return Err(SqlError::unsupported("EXPLAIN ANALYZE of statements that change rows")),

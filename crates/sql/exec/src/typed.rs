@@ -47,8 +47,8 @@ fn is_real(d: Date) -> bool {
 pub(crate) fn constant<'e>(expr: &'e Expr, cx: &'e Cx<'_, '_>) -> Option<&'e Value> {
     match &expr.kind {
         ExprKind::Literal(value) => Some(value),
-        ExprKind::Param(n) => Some(&cx.params[*n as usize]),
-        ExprKind::Register(n) => Some(&cx.registers[*n as usize]),
+        ExprKind::Param(n) => Some(&cx.shared.params[*n as usize]),
+        ExprKind::Register(n) => Some(cx.register(*n)),
         _ => None,
     }
 }
@@ -221,7 +221,7 @@ fn compute(
     cx: &Cx<'_, '_>,
 ) -> Option<Vec<Option<Decimal>>> {
     let (op, [left, right]) = (operator(def)?, args) else { return None };
-    let settings = cx.settings;
+    let settings = cx.shared.settings;
     if expr.ty.id != TypeId::Decimal
         || gannet_types::check_stack().is_err()
         || arith_type(op, &left.ty, &right.ty, settings.sql_mode, settings.div_precision_increment).1 != Domain::Decimal

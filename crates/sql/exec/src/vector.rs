@@ -187,7 +187,7 @@ fn select_in(
     for row in rows {
         cx.check_killed()?;
         key.clear();
-        let value = column.get(row as usize).localize(&cx.settings.time_zone);
+        let value = column.get(row as usize).localize(&cx.shared.settings.time_zone);
         if append_domain_key(by, value, cx, &mut key)? && set.keys.contains(&key[..]) != negated {
             kept.push(row);
         }

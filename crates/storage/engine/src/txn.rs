@@ -126,7 +126,9 @@ impl Txn {
     /// Begins again after [`commit`](Txn::commit) or [`rollback`](Txn::rollback). An active transaction is rolled back.
     /// Allocates nothing and writes nothing shared.
     pub fn begin(&mut self, options: TxnOptions) -> Result<()> {
-        self.rollback()?;
+        if self.state != State::Idle {
+            self.rollback()?;
+        }
         self.store().check_running()?;
         let info = self.engine.store.snapshots.info(self.cell);
         if options.packed() != self.options.packed() {

@@ -363,8 +363,10 @@ impl Session {
         let collation = self.literal_collation();
         let client = self.charsets.client;
         let mut bound = std::mem::take(&mut s.values);
-        bound.clear();
-        bound.resize(n, Value::Null);
+        bound.iter_mut().for_each(|value| *value = Value::Null);
+        if bound.len() != n {
+            bound.resize(n, Value::Null);
+        }
         let (types, long) = (&mut s.types, &s.long);
         let decoded: std::result::Result<_, Refused> = execute.params(
             self.capabilities,

@@ -16,7 +16,7 @@ use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
-use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink};
+use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Shared};
 use gannet_parser::Extent;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest;
@@ -462,8 +462,8 @@ impl Session {
             self.tracker.used(writes);
         }
         let outcome = locked.and_then(|()| {
-            let mut cx =
-                Cx::new(plan, &mut self.txn, &mut self.state, &self.settings, &mut self.running.warnings, params);
+            let shared = Shared::new(plan, &self.settings, params);
+            let mut cx = Cx::new(&shared, &mut self.txn, &mut self.state, &mut self.running.warnings);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;

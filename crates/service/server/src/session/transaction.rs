@@ -142,9 +142,9 @@ impl Session {
     }
 
     /// Tries again to undo a transaction that has ended for the client; one that is open awaits its ROLLBACK.
-    #[inline]
+    #[cold]
     fn undo_ended(&mut self) -> Result<()> {
-        if self.txn.is_half_undone() && !self.transaction.started {
+        if !self.transaction.started {
             let _mask = gannet_runtime::mask_interrupts();
             self.txn.rollback().map_err(from_engine)?;
             self.unlock_transaction();
@@ -155,7 +155,9 @@ impl Session {
     /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
     #[inline]
     pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
-        self.undo_ended()?;
+        if self.txn.is_half_undone() {
+            self.undo_ended()?;
+        }
         if !self.txn.is_active() {
             let autocommit = self.transaction.is_autocommit();
             let options = self.txn_options(autocommit);
@@ -266,7 +268,9 @@ impl Session {
     }
 
     pub(crate) fn finish(&mut self, commit: bool) -> Result<()> {
-        self.undo_ended()?;
+        if self.txn.is_half_undone() {
+            self.undo_ended()?;
+        }
         let active = self.txn.is_active();
         if commit && active && self.txn.has_writes() {
             self.pass_commit_gate()?;

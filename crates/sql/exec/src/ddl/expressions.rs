@@ -5,7 +5,7 @@
 //! settings.
 
 use super::DdlContext;
-use crate::context::Cx;
+use crate::context::{Cx, Shared};
 use crate::dml::complete::{self, Options};
 use gannet_engine::Txn;
 use gannet_functions::Stability;
@@ -553,7 +553,8 @@ impl Compiled {
     ) -> Result<()> {
         let table = &self.plan.tables[0].table.clone();
         let strict = cx.settings.sql_mode.is_strict();
-        let mut run = Cx::new(&self.plan, txn, cx.session, cx.settings, cx.warnings, &[]);
+        let shared = Shared::new(&self.plan, cx.settings, &[]);
+        let mut run = Cx::new(&shared, txn, cx.session, cx.warnings);
         run.strict = strict;
         for column in (0..row.len()).filter(|c| missing[*c] && table.columns[*c].generated.is_none()) {
             row[column] = complete::default(0, column, row, number, &mut run)?;

@@ -5,7 +5,7 @@
 //! characters, then TEXT; a value that is never NULL makes a NOT NULL column with the type's zero as default.
 
 use super::{DdlContext, Done};
-use crate::context::Cx;
+use crate::context::{Cx, Shared};
 use crate::{convert, dml};
 use gannet_catalog::Edit;
 use gannet_parser::ast::OnDuplicate;
@@ -183,7 +183,8 @@ pub fn insert_plan(
 /// Runs it.
 pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
     let PlanKind::Insert(insert) = &plan.kind else { return Err(SqlError::internal("not an INSERT")) };
-    let mut run = Cx::new(plan, edit.txn(), cx.session, cx.settings, cx.warnings, params);
+    let shared = Shared::new(plan, cx.settings, params);
+    let mut run = Cx::new(&shared, edit.txn(), cx.session, cx.warnings);
     let affected = dml::insert(insert, &mut run)?;
     let dml::Affected { rows, last_insert_id, last_row_id, info } = affected;
     Ok(Done { rows, info, last_insert_id, last_row_id })

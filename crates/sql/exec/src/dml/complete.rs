@@ -14,7 +14,7 @@ use gannet_schema::ColumnDefault;
 use gannet_types::{Result, SqlError, Value, sql_err};
 
 fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     plan.tables[slot].exprs.as_deref()
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn default<'p>(
     number: u64,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Value> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let table = &plan.tables[slot].table;
     let definition = &table.columns[column];
     let Some(expr) = exprs(slot, cx).and_then(|e| e.defaults[column].as_ref()) else {
@@ -47,7 +47,7 @@ pub(crate) fn default<'p>(
 /// Fills the generated columns of a row.
 pub(crate) fn generate<'p>(slot: usize, row: &mut [Value], number: u64, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let Some(exprs) = exprs(slot, cx).filter(|e| !e.generated.is_empty()) else { return Ok(()) };
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let table = &plan.tables[slot].table;
     let mut batch = batch_of(row);
     for (column, expr) in &exprs.generated {
@@ -94,7 +94,7 @@ pub(crate) fn violated<'p>(
     options: Options<'_, 'p>,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Option<SqlError>> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let checks = exprs(slot, cx).map_or(&[][..], |e| &e.checks);
     let seen = if options.checks.is_empty() { Batch::default() } else { options.row(row) };
     for option in options.checks {
@@ -128,7 +128,7 @@ fn is_false<'p>(check: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<b
 
 /// DEFAULT assigned to a column of the row `row`; an expression is computed over it.
 pub(crate) fn assigned<'p>(slot: usize, column: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Value> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let table = &plan.tables[slot].table;
     if table.columns[column].generated.is_some() {
         return Ok(row[column].clone());

@@ -35,7 +35,7 @@ fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
         Default::None => Ok(None),
         Default::Null => Ok(Some(Value::Null)),
         Default::Literal(value) => {
-            if cx.strict && cx.settings.sql_mode.contains(SqlMode::NO_ZERO_DATE) && is_zero_date(value) {
+            if cx.strict && cx.shared.settings.sql_mode.contains(SqlMode::NO_ZERO_DATE) && is_zero_date(value) {
                 return convert::store(as_text(value), "", column, 1, cx).map(Some);
             }
             Ok(Some(value.clone()))
@@ -61,7 +61,7 @@ fn as_text(value: &Value) -> Value {
 
 /// The statement's time in the column's type.
 pub(crate) fn now(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
-    let now = gannet_types::Timestamp::from_unix_micros(cx.settings.now_us);
+    let now = gannet_types::Timestamp::from_unix_micros(cx.shared.settings.now_us);
     let now = now.ok_or_else(|| gannet_types::SqlError::internal("the clock is out of range"))?;
     convert::store(Value::Timestamp(now, 6), "", column, 1, cx)
 }

@@ -16,7 +16,7 @@ use gannet_types::{ErrorCode, Level, Result, Value};
 /// Runs DELETE.
 pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     cx.ignore = delete.ignore;
-    cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
+    cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
     let mut deleted = 0;
     let mut operator = ops::build(&delete.input, false)?;
     if delete.collect_first || delete.targets.len() > 1 {
@@ -44,7 +44,7 @@ struct Target {
 
 /// The target's row in a joined row; `None` where an outer join has none.
 fn target(slot: usize, offset: u32, batch: &Batch, row: usize, cx: &mut Cx<'_, '_>) -> Result<Option<Target>> {
-    let (table, offset) = (&*cx.plan.tables[slot].table, offset as usize);
+    let (table, offset) = (&*cx.shared.plan.tables[slot].table, offset as usize);
     let mut values: Vec<Value> =
         (0..table.columns.len()).map(|i| batch.columns[offset + i].get(row).to_owned()).collect();
     padding::strip_row(&mut values, table, cx);
@@ -89,7 +89,7 @@ fn collect<'p>(delete: &'p Delete, operator: &mut BoxedOperator<'p>, cx: &mut Cx
 }
 
 fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<u64> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let mut deleted = 0;
     for row in 0..batch.rows {
         cx.check_interrupt()?;
@@ -99,7 +99,7 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
             let table = &*plan.tables[slot].table;
             // Rows before it may have changed it, or taken it along.
             if foreign::follows(table, cx) {
-                let Some(now) = rows::current(table, &key, cx.txn)? else { continue };
+                let Some(now) = rows::current(table, &key, cx.txn.get()?)? else { continue };
                 if now != values {
                     values = now;
                     if !wanted_still(delete, &values, hidden.as_ref(), cx)? {
@@ -107,15 +107,16 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
                     }
                 }
             }
-            let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then(|| cx.txn.savepoint());
+            let savepoint =
+                if delete.ignore && plan.tables[slot].links.is_some() { Some(cx.txn.get()?.savepoint()) } else { None };
             count(Counter::HandlerDelete);
-            if !rows::delete_row(table, &key, &values, &mut cx.row_writer())? {
+            if !rows::delete_row(table, &key, &values, &mut cx.row_writer()?)? {
                 continue;
             }
             match (foreign::deleted(slot, &values, cx), savepoint) {
                 (Ok(()), _) => deleted += 1,
                 (Err(error), Some(savepoint)) if error.code() == ErrorCode::RowIsReferenced2 => {
-                    cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                    cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                     cx.warnings.push(error.to_warning(Level::Warning));
                 }
                 (Err(error), _) => return Err(error),

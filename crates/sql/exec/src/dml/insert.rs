@@ -16,10 +16,10 @@ use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, s
 
 /// Runs INSERT or REPLACE.
 pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let table = &*plan.tables[insert.table as usize].table;
     cx.ignore = insert.ignore;
-    cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
+    cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
     let mut run = Run::new(insert, table, 1, cx);
     match &insert.source {
         InsertSource::Values(lists) => {
@@ -116,7 +116,7 @@ impl<'p> Run<'p> {
             last_row_id: 0,
             any_stored: false,
             reserved: None,
-            forced: Some(cx.settings.insert_id).filter(|n| *n != 0),
+            forced: Some(cx.shared.settings.insert_id).filter(|n| *n != 0),
             expected,
         }
     }
@@ -285,11 +285,11 @@ impl<'p> Run<'p> {
     /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
     fn auto_increment(&mut self, given: &Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
-        let step = cx.settings.auto_increment_increment.max(1);
+        let step = cx.shared.settings.auto_increment_increment.max(1);
         let number = convert::to_i128(given);
-        let generates =
-            given.is_null() || number == Some(0) && !cx.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
-        let tree = self.table.auto_counter(codec::trees(self.table, cx.txn)?);
+        let generates = given.is_null()
+            || number == Some(0) && !cx.shared.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let tree = self.table.auto_counter(codec::trees(self.table, cx.txn.get()?)?);
         let tree = tree.ok_or_else(|| SqlError::internal("an AUTO_INCREMENT column without a counter"))?;
         if !generates {
             if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
@@ -310,7 +310,7 @@ impl<'p> Run<'p> {
             }
             _ => {
                 let wanted = self.expected.saturating_sub(self.records).max(1);
-                let offset = cx.settings.auto_increment_offset.clamp(1, step);
+                let offset = cx.shared.settings.auto_increment_offset.clamp(1, step);
                 let first = tree.counter_reserve(wanted, step, offset).map_err(from_engine)?;
                 let first = first.ok_or_else(|| sql_err!(AutoincReadFailed))?;
                 self.reserved = Some((first.saturating_add(step), wanted - 1));
@@ -325,7 +325,7 @@ impl<'p> Run<'p> {
                 }
                 cx.warnings
                     .push(sql_err!(WarnDataOutOfRange, definition.name, self.records + 1).to_warning(Level::Warning));
-                let offset = cx.settings.auto_increment_offset.clamp(1, step);
+                let offset = cx.shared.settings.auto_increment_offset.clamp(1, step);
                 most.checked_sub(offset).map_or(most, |beyond| beyond / step * step + offset)
             }
             _ => id,
@@ -366,12 +366,12 @@ impl<'p> Run<'p> {
         let mut in_place = false;
         loop {
             // A new savepoint for each try: rows that REPLACE has removed stay removed.
-            let savepoint = (on_conflict || self.insert.ignore).then(|| cx.txn.savepoint());
-            codec::new_row_key(self.table, &values, cx.txn, &mut key)?;
+            let savepoint = if on_conflict || self.insert.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
+            codec::new_row_key(self.table, &values, cx.txn.get()?, &mut key)?;
             if !in_place {
                 count(Counter::HandlerWrite);
             }
-            match rows::insert_row(self.table, &key, &values, on_conflict, &mut cx.row_writer())? {
+            match rows::insert_row(self.table, &key, &values, on_conflict, &mut cx.row_writer()?)? {
                 Conflict::None => {
                     let slot = self.insert.table as usize;
                     if let Err(error) = foreign::inserted(slot, &values, cx) {
@@ -379,7 +379,7 @@ impl<'p> Run<'p> {
                             && let Some(savepoint) = savepoint
                             && error.code() == ErrorCode::NoReferencedRow2
                         {
-                            cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                            cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                         }
                         return match error.code() {
                             ErrorCode::NoReferencedRow2 => self.refuse(error, cx),
@@ -393,9 +393,9 @@ impl<'p> Run<'p> {
                 }
                 Conflict::Duplicate { index, row_key } => {
                     if let Some(savepoint) = savepoint {
-                        cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                        cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                     }
-                    let error = rows::duplicate_error(self.table, index, &values, &cx.settings.time_zone);
+                    let error = rows::duplicate_error(self.table, index, &values, &cx.shared.settings.time_zone);
                     if on_conflict || matches!(self.insert.source, InsertSource::Query(_)) {
                         self.raise_counter(cx)?;
                     }
@@ -457,7 +457,7 @@ impl<'p> Run<'p> {
     fn pass_of(&mut self, row: &[Value], cx: &Cx<'_, 'p>) {
         let id = self.table.auto_column.and_then(|c| convert::to_i128(&row[c as usize]));
         if let Some(id) = id.and_then(|n| u64::try_from(n).ok()) {
-            self.pass(id, cx.settings.auto_increment_increment.max(1));
+            self.pass(id, cx.shared.settings.auto_increment_increment.max(1));
         }
     }
 
@@ -467,7 +467,7 @@ impl<'p> Run<'p> {
         if generated || used == 0 {
             return Ok(());
         }
-        let tree = self.table.auto_counter(codec::trees(self.table, cx.txn)?);
+        let tree = self.table.auto_counter(codec::trees(self.table, cx.txn.get()?)?);
         tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
     }
 
@@ -475,7 +475,7 @@ impl<'p> Run<'p> {
     fn restore_id(&mut self, cx: &Cx<'_, 'p>) {
         let (id, generated) = std::mem::take(&mut self.row_id);
         if let Some((next, left)) = self.reserved.filter(|_| generated)
-            && next == id.saturating_add(cx.settings.auto_increment_increment.max(1))
+            && next == id.saturating_add(cx.shared.settings.auto_increment_increment.max(1))
         {
             self.reserved = Some((id, left + 1));
         }
@@ -493,7 +493,7 @@ impl<'p> Run<'p> {
 
     /// Whether the table has one unique key and no foreign key refers to it.
     fn replaces_in_place(&self, cx: &Cx<'_, 'p>) -> bool {
-        let links = cx.plan.tables[self.insert.table as usize].links.as_ref();
+        let links = cx.shared.plan.tables[self.insert.table as usize].links.as_ref();
         links.is_none_or(|l| l.children.is_empty()) && self.table.indexes.iter().filter(|i| i.unique()).count() == 1
     }
 
@@ -501,13 +501,13 @@ impl<'p> Run<'p> {
     fn makes_way(&mut self, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(self.table, row_key, cx.txn)? else { return Ok(true) };
+        let Some(old) = rows::current(self.table, row_key, cx.txn.get()?)? else { return Ok(true) };
         let in_place = self.replaces_in_place(cx);
         count(if in_place { Counter::HandlerUpdate } else { Counter::HandlerDelete });
         if in_place && old == values {
             return Ok(false);
         }
-        rows::delete_row(self.table, row_key, &old, &mut cx.row_writer())?;
+        rows::delete_row(self.table, row_key, &old, &mut cx.row_writer()?)?;
         foreign::deleted(slot, &old, cx)?;
         self.affected += 1;
         Ok(true)
@@ -522,7 +522,7 @@ impl<'p> Run<'p> {
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(self.table, row_key, cx.txn)? else {
+        let Some(old) = rows::current(self.table, row_key, cx.txn.get()?)? else {
             return Err(SqlError::internal("the duplicate disappeared while it was locked"));
         };
         let mut new = old.clone();
@@ -545,21 +545,24 @@ impl<'p> Run<'p> {
         let slot = self.insert.table as usize;
         self.last_row_id = self.number_of(&new);
         if !super::update::touch(slot, &old, &mut new, (assignments, self.options()), self.insert.ignore, cx)? {
-            self.affected += u64::from(cx.settings.count_found_rows);
+            self.affected += u64::from(cx.shared.settings.count_found_rows);
             self.duplicates += u64::from(self.insert.ignore);
             self.pass_of(&new, cx);
             return Ok(());
         }
         self.pass_of(&new, cx);
         count(Counter::HandlerUpdate);
-        let savepoint = self.insert.ignore.then(|| cx.txn.savepoint());
-        let refused = match super::update::write(self.table, row_key, (&old, &new), None, &mut cx.row_writer())? {
-            Conflict::None => foreign::updated(slot, &old, &new, cx).err(),
-            Conflict::Duplicate { index, .. } => {
-                let kept = foreign::kept(slot, index, (&old, &new), cx).err();
-                Some(kept.unwrap_or_else(|| rows::duplicate_error(self.table, index, &new, &cx.settings.time_zone)))
-            }
-        };
+        let savepoint = if self.insert.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
+        let refused =
+            match super::update::write(self.table, row_key, (&old, &new), None, &mut cx.row_writer()?)? {
+                Conflict::None => foreign::updated(slot, &old, &new, cx).err(),
+                Conflict::Duplicate { index, .. } => {
+                    let kept = foreign::kept(slot, index, (&old, &new), cx).err();
+                    Some(kept.unwrap_or_else(|| {
+                        rows::duplicate_error(self.table, index, &new, &cx.shared.settings.time_zone)
+                    }))
+                }
+            };
         if let Some(error) = refused {
             return self.leave(error, savepoint, cx);
         }
@@ -569,7 +572,7 @@ impl<'p> Run<'p> {
         self.any_stored = true;
         match self.table.auto_column.map(|c| c as usize) {
             Some(column) if new[column] != old[column] => {
-                let tree = self.table.auto_counter(codec::trees(self.table, cx.txn)?);
+                let tree = self.table.auto_counter(codec::trees(self.table, cx.txn.get()?)?);
                 tree.map_or(Ok(()), |t| t.counter_raise(self.last_row_id)).map_err(from_engine)
             }
             _ => Ok(()),
@@ -582,7 +585,7 @@ impl<'p> Run<'p> {
             matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
         match savepoint {
             Some(savepoint) if of_row => {
-                cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                 self.refuse(error, cx)
             }
             _ => Err(error),

@@ -62,11 +62,11 @@ pub fn check_load(load: &Load<'_>, plan: &Plan) -> Result<()> {
 
 /// Runs LOAD DATA.
 pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
-    let plan: &'p Plan = cx.plan;
+    let plan: &'p Plan = cx.shared.plan;
     let (insert, table) = target(plan)?;
     cx.ignore = insert.ignore;
-    cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
-    let limit = usize::try_from(cx.settings.max_allowed_packet).unwrap_or(usize::MAX);
+    cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
+    let limit = usize::try_from(cx.shared.settings.max_allowed_packet).unwrap_or(usize::MAX);
     let mut reader = Reader::new(load.format, input, limit);
     let mut run = Run::new(insert, table, 1, cx);
     for _ in 0..load.skip_lines {
@@ -195,7 +195,7 @@ fn assign(
             cx.session.set_user_variable(name, value.unwrap_or(Value::Null))
         }
         LoadField::Column(ordinal) => {
-            let plan = cx.plan;
+            let plan = cx.shared.plan;
             let (_, table) = self::target(plan)?;
             let column = &table.columns[*ordinal as usize];
             row[*ordinal as usize] = match value {

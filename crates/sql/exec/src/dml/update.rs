@@ -31,7 +31,7 @@ use std::collections::{HashMap, HashSet};
 /// Runs UPDATE.
 pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     cx.ignore = update.ignore;
-    cx.strict = cx.settings.sql_mode.is_strict() && !cx.ignore;
+    cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
     let mut run = Run { update, matched: 0, changed: 0, seen: HashSet::new(), current: HashMap::new() };
     if let Some(point) = point::of(update, cx)
         && point::run(&mut run, point, cx)?
@@ -68,7 +68,7 @@ pub(crate) struct Run<'p> {
 
 impl<'p> Run<'p> {
     fn finish(self, cx: &Cx<'_, 'p>) -> Affected {
-        let rows = if cx.settings.count_found_rows { self.matched } else { self.changed };
+        let rows = if cx.shared.settings.count_found_rows { self.matched } else { self.changed };
         let info =
             format!("Rows matched: {}  Changed: {}  Warnings: {}", self.matched, self.changed, cx.warnings.total());
         Affected { rows, info, ..Affected::default() }
@@ -92,7 +92,7 @@ impl<'p> Run<'p> {
         row: usize,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
-        let plan = cx.plan;
+        let plan = cx.shared.plan;
         let table = &*plan.tables[target.table as usize].table;
         let offset = target.offset as usize;
         let mut old: Vec<Value> =
@@ -121,7 +121,7 @@ impl<'p> Run<'p> {
         }
         // Rows before it may have changed it, or taken it along.
         if foreign::follows(table, cx) {
-            let Some(now) = rows::current(table, &key, cx.txn)? else { return Ok(()) };
+            let Some(now) = rows::current(table, &key, cx.txn.get()?)? else { return Ok(()) };
             old = now;
         }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
@@ -129,8 +129,8 @@ impl<'p> Run<'p> {
         if !touch(target.table as usize, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)? {
             return Ok(());
         }
-        let savepoint = self.update.ignore.then(|| cx.txn.savepoint());
-        match write(table, &key, (&old, &new), Some(target), &mut cx.row_writer())? {
+        let savepoint = if self.update.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
+        match write(table, &key, (&old, &new), Some(target), &mut cx.row_writer()?)? {
             Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
                     self.changed += 1;
@@ -148,7 +148,8 @@ impl<'p> Run<'p> {
             },
             Conflict::Duplicate { index, .. } => {
                 let kept = foreign::kept(target.table as usize, index, (&old, &new), cx).err();
-                let error = kept.unwrap_or_else(|| rows::duplicate_error(table, index, &new, &cx.settings.time_zone));
+                let error =
+                    kept.unwrap_or_else(|| rows::duplicate_error(table, index, &new, &cx.shared.settings.time_zone));
                 self.refused(error, savepoint, cx)
             }
         }
@@ -160,7 +161,7 @@ impl<'p> Run<'p> {
             matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
         match savepoint {
             Some(savepoint) if row => {
-                cx.txn.rollback_to(savepoint).map_err(from_engine)?;
+                cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                 cx.warnings.push(error.to_warning(Level::Warning));
                 Ok(())
             }
@@ -224,7 +225,7 @@ pub(crate) fn touch<'p>(
     if old == &*new {
         return Ok(false);
     }
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let table = &*plan.tables[slot].table;
     for (i, column) in table.columns.iter().enumerate() {
         if column.on_update_now && !assignments.iter().any(|a| a.column as usize == i) {

@@ -116,7 +116,7 @@ impl Alternatives {
             key.clear();
             let mut null = false;
             for (column, by) in &shape.columns {
-                let value = batch.columns[*column as usize].get(row).localize(&cx.settings.time_zone);
+                let value = batch.columns[*column as usize].get(row).localize(&cx.shared.settings.time_zone);
                 null |= !append_domain_key(*by, value, cx, &mut key)?;
             }
             if !null && shape.keys.contains(&key[..]) {
@@ -169,7 +169,7 @@ fn interval(parts: &[Expr], cx: &Cx<'_, '_>) -> Option<(u32, i128, i128)> {
     let integer = |e: &Expr| match &e.kind {
         ExprKind::Literal(Value::Int(v)) => Some(i128::from(*v)),
         ExprKind::Literal(Value::UInt(v)) => Some(i128::from(*v)),
-        ExprKind::Param(n) => match cx.params[*n as usize] {
+        ExprKind::Param(n) => match cx.shared.params[*n as usize] {
             Value::Int(v) => Some(i128::from(v)),
             Value::UInt(v) => Some(i128::from(v)),
             _ => None,

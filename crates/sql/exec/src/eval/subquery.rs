@@ -48,7 +48,7 @@ pub(crate) fn eval_row<'p>(
 
 /// Makes sure that `state.result` is the subplan's result for the present registers (its first `enough` rows).
 fn run<'p>(state: &mut SubqueryState<'p>, query: &'p Subquery, enough: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
-    let plan = cx.plan;
+    let plan = cx.shared.plan;
     let subplan = &plan.subplans[query.subplan as usize];
     let versions = cx.register_versions(&subplan.depends);
     if subplan.steady && state.result.as_ref().is_some_and(|(kept_for, _)| *kept_for == versions) {

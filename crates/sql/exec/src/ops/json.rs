@@ -32,7 +32,7 @@ impl<'p> Operator<'p> for JsonRows<'p> {
         let document = eval::eval(self.document, &Batch::one_empty_row(), 0, cx)?;
         let mut batches: Vec<Batch> = Vec::new();
         let mut bytes = 0;
-        let limit = cx.settings.memory_limit;
+        let limit = cx.shared.settings.memory_limit;
         let mut emit = |row: &[Value]| {
             if batches.last().is_none_or(|b| b.rows >= BATCH_ROWS) {
                 batches.push(Batch::for_types(self.types));

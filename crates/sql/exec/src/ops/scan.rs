@@ -97,7 +97,7 @@ impl<'p> TreeScan<'p> {
     }
 
     fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
-        &cx.plan.tables[self.scan.table as usize].table
+        &cx.shared.plan.tables[self.scan.table as usize].table
     }
 
     /// The index walked, when it is a secondary one.
@@ -105,10 +105,10 @@ impl<'p> TreeScan<'p> {
         self.scan.index.map(|i| i as usize).filter(|i| Some(*i) != table.clustered)
     }
 
-    fn tree(&self, table: &'p Table, cx: &Cx<'_, 'p>) -> Result<&'p TreeHandle> {
+    fn tree(&self, table: &'p Table, cx: &mut Cx<'_, 'p>) -> Result<&'p TreeHandle> {
         match self.secondary(table) {
-            Some(index) => codec::index_tree(table, index, cx.txn),
-            None => codec::row_tree(table, cx.txn),
+            Some(index) => codec::index_tree(table, index, cx.txn.get()?),
+            None => codec::row_tree(table, cx.txn.get()?),
         }
     }
 
@@ -123,11 +123,11 @@ impl<'p> TreeScan<'p> {
         let (low, high) = self.bounds.get(number);
         let options = ScanOptions {
             direction: if self.scan.reverse { Direction::Backward } else { Direction::Forward },
-            mode: read_mode(self.scan.lock, cx.settings.unlock_unmatched),
+            mode: read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched),
             unique_equality: matches!(self.access, Access::Point { .. }),
             sequential: matches!(self.access, Access::Full) && !self.scan.expects_few,
             semi_consistent: self.scan.lock.wait == LockWait::IfMatched
-                && cx.settings.unlock_unmatched
+                && cx.shared.settings.unlock_unmatched
                 && self.secondary(table).is_none()
                 && !matches!(self.access, Access::Point { .. }),
         };
@@ -145,7 +145,7 @@ impl<'p> TreeScan<'p> {
                     .is_some_and(|i| table.indexes[i as usize].unique() && table.key_parts(i as usize).len() == 1);
         let tree = self.tree(table, cx)?;
         let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
-        self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);
+        self.open = Some(cx.txn.get()?.scan(tree, range, options).map_err(from_engine)?);
         Ok(true)
     }
 
@@ -183,7 +183,7 @@ impl<'p> TreeScan<'p> {
             if self.is_full(batch) {
                 break Ok(false);
             }
-            let entry = match scan.next(cx.txn) {
+            let entry = match scan.next(cx.txn.get()?) {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break Ok(true),
                 Err(error) => break Err(from_engine(error)),
@@ -203,9 +203,7 @@ impl<'p> TreeScan<'p> {
             match secondary {
                 None => self.reader.push_row(table, entry.key, entry.value, batch)?,
                 Some(index) if self.scan.covering && !verify => {
-                    let mut values = Vec::with_capacity(self.scan.columns.len());
-                    table.index_values(index, entry.key, entry.value, &self.scan.columns, &mut values)?;
-                    batch.push_values(&values);
+                    self.reader.push_entry(table, index, entry.key, entry.value, batch)?;
                 }
                 Some(index) => {
                     let passes = match &self.scan.index_filter {
@@ -228,12 +226,12 @@ impl<'p> TreeScan<'p> {
             if self.scan.lock.strength != LockStrength::None
                 && let Some(filter) = &self.scan.filter
                 && batch.rows > before
-                && cx.settings.unlock_unmatched
+                && cx.shared.settings.unlock_unmatched
             {
                 let mut last = batch.slice(batch.rows - 1, batch.rows);
                 self.reader.pad(table, &mut last, cx);
                 if !eval::is_true(filter, &last, 0, cx)? {
-                    scan.unlock_row(cx.txn);
+                    scan.unlock_row(cx.txn.get()?);
                 }
             }
             if read.is_multiple_of(256) {
@@ -289,6 +287,21 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
+    /// Appends the delivered columns of an index entry that has them all.
+    pub(super) fn push_entry(
+        &self,
+        table: &Table,
+        index: usize,
+        key: &[u8],
+        carried: &[u8],
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let mut values = Vec::with_capacity(self.scan.columns.len());
+        table.index_values(index, key, carried, &self.scan.columns, &mut values)?;
+        batch.push_values(&values);
+        Ok(())
+    }
+
     /// The index columns of an entry in their places of the delivered row, NULL elsewhere.
     pub(super) fn index_row(&self, table: &Table, index: usize, key: &[u8], carried: &[u8]) -> Result<Batch> {
         let covered: Vec<u32> =
@@ -316,11 +329,12 @@ impl<'p> Reader<'p> {
         batch: &mut Batch,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
-        let tree = codec::row_tree(table, cx.txn)?;
+        let tree = codec::row_tree(table, cx.txn.get()?)?;
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = cx
             .txn
-            .get(tree, row_key, read_mode(self.scan.lock, cx.settings.unlock_unmatched), &mut buffer)
+            .get()?
+            .get(tree, row_key, read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched), &mut buffer)
             .map_err(from_engine)?;
         let counts = match made_by {
             Some((index, key)) if read == Read::Found => {
@@ -350,7 +364,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         (self.at, self.open, self.rows) = (0, None, FIRST_ROWS);
         let table = self.table(cx);
         let index = self.scan.index.map(|i| i as usize);
-        let (empty, zone) = (Batch::one_empty_row(), &cx.settings.time_zone);
+        let (empty, zone) = (Batch::one_empty_row(), &cx.shared.settings.time_zone);
         let mut eval = |expr| eval::eval(expr, &empty, 0, cx);
         encode_access(table, index, self.access, zone, &mut eval, &mut self.bounds)
     }
@@ -409,7 +423,7 @@ impl<'p> Operator<'p> for VirtualScan<'p> {
         if std::mem::replace(&mut self.done, true) {
             return Ok(None);
         }
-        let table = &cx.plan.tables[self.scan.table as usize].table;
+        let table = &cx.shared.plan.tables[self.scan.table as usize].table;
         let (RowSource::Virtual(number), Access::Virtual { equals }) = (&table.source, &self.scan.access) else {
             return Err(SqlError::internal("a virtual scan of a stored table"));
         };

@@ -5,7 +5,7 @@ use gannet_engine::{Engine, EngineOptions, KeyRange, ScanOptions, Txn, TxnOption
 use gannet_exec::changes::{ChangeSink, Images, RowChange, Standing};
 use gannet_exec::error::from_engine;
 use gannet_exec::file::{Format, Input};
-use gannet_exec::{Cx, DirectBuffers, Load, ResultSink, Session, Settings};
+use gannet_exec::{Cx, DirectBuffers, Load, ResultSink, Session, Settings, Shared};
 use gannet_functions::SessionInfo;
 use gannet_parser::ast::Statement;
 use gannet_plan::plan::ResultColumn;
@@ -278,7 +278,8 @@ impl Database {
         }
         let mark = self.txn.begin_statement();
         let (mut warnings, mut session) = (Warnings::default(), Nobody);
-        let mut cx = Cx::new(&plan, &mut self.txn, &mut session, &self.settings, &mut warnings, &[]);
+        let shared = Shared::new(&plan, &self.settings, &[]);
+        let mut cx = Cx::new(&shared, &mut self.txn, &mut session, &mut warnings);
         cx.changes = self.recorder.as_mut().map(|r| r as &mut dyn ChangeSink);
         let outcome = match &plan.kind {
             PlanKind::Insert(_) if matches!(statement, Statement::Load(_)) => {

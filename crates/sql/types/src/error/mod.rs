@@ -214,6 +214,15 @@ impl Warnings {
         Warnings::with_limit(self.limit)
     }
 
+    /// Moves all of another area to the end of this one.
+    pub fn append(&mut self, other: &mut Warnings) {
+        let room = self.limit.saturating_sub(self.list.len());
+        self.list.extend(other.list.drain(..).take(room));
+        self.total += std::mem::take(&mut other.total);
+        self.errors += std::mem::take(&mut other.errors);
+        other.kept = 0;
+    }
+
     pub fn push(&mut self, warning: Warning) {
         self.total += 1;
         self.errors += u64::from(warning.level == Level::Error);

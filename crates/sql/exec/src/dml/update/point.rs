@@ -31,7 +31,7 @@ use gannet_types::{Result, Value};
 pub(crate) fn of<'p>(update: &'p Update, cx: &Cx<'_, 'p>) -> Option<(&'p TableScan, &'p Table)> {
     let [target] = &*update.targets else { return None };
     let Op::TableScan(scan) = &update.input.op else { return None };
-    let table = &*cx.plan.tables[target.table as usize].table;
+    let table = &*cx.shared.plan.tables[target.table as usize].table;
     let point = matches!(scan.access, Access::Point { .. })
         && table.clustered.is_some()
         && scan.index.map(|i| i as usize) == table.clustered
@@ -54,7 +54,7 @@ pub(crate) fn run<'p>(
     let Access::Point { key: wanted } = &scan.access else { return Ok(false) };
     let mut key = Vec::with_capacity(32);
     let index = table.clustered.unwrap_or_default();
-    let (empty, zone) = (Batch::default(), &cx.settings.time_zone);
+    let (empty, zone) = (Batch::default(), &cx.shared.settings.time_zone);
     if !encode_point(table.key_parts(index), wanted, zone, |expr| eval::eval(expr, &empty, 0, cx), &mut key)? {
         return Ok(true);
     }
@@ -65,8 +65,8 @@ pub(crate) fn run<'p>(
         cx.warnings.back_to(warned);
     }
     if waited && !done {
-        let tree = codec::row_tree(table, cx.txn)?;
-        cx.txn.unlock_row(tree, &key);
+        let tree = codec::row_tree(table, cx.txn.get()?)?;
+        cx.txn.get()?.unlock_row(tree, &key);
     }
     Ok(done)
 }
@@ -83,17 +83,17 @@ fn attempts<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
     let target = &run.update.targets[0];
-    let tree = codec::row_tree(table, cx.txn)?;
+    let tree = codec::row_tree(table, cx.txn.get()?)?;
     let mut buffer = RowBuf::new();
     let mut payload = Vec::new();
     let warned = cx.warnings.mark();
     // At READ COMMITTED a row that does not match is not waited for.
     if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
-        *waited = cx.txn.queue_up(tree, key).map_err(from_engine)?;
+        *waited = cx.txn.get()?.queue_up(tree, key).map_err(from_engine)?;
     }
     // Nothing follows the change, and nobody has to hear of it before the commit: the transaction ends with it.
     let own = |i: &u32| Some(*i as usize) == table.clustered;
-    let ends = cx.txn.options().autocommit
+    let ends = cx.txn.get()?.options().autocommit
         && target.indexes.iter().all(own)
         && !foreign::matters(target.table as usize, cx)
         && cx.changes.is_none()
@@ -101,7 +101,7 @@ fn attempts<'p>(
     let mut late = 0;
     loop {
         cx.check_interrupt()?;
-        if cx.txn.get(tree, key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
+        if cx.txn.get()?.get(tree, key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
             return Ok(false);
         }
         let old = codec::decode_row(table, buffer.row())?;
@@ -122,11 +122,11 @@ fn attempts<'p>(
         }
         payload.clear();
         codec::encode_row(table, &new, &mut payload)?;
-        let mark = cx.row_writer().mark();
+        let mark = cx.row_writer()?.mark();
         let written = if ends {
-            cx.txn.update_and_commit_if(tree, key, buffer.stamp(), &payload)
+            cx.txn.get()?.update_and_commit_if(tree, key, buffer.stamp(), &payload)
         } else {
-            cx.txn.update_if(tree, key, buffer.stamp(), &payload)
+            cx.txn.get()?.update_if(tree, key, buffer.stamp(), &payload)
         };
         match written.map_err(from_engine)? {
             Outcome::Updated => {
@@ -138,7 +138,7 @@ fn attempts<'p>(
                 cx.warnings.back_to(warned);
                 late += 1;
                 if late > LATE {
-                    cx.txn.lock_first(tree, key).map_err(from_engine)?;
+                    cx.txn.get()?.lock_first(tree, key).map_err(from_engine)?;
                 }
             }
             Outcome::Missing => {
@@ -162,7 +162,7 @@ fn follow<'p>(
     let slot = target.table as usize;
     cx.counts.examined += 1;
     add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
-    match rows::change_row(table, key, (old, new), &target.indexes, Write::Done(mark), &mut cx.row_writer())? {
+    match rows::change_row(table, key, (old, new), &target.indexes, Write::Done(mark), &mut cx.row_writer()?)? {
         Conflict::None => {
             foreign::updated(slot, old, new, cx)?;
             run.changed = 1;
@@ -170,7 +170,7 @@ fn follow<'p>(
         }
         Conflict::Duplicate { index, .. } => {
             foreign::kept(slot, index, (old, new), cx)?;
-            Err(rows::duplicate_error(table, index, new, &cx.settings.time_zone))
+            Err(rows::duplicate_error(table, index, new, &cx.shared.settings.time_zone))
         }
     }
 }

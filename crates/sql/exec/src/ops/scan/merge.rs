@@ -68,7 +68,7 @@ impl<'p> MergeScan<'p> {
     }
 
     fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
-        &cx.plan.tables[self.reader.scan.table as usize].table
+        &cx.shared.plan.tables[self.reader.scan.table as usize].table
     }
 
     /// Collects the keys of parts without order, and looks at the first of each. False: they do not fit into memory.
@@ -150,19 +150,22 @@ impl<'p> Part<'p> {
                 self.at += 1;
                 let options = ScanOptions {
                     direction: Direction::Forward,
-                    mode: read_mode(scan.lock, cx.settings.unlock_unmatched),
+                    mode: read_mode(scan.lock, cx.shared.settings.unlock_unmatched),
                     unique_equality: matches!(self.plan.access, Access::Point { .. }),
                     sequential: false,
                     semi_consistent: false,
                 };
                 let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
-                let tree =
-                    if clustered { codec::row_tree(table, cx.txn)? } else { codec::index_tree(table, index, cx.txn)? };
+                let tree = if clustered {
+                    codec::row_tree(table, cx.txn.get()?)?
+                } else {
+                    codec::index_tree(table, index, cx.txn.get()?)?
+                };
                 count(Counter::HandlerReadKey);
-                self.open = Some(cx.txn.scan(tree, range, options).map_err(from_engine)?);
+                self.open = Some(cx.txn.get()?.scan(tree, range, options).map_err(from_engine)?);
                 continue;
             };
-            let Some(entry) = open.next(cx.txn).map_err(from_engine)? else {
+            let Some(entry) = open.next(cx.txn.get()?).map_err(from_engine)? else {
                 self.open = None;
                 continue;
             };
@@ -197,7 +200,7 @@ impl<'p> Operator<'p> for MergeScan<'p> {
         let table = self.table(cx);
         let empty = Batch::one_empty_row();
         for part in &mut self.parts {
-            let zone = &cx.settings.time_zone;
+            let zone = &cx.shared.settings.time_zone;
             let mut eval = |expr| eval::eval(expr, &empty, 0, cx);
             let (index, access) = (Some(part.plan.index as usize), &part.plan.access);
             encode_access(table, index, access, zone, &mut eval, &mut part.bounds)?;

@@ -53,7 +53,7 @@ impl<'p> SkipScan<'p> {
     }
 
     fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
-        &cx.plan.tables[self.reader.scan.table as usize].table
+        &cx.shared.plan.tables[self.reader.scan.table as usize].table
     }
 
     fn index(&self) -> Result<usize> {
@@ -69,7 +69,11 @@ impl<'p> SkipScan<'p> {
     ) -> Result<Scan> {
         let index = self.index()?;
         let clustered = table.clustered == Some(index);
-        let tree = if clustered { codec::row_tree(table, cx.txn)? } else { codec::index_tree(table, index, cx.txn)? };
+        let tree = if clustered {
+            codec::row_tree(table, cx.txn.get()?)?
+        } else {
+            codec::index_tree(table, index, cx.txn.get()?)?
+        };
         let options = ScanOptions {
             direction,
             mode: ReadMode::Snapshot,
@@ -77,7 +81,7 @@ impl<'p> SkipScan<'p> {
             sequential: false,
             semi_consistent: false,
         };
-        cx.txn.scan(tree, KeyRange::new(low, high), options).map_err(from_engine)
+        cx.txn.get()?.scan(tree, KeyRange::new(low, high), options).map_err(from_engine)
     }
 
     /// Finds the next group; false at the end.
@@ -89,7 +93,7 @@ impl<'p> SkipScan<'p> {
             let low = if self.group.is_empty() { cut(low, Cut::Start) } else { Cut::After(&self.group) };
             let mut scan = self.scan(table, (low, cut(high, Cut::End)), Direction::Forward, cx)?;
             count(Counter::HandlerReadKey);
-            if let Some(entry) = scan.next(cx.txn).map_err(from_engine)? {
+            if let Some(entry) = scan.next(cx.txn.get()?).map_err(from_engine)? {
                 cx.counts.examined += 1;
                 let mut ends = Vec::new();
                 table.part_ends(index, entry.key, &mut ends);
@@ -147,7 +151,7 @@ impl<'p> SkipScan<'p> {
         let index = self.index()?;
         let verify = scan.must_verify();
         let filter = self.reader.scan.filter.as_ref();
-        while let Some(entry) = scan.next(cx.txn).map_err(from_engine)? {
+        while let Some(entry) = scan.next(cx.txn.get()?).map_err(from_engine)? {
             cx.counts.examined += 1;
             count(Counter::HandlerReadKey);
             if cx.counts.examined.is_multiple_of(256) {
@@ -264,7 +268,7 @@ impl<'p> Operator<'p> for SkipScan<'p> {
         (self.at, self.rows, self.reading) = (0, FIRST_ROWS, None);
         self.group.clear();
         let (table, index, empty) = (self.table(cx), self.index()?, Batch::one_empty_row());
-        let zone = &cx.settings.time_zone;
+        let zone = &cx.shared.settings.time_zone;
         let mut eval = |expr| eval::eval(expr, &empty, 0, cx);
         encode_access(table, Some(index), &self.plan.outer, zone, &mut eval, &mut self.outer)?;
         if let Some(ranges) = &self.plan.inner {
