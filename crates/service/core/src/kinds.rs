@@ -1,5 +1,6 @@
 //! The properties of each kind of statement, one declaration each: how it is run, its counter, whether it commits the
-//! open transaction, whether it may be prepared, whether its text may hold a secret.
+//! open transaction, whether it may be prepared or stand in a stored program, how those who follow the log learn of it,
+//! whether its text may hold a secret.
 //!
 //! `of` names every statement of the tree and has no wildcard: a new statement does not compile until it is declared here.
 
@@ -30,6 +31,37 @@ pub enum Secrets {
     Texts,
 }
 
+/// Where a statement may stand in a stored program. What commits may not stand in functions and triggers anyway (error
+/// 1422). The words are those of the errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// In all.
+    All,
+    /// Not in functions and triggers: error 1336.
+    Procedures(&'static str),
+    /// Not in functions and triggers, as it returns rows: error 1415.
+    Rows,
+    /// In none: error 1314.
+    Nowhere(&'static str),
+    /// In none, as it makes a program: error 1303.
+    Makes(&'static str),
+    /// In none, as it changes one: error 1357.
+    Changes(&'static str),
+    /// In none, as it is about an event's body: error 1576.
+    Event,
+}
+
+/// How those who follow the log learn of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logged {
+    /// Not by itself.
+    Never,
+    /// By the rows that it changes.
+    Rows,
+    /// By its text, secrets left out, with its commit (`catalog::Words`).
+    Text,
+}
+
 /// A kind of statement.
 #[derive(Debug)]
 pub struct Kind {
@@ -44,6 +76,8 @@ pub struct Kind {
     pub prepared: bool,
     /// It looks at the diagnostics of the statement before.
     pub keeps_diagnostics: bool,
+    pub programs: Programs,
+    pub logged: Logged,
     pub secrets: Secrets,
 }
 
@@ -56,6 +90,8 @@ impl Kind {
             commits: false,
             prepared: true,
             keeps_diagnostics: false,
+            programs: Programs::All,
+            logged: Logged::Never,
             secrets: Secrets::Never,
         }
     }
@@ -80,6 +116,16 @@ impl Kind {
         self
     }
 
+    const fn in_programs(mut self, programs: Programs) -> Self {
+        self.programs = programs;
+        self
+    }
+
+    const fn logged(mut self, logged: Logged) -> Self {
+        self.logged = logged;
+        self
+    }
+
     const fn with(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
         self
@@ -90,8 +136,12 @@ const fn planned(name: &'static str, counter: Counter) -> Kind {
     Kind::of(name, Way::Planned).counted(counter)
 }
 
+const fn change(name: &'static str, counter: Counter) -> Kind {
+    planned(name, counter).logged(Logged::Rows)
+}
+
 const fn definition(name: &'static str, counter: Counter) -> Kind {
-    Kind::of(name, Way::Definition).counted(counter).commits()
+    Kind::of(name, Way::Definition).counted(counter).commits().logged(Logged::Text)
 }
 
 const fn session(name: &'static str) -> Kind {
@@ -113,14 +163,14 @@ macro_rules! kinds {
 
 kinds! {
     SELECT = planned("SELECT", Counter::ComSelect);
-    INSERT = planned("INSERT", Counter::ComInsert);
-    INSERT_SELECT = planned("INSERT ... SELECT", Counter::ComInsertSelect);
-    REPLACE = planned("REPLACE", Counter::ComReplace);
-    REPLACE_SELECT = planned("REPLACE ... SELECT", Counter::ComReplaceSelect);
-    UPDATE = planned("UPDATE", Counter::ComUpdate);
-    UPDATE_MULTI = planned("UPDATE of several tables", Counter::ComUpdateMulti);
-    DELETE = planned("DELETE", Counter::ComDelete);
-    DELETE_MULTI = planned("DELETE of several tables", Counter::ComDeleteMulti);
+    INSERT = change("INSERT", Counter::ComInsert);
+    INSERT_SELECT = change("INSERT ... SELECT", Counter::ComInsertSelect);
+    REPLACE = change("REPLACE", Counter::ComReplace);
+    REPLACE_SELECT = change("REPLACE ... SELECT", Counter::ComReplaceSelect);
+    UPDATE = change("UPDATE", Counter::ComUpdate);
+    UPDATE_MULTI = change("UPDATE of several tables", Counter::ComUpdateMulti);
+    DELETE = change("DELETE", Counter::ComDelete);
+    DELETE_MULTI = change("DELETE of several tables", Counter::ComDeleteMulti);
 
     CREATE_DATABASE = definition("CREATE DATABASE", Counter::ComCreateDb);
     ALTER_DATABASE = definition("ALTER DATABASE", Counter::ComAlterDb);
@@ -135,11 +185,11 @@ kinds! {
     CREATE_VIEW = definition("CREATE VIEW", Counter::ComCreateView);
     DROP_VIEW = definition("DROP VIEW", Counter::ComDropView);
 
-    LOAD = session("LOAD DATA").counted(Counter::ComLoad).not_prepared();
+    LOAD = session("LOAD DATA").counted(Counter::ComLoad).not_prepared().in_programs(Programs::Nowhere("LOAD DATA")).logged(Logged::Rows);
     DO = session("DO").counted(Counter::ComDo);
-    HANDLER_OPEN = session("HANDLER ... OPEN").counted(Counter::ComHaOpen);
-    HANDLER_CLOSE = session("HANDLER ... CLOSE").counted(Counter::ComHaClose);
-    HANDLER_READ = session("HANDLER ... READ").counted(Counter::ComHaRead);
+    HANDLER_OPEN = session("HANDLER ... OPEN").counted(Counter::ComHaOpen).in_programs(Programs::Nowhere("HANDLER"));
+    HANDLER_CLOSE = session("HANDLER ... CLOSE").counted(Counter::ComHaClose).in_programs(Programs::Nowhere("HANDLER"));
+    HANDLER_READ = session("HANDLER ... READ").counted(Counter::ComHaRead).in_programs(Programs::Nowhere("HANDLER"));
     BEGIN = session("START TRANSACTION").commits();
     COMMIT = session("COMMIT").commits();
     ROLLBACK = session("ROLLBACK").commits();
@@ -147,64 +197,64 @@ kinds! {
     ROLLBACK_TO = session("ROLLBACK TO SAVEPOINT");
     RELEASE_SAVEPOINT = session("RELEASE SAVEPOINT");
     XA = session("XA");
-    LOCK_TABLES = session("LOCK TABLES").counted(Counter::ComLockTables).commits();
-    UNLOCK_TABLES = session("UNLOCK TABLES").counted(Counter::ComUnlockTables);
+    LOCK_TABLES = session("LOCK TABLES").counted(Counter::ComLockTables).commits().in_programs(Programs::Nowhere("LOCK"));
+    UNLOCK_TABLES = session("UNLOCK TABLES").counted(Counter::ComUnlockTables).in_programs(Programs::Nowhere("UNLOCK"));
     SET = session("SET").with(Secrets::Texts);
     SET_STATEMENT = session("SET STATEMENT").with(Secrets::Texts);
-    SHOW = session("SHOW");
-    SHOW_DIAGNOSTICS = session("SHOW WARNINGS").keeps_diagnostics();
-    EXPLAIN = session("EXPLAIN");
-    EXPLAIN_CONNECTION = session("EXPLAIN FOR CONNECTION").counted(Counter::ComExplainOther);
-    DESCRIBE = session("DESCRIBE");
-    HELP = session("HELP").counted(Counter::ComHelp);
-    USE = session("USE").counted(Counter::ComChangeDb);
+    SHOW = session("SHOW").in_programs(Programs::Rows);
+    SHOW_DIAGNOSTICS = session("SHOW WARNINGS").keeps_diagnostics().in_programs(Programs::Rows);
+    EXPLAIN = session("EXPLAIN").in_programs(Programs::Rows);
+    EXPLAIN_CONNECTION = session("EXPLAIN FOR CONNECTION").counted(Counter::ComExplainOther).in_programs(Programs::Rows);
+    DESCRIBE = session("DESCRIBE").in_programs(Programs::Rows);
+    HELP = session("HELP").counted(Counter::ComHelp).in_programs(Programs::Nowhere("HELP"));
+    USE = session("USE").counted(Counter::ComChangeDb).in_programs(Programs::Nowhere("USE"));
     KILL = session("KILL");
-    PREPARE = session("PREPARE").not_prepared().with(Secrets::Texts);
-    EXECUTE = session("EXECUTE").not_prepared();
-    DEALLOCATE = session("DEALLOCATE PREPARE").not_prepared();
-    TABLE_MAINTENANCE = session("ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE").commits();
-    FLUSH = session("FLUSH");
-    RESET = session("RESET").counted(Counter::ComReset);
+    PREPARE = session("PREPARE").not_prepared().with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
+    EXECUTE = session("EXECUTE").not_prepared().in_programs(Programs::Procedures("Dynamic SQL"));
+    DEALLOCATE = session("DEALLOCATE PREPARE").not_prepared().in_programs(Programs::Procedures("Dynamic SQL"));
+    TABLE_MAINTENANCE = session("ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE").commits().in_programs(Programs::Rows);
+    FLUSH = session("FLUSH").in_programs(Programs::Procedures("FLUSH"));
+    RESET = session("RESET").counted(Counter::ComReset).in_programs(Programs::Procedures("RESET"));
     SHUTDOWN = session("SHUTDOWN");
     INSTALL_PLUGIN = missing("INSTALL PLUGIN").counted(Counter::ComInstallPlugin);
     INSTALL_COMPONENT = session("INSTALL COMPONENT").counted(Counter::ComInstallComponent).with(Secrets::Texts);
     UNINSTALL_PLUGIN = missing("UNINSTALL PLUGIN").counted(Counter::ComUninstallPlugin);
     UNINSTALL_COMPONENT = session("UNINSTALL COMPONENT").counted(Counter::ComUninstallComponent);
     ALTER_INSTANCE = session("ALTER INSTANCE").counted(Counter::ComAlterInstance);
-    USER = session("CREATE USER and ALTER USER").commits().with(Secrets::Literals);
-    DROP_USER = session("DROP USER").commits();
-    RENAME_USER = session("RENAME USER").commits();
-    CREATE_ROLE = session("CREATE ROLE").counted(Counter::ComCreateRole).commits();
-    DROP_ROLE = session("DROP ROLE").counted(Counter::ComDropRole).commits();
-    GRANT = session("GRANT").commits().with(Secrets::Literals);
-    REVOKE = session("REVOKE").commits().with(Secrets::Literals);
-    SET_PASSWORD = session("SET PASSWORD").counted(Counter::ComSetPassword).commits().with(Secrets::Literals);
+    USER = session("CREATE USER and ALTER USER").commits().with(Secrets::Literals).logged(Logged::Text);
+    DROP_USER = session("DROP USER").commits().logged(Logged::Text);
+    RENAME_USER = session("RENAME USER").commits().logged(Logged::Text);
+    CREATE_ROLE = session("CREATE ROLE").counted(Counter::ComCreateRole).commits().logged(Logged::Text);
+    DROP_ROLE = session("DROP ROLE").counted(Counter::ComDropRole).commits().logged(Logged::Text);
+    GRANT = session("GRANT").commits().with(Secrets::Literals).logged(Logged::Text);
+    REVOKE = session("REVOKE").commits().with(Secrets::Literals).logged(Logged::Text);
+    SET_PASSWORD = session("SET PASSWORD").counted(Counter::ComSetPassword).commits().with(Secrets::Literals).logged(Logged::Text);
     SET_ROLE = session("SET ROLE").counted(Counter::ComSetRole);
-    SET_DEFAULT_ROLE = session("SET DEFAULT ROLE").counted(Counter::ComAlterUserDefaultRole).commits();
+    SET_DEFAULT_ROLE = session("SET DEFAULT ROLE").counted(Counter::ComAlterUserDefaultRole).commits().logged(Logged::Text);
     GET_DIAGNOSTICS = missing("GET DIAGNOSTICS").counted(Counter::ComGetDiagnostics).keeps_diagnostics();
     EMPTY = session("an empty statement").counted(Counter::ComEmptyQuery).with(Secrets::Literals);
 
     CALL = session("CALL").counted(Counter::ComCallProcedure);
     CREATE_PROCEDURE =
-        missing("CREATE PROCEDURE and CREATE FUNCTION").counted(Counter::ComCreateProcedure).with(Secrets::Literals);
+        missing("CREATE PROCEDURE and CREATE FUNCTION").counted(Counter::ComCreateProcedure).with(Secrets::Literals).in_programs(Programs::Makes("PROCEDURE"));
     CREATE_FUNCTION =
-        missing("CREATE PROCEDURE and CREATE FUNCTION").counted(Counter::ComCreateFunction).with(Secrets::Literals);
-    ALTER_PROCEDURE = session("ALTER PROCEDURE").counted(Counter::ComAlterProcedure).commits();
-    ALTER_FUNCTION = session("ALTER FUNCTION").counted(Counter::ComAlterFunction).commits();
+        missing("CREATE PROCEDURE and CREATE FUNCTION").counted(Counter::ComCreateFunction).with(Secrets::Literals).in_programs(Programs::Makes("FUNCTION"));
+    ALTER_PROCEDURE = session("ALTER PROCEDURE").counted(Counter::ComAlterProcedure).commits().in_programs(Programs::Changes("PROCEDURE"));
+    ALTER_FUNCTION = session("ALTER FUNCTION").counted(Counter::ComAlterFunction).commits().in_programs(Programs::Changes("FUNCTION"));
     CREATE_LOADABLE_FUNCTION = missing("CREATE FUNCTION ... SONAME");
-    CREATE_TRIGGER = missing("CREATE TRIGGER").counted(Counter::ComCreateTrigger).with(Secrets::Literals);
-    CREATE_EVENT = missing("CREATE EVENT").counted(Counter::ComCreateEvent).with(Secrets::Literals);
+    CREATE_TRIGGER = missing("CREATE TRIGGER").counted(Counter::ComCreateTrigger).with(Secrets::Literals).in_programs(Programs::Makes("TRIGGER"));
+    CREATE_EVENT = missing("CREATE EVENT").counted(Counter::ComCreateEvent).with(Secrets::Literals).in_programs(Programs::Event);
     ALTER_EVENT = session("ALTER EVENT").counted(Counter::ComAlterEvent).commits().with(Secrets::Literals);
-    DROP_PROCEDURE = session("DROP PROCEDURE").counted(Counter::ComDropProcedure).commits();
-    DROP_FUNCTION = session("DROP FUNCTION").counted(Counter::ComDropFunction).commits();
+    DROP_PROCEDURE = session("DROP PROCEDURE").counted(Counter::ComDropProcedure).commits().in_programs(Programs::Changes("PROCEDURE"));
+    DROP_FUNCTION = session("DROP FUNCTION").counted(Counter::ComDropFunction).commits().in_programs(Programs::Changes("FUNCTION"));
     DROP_TRIGGER = session("DROP TRIGGER").counted(Counter::ComDropTrigger).commits();
     DROP_EVENT = session("DROP EVENT").counted(Counter::ComDropEvent).commits();
     COMPOUND = missing("stored programs").with(Secrets::Literals);
     STORAGE = missing("tablespaces, servers and resource groups").with(Secrets::Literals);
     LOCK_INSTANCE = missing("LOCK INSTANCE");
     UNLOCK_INSTANCE = missing("LOCK INSTANCE");
-    EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts);
-    KEY_CACHE = missing("key caches");
+    EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
+    KEY_CACHE = missing("key caches").in_programs(Programs::Rows);
     RESTART = missing("RESTART").counted(Counter::ComRestart);
     BINLOG = missing("BINLOG").counted(Counter::ComBinlog);
     CLONE = missing("CLONE").counted(Counter::ComClone).with(Secrets::Literals);
@@ -394,4 +444,11 @@ pub fn runnable() -> impl Iterator<Item = &'static str> {
 pub fn name_of(sql: &str) -> Option<&'static str> {
     let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
     parsed.ok().map(|p| of(&p.statement).name)
+}
+
+/// How a statement is logged; `None` when the text cannot be read.
+#[doc(hidden)]
+pub fn logged(sql: &str) -> Option<Logged> {
+    let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
+    parsed.ok().map(|p| of(&p.statement).logged)
 }

@@ -36,6 +36,7 @@
 mod accounts;
 pub(crate) mod admin;
 mod attempt;
+mod bodies;
 pub(crate) mod branch;
 pub(crate) mod cached;
 mod callbacks;

@@ -1,6 +1,7 @@
 //! Statements that are not planned: transaction control, SET, USE, DDL, accounts, PREPARE, SHOW and others.
 
 use super::Session;
+use super::bodies::{self, Program};
 use super::locks::DdlLocks;
 use super::reply::{Done, Reply};
 use super::state::unsupported;
@@ -116,10 +117,10 @@ impl Session {
             | Statement::CreateView(_)
             | Statement::DropView { .. } => self.ddl(statement, reply),
             Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
-            Statement::CreateRoutine(_)
-            | Statement::CreateLoadableFunction(_)
-            | Statement::CreateTrigger(_)
-            | Statement::CreateEvent(_)
+            Statement::CreateRoutine(r) => Err(bodies::refused(statement, &r.body, r.kind.into())),
+            Statement::CreateTrigger(t) => Err(bodies::refused(statement, &t.body, Program::Trigger)),
+            Statement::CreateEvent(e) => Err(bodies::refused(statement, &e.body, Program::Event)),
+            Statement::CreateLoadableFunction(_)
             | Statement::Compound(_)
             | Statement::Storage(_)
             | Statement::LockInstance

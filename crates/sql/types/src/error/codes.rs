@@ -305,6 +305,7 @@ errors! {
     1354 "HY000" WarnViewMerge "View merge algorithm can't be used here for now (assumed undefined algorithm)";
     1355 "HY000" WarnViewWithoutKey "View being updated does not have complete key of underlying table in it";
     1356 "HY000" ViewInvalid "View '{}.{}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
+    1357 "HY000" SpNoDropSp "Can't drop or alter a {} from within another stored routine";
     1359 "HY000" TrgAlreadyExists "Trigger already exists";
     1360 "HY000" TrgDoesNotExist "Trigger does not exist";
     1361 "HY000" TrgOnViewOrTempTable "Trigger's '{}' is a view, temporary table or system view";
@@ -433,6 +434,7 @@ errors! {
     1567 "HY000" WrongPartitionName "Incorrect partition name";
     1568 "25001" CantChangeTxCharacteristics "Transaction characteristics can't be changed while a transaction is in progress";
     1569 "HY000" DupEntryAutoincrementCase "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '{}' for key '{}'";
+    1576 "HY000" EventRecursionForbidden "Recursion of EVENT DDL statements is forbidden when body is present";
     1582 "42000" WrongParamcountToNativeFct "Incorrect parameter count in the call to native function '{}'";
     1583 "42000" WrongParametersToNativeFct "Incorrect parameters in the call to native function '{}'";
     1584 "42000" WrongParametersToStoredFct "Incorrect parameters in the call to stored function {}";

@@ -1,0 +1,96 @@
+//! Bodies of stored programs. None can be made, but MySQL's error about what may not stand in them comes first (manual,
+//! "Restrictions on Stored Programs").
+
+use gannet_core::kinds::{self, Programs};
+use gannet_parser::ast::{Body, Compound, RoutineKind, Statement};
+use gannet_types::{Result, SqlError, sql_err};
+
+/// A kind of stored program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    Procedure,
+    Function,
+    Trigger,
+    Event,
+}
+
+impl From<RoutineKind> for Program {
+    fn from(kind: RoutineKind) -> Self {
+        match kind {
+            RoutineKind::Procedure => Program::Procedure,
+            RoutineKind::Function => Program::Function,
+        }
+    }
+}
+
+impl Program {
+    /// It runs inside another statement: it may neither commit nor return rows.
+    fn is_inner(self) -> bool {
+        match self {
+            Program::Function | Program::Trigger => true,
+            Program::Procedure | Program::Event => false,
+        }
+    }
+
+    /// What error 1415 calls it.
+    fn word(self) -> &'static str {
+        match self {
+            Program::Trigger => "trigger",
+            Program::Function | Program::Procedure | Program::Event => "function",
+        }
+    }
+}
+
+/// Why a program is not made.
+pub(super) fn refused(statement: &Statement, body: &Body, program: Program) -> SqlError {
+    check(&body.statement, program).err().unwrap_or_else(|| SqlError::unsupported(kinds::of(statement).name))
+}
+
+/// The error of the first statement that may not stand there. The parser bounds how deep statements are nested.
+fn check(statement: &Statement, program: Program) -> Result<()> {
+    if let Statement::Compound(compound) = statement {
+        return parts(compound).try_for_each(|part| check(part, program));
+    }
+    let kind = kinds::of(statement);
+    let inner = program.is_inner();
+    match kind.programs {
+        Programs::Nowhere(word) => return Err(sql_err!(SpBadstatement, word)),
+        Programs::Makes(word) => return Err(sql_err!(SpNoRecursiveCreate, word)),
+        Programs::Changes(word) => return Err(sql_err!(SpNoDropSp, word)),
+        Programs::Event => return Err(sql_err!(EventRecursionForbidden)),
+        Programs::Procedures(word) if inner => return Err(sql_err!(StmtNotAllowedInSfOrTrg, word)),
+        Programs::Rows if inner => return Err(sql_err!(SpNoRetset, program.word())),
+        Programs::Procedures(_) | Programs::Rows | Programs::All => {}
+    }
+    match statement {
+        Statement::CreateView(view) if view.alter => Err(sql_err!(SpBadstatement, "ALTER VIEW")),
+        Statement::Query(query) if inner && query.into.is_none() => Err(sql_err!(SpNoRetset, program.word())),
+        Statement::CreateTable(create) if create.temporary => Ok(()),
+        Statement::DropTable { temporary: true, .. } => Ok(()),
+        _ if inner && kind.commits => Err(sql_err!(CommitNotAllowedInSfOrTrg)),
+        _ => Ok(()),
+    }
+}
+
+/// The statements inside a compound one.
+fn parts(compound: &Compound) -> Box<dyn Iterator<Item = &Statement> + '_> {
+    match compound {
+        Compound::Block { statements, .. }
+        | Compound::Loop { statements, .. }
+        | Compound::While { statements, .. }
+        | Compound::Repeat { statements, .. } => Box::new(statements.iter()),
+        Compound::DeclareHandler { statement, .. } => Box::new(std::iter::once(statement)),
+        Compound::If { branches, otherwise } | Compound::Case { branches, otherwise, .. } => {
+            Box::new(branches.iter().flat_map(|(_, then)| then).chain(otherwise.iter().flatten()))
+        }
+        Compound::DeclareVariable { .. }
+        | Compound::DeclareCondition { .. }
+        | Compound::DeclareCursor { .. }
+        | Compound::Leave(_)
+        | Compound::Iterate(_)
+        | Compound::Return(_)
+        | Compound::Open(_)
+        | Compound::Fetch { .. }
+        | Compound::Close(_) => Box::new(std::iter::empty()),
+    }
+}
