@@ -367,6 +367,12 @@ impl<S: Clone + Default> StatementStats<S> {
         made
     }
 
+    /// The normalised text of a digest, if it is kept.
+    pub fn text_of(&self, digest: Digest) -> Option<String> {
+        let shard = self.shards[(digest.0 >> 64) as usize % SHARDS].read();
+        shard.iter().find(|((d, _), _)| *d == digest).map(|(_, handle)| handle.0.text.clone())
+    }
+
     /// Digests kept.
     pub fn len(&self) -> usize {
         self.size.load(Relaxed)

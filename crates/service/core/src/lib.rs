@@ -7,7 +7,11 @@
 //! maps here change at connect, at DDL and on request.
 
 pub mod accounts;
+mod activity;
 pub mod check;
+pub mod consumers;
+pub mod event_names;
+pub mod history;
 mod instance;
 pub mod kept;
 pub mod kinds;

@@ -3,6 +3,9 @@
 //! Each session writes its own entry (plain stores to a line that no other session writes); SHOW PROCESSLIST reads
 //! all entries. The map itself changes at connect and disconnect only.
 
+pub use crate::activity::Activity;
+use crate::consumers::Consumers;
+use crate::history::{Ended, Event, History, LongHistory, Running, TEXT_BYTES};
 use crate::kept::KeptText;
 use gannet_base::Sequence;
 use gannet_base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -15,63 +18,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, OnceLock, Weak};
-
-/// `Command` of the process list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Activity {
-    /// Logging in.
-    Connect,
-    /// Waiting for the client.
-    Sleep,
-    /// COM_QUERY.
-    Query,
-    /// COM_STMT_PREPARE.
-    Prepare,
-    /// COM_STMT_EXECUTE.
-    Execute,
-    /// COM_STMT_FETCH.
-    Fetch,
-    /// COM_FIELD_LIST.
-    FieldList,
-    /// COM_INIT_DB.
-    InitDb,
-    /// COM_CHANGE_USER.
-    ChangeUser,
-    /// Everything else.
-    Other,
-}
-
-const ACTIVITIES: [Activity; 10] = [
-    Activity::Connect,
-    Activity::Sleep,
-    Activity::Query,
-    Activity::Prepare,
-    Activity::Execute,
-    Activity::Fetch,
-    Activity::FieldList,
-    Activity::InitDb,
-    Activity::ChangeUser,
-    Activity::Other,
-];
-
-impl Activity {
-    /// As the process list prints it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Activity::Connect => "Connect",
-            Activity::Sleep => "Sleep",
-            Activity::Query => "Query",
-            Activity::Prepare => "Prepare",
-            Activity::Execute => "Execute",
-            Activity::Fetch => "Fetch",
-            Activity::FieldList => "Field List",
-            Activity::InitDb => "Init DB",
-            Activity::ChangeUser => "Change user",
-            Activity::Other => "Query",
-        }
-    }
-}
 
 /// Words of the statement text kept in the entry: enough for what SHOW PROCESSLIST shows without FULL.
 const INFO_WORDS: usize = 16;
@@ -96,8 +42,13 @@ pub struct Entry {
     /// Start of the current statement's text. `info_len` is its whole length; `info_sequence` guards both.
     info_len: AtomicU32,
     info: [AtomicU64; INFO_WORDS],
+    /// Which text it is, see [`Entry::new_text`]; 0: one that comes once.
+    info_text: AtomicU64,
+    texts: AtomicU64,
     /// The text when it is longer than what the words hold.
     long_info: Mutex<Option<Vec<u8>>>,
+    /// The statements that have ended.
+    pub history: History,
     /// How the text is read: by the session's `sql_mode`.
     mode: Mutex<LexMode>,
     /// User, `host:port` and database.
@@ -172,7 +123,28 @@ impl Entry {
     pub fn begin(&self, activity: Activity, now_ns: u64, text: &[u8]) {
         self.activity.store(activity as u8, Relaxed);
         self.since_ns.store(now_ns, Relaxed);
+        self.info_text.store(0, Relaxed);
         self.set_info(text);
+    }
+
+    /// [`Entry::begin`] with a text that comes again, `number` of [`Entry::new_text`].
+    #[inline]
+    pub fn begin_again(&self, activity: Activity, now_ns: u64, text: &[u8], number: u64) {
+        if self.info_text.load(Relaxed) == number && text.len() <= INFO_WORDS * 8 {
+            self.activity.store(activity as u8, Relaxed);
+            self.since_ns.store(now_ns, Relaxed);
+            // The words have it still.
+            return self.info_len.store(text.len() as u32, Relaxed);
+        }
+        self.begin(activity, now_ns, text);
+        self.info_text.store(number, Relaxed);
+    }
+
+    /// A number for a text that the session will begin with again.
+    pub fn new_text(&self) -> u64 {
+        let number = self.texts.load(Relaxed) + 1;
+        self.texts.store(number, Relaxed);
+        number
     }
 
     /// The session waits for its client.
@@ -199,6 +171,40 @@ impl Entry {
             }
             self.info_len.store(text.len() as u32, Relaxed);
         });
+    }
+
+    /// The statement that runs has ended.
+    #[inline]
+    pub fn ended(&self, ended: &Ended<'_>) {
+        let command = Activity::of(self.activity.load(Relaxed));
+        let length = self.info_len.load(Relaxed);
+        let text = self.info_text.load(Relaxed);
+        self.history.add(&Running { command, text, length, words: &self.info, long: &self.long_info }, ended);
+    }
+
+    /// The statements that have ended and are kept, the oldest first.
+    pub fn events(&self) -> Vec<Event> {
+        let mode = *self.mode.lock();
+        self.history.events(self.id, mode)
+    }
+
+    /// The last statement that has ended.
+    pub fn last_event(&self) -> Option<Event> {
+        let mode = *self.mode.lock();
+        self.history.last(self.id, mode)
+    }
+
+    /// The statement that runs, if one does.
+    pub fn running_event(&self, now_ns: u64) -> Option<Event> {
+        let mut text = self.text().filter(|_| self.activity().0 != Activity::Sleep)?;
+        text.truncate(TEXT_BYTES + 4);
+        let (command, started_ns) = self.activity();
+        Some(Event::running(self.id, self.history.count() + 1, command, (started_ns, now_ns), text, self.mode()))
+    }
+
+    /// How its texts are read.
+    fn mode(&self) -> LexMode {
+        *self.mode.lock()
     }
 
     /// The statement that runs, or nothing: as lists show it.
@@ -265,8 +271,7 @@ impl Entry {
 
     /// What the session does, and since when (as `now_ns` tells).
     pub fn activity(&self) -> (Activity, u64) {
-        let n = usize::from(self.activity.load(Relaxed));
-        (ACTIVITIES.get(n).copied().unwrap_or(Activity::Other), self.since_ns.load(Relaxed))
+        (Activity::of(self.activity.load(Relaxed)), self.since_ns.load(Relaxed))
     }
 
     /// `State` of the process list.
@@ -314,6 +319,10 @@ pub struct Registry {
     /// Connections whose clients have logged in.
     inside: AtomicUsize,
     map: Mutex<BTreeMap<u64, Arc<Entry>>>,
+    /// What is collected of single statements.
+    pub consumers: Consumers,
+    /// Statements of all sessions, while that is asked for.
+    pub long_history: LongHistory,
 }
 
 impl Registry {
@@ -344,8 +353,11 @@ impl Registry {
             since_ns: AtomicU64::new(gannet_runtime::now_ns()),
             info: std::array::from_fn(|_| AtomicU64::new(0)),
             info_len: AtomicU32::new(0),
+            info_text: AtomicU64::new(0),
+            texts: AtomicU64::new(0),
             info_sequence: Sequence::new(),
             long_info: Mutex::new(None),
+            history: History::default(),
             mode: Mutex::default(),
         });
         let word: Weak<Entry> = Arc::downgrade(&entry);

@@ -147,6 +147,11 @@ impl Core {
         WallTime::of(self.facts.started_ns)
     }
 
+    /// The same, as `now_ns` tells.
+    pub fn started_ns(&self) -> u64 {
+        self.facts.started_ns
+    }
+
     pub fn uptime_s(&self) -> u64 {
         now_ns().saturating_sub(self.facts.started_ns) / 1_000_000_000
     }

@@ -447,7 +447,7 @@ impl Session {
         self.commit_implicitly()?;
         self.require_writable()?;
         self.refuse_open(&put)?;
-        self.server.accounts.store(&self.server.catalog, super::statement::words(self).as_ref(), put, remove)?;
+        self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, remove)?;
         self.state.renew_access();
         Ok(Done::default())
     }

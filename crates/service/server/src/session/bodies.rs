@@ -2,12 +2,12 @@
 //! "Restrictions on Stored Programs").
 
 use gannet_core::kinds::{self, Programs};
-use gannet_parser::ast::{Body, Compound, RoutineKind, Statement};
+use gannet_parser::ast::{Compound, RoutineKind, Statement};
 use gannet_types::{Result, SqlError, sql_err};
 
 /// A kind of stored program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Program {
+enum Program {
     Procedure,
     Function,
     Trigger,
@@ -41,9 +41,15 @@ impl Program {
     }
 }
 
-/// Why a program is not made.
-pub(super) fn refused(statement: &Statement, body: &Body, program: Program) -> SqlError {
-    check(&body.statement, program).err().unwrap_or_else(|| SqlError::unsupported(kinds::of(statement).name))
+/// A statement that would make a program.
+pub(super) fn refuse<T>(statement: &Statement) -> Result<T> {
+    match statement {
+        Statement::CreateRoutine(r) => check(&r.body.statement, r.kind.into())?,
+        Statement::CreateTrigger(t) => check(&t.body.statement, Program::Trigger)?,
+        Statement::CreateEvent(e) => check(&e.body.statement, Program::Event)?,
+        _ => {}
+    }
+    Err(SqlError::unsupported(kinds::of(statement).name))
 }
 
 /// The error of the first statement that may not stand there. The parser bounds how deep statements are nested.

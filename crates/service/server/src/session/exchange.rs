@@ -2,11 +2,17 @@
 
 use gannet_runtime::Conn;
 use gannet_wire::frame::Writer;
+use gannet_wire::value::Format;
 use std::sync::OnceLock;
 
-/// Encoded column definitions of one plan, for the commonest kinds of client.
+/// What the results of one plan have in common.
 #[derive(Debug, Default)]
-pub(crate) struct HeaderCache(pub(super) [OnceLock<Box<[u8]>>; 4]);
+pub(crate) struct HeaderCache {
+    /// Encoded column definitions, for the commonest kinds of client.
+    pub(super) encoded: [OnceLock<Box<[u8]>>; 4],
+    /// How the columns' values are written, and whether one of them may be long.
+    pub(super) formats: OnceLock<(Box<[Format]>, bool)>,
+}
 
 /// A client's connection in the middle of a command.
 pub(crate) struct Exchange<'a> {

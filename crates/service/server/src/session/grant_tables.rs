@@ -73,6 +73,16 @@ static TABLES: &[GrantTable] = &[
     of("password_history", "KEY (Host, User)", ""),
 ];
 
+/// performance_schema's table of consumers.
+pub(super) const CONSUMERS: &str = "setup_consumers";
+
+/// A table of the server's own that a statement changes.
+pub(crate) enum Made {
+    Grants(&'static GrantTable),
+    /// performance_schema.setup_consumers.
+    Consumers,
+}
+
 /// Rows of a grant table, and the session's time zone.
 struct Rows<'a>(&'a RowsSink, &'a TimeZone);
 
@@ -145,8 +155,8 @@ impl Row<'_> {
 }
 
 impl Session {
-    /// The grant table that a statement changes.
-    pub(crate) fn grant_table(&self, statement: &Statement) -> Option<&'static GrantTable> {
+    /// The table of the server's own that a statement changes by a copy.
+    pub(crate) fn made_table(&self, statement: &Statement) -> Option<Made> {
         fn single(refs: &[ast::TableRef]) -> Option<&ast::ObjectName> {
             match refs {
                 [ast::TableRef::Table(t)] => Some(&t.name),
@@ -160,17 +170,22 @@ impl Session {
             _ => return None,
         };
         let schema = name.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref());
-        if schema != Some("mysql") {
-            return None;
+        match (schema?, statement) {
+            ("mysql", _) => TABLES.iter().find(|t| *t.name == *name.name.text).map(Made::Grants),
+            ("performance_schema", Statement::Update(_)) => {
+                name.name.text.eq_ignore_ascii_case(CONSUMERS).then_some(Made::Consumers)
+            }
+            _ => None,
         }
-        TABLES.iter().find(|t| *t.name == *name.name.text)
     }
 
     /// A statement that changes a grant table.
-    pub(crate) fn change_grants(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
-        let Some(table) = self.grant_table(statement) else {
-            return Err(sql_err!(NonUpdatableTable, "user", "UPDATE"));
-        };
+    pub(super) fn change_grants(
+        &mut self,
+        table: &'static GrantTable,
+        statement: &Statement,
+        reply: &mut dyn Reply,
+    ) -> Result<Done> {
         let mut need = vec![Privilege::Select];
         match statement {
             Statement::Insert(i) => {
@@ -204,13 +219,7 @@ impl Session {
             .filter(|c| !c.is_empty())
             .map(|c| format!("{c}, "))
             .collect();
-        let sql = format!("CREATE TEMPORARY TABLE mysql.{name} ({columns}{key}) SELECT * FROM mysql.{name}");
-        let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
-        let statement = parsed.map_err(super::text::parse_error)?.statement;
-        let Statement::CreateTable(create) = &statement else { return Err(sql_err!(Syntax)) };
-        self.make_temporary(&statement, create, reply)?;
-        let made = self.state.snapshot.temporary_table("mysql", name).cloned();
-        made.ok_or_else(|| sql_err!(NoSuchTable, "mysql", name))
+        copy_table(self, "mysql", name, &format!("{columns}{key}"), reply)
     }
 
     fn change_copy(
@@ -222,23 +231,50 @@ impl Session {
     ) -> Result<Done> {
         let all = format!("SELECT * FROM mysql.{}", table.name);
         let before = self.own_rows(&all)?;
-        let markers: Vec<SqlType> = values.iter().map(type_of).collect();
-        let plan = self.make_plan(statement, (&markers, values), None)?;
-        let params = self.bind(&plan, &[], b"", values)?;
-        let done = self.run_plan(&plan, None, &params, reply)?;
+        let done = run_on_copy(self, statement, values, reply)?;
         let after = self.own_rows(&all)?;
         self.commit_implicitly()?;
         let list = self.server.accounts.list();
         let zone = &self.settings.time_zone;
         let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone))?;
         self.refuse_open(&put)?;
-        self.server.accounts.store(&self.server.catalog, super::statement::words(self).as_ref(), put, &remove)?;
+        self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, &remove)?;
         if remove.iter().any(|name| self.state.account.is(name)) {
             self.state.account = Arc::new(self.state.account.kept());
         }
         self.state.renew_access();
         Ok(done)
     }
+}
+
+/// A temporary table with the rows of a table of the server's own, and of its name.
+pub(super) fn copy_table(
+    session: &mut Session,
+    schema: &str,
+    name: &str,
+    definition: &str,
+    reply: &mut dyn Reply,
+) -> Result<Arc<gannet_schema::Table>> {
+    let sql = format!("CREATE TEMPORARY TABLE {schema}.{name} ({definition}) SELECT * FROM {schema}.{name}");
+    let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
+    let statement = parsed.map_err(super::text::parse_error)?.statement;
+    let Statement::CreateTable(create) = &statement else { return Err(sql_err!(Syntax)) };
+    session.make_temporary(&statement, create, reply)?;
+    let made = session.state.snapshot.temporary_table(schema, name).cloned();
+    made.ok_or_else(|| sql_err!(NoSuchTable, schema, name))
+}
+
+/// Runs the statement, which finds the copy in the table's place.
+pub(super) fn run_on_copy(
+    session: &mut Session,
+    statement: &Statement,
+    values: &[Value],
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    let markers: Vec<SqlType> = values.iter().map(type_of).collect();
+    let plan = session.make_plan(statement, (&markers, values), None)?;
+    let params = session.bind(&plan, &[], b"", values)?;
+    session.run_plan(&plan, None, &params, reply)
 }
 
 /// The accounts that a statement has changed by their rows, and those that are gone.

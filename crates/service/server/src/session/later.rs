@@ -12,11 +12,12 @@
 
 use super::Session;
 use super::reply::Done;
+use gannet_core::kept::DigestHandle;
 use gannet_core::vars::Live;
 use gannet_engine::Lsn;
 use gannet_exec::error::from_engine;
 use gannet_runtime::Waker;
-use gannet_telemetry::DigestPlace;
+use gannet_telemetry::{Digest, DigestPlace};
 use gannet_types::{Result, SqlError, Value};
 use gannet_wire::flags::status;
 
@@ -36,6 +37,7 @@ struct Left {
     /// The commit.
     lsn: Lsn,
     started: u64,
+    digest: Option<Digest>,
     place: Option<DigestPlace>,
     /// Of its markers, for the slow query log.
     values: Vec<Value>,
@@ -72,9 +74,17 @@ impl Session {
     }
 
     /// Keeps the rest of a statement that has committed at `lsn`.
-    pub(super) fn leave(&mut self, lsn: Lsn, started: u64, place: Option<DigestPlace>, values: &[Value], done: Done) {
+    pub(super) fn leave(
+        &mut self,
+        lsn: Lsn,
+        started: u64,
+        handle: Option<&DigestHandle>,
+        values: &[Value],
+        done: Done,
+    ) {
+        let (digest, place) = (handle.and_then(DigestHandle::digest), handle.map(DigestHandle::here));
         let values = if self.server.logs.slow() { values.to_vec() } else { Vec::new() };
-        self.later.left = Some(Left { lsn, started, place, values, done });
+        self.later.left = Some(Left { lsn, started, digest, place, values, done });
     }
 
     /// The outcome of the statement whose rest was left, when the log is durable; `None`: not yet, and `waker` is
@@ -89,6 +99,6 @@ impl Session {
         self.state.counters.enter();
         let outcome = committed.map(|_| left.done);
         let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
-        Some(self.conclude(left.started, record, &left.values, outcome))
+        Some(self.conclude(left.started, left.digest, record, &left.values, outcome))
     }
 }

@@ -76,7 +76,8 @@ pub(crate) mod running;
 mod safety;
 pub(crate) mod service;
 pub(crate) mod set;
-pub(crate) mod show;
+pub(crate) mod setup;
+mod show;
 pub(crate) mod state;
 pub(crate) mod statement;
 mod temporary;
@@ -88,6 +89,7 @@ mod transport;
 mod user_locks;
 pub(crate) mod variables;
 pub(crate) mod wire;
+mod words;
 
 use cached::Plans;
 use gannet_base::prefetch;

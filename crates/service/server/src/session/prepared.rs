@@ -45,6 +45,8 @@ pub(crate) struct Prepared {
 /// One prepared statement.
 pub(crate) struct Statement_ {
     text: Arc<[u8]>,
+    /// Its number for the process list.
+    text_number: u64,
     /// For statements that are not planned, and for planning again.
     statement: Arc<Statement>,
     /// Deprecated syntax, of which a warning is given when the text is prepared.
@@ -124,6 +126,7 @@ impl Session {
         let params = u16::try_from(parsed.params).map_err(|_| sql_err!(PsManyParam))?;
         Ok(Statement_ {
             digest: self.digest_handle(&text),
+            text_number: self.entry.new_text(),
             sets_variables: super::hinted::sets_variables(&parsed.statement),
             statement: Arc::new(parsed.statement),
             notices: parsed.notices.into(),
@@ -327,7 +330,7 @@ impl Session {
             let name = execute.statement.to_string();
             return self.fail(wire, sql_err!(UnknownStmtHandler, name, "mysqld_stmt_execute"));
         };
-        self.begins(Activity::Execute, &s.text);
+        self.entry.begin_again(Activity::Execute, started, &s.text, s.text_number);
         if kinds::of(&s.statement).keeps_diagnostics {
             self.running.warnings.keep()
         } else {

@@ -12,6 +12,8 @@ use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
+use gannet_core::consumers::Consumer;
+use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
@@ -24,13 +26,32 @@ use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
 use gannet_plan::{Plan, PlanKind};
 use gannet_runtime::{Interrupt, now_ns};
-use gannet_telemetry::{Counter, Execution, count};
+use gannet_telemetry::{Counter, Digest, Execution, count};
 use gannet_types::charset::Charset;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::borrow::Cow;
 
 /// How often a statement is planned again when its tables change between planning and locking.
 const MAX_REPLANS: u32 = 10;
+
+/// Leaves the statement for others to see.
+#[inline]
+fn remember(
+    session: &Session,
+    started_ns: u64,
+    digest: Option<Digest>,
+    execution: &Execution,
+    error: Option<&SqlError>,
+) {
+    let error = error.map(|e| (e.number(), e.message()));
+    let (schema, statement) = (session.state.database_id(), session.state.statement_id);
+    session.entry.ended(&Ended { execution, digest, started_ns, schema, statement, error });
+    if session.server.registry.consumers.is_on(Consumer::StatementsHistoryLong)
+        && let Some(event) = session.entry.last_event()
+    {
+        session.server.registry.long_history.add(event);
+    }
+}
 
 impl Session {
     /// COM_QUERY.
@@ -198,7 +219,7 @@ impl Session {
 
     /// Goes through the planner: not what only looks like it, changes of the grant tables.
     pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
-        kinds::of(statement).way == kinds::Way::Planned && self.grant_table(statement).is_none()
+        kinds::of(statement).way == kinds::Way::Planned && self.made_table(statement).is_none()
     }
 
     /// A statement that never ran: it counts in the statistics all the same.
@@ -239,16 +260,18 @@ impl Session {
         outcome: Result<Done>,
     ) -> Result<Done> {
         if let (Some(lsn), Ok(_)) = (self.later.unsynced.take(), &outcome) {
-            self.leave(lsn, started, handle.map(DigestHandle::here), values, outcome?);
+            self.leave(lsn, started, handle, values, outcome?);
             return Ok(Done::default());
         }
-        self.conclude(started, |e| handle.iter().for_each(|h| h.record(e)), values, outcome)
+        let digest = handle.and_then(DigestHandle::digest);
+        self.conclude(started, digest, |e| handle.iter().for_each(|h| h.record(e)), values, outcome)
     }
 
     /// [`Session::finish_statement`], when nothing is to be waited for any more.
     pub(super) fn conclude(
         &mut self,
         started: u64,
+        digest: Option<Digest>,
         record: impl FnOnce(&Execution),
         values: &[Value],
         outcome: Result<Done>,
@@ -275,7 +298,7 @@ impl Session {
         let ended_us = self.state.running.clock.unix_us + latency / 1000;
         self.state.running.clock.ended_ns = started + latency;
         let work = figures.works.then(|| self.work_done());
-        record(&Execution {
+        let execution = Execution {
             latency_ns: latency,
             locks_ns,
             error: outcome.is_err(),
@@ -286,7 +309,11 @@ impl Session {
             no_index: figures.no_index,
             work,
             end_unix_us: ended_us,
-        });
+        };
+        record(&execution);
+        if self.server.registry.consumers.any() {
+            remember(self, started, digest, &execution, outcome.as_ref().err());
+        }
         self.locks_seen_ns = self.locks_seen_ns.wrapping_add(locks_ns);
         self.check_slow(latency, locks_ns, &figures, values, &outcome);
         outcome

@@ -1,11 +1,12 @@
 //! Statements that are not planned: transaction control, SET, USE, DDL, accounts, PREPARE, SHOW and others.
 
 use super::Session;
-use super::bodies::{self, Program};
+use super::bodies;
 use super::locks::DdlLocks;
 use super::reply::{Done, Reply};
+use super::setup;
 use super::state::unsupported;
-use gannet_catalog::{Gate, Words};
+use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
@@ -22,23 +23,6 @@ use std::sync::Arc;
 
 /// What a definition statement reports, the snapshot after it, and its query's plan if it was not used.
 pub(super) type Defined = (ddl::Done, Arc<CatalogSnapshot>, Option<(Plan, Vec<Value>)>);
-
-/// What consumers of the log are told of the running statement; `None` when there is no consumer.
-pub(super) fn words(session: &Session) -> Option<Words> {
-    if !session.server.engine.has_consumers() {
-        return None;
-    }
-    let server_collation = Collation::by_name(session.state.vars[Live::CollationServer].as_str());
-    Some(Words {
-        text: session.entry.statement().map_or(Vec::new(), |text| text.bytes().to_vec()),
-        schema: session.state.database.clone().unwrap_or_default().to_string(),
-        sql_mode: session.settings.sql_mode,
-        collation: session.definition_collation(),
-        server_collation: server_collation.map_or(CollationId::DEFAULT, |c| c.id),
-        foreign_key_checks: session.settings.foreign_key_checks,
-        now_us: session.settings.now_us,
-    })
-}
 
 impl Session {
     /// Runs a statement that is not planned.
@@ -89,7 +73,7 @@ impl Session {
                 self.unlock_explicitly()?;
                 Ok(Done::default())
             }
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => self.change_grants(statement, reply),
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => setup::change(self, statement, reply),
             Statement::Reset(targets) => self.reset_statement(targets),
             Statement::Load(l) => self.load(l, reply),
             Statement::Handler(h) => self.handler(h, reply),
@@ -117,9 +101,9 @@ impl Session {
             | Statement::CreateView(_)
             | Statement::DropView { .. } => self.ddl(statement, reply),
             Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
-            Statement::CreateRoutine(r) => Err(bodies::refused(statement, &r.body, r.kind.into())),
-            Statement::CreateTrigger(t) => Err(bodies::refused(statement, &t.body, Program::Trigger)),
-            Statement::CreateEvent(e) => Err(bodies::refused(statement, &e.body, Program::Event)),
+            Statement::CreateRoutine(_) | Statement::CreateTrigger(_) | Statement::CreateEvent(_) => {
+                bodies::refuse(statement)
+            }
             Statement::CreateLoadableFunction(_)
             | Statement::Compound(_)
             | Statement::Storage(_)
@@ -257,7 +241,7 @@ impl Session {
             crate::session::variables::value(&self.state, false, "restrict_fk_on_non_standard_key")?;
         let temporaries = self.state.snapshot.temporaries().cloned();
         // A temporary table is the session's own.
-        let words = if own.is_some() || self.only_temporary(statement) { None } else { words(self) };
+        let words = if own.is_some() || self.only_temporary(statement) { None } else { super::words::words(self) };
         let account = self.state.account.clone();
         let mut cx = DdlContext {
             database: database.as_deref(),

@@ -140,7 +140,7 @@ impl<'a> Wire<'a> {
             return self.write_header(columns);
         };
         let slot = usize::from(optional) | usize::from(deprecate) << 1;
-        match cache.0[slot].get() {
+        match cache.encoded[slot].get() {
             Some(bytes) => {
                 let out = self.exchange.conn.out();
                 out.extend_from_slice(bytes);
@@ -153,7 +153,7 @@ impl<'a> Wire<'a> {
             None => {
                 let at = self.out().len();
                 self.write_header(columns);
-                cache.0[slot].get_or_init(|| self.out()[at..].into());
+                cache.encoded[slot].get_or_init(|| self.out()[at..].into());
             }
         }
     }
@@ -244,9 +244,20 @@ impl<'a> Wire<'a> {
 impl Reply for Wire<'_> {
     fn begin(&mut self, columns: &[ResultColumn], manner: Manner, header: Option<&HeaderCache>) -> Result<()> {
         self.manner = manner;
+        let formats = || columns.iter().map(|c| Format::of(&c.ty));
+        let long = || columns.iter().any(|c| c.ty.max_bytes() > LONG as u64);
         self.formats.clear();
-        self.formats.extend(columns.iter().map(|c| Format::of(&c.ty)));
-        self.long = columns.iter().any(|c| c.ty.max_bytes() > LONG as u64);
+        match header {
+            Some(header) => {
+                let (made, is_long) = header.formats.get_or_init(|| (formats().collect(), long()));
+                self.formats.extend_from_slice(made);
+                self.long = *is_long;
+            }
+            None => {
+                self.formats.extend(formats());
+                self.long = long();
+            }
+        }
         self.header(columns, header);
         Ok(())
     }

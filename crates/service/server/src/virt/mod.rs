@@ -5,6 +5,7 @@
 mod declare;
 mod accounts;
 mod empty;
+mod events;
 mod figures;
 pub(crate) mod help;
 mod innodb;
@@ -79,6 +80,7 @@ fn declared() -> &'static [Declared] {
             innodb::INFORMATION_SCHEMA,
             empty::INFORMATION_SCHEMA,
             runtime::PERFORMANCE_SCHEMA,
+            events::PERFORMANCE_SCHEMA,
             performance::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,

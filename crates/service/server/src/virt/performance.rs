@@ -6,6 +6,7 @@ use super::runtime::{lock_id, process_row, visible};
 use super::{Emit, Equals, maybe, member, text};
 use crate::session::state::State;
 use gannet_core::accounts::Privilege;
+use gannet_core::consumers::Consumer;
 use gannet_core::registry::Entry;
 use gannet_engine::lock::{LockKind, MdlMode, Mode, Party};
 use gannet_types::{Result, Value};
@@ -229,16 +230,16 @@ pub(super) fn setup_actors(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Res
     emit(&[text("%"), text("%"), text("%"), yes("ENABLED"), yes("HISTORY")])
 }
 
-/// What is collected: digests and nothing of single events.
-pub(super) fn setup_consumers(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+/// What is collected. Those of statements can be switched: see `session/setup.rs`.
+pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     const CONSUMERS: [(&str, bool); 17] = [
         ("events_stages_current", false),
         ("events_stages_history", false),
         ("events_stages_history_long", false),
         ("events_statements_cpu", false),
-        ("events_statements_current", false),
-        ("events_statements_history", false),
-        ("events_statements_history_long", false),
+        ("events_statements_current", true),
+        ("events_statements_history", true),
+        ("events_statements_history_long", true),
         ("events_transactions_current", false),
         ("events_transactions_history", false),
         ("events_transactions_history_long", false),
@@ -250,7 +251,9 @@ pub(super) fn setup_consumers(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> 
         ("statements_digest", true),
         ("events_waits_summary", true),
     ];
-    for (name, on) in CONSUMERS {
+    for (name, collected) in CONSUMERS {
+        let switched = Consumer::by_name(name).is_none_or(|c| state.server.registry.consumers.is_on(c));
+        let on = collected && switched;
         emit(&[text(name), member("setup_consumers", "ENABLED", if on { "YES" } else { "NO" })])?;
     }
     Ok(())

@@ -144,7 +144,7 @@ pub(super) fn processlist_ps(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
 }
 
 /// Nanoseconds as performance_schema counts: picoseconds.
-fn ps(ns: u64) -> Value {
+pub(super) fn ps(ns: u64) -> Value {
     Value::UInt(ns.saturating_mul(1000))
 }
 

@@ -26,6 +26,7 @@ mod plans_agree;
 mod protocol;
 mod reports;
 mod rights;
+mod statement_events;
 mod statement_logs;
 mod statement_rights;
 mod storage;

@@ -1,0 +1,63 @@
+//! What a session does.
+
+/// `Command` of the process list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Activity {
+    /// Logging in.
+    Connect,
+    /// Waiting for the client.
+    Sleep,
+    /// COM_QUERY.
+    Query,
+    /// COM_STMT_PREPARE.
+    Prepare,
+    /// COM_STMT_EXECUTE.
+    Execute,
+    /// COM_STMT_FETCH.
+    Fetch,
+    /// COM_FIELD_LIST.
+    FieldList,
+    /// COM_INIT_DB.
+    InitDb,
+    /// COM_CHANGE_USER.
+    ChangeUser,
+    /// Everything else.
+    Other,
+}
+
+const ACTIVITIES: [Activity; 10] = [
+    Activity::Connect,
+    Activity::Sleep,
+    Activity::Query,
+    Activity::Prepare,
+    Activity::Execute,
+    Activity::Fetch,
+    Activity::FieldList,
+    Activity::InitDb,
+    Activity::ChangeUser,
+    Activity::Other,
+];
+
+impl Activity {
+    /// By its number.
+    pub(crate) fn of(number: u8) -> Activity {
+        ACTIVITIES.get(usize::from(number)).copied().unwrap_or(Activity::Other)
+    }
+
+    /// As the process list prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Activity::Connect => "Connect",
+            Activity::Sleep => "Sleep",
+            Activity::Query => "Query",
+            Activity::Prepare => "Prepare",
+            Activity::Execute => "Execute",
+            Activity::Fetch => "Fetch",
+            Activity::FieldList => "Field List",
+            Activity::InitDb => "Init DB",
+            Activity::ChangeUser => "Change user",
+            Activity::Other => "Query",
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The statements that sessions ran last: performance_schema's events_statements_current, _history and _history_long.
+//!
+//! Each session keeps its last ten, in memory that it alone writes; others read them by a sequence lock. Those of all
+//! sessions are kept in one list, for as long as `events_statements_history_long` asks for it: that is shared.
+
+use crate::activity::Activity;
+use crate::event_names;
+use crate::kept::KeptText;
+use gannet_base::Sequence;
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use gannet_parser::{LexMode, digest};
+use gannet_telemetry::{Digest, Execution, WORK};
+use gannet_types::ErrorCode;
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
+/// Statements that a session keeps (`performance_schema_events_statements_history_size`).
+pub const KEPT: usize = 10;
+/// Statements of all sessions (`performance_schema_events_statements_history_long_size`).
+pub const KEPT_LONG: usize = 10_000;
+/// Bytes of a text (`performance_schema_max_sql_text_length`).
+pub const TEXT_BYTES: usize = 1024;
+
+/// Words of a text that need no lock.
+const TEXT_WORDS: usize = 16;
+/// Figures of an execution: see [`figures`].
+const FIGURES: usize = 8;
+
+/// What a session's statement leaves when it has ended.
+pub struct Ended<'a> {
+    pub execution: &'a Execution,
+    pub digest: Option<Digest>,
+    /// When it began, as `now_ns` tells.
+    pub started_ns: u64,
+    /// `CatalogSnapshot::schema_id` of the default database.
+    pub schema: u32,
+    /// Its number in the session.
+    pub statement: u64,
+    /// The error, and what was said of it.
+    pub error: Option<(u16, &'a str)>,
+}
+
+/// A statement that runs or has ended, as others see it.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Number among the session's.
+    pub number: u64,
+    /// The session.
+    pub thread: u64,
+    pub started_ns: u64,
+    pub execution: Execution,
+    pub digest: Option<Digest>,
+    pub schema: u32,
+    pub statement: u64,
+    pub command: Activity,
+    /// The error's number, 0 without one.
+    pub error: u16,
+    /// What was said of the error: it repeats a part of the text.
+    said: String,
+    /// As it came: [`Event::text`] is for others.
+    raw: Vec<u8>,
+    mode: LexMode,
+}
+
+impl Event {
+    /// A statement that goes on, `number` of session `thread`.
+    pub(crate) fn running(
+        thread: u64,
+        number: u64,
+        command: Activity,
+        (started_ns, now_ns): (u64, u64),
+        raw: Vec<u8>,
+        mode: LexMode,
+    ) -> Event {
+        let latency_ns = now_ns.saturating_sub(started_ns);
+        Event {
+            number,
+            thread,
+            started_ns,
+            execution: Execution { latency_ns, ..Execution::default() },
+            digest: None,
+            schema: 0,
+            statement: number,
+            command,
+            error: 0,
+            said: String::new(),
+            raw,
+            mode,
+        }
+    }
+
+    /// The text, without passwords, cut to [`TEXT_BYTES`].
+    pub fn text(&self) -> KeptText {
+        KeptText::of(&self.raw, self.mode).first(TEXT_BYTES)
+    }
+
+    /// What was said of the error; nothing where the text may hold a password.
+    pub fn message(&self) -> Option<&str> {
+        let shown = self.error != 0 && KeptText::of(&self.raw, self.mode).bytes() == self.raw;
+        shown.then_some(&*self.said)
+    }
+
+    /// The event's name, `statement/sql/select`.
+    pub fn name(&self) -> String {
+        match self.command {
+            Activity::Execute => "statement/com/Execute".into(),
+            _ if self.error == ErrorCode::Parse.number() => event_names::ERROR.into(),
+            _ => event_names::of_text(&self.raw, self.is_whole(), self.mode),
+        }
+    }
+
+    /// The digest and its text as they follow from the statement; nothing where its text was cut or is withheld.
+    pub fn own_digest(&self) -> Option<(Digest, String)> {
+        let known = self.is_whole() && !self.text().is_withheld();
+        known.then(|| digest::digest(&self.raw, self.mode)).map(|d| (Digest(d.hash), d.text))
+    }
+
+    fn is_whole(&self) -> bool {
+        self.raw.len() <= TEXT_BYTES
+    }
+}
+
+/// One place of the ring. `sequence` guards the atomics.
+struct Place {
+    sequence: Sequence,
+    number: AtomicU64,
+    started_ns: AtomicU64,
+    statement: AtomicU64,
+    digest: [AtomicU64; 2],
+    /// Which text `text` has: see [`Running::text`].
+    which: AtomicU64,
+    schema: AtomicU32,
+    /// The whole text's length.
+    length: AtomicU32,
+    figures: [AtomicU64; FIGURES],
+    text: [AtomicU64; TEXT_WORDS],
+    /// What it added to the counters, if it added anything.
+    work: [AtomicU64; WORK.len()],
+    /// What is long or rare: the start of a text that the words do not hold, and the words of an error.
+    rest: Mutex<(Vec<u8>, String)>,
+}
+
+/// A session's last statements.
+pub struct History {
+    /// Made by the first statement: a connection that says nothing needs no memory for it.
+    places: OnceLock<Box<[Place; KEPT]>>,
+    /// Statements so far. Its session writes it.
+    count: AtomicU64,
+}
+
+/// What the process list has of the statement that ends.
+pub struct Running<'a> {
+    pub command: Activity,
+    /// Which text it is, where it comes again; 0 otherwise.
+    pub text: u64,
+    /// Length of the text in bytes.
+    pub length: u32,
+    /// Its start, eight bytes to a word.
+    pub words: &'a [AtomicU64; TEXT_WORDS],
+    /// The whole of a longer one.
+    pub long: &'a Mutex<Option<Vec<u8>>>,
+}
+
+const HAS_WORK: u64 = 1;
+const NO_INDEX: u64 = 2;
+
+fn figures(e: &Execution, command: Activity, error: u16) -> [u64; FIGURES] {
+    let flags = if e.work.is_some() { HAS_WORK } else { 0 } | if e.no_index { NO_INDEX } else { 0 };
+    [
+        e.latency_ns,
+        e.locks_ns,
+        e.warnings,
+        e.rows_sent,
+        e.rows_examined,
+        e.rows_affected,
+        e.end_unix_us,
+        u64::from(error) << 16 | (command as u64) << 8 | flags,
+    ]
+}
+
+fn execution(f: [u64; FIGURES], work: [u64; WORK.len()]) -> (Execution, Activity, u16) {
+    let [latency_ns, locks_ns, warnings, rows_sent, rows_examined, rows_affected, end_unix_us, last] = f;
+    let error = (last >> 16) as u16;
+    let execution = Execution {
+        latency_ns,
+        error: error != 0,
+        locks_ns,
+        warnings,
+        rows_sent,
+        rows_examined,
+        rows_affected,
+        no_index: last & NO_INDEX != 0,
+        work: (last & HAS_WORK != 0).then_some(work),
+        end_unix_us,
+    };
+    (execution, Activity::of((last >> 8) as u8), error)
+}
+
+impl Default for History {
+    fn default() -> Self {
+        History { places: OnceLock::new(), count: AtomicU64::new(0) }
+    }
+}
+
+impl Place {
+    fn new() -> Self {
+        Place {
+            sequence: Sequence::new(),
+            number: AtomicU64::new(0),
+            started_ns: AtomicU64::new(0),
+            statement: AtomicU64::new(0),
+            digest: Default::default(),
+            which: AtomicU64::new(0),
+            schema: AtomicU32::new(0),
+            length: AtomicU32::new(0),
+            figures: Default::default(),
+            text: Default::default(),
+            work: Default::default(),
+            rest: Mutex::default(),
+        }
+    }
+
+    /// What is in it; `None`: nothing, or its session is writing.
+    fn read(&self, thread: u64, mode: LexMode) -> Option<Event> {
+        let load = |a: &AtomicU64| a.load(Relaxed);
+        let (mut event, length, words, (long, said)) = self.sequence.read(|| {
+            let (execution, command, error) =
+                execution(self.figures.each_ref().map(load), self.work.each_ref().map(load));
+            let digest = u128::from(load(&self.digest[0])) << 64 | u128::from(load(&self.digest[1]));
+            let event = Event {
+                number: load(&self.number),
+                thread,
+                started_ns: load(&self.started_ns),
+                execution,
+                digest: (digest != 0).then_some(Digest(digest)),
+                schema: self.schema.load(Relaxed),
+                statement: load(&self.statement),
+                command,
+                error,
+                said: String::new(),
+                raw: Vec::new(),
+                mode,
+            };
+            (event, self.length.load(Relaxed) as usize, self.text.each_ref().map(load), self.rest.lock().clone())
+        })?;
+        if event.number == 0 {
+            return None;
+        }
+        event.raw = if length > TEXT_WORDS * 8 {
+            long
+        } else {
+            words.iter().flat_map(|w| w.to_le_bytes()).take(length).collect()
+        };
+        event.said = said;
+        Some(event)
+    }
+}
+
+impl History {
+    /// A statement of the session has ended. Called by the session alone.
+    #[inline]
+    pub fn add(&self, running: &Running<'_>, ended: &Ended<'_>) {
+        let count = self.count.load(Relaxed);
+        let places = self.places.get_or_init(|| Box::new(std::array::from_fn(|_| Place::new())));
+        let place = &places[(count % KEPT as u64) as usize];
+        let digest = ended.digest.map_or(0, |d| d.0);
+        let error = ended.error.map_or(0, |(number, _)| number);
+        place.sequence.write(|| {
+            if running.length as usize > TEXT_WORDS * 8 || ended.error.is_some() {
+                place.keep_rest(running, ended);
+            }
+            place.number.store(count + 1, Relaxed);
+            place.started_ns.store(ended.started_ns, Relaxed);
+            place.statement.store(ended.statement, Relaxed);
+            place.digest[0].store((digest >> 64) as u64, Relaxed);
+            place.digest[1].store(digest as u64, Relaxed);
+            place.schema.store(ended.schema, Relaxed);
+            place.length.store(running.length, Relaxed);
+            if running.text == 0 || running.text != place.which.load(Relaxed) {
+                place.keep_text(running);
+            }
+            place
+                .figures
+                .iter()
+                .zip(figures(ended.execution, running.command, error))
+                .for_each(|(to, n)| to.store(n, Relaxed));
+            for (to, n) in place.work.iter().zip(ended.execution.work.iter().flatten()) {
+                to.store(*n, Relaxed);
+            }
+        });
+        self.count.store(count + 1, Relaxed);
+    }
+
+    /// Statements that have ended.
+    pub fn count(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// Those that are kept, the oldest first. One that its session is writing over is left out.
+    pub fn events(&self, thread: u64, mode: LexMode) -> Vec<Event> {
+        let Some(places) = self.places.get() else { return Vec::new() };
+        let mut events: Vec<Event> = places.iter().filter_map(|p| p.read(thread, mode)).collect();
+        events.sort_unstable_by_key(|e| e.number);
+        events
+    }
+
+    /// The last one that has ended.
+    pub fn last(&self, thread: u64, mode: LexMode) -> Option<Event> {
+        let at = self.count.load(Relaxed).checked_sub(1)?;
+        self.places.get()?[(at % KEPT as u64) as usize].read(thread, mode)
+    }
+
+    /// Forgets them; those that end meanwhile may stay.
+    pub fn clear(&self) {
+        // The session is the only writer of its places: a number that is not there any more hides what they hold.
+        if let Some(places) = self.places.get() {
+            places.iter().for_each(|p| p.number.store(0, Relaxed));
+        }
+    }
+}
+
+impl Place {
+    fn keep_text(&self, running: &Running<'_>) {
+        self.which.store(running.text, Relaxed);
+        let words = (running.length as usize).div_ceil(8);
+        for (to, from) in self.text.iter().zip(running.words).take(words) {
+            to.store(from.load(Relaxed), Relaxed);
+        }
+    }
+
+    #[cold]
+    fn keep_rest(&self, running: &Running<'_>, ended: &Ended<'_>) {
+        let rest = &mut *self.rest.lock();
+        rest.0.clear();
+        if running.length as usize > TEXT_WORDS * 8
+            && let Some(long) = &*running.long.lock()
+        {
+            rest.0.extend_from_slice(&long[..long.len().min(TEXT_BYTES + 4)]);
+        }
+        rest.1.clear();
+        if let Some((_, said)) = ended.error {
+            rest.1.push_str(said);
+        }
+    }
+}
+
+/// The last statements of all sessions, also of those that have ended.
+#[derive(Default)]
+pub struct LongHistory(Mutex<VecDeque<Event>>);
+
+impl LongHistory {
+    /// Adds one.
+    pub fn add(&self, event: Event) {
+        let mut events = self.0.lock();
+        if events.len() == KEPT_LONG {
+            events.pop_front();
+        }
+        events.push_back(event);
+    }
+
+    /// All, the oldest first.
+    pub fn events(&self) -> Vec<Event> {
+        self.0.lock().iter().cloned().collect()
+    }
+
+    /// Forgets all.
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+}

@@ -1,0 +1,65 @@
+//! UPDATE of performance_schema's setup tables: what is collected.
+//!
+//! The statement runs on a temporary copy, as for the grant tables. Then the rows that differ are switched. What cannot
+//! be switched stays as it is, with a warning: the table goes on saying what is true.
+
+use super::Session;
+use super::grant_tables::{CONSUMERS, Made, copy_table, run_on_copy};
+use super::reply::{Done, Reply};
+use gannet_core::accounts::{Privilege, Privileges};
+use gannet_core::consumers::Consumer;
+use gannet_parser::ast::Statement;
+use gannet_types::{ErrorCode, Result, Value, sql_err};
+
+const SCHEMA: &str = "performance_schema";
+
+/// A statement that changes a table of the server's own.
+pub(super) fn change(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
+    match session.made_table(statement) {
+        Some(Made::Grants(table)) => session.change_grants(table, statement, reply),
+        Some(Made::Consumers) => change_consumers(session, statement, reply),
+        None => Err(sql_err!(NonUpdatableTable, "user", "UPDATE")),
+    }
+}
+
+/// UPDATE of the consumers.
+fn change_consumers(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
+    session.require_on_table(Privileges::of(&[Privilege::Select, Privilege::Update]), SCHEMA, CONSUMERS)?;
+    let values = session.running.markers.clone();
+    let copy = copy_table(session, SCHEMA, CONSUMERS, "PRIMARY KEY (NAME)", reply)?;
+    let outcome = switch(session, statement, &values, reply);
+    session.forget_temporary(&copy);
+    session.discard_dropped();
+    outcome
+}
+
+fn switch(session: &mut Session, statement: &Statement, values: &[Value], reply: &mut dyn Reply) -> Result<Done> {
+    let all = format!("SELECT NAME, ENABLED FROM {SCHEMA}.{CONSUMERS} ORDER BY NAME");
+    let rows = |session: &mut Session| -> Result<Vec<(String, String)>> {
+        let rows = session.own_rows(&all)?.rows;
+        Ok(rows.iter().map(|row| (shown(row.first()), shown(row.get(1)))).collect())
+    };
+    let before = rows(session)?;
+    let done = run_on_copy(session, statement, values, reply)?;
+    let after = rows(session)?;
+    // Their names are fixed.
+    if !before.iter().map(|(name, _)| name).eq(after.iter().map(|(name, _)| name)) {
+        return Err(sql_err!(WrongPerfschemaUsage));
+    }
+    for ((name, enabled), (_, was)) in after.iter().zip(&before) {
+        match Consumer::by_name(name) {
+            _ if enabled == was => {}
+            Some(consumer) => session.server.registry.consumers.set(consumer, enabled == "YES"),
+            None => session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&format!("switching {name}")]),
+        }
+    }
+    Ok(done)
+}
+
+fn shown(value: Option<&Value>) -> String {
+    let mut out = Vec::new();
+    if let Some(value) = value.filter(|v| !v.is_null()) {
+        value.write_text(&mut out);
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
