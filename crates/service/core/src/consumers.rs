@@ -8,6 +8,7 @@ pub enum Consumer {
     StatementsCurrent,
     StatementsHistory,
     StatementsHistoryLong,
+    WaitsCurrent,
 }
 
 impl Consumer {
@@ -17,6 +18,7 @@ impl Consumer {
             "events_statements_current" => Consumer::StatementsCurrent,
             "events_statements_history" => Consumer::StatementsHistory,
             "events_statements_history_long" => Consumer::StatementsHistoryLong,
+            "events_waits_current" => Consumer::WaitsCurrent,
             _ => return None,
         })
     }
@@ -30,7 +32,7 @@ impl Consumer {
 pub struct Consumers(AtomicU8);
 
 impl Default for Consumers {
-    /// As MySQL's defaults: without the long history.
+    /// As MySQL's defaults: without the long history and the waits.
     fn default() -> Self {
         Consumers(AtomicU8::new(Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit()))
     }
@@ -43,10 +45,11 @@ impl Consumers {
         self.0.load(Relaxed) & consumer.bit() != 0
     }
 
-    /// Any is on: statements leave something behind when they end.
+    /// Statements leave something behind when they end.
     #[inline]
-    pub fn any(&self) -> bool {
-        self.0.load(Relaxed) != 0
+    pub fn keep_statements(&self) -> bool {
+        let kept = [Consumer::StatementsCurrent, Consumer::StatementsHistory, Consumer::StatementsHistoryLong];
+        self.0.load(Relaxed) & kept.map(Consumer::bit).iter().fold(0, |all, bit| all | bit) != 0
     }
 
     /// Switches one.

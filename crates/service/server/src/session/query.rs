@@ -311,7 +311,7 @@ impl Session {
             end_unix_us: ended_us,
         };
         record(&execution);
-        if self.server.registry.consumers.any() {
+        if self.server.registry.consumers.keep_statements() {
             remember(self, started, digest, &execution, outcome.as_ref().err());
         }
         self.locks_seen_ns = self.locks_seen_ns.wrapping_add(locks_ns);

@@ -1,15 +1,18 @@
 //! performance_schema: statements that run, and the last ones that have ended.
 
-use super::declare::{INT, LONGTEXT, NAME, UBIGINT, enumeration, varchar};
+use super::declare::{BIGINT, INT, LONGTEXT, NAME, UBIGINT, UINT, enumeration, varchar};
+use super::innodb::tree_names;
 use super::runtime::{ps, visible};
 use super::{Emit, Equals, maybe, member, text};
 use crate::session::state::State;
 use gannet_core::consumers::Consumer;
 use gannet_core::history::Event;
-use gannet_core::registry::Entry;
+use gannet_core::registry::{Activity, Entry};
+use gannet_engine::lock::LockKind;
 use gannet_runtime::now_ns;
-use gannet_telemetry::{Counter, WORK};
+use gannet_telemetry::{Counter, WORK, Wait};
 use gannet_types::{ErrorCode, Result, Value};
+use std::collections::BTreeMap;
 
 macro_rules! statements {
     ($($table:ident by $rows:ident),*) => {
@@ -42,6 +45,18 @@ statements! {
     events_statements_current by current,
     events_statements_history by history,
     events_statements_history_long by history_long
+}
+
+tables! {
+    WAITS in "performance_schema":
+    events_waits_current by waits {
+        THREAD_ID: UBIGINT.not_null(), EVENT_ID: UBIGINT.not_null(), END_EVENT_ID: UBIGINT,
+        EVENT_NAME: varchar(128).not_null(), SOURCE: NAME, TIMER_START: UBIGINT, TIMER_END: UBIGINT,
+        TIMER_WAIT: UBIGINT, SPINS: UINT, OBJECT_SCHEMA: NAME, OBJECT_NAME: varchar(512), INDEX_NAME: NAME,
+        OBJECT_TYPE: NAME, OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(), NESTING_EVENT_ID: UBIGINT,
+        NESTING_EVENT_TYPE: enumeration(&["TRANSACTION", "STATEMENT", "STAGE", "WAIT"]),
+        OPERATION: varchar(32).not_null(), NUMBER_OF_BYTES: BIGINT, FLAGS: UINT,
+    }
 }
 
 /// For each session the statement that runs, or the last one.
@@ -152,4 +167,108 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         member("events_statements_current", "EXECUTION_ENGINE", "PRIMARY"),
     ]);
     row
+}
+
+/// What each session waits for; one that waits for its client is idle.
+fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    if !state.server.registry.consumers.is_on(Consumer::WaitsCurrent) {
+        return Ok(());
+    }
+    let now = now_ns();
+    let waiting: Vec<_> = visible(state).into_iter().filter_map(|e| Some((waits_for(&e)?, e))).collect();
+    let locks = waiting.iter().any(|(w, _)| matches!(w.wait, Some(Wait::RowLock | Wait::MetadataLock)));
+    let objects = if locks { locked(state) } else { BTreeMap::new() };
+    for (waits, entry) in waiting {
+        let [schema, object, index, kind] = objects.get(&entry.id).cloned().unwrap_or_default();
+        let began = waits.since_ns.saturating_sub(state.server.started_ns());
+        let spent = now.saturating_sub(waits.since_ns);
+        let running = (waits.wait.is_some()).then(|| entry.history.count() + 1);
+        let nesting = if running.is_some() {
+            member("events_waits_current", "NESTING_EVENT_TYPE", "STATEMENT")
+        } else {
+            Value::Null
+        };
+        let numbered = |n: Option<u64>| n.map_or(Value::Null, Value::UInt);
+        emit(&[
+            Value::UInt(entry.id),
+            Value::UInt(entry.history.count() + 1),
+            Value::Null,
+            text(waits.wait.map_or("idle", Wait::name)),
+            Value::Null,
+            ps(began),
+            ps(began + spent),
+            ps(spent),
+            Value::Null,
+            maybe(schema.as_deref()),
+            maybe(object.as_deref()),
+            maybe(index.as_deref()),
+            maybe(kind.as_deref()),
+            Value::UInt(0),
+            numbered(running),
+            nesting,
+            text(operation(waits.wait)),
+            Value::Null,
+            Value::Null,
+        ])?;
+    }
+    Ok(())
+}
+
+/// A wait; `None` for the client's next command.
+struct Waits {
+    wait: Option<Wait>,
+    since_ns: u64,
+}
+
+fn waits_for(entry: &Entry) -> Option<Waits> {
+    let (activity, since_ns) = entry.activity();
+    if activity == Activity::Sleep {
+        return Some(Waits { wait: None, since_ns });
+    }
+    entry.context.waiting().map(|(wait, since_ns)| Waits { wait: Some(wait), since_ns })
+}
+
+/// What the operation of a wait is called.
+fn operation(wait: Option<Wait>) -> &'static str {
+    match wait {
+        None => "idle",
+        Some(Wait::ClientRead) => "recv",
+        Some(Wait::ClientWrite) => "send",
+        Some(Wait::FileRead | Wait::PageRead) => "read",
+        Some(Wait::FileWrite | Wait::PageWrite) => "write",
+        Some(Wait::FileSync | Wait::LogFlush) => "sync",
+        Some(Wait::RowLock | Wait::UserLock | Wait::TableLock) => "lock",
+        Some(Wait::MetadataLock) => "metadata lock",
+        Some(_) => "wait",
+    }
+}
+
+/// Schema, object, index and kind of object of the locks that sessions wait for.
+fn locked(state: &mut State) -> BTreeMap<u64, [Option<String>; 4]> {
+    let names = tree_names(state);
+    let shown = |v: &Value| match v {
+        Value::Str(s, _) => Some(String::from_utf8_lossy(s).into_owned()),
+        _ => None,
+    };
+    let mut objects = BTreeMap::new();
+    for w in state.server.engine.lock_table().waits() {
+        let tree = match &w.waits_for {
+            LockKind::Record { tree, .. }
+            | LockKind::Gap { tree, .. }
+            | LockKind::Rows { tree, .. }
+            | LockKind::Insert { tree, .. }
+            | LockKind::Transaction { row: Some((tree, _)), .. } => Some(tree.0),
+            LockKind::Transaction { row: None, .. } | LockKind::Metadata { .. } => None,
+        };
+        let object = match (tree.and_then(|tree| names.get(&tree)), &w.waits_for) {
+            (Some((schema, table, index)), _) => [shown(schema), shown(table), shown(index), Some("TABLE".into())],
+            (None, LockKind::Metadata { name, .. }) => match name.split_once('.') {
+                Some((schema, table)) => [Some(schema.into()), Some(table.into()), None, Some("TABLE".into())],
+                None => [Some(name.clone()), None, None, Some("SCHEMA".into())],
+            },
+            (None, _) => continue,
+        };
+        objects.insert(w.party.thread, object);
+    }
+    objects
 }

@@ -81,6 +81,7 @@ fn declared() -> &'static [Declared] {
             empty::INFORMATION_SCHEMA,
             runtime::PERFORMANCE_SCHEMA,
             events::PERFORMANCE_SCHEMA,
+            events::WAITS,
             performance::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,

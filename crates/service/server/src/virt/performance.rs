@@ -243,7 +243,7 @@ pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
         ("events_transactions_current", false),
         ("events_transactions_history", false),
         ("events_transactions_history_long", false),
-        ("events_waits_current", false),
+        ("events_waits_current", true),
         ("events_waits_history", false),
         ("events_waits_history_long", false),
         ("global_instrumentation", true),

@@ -31,6 +31,58 @@ fn a_statement_is_seen_while_it_runs_and_when_it_has_ended() {
     }
 }
 
+/// The join that monitoring agents ask for: sessions, what they run, what they wait for.
+#[test]
+fn waits_name_what_is_waited_for() {
+    let r = Running::start();
+    let (mut holder, mut watcher) = (r.connect(), r.connect());
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY, b INT, KEY k (b))",
+        "INSERT INTO d.t VALUES (1, 1), (2, 2)",
+        "CREATE TABLE d.u (a INT)",
+        "BEGIN",
+        "UPDATE d.t SET b = 5 WHERE a = 1",
+        "SELECT * FROM d.u",
+    ] {
+        run(&mut holder, sql);
+    }
+    let waits = "SELECT s.SQL_TEXT, w.EVENT_NAME, w.OBJECT_SCHEMA, w.OBJECT_NAME, w.INDEX_NAME, w.OBJECT_TYPE, w.OPERATION, \
+                 w.NESTING_EVENT_ID = s.EVENT_ID, w.TIMER_WAIT <= s.TIMER_WAIT FROM performance_schema.threads t \
+                 JOIN performance_schema.events_statements_current s USING (THREAD_ID) \
+                 JOIN performance_schema.events_waits_current w USING (THREAD_ID) \
+                 WHERE t.PROCESSLIST_COMMAND <> 'Sleep' AND w.EVENT_NAME LIKE 'wait/lock/%' ORDER BY s.SQL_TEXT";
+    assert!(rows(&mut watcher, waits).is_empty());
+    run(
+        &mut watcher,
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_waits_current'",
+    );
+    let (delete, alter) = ("DELETE FROM d.t WHERE a = 1", "ALTER TABLE d.u ADD b INT, ALGORITHM = COPY");
+    std::thread::scope(|s| {
+        for sql in [delete, alter] {
+            let mut c = r.connect();
+            s.spawn(move || run(&mut c, sql));
+        }
+        let mut seen: Vec<Vec<String>> = Vec::new();
+        while seen.len() < 2 {
+            std::thread::sleep(Duration::from_millis(10));
+            seen = rows(&mut watcher, waits);
+        }
+        let metadata = [alter, "wait/lock/metadata", "d", "u", "NULL", "TABLE", "metadata lock", "1", "1"];
+        let row = [delete, "wait/lock/row", "d", "t", "PRIMARY", "TABLE", "lock", "1", "1"];
+        assert_eq!(seen, [metadata, row]);
+        let idle =
+            "SELECT COUNT(*), MIN(OPERATION) FROM performance_schema.events_waits_current WHERE EVENT_NAME = 'idle'";
+        assert_eq!(rows(&mut watcher, idle), [["1", "idle"]]);
+        run(&mut holder, "COMMIT");
+    });
+    run(
+        &mut watcher,
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'events_waits_current'",
+    );
+    assert_eq!(rows(&mut watcher, "SELECT COUNT(*) FROM performance_schema.events_waits_current"), [["0"]]);
+}
+
 /// A reader never sees the text of one statement with the figures of another.
 #[test]
 fn what_is_read_beside_writers_is_of_one_statement() {
