@@ -65,11 +65,12 @@ pub struct Execution {
 
 macro_rules! fields {
     ($($field:ident),*) => {
-        struct Block { $($field: AtomicU64,)* work: [AtomicU64; WORK.len()], min_ns: AtomicU64, max_ns: AtomicU64, last_seen_us: AtomicU64, latency: SharedHistogram }
+        struct Block { digest: Option<Digest>, $($field: AtomicU64,)* work: [AtomicU64; WORK.len()], min_ns: AtomicU64, max_ns: AtomicU64, last_seen_us: AtomicU64, latency: SharedHistogram }
 
         impl Block {
-            fn new() -> Self {
+            fn new(digest: Option<Digest>) -> Self {
                 Block {
+                    digest,
                     $($field: AtomicU64::new(0),)*
                     work: std::array::from_fn(|_| AtomicU64::new(0)),
                     min_ns: AtomicU64::new(u64::MAX), max_ns: AtomicU64::new(0), last_seen_us: AtomicU64::new(0),
@@ -282,7 +283,10 @@ impl<S: Clone> DigestHandle<S> {
     #[inline]
     fn place(&self) -> (&Arc<CachePadded<Block>>, bool) {
         let own = self.0.own.get(gannet_base::slot::current());
-        (own.unwrap_or(&self.0.shared).get_or_init(|| Arc::new(CachePadded::new(Block::new()))), own.is_some())
+        (
+            own.unwrap_or(&self.0.shared).get_or_init(|| Arc::new(CachePadded::new(Block::new(self.0.digest)))),
+            own.is_some(),
+        )
     }
 
     /// The digest; `None` for the row of all others.
@@ -303,6 +307,11 @@ pub struct DigestPlace {
 }
 
 impl DigestPlace {
+    /// The digest; `None` for the row of all others.
+    pub fn digest(&self) -> Option<Digest> {
+        self.block.0.digest
+    }
+
     /// [`DigestHandle::record`]. By the thread that called [`DigestHandle::here`].
     #[inline]
     pub fn record(&self, e: &Execution) {

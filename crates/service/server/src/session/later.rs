@@ -17,7 +17,7 @@ use gannet_core::vars::Live;
 use gannet_engine::Lsn;
 use gannet_exec::error::from_engine;
 use gannet_runtime::Waker;
-use gannet_telemetry::{Digest, DigestPlace};
+use gannet_telemetry::DigestPlace;
 use gannet_types::{Result, SqlError, Value};
 use gannet_wire::flags::status;
 
@@ -37,7 +37,6 @@ struct Left {
     /// The commit.
     lsn: Lsn,
     started: u64,
-    digest: Option<Digest>,
     place: Option<DigestPlace>,
     /// Of its markers, for the slow query log.
     values: Vec<Value>,
@@ -82,9 +81,9 @@ impl Session {
         values: &[Value],
         done: Done,
     ) {
-        let (digest, place) = (handle.and_then(DigestHandle::digest), handle.map(DigestHandle::here));
+        let place = handle.map(DigestHandle::here);
         let values = if self.server.logs.slow() { values.to_vec() } else { Vec::new() };
-        self.later.left = Some(Left { lsn, started, digest, place, values, done });
+        self.later.left = Some(Left { lsn, started, place, values, done });
     }
 
     /// The outcome of the statement whose rest was left, when the log is durable; `None`: not yet, and `waker` is
@@ -98,7 +97,8 @@ impl Session {
         let Some(left) = self.later.left.take() else { return Some(Err(SqlError::internal("no reply is left"))) };
         self.state.counters.enter();
         let outcome = committed.map(|_| left.done);
+        let digest = left.place.as_ref().and_then(DigestPlace::digest);
         let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
-        Some(self.conclude(left.started, left.digest, record, &left.values, outcome))
+        Some(self.conclude(left.started, digest, record, &left.values, outcome))
     }
 }
