@@ -7,6 +7,7 @@ use gannet_engine::{Beyond, ConsumerStatus, Engine, EngineStatus, RecoveryStatus
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::{Agreed, Facts};
+use std::sync::OnceLock;
 
 const PAGE_BYTES: u64 = PAGE_SIZE as u64;
 
@@ -306,8 +307,40 @@ const FIGURES: &[Figure] = figures! {
     Telemetry_traces_supported: |_t| "OFF";
 };
 
-/// Names and values, by name; with a session's own counts where MySQL has them.
-pub fn shown(server: &Core, session: Option<&SessionCounters>, entry: Option<&Entry>) -> Vec<(&'static str, Shown)> {
+/// Where the value of a name comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    Counter(Counter),
+    Figure(&'static Figure),
+    Never,
+}
+
+/// Names as they are sorted: without regard to case.
+fn by_name(a: &str, b: &str) -> std::cmp::Ordering {
+    let folded = |s: &str| s.bytes().map(|b| b.to_ascii_lowercase()).collect::<Vec<_>>();
+    folded(a).cmp(&folded(b))
+}
+
+/// All names but those of services, in order.
+fn sources() -> &'static [(&'static str, Source)] {
+    static SORTED: OnceLock<Vec<(&'static str, Source)>> = OnceLock::new();
+    SORTED.get_or_init(|| {
+        let counters = Counter::ALL.iter().map(|c| (c.name(), Source::Counter(*c)));
+        let figures = FIGURES.iter().map(|f| (f.name, Source::Figure(f)));
+        let never = NEVER.iter().map(|name| (*name, Source::Never));
+        let mut all: Vec<_> = counters.chain(figures).chain(never).collect();
+        all.sort_by(|(a, _), (b, _)| by_name(a, b));
+        all
+    })
+}
+
+/// Names and values, by name, of those that are wanted; with a session's own counts where MySQL has them.
+pub fn shown(
+    server: &Core,
+    session: Option<&SessionCounters>,
+    entry: Option<&Entry>,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<(&'static str, Shown)> {
     let base = server.status_base();
     let count = |(c, n): (Counter, u64)| {
         let own = session.filter(|_| c.scope() == Scope::Both && c != Counter::Queries);
@@ -328,18 +361,28 @@ pub fn shown(server: &Core, session: Option<&SessionCounters>, entry: Option<&En
         compression: entry.and_then(|e| e.compression.get()),
         certificate: server.tls.acceptor().map(|a| a.facts.clone()),
     };
-    let counters = Counter::ALL.iter().map(|c| (c.name(), taken.counts[*c as usize].clone()));
-    let services = server.service_figures().into_iter().map(|(name, n)| (name, Shown::Number(n)));
-    let mut all: Vec<(&'static str, Shown)> = counters.chain(services).collect();
-    all.extend(FIGURES.iter().map(|f| (f.name, (f.value)(&taken))));
-    all.extend(NEVER.iter().map(|name| (*name, Shown::Number(0))));
-    all.sort_by_key(|(name, _)| name.to_ascii_lowercase());
+    let value = |source: Source| match source {
+        Source::Counter(c) => taken.counts[c as usize].clone(),
+        Source::Figure(f) => (f.value)(&taken),
+        Source::Never => Shown::Number(0),
+    };
+    let own = sources().iter().filter(|(name, _)| wanted(name));
+    let mut all: Vec<(&'static str, Shown)> = own.map(|(name, source)| (*name, value(*source))).collect();
+    for (name, n) in server.service_figures().into_iter().filter(|(name, _)| wanted(name)) {
+        let at = all.partition_point(|(other, _)| by_name(other, name).is_lt());
+        all.insert(at, (name, Shown::Number(n)));
+    }
     all
 }
 
-/// As [`shown`], in text.
-pub fn rows(server: &Core, session: Option<&SessionCounters>, entry: Option<&Entry>) -> Vec<(String, String)> {
-    shown(server, session, entry).into_iter().map(|(name, value)| (name.into(), value.to_string())).collect()
+/// All of [`shown`], in text.
+pub fn rows(
+    server: &Core,
+    session: Option<&SessionCounters>,
+    entry: Option<&Entry>,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<(&'static str, String)> {
+    shown(server, session, entry, wanted).into_iter().map(|(name, value)| (name, value.to_string())).collect()
 }
 
 /// COM_STATISTICS: the line of `mysqladmin status`.

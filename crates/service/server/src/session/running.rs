@@ -3,6 +3,7 @@
 
 use super::Session;
 use gannet_runtime::{WallTime, now_ns};
+use gannet_types::collation::LikePattern;
 use gannet_types::{Value, Warnings};
 
 /// When a statement began, read once; later times are that plus the time that has passed.
@@ -48,13 +49,20 @@ pub(crate) struct Seen {
     pub(crate) insert_id_given: bool,
     /// It uses tables.
     pub(crate) over_tables: bool,
+    /// SHOW ... LIKE of a virtual table with names and values: others need not be made.
+    pub(crate) names: Option<Box<LikePattern>>,
     pub(crate) clock: Clock,
 }
 
 impl Seen {
+    /// A row of this name is of use.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.names.as_ref().is_none_or(|names| names.matches(name.as_bytes()))
+    }
+
     /// Of a statement that begins now.
     pub(crate) fn now() -> Self {
-        Seen { shows_temporary: false, insert_id_given: false, over_tables: false, clock: Clock::now() }
+        Seen { shows_temporary: false, insert_id_given: false, over_tables: false, names: None, clock: Clock::now() }
     }
 }
 

@@ -17,6 +17,7 @@ use gannet_parser::ast::{self, Ident, ObjectName, ProgramKind, Show, ShowFilter,
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_telemetry::{Counter, count};
+use gannet_types::collation::LikePattern;
 use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, TypeId, Value, sql_err};
 use std::fmt::Write;
 
@@ -423,7 +424,16 @@ impl Session {
     fn name_value(&mut self, what: &str, scope: VarScope, filter: Option<&ShowFilter>) -> Result<RowsSink> {
         let scope = if scope == VarScope::Global { "global" } else { "session" };
         let list = aliased("VARIABLE_NAME=Variable_name, VARIABLE_VALUE=Value");
-        self.select(&format!("SELECT {list} FROM performance_schema.{scope}_{what}"), "Variable_name", filter)
+        self.state.running.names = match filter {
+            Some(ShowFilter::Like(pattern)) => {
+                Some(Box::new(LikePattern::new(pattern, Some('\\'), CollationId::UTF8MB3_GENERAL_CI)))
+            }
+            Some(ShowFilter::Where(_)) | None => None,
+        };
+        let sql = format!("SELECT {list} FROM performance_schema.{scope}_{what}");
+        let rows = self.select(&sql, "Variable_name", filter);
+        self.state.running.names = None;
+        rows
     }
 
     fn show_options(&self) -> ShowOptions {

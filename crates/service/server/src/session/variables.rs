@@ -155,7 +155,10 @@ pub(crate) fn rows(state: &State, global: bool) -> Vec<(&'static str, Option<Str
     let mut rows = Vec::with_capacity(vars::all().len());
     for (name, id) in vars::sorted() {
         let def = id.def();
-        if global && def.scope == Scope::Session || !is_present(&state.server.globals, *id) {
+        if !state.running.wants(name)
+            || global && def.scope == Scope::Session
+            || !is_present(&state.server.globals, *id)
+        {
             continue;
         }
         let value = if global { global_value(state, *id) } else { session_value(state, *id) };

@@ -231,14 +231,16 @@ fn attributes_of(state: &State, wanted: impl Fn(&Entry) -> bool, emit: Emit<'_>)
 }
 
 pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    status::rows(&state.server, None, None).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+    let wanted = |name: &str| state.running.wants(name);
+    status::rows(&state.server, None, None, wanted).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
 }
 
 pub(super) fn session_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for (name, value) in status::rows(&state.server, Some(&state.counters), Some(&state.entry)) {
-        match &*name {
-            "Last_query_cost" => emit(&[text(&name), text(&format!("{:.6}", state.last_query_cost))])?,
-            _ => emit(&[text(&name), text(&value)])?,
+    let wanted = |name: &str| state.running.wants(name);
+    for (name, value) in status::rows(&state.server, Some(&state.counters), Some(&state.entry), wanted) {
+        match name {
+            "Last_query_cost" => emit(&[text(name), text(&format!("{:.6}", state.last_query_cost))])?,
+            _ => emit(&[text(name), text(&value)])?,
         }
     }
     Ok(())
