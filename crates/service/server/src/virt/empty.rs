@@ -221,6 +221,55 @@ tables! {
         CHANNEL_NAME: fixed(64).not_null(), SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
         REMAINING_DELAY: UINT, COUNT_TRANSACTIONS_RETRIES: UBIGINT.not_null(),
     }
+    replication_applier_configuration by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), DESIRED_DELAY: INT.not_null(), PRIVILEGE_CHECKS_USER: LONGTEXT,
+        REQUIRE_ROW_FORMAT: YES_NO.not_null(),
+        REQUIRE_TABLE_PRIMARY_KEY_CHECK: enumeration(&["STREAM", "ON", "OFF", "GENERATE"]).not_null(),
+        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE: enumeration(&["OFF", "LOCAL", "UUID"]).not_null(),
+        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE: LONGTEXT,
+    }
+    replication_applier_status_by_coordinator by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
+        LAST_ERROR_NUMBER: INT.not_null(), LAST_ERROR_MESSAGE: varchar(1024).not_null(),
+        LAST_ERROR_TIMESTAMP: timestamp(6).not_null(), LAST_PROCESSED_TRANSACTION: fixed(57),
+        LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP: timestamp(6).not_null(), PROCESSING_TRANSACTION: fixed(57),
+        PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
+    }
+    replication_applier_status_by_worker by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), WORKER_ID: UBIGINT.not_null(), THREAD_ID: UBIGINT,
+        SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(), LAST_ERROR_NUMBER: INT.not_null(),
+        LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION: fixed(57),
+        LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP: timestamp(6).not_null(), APPLYING_TRANSACTION: fixed(57),
+        APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_RETRIES_COUNT: UBIGINT.not_null(),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER: INT.not_null(),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE: varchar(1024),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_RETRIES_COUNT: UBIGINT.not_null(),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER: INT.not_null(),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE: varchar(1024),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP: timestamp(6).not_null(),
+    }
+    replication_group_member_stats by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), VIEW_ID: fixed(60).not_null(), MEMBER_ID: fixed(36).not_null(),
+        COUNT_TRANSACTIONS_IN_QUEUE: UBIGINT.not_null(), COUNT_TRANSACTIONS_CHECKED: UBIGINT.not_null(),
+        COUNT_CONFLICTS_DETECTED: UBIGINT.not_null(), COUNT_TRANSACTIONS_ROWS_VALIDATING: UBIGINT.not_null(),
+        TRANSACTIONS_COMMITTED_ALL_MEMBERS: LONGTEXT.not_null(), LAST_CONFLICT_FREE_TRANSACTION: LONGTEXT.not_null(),
+        COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE: UBIGINT.not_null(),
+        COUNT_TRANSACTIONS_REMOTE_APPLIED: UBIGINT.not_null(), COUNT_TRANSACTIONS_LOCAL_PROPOSED: UBIGINT.not_null(),
+        COUNT_TRANSACTIONS_LOCAL_ROLLBACK: UBIGINT.not_null(),
+    }
     replication_group_members by no_rows {
         CHANNEL_NAME: fixed(64).not_null(), MEMBER_ID: fixed(36).not_null(), MEMBER_HOST: fixed(255).not_null(),
         MEMBER_PORT: INT, MEMBER_STATE: fixed(64).not_null(), MEMBER_ROLE: fixed(64).not_null(),
