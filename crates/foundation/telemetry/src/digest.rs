@@ -1,11 +1,11 @@
 //! Statistics per statement digest, in fixed memory.
 //!
-//! A digest is a 128-bit hash of a statement's normalised text. The plan cache holds a [`DigestHandle`] with the plan,
-//! so a hit costs no look-up here: the executing thread adds to a block that only it writes. Threads with a slot number
+//! The key is a 128-bit hash of a statement's normalised text; the digest that is shown is made once, with the entry.
+//! The plan cache holds a [`DigestHandle`] with the plan, so a hit costs no look-up here: the executing thread adds to
+//! a block that only it writes. Threads with a slot number
 //! beyond the first 32 (one thread a connection) share one block per digest and pay for atomic additions.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use gannet_base::CachePadded;
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -14,14 +14,19 @@ use gannet_base::sync::{Arc, OnceLock, RwLock};
 use crate::histogram::SharedHistogram;
 use crate::{Counter, Histogram};
 
-/// A 128-bit statement digest.
+/// What statements are grouped by: a 128-bit hash of the normalised text, which is not shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Digest(pub u128);
+pub struct DigestKey(pub u128);
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
+/// What is kept of the first statement of a digest.
+#[derive(Clone, Debug, Default)]
+pub struct DigestTexts<S> {
+    /// The digest as it is shown.
+    pub digest: String,
+    /// Normalised text, which the store cuts to its bound.
+    pub text: String,
+    /// The statement as it was written, as far as it may be kept.
+    pub sample: S,
 }
 
 /// Counters of a session of which each digest has its part: scans, sorts, temporary tables.
@@ -158,13 +163,9 @@ impl Added {
 #[derive(Clone, Debug)]
 pub struct DigestSnapshot<S> {
     /// `None` for the row that stands for all statements beyond the memory bound.
-    pub digest: Option<Digest>,
+    pub texts: Option<DigestTexts<S>>,
     /// Default database of the statement.
     pub schema: String,
-    /// Normalised text.
-    pub text: String,
-    /// One statement of this digest as it was written (cut to the store's bound).
-    pub sample: S,
     /// First execution, microseconds since 1970.
     pub first_seen_us: u64,
     /// Last execution, microseconds since 1970.
@@ -201,22 +202,19 @@ pub struct DigestSnapshot<S> {
 const OWN_BLOCKS: usize = 32;
 
 struct Entry<S> {
-    digest: Option<Digest>,
+    /// `None`: the row of all others.
+    texts: Option<DigestTexts<S>>,
     schema: String,
-    text: String,
-    sample: S,
     first_seen_us: AtomicU64,
     own: [OnceLock<Arc<CachePadded<Block>>>; OWN_BLOCKS],
     shared: OnceLock<Arc<CachePadded<Block>>>,
 }
 
 impl<S: Clone> Entry<S> {
-    fn new(digest: Option<Digest>, schema: String, text: String, sample: S, now_us: u64) -> Self {
+    fn new(texts: Option<DigestTexts<S>>, schema: String, now_us: u64) -> Self {
         Entry {
-            digest,
+            texts,
             schema,
-            text,
-            sample,
             first_seen_us: AtomicU64::new(now_us),
             own: [const { OnceLock::new() }; OWN_BLOCKS],
             shared: OnceLock::new(),
@@ -229,10 +227,8 @@ impl<S: Clone> Entry<S> {
 
     fn snapshot(&self) -> DigestSnapshot<S> {
         let mut s = DigestSnapshot {
-            digest: self.digest,
+            texts: self.texts.clone(),
             schema: self.schema.clone(),
-            text: self.text.clone(),
-            sample: self.sample.clone(),
             first_seen_us: self.first_seen_us.load(Relaxed),
             last_seen_us: 0,
             count: 0,
@@ -285,11 +281,6 @@ impl<S: Clone> DigestHandle<S> {
         (own.unwrap_or(&self.0.shared).get_or_init(|| Arc::new(CachePadded::new(Block::new()))), own.is_some())
     }
 
-    /// The digest; `None` for the row of all others.
-    pub fn digest(&self) -> Option<Digest> {
-        self.0.digest
-    }
-
     /// The sums at this moment.
     pub fn snapshot(&self) -> DigestSnapshot<S> {
         self.0.snapshot()
@@ -323,9 +314,9 @@ pub struct StatementStats<S> {
 const SHARDS: usize = 16;
 
 /// By digest and default database.
-type Shard<S> = HashMap<(Digest, String), DigestHandle<S>>;
+type Shard<S> = HashMap<(DigestKey, String), DigestHandle<S>>;
 
-impl<S: Clone + Default> StatementStats<S> {
+impl<S: Clone> StatementStats<S> {
     /// An empty store for at most `max_digests` digests whose normalised texts are cut to `max_text` bytes.
     pub fn new(max_digests: usize, max_text: usize) -> Self {
         StatementStats {
@@ -333,26 +324,23 @@ impl<S: Clone + Default> StatementStats<S> {
             max_text,
             shards: std::array::from_fn(|_| CachePadded::new(RwLock::new(HashMap::new()))),
             size: AtomicUsize::new(0),
-            others: DigestHandle(Arc::new(Entry::new(None, String::new(), String::new(), S::default(), 0))),
+            others: DigestHandle(Arc::new(Entry::new(None, String::new(), 0))),
         }
     }
 
-    /// The handle of a digest in a schema, made if it is new. `texts` gives the normalised text and a sample; it is
-    /// called only when the digest is new. For plan cache misses, not for every execution.
-    pub fn handle(
-        &self,
-        digest: Digest,
-        schema: &str,
-        now_unix_us: u64,
-        texts: impl FnOnce() -> (String, S),
-    ) -> DigestHandle<S> {
-        let shard = &self.shards[(digest.0 >> 64) as usize % SHARDS];
-        let key = (digest, schema.to_owned());
-        if let Some(found) = shard.read().get(&key) {
-            return found.clone();
-        }
-        let (text, sample) = texts();
-        let mut map = shard.write();
+    fn shard(&self, key: DigestKey) -> &RwLock<Shard<S>> {
+        &self.shards[(key.0 >> 64) as usize % SHARDS].0
+    }
+
+    /// The handle of a digest in a schema. For plan cache misses, not for every execution.
+    pub fn find(&self, key: DigestKey, schema: &str) -> Option<DigestHandle<S>> {
+        self.shard(key).read().get(&(key, schema.to_owned())).cloned()
+    }
+
+    /// The handle of a digest in a schema, made if it is new.
+    pub fn enter(&self, key: DigestKey, schema: &str, now_unix_us: u64, texts: DigestTexts<S>) -> DigestHandle<S> {
+        let mut map = self.shard(key).write();
+        let key = (key, schema.to_owned());
         if let Some(found) = map.get(&key) {
             return found.clone();
         }
@@ -361,8 +349,8 @@ impl<S: Clone + Default> StatementStats<S> {
             let _ = self.others.0.first_seen_us.compare_exchange(0, now_unix_us, Relaxed, Relaxed);
             return self.others.clone();
         }
-        let text = cut(text, self.max_text);
-        let made = DigestHandle(Arc::new(Entry::new(Some(digest), key.1.clone(), text, sample, now_unix_us)));
+        let texts = DigestTexts { text: cut(texts.text, self.max_text), ..texts };
+        let made = DigestHandle(Arc::new(Entry::new(Some(texts), key.1.clone(), now_unix_us)));
         map.insert(key, made.clone());
         made
     }
@@ -419,7 +407,8 @@ mod tests {
     #[test]
     fn counts_and_merges() {
         let stats = StatementStats::new(2, 5);
-        let h = stats.handle(Digest(1), "test", 10, || ("SELECT ?".into(), "SELECT 1".to_string()));
+        let texts = |text: &str| DigestTexts { digest: "d".into(), text: text.into(), sample: "SELECT 1" };
+        let h = stats.enter(DigestKey(1), "test", 10, texts("SELECT ?"));
         let threads: Vec<_> = (0..4)
             .map(|i| {
                 let h = h.clone();
@@ -438,23 +427,24 @@ mod tests {
         threads.into_iter().for_each(|t| t.join().unwrap());
         let s = &stats.snapshot()[0];
         assert_eq!((s.count, s.rows_sent, s.min_ns, s.max_ns, s.total_ns), (400, 800, 1000, 4000, 1_000_000));
-        assert_eq!((s.text.as_str(), s.latency.count(), s.first_seen_us, s.last_seen_us), ("SELEC", 400, 10, 3));
-        let again = stats.handle(Digest(1), "test", 11, || unreachable!());
-        assert!(Arc::ptr_eq(&h.0, &again.0));
+        let text = s.texts.as_ref().map_or("", |t| &t.text);
+        assert_eq!((text, s.latency.count(), s.first_seen_us, s.last_seen_us), ("SELEC", 400, 10, 3));
+        let again = [stats.find(DigestKey(1), "test").unwrap(), stats.enter(DigestKey(1), "test", 11, texts("x"))];
+        assert!(again.iter().all(|a| Arc::ptr_eq(&h.0, &a.0)));
+        assert!(stats.find(DigestKey(1), "other").is_none());
     }
 
     #[test]
     fn memory_is_bounded() {
         let stats = StatementStats::new(2, 100);
         for i in 0..10u128 {
-            stats
-                .handle(Digest(i << 60), "", 1, || (i.to_string(), String::new()))
-                .record(&Execution { error: true, ..Default::default() });
+            let texts = DigestTexts { text: i.to_string(), ..DigestTexts::<()>::default() };
+            stats.enter(DigestKey(i << 60), "", 1, texts).record(&Execution { error: true, ..Default::default() });
         }
         assert_eq!(stats.len(), 2);
         let all = stats.snapshot();
         assert_eq!(all.len(), 3);
-        let others = all.iter().find(|s| s.digest.is_none()).unwrap();
+        let others = all.iter().find(|s| s.texts.is_none()).unwrap();
         assert_eq!((others.count, others.errors), (8, 8));
         stats.clear();
         assert!(stats.is_empty() && stats.snapshot().is_empty());

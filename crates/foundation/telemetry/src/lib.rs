@@ -17,7 +17,7 @@ pub use blocks::{
     total, totals, wait_totals, waited,
 };
 pub use counters::{Counter, Kind, Scope};
-pub use digest::{Digest, DigestHandle, DigestPlace, DigestSnapshot, Execution, StatementStats, WORK};
+pub use digest::{DigestHandle, DigestKey, DigestPlace, DigestSnapshot, DigestTexts, Execution, StatementStats, WORK};
 pub use events::{Events, Severity};
 pub use histogram::{BUCKETS, Histogram};
 pub use session::{Current, SessionCounters, put_aside, take_up};

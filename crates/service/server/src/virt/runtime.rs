@@ -154,10 +154,11 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
         let zero = || Value::UInt(0);
         let work = |c| Value::UInt(WORK.iter().zip(s.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| n));
         let least = if s.count == 0 { 0 } else { s.min_ns };
+        let texts = s.texts.as_ref();
         emit(&[
             if s.schema.is_empty() { Value::Null } else { text(&s.schema) },
-            s.digest.map_or(Value::Null, |d| text(&d.to_string())),
-            if s.digest.is_some() { text(&s.text) } else { Value::Null },
+            maybe(texts.map(|t| &*t.digest)),
+            maybe(texts.map(|t| &*t.text)),
             n(s.count),
             ps(s.total_ns),
             ps(least),
@@ -192,7 +193,7 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             ps(s.latency.quantile(0.95)),
             ps(s.latency.quantile(0.99)),
             ps(s.latency.quantile(0.999)),
-            if s.digest.is_some() { text(&s.sample.to_string()) } else { Value::Null },
+            texts.map_or(Value::Null, |t| text(&t.sample.to_string())),
             micros(s.first_seen_us, 6),
             zero(),
         ])?;

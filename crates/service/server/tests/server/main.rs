@@ -28,6 +28,7 @@ mod reports;
 mod rights;
 mod statement_logs;
 mod statement_rights;
+mod statement_summary;
 mod storage;
 mod tls;
 mod tracking;

@@ -1,0 +1,72 @@
+//! What performance_schema's summaries say of statements and connections.
+
+use crate::common::{Running, error, one, rows, run};
+use gannet_wire::client::Arg;
+
+/// Statements, and others that have the same digest.
+const ALIKE: &[&[&str]] = &[
+    &["SELECT 1", "select  2", "SELECT 'a' -- x"],
+    &["SELECT a FROM t WHERE a IN (1, 2, 3)", "SELECT a FROM t WHERE a IN (7)"],
+    &["INSERT INTO t VALUES (1, 'x'), (2, 'y')", "INSERT INTO t VALUES (3, 'z'), (4, NULL), (5, '')"],
+    &["UPDATE t SET b = 'q' WHERE a = 1", "update t set b = null where a = -7"],
+    &["SELECT `a`, @x FROM d.t WHERE b LIKE 'ä%' LIMIT 3", "SELECT a, @y FROM d.t WHERE b LIKE '' LIMIT 0"],
+    &["CREATE TABLE made (a INT)"],
+    &["SET @x = 5", "SET @yy = 'five'"],
+    &["SELECT nothing FROM t"],
+];
+
+fn digest_of(c: &mut gannet_wire::client::Connection, sql: &str) -> String {
+    one(c, &format!("SELECT STATEMENT_DIGEST('{}')", sql.replace('\'', "''")))
+}
+
+#[test]
+fn a_digest_is_the_statements() {
+    let r = Running::start();
+    let mut c = r.connect();
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(9))"] {
+        run(&mut c, sql);
+    }
+    for alike in ALIKE {
+        alike.iter().for_each(|sql| drop(c.query(sql)));
+        let digests: Vec<String> = alike.iter().map(|sql| digest_of(&mut c, sql)).collect();
+        let hex = |d: &String| d.len() == 64 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        assert!(digests.iter().all(|d| hex(d) && *d == digests[0]), "{alike:?}: {digests:?}");
+        let found = rows(
+            &mut c,
+            &format!(
+                "SELECT COUNT_STAR, DIGEST_TEXT = STATEMENT_DIGEST_TEXT(QUERY_SAMPLE_TEXT), DIGEST = SHA2(DIGEST_TEXT, 256) \
+                 FROM performance_schema.events_statements_summary_by_digest \
+                 WHERE SCHEMA_NAME = 'd' AND DIGEST = '{}'",
+                digests[0]
+            ),
+        );
+        assert_eq!(found, [[alike.len().to_string().as_str(), "1", "1"]], "{alike:?}");
+    }
+    // Prepared, too.
+    let s = c.prepare("SELECT b FROM t WHERE a = ? AND b <> 'x'").unwrap();
+    c.execute(&s, &[Arg::Int(1)]).unwrap();
+    let digest = digest_of(&mut c, "SELECT b FROM t WHERE a = 5 AND b <> ''");
+    let count = format!(
+        "SELECT COUNT_STAR FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST = '{digest}'"
+    );
+    assert_eq!(one(&mut c, &count), "1");
+    // The text is read in its own character set.
+    let latin1 = "SELECT STATEMENT_DIGEST(CONVERT('SELECT `ä`' USING latin1)) = STATEMENT_DIGEST('SELECT `ä`')";
+    assert_eq!(one(&mut c, latin1), "1");
+}
+
+/// A hash of a text that holds a password tells it to anybody who can guess it.
+#[test]
+fn texts_that_are_withheld_have_one_digest() {
+    let r = Running::start();
+    let mut c = r.connect();
+    for password in ["hush", "hush_hush"] {
+        assert_eq!(error(&mut c, &format!("CREATE USER a IDENTIFIED BY {password}")), 1064);
+    }
+    let found = rows(
+        &mut c,
+        "SELECT COUNT_STAR, DIGEST_TEXT, DIGEST = SHA2(DIGEST_TEXT, 256) \
+         FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT LIKE '<%'",
+    );
+    assert_eq!(found, [["2", "<a text with an error, which may hold a password>", "1"]]);
+}
